@@ -1,1 +1,3 @@
-//! Placeholder.
+//! The words and traits of the Aethon assistant.
+
+pub mod secret;

@@ -1,0 +1,71 @@
+//! A string that must not be seen: API keys, tokens, passwords.
+//!
+//! Masking is a type and not a pass over finished output, so that a new place that prints configuration cannot forget
+//! it. What needs the plain text says so by calling [`Secret::expose`], which is easy to search for.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use zeroize::Zeroizing;
+
+/// What stands in a secret's place wherever it is printed or serialised.
+pub const MASK: &str = "***";
+
+/// A secret value. It is not `Display`, its `Debug` prints `***`, it serialises to `***` (an empty one to `""`, so that
+/// a reader sees that it is not set), and it is wiped from memory when dropped.
+#[derive(Clone, Default)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// Wraps a plain value.
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(Zeroizing::new(value.into()))
+    }
+
+    /// The plain text. Every call is a place where it could leak.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it counts as not set: a value of blanks only does.
+    pub fn is_empty(&self) -> bool {
+        self.0.trim().is_empty()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASK)
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(if self.is_empty() { "" } else { MASK })
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_shows_its_mask_and_never_its_value() {
+        let secret = Secret::new("hunter2");
+        assert_eq!(format!("{secret:?}"), "***");
+        assert_eq!(serde_json::to_string(&secret).unwrap(), "\"***\"");
+        assert_eq!(secret.expose(), "hunter2");
+    }
+
+    #[test]
+    fn an_empty_secret_serialises_as_empty() {
+        assert_eq!(serde_json::to_string(&Secret::new("  ")).unwrap(), "\"\"");
+        assert!(Secret::default().is_empty());
+    }
+}
