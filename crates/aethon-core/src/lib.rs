@@ -1,3 +1,32 @@
 //! The words and traits of the Aethon assistant.
+//!
+//! Everything that two parts of the program say to each other is defined here, and nothing here does anything: no file,
+//! no socket, no task. A leaf crate (storage, providers, tools, the engine, HTTP) depends on this crate and on no other
+//! leaf; the facade `aethon` wires them together.
+//!
+//! The way of a message through these words: an [`message::Inbound`] enters by [`assistant::Assistant::submit`], is
+//! stored by [`session::TurnLog::accept`], becomes [`model::ModelRequest`]s to a [`model::ModelProvider`] and
+//! [`message::ToolCall`]s to a [`tool::Toolbox`] under every [`hook::Hook`], is shown on a [`surface::Surface`] as
+//! [`surface::TurnEvent`]s, and ends as a [`message::Reply`] stored by [`session::TurnLog::finish`].
 
+pub mod approval;
+pub mod assistant;
+pub mod channel;
+pub mod clock;
+pub mod error;
+pub mod event;
+pub mod hook;
+pub mod ids;
+pub mod log;
+pub mod message;
+pub mod model;
+pub mod redact;
 pub mod secret;
+pub mod service;
+pub mod session;
+pub mod shutdown;
+pub mod surface;
+#[cfg(feature = "testkit")]
+pub mod testkit;
+pub mod tool;
+pub mod untrusted;

@@ -17,6 +17,9 @@ pub const MASK: &str = "***";
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
+    /// The name under which it asks a deserializer for its value.
+    pub const NAME: &str = "Secret";
+
     /// Wraps a plain value.
     pub fn new(value: impl Into<String>) -> Self {
         Self(Zeroizing::new(value.into()))
@@ -47,7 +50,27 @@ impl Serialize for Secret {
 
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::new)
+        // As a named newtype, so that a deserializer that reports errors can tell a secret from any other string and
+        // keep its value out of the message. Every other format passes straight through to the string.
+        deserializer.deserialize_newtype_struct(Self::NAME, SecretVisitor)
+    }
+}
+
+struct SecretVisitor;
+
+impl<'de> serde::de::Visitor<'de> for SecretVisitor {
+    type Value = Secret;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Secret, D::Error> {
+        String::deserialize(deserializer).map(Secret::new)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Secret, E> {
+        Ok(Secret::new(value))
     }
 }
 
@@ -61,6 +84,12 @@ mod tests {
         assert_eq!(format!("{secret:?}"), "***");
         assert_eq!(serde_json::to_string(&secret).unwrap(), "\"***\"");
         assert_eq!(secret.expose(), "hunter2");
+    }
+
+    #[test]
+    fn a_secret_is_read_from_a_plain_string() {
+        assert_eq!(serde_json::from_str::<Secret>("\"hunter2\"").unwrap().expose(), "hunter2");
+        assert!(serde_json::from_str::<Secret>("12").is_err());
     }
 
     #[test]

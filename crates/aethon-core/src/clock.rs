@@ -1,0 +1,22 @@
+//! Where time comes from.
+//!
+//! One trait, so that tests set the time; durations are measured with `std::time::Instant` where they are needed.
+
+use jiff::Timestamp;
+
+/// A source of the current time.
+pub trait Clock: Send + Sync {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the machine for the time")]
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+}

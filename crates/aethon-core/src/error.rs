@@ -1,0 +1,103 @@
+//! The one error of the core's traits.
+//!
+//! Opaque, with predicates for what callers treat differently. Its text is lower case, names the thing and the remedy;
+//! the source is for the log.
+
+use std::error::Error as StdError;
+
+/// A shorthand.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Something that could not be done.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    kind: Kind,
+    message: String,
+    #[source]
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    NotFound,
+    Invalid,
+    Mismatch,
+    Full,
+    ShuttingDown,
+    Denied,
+    Internal,
+}
+
+impl Error {
+    fn of(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), source: None }
+    }
+
+    /// The thing named does not exist.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::of(Kind::NotFound, message)
+    }
+
+    /// The caller asked for something that makes no sense.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::of(Kind::Invalid, message)
+    }
+
+    /// The same message id came with another content.
+    pub fn mismatch(message: impl Into<String>) -> Self {
+        Self::of(Kind::Mismatch, message)
+    }
+
+    /// A bounded queue is full.
+    pub fn full(message: impl Into<String>) -> Self {
+        Self::of(Kind::Full, message)
+    }
+
+    /// The program is stopping and takes nothing new.
+    pub fn shutting_down() -> Self {
+        Self::of(Kind::ShuttingDown, "the assistant is shutting down; try again in a moment")
+    }
+
+    /// A rule forbids it.
+    pub fn denied(message: impl Into<String>) -> Self {
+        Self::of(Kind::Denied, message)
+    }
+
+    /// Something of ours failed.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::of(Kind::Internal, message)
+    }
+
+    /// With the cause.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Whether the thing named does not exist.
+    pub fn is_not_found(&self) -> bool {
+        self.kind == Kind::NotFound
+    }
+
+    /// Whether the request made no sense.
+    pub fn is_invalid(&self) -> bool {
+        self.kind == Kind::Invalid
+    }
+
+    /// Whether a known id came with another content.
+    pub fn is_mismatch(&self) -> bool {
+        self.kind == Kind::Mismatch
+    }
+
+    /// Whether trying again later helps.
+    pub fn is_busy(&self) -> bool {
+        matches!(self.kind, Kind::Full | Kind::ShuttingDown)
+    }
+
+    /// Whether a rule forbids it.
+    pub fn is_denied(&self) -> bool {
+        self.kind == Kind::Denied
+    }
+}

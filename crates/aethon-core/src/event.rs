@@ -1,0 +1,100 @@
+//! What happens in the program, for those who watch it live: the dashboard, metrics, tests.
+//!
+//! A bounded broadcast of one closed enum. Publishing never waits; a reader that lags is told how much it missed.
+//! Nothing of a turn depends on anybody listening, and nothing is built when nobody does.
+
+use std::sync::Arc;
+
+use tokio::sync::broadcast;
+
+use crate::approval::{ApprovalRequest, Resolution};
+use crate::ids::{SessionId, TurnId};
+use crate::log::LogRecord;
+use crate::message::{Message, TurnEnd};
+
+/// How many events a reader may lag behind.
+const CAPACITY: usize = 1024;
+
+/// Something that happened.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A message was added to a transcript.
+    Message {
+        /// The session.
+        session: SessionId,
+        /// The message, stored.
+        message: Arc<Message>,
+    },
+    /// A session began, changed or went.
+    Session {
+        /// Which one.
+        session: SessionId,
+        /// What happened to it.
+        change: SessionChange,
+    },
+    /// A turn began.
+    TurnStarted {
+        /// The session.
+        session: SessionId,
+        /// The turn.
+        turn: TurnId,
+    },
+    /// A turn ended and is stored.
+    TurnEnded {
+        /// The session.
+        session: SessionId,
+        /// The turn.
+        turn: TurnId,
+        /// How.
+        end: TurnEnd,
+    },
+    /// Somebody is asked.
+    ApprovalOpened(Arc<ApprovalRequest>),
+    /// A question is settled.
+    ApprovalDone {
+        /// Which one.
+        id: String,
+        /// How.
+        resolution: Resolution,
+    },
+    /// A line was logged.
+    Log(Arc<LogRecord>),
+}
+
+/// What happened to a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionChange {
+    /// Its first message came.
+    Created,
+    /// Messages or title changed.
+    Updated,
+    /// Its messages were removed.
+    Reset,
+    /// It was removed.
+    Deleted,
+}
+
+/// The broadcast. Cheap to clone; clones share it.
+#[derive(Debug, Clone)]
+pub struct EventBus(broadcast::Sender<Event>);
+
+impl Default for EventBus {
+    fn default() -> Self {
+        Self(broadcast::channel(CAPACITY).0)
+    }
+}
+
+impl EventBus {
+    /// Publishes what `event` builds, if anybody listens.
+    pub fn publish(&self, event: impl FnOnce() -> Event) {
+        if self.0.receiver_count() > 0 {
+            // An error means that the last listener has just left.
+            let _ = self.0.send(event());
+        }
+    }
+
+    /// Listens from now on.
+    pub fn subscribe(&self) -> broadcast::Receiver<Event> {
+        self.0.subscribe()
+    }
+}

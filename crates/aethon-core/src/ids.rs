@@ -1,0 +1,176 @@
+//! Names of things: sessions, turns, model and tool calls.
+//!
+//! Each is a type of its own that is checked once, where it enters the program, so that nothing behind it has to ask
+//! whether a name is well formed. All of them are strings on the wire.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest session id, in bytes.
+pub const MAX_SESSION_ID: usize = 200;
+
+/// A session's id, `channel:name`, such as `webchat:default` or `webhook:trigger:0198…`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SessionId(Arc<str>);
+
+impl SessionId {
+    /// Checks and wraps an id: at most [`MAX_SESSION_ID`] bytes, no control characters, a channel before the first colon.
+    pub fn parse(id: &str) -> Result<Self, InvalidId> {
+        let (channel, name) = id.split_once(':').ok_or_else(|| InvalidId::new("session id", id))?;
+        let plain = id.len() <= MAX_SESSION_ID && !id.chars().any(char::is_control);
+        if plain && is_channel_name(channel) && !name.trim().is_empty() {
+            Ok(Self(id.into()))
+        } else {
+            Err(InvalidId::new("session id", id))
+        }
+    }
+
+    /// The session `name` of `channel`.
+    pub fn of(channel: &str, name: &str) -> Result<Self, InvalidId> {
+        Self::parse(&format!("{channel}:{name}"))
+    }
+
+    /// The whole id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What stands before the first colon: the channel that the session belongs to.
+    pub fn channel(&self) -> &str {
+        self.0.split_once(':').map_or("", |(channel, _)| channel)
+    }
+
+    /// What stands behind the first colon.
+    pub fn name(&self) -> &str {
+        self.0.split_once(':').map_or("", |(_, name)| name)
+    }
+}
+
+/// Whether `name` can name a channel: lower-case letters, digits, `-` and `_`, 1 to 64 of them.
+pub fn is_channel_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_'))
+}
+
+/// One turn: what a person (or a webhook, a job) sent, and everything done to answer it. Ids grow with time (UUID v7).
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TurnId(Arc<str>);
+
+impl TurnId {
+    /// A new id, larger than those made before it.
+    pub fn fresh() -> Self {
+        Self(unique().into())
+    }
+
+    /// Wraps an id that was read back from storage or named by a client. It names nothing if it is not one of ours.
+    pub fn existing(id: &str) -> Self {
+        Self(id.into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A stored message's number within the database; grows with time. A string on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MessageId(pub i64);
+
+impl Serialize for MessageId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+/// A fresh unique word that grows with time (UUID v7 in its simple form of 32 hexadecimal digits).
+pub fn unique() -> String {
+    uuid::Uuid::now_v7().simple().to_string()
+}
+
+/// An id that is not well formed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error(
+    "{what} {found:?} is not valid: use `channel:name`, at most {MAX_SESSION_ID} bytes, without control characters"
+)]
+pub struct InvalidId {
+    what: &'static str,
+    found: String,
+}
+
+impl InvalidId {
+    fn new(what: &'static str, found: &str) -> Self {
+        Self { what, found: found.chars().take(80).collect() }
+    }
+}
+
+macro_rules! text_id {
+    ($name:ident) => {
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+text_id!(SessionId);
+text_id!(TurnId);
+
+impl TryFrom<String> for SessionId {
+    type Error = InvalidId;
+    fn try_from(id: String) -> Result<Self, InvalidId> {
+        Self::parse(&id)
+    }
+}
+
+impl From<SessionId> for String {
+    fn from(id: SessionId) -> Self {
+        id.as_str().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_id_has_a_channel_and_a_name() {
+        let check = |id: &str, expected: Option<(&str, &str)>| {
+            let parsed = SessionId::parse(id).ok();
+            assert_eq!(parsed.as_ref().map(|id| (id.channel(), id.name())), expected, "{id:?}");
+        };
+        check("webchat:default", Some(("webchat", "default")));
+        check("webhook:trigger:abc", Some(("webhook", "trigger:abc")));
+        check("webchat:Ünï çode", Some(("webchat", "Ünï çode")));
+        check("webchat:", None);
+        check("webchat:  ", None);
+        check("default", None);
+        check(":x", None);
+        check("Web chat:x", None);
+        check("webchat:a\nb", None);
+        check(&format!("webchat:{}", "x".repeat(200)), None);
+    }
+
+    #[test]
+    fn turn_ids_grow() {
+        let (first, second) = (TurnId::fresh(), TurnId::fresh());
+        assert!(first < second);
+    }
+}

@@ -1,0 +1,357 @@
+//! What is said: messages made of typed blocks, what comes in, and what goes back.
+//!
+//! A transcript is a list of [`Message`]s. Providers translate them to their wire forms, the store keeps them as JSON,
+//! the pages show them. Blocks that a model must never see (a notice to the person, say) say so in
+//! [`Block::is_for_model`], so that each codec does not have to know.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ids::{MessageId, SessionId, TurnId};
+use crate::model::Usage;
+
+/// Who a message is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// A person, a webhook, a job: whoever started the turn.
+    User,
+    /// The model.
+    Assistant,
+    /// The results of the tool calls of the assistant message before it.
+    Tool,
+    /// The program itself, such as a note that older messages were folded.
+    System,
+}
+
+/// One piece of a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Block {
+    /// Plain text from a person, Markdown from a model.
+    Text {
+        /// The source text, without markers.
+        text: String,
+        /// Set when the text came from outside: the random boundary of the markers that are put round it whenever a
+        /// model sees it. Kept, so that the request's prefix stays the same from turn to turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        untrusted: Option<String>,
+    },
+    /// A picture.
+    Image {
+        /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+        mime: String,
+        /// The bytes in standard base64.
+        data: String,
+    },
+    /// A text file that came with a message.
+    File {
+        /// Its name, for the model and the person.
+        name: String,
+        /// Its media type.
+        mime: String,
+        /// Its text.
+        text: String,
+    },
+    /// What the model thought before it spoke.
+    Reasoning {
+        /// The readable part; may be empty.
+        text: String,
+        /// What the provider wants back unchanged in the next request (signatures, encrypted parts), with the name of
+        /// the dialect that can read it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opaque: Option<Opaque>,
+    },
+    /// The model asks for a tool.
+    ToolCall(ToolCall),
+    /// What a tool answered.
+    ToolResult(ToolResult),
+    /// Something said to the person by the program: an error, a limit that was reached. Never sent to a model.
+    Notice {
+        /// A stable word, such as `stopped` or `auth`.
+        code: String,
+        /// A sentence for a person.
+        text: String,
+    },
+    /// Older messages that the model now sees as a summary only.
+    Folded {
+        /// How many.
+        messages: u64,
+        /// The first of them.
+        from: String,
+        /// The last of them.
+        to: String,
+        /// What stands in their place.
+        summary: String,
+    },
+}
+
+impl Block {
+    /// A text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into(), untrusted: None }
+    }
+
+    /// A notice to the person.
+    pub fn notice(code: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::Notice { code: code.into(), text: text.into() }
+    }
+
+    /// Whether it belongs into a model's context.
+    pub fn is_for_model(&self) -> bool {
+        !matches!(self, Self::Notice { .. })
+    }
+}
+
+/// Provider data that goes back as it came.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Opaque {
+    /// The dialect that made it, such as `anthropic`; others ignore it.
+    pub dialect: String,
+    /// The data itself.
+    pub data: Value,
+}
+
+/// A model's request to run a tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The provider's id of the call; unique within the turn.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments, a JSON object. Arguments that were not valid JSON are kept as a JSON string: the tool executor
+    /// answers them with an error that says so.
+    pub input: Value,
+    /// What the provider wants back with the call (Gemini's thought signature, say).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<Opaque>,
+}
+
+/// A tool's answer, as the model sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// The id of the call that it answers.
+    pub call: String,
+    /// The tool's name.
+    pub name: String,
+    /// The text for the model.
+    pub output: String,
+    /// Whether the call failed.
+    #[serde(default)]
+    pub is_error: bool,
+    /// Whether it was refused by a rule or a person. Implies `is_error`.
+    #[serde(default)]
+    pub denied: bool,
+}
+
+/// A message of a transcript.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Message {
+    /// Its number; 0 until it is stored.
+    pub id: MessageId,
+    /// Who it is from.
+    pub role: Role,
+    /// What it says.
+    pub content: Vec<Block>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// The turn that it belongs to.
+    pub turn: Option<TurnId>,
+    /// The model that wrote it.
+    pub model: Option<String>,
+    /// What writing it took.
+    pub usage: Option<Usage>,
+    /// Why the turn ended, on the last message of a turn.
+    pub stop_reason: Option<TurnEnd>,
+}
+
+impl Message {
+    /// A message that is not stored yet.
+    pub fn new(role: Role, content: Vec<Block>, created_at: Timestamp) -> Self {
+        Self {
+            id: MessageId(0),
+            role,
+            content,
+            created_at,
+            turn: None,
+            model: None,
+            usage: None,
+            stop_reason: None,
+        }
+    }
+
+    /// All text blocks, joined by blank lines.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self
+            .content
+            .iter()
+            .filter_map(|block| if let Block::Text { text, .. } = block { Some(text.as_str()) } else { None })
+            .collect();
+        texts.join("\n\n")
+    }
+
+    /// The tool calls that it asks for.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.content
+            .iter()
+            .filter_map(|block| if let Block::ToolCall(call) = block { Some(call) } else { None })
+    }
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnEnd {
+    /// The model said all it had to say.
+    End,
+    /// Somebody stopped it, or the program was shut down.
+    Stopped,
+    /// A loop, too many iterations, or the turn's time-out.
+    Limit,
+    /// The daily budget refused a model call.
+    Budget,
+    /// The model failed.
+    Error,
+}
+
+impl TurnEnd {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::End => "end",
+            Self::Stopped => "stopped",
+            Self::Limit => "limit",
+            Self::Budget => "budget",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// A file that comes with a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Its name.
+    pub name: String,
+    /// Its media type.
+    pub mime: String,
+    /// Its bytes in standard base64.
+    pub data: String,
+}
+
+/// What is asked of a turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "intent", rename_all = "snake_case")]
+pub enum Intent {
+    /// Answer this message.
+    Say,
+    /// Answer the message of an earlier turn again; that turn's answer and all that came after it leave the transcript.
+    Retry {
+        /// The turn to answer again.
+        turn: TurnId,
+    },
+    /// Put this text in the place of an earlier turn's message, and go on from there.
+    Edit {
+        /// The turn whose message is replaced.
+        turn: TurnId,
+    },
+}
+
+/// Where a reply goes besides back to the asker.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Destination {
+    /// The channel that delivers it.
+    pub channel: String,
+    /// Who gets it there; the channel's own default when absent.
+    pub recipient: Option<String>,
+}
+
+/// How a second delivery of the same message is recognised.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Dedupe {
+    /// The sender's id; unique within the channel (the channel puts its session or path in front where it must).
+    pub id: String,
+    /// What a second delivery must equal (a hash of the raw body), where the channel checks that.
+    pub fingerprint: Option<String>,
+    /// For how many seconds the id is remembered; `None` for as long as the turn is kept.
+    pub valid_for: Option<u64>,
+}
+
+/// What came in through any door: a chat message, a webhook, a line in the terminal, a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Inbound {
+    /// The session that it belongs to.
+    pub session: SessionId,
+    /// The channel that brought it: `webchat`, `webhook`, `cli`, ...
+    pub channel: String,
+    /// Who sent it there.
+    pub sender: String,
+    /// The sender's own name for it, so that a second delivery is known. A turn that has one is taken up again after a
+    /// crash; one without is closed as interrupted, because its sender has seen the connection break and asks again.
+    pub dedupe: Option<Dedupe>,
+    /// What is asked.
+    pub intent: Intent,
+    /// The text, untouched. Empty for a retry.
+    pub text: String,
+    /// Files.
+    #[serde(default)]
+    pub attachments: Vec<Attachment>,
+    /// Whether the text comes from outside and is wrapped in markers before a model sees it.
+    #[serde(default)]
+    pub untrusted: bool,
+    /// Whether the session is used once and may be removed after `session.oneshot_keep_days`.
+    #[serde(default)]
+    pub oneshot: bool,
+    /// Where the reply is pushed besides.
+    #[serde(default)]
+    pub deliver_to: Option<Destination>,
+}
+
+impl Inbound {
+    /// A message of a person who is trusted, without extras.
+    pub fn say(session: SessionId, text: impl Into<String>) -> Self {
+        Self {
+            channel: session.channel().to_owned(),
+            session,
+            sender: "owner".into(),
+            dedupe: None,
+            intent: Intent::Say,
+            text: text.into(),
+            attachments: Vec::new(),
+            untrusted: false,
+            oneshot: false,
+            deliver_to: None,
+        }
+    }
+}
+
+/// What a turn came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// The turn.
+    pub turn: TurnId,
+    /// Its session.
+    pub session: SessionId,
+    /// The Markdown for the person: what the model said, and the reason where something ended the turn early.
+    pub text: String,
+    /// How it ended.
+    pub end: TurnEnd,
+    /// The model that answered last.
+    pub model: String,
+    /// The sum over the turn's model calls.
+    pub usage: Usage,
+    /// What went wrong, when `end` is not [`TurnEnd::End`] or [`TurnEnd::Stopped`].
+    pub failure: Option<Failure>,
+}
+
+/// What went wrong in a turn, in a form that can be stored and shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// A stable snake_case word: `auth`, `rate_limit`, `loop`, `turn_timeout`, ...
+    pub code: String,
+    /// One sentence for a person, with what to do.
+    pub message: String,
+    /// Seconds after which trying again makes sense.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u64>,
+}

@@ -1,0 +1,259 @@
+//! What a model is to the rest of the program: a request goes in, a stream of events comes out.
+//!
+//! Providers translate; they keep no conversation, run no tool and never write. Dropping a [`ModelStream`] cancels the
+//! request: its socket is shut down and nothing waits for the other side.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_core::Stream;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{SessionId, TurnId};
+use crate::message::{Message, Opaque, ToolCall};
+use crate::tool::ToolSpec;
+
+/// A model behind some wire format, or one of the offline models.
+#[async_trait]
+pub trait ModelProvider: Send + Sync {
+    /// What the configured model can do. Constant for the life of the provider.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// Whether it could answer now as far as the configuration goes; asks nobody.
+    fn readiness(&self) -> Readiness;
+
+    /// Starts one request. Errs when it fails before anything was received; later failures come through the stream.
+    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError>;
+
+    /// Asks the service whether it is there and accepts the key, without spending tokens. For `doctor`.
+    async fn probe(&self) -> Result<String, ModelError>;
+}
+
+/// Events of one model response, ended by [`ModelEvent::Finished`] or an error; never by silence.
+pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
+
+/// What a model can do, as data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Capabilities {
+    /// The provider's name, such as `openai`.
+    pub provider: String,
+    /// The model's id, as configured.
+    pub model: String,
+    /// Tokens that a request and its answer may take together.
+    pub context_window: u64,
+    /// Tokens that an answer may take.
+    pub max_output: u64,
+    /// Whether it sees pictures.
+    pub images: bool,
+    /// Whether it can call tools.
+    pub tools: bool,
+}
+
+/// Whether a provider is set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Readiness {
+    /// Nothing is known to be missing.
+    Ready,
+    /// Something must be set first: a sentence that says what and where.
+    NotConfigured(String),
+}
+
+/// One request to a model.
+#[derive(Debug, Clone)]
+pub struct ModelRequest {
+    /// The session that it is for; providers may use it as a cache hint and must not send anything else of it.
+    pub session: SessionId,
+    /// The turn that it is for.
+    pub turn: TurnId,
+    /// How often this very request has failed before in this turn.
+    pub attempt: u32,
+    /// The system prompt; byte-identical from turn to turn while nothing changed.
+    pub system: Arc<str>,
+    /// The conversation, oldest first, well formed: every tool call has its result in the tool message that follows.
+    pub messages: Vec<Arc<Message>>,
+    /// Where this turn's own messages begin in `messages`.
+    pub turn_start: usize,
+    /// The tools that it may call.
+    pub tools: Arc<[ToolSpec]>,
+}
+
+/// What comes out of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelEvent {
+    /// More of the answer.
+    Text(String),
+    /// More of what it thinks.
+    Reasoning(String),
+    /// The thought that was streamed is complete, with what must go back to the provider. `text` is the whole of it.
+    ReasoningDone {
+        /// The readable part, whole.
+        text: String,
+        /// What goes back unchanged.
+        opaque: Option<Opaque>,
+    },
+    /// A complete tool call.
+    ToolCall(ToolCall),
+    /// The end of the response.
+    Finished {
+        /// Why it ended.
+        stop: StopReason,
+        /// What it took.
+        usage: Usage,
+        /// The model that answered, as the service names it.
+        model: Option<String>,
+    },
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// It was done.
+    End,
+    /// It waits for tools.
+    ToolUse,
+    /// It reached the output limit.
+    Length,
+    /// The provider refused or filtered.
+    Refusal,
+    /// The provider paused a long turn and wants to be asked again with the same messages.
+    Pause,
+}
+
+/// Tokens of one or more requests.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens sent, the cached ones included.
+    pub input_tokens: u64,
+    /// Tokens received.
+    pub output_tokens: u64,
+    /// Tokens sent that the provider had cached.
+    #[serde(default)]
+    pub cached_tokens: u64,
+    /// What it cost in USD, where the price is known; 0 otherwise.
+    #[serde(default)]
+    pub cost_usd: f64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+        self.cached_tokens += other.cached_tokens;
+        self.cost_usd += other.cost_usd;
+    }
+}
+
+/// The classes of failure that callers treat differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelErrorKind {
+    /// The key is missing, wrong, or not allowed to use the model.
+    Auth,
+    /// The account has no credit or quota left; asking again does not help.
+    Quota,
+    /// Too many requests; asking later helps.
+    RateLimit,
+    /// The request does not fit the context window.
+    ContextLength,
+    /// The service is overloaded or failing (5xx).
+    Overloaded,
+    /// It could not be reached, or the connection broke.
+    Network,
+    /// Nothing came for too long.
+    Timeout,
+    /// The service does not know the model or the path.
+    NotFound,
+    /// The service refuses this content.
+    Refused,
+    /// The service says that the request is wrong.
+    InvalidRequest,
+    /// The answer could not be understood.
+    Malformed,
+}
+
+impl ModelErrorKind {
+    /// The stable word for errors on the wire.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::Quota => "quota",
+            Self::RateLimit => "rate_limit",
+            Self::ContextLength => "context_length",
+            Self::Overloaded => "overloaded",
+            Self::Network => "network",
+            Self::Timeout => "timeout",
+            Self::NotFound => "not_found",
+            Self::Refused => "refused",
+            Self::InvalidRequest => "invalid_request",
+            Self::Malformed => "malformed",
+        }
+    }
+}
+
+/// A model call that failed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct ModelError {
+    kind: ModelErrorKind,
+    message: String,
+    status: Option<u16>,
+    retry_after: Option<Duration>,
+    detail: Option<String>,
+}
+
+impl ModelError {
+    /// An error with its sentence for the person: what happened and what to do, naming provider and key.
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), status: None, retry_after: None, detail: None }
+    }
+
+    /// With the HTTP status that carried it.
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    /// With the wait that the service asked for.
+    #[must_use]
+    pub fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
+        self.retry_after = wait;
+        self
+    }
+
+    /// With what the service itself said, for the log only.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    /// The class.
+    pub fn kind(&self) -> ModelErrorKind {
+        self.kind
+    }
+
+    /// The HTTP status, where there was one.
+    pub fn status(&self) -> Option<u16> {
+        self.status
+    }
+
+    /// The wait that the service asked for.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
+    }
+
+    /// What the service said, for the log.
+    pub fn detail(&self) -> Option<&str> {
+        self.detail.as_deref()
+    }
+
+    /// Whether the same request may succeed when it is sent again.
+    pub fn is_retryable(&self) -> bool {
+        use ModelErrorKind::{Malformed, Network, Overloaded, RateLimit, Timeout};
+        matches!(self.kind, RateLimit | Overloaded | Network | Timeout | Malformed)
+    }
+}

@@ -1,0 +1,179 @@
+//! What is kept of conversations: the log of turns that the engine writes, and the transcripts that people read.
+//!
+//! Two traits over the same storage. [`TurnLog`] is the engine's: every method is one durable transaction, and what it
+//! has returned survives a crash. [`Transcripts`] is for pages, the API and the terminal.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::ids::{MessageId, SessionId, TurnId};
+use crate::message::{Inbound, Message, Reply};
+
+/// The engine's side of the storage.
+#[async_trait]
+pub trait TurnLog: Send + Sync {
+    /// Stores what came in, unless its dedupe id is known already: the acknowledgement that may be given afterwards.
+    /// Creates the session if it is new. With `begin`, the turn also starts, in the same transaction.
+    async fn accept(&self, turn: &TurnId, inbound: &Inbound, begin: Option<Begin>) -> Result<Accepted>;
+
+    /// Starts a turn that waited.
+    async fn begin(&self, turn: &TurnId, begin: Begin) -> Result<MessageId>;
+
+    /// Adds messages of a running turn: an assistant message with tool calls, and the results.
+    async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>>;
+
+    /// Ends a turn: its last messages, its outcome and the deliveries of its reply, in one transaction.
+    async fn finish(&self, finish: Finish) -> Result<Vec<MessageId>>;
+
+    /// The newest messages of a session's live branch, oldest first, at most `limit` of them; never older ones than a
+    /// model may need. Messages of turns that were replaced by a retry or an edit are not among them.
+    async fn window(&self, session: &SessionId, limit: usize) -> Result<Vec<Message>>;
+
+    /// A turn by its id.
+    async fn turn(&self, turn: &TurnId) -> Result<Option<TurnRecord>>;
+
+    /// Turns that were accepted and never finished, oldest first: what a crash left over.
+    async fn unfinished(&self) -> Result<Vec<TurnRecord>>;
+}
+
+/// The start of a turn.
+#[derive(Debug, Clone)]
+pub struct Begin {
+    /// The user's message as the transcript keeps it.
+    pub message: Message,
+    /// The turn that it replaces: that turn's messages and all later ones leave the live branch.
+    pub replaces: Option<TurnId>,
+}
+
+/// The end of a turn.
+#[derive(Debug, Clone)]
+pub struct Finish {
+    /// What is added to the transcript; the last one carries the turn's end.
+    pub messages: Vec<Message>,
+    /// The outcome, kept for second deliveries.
+    pub reply: Reply,
+    /// What is to be delivered elsewhere.
+    pub deliveries: Vec<crate::channel::NewDelivery>,
+}
+
+/// What became of an inbound message.
+#[derive(Debug, Clone)]
+pub enum Accepted {
+    /// It is stored; with the user message's id if it has begun.
+    New(Option<MessageId>),
+    /// It was here before.
+    Known(Box<TurnRecord>),
+}
+
+/// A turn as it is stored.
+#[derive(Debug, Clone)]
+pub struct TurnRecord {
+    /// Its id.
+    pub turn: TurnId,
+    /// What started it.
+    pub inbound: Inbound,
+    /// Where it stands.
+    pub phase: TurnPhase,
+    /// When it was accepted.
+    pub accepted_at: Timestamp,
+    /// How often it has begun; more than once means that a crash came between.
+    pub attempts: u32,
+    /// The outcome of a finished one.
+    pub reply: Option<Reply>,
+}
+
+/// Where a turn stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnPhase {
+    /// Accepted, and waiting for its session.
+    Queued,
+    /// Begun.
+    Running,
+    /// Over, with a reply.
+    Done,
+}
+
+/// The reader's side of the storage.
+#[async_trait]
+pub trait Transcripts: Send + Sync {
+    /// Sessions, most recently used first.
+    async fn sessions(&self, query: SessionQuery) -> Result<SessionPage>;
+
+    /// One session.
+    async fn session(&self, id: &SessionId) -> Result<Option<SessionSummary>>;
+
+    /// Messages of the live branch before `before` (or the newest), oldest first, at most `limit`.
+    async fn messages(&self, id: &SessionId, before: Option<MessageId>, limit: usize)
+    -> Result<Vec<Message>>;
+
+    /// Turns of this session that are queued or running.
+    async fn pending(&self, id: &SessionId) -> Result<Vec<TurnRecord>>;
+
+    /// Sets a title. `false` when there is no such session.
+    async fn rename(&self, id: &SessionId, title: &str) -> Result<bool>;
+
+    /// Removes a session's messages, and with [`Clear::Delete`] the session. `false` when there is no such session. Of
+    /// a session in use only [`crate::assistant::Assistant::clear`] may do this.
+    async fn clear(&self, id: &SessionId, how: Clear) -> Result<bool>;
+
+    /// Puts a message that no turn made into a session, creating it if need be. The same `key` twice is one message;
+    /// `None` then.
+    async fn post(&self, id: &SessionId, key: &str, message: Message) -> Result<Option<MessageId>>;
+}
+
+/// How much of a session goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clear {
+    /// Its messages; id and title stay.
+    Reset,
+    /// Everything.
+    Delete,
+}
+
+/// Which sessions are wanted.
+#[derive(Debug, Clone, Default)]
+pub struct SessionQuery {
+    /// At most so many.
+    pub limit: usize,
+    /// Where the page before ended.
+    pub cursor: Option<String>,
+    /// Words that title, id or messages must contain.
+    pub search: Option<String>,
+    /// Only those of this channel.
+    pub channel: Option<String>,
+}
+
+/// A page of sessions.
+#[derive(Debug, Clone, Default)]
+pub struct SessionPage {
+    /// The sessions.
+    pub sessions: Vec<SessionSummary>,
+    /// How many match in all.
+    pub count: u64,
+    /// Where the next page begins, if there is one.
+    pub next_cursor: Option<String>,
+}
+
+/// A session without its messages.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionSummary {
+    /// Its id.
+    pub session_id: SessionId,
+    /// The channel that it belongs to.
+    pub channel: String,
+    /// Who started it.
+    pub sender: String,
+    /// Its title: set by a person, or taken from the first message.
+    pub title: String,
+    /// The agent that answers in it.
+    pub agent_name: String,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Messages of the live branch.
+    pub message_count: u64,
+}

@@ -1,0 +1,119 @@
+//! Who watches a turn and may be asked: a browser tab, a terminal, nobody.
+//!
+//! A surface travels with the turn, so "nobody can answer here: denied" is a value ([`Unattended`]) and not a branch
+//! somewhere in the engine. Events are for showing; nothing of the turn depends on their arrival.
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::approval::{ApprovalRequest, Decision, Resolution};
+use crate::ids::TurnId;
+use crate::message::Reply;
+use crate::model::Usage;
+
+/// The near end of a turn.
+#[async_trait]
+pub trait Surface: Send + Sync {
+    /// Shows what happens. Must not block; may drop what nobody reads.
+    fn emit(&self, turn: &TurnId, event: TurnEvent);
+
+    /// Puts a question to the person and waits for the answer. `None`: nobody can answer here, which denies at once. A
+    /// surface whose people answer at the [desk](crate::approval::ApprovalDesk) never resolves. The engine bounds the
+    /// wait and drops the future when the turn ends, or when the desk is answered, first.
+    async fn decide(&self, request: &ApprovalRequest) -> Option<Decision>;
+}
+
+/// What happens in a turn, in order.
+#[derive(Debug, Clone)]
+pub enum TurnEvent {
+    /// It left the queue.
+    Started,
+    /// Another model than the configured one answers.
+    Model {
+        /// Which one.
+        model: String,
+        /// Why.
+        reason: String,
+    },
+    /// More of the answer, Markdown.
+    Text(String),
+    /// More of what the model thinks.
+    Reasoning(String),
+    /// A tool call changed its state.
+    Tool(ToolState),
+    /// Somebody is asked. `/api/approvals` can answer too.
+    Approval(ApprovalRequest),
+    /// The question is settled.
+    ApprovalDone {
+        /// Which one.
+        id: String,
+        /// How.
+        resolution: Resolution,
+    },
+    /// Tokens and cost so far, the sum over the turn's requests.
+    Usage(Usage),
+    /// Something the person should know.
+    Notice {
+        /// A stable word.
+        code: String,
+        /// A sentence.
+        message: String,
+    },
+    /// The turn is over and stored. Always the last event, sent exactly once.
+    Done(Reply),
+}
+
+/// Where a tool call stands.
+#[derive(Debug, Clone)]
+pub struct ToolState {
+    /// The call's id.
+    pub call: String,
+    /// The tool's name.
+    pub name: String,
+    /// Running or how it ended.
+    pub phase: ToolPhase,
+    /// The arguments; with `Running`.
+    pub input: Option<Value>,
+    /// The result; at the end.
+    pub output: Option<String>,
+    /// How long it took, in milliseconds; at the end.
+    pub milliseconds: Option<u64>,
+}
+
+/// The phases of a tool call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolPhase {
+    /// It has begun (or waits for an approval).
+    Running,
+    /// It succeeded.
+    Ok,
+    /// It failed.
+    Error,
+    /// A rule or a person refused it.
+    Denied,
+}
+
+impl ToolPhase {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Ok => "ok",
+            Self::Error => "error",
+            Self::Denied => "denied",
+        }
+    }
+}
+
+/// Nobody watches and nobody can answer: webhooks, jobs, the plain WebSocket.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unattended;
+
+#[async_trait]
+impl Surface for Unattended {
+    fn emit(&self, _turn: &TurnId, _event: TurnEvent) {}
+
+    async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
+        None
+    }
+}
