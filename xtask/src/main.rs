@@ -1,2 +1,63 @@
-//! Placeholder.
-fn main() {}
+//! Chores of the Aethon workspace, as `cargo xtask NAME`. `cargo xtask --help` lists them.
+//!
+//! Everything that a person or a CI machine does to the checkout beyond plain cargo is written here, in Rust and
+//! with tests, so that there is one place to look and nothing to install.
+
+#![expect(clippy::print_stdout, reason = "a chore tells its result on the terminal")]
+
+mod bench;
+mod ci;
+mod docs;
+mod process;
+mod test;
+mod tidy;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+use std::path::Path;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "Chores of the Aethon workspace")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Everything that a change has to pass, in order: formatting, lints, tidy, documents, tests
+    Ci,
+    /// Prove the invariants of docs/architecture.md and the limits of the house style
+    Tidy,
+    /// Build everything and run every test: unit, integration, documentation, black-box and browser
+    Test {
+        /// Only tests whose name contains this
+        filter: Vec<String>,
+    },
+    /// Build the API documentation with warnings as errors, and check the links between documents
+    Docs,
+    /// Measure speed and size of the release build against a bare hyper server
+    Bench(bench::Options),
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
+    match arguments.chore {
+        Chore::Ci => ci::run(root),
+        Chore::Tidy => tidy::run(root),
+        Chore::Test { filter } => test::run(root, &filter),
+        Chore::Docs => docs::run(root),
+        Chore::Bench(options) => bench::run(root, &options),
+    }
+}

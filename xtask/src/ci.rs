@@ -1,0 +1,55 @@
+//! `cargo xtask ci`: everything that a change has to pass, cheapest first, each step timed.
+//!
+//! The tests come last, so that the last line of a green run is their summary.
+
+use crate::{docs, process, test, tidy};
+use anyhow::{Context, Result};
+use std::path::Path;
+use std::time::Instant;
+
+type Step = (&'static str, fn(&Path) -> Result<()>);
+
+const STEPS: &[Step] = &[
+    ("formatting", formatting),
+    ("tidy", tidy::run),
+    ("lints", lints),
+    ("documents", docs::run),
+    ("licences", licences),
+    ("tests", |root| test::run(root, &[])),
+];
+
+/// Runs every step in order; the first that fails ends the run.
+pub(crate) fn run(root: &Path) -> Result<()> {
+    let mut times = Vec::new();
+    for (name, step) in STEPS {
+        if !times.is_empty() {
+            println!("ci: so far {}", times.join(", "));
+        }
+        println!("ci: {name}");
+        let started = Instant::now();
+        let outcome = step(root);
+        times.push(format!("{name} {:.0} s", started.elapsed().as_secs_f64()));
+        outcome.with_context(|| format!("{name} ({})", times.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn formatting(root: &Path) -> Result<()> {
+    process::run(root, "cargo", &["fmt", "--all", "--check"])
+}
+
+fn lints(root: &Path) -> Result<()> {
+    let mut arguments = vec!["clippy", "--locked", "--workspace", "--all-targets"];
+    arguments.extend(test::FEATURES);
+    arguments.extend(["--", "-D", "warnings"]);
+    process::run(root, "cargo", &arguments)
+}
+
+/// `tidy` checks the licences of the lock anywhere; cargo-deny, where installed, checks advisories and sources too.
+fn licences(root: &Path) -> Result<()> {
+    if !process::is_installed("cargo-deny", &["--version"]) {
+        println!("cargo-deny is not installed: licences were checked by tidy, advisories were not");
+        return Ok(());
+    }
+    process::run(root, "cargo", &["deny", "check", "--hide-inclusion-graph"])
+}

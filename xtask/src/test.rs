@@ -1,0 +1,35 @@
+//! `cargo xtask test`: builds everything once, then runs every test of the workspace.
+//!
+//! The black-box and browser tests drive the built programs, so those are built first, with the same features and
+//! into the same folder. cargo-nextest runs the tests where it is installed, else `cargo test` does.
+
+use crate::process;
+use anyhow::Result;
+use std::path::Path;
+
+/// The optional part of this package is linted and tested with the rest.
+pub(crate) const FEATURES: [&str; 2] = ["--features", "xtask/bench"];
+
+/// Builds and runs the tests whose name contains one of `filter`; all of them when it is empty.
+pub(crate) fn run(root: &Path, filter: &[String]) -> Result<()> {
+    let cargo = |arguments: &[&str], then: &[&str]| {
+        let arguments = [arguments, &["--locked", "--workspace"], &FEATURES, then].concat();
+        process::run(root, "cargo", &arguments)
+    };
+    let filter: Vec<&str> = filter.iter().map(String::as_str).collect();
+    cargo(&["build"], &["--all-targets"])?;
+    if process::is_installed("cargo-nextest", &["nextest", "--version"]) {
+        // nextest leaves documentation tests to cargo; they go first, so that its summary is the last line.
+        if filter.is_empty() {
+            cargo(&["test"], &["--doc", "--quiet"])?;
+        }
+        let then = [&["--no-fail-fast", "--no-tests=pass"], filter.as_slice()].concat();
+        return cargo(&["nextest", "run"], &then);
+    }
+    let mut then = vec!["--no-fail-fast"];
+    if !filter.is_empty() {
+        then.push("--");
+        then.extend(filter);
+    }
+    cargo(&["test"], &then)
+}

@@ -1,0 +1,59 @@
+//! What is built from others: few packages, and each direct dependency with a line that says what it is for.
+
+use crate::tidy::finding::Finding;
+use crate::tidy::manifest::workspace_dependencies;
+use crate::tidy::tree::Tree;
+
+/// Packages that the lock may hold.
+const LIMIT: usize = 400;
+
+/// Where each direct dependency has its line.
+const RECORD: &str = "docs/decisions/dependencies.md";
+
+/// The lock holds at most so many packages.
+pub(crate) fn few_packages(tree: &Tree) -> Vec<Finding> {
+    let Some(lock) = tree.text("Cargo.lock") else { return Vec::new() };
+    let packages = lock.lines().filter(|line| *line == "[[package]]").count();
+    if packages <= LIMIT {
+        return Vec::new();
+    }
+    let message = format!("{packages} packages, at most {LIMIT}");
+    vec![Finding::new("lock", "Cargo.lock", 1, message, "turn off features, or do without the dependency")]
+}
+
+/// Every external dependency of the workspace is named, in backticks, in the record.
+pub(crate) fn every_dependency_has_its_line(tree: &Tree) -> Vec<Finding> {
+    let Some(root) = tree.text("Cargo.toml") else { return Vec::new() };
+    let record = tree.text(RECORD).unwrap_or_default();
+    let missing =
+        workspace_dependencies(root).into_iter().filter(|(name, _)| !record.contains(&format!("`{name}`")));
+    missing
+        .map(|(name, line)| {
+            let message = format!("`{name}` has no line in {RECORD}");
+            Finding::new("dependency-record", "Cargo.toml", line, message, "say there what it is for")
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_grew_too_long_is_found() {
+        for (count, expected) in [(400, 0), (401, 1)] {
+            let text = "[[package]]\nname = \"a\"\n".repeat(count);
+            assert_eq!(few_packages(&Tree::of(&[("Cargo.lock", &text)])).len(), expected);
+        }
+    }
+
+    #[test]
+    fn a_dependency_without_its_line_is_found() {
+        let root = "[workspace.dependencies]\nours = { path = \"crates/ours\" }\nserde = \"1\"\n\
+                    ring = { version = \"0.17\" }\n";
+        let tree = Tree::of(&[("Cargo.toml", root), (RECORD, "- `serde`: wire forms\n")]);
+        let found = every_dependency_has_its_line(&tree);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].line, 4);
+    }
+}

@@ -1,0 +1,47 @@
+//! The rules of `tidy`, one file a subject, and the list of them.
+
+mod exceptions;
+mod includes;
+mod layers;
+mod licences;
+mod lock;
+mod manifests;
+mod names;
+mod openings;
+mod ownership;
+mod purity;
+mod shapes;
+mod sizes;
+mod sql;
+mod words;
+
+use super::finding::Finding;
+use super::tree::Tree;
+
+/// A rule: what it finds in a tree.
+pub(crate) type Rule = fn(&Tree) -> Vec<Finding>;
+
+/// Every rule, the five invariants first.
+pub(crate) const RULES: &[Rule] = &[
+    layers::leaves_see_only_the_core,
+    purity::core_does_no_io,
+    purity::core_depends_on_nothing_that_does_io,
+    layers::only_the_facade_sees_the_configuration,
+    ownership::names_stay_in_their_home,
+    ownership::dependencies_stay_in_their_home,
+    sql::statements_stay_in_the_store,
+    includes::nothing_from_outside_the_package,
+    includes::targets_stay_in_the_package,
+    sizes::files_are_short,
+    shapes::traits_and_structs_are_small,
+    openings::every_file_says_what_it_is,
+    openings::maps_hold_no_logic,
+    openings::public_inline_modules_are_documented,
+    words::forbidden_text,
+    names::names_say_something,
+    exceptions::lint_exceptions_have_a_reason,
+    manifests::packages_follow_the_workspace,
+    lock::few_packages,
+    lock::every_dependency_has_its_line,
+    licences::every_licence_is_allowed,
+];

@@ -1,0 +1,151 @@
+//! Invariant 4: some names have one home. hyper lives in `aethon-http`, SQLite in `aethon-store`; only programs
+//! read their arguments, end the process or install a subscriber.
+
+use crate::tidy::finding::Finding;
+use crate::tidy::source::Named;
+use crate::tidy::tree::Tree;
+
+const RULE: &str = "one-home";
+
+/// A name and where it may be used.
+struct Home {
+    /// The path, or the package of a dependency.
+    name: &'static str,
+    /// Folders in which it is at home.
+    folders: &'static [&'static str],
+    /// What to do elsewhere.
+    remedy: &'static str,
+}
+
+const HTTP: &str = "speak of requests in words of your own; hyper stays in aethon-http";
+const STORE: &str = "add a method to the storage trait in aethon-core and its query to aethon-store";
+const PROGRAM: &str = "return a value and let the program in bins/ decide";
+
+/// Paths in sources. `xtask` and `tests` are programs too, and hold the bare server that `bench` compares with.
+const PATHS: &[Home] = &[
+    Home { name: "hyper", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
+    Home { name: "hyper_util", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
+    Home { name: "rusqlite", folders: &["crates/aethon-store/"], remedy: STORE },
+    Home { name: "std::env::args", folders: &["bins/", "xtask/"], remedy: PROGRAM },
+    Home { name: "std::env::args_os", folders: &["bins/", "xtask/"], remedy: PROGRAM },
+    Home { name: "env::args", folders: &["bins/", "xtask/"], remedy: PROGRAM },
+    Home { name: "env::args_os", folders: &["bins/", "xtask/"], remedy: PROGRAM },
+    Home { name: "std::process::exit", folders: &["bins/", "xtask/"], remedy: PROGRAM },
+    Home { name: "std::process::abort", folders: &["bins/", "xtask/"], remedy: PROGRAM },
+    Home { name: "process::exit", folders: &["bins/", "xtask/"], remedy: PROGRAM },
+    Home { name: "process::abort", folders: &["bins/", "xtask/"], remedy: PROGRAM },
+    Home { name: "clap", folders: &["bins/", "xtask/"], remedy: PROGRAM },
+];
+
+/// Calls that install a subscriber, looked for in files that name `tracing` or `tracing_subscriber`.
+const INSTALLS: [&str; 4] = ["set_global_default", "set_default", "init", "try_init"];
+
+/// Dependencies in manifests.
+const DEPENDENCIES: &[Home] = &[
+    Home { name: "hyper", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
+    Home { name: "hyper-util", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
+    Home { name: "rusqlite", folders: &["crates/aethon-store/"], remedy: STORE },
+    Home { name: "clap", folders: &["bins/", "xtask/"], remedy: PROGRAM },
+];
+
+/// No source names what has its home elsewhere. Unit tests are held to it too, except that they may install a
+/// subscriber of their own.
+pub(crate) fn names_stay_in_their_home(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (file, source) in tree.rust() {
+        let program = file.path.starts_with("bins/") || file.path.starts_with("xtask/");
+        let traces = source.paths.iter().any(|path| path.is_under("tracing_subscriber"));
+        for path in &source.paths {
+            let away = PATHS.iter().find(|home| path.is_under(home.name) && !at_home(home, &file.path));
+            if let Some(home) = away {
+                let message = format!("`{}` is named outside its home", path.text);
+                found.push(Finding::new(RULE, &file.path, path.line, message, home.remedy));
+            } else if !program && !path.test && installs(path, traces) {
+                let message = "a library installs a tracing subscriber";
+                found.push(Finding::new(RULE, &file.path, path.line, message, PROGRAM));
+            }
+        }
+    }
+    found
+}
+
+/// No manifest takes a dependency that has its home elsewhere.
+pub(crate) fn dependencies_stay_in_their_home(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for manifest in &tree.manifests {
+        for dependency in &manifest.dependencies {
+            let away = DEPENDENCIES
+                .iter()
+                .find(|home| home.name == dependency.name && !at_home(home, &manifest.path));
+            if let Some(home) = away {
+                let message = format!("`{}` depends on `{}`", manifest.name, dependency.name);
+                found.push(Finding::new(RULE, &manifest.path, dependency.line, message, home.remedy));
+            }
+        }
+    }
+    found
+}
+
+fn at_home(home: &Home, path: &str) -> bool {
+    home.folders.iter().any(|folder| path.starts_with(folder))
+}
+
+fn installs(path: &Named, traces: bool) -> bool {
+    let last = path.text.rsplit("::").next().unwrap_or_default();
+    let named = path.is_under("tracing") || path.is_under("tracing_subscriber");
+    INSTALLS.contains(&last) && (named || (traces && path.text == last && last != "init"))
+        || (traces && path.text == "init")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(path: &str, text: &str, expected: usize) {
+        let found = names_stay_in_their_home(&Tree::of(&[(path, text)]));
+        assert_eq!(found.len(), expected, "{path}: {text}: {found:?}");
+    }
+
+    #[test]
+    fn hyper_and_sqlite_are_named_at_home_only() {
+        check("crates/aethon-http/src/server.rs", "use hyper::body::Bytes;", 0);
+        check("xtask/src/bench/bare.rs", "use hyper::body::Bytes;", 0);
+        check("crates/aethon-agent/src/turn.rs", "use hyper::body::Bytes;", 1);
+        check("crates/aethon-agent/src/turn.rs", "fn f() { hyper_util::rt::TokioIo::new(x); }", 1);
+        check("crates/aethon-store/src/db.rs", "use rusqlite::Connection;", 0);
+        check("crates/aethon/src/doctor.rs", "#[cfg(test)]\nmod tests { use rusqlite::Connection; }", 1);
+    }
+
+    #[test]
+    fn only_programs_read_arguments_and_end_the_process() {
+        check("bins/aethon-cli/src/main.rs", "fn f() { std::process::exit(1) }", 0);
+        check("crates/aethon/src/builder.rs", "fn f() { std::process::exit(1) }", 1);
+        check("crates/aethon/src/builder.rs", "use std::process; fn f() { process::exit(1) }", 1);
+        check("crates/aethon/src/builder.rs", "use std::env::{args, var};", 1);
+        check("crates/aethon/src/builder.rs", "use std::process::ExitCode;", 0);
+    }
+
+    #[test]
+    fn only_programs_install_a_subscriber() {
+        let layer = "use tracing_subscriber::layer::Layer; fn f() { x.with(y); }";
+        check("crates/aethon/src/logging.rs", layer, 0);
+        let install = "use tracing_subscriber::prelude::*; fn f() { x.with(y).init(); }";
+        check("crates/aethon/src/logging.rs", install, 1);
+        check("bins/aethon-server/src/main.rs", install, 0);
+        check("crates/aethon/src/logging.rs", "fn f() { tracing::subscriber::set_global_default(x); }", 1);
+        check("crates/aethon-store/src/db.rs", "fn f() { db.init(); }", 0);
+    }
+
+    #[test]
+    fn a_manifest_away_from_home_is_found() {
+        let text = "[package]\nname = \"aethon-agent\"\n[dependencies]\nrusqlite.workspace = true\n";
+        assert_eq!(
+            dependencies_stay_in_their_home(&Tree::of(&[("crates/aethon-agent/Cargo.toml", text)])).len(),
+            1
+        );
+        assert!(
+            dependencies_stay_in_their_home(&Tree::of(&[("crates/aethon-store/Cargo.toml", text)]))
+                .is_empty()
+        );
+    }
+}

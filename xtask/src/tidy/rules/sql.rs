@@ -1,0 +1,77 @@
+//! Invariant 4, second half: statements of SQL stand in `aethon-store` only.
+//!
+//! A string literal counts as a statement when it opens like one. This is a tripwire; the wall is that no other
+//! package may depend on rusqlite.
+
+use crate::tidy::finding::Finding;
+use crate::tidy::tree::Tree;
+
+/// How a statement opens, blanks run together; the second part must follow somewhere.
+const OPENINGS: [(&str, &str); 13] = [
+    ("SELECT ", " FROM "),
+    ("INSERT INTO ", ""),
+    ("INSERT OR ", ""),
+    ("REPLACE INTO ", ""),
+    ("UPDATE ", " SET "),
+    ("DELETE FROM ", ""),
+    ("CREATE TABLE ", ""),
+    ("CREATE INDEX ", ""),
+    ("CREATE VIRTUAL TABLE ", ""),
+    ("DROP TABLE ", ""),
+    ("ALTER TABLE ", ""),
+    ("PRAGMA ", ""),
+    ("BEGIN IMMEDIATE", ""),
+];
+
+/// The store, and this program, which has to know what a statement looks like.
+const HOMES: [&str; 2] = ["crates/aethon-store/", "xtask/"];
+
+/// No string literal elsewhere is a statement, and no `.sql` file stands elsewhere.
+pub(crate) fn statements_stay_in_the_store(tree: &Tree) -> Vec<Finding> {
+    let remedy = "add a method to the storage trait in aethon-core and its query to aethon-store";
+    let mut found = Vec::new();
+    for file in tree.files.iter().filter(|file| !HOMES.iter().any(|home| file.path.starts_with(home))) {
+        if file.path.ends_with(".sql") {
+            found.push(Finding::new("one-home", &file.path, 1, "SQL outside aethon-store", remedy));
+        }
+        for literal in file.rust.iter().flat_map(|source| &source.strings) {
+            if is_statement(&literal.text) {
+                let message = "a statement of SQL outside aethon-store";
+                found.push(Finding::new("one-home", &file.path, literal.line, message, remedy));
+            }
+        }
+    }
+    found
+}
+
+fn is_statement(text: &str) -> bool {
+    let mut flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    flat.push(' ');
+    OPENINGS.iter().any(|(opening, then)| flat.starts_with(opening) && flat.contains(then))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(path: &str, text: &str, expected: usize) {
+        let found = statements_stay_in_the_store(&Tree::of(&[(path, text)]));
+        assert_eq!(found.len(), expected, "{path}: {text}");
+    }
+
+    #[test]
+    fn a_statement_elsewhere_is_found() {
+        let select = "const A: &str = \"SELECT id\n  FROM sessions\";";
+        check("crates/aethon-agent/src/a.rs", select, 1);
+        check("crates/aethon-store/src/a.rs", select, 0);
+        check("crates/aethon-agent/src/a.rs", "fn f() { run(\"PRAGMA user_version\") }", 1);
+        check("crates/aethon/migrations/1.sql", "x", 1);
+    }
+
+    #[test]
+    fn prose_and_doc_comments_are_not_statements() {
+        check("crates/aethon-agent/src/a.rs", "const A: &str = \"SELECT one of these\";", 0);
+        check("crates/aethon-agent/src/a.rs", "/// DELETE FROM nothing\nfn f() {}", 0);
+        check("crates/aethon-http/src/a.rs", "const A: &str = \"DELETE\";", 0);
+    }
+}
