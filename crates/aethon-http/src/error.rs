@@ -1,0 +1,180 @@
+//! What can go wrong: an [`Error`] of the server itself, and a [`Problem`], which is an answer to a client.
+//!
+//! Every error that a client sees is `application/problem+json` (RFC 9457) with a stable snake_case `code`. It carries a
+//! sentence; the cause goes to the log.
+
+use std::borrow::Cow;
+use std::io;
+
+use http::StatusCode;
+use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use serde::Serialize;
+
+use crate::response::{self, Response};
+
+/// A shorthand.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The server could not be started or went on no longer.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    message: String,
+    #[source]
+    source: io::Error,
+}
+
+impl Error {
+    pub(crate) fn new(message: impl Into<String>, source: io::Error) -> Self {
+        Self { message: message.into(), source }
+    }
+
+    /// Whether another program listens on the address already.
+    pub fn is_address_in_use(&self) -> bool {
+        self.source.kind() == io::ErrorKind::AddrInUse
+    }
+}
+
+/// An error as the client sees it.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    status: StatusCode,
+    code: &'static str,
+    detail: Cow<'static, str>,
+    fields: Vec<Field>,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+/// What is wrong with one field of a request.
+#[derive(Debug, Clone, Serialize)]
+pub struct Field {
+    field: Cow<'static, str>,
+    message: Cow<'static, str>,
+}
+
+#[derive(Serialize)]
+struct Wire<'a> {
+    r#type: &'static str,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+    code: &'a str,
+    #[serde(skip_serializing_if = "<[Field]>::is_empty")]
+    errors: &'a [Field],
+}
+
+impl Problem {
+    /// A problem: its status, its stable word, and a sentence.
+    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, code, detail: detail.into(), fields: Vec::new(), header: None }
+    }
+
+    /// 400: the request itself is not well formed.
+    pub fn bad_request(code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, detail)
+    }
+
+    /// 401: the token is missing or wrong.
+    pub fn unauthorized() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "unauthorized",
+            "the access token is missing or wrong; send it as `Authorization: Bearer TOKEN` or sign in at /dashboard",
+        )
+    }
+
+    /// 404: there is nothing here.
+    pub fn not_found(detail: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", detail)
+    }
+
+    /// 405, with what is allowed instead.
+    pub fn method_not_allowed(allow: HeaderValue) -> Self {
+        let detail = "this address does not know that method; the Allow header lists the ones that it knows";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).with_header(ALLOW, allow)
+    }
+
+    /// 422: one field is missing or makes no sense.
+    pub fn invalid(field: impl Into<Cow<'static, str>>, message: impl Into<Cow<'static, str>>) -> Self {
+        let (field, message) = (field.into(), message.into());
+        let mut problem =
+            Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", format!("{field}: {message}"));
+        problem.fields.push(Field { field, message });
+        problem
+    }
+
+    /// 500: something of ours failed.
+    pub fn internal() -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal_error",
+            "something went wrong here; the log has the cause under this answer's X-Request-Id",
+        )
+    }
+
+    /// With another stable word.
+    #[must_use]
+    pub fn with_code(mut self, code: &'static str) -> Self {
+        self.code = code;
+        self
+    }
+
+    /// With the seconds after which trying again makes sense.
+    #[must_use]
+    pub fn retry_after(self, seconds: u64) -> Self {
+        self.with_header(RETRY_AFTER, HeaderValue::from(seconds.max(1)))
+    }
+
+    /// With a header.
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.header = Some((name, value));
+        self
+    }
+
+    /// The status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The answer.
+    pub fn into_response(self) -> Response {
+        let wire = Wire {
+            r#type: "about:blank",
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            detail: &self.detail,
+            code: self.code,
+            errors: &self.fields,
+        };
+        // Strings and a number: this cannot fail, and an empty body would still carry the status.
+        let body = serde_json::to_vec(&wire).unwrap_or_default();
+        let mut answer = response::with_body(self.status, body);
+        let headers = answer.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some((name, value)) = self.header {
+            headers.insert(name, value);
+        }
+        answer
+    }
+}
+
+impl From<aethon_core::error::Error> for Problem {
+    /// Errors of the core's traits: their sentences are for clients, their causes for the log.
+    fn from(error: aethon_core::error::Error) -> Self {
+        if error.is_not_found() {
+            Self::not_found(error.to_string())
+        } else if error.is_mismatch() {
+            Self::new(StatusCode::UNPROCESSABLE_ENTITY, "mismatch", error.to_string())
+        } else if error.is_invalid() {
+            Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", error.to_string())
+        } else if error.is_denied() {
+            Self::new(StatusCode::FORBIDDEN, "denied", error.to_string())
+        } else if error.is_busy() {
+            Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", error.to_string()).retry_after(1)
+        } else {
+            tracing::error!(error = &error as &(dyn std::error::Error), "a request failed");
+            Self::internal()
+        }
+    }
+}

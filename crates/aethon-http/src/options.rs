@@ -1,0 +1,166 @@
+//! What the HTTP application can be told.
+//!
+//! The facade fills this from the configuration, references resolved and values checked. Two groups of their own keep the
+//! list short: [`Webhooks`] and [`Limits`].
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use aethon_core::secret::Secret;
+
+/// The settings of the application.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The host to bind: a name or an address.
+    pub host: String,
+    /// The port to bind; 0 takes a free one.
+    pub port: u16,
+    /// The shared access token (`dashboard.auth_token`). Empty, or of blanks only: no authentication.
+    pub token: Secret,
+    /// Inbound webhooks.
+    pub webhooks: Webhooks,
+    /// Whether the dashboard and its interface exist.
+    pub dashboard_enabled: bool,
+    /// Whether what webhooks bring is marked as untrusted (`security.mark_untrusted_content`).
+    pub mark_untrusted: bool,
+    /// Origins besides the own one that browsers may come from, such as `https://home.example`.
+    pub allowed_origins: Vec<String>,
+    /// Names under which the service may be reached, any port.
+    pub allowed_hosts: Vec<String>,
+    /// Peers that may set `X-Forwarded-*`.
+    pub trusted_proxies: Vec<Network>,
+    /// Bounds on connections and requests.
+    pub limits: Limits,
+    /// The version that `/api/status` and the sockets tell.
+    pub version: &'static str,
+}
+
+/// Settings of the webhook routes.
+#[derive(Debug, Clone, Default)]
+pub struct Webhooks {
+    /// Whether they exist.
+    pub enabled: bool,
+    /// With it set, every request must be signed. Without it they exist on loopback only.
+    pub secret: Secret,
+}
+
+/// Bounds on connections and requests.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// The largest request body, in bytes.
+    pub max_body_bytes: usize,
+    /// How many connections are open at once.
+    pub max_connections: usize,
+    /// How long the head of a request may take.
+    pub header_timeout: Duration,
+    /// How long the body of a request may take.
+    pub body_timeout: Duration,
+    /// How long a webhook waits for its reply.
+    pub webhook_timeout: Duration,
+    /// How long running requests get when the server stops.
+    pub shutdown_grace: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            host: "127.0.0.1".into(),
+            port: 18790,
+            token: Secret::default(),
+            webhooks: Webhooks { enabled: true, secret: Secret::default() },
+            dashboard_enabled: true,
+            mark_untrusted: true,
+            allowed_origins: Vec::new(),
+            allowed_hosts: Vec::new(),
+            trusted_proxies: Vec::new(),
+            limits: Limits::default(),
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_body_bytes: 1 << 20,
+            max_connections: 4096,
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
+            webhook_timeout: Duration::from_secs(600),
+            shutdown_grace: Duration::from_secs(10),
+        }
+    }
+}
+
+/// An address or a network in CIDR notation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    base: IpAddr,
+    prefix: u8,
+}
+
+impl Network {
+    /// Reads `10.0.0.1`, `10.0.0.0/8`, `::1` or `fd00::/8`. An IPv4-mapped address counts as its IPv4 address.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (base, prefix) = match text.trim().split_once('/') {
+            Some((base, prefix)) => (base, Some(prefix.parse::<u8>().ok()?)),
+            None => (text.trim(), None),
+        };
+        let written: IpAddr = base.parse().ok()?;
+        let base = written.to_canonical();
+        let bits = if base.is_ipv4() { 32 } else { 128 };
+        let prefix = match prefix {
+            Some(prefix) if written.is_ipv6() && base.is_ipv4() => prefix.checked_sub(96)?,
+            Some(prefix) => prefix,
+            None => bits,
+        };
+        (prefix <= bits).then_some(Self { base, prefix })
+    }
+
+    /// Whether the address lies in it.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.base, address.to_canonical()) {
+            (IpAddr::V4(base), IpAddr::V4(address)) => {
+                let mask = u32::MAX.checked_shl(32 - u32::from(self.prefix)).unwrap_or(0);
+                u32::from(base) & mask == u32::from(address) & mask
+            }
+            (IpAddr::V6(base), IpAddr::V6(address)) => {
+                let mask = u128::MAX.checked_shl(128 - u32::from(self.prefix)).unwrap_or(0);
+                u128::from(base) & mask == u128::from(address) & mask
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_is_an_address_or_a_prefix() {
+        let check = |network: &str, address: &str, expected: bool| {
+            let network = Network::parse(network).expect("well formed");
+            assert_eq!(network.contains(address.parse().unwrap()), expected, "{network:?} {address}");
+        };
+        check("10.0.0.0/8", "10.255.1.2", true);
+        check("10.0.0.0/8", "11.0.0.1", false);
+        check("127.0.0.1", "127.0.0.1", true);
+        check("127.0.0.1", "127.0.0.2", false);
+        check("127.0.0.1", "::ffff:127.0.0.1", true);
+        check("::ffff:127.0.0.0/104", "127.9.9.9", true);
+        check("fd00::/8", "fdff::1", true);
+        check("fd00::/8", "fe00::1", false);
+        check("0.0.0.0/0", "203.0.113.9", true);
+        check("::/0", "2001:db8::1", true);
+        check("::/0", "127.0.0.1", false);
+    }
+
+    #[test]
+    fn what_is_no_network_is_refused() {
+        for text in ["", "10.0.0.0/33", "::/129", "localhost", "10.0.0/8", "10.0.0.0/-1", "::ffff:1.2.3.4/12"]
+        {
+            assert_eq!(Network::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! The listener.
+
+/// The server.
+pub struct Server {}
