@@ -1,1 +1,3 @@
-//! Placeholder.
+//! Aethon: a self-hosted personal assistant, to embed.
+
+pub mod logging;

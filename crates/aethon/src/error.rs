@@ -1,0 +1,52 @@
+//! The facade's one error.
+
+use std::error::Error as StdError;
+
+/// A shorthand.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Something that kept the assistant from starting or running.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    kind: Kind,
+    message: String,
+    #[source]
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Refused,
+    Failed,
+}
+
+impl Error {
+    /// The program must not start like this: names the thing, what was found, and what to change.
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Refused, message: message.into(), source: None }
+    }
+
+    /// Something went wrong while running.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Failed, message: message.into(), source: None }
+    }
+
+    /// With the cause.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Whether it is a refusal to start (exit status 2) and not a failure (1).
+    pub fn is_refusal(&self) -> bool {
+        self.kind == Kind::Refused
+    }
+}
+
+impl From<aethon_core::error::Error> for Error {
+    fn from(error: aethon_core::error::Error) -> Self {
+        Self::failed(error.to_string()).because(error)
+    }
+}

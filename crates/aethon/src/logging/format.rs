@@ -1,0 +1,82 @@
+//! How a log record looks on stderr and in the file.
+
+use std::fmt::Write as _;
+
+use aethon_core::log::LogRecord;
+use serde_json::Value;
+
+/// The forms of a log line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line, for machines.
+    Json,
+}
+
+impl LogFormat {
+    /// One line, with its end.
+    pub(super) fn line(self, record: &LogRecord) -> String {
+        let mut line = match self {
+            Self::Text => text(record),
+            // A record is made of strings and JSON values, so this cannot fail; a bare message is better than nothing.
+            Self::Json => serde_json::to_string(record).unwrap_or_else(|_| record.message.clone()),
+        };
+        line.push('\n');
+        line
+    }
+}
+
+fn text(record: &LogRecord) -> String {
+    let mut line = format!("{:.3} {:5} {}", record.ts, record.level.as_str().to_uppercase(), record.target);
+    // Control characters would let a logged text forge lines or drive the terminal.
+    let _ = write!(line, ": {}", record.message.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\""));
+    for (name, value) in &record.fields {
+        let _ = match value {
+            Value::String(value) if !value.contains([' ', '"', '\n']) => {
+                write!(line, " {name}={}", value.escape_debug())
+            }
+            value => write!(line, " {name}={value}"),
+        };
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::log::Level;
+    use serde_json::json;
+
+    use super::*;
+
+    fn record(message: &str) -> LogRecord {
+        let mut fields = serde_json::Map::new();
+        fields.insert("port".into(), json!(18790));
+        fields.insert("why".into(), json!("two words"));
+        let ts = "2026-11-20T10:00:00.1234Z".parse().unwrap();
+        LogRecord { ts, level: Level::Warn, target: "aethon".into(), message: message.into(), fields }
+    }
+
+    #[test]
+    fn a_text_line_is_one_line_for_people() {
+        assert_eq!(
+            LogFormat::Text.line(&record("it's up")),
+            "2026-11-20T10:00:00.123Z WARN  aethon: it's up port=18790 why=\"two words\"\n"
+        );
+    }
+
+    #[test]
+    fn logged_text_cannot_forge_a_line() {
+        let line = LogFormat::Text.line(&record("a\nERROR forged\u{1b}[31m"));
+        assert_eq!(line.matches('\n').count(), 1);
+        assert!(!line.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn a_json_line_is_one_object() {
+        let value: Value = serde_json::from_str(&LogFormat::Json.line(&record("up"))).unwrap();
+        assert_eq!(value["fields"]["port"], 18790);
+        assert_eq!(value["level"], "warn");
+    }
+}

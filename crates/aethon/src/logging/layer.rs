@@ -1,0 +1,198 @@
+//! The tracing layer: an event becomes one redacted record, and the record goes to every sink.
+
+use std::fmt;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aethon_core::clock::Clock;
+use aethon_core::event::{Event, EventBus};
+use aethon_core::log::{Level, LogBook, LogRecord};
+use aethon_core::redact::Redactor;
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+use tracing::{Subscriber, level_filters::LevelFilter};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::registry::Registry;
+
+use super::format::LogFormat;
+use super::sink::LogFile;
+
+/// What the log is made of.
+pub struct Logging {
+    /// Which records are written: a level, or a list such as `info,aethon_http=debug`.
+    pub filter: Targets,
+    /// How lines look.
+    pub format: LogFormat,
+    /// Whether lines go to stderr.
+    pub stderr: bool,
+    /// The folder of the log files and how many are kept; `None` for no file.
+    pub files: Option<(PathBuf, usize)>,
+    /// What must not be seen.
+    pub redactor: Redactor,
+    /// The newest records.
+    pub book: LogBook,
+    /// Who watches live.
+    pub bus: EventBus,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Logging {
+    /// Reads a filter; a bad one is an error that says what is allowed.
+    pub fn parse_filter(text: &str) -> Result<Targets, String> {
+        let targets: Targets = text.parse().map_err(|_| {
+            format!("{text:?} is not a log level: use trace, debug, info, warn, error or off, or a list like info,aethon_http=debug")
+        })?;
+        // What is not ours speaks up only when something is wrong.
+        let ours = targets.default_level().unwrap_or(LevelFilter::INFO);
+        Ok(targets.with_default(ours.min(LevelFilter::INFO)).with_target("aethon", ours))
+    }
+
+    /// The subscriber for a program's main to install.
+    pub fn subscriber(self) -> impl Subscriber + Send + Sync {
+        let layer = RecordLayer {
+            format: self.format,
+            stderr: self.stderr,
+            file: self.files.map(|(folder, keep)| Mutex::new(LogFile::new(folder, keep))),
+            redactor: self.redactor,
+            book: self.book,
+            bus: self.bus,
+            clock: self.clock,
+        };
+        Registry::default().with(self.filter).with(layer)
+    }
+}
+
+struct RecordLayer {
+    format: LogFormat,
+    stderr: bool,
+    file: Option<Mutex<LogFile>>,
+    redactor: Redactor,
+    book: LogBook,
+    bus: EventBus,
+    clock: Arc<dyn Clock>,
+}
+
+impl<S: Subscriber> Layer<S> for RecordLayer {
+    fn on_event(&self, event: &tracing::Event<'_>, _context: Context<'_, S>) {
+        let mut fields = Fields { redactor: &self.redactor, message: String::new(), fields: Map::new() };
+        event.record(&mut fields);
+        let record = Arc::new(LogRecord {
+            ts: self.clock.now(),
+            level: level(*event.metadata().level()),
+            target: event.metadata().target().to_owned(),
+            message: fields.message,
+            fields: fields.fields,
+        });
+        let line = self.format.line(&record);
+        if self.stderr {
+            // A closed stderr must not stop the program; the file still has the line.
+            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        }
+        if let Some(file) = &self.file {
+            file.lock().unwrap_or_else(PoisonError::into_inner).write(&record, &line);
+        }
+        self.book.push(record.clone());
+        self.bus.publish(|| Event::Log(record));
+    }
+}
+
+fn level(level: tracing::Level) -> Level {
+    match level {
+        tracing::Level::TRACE => Level::Trace,
+        tracing::Level::DEBUG => Level::Debug,
+        tracing::Level::INFO => Level::Info,
+        tracing::Level::WARN => Level::Warn,
+        tracing::Level::ERROR => Level::Error,
+    }
+}
+
+struct Fields<'r> {
+    redactor: &'r Redactor,
+    message: String,
+    fields: Map<String, Value>,
+}
+
+impl Fields<'_> {
+    fn put(&mut self, field: &Field, text: &str) {
+        let text = self.redactor.redact(text).into_owned();
+        if field.name() == "message" {
+            self.message = text;
+        } else {
+            self.fields.insert(field.name().to_owned(), Value::String(text));
+        }
+    }
+}
+
+impl Visit for Fields<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.put(field, &format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.fields.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.fields.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.fields.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_error(&mut self, field: &Field, value: &(dyn std::error::Error + 'static)) {
+        let mut text = value.to_string();
+        let mut source = value.source();
+        while let Some(cause) = source {
+            text.push_str(": ");
+            text.push_str(&cause.to_string());
+            source = cause.source();
+        }
+        self.put(field, &text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::clock::SystemClock;
+    use aethon_core::secret::Secret;
+
+    use super::*;
+
+    #[test]
+    fn secrets_reach_no_record_and_foreign_chatter_is_kept_out() {
+        let book = LogBook::default();
+        let logging = Logging {
+            filter: Logging::parse_filter("debug").unwrap(),
+            format: LogFormat::Text,
+            stderr: false,
+            files: None,
+            redactor: Redactor::new([Secret::new("canary-0123")]),
+            book: book.clone(),
+            bus: EventBus::default(),
+            clock: Arc::new(SystemClock),
+        };
+        tracing::subscriber::with_default(logging.subscriber(), || {
+            tracing::info!(target: "aethon_http", token = "canary-0123", "opened with canary-0123");
+            tracing::debug!(target: "aethon_http", "ours");
+            tracing::debug!(target: "hyper", "theirs");
+        });
+        let records = book.newest(Level::Trace, 10);
+        assert_eq!(records.len(), 2);
+        assert_eq!(records[1].message, "opened with ***");
+        assert_eq!(records[1].fields["token"], "***");
+    }
+
+    #[test]
+    fn a_bad_filter_is_an_error_that_says_what_is_allowed() {
+        assert!(Logging::parse_filter("loud=!").unwrap_err().contains("trace, debug, info"));
+        assert!(Logging::parse_filter("nonsense level").is_err());
+    }
+}

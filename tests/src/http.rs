@@ -1,0 +1,180 @@
+//! A raw HTTP/1.1 client: what is written goes out byte by byte, what comes back is taken apart and nothing more.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// How long a test waits for an answer.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A request in the making.
+#[derive(Debug, Clone)]
+pub struct Request {
+    method: String,
+    target: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+/// A response, taken apart.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// The status code.
+    pub status: u16,
+    /// The headers, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body, without its transfer coding.
+    pub body: Vec<u8>,
+}
+
+impl Request {
+    /// A request of any method.
+    pub fn new(method: &str, target: &str) -> Self {
+        Self { method: method.into(), target: target.into(), headers: Vec::new(), body: Vec::new() }
+    }
+
+    /// A GET.
+    pub fn get(target: &str) -> Self {
+        Self::new("GET", target)
+    }
+
+    /// A POST of JSON.
+    pub fn post(target: &str, body: &Value) -> Self {
+        Self::new("POST", target).header("Content-Type", "application/json").body(body.to_string())
+    }
+
+    /// With a header, in the order given; the same name may come twice.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// With `Authorization: Bearer`.
+    #[must_use]
+    pub fn bearer(self, token: &str) -> Self {
+        self.header("Authorization", &format!("Bearer {token}"))
+    }
+
+    /// With a body.
+    #[must_use]
+    pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// The bytes on the wire. A `Host` is added unless there is one, and `Content-Length` where a body needs it.
+    pub fn bytes(&self, address: SocketAddr) -> Vec<u8> {
+        let has = |name: &str| self.headers.iter().any(|(have, _)| have.eq_ignore_ascii_case(name));
+        let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.target);
+        if !has("host") {
+            head.push_str(&format!("Host: {address}\r\n"));
+        }
+        for (name, value) in &self.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        let takes_body = !matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS");
+        if (takes_body || !self.body.is_empty()) && !has("content-length") && !has("transfer-encoding") {
+            head.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
+        }
+        head.push_str("\r\n");
+        let mut bytes = head.into_bytes();
+        bytes.extend_from_slice(&self.body);
+        bytes
+    }
+
+    /// Sends it on a connection of its own and reads the answer.
+    pub fn send(&self, address: SocketAddr) -> Response {
+        let mut connection = connect(address);
+        connection.write_all(&self.bytes(address)).expect("the request goes out");
+        Response::read(&mut BufReader::new(connection), self.method == "HEAD").expect("an answer comes back")
+    }
+}
+
+impl Response {
+    /// Reads one response; several may follow each other on a connection.
+    pub fn read(from: &mut impl BufRead, to_head: bool) -> std::io::Result<Self> {
+        let line = read_line(from)?;
+        let status = line.split(' ').nth(1).and_then(|code| code.parse().ok());
+        let status = status.ok_or_else(|| std::io::Error::other(format!("not a status line: {line:?}")))?;
+        let mut headers = Vec::new();
+        loop {
+            let line = read_line(from)?;
+            let Some((name, value)) = line.split_once(':') else { break };
+            headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+        let mut response = Self { status, headers, body: Vec::new() };
+        if !to_head && !matches!(status, 100..=199 | 204 | 304) {
+            response.read_body(from)?;
+        }
+        Ok(response)
+    }
+
+    fn read_body(&mut self, from: &mut impl BufRead) -> std::io::Result<()> {
+        if self.header("transfer-encoding").is_some_and(|coding| coding.contains("chunked")) {
+            loop {
+                let size =
+                    usize::from_str_radix(read_line(from)?.trim(), 16).map_err(std::io::Error::other)?;
+                let mut chunk = vec![0; size];
+                from.read_exact(&mut chunk)?;
+                self.body.extend_from_slice(&chunk);
+                read_line(from)?;
+                if size == 0 {
+                    return Ok(());
+                }
+            }
+        }
+        match self.header("content-length").and_then(|length| length.parse().ok()) {
+            Some(length) => {
+                self.body = vec![0; length];
+                from.read_exact(&mut self.body)
+            }
+            None => from.read_to_end(&mut self.body).map(drop),
+        }
+    }
+
+    /// The first header of that name (lower case).
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(have, _)| have == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("not JSON ({error}): {}", self.text()))
+    }
+
+    /// The `code` of a problem document; panics when the response is none.
+    pub fn problem(&self) -> String {
+        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{}", self.text());
+        let problem = self.json();
+        assert_eq!(problem["status"], self.status, "{problem}");
+        for member in ["type", "title", "detail"] {
+            assert!(problem[member].is_string(), "{member} of {problem}");
+        }
+        problem["code"].as_str().expect("a problem has a code").to_owned()
+    }
+}
+
+/// A connection whose reads do not wait for ever.
+pub fn connect(address: SocketAddr) -> TcpStream {
+    let connection = TcpStream::connect(address).expect("the server accepts connections");
+    connection.set_read_timeout(Some(PATIENCE)).expect("a time-out can be set");
+    connection.set_nodelay(true).expect("TCP_NODELAY can be set");
+    connection
+}
+
+fn read_line(from: &mut impl BufRead) -> std::io::Result<String> {
+    let mut line = String::new();
+    if from.read_line(&mut line)? == 0 {
+        return Err(std::io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}

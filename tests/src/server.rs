@@ -1,0 +1,210 @@
+//! The built programs, run on homes of their own.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::http::{PATIENCE, Request, Response};
+use crate::socket::Socket;
+
+/// A running `aethon-server`. Killed when dropped.
+pub struct Server {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    home: Arc<TempDir>,
+    /// The first line on stdout.
+    pub greeting: String,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+impl Server {
+    /// Starts it with the `fake` model in an empty home on a port of the system's choice, with `--set` for each setting.
+    pub fn start(settings: &[&str]) -> Self {
+        let mut all = vec!["model.provider=fake"];
+        all.extend_from_slice(settings);
+        Self::start_in(Arc::new(tempfile::tempdir().expect("a folder for the home")), &all)
+    }
+
+    /// Starts it in this home, with `--set` for each setting (and no model of its own choice).
+    pub fn start_in(home: Arc<TempDir>, settings: &[&str]) -> Self {
+        let mut command = program("aethon-server", home.path());
+        command.args(["--set", "channels.webchat.port=0"]);
+        for setting in settings {
+            command.args(["--set", setting]);
+        }
+        Self::start_command(home, command)
+    }
+
+    /// Starts it by a command made with [`program`].
+    pub fn start_command(home: Arc<TempDir>, mut command: Command) -> Self {
+        // Piped and unread stderr would block the server once the pipe is full, so it goes to a file.
+        let errors = std::fs::File::create(home.path().with_extension("stderr")).expect("a file for stderr");
+        let mut child = command.stdout(Stdio::piped()).stderr(errors).spawn().expect("aethon-server starts");
+        let mut stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
+        let mut greeting = String::new();
+        stdout.read_line(&mut greeting).expect("stdout can be read");
+        if greeting.is_empty() {
+            let status = child.wait().expect("it has ended");
+            let errors = std::fs::read_to_string(home.path().with_extension("stderr")).unwrap_or_default();
+            panic!("aethon-server ended with {status} before it listened: {errors}");
+        }
+        let address = greeting.trim().rsplit("http://").next().and_then(|address| address.parse().ok());
+        let address = address.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)));
+        Self { child, stdout, home, greeting: greeting.trim_end().to_owned(), address }
+    }
+
+    /// The home, to start another one in it.
+    pub fn home(&self) -> Arc<TempDir> {
+        self.home.clone()
+    }
+
+    /// What it wrote to stderr.
+    pub fn stderr(&self) -> String {
+        std::fs::read_to_string(self.home.path().with_extension("stderr")).unwrap_or_default()
+    }
+
+    /// The process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a request.
+    pub fn send(&self, request: &Request) -> Response {
+        request.send(self.address)
+    }
+
+    /// A GET.
+    pub fn get(&self, target: &str) -> Response {
+        self.send(&Request::get(target))
+    }
+
+    /// A POST of JSON.
+    pub fn post(&self, target: &str, body: &Value) -> Response {
+        self.send(&Request::post(target, body))
+    }
+
+    /// Opens a WebSocket.
+    pub fn socket(&self, target: &str) -> Socket {
+        Socket::open(self.address, target, &[])
+    }
+
+    /// Opens a chat socket that speaks `aethon.chat.v1`, and takes its `ready`.
+    pub fn chat(&self, session: &str) -> Socket {
+        let protocol = [("Sec-WebSocket-Protocol", "aethon.chat.v1")];
+        let mut socket = Socket::open(self.address, &format!("/ws/chat?session={session}"), &protocol);
+        assert_eq!(socket.frame()["type"], "ready");
+        socket
+    }
+
+    /// Sends SIGTERM and waits for the end.
+    pub fn terminate(self) -> ExitStatus {
+        self.signal(rustix::process::Signal::TERM);
+        self.wait()
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, signal).expect("the process is there");
+    }
+
+    /// Kills it as a power cut would, and returns its home.
+    pub fn kill(mut self) -> Arc<TempDir> {
+        self.child.kill().expect("it can be killed");
+        self.child.wait().expect("it has ended");
+        self.home.clone()
+    }
+
+    /// Waits for the end; panics when it does not come.
+    pub fn wait(mut self) -> ExitStatus {
+        let status = wait_for(&mut self.child);
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).expect("stdout can be read");
+        assert_eq!(rest, "", "stdout carries one line only");
+        status
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A command for one of the programs, on this home, in an environment that says nothing of the machine's owner.
+pub fn program(name: &str, home: &Path) -> Command {
+    let path = binaries().join(name);
+    assert!(path.exists(), "{} is not built; `cargo xtask test` builds it", path.display());
+    let mut command = Command::new(path);
+    command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", home).arg("--home").arg(home);
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Runs `aethon-server` to its end: for refusals.
+pub fn run_server(home: &Path, arguments: &[&str]) -> Output {
+    run(program("aethon-server", home).args(arguments), None)
+}
+
+/// Runs `aethon-cli` to its end.
+pub fn run_cli(home: &Path, arguments: &[&str], input: Option<&str>) -> Output {
+    run(program("aethon-cli", home).args(arguments), input)
+}
+
+/// Runs a command to its end, with this on stdin.
+pub fn run(command: &mut Command, input: Option<&str>) -> Output {
+    let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
+    let mut child = command
+        .stdin(stdin)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
+        stdin.write_all(input.as_bytes()).expect("stdin takes the input");
+    }
+    let drain = |stream: Option<Box<dyn Read + Send>>| {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            if let Some(mut stream) = stream {
+                stream.read_to_end(&mut bytes).expect("the output can be read");
+            }
+            bytes
+        })
+    };
+    let stdout = drain(child.stdout.take().map(|stream| Box::new(stream) as _));
+    let stderr = drain(child.stderr.take().map(|stream| Box::new(stream) as _));
+    let status = wait_for(&mut child);
+    Output { status, stdout: stdout.join().expect("stdout"), stderr: stderr.join().expect("stderr") }
+}
+
+fn wait_for(child: &mut Child) -> ExitStatus {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().expect("the process can be waited for") {
+            return status;
+        }
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            panic!("the program did not end within {PATIENCE:?}");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Where the programs are: beside the test's own executable, or where `AETHON_BIN_DIR` says.
+fn binaries() -> PathBuf {
+    if let Some(folder) = std::env::var_os("AETHON_BIN_DIR") {
+        return folder.into();
+    }
+    let test = std::env::current_exe().expect("a test knows its own path");
+    test.parent().and_then(Path::parent).expect("tests lie in target/PROFILE/deps").to_owned()
+}

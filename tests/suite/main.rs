@@ -1,0 +1,11 @@
+//! Black-box tests of the built programs. Each module is a part of the contract and cites its section.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "in tests a failed expectation is the result"
+)]
+
+mod start;
