@@ -1,1 +1,20 @@
-//! Placeholder.
+//! The models that an assistant can talk to, behind the one trait of the core.
+//!
+//! A provider translates: a [`aethon_core::model::ModelRequest`] into the service's own JSON, the service's stream into
+//! [`aethon_core::model::ModelEvent`]s, and its failures into classes with one sentence for a person. It keeps no
+//! conversation, runs no tool and repeats nothing; what is retried, and when, is the engine's decision. What differs
+//! between services that speak the same dialect is data, not another copy.
+//!
+//! [`build`] makes a provider of [`Options`]. `echo` and `fake` need no network and are for tests, demonstrations and
+//! benchmarks.
+
+mod capabilities;
+mod echo;
+mod estimate;
+mod fake;
+mod options;
+mod registry;
+mod unavailable;
+
+pub use options::{AnthropicVersion, OpenAiApi, Options, Provider};
+pub use registry::build;

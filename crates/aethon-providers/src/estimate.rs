@@ -1,0 +1,38 @@
+//! A rough count of tokens, for models that do not count themselves.
+//!
+//! Four bytes a token is what common tokenizers come to on English text and code. It is used where a number is better
+//! than none: the usage that the offline models report, and services that send no usage.
+
+use aethon_core::message::{Block, Message};
+use aethon_core::model::ModelRequest;
+
+/// About what a picture takes.
+const IMAGE_TOKENS: usize = 1000;
+
+/// The tokens of so many bytes of text.
+pub(crate) fn tokens(bytes: usize) -> u64 {
+    bytes.div_ceil(4) as u64
+}
+
+/// The tokens that a request takes.
+pub(crate) fn request(request: &ModelRequest) -> u64 {
+    let conversation: usize = request.messages.iter().map(|message| self::message(message)).sum();
+    tokens(request.system.len() + conversation)
+}
+
+/// Bytes of a message that a model sees; its role and frame count as eight.
+fn message(message: &Message) -> usize {
+    8 + message.content.iter().map(block).sum::<usize>()
+}
+
+fn block(block: &Block) -> usize {
+    match block {
+        Block::Text { text, .. } | Block::File { text, .. } | Block::Reasoning { text, .. } => text.len(),
+        Block::Image { .. } => IMAGE_TOKENS * 4,
+        // Arguments are not serialised just to be counted.
+        Block::ToolCall(call) => call.name.len() + 40,
+        Block::ToolResult(result) => result.output.len(),
+        Block::Folded { summary, .. } => summary.len(),
+        Block::Notice { .. } => 0,
+    }
+}

@@ -1,0 +1,42 @@
+//! A model that this version cannot ask: it says so, in the page and to `doctor`, and never pretends.
+
+use aethon_core::model::{
+    Capabilities, ModelError, ModelErrorKind, ModelProvider, ModelRequest, ModelStream, Readiness,
+};
+use async_trait::async_trait;
+
+/// Refuses every request with the same sentence.
+pub(crate) struct Unavailable {
+    capabilities: Capabilities,
+    kind: ModelErrorKind,
+    reason: String,
+}
+
+impl Unavailable {
+    pub(crate) fn new(capabilities: Capabilities, kind: ModelErrorKind, reason: impl Into<String>) -> Self {
+        Self { capabilities, kind, reason: reason.into() }
+    }
+
+    fn refusal(&self) -> ModelError {
+        ModelError::new(self.kind, self.reason.clone())
+    }
+}
+
+#[async_trait]
+impl ModelProvider for Unavailable {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn readiness(&self) -> Readiness {
+        Readiness::NotConfigured(self.reason.clone())
+    }
+
+    async fn stream(&self, _request: ModelRequest) -> Result<ModelStream, ModelError> {
+        Err(self.refusal())
+    }
+
+    async fn probe(&self) -> Result<String, ModelError> {
+        Err(self.refusal())
+    }
+}
