@@ -18,13 +18,15 @@ pub trait TurnLog: Send + Sync {
     /// Creates the session if it is new. With `begin`, the turn also starts, in the same transaction.
     async fn accept(&self, turn: &TurnId, inbound: &Inbound, begin: Option<Begin>) -> Result<Accepted>;
 
-    /// Starts a turn that waited.
+    /// Starts a turn that waited. Of a turn that has begun before (a crash came between) it only counts the attempt, and
+    /// returns the id of the user's message that is there already.
     async fn begin(&self, turn: &TurnId, begin: Begin) -> Result<MessageId>;
 
     /// Adds messages of a running turn: an assistant message with tool calls, and the results.
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>>;
 
-    /// Ends a turn: its last messages, its outcome and the deliveries of its reply, in one transaction.
+    /// Ends a turn: its last messages, its outcome and the deliveries of its reply, in one transaction. A turn that never
+    /// began can be ended as well; its user message is then in no transcript.
     async fn finish(&self, finish: Finish) -> Result<Vec<MessageId>>;
 
     /// The newest messages of a session's live branch, oldest first, at most `limit` of them; never older ones than a

@@ -1,0 +1,101 @@
+//! Surfaces that keep what they are shown.
+
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
+
+use crate::approval::{ApprovalRequest, Decision};
+use crate::ids::TurnId;
+use crate::surface::{Surface, TurnEvent};
+
+/// A surface that keeps every event and answers every question in the same way.
+#[derive(Debug, Default)]
+pub struct CollectingSurface {
+    kept: Kept,
+    answer: Option<Decision>,
+}
+
+impl CollectingSurface {
+    /// Answers every question with this; `None` means that nobody can answer.
+    pub fn answering(answer: Option<Decision>) -> Self {
+        Self { kept: Kept::default(), answer }
+    }
+
+    /// What was shown so far.
+    pub fn events(&self) -> Vec<(TurnId, TurnEvent)> {
+        self.kept.all()
+    }
+
+    /// Waits until something that fits was shown.
+    pub async fn saw(&self, fits: impl Fn(&TurnEvent) -> bool) {
+        self.kept.saw(fits).await;
+    }
+}
+
+#[async_trait]
+impl Surface for CollectingSurface {
+    fn emit(&self, turn: &TurnId, event: TurnEvent) {
+        self.kept.push(turn, event);
+    }
+
+    async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
+        self.answer
+    }
+}
+
+/// A surface that keeps every event and whose people answer at the desk only.
+#[derive(Debug, Default)]
+pub struct DeskSurface {
+    kept: Kept,
+}
+
+impl DeskSurface {
+    /// What was shown so far.
+    pub fn events(&self) -> Vec<(TurnId, TurnEvent)> {
+        self.kept.all()
+    }
+
+    /// Waits until something that fits was shown.
+    pub async fn saw(&self, fits: impl Fn(&TurnEvent) -> bool) {
+        self.kept.saw(fits).await;
+    }
+}
+
+#[async_trait]
+impl Surface for DeskSurface {
+    fn emit(&self, turn: &TurnId, event: TurnEvent) {
+        self.kept.push(turn, event);
+    }
+
+    async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
+        std::future::pending().await
+    }
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    events: Mutex<Vec<(TurnId, TurnEvent)>>,
+    more: Notify,
+}
+
+impl Kept {
+    fn push(&self, turn: &TurnId, event: TurnEvent) {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).push((turn.clone(), event));
+        self.more.notify_waiters();
+    }
+
+    fn all(&self) -> Vec<(TurnId, TurnEvent)> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn saw(&self, fits: impl Fn(&TurnEvent) -> bool) {
+        loop {
+            let more = self.more.notified();
+            if self.all().iter().any(|(_, event)| fits(event)) {
+                return;
+            }
+            more.await;
+        }
+    }
+}
