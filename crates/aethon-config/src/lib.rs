@@ -1,1 +1,40 @@
-//! Placeholder.
+//! The configuration of the assistant: from layers of text to one typed value that holds.
+//!
+//! Layers, later wins: built-in defaults, `config.toml`, environment (`AETHON_DASHBOARD__AUTH_TOKEN`), `--set`.
+//! [`load`] merges them with figment, resolves references such as `${credential:NAME}`, decodes the result into
+//! [`Config`] and checks what a type cannot say. It finds everything that is wrong at once, and names for each the file
+//! and line, variable or flag, the key, what was found and what is allowed. A key that nothing knows is a warning with
+//! the nearest known one.
+//!
+//! Secrets are a type, so the [`dump`] that others may see needs no list of them. [`schema`] describes every key for
+//! editors and pages, [`set_in_file`] changes one and keeps the comments. Only the facade and the programs see the
+//! whole [`Config`]; each leaf gets its own small options.
+
+mod decode;
+mod edit;
+mod hint;
+mod json_schema;
+mod layers;
+mod limits;
+mod load;
+mod mask;
+mod path;
+mod problem;
+mod reference;
+mod secrets;
+mod sources;
+mod starter;
+mod validate;
+
+pub mod credentials;
+pub mod private_file;
+pub mod schema;
+
+pub use crate::edit::{get, set_in_file};
+pub use crate::json_schema::{KnownKey, NAME, known_keys, schema};
+pub use crate::load::{Loaded, load};
+pub use crate::mask::{MASKED_NAMES, dump};
+pub use crate::problem::{Error, Problem, Warning};
+pub use crate::schema::Config;
+pub use crate::sources::Sources;
+pub use crate::starter::{Starter, starter};

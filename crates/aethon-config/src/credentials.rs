@@ -1,0 +1,160 @@
+//! `HOME/credentials`: one secret a file, for the configuration to refer to as `${credential:NAME}`.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use aethon_core::secret::Secret;
+
+use crate::private_file;
+
+/// More than any key or certificate needs; a larger file is a mistake.
+const LARGEST: u64 = 64 * 1024;
+
+/// Whether `name` can name a credential: letters, digits, `.`, `_` and `-`, up to 128 of them, not all dots. Nothing
+/// that satisfies this can leave the directory.
+pub fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 128
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+        && name.bytes().any(|byte| byte != b'.')
+}
+
+/// The names of the stored credentials, sorted. A directory that does not exist holds none.
+pub fn list(directory: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if let Some(name) = entry.file_name().to_str()
+            && is_name(name)
+            && !private_file::is_temporary(name)
+            && entry.path().is_file()
+        {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Stores a credential, replacing one of the same name.
+pub fn store(directory: &Path, name: &str, value: &Secret) -> io::Result<()> {
+    require_name(name)?;
+    private_file::create_directory(directory)?;
+    private_file::write(&directory.join(name), value.expose().as_bytes())
+}
+
+/// Removes a credential; `false` when there was none.
+pub fn remove(directory: &Path, name: &str) -> io::Result<bool> {
+    require_name(name)?;
+    match fs::remove_file(directory.join(name)) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn require_name(name: &str) -> io::Result<()> {
+    if is_name(name) {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!("{name:?} is not a name for a credential; letters, digits, `.`, `_` and `-` are allowed"),
+    ))
+}
+
+/// The value of a credential without its trailing newline, or what was found and what is allowed.
+pub(crate) fn read(directory: &Path, name: &str) -> Result<String, (String, String)> {
+    if !is_name(name) {
+        return Err((
+            format!("{name:?} is not a name for a credential"),
+            "letters, digits, `.`, `_` and `-`".to_owned(),
+        ));
+    }
+    let path = directory.join(name);
+    let failed = |found: String| (found, format!("a file {} with the secret", path.display()));
+    let facts =
+        fs::metadata(&path).map_err(|error| failed(format!("{} cannot be read: {error}", path.display())))?;
+    // A FIFO would block the start, a directory or a device make no sense.
+    if !facts.is_file() || facts.len() > LARGEST {
+        return Err(failed(format!("{} is not a file of at most {LARGEST} bytes", path.display())));
+    }
+    let mut value = fs::read_to_string(&path)
+        .map_err(|error| failed(format!("{} cannot be read: {error}", path.display())))?;
+    if value.ends_with('\n') {
+        value.pop();
+        if value.ends_with('\r') {
+            value.pop();
+        }
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_stay_in_the_directory_are_names() {
+        let check = |name: &str, expected: bool| assert_eq!(is_name(name), expected, "{name:?}");
+        check("openai", true);
+        check("OPENAI_API-KEY.v2", true);
+        check(".hidden", true);
+        check("..a", true);
+        check("", false);
+        check(".", false);
+        check("..", false);
+        check("../a", false);
+        check("a/b", false);
+        check("a\\b", false);
+        check("a b", false);
+        check("a\0b", false);
+        check("clé", false);
+        check(&"a".repeat(129), false);
+    }
+
+    #[test]
+    fn a_stored_credential_is_listed_read_and_removed() {
+        let home = tempfile::tempdir().unwrap();
+        let directory = home.path().join("credentials");
+        assert!(list(&directory).unwrap().is_empty());
+        store(&directory, "key", &Secret::new("one\n")).unwrap();
+        store(&directory, "key", &Secret::new("two\r\n")).unwrap();
+        assert_eq!(list(&directory).unwrap(), ["key"]);
+        assert_eq!(read(&directory, "key").unwrap(), "two");
+        assert!(remove(&directory, "key").unwrap());
+        assert!(!remove(&directory, "key").unwrap());
+        assert!(store(&directory, "../key", &Secret::new("x")).is_err());
+        assert!(remove(&directory, "../config.toml").is_err());
+    }
+
+    #[test]
+    fn one_trailing_newline_is_dropped_and_no_more() {
+        let home = tempfile::tempdir().unwrap();
+        let check = |content: &str, expected: &str| {
+            fs::write(home.path().join("key"), content).unwrap();
+            assert_eq!(read(home.path(), "key").unwrap(), expected, "{content:?}");
+        };
+        check("a", "a");
+        check("a\n", "a");
+        check("a\r\n", "a");
+        check("a\n\n", "a\n");
+        check(" a ", " a ");
+        check("", "");
+    }
+
+    #[test]
+    fn a_directory_or_an_enormous_file_is_no_credential() {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir(home.path().join("directory")).unwrap();
+        fs::write(home.path().join("large"), vec![b'a'; 70_000]).unwrap();
+        assert!(read(home.path(), "directory").is_err());
+        assert!(read(home.path(), "large").is_err());
+    }
+}

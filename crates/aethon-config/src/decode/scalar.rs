@@ -1,0 +1,146 @@
+//! Taking one value as the type that is wanted, and describing it when it cannot be.
+
+use figment::value::Value;
+
+use super::fault::Fault;
+use super::{DATE, Node};
+use crate::limits;
+
+impl Node<'_> {
+    /// The value as a string, its references resolved.
+    pub(super) fn string(&self) -> Result<String, Fault> {
+        let text = match (self.value, self.given_text()) {
+            (Value::String(_, text), _) => text.as_str(),
+            // `--set dashboard.auth_token=12345`: TOML reads a number, the key wants the text.
+            (_, Some(text)) => text,
+            (Value::Dict(_, entries), None) => match entries.get(DATE).and_then(Value::as_str) {
+                Some(date) => date,
+                None => return Err(Fault::wrong_kind(self, self.kind().to_owned(), "a string in quotes")),
+            },
+            _ => return Err(Fault::wrong_kind(self, self.kind().to_owned(), "a string in quotes")),
+        };
+        let expanded =
+            self.scope.references.expand(text).map_err(|reference| Fault::unresolved(self, reference))?;
+        if self.is_secret && expanded.is_referenced && expanded.text.trim().is_empty() {
+            return Err(Fault::wrong(
+                self,
+                format!("{text}, which resolves to nothing"),
+                "a reference with a value, so that protection is never turned off by accident; \
+                 to turn it off, leave the key out or set it to \"\"",
+            ));
+        }
+        if !self.is_secret {
+            self.scope.embedded.borrow_mut().extend(expanded.credentials);
+        }
+        Ok(expanded.text.into_owned())
+    }
+
+    /// The text to read a number or truth value from: given by a variable or `--set`, or made by a reference.
+    fn text(&self) -> Result<Option<String>, Fault> {
+        match self.value {
+            Value::String(_, text) if self.given_text().is_some() || text.contains("${") => {
+                self.string().map(|text| Some(text.trim().to_owned()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The value as true or false.
+    pub(super) fn truth(&self) -> Result<bool, Fault> {
+        if let Value::Bool(_, value) = self.value {
+            return Ok(*value);
+        }
+        let text = match self.given_text() {
+            Some(text) if !matches!(self.value, Value::String(..)) => Some(text.to_owned()),
+            _ => self.text()?,
+        };
+        match text.unwrap_or_default().to_ascii_lowercase().as_str() {
+            "true" | "1" | "yes" | "on" => Ok(true),
+            "false" | "0" | "no" | "off" => Ok(false),
+            _ => Err(self.wrong("true or false")),
+        }
+    }
+
+    /// The value as a whole number.
+    pub(super) fn whole_number<T: TryFrom<i128>>(&self, least: i128, most: i128) -> Result<T, Fault> {
+        let number = match self.integer_value() {
+            Some(number) => Some(number),
+            None => self.text()?.and_then(|text| text.parse().ok()),
+        };
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
+            let allowed = limits::range(&self.trail.path().to_string())
+                .map_or_else(|| whole_range(least, most), |range| format!("a whole number {range}"));
+            self.wrong(&allowed)
+        })
+    }
+
+    /// The value as a finite number.
+    pub(super) fn number(&self) -> Result<f64, Fault> {
+        let number = match self.value.to_f64().or(self.integer_value().map(|number| number as f64)) {
+            Some(number) => Some(number),
+            None => self.text()?.and_then(|text| text.parse().ok()),
+        };
+        number.filter(|number| number.is_finite()).ok_or_else(|| {
+            let allowed = limits::range(&self.trail.path().to_string())
+                .map_or_else(|| "a number".to_owned(), |range| format!("a number {range}"));
+            self.wrong(&allowed)
+        })
+    }
+
+    /// The value when it is a whole number already.
+    pub(super) fn integer_value(&self) -> Option<i128> {
+        self.value.to_i128().or_else(|| self.value.to_u128().and_then(|number| i128::try_from(number).ok()))
+    }
+
+    /// A fault: this value, and what is allowed instead.
+    pub(super) fn wrong(&self, allowed: &str) -> Fault {
+        Fault::wrong(self, self.described(), allowed)
+    }
+
+    /// What stands here, for a message. Never what a reference resolved to, and nothing of a secret.
+    pub(super) fn described(&self) -> String {
+        if self.is_secret {
+            return self.kind().to_owned();
+        }
+        match self.value {
+            Value::String(_, text) => format!("the string {:?}", shortened(text)),
+            Value::Bool(_, value) => value.to_string(),
+            Value::Num(..) => match (self.integer_value(), self.value.to_f64()) {
+                (Some(number), _) => number.to_string(),
+                (None, Some(number)) => number.to_string(),
+                (None, None) => self.kind().to_owned(),
+            },
+            _ => self.kind().to_owned(),
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.value {
+            Value::String(..) | Value::Char(..) => "a string",
+            Value::Bool(..) => "a truth value",
+            Value::Num(..) if self.integer_value().is_some() => "a whole number",
+            Value::Num(..) => "a number",
+            Value::Dict(_, entries) if entries.contains_key(DATE) => "a date",
+            Value::Dict(..) => "a table",
+            Value::Array(..) => "a list",
+            Value::Empty(..) => "nothing",
+        }
+    }
+}
+
+fn whole_range(least: i128, most: i128) -> String {
+    // The upper end of the wide types says nothing to anybody.
+    if most > i128::from(u32::MAX) {
+        format!("a whole number of at least {least}")
+    } else {
+        format!("a whole number from {least} to {most}")
+    }
+}
+
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 80;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

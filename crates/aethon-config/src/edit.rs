@@ -1,0 +1,139 @@
+//! `config get` and `config set`: one key read, or changed in the file with everything else as it was.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use toml_edit::{DocumentMut, InlineTable, Item, Table, Value as Toml};
+
+use crate::load::load_text;
+use crate::mask::dump;
+use crate::path::KeyPath;
+use crate::private_file;
+use crate::problem::{Error, Problem};
+use crate::schema::Config;
+use crate::sources::Sources;
+
+/// The value of a dotted key, masked. `None` when nothing has that name.
+pub fn get(config: &Config, key: &str) -> Option<serde_json::Value> {
+    let whole = dump(config);
+    let path = KeyPath::parse(key)?;
+    let keys: Vec<&str> = path.keys().collect();
+    descend(&whole, &keys).cloned()
+}
+
+/// Goes down by one key; by several joined with dots where that is how an entry is called, so that
+/// `budget.pricing.gpt-5.1` is found without quotes.
+fn descend<'v>(value: &'v serde_json::Value, keys: &[&str]) -> Option<&'v serde_json::Value> {
+    if keys.is_empty() {
+        return Some(value);
+    }
+    (1..=keys.len()).find_map(|length| descend(value.get(keys[..length].join("."))?, &keys[length..]))
+}
+
+/// Sets `key` to `value` in the file of `sources`, creating it if need be. `value` is TOML, and a bare word a string,
+/// as for `--set`. The result is loaded before it replaces the file, and refused when it has a problem that the file
+/// did not have. Comments and order survive.
+pub fn set_in_file(sources: &Sources, key: &str, value: &str) -> Result<(), Error> {
+    let file = sources.config_file();
+    let before = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(failed(&file, &error)),
+    };
+    let path = KeyPath::parse(key).filter(|path| path.steps().len() > 1).ok_or_else(|| {
+        Error::one(file.display(), format!("the key {key:?}"), "a dotted key such as model.provider")
+    })?;
+    let document: DocumentMut = match before.parse() {
+        Ok(document) => document,
+        Err(_) => return Err(load_text(&file, before, sources).err().unwrap_or_else(|| not_toml(&file))),
+    };
+    let known = problems(load_text(&file, before, sources));
+    let mut first = None;
+    for candidate in readings(value) {
+        let text = with(&document, &path, candidate).ok_or_else(|| {
+            let found = format!("a value above {path} that is not a table");
+            Error::one(file.display(), found, "a key below a table")
+        })?;
+        match new_problems(&known, load_text(&file, text.clone(), sources), &path) {
+            None => {
+                return private_file::write(&file, text.as_bytes()).map_err(|error| failed(&file, &error));
+            }
+            Some(error) => first = first.or(Some(error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| not_toml(&file)))
+}
+
+/// What `text` can mean: what TOML makes of it, and itself, for a key that takes a string.
+fn readings(text: &str) -> Vec<Toml> {
+    let word = Toml::from(text);
+    match text.trim().parse::<Toml>() {
+        Ok(mut value) => {
+            value.decor_mut().clear();
+            vec![value, word]
+        }
+        Err(_) => vec![word],
+    }
+}
+
+/// The document with `value` at `path`; `None` when something above it is not a table.
+fn with(document: &DocumentMut, path: &KeyPath, mut value: Toml) -> Option<String> {
+    let mut document = document.clone();
+    let keys: Vec<&str> = path.keys().collect();
+    let (last, above) = keys.split_last()?;
+    let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
+    let mut is_inline = false;
+    for key in above {
+        let item = table.entry(key).or_insert_with(|| if is_inline { inline_section() } else { section() });
+        is_inline = item.is_inline_table();
+        table = item.as_table_like_mut()?;
+    }
+    if let Some(Item::Value(old)) = table.get(last) {
+        // The comment behind the value belongs to the key.
+        *value.decor_mut() = old.decor().clone();
+    }
+    table.insert(last, Item::Value(value));
+    Some(document.to_string())
+}
+
+fn inline_section() -> Item {
+    Item::Value(Toml::InlineTable(InlineTable::new()))
+}
+
+fn section() -> Item {
+    let mut section = Table::new();
+    // No header for a table that only holds tables.
+    section.set_implicit(true);
+    Item::Table(section)
+}
+
+fn problems<T>(outcome: Result<T, Error>) -> Vec<Problem> {
+    outcome.err().map(|error| error.problems().to_vec()).unwrap_or_default()
+}
+
+/// The problems that were not there before, or that concern what is being set. Their lines may have moved.
+fn new_problems<T>(known: &[Problem], outcome: Result<T, Error>, path: &KeyPath) -> Option<Error> {
+    let error = outcome.err()?;
+    let is_old = |problem: &Problem| {
+        problem.key != path.to_string()
+            && known.iter().any(|old| {
+                (&old.key, &old.found, &old.allowed) == (&problem.key, &problem.found, &problem.allowed)
+            })
+    };
+    let new: Vec<Problem> = error.problems().iter().filter(|problem| !is_old(problem)).cloned().collect();
+    (!new.is_empty()).then(|| Error::new(new, error.warnings().to_vec()))
+}
+
+fn failed(file: &Path, error: &dyn fmt::Display) -> Error {
+    Error::one(
+        file.display(),
+        format!("a file that cannot be read or written ({error})"),
+        "a file of your own",
+    )
+}
+
+fn not_toml(file: &Path) -> Error {
+    Error::one(file.display(), "a file that cannot be changed", "TOML")
+}

@@ -1,0 +1,97 @@
+//! Which known key an unknown one was probably meant to be.
+
+use crate::json_schema::NAME;
+use crate::path::{KeyPath, Step};
+
+/// The known key, or section, that is nearest to `unknown`, spelled with the names that `unknown` uses.
+pub(crate) fn nearest(unknown: &KeyPath, known: &[String]) -> Option<String> {
+    let wanted = unknown.to_string();
+    let mut best: Option<(usize, KeyPath)> = None;
+    for key in known {
+        let steps: Vec<&str> = key.split('.').collect();
+        for length in 1..=steps.len() {
+            let candidate = spelled(&steps[..length], unknown);
+            let distance = distance_to(&wanted, &candidate.to_string());
+            if best.as_ref().is_none_or(|(least, _)| distance < *least) {
+                best = Some((distance, candidate));
+            }
+        }
+    }
+    best.map(|(_, candidate)| candidate.to_string())
+}
+
+fn spelled(steps: &[&str], unknown: &KeyPath) -> KeyPath {
+    KeyPath::of(steps.iter().enumerate().map(|(index, step)| match unknown.steps().get(index) {
+        Some(Step::Key(name)) if *step == NAME => name.as_str(),
+        _ => step,
+    }))
+}
+
+/// The edits between them; a key that only lacks its section counts as one edit away.
+fn distance_to(wanted: &str, candidate: &str) -> usize {
+    match candidate.strip_suffix(wanted) {
+        Some(section) if section.ends_with('.') => 1,
+        _ => edits(wanted, candidate),
+    }
+}
+
+/// How many characters must be inserted, removed, replaced or swapped with their neighbour.
+fn edits(from: &str, to: &str) -> usize {
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=to.len()).collect();
+    for row in 1..=from.len() {
+        let mut current = vec![row];
+        for column in 1..=to.len() {
+            let replaced = last[column - 1] + usize::from(from[row - 1] != to[column - 1]);
+            let mut least = replaced.min(last[column] + 1).min(current[column - 1] + 1);
+            if row > 1 && column > 1 && from[row - 1] == to[column - 2] && from[row - 2] == to[column - 1] {
+                least = least.min(before_last[column - 2] + 1);
+            }
+            current.push(least);
+        }
+        before_last = std::mem::replace(&mut last, current);
+    }
+    last[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json_schema::known_keys;
+
+    #[test]
+    fn edits_are_counted() {
+        let check =
+            |from: &str, to: &str, expected: usize| assert_eq!(edits(from, to), expected, "{from} {to}");
+        check("", "", 0);
+        check("a", "", 1);
+        check("", "ab", 2);
+        check("host", "host", 0);
+        check("hsot", "host", 1);
+        check("prot", "port", 1);
+        check("provder", "provider", 1);
+        check("kitten", "sitting", 3);
+    }
+
+    #[test]
+    fn the_nearest_key_is_the_one_that_was_meant() {
+        let known: Vec<String> = known_keys().into_iter().map(|key| key.name).collect();
+        let check = |unknown: &str, expected: &str| {
+            assert_eq!(
+                nearest(&KeyPath::parse(unknown).unwrap(), &known).as_deref(),
+                Some(expected),
+                "{unknown}"
+            );
+        };
+        check("model.provder", "model.provider");
+        check("dashbord", "dashboard");
+        check("dashboard.token", "dashboard.auth_token");
+        check("webchat.port", "channels.webchat.port");
+        check("channels.webchat.prot", "channels.webchat.port");
+        check("mcp.servers.files.comand", "mcp.servers.files.command");
+        check("budget.pricing.\"gpt-5.1\".inptu", "budget.pricing.\"gpt-5.1\".input");
+        check("scheduler.jobs.morning.crn", "scheduler.jobs.morning.cron");
+        check("sesion.keep_recent", "session.keep_recent");
+    }
+}

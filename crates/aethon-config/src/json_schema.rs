@@ -1,0 +1,127 @@
+//! The configuration described: a JSON Schema for editors and the configuration page, and the list of its keys.
+
+use schemars::generate::SchemaSettings;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::Value;
+
+use crate::limits::LIMITS;
+use crate::schema::Config;
+
+/// Stands in a known key for a name that the owner gives.
+pub const NAME: &str = "NAME";
+
+/// The JSON Schema of the configuration, with descriptions, defaults, words and ranges.
+pub fn schema() -> Value {
+    let generator = SchemaSettings::draft2020_12().into_generator();
+    let mut whole = generator.into_root_schema_for::<Config>().to_value();
+    gather_words(&mut whole);
+    for (key, range) in LIMITS {
+        let pointer = pointer_to(&whole, key);
+        if let Some(Value::Object(property)) = pointer.and_then(|pointer| whole.pointer_mut(&pointer)) {
+            let least = if range.is_above { "exclusiveMinimum" } else { "minimum" };
+            property.remove("minimum");
+            property.insert(least.to_owned(), number(range.least));
+            if range.most.is_finite() {
+                property.insert("maximum".to_owned(), number(range.most));
+            }
+        }
+    }
+    whole
+}
+
+/// A key that the service knows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnownKey {
+    /// The key in full, with [`NAME`] for a name that the owner gives.
+    pub name: String,
+    /// What it means.
+    pub description: String,
+    /// Its built-in value.
+    pub default: Value,
+    /// The words it takes, when it takes no others.
+    pub words: Vec<String>,
+}
+
+/// Every key that the service knows, in alphabetical order of their sections.
+pub fn known_keys() -> Vec<KnownKey> {
+    let whole = schema();
+    let mut keys = Vec::new();
+    collect(&whole, &whole, String::new(), &mut keys);
+    keys
+}
+
+/// How a secret is described.
+pub(crate) fn secret(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "format": "password", "writeOnly": true })
+}
+
+/// How a table of secrets is described.
+pub(crate) fn secrets(generator: &mut SchemaGenerator) -> Schema {
+    let values = secret(generator);
+    json_schema!({ "type": "object", "additionalProperties": values })
+}
+
+fn number(value: f64) -> Value {
+    // Whole where it can be: the ranges of counts read better as counts.
+    if value.fract() == 0.0 { Value::from(value as i64) } else { Value::from(value) }
+}
+
+/// Turns a choice between constants into one list of words, which is what editors and forms understand.
+fn gather_words(value: &mut Value) {
+    match value {
+        Value::Object(entries) => {
+            if let Some(Value::Array(choices)) = entries.get("oneOf")
+                && let Some(words) =
+                    choices.iter().map(|choice| choice.get("const").cloned()).collect::<Option<Vec<_>>>()
+            {
+                entries.remove("oneOf");
+                entries.insert("type".to_owned(), Value::from("string"));
+                entries.insert("enum".to_owned(), Value::from(words));
+            }
+            entries.values_mut().for_each(gather_words);
+        }
+        Value::Array(items) => items.iter_mut().for_each(gather_words),
+        _ => {}
+    }
+}
+
+/// The place in the schema that describes `key`.
+fn pointer_to(whole: &Value, key: &str) -> Option<String> {
+    let mut pointer = String::new();
+    for step in key.split('.') {
+        if let Some(target) = whole.pointer(&pointer)?.get("$ref").and_then(Value::as_str) {
+            pointer = target.trim_start_matches('#').to_owned();
+        }
+        pointer = format!("{pointer}/properties/{step}");
+    }
+    Some(pointer)
+}
+
+fn resolved<'s>(whole: &'s Value, part: &'s Value) -> &'s Value {
+    part.get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|target| whole.pointer(target.trim_start_matches('#')))
+        .unwrap_or(part)
+}
+
+fn collect(whole: &Value, part: &Value, prefix: String, keys: &mut Vec<KnownKey>) {
+    let target = resolved(whole, part);
+    let join = |step: &str| if prefix.is_empty() { step.to_owned() } else { format!("{prefix}.{step}") };
+    if let Some(properties) = target.get("properties").and_then(Value::as_object) {
+        for (name, property) in properties {
+            collect(whole, property, join(name), keys);
+        }
+        return;
+    }
+    let text = |part: &Value| part.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let words = target.get("enum").and_then(Value::as_array).into_iter().flatten();
+    keys.push(KnownKey {
+        name: prefix.clone(),
+        description: text(part),
+        default: part.get("default").cloned().unwrap_or_default(),
+        words: words.filter_map(Value::as_str).filter(|word| !word.is_empty()).map(str::to_owned).collect(),
+    });
+    if let Some(entry) = target.get("additionalProperties").filter(|entry| entry.is_object()) {
+        collect(whole, entry, join(NAME), keys);
+    }
+}

@@ -1,0 +1,331 @@
+//! The layers above the built-in defaults: `config.toml`, the environment, `--set`. figment merges them and remembers
+//! which layer each value came from; what a layer is called and where in it a value stands is kept here.
+//!
+//! Each source is parsed once. Lines are looked for only when there is something to say about a value.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use figment::value::{Dict, Map, Tag, Value};
+use figment::{Figment, Metadata, Profile, Provider};
+use toml::de::{DeTable, DeValue};
+
+use crate::path::{KeyPath, Step};
+use crate::problem::{Error, Problem};
+use crate::sources::Sources;
+
+const PREFIX: &str = "AETHON_";
+
+/// Where a value came from.
+#[derive(Debug)]
+pub(crate) enum Origin {
+    /// Nobody set it.
+    Default,
+    /// A file.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// Its text, for line numbers.
+        text: String,
+    },
+    /// An environment variable.
+    Variable {
+        /// Its name.
+        name: String,
+        /// What it sets.
+        assignment: Assignment,
+    },
+    /// A `--set`.
+    Set(Assignment),
+}
+
+/// One key and the text that was given for it. Text takes the type that the key wants, which is known only when the
+/// value is decoded.
+#[derive(Debug)]
+pub(crate) struct Assignment {
+    /// The key.
+    pub(crate) key: KeyPath,
+    /// The text as it was given.
+    pub(crate) text: String,
+}
+
+impl Origin {
+    /// The text that was given for `depth` steps from the root, if this origin gives text for exactly that key.
+    pub(crate) fn text_at(&self, depth: usize) -> Option<&str> {
+        let (Self::Variable { assignment, .. } | Self::Set(assignment)) = self else { return None };
+        (assignment.key.steps().len() == depth).then_some(assignment.text.as_str())
+    }
+
+    /// What to call the place of `key` in a message.
+    pub(crate) fn place(&self, key: &KeyPath) -> String {
+        match self {
+            Self::Default => "built-in default".to_owned(),
+            Self::File { path, text } => match line_of(text, key) {
+                Some(line) => format!("{}:{line}", path.display()),
+                None => path.display().to_string(),
+            },
+            Self::Variable { name, .. } => format!("environment variable {name}"),
+            Self::Set(assignment) => format!("--set {}", assignment.key),
+        }
+    }
+}
+
+/// The merged layers.
+pub(crate) struct Layers {
+    figment: Figment,
+    origins: Vec<Origin>,
+    merged: Value,
+}
+
+impl fmt::Debug for Layers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Layers").field("count", &self.origins.len()).finish_non_exhaustive()
+    }
+}
+
+impl Layers {
+    /// Reads every source. The error holds all of them that cannot be read.
+    pub(crate) fn read(sources: &Sources) -> Result<Self, Error> {
+        let mut gathered = Gathered::default();
+        let path = sources.config_file();
+        match fs::read_to_string(&path) {
+            Ok(text) => gathered.file(path, text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && sources.file.is_none() => {}
+            Err(error) => gathered.problems.push(unreadable(&path, &error)),
+        }
+        gathered.environment(&sources.environment);
+        gathered.sets(&sources.sets);
+        gathered.merge()
+    }
+
+    /// The layer of a file alone, with `text` as its content.
+    pub(crate) fn of_file(path: &Path, text: String) -> Result<Self, Error> {
+        let mut gathered = Gathered::default();
+        gathered.file(path.to_owned(), text);
+        gathered.merge()
+    }
+
+    /// The merged tree.
+    pub(crate) fn merged(&self) -> &Value {
+        &self.merged
+    }
+
+    /// Where a value with this tag came from.
+    pub(crate) fn origin(&self, tag: Tag) -> &Origin {
+        self.figment
+            .get_metadata(tag)
+            .and_then(|metadata| metadata.source.as_ref()?.custom()?.parse::<usize>().ok())
+            .and_then(|index| self.origins.get(index))
+            .unwrap_or(&Origin::Default)
+    }
+
+    /// Where the value of `key` came from, or the nearest value above it that a layer set.
+    pub(crate) fn origin_of(&self, key: &KeyPath) -> &Origin {
+        let mut value = &self.merged;
+        let mut origin = &Origin::Default;
+        for step in key.steps() {
+            let next = match (step, value) {
+                (Step::Key(name), Value::Dict(_, entries)) => entries.get(name),
+                (Step::Index(index), Value::Array(_, items)) => items.get(*index),
+                _ => None,
+            };
+            let Some(next) = next else { break };
+            value = next;
+            origin = self.origin(value.tag());
+        }
+        origin
+    }
+
+    /// What to call the place of `key` in a message.
+    pub(crate) fn place(&self, key: &KeyPath) -> String {
+        self.origin_of(key).place(key)
+    }
+
+    /// The file among the layers, and its text.
+    pub(crate) fn file(&self) -> Option<(&Path, &str)> {
+        self.origins.iter().find_map(|origin| match origin {
+            Origin::File { path, text } => Some((path.as_path(), text.as_str())),
+            _ => None,
+        })
+    }
+}
+
+/// The layers in order, before they are merged.
+#[derive(Default)]
+struct Gathered {
+    layers: Vec<(Dict, Origin)>,
+    problems: Vec<Problem>,
+}
+
+impl Gathered {
+    fn file(&mut self, path: PathBuf, text: String) {
+        match toml::from_str::<Dict>(&text) {
+            Ok(entries) => self.layers.push((entries, Origin::File { path, text })),
+            // Only the parser's own words: its `Display` quotes the line, which may hold a secret.
+            Err(error) => self.problems.push(Problem {
+                place: match error.span() {
+                    Some(span) => format!("{}:{}", path.display(), line_at(&text, span.start)),
+                    None => path.display().to_string(),
+                },
+                key: String::new(),
+                found: format!("a syntax error ({})", error.message().replace('\n', " ")),
+                allowed: "TOML, as in `[model]` and `provider = \"openai\"`".to_owned(),
+            }),
+        }
+    }
+
+    fn environment(&mut self, environment: &[(String, String)]) {
+        let mut variables: Vec<_> = environment
+            .iter()
+            // Without `__` it is somebody else's: AETHON_HOME, AETHON_LOG.
+            .filter(|(name, _)| name.strip_prefix(PREFIX).is_some_and(|key| key.contains("__")))
+            .collect();
+        // A whole table comes before its keys, in whatever order the environment lists them.
+        variables.sort();
+        for (name, text) in variables {
+            let key = KeyPath::of(name[PREFIX.len()..].split("__").map(str::to_ascii_lowercase));
+            let is_structured = text.trim_start().starts_with(['{', '[']);
+            let value = if is_structured { parse_value(text) } else { None };
+            self.assign(value, Assignment { key, text: text.clone() }, |assignment| Origin::Variable {
+                name: name.clone(),
+                assignment,
+            });
+        }
+    }
+
+    fn sets(&mut self, sets: &[String]) {
+        for set in sets {
+            let parts = set.split_once('=').and_then(|(key, text)| Some((KeyPath::parse(key)?, text.trim())));
+            let Some((key, text)) = parts else {
+                let name = set.split('=').next().unwrap_or_default();
+                self.problems.push(Problem {
+                    place: format!("--set {name}"),
+                    key: String::new(),
+                    found: "no dotted key with a value".to_owned(),
+                    allowed: "key=value, as in --set model.provider=ollama".to_owned(),
+                });
+                continue;
+            };
+            self.assign(parse_value(text), Assignment { key, text: text.to_owned() }, Origin::Set);
+        }
+    }
+
+    fn assign(
+        &mut self,
+        value: Option<Value>,
+        assignment: Assignment,
+        origin: impl FnOnce(Assignment) -> Origin,
+    ) {
+        let value = value.unwrap_or_else(|| Value::from(assignment.text.as_str()));
+        let keys: Vec<&str> = assignment.key.keys().collect();
+        let tree = keys
+            .iter()
+            .rev()
+            .fold(value, |inner, key| Value::Dict(Tag::Default, Dict::from([((*key).to_owned(), inner)])));
+        if let Value::Dict(_, entries) = tree {
+            self.layers.push((entries, origin(assignment)));
+        }
+    }
+
+    fn merge(self) -> Result<Layers, Error> {
+        if !self.problems.is_empty() {
+            return Err(Error::new(self.problems, Vec::new()));
+        }
+        let mut figment = Figment::new();
+        let mut origins = Vec::with_capacity(self.layers.len());
+        for (index, (entries, origin)) in self.layers.into_iter().enumerate() {
+            figment = figment.merge(Layer { index, entries });
+            origins.push(origin);
+        }
+        let entries = figment
+            .data()
+            .map_err(|error| Error::one("configuration", error.to_string(), "layers that can be merged"))?
+            .remove(&Profile::Default)
+            .unwrap_or_default();
+        Ok(Layers { figment, origins, merged: Value::Dict(Tag::Default, entries) })
+    }
+}
+
+/// One layer, as figment takes it. Its number is how a value's origin is found again.
+struct Layer {
+    index: usize,
+    entries: Dict,
+}
+
+impl Provider for Layer {
+    fn metadata(&self) -> Metadata {
+        Metadata::from("layer", self.index.to_string())
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
+        Ok(Profile::Default.collect(self.entries.clone()))
+    }
+}
+
+/// Reads `text` as a TOML value.
+pub(crate) fn parse_value(text: &str) -> Option<Value> {
+    let parsed = toml::de::ValueDeserializer::parse(text.trim()).ok()?;
+    // figment has a method of the same name that goes the other way.
+    <Value as serde::Deserialize>::deserialize(parsed).ok()
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Problem {
+    Problem {
+        place: path.display().to_string(),
+        key: String::new(),
+        found: format!("a file that cannot be read ({error})"),
+        allowed: "a readable TOML file; --config names another".to_owned(),
+    }
+}
+
+/// The line, from 1, on which `key` or the nearest key above it is set.
+fn line_of(text: &str, key: &KeyPath) -> Option<usize> {
+    let document = DeTable::parse(text).ok()?;
+    let root = DeValue::Table(document.into_inner());
+    let mut value = &root;
+    let mut offset = None;
+    for step in key.steps() {
+        let next = match step {
+            Step::Key(name) => value
+                .as_table()
+                .and_then(|table| table.iter().find(|(known, _)| known.get_ref() == name))
+                .map(|(known, inner)| (known.span().start, inner)),
+            Step::Index(index) => {
+                value.as_array().and_then(|items| items.get(*index)).map(|inner| (inner.span().start, inner))
+            }
+        };
+        let Some((start, inner)) = next else { break };
+        offset = Some(start);
+        value = inner.get_ref();
+    }
+    offset.map(|offset| line_at(text, offset))
+}
+
+fn line_at(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|&byte| byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_found_on_its_line() {
+        let text = "# first\n[model]\nhost = \"x\"\nfallbacks = [\n  \"a\",\n  { provider = \"b\" },\n]\n\n\
+                    [budget.pricing.\"gpt-5.1\"]\ninput = 1\n[channels]\nwebchat.port = 1\n";
+        let check = |key: &str, expected: Option<usize>| {
+            assert_eq!(line_of(text, &KeyPath::parse(key).unwrap()), expected, "{key}");
+        };
+        check("model", Some(2));
+        check("model.host", Some(3));
+        check("model.absent", Some(2));
+        check("model.fallbacks", Some(4));
+        check("budget.pricing.\"gpt-5.1\".input", Some(10));
+        check("channels.webchat.port", Some(12));
+        check("dashboard.enabled", None);
+        let nested = KeyPath::of(["model", "fallbacks"]).join(Step::Index(1)).key("provider");
+        assert_eq!(line_of(text, &nested), Some(6));
+    }
+}

@@ -1,0 +1,112 @@
+//! The ranges of numbers, in one table: refusing a value, describing what is allowed, and the JSON Schema all read it.
+
+use std::fmt;
+
+/// What a number may be. Both ends are included unless `is_above` is set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Range {
+    /// The least value.
+    pub(crate) least: f64,
+    /// The greatest value; infinite when there is none.
+    pub(crate) most: f64,
+    /// Whether the least value itself is excluded.
+    pub(crate) is_above: bool,
+}
+
+impl Range {
+    /// Whether `number` is in it. What is not a number is in none.
+    pub(crate) fn contains(&self, number: f64) -> bool {
+        let is_high_enough = if self.is_above { number > self.least } else { number >= self.least };
+        is_high_enough && number <= self.most
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { least, most, is_above } = *self;
+        match (is_above, most.is_finite()) {
+            (true, true) => write!(f, "above {least} and at most {most}"),
+            (true, false) => write!(f, "above {least}"),
+            (false, true) => write!(f, "from {least} to {most}"),
+            (false, false) => write!(f, "of at least {least}"),
+        }
+    }
+}
+
+const fn between(least: f64, most: f64) -> Range {
+    Range { least, most, is_above: false }
+}
+
+const fn at_least(least: f64) -> Range {
+    between(least, f64::INFINITY)
+}
+
+const fn above(least: f64, most: f64) -> Range {
+    Range { least, most, is_above: true }
+}
+
+/// A day in seconds: no wait of the service makes sense beyond it.
+const DAY: f64 = 86_400.0;
+/// The longest span that is kept, in days; beyond it, dates leave what a calendar can hold.
+const CENTURY: f64 = 36_500.0;
+
+/// Every key with a range narrower than its type.
+pub(crate) const LIMITS: &[(&str, Range)] = &[
+    ("model.max_tokens", at_least(1.0)),
+    ("model.temperature", between(0.0, 2.0)),
+    ("model.top_p", above(0.0, 1.0)),
+    ("model.context_window", at_least(1.0)),
+    ("model.timeout_seconds", between(1.0, DAY)),
+    ("model.max_retries", between(0.0, 100.0)),
+    ("channels.webchat.port", between(0.0, 65_535.0)),
+    ("channels.email.imap_port", between(1.0, 65_535.0)),
+    ("channels.email.smtp_port", between(1.0, 65_535.0)),
+    ("security.sandbox_cpus", above(0.0, 1024.0)),
+    ("security.sandbox_pids_limit", at_least(1.0)),
+    ("approval.timeout_seconds", between(1.0, DAY)),
+    ("agent.max_iterations", between(1.0, 10_000.0)),
+    ("agent.max_tool_output_chars", between(100.0, 10_000_000.0)),
+    ("agent.turn_timeout_seconds", between(1.0, DAY)),
+    ("agent.loop_limit", between(2.0, 10_000.0)),
+    ("session.max_context_share", above(0.0, 1.0)),
+    ("session.keep_recent", between(1.0, 10_000.0)),
+    ("session.oneshot_keep_days", between(0.0, CENTURY)),
+    ("memory.recall_top_k", between(0.0, 100.0)),
+    ("memory.recall_max_chars", between(0.0, 1_000_000.0)),
+    ("memory.embedding.dimensions", between(1.0, 65_536.0)),
+    ("memory.embedding.timeout_seconds", between(1.0, DAY)),
+    ("budget.daily_usd", at_least(0.0)),
+    ("budget.warn_ratio", above(0.0, 1.0)),
+    ("session_recorder.idle_minutes", between(1.0, 525_600.0)),
+    ("session_recorder.max_age_days", between(0.0, CENTURY)),
+    ("telemetry.keep_days", between(0.0, CENTURY)),
+    ("logging.keep_files", between(1.0, 10_000.0)),
+    ("server.max_body_bytes", between(1024.0, 1_073_741_824.0)),
+    ("server.max_connections", between(1.0, 1_000_000.0)),
+    ("server.header_timeout_seconds", between(1.0, DAY)),
+    ("server.body_timeout_seconds", between(1.0, DAY)),
+    ("server.shutdown_grace", between(0.0, DAY)),
+    ("server.webhook_timeout_seconds", between(1.0, DAY)),
+];
+
+/// The range of `key`, when it has one.
+pub(crate) fn range(key: &str) -> Option<Range> {
+    LIMITS.iter().find(|(known, _)| *known == key).map(|(_, range)| *range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_says_what_it_contains() {
+        let check = |range: Range, words: &str, inside: &[f64], outside: &[f64]| {
+            assert_eq!(range.to_string(), words);
+            assert!(inside.iter().all(|&number| range.contains(number)), "{words}");
+            assert!(!outside.iter().any(|&number| range.contains(number)), "{words}");
+        };
+        check(between(1.0, 2.0), "from 1 to 2", &[1.0, 2.0], &[0.9, 2.1, f64::NAN]);
+        check(at_least(1.0), "of at least 1", &[1.0, 1e9], &[0.0, f64::NAN]);
+        check(above(0.0, 1.0), "above 0 and at most 1", &[0.1, 1.0], &[0.0, 1.1, f64::NAN]);
+    }
+}

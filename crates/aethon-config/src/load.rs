@@ -1,0 +1,99 @@
+//! Loading: layers, references, types, checks, in that order, and everything that is wrong at once.
+
+use std::path::{Path, PathBuf};
+
+use crate::decode::{Decoded, decode};
+use crate::hint;
+use crate::json_schema::known_keys;
+use crate::layers::{Layers, Origin};
+use crate::path::KeyPath;
+use crate::problem::{Error, Problem, Warning};
+use crate::reference::References;
+use crate::schema::Config;
+use crate::sources::Sources;
+use crate::validate::{self, Remark};
+
+/// A configuration that holds, and what to say about it.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The configuration.
+    pub config: Config,
+    /// What is worth saying and stops nothing.
+    pub warnings: Vec<Warning>,
+    /// The home directory.
+    pub home: PathBuf,
+    /// The file that was read, when there was one.
+    pub file: Option<PathBuf>,
+}
+
+/// Loads the configuration from `sources`.
+pub fn load(sources: &Sources) -> Result<Loaded, Error> {
+    finish(&Layers::read(sources)?, sources)
+}
+
+/// Loads `text` as the only layer, as if it stood in `path`. References see the environment of `sources`.
+pub(crate) fn load_text(path: &Path, text: String, sources: &Sources) -> Result<Loaded, Error> {
+    finish(&Layers::of_file(path, text)?, sources)
+}
+
+fn finish(layers: &Layers, sources: &Sources) -> Result<Loaded, Error> {
+    let credentials = sources.credentials_directory();
+    let references = References { environment: &sources.environment, credentials: &credentials };
+    let Decoded { mut config, mut problems, faulty, unknown } = decode(layers, references);
+    let environment = |name: &str| references.variable(name).map(str::to_owned);
+    config.model.complete(&environment);
+    config.memory.embedding.complete(&environment);
+
+    let mut warnings = unknown_keys(layers, &unknown);
+    warnings.extend(switched_off(layers, &config));
+    for remark in validate::check(&config) {
+        match remark {
+            // What stands in for a value that was left out is not the owner's mistake.
+            Remark::Problem { key, .. }
+                if faulty.iter().any(|fault| fault.is_within(&key) || key.is_within(fault)) => {}
+            Remark::Problem { key, found, allowed } => {
+                problems.push(Problem { place: layers.place(&key), key: key.to_string(), found, allowed });
+            }
+            Remark::Warning { key, message } => {
+                warnings.push(Warning { place: layers.place(&key), key: key.to_string(), message });
+            }
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Error::new(problems, warnings));
+    }
+    let file = layers.file().map(|(path, _)| path.to_owned());
+    Ok(Loaded { config, warnings, home: sources.home.clone(), file })
+}
+
+fn unknown_keys(layers: &Layers, unknown: &[KeyPath]) -> Vec<Warning> {
+    if unknown.is_empty() {
+        return Vec::new();
+    }
+    let known: Vec<String> = known_keys().into_iter().map(|key| key.name).collect();
+    let warning = |key: &KeyPath| {
+        let hint = hint::nearest(key, &known).unwrap_or_default();
+        let message = format!("unknown key, ignored; the nearest known key is {hint}");
+        Warning { place: layers.place(key), key: key.to_string(), message }
+    };
+    unknown.iter().map(warning).collect()
+}
+
+/// A variable or `--set` of nothing overrides the file as any other value does, but whoever forgot to fill in the
+/// variable should hear of the door that stands open.
+fn switched_off(layers: &Layers, config: &Config) -> Vec<Warning> {
+    let doors = [
+        (["dashboard", "auth_token"], config.dashboard.auth_token.is_empty()),
+        (["webhook", "secret"], config.webhook.secret.is_empty()),
+    ];
+    let mut warnings = Vec::new();
+    for (keys, is_empty) in doors {
+        let key = KeyPath::of(keys);
+        let origin = layers.origin_of(&key);
+        if is_empty && matches!(origin, Origin::Variable { .. } | Origin::Set(_)) {
+            let message = "empty: it turns this protection off, whatever the file says".to_owned();
+            warnings.push(Warning { place: origin.place(&key), key: key.to_string(), message });
+        }
+    }
+    warnings
+}

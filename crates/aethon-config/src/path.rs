@@ -1,0 +1,153 @@
+//! The dotted name of a key, and the way to a value while the tree is walked.
+//!
+//! Names of models and hosts contain dots and slashes, so a step may be quoted as in TOML:
+//! `budget.pricing."gpt-5.1".input`.
+
+use std::fmt;
+
+/// One step on the way to a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Into a table.
+    Key(String),
+    /// Into a list.
+    Index(usize),
+}
+
+/// A key in full.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KeyPath(Vec<Step>);
+
+impl KeyPath {
+    /// A path of table keys only.
+    pub(crate) fn of<S: AsRef<str>>(keys: impl IntoIterator<Item = S>) -> Self {
+        Self(keys.into_iter().map(|key| Step::Key(key.as_ref().to_owned())).collect())
+    }
+
+    /// Reads `a.b."c.d"`. `None` when a step is empty or a quote is left open.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut steps = Vec::new();
+        let mut rest = text.trim();
+        loop {
+            let (step, after) = match rest.chars().next().filter(|&first| first == '"' || first == '\'') {
+                Some(quote) => rest[1..].split_once(quote)?,
+                None => rest.split_at(rest.find('.').unwrap_or(rest.len())),
+            };
+            let (step, after) =
+                (if rest.starts_with(['"', '\'']) { step } else { step.trim() }, after.trim());
+            if step.is_empty() {
+                return None;
+            }
+            steps.push(Step::Key(step.to_owned()));
+            match after.strip_prefix('.') {
+                Some(next) => rest = next.trim_start(),
+                None if after.is_empty() => return Some(Self(steps)),
+                None => return None,
+            }
+        }
+    }
+
+    /// The steps, from the root.
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.0
+    }
+
+    /// The table keys among the steps.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|step| match step {
+            Step::Key(key) => Some(key.as_str()),
+            Step::Index(_) => None,
+        })
+    }
+
+    /// Whether it names the whole configuration.
+    pub(crate) fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether it is `other` or lies below it.
+    pub(crate) fn is_within(&self, other: &KeyPath) -> bool {
+        self.0.starts_with(&other.0)
+    }
+
+    /// The path one step further.
+    pub(crate) fn join(&self, step: Step) -> Self {
+        Self(self.0.iter().cloned().chain([step]).collect())
+    }
+
+    /// The path one table key further.
+    pub(crate) fn key(&self, key: &str) -> Self {
+        self.join(Step::Key(key.to_owned()))
+    }
+}
+
+impl fmt::Display for KeyPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, step) in self.0.iter().enumerate() {
+            let dot = if position == 0 { "" } else { "." };
+            match step {
+                Step::Key(key) if is_bare(key) => write!(f, "{dot}{key}")?,
+                Step::Key(key) => write!(f, "{dot}{key:?}")?,
+                Step::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_bare(key: &str) -> bool {
+    !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+}
+
+/// Where a walk stands. Lives on the stack and becomes a [`KeyPath`] only when somebody asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Trail<'a> {
+    /// At the root.
+    Root,
+    /// Below a table.
+    Key(&'a Trail<'a>, &'a str),
+    /// In a list.
+    Index(&'a Trail<'a>, usize),
+}
+
+impl Trail<'_> {
+    /// The way as a path.
+    pub(crate) fn path(&self) -> KeyPath {
+        match self {
+            Self::Root => KeyPath::default(),
+            Self::Key(parent, key) => parent.path().key(key),
+            Self::Index(parent, index) => parent.path().join(Step::Index(*index)),
+        }
+    }
+
+    /// How many steps it is from the root.
+    pub(crate) fn depth(&self) -> usize {
+        match self {
+            Self::Root => 0,
+            Self::Key(parent, _) | Self::Index(parent, _) => parent.depth() + 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_and_printed_as_toml_writes_it() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(KeyPath::parse(text).map(|path| path.to_string()).as_deref(), expected, "{text}");
+        };
+        check("model.provider", Some("model.provider"));
+        check(" model . provider ", Some("model.provider"));
+        check("budget.pricing.\"gpt-5.1\".input", Some("budget.pricing.\"gpt-5.1\".input"));
+        check("budget.pricing.'openai/gpt-5'.input", Some("budget.pricing.\"openai/gpt-5\".input"));
+        check("model", Some("model"));
+        check("", None);
+        check("model.", None);
+        check(".model", None);
+        check("model..host", None);
+        check("model.\"open", None);
+        check("model.\"a\"b", None);
+    }
+}

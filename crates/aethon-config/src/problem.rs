@@ -1,0 +1,102 @@
+//! What can be wrong with a configuration, in words for the person who wrote it.
+//!
+//! Everything wrong is reported at once. Values of secrets never appear: where a string is expected, a wrong value is
+//! named by its kind only, and a value that came by a reference is shown as the reference.
+
+use std::fmt;
+
+/// One thing that is wrong: where, which key, what was found and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The source: file and line, environment variable, or `--set`.
+    pub place: String,
+    /// The key in full; empty when the source as a whole is at fault.
+    pub key: String,
+    /// What was found.
+    pub found: String,
+    /// What is allowed.
+    pub allowed: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.place)?;
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        write!(f, "found {}; allowed: {}", self.found, self.allowed)
+    }
+}
+
+/// Something that is worth saying and stops nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The source: file and line, environment variable, or `--set`.
+    pub place: String,
+    /// The key in full.
+    pub key: String,
+    /// What to know about it.
+    pub message: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.place, self.key, self.message)
+    }
+}
+
+/// Why a configuration is refused: every problem found, one a line.
+#[derive(Clone, Debug)]
+pub struct Error {
+    problems: Vec<Problem>,
+    warnings: Vec<Warning>,
+}
+
+impl Error {
+    pub(crate) fn new(problems: Vec<Problem>, warnings: Vec<Warning>) -> Self {
+        Self { problems, warnings }
+    }
+
+    pub(crate) fn one(
+        place: impl fmt::Display,
+        found: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Self {
+        let problem = Problem {
+            place: place.to_string(),
+            key: String::new(),
+            found: found.into(),
+            allowed: allowed.into(),
+        };
+        Self::new(vec![problem], Vec::new())
+    }
+
+    /// Everything that is wrong.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// What would have been said had it loaded; an unknown key is often the cause of a problem.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// Whether a problem concerns `key` or a key below it.
+    pub fn is_about(&self, key: &str) -> bool {
+        self.problems.iter().any(|problem| {
+            problem.key.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, problem) in self.problems.iter().enumerate() {
+            let separator = if position == 0 { "" } else { "\n" };
+            write!(f, "{separator}{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}

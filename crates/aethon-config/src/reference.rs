@@ -1,0 +1,160 @@
+//! References in strings: `${NAME}`, `${NAME:-default}`, `${credential:NAME}`, and `$$` for a literal `$`.
+//!
+//! They are resolved when a value is taken, after the layers were merged, so a reference that a later layer overrides
+//! costs nothing and fails nothing. What is put in is never searched for references again.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use aethon_core::secret::Secret;
+
+use crate::credentials;
+
+/// What references can see.
+#[derive(Clone, Copy)]
+pub(crate) struct References<'a> {
+    /// The environment, as it was when the sources were gathered.
+    pub(crate) environment: &'a [(String, String)],
+    /// The directory of credentials, one a file.
+    pub(crate) credentials: &'a Path,
+}
+
+/// A string with its references resolved.
+#[derive(Debug)]
+pub(crate) struct Expanded<'t> {
+    /// The text.
+    pub(crate) text: Cow<'t, str>,
+    /// Whether any part of it came from a reference.
+    pub(crate) is_referenced: bool,
+    /// The credentials that went into it.
+    pub(crate) credentials: Vec<Secret>,
+}
+
+/// A reference that resolves to nothing.
+#[derive(Debug)]
+pub(crate) struct Unresolved {
+    /// The reference, and what is wrong with it.
+    pub(crate) found: String,
+    /// What would be right.
+    pub(crate) allowed: String,
+}
+
+impl References<'_> {
+    /// The environment variable `name`.
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Resolves the references in `text`.
+    pub(crate) fn expand<'t>(&self, text: &'t str) -> Result<Expanded<'t>, Unresolved> {
+        let mut expanded =
+            Expanded { text: Cow::Borrowed(text), is_referenced: false, credentials: Vec::new() };
+        if !text.contains('$') {
+            return Ok(expanded);
+        }
+        let mut output = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(position) = rest.find('$') {
+            output.push_str(&rest[..position]);
+            rest = &rest[position + 1..];
+            if let Some(after) = rest.strip_prefix('$') {
+                output.push('$');
+                rest = after;
+            } else if let Some(after) = rest.strip_prefix('{') {
+                let (body, after) = after.split_once('}').ok_or_else(|| Unresolved {
+                    found: "a `${` without its `}`".to_owned(),
+                    allowed: "${NAME}, ${NAME:-default} or ${credential:NAME}; a literal `$` is written `$$`"
+                        .to_owned(),
+                })?;
+                expanded.is_referenced = true;
+                output.push_str(&self.resolve(body, &mut expanded.credentials)?);
+                rest = after;
+            } else {
+                output.push('$');
+            }
+        }
+        output.push_str(rest);
+        expanded.text = Cow::Owned(output);
+        Ok(expanded)
+    }
+
+    fn resolve(&self, body: &str, taken: &mut Vec<Secret>) -> Result<String, Unresolved> {
+        if let Some(name) = body.strip_prefix("credential:") {
+            let value = credentials::read(self.credentials, name).map_err(|(found, allowed)| Unresolved {
+                found: format!("${{{body}}}, but {found}"),
+                allowed,
+            })?;
+            taken.push(Secret::new(value.as_str()));
+            return Ok(value);
+        }
+        let (name, fallback) = match body.split_once(":-") {
+            Some((name, fallback)) => (name, Some(fallback)),
+            None => (body, None),
+        };
+        if !is_variable_name(name) {
+            return Err(Unresolved {
+                found: format!("${{{body}}}, which names no variable"),
+                allowed: "${NAME} with letters, digits and underscores; a literal `${` is written `$${`"
+                    .to_owned(),
+            });
+        }
+        match (self.variable(name), fallback) {
+            // As in a shell, `:-` also replaces a variable that is set to nothing.
+            (Some(""), Some(fallback)) | (None, Some(fallback)) => Ok(fallback.to_owned()),
+            (Some(value), _) => Ok(value.to_owned()),
+            (None, None) => Err(Unresolved {
+                found: format!("${{{body}}}, but the environment variable {name} is not set"),
+                allowed: format!("a variable that is set, or a fallback as in ${{{name}:-value}}"),
+            }),
+        }
+    }
+}
+
+fn is_variable_name(name: &str) -> bool {
+    name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_of_reference_resolves_or_says_why_not() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("key"), "s3cret\n").unwrap();
+        let environment = [("NAME", "value"), ("EMPTY", ""), ("OTHER", "${NAME}")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let references = References { environment: &environment, credentials: home.path() };
+        let check = |text: &str, expected: Result<&str, &str>| match (references.expand(text), expected) {
+            (Ok(expanded), Ok(expected)) => assert_eq!(expanded.text, expected, "{text}"),
+            (Err(failure), Err(part)) => assert!(failure.found.contains(part), "{text}: {failure:?}"),
+            (outcome, _) => panic!("{text}: {outcome:?}"),
+        };
+        check("plain", Ok("plain"));
+        check("${NAME}", Ok("value"));
+        check("a-${NAME}-${NAME}-b", Ok("a-value-value-b"));
+        check("${NAME:-other}", Ok("value"));
+        check("${NOPE:-other}", Ok("other"));
+        check("${NOPE:-}", Ok(""));
+        check("${EMPTY}", Ok(""));
+        check("${EMPTY:-other}", Ok("other"));
+        check("${NOPE:-http://[::1]:80/a-b}", Ok("http://[::1]:80/a-b"));
+        check("$$", Ok("$"));
+        check("$${NAME}", Ok("${NAME}"));
+        check("$$${NAME}", Ok("$value"));
+        check("cost: 5$ or $HOME", Ok("cost: 5$ or $HOME"));
+        check("${OTHER}", Ok("${NAME}"));
+        check("é${NAME}ü", Ok("évalueü"));
+        check("${credential:key}", Ok("s3cret"));
+        check("Bearer ${credential:key}", Ok("Bearer s3cret"));
+        check("${NOPE}", Err("${NOPE}, but the environment variable NOPE is not set"));
+        check("${NAME", Err("without its `}`"));
+        check("${}", Err("names no variable"));
+        check("${1ST}", Err("names no variable"));
+        check("${NA ME}", Err("names no variable"));
+        check("${credential:nope}", Err("${credential:nope}, but"));
+        check("${credential:../key}", Err("not a name"));
+        check("${credential:}", Err("not a name"));
+    }
+}

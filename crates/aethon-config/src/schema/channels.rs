@@ -1,0 +1,54 @@
+//! `[channels]`: the browser chat, and a section for each messenger.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::messengers::{Discord, Email, Matrix, Slack, Telegram, WhatsApp};
+
+/// Where people talk to the assistant.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Channels {
+    /// The browser chat, and with it the HTTP application.
+    pub webchat: WebChat,
+    /// Telegram.
+    pub telegram: Telegram,
+    /// Discord.
+    pub discord: Discord,
+    /// Slack.
+    pub slack: Slack,
+    /// WhatsApp.
+    pub whatsapp: WhatsApp,
+    /// Matrix.
+    pub matrix: Matrix,
+    /// Mail.
+    pub email: Email,
+}
+
+/// The browser chat and the address of the HTTP application.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WebChat {
+    /// Whether the HTTP application runs at all: chat page, dashboard and webhooks.
+    pub enabled: bool,
+    /// The address to bind. Anything but loopback needs `dashboard.auth_token`.
+    pub host: String,
+    /// The port to bind; 0 takes a free one.
+    pub port: u16,
+    /// Origins besides the service's own that may open the WebSockets, such as `https://home.example`.
+    pub allowed_origins: Vec<String>,
+    /// Names under which the service may be reached, any port.
+    pub allowed_hosts: Vec<String>,
+}
+
+impl Default for WebChat {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            host: "127.0.0.1".to_owned(),
+            port: 18790,
+            allowed_origins: Vec::new(),
+            allowed_hosts: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! `[dashboard]`: the operations page, and the token that guards the whole application.
+
+use aethon_core::secret::Secret;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The dashboard and its access token.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Dashboard {
+    /// Whether the dashboard and its interface exist.
+    pub enabled: bool,
+    /// The shared access token. Empty means no authentication, which only a loopback bind permits.
+    #[schemars(schema_with = "crate::json_schema::secret")]
+    pub auth_token: Secret,
+}
+
+impl Default for Dashboard {
+    fn default() -> Self {
+        Self { enabled: true, auth_token: Secret::default() }
+    }
+}

@@ -1,0 +1,124 @@
+//! `[memory]`: what the assistant remembers across conversations.
+
+use aethon_core::secret::Secret;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Long-term memory. Full-text search needs nothing; vectors need `memory.embedding.provider`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Memory {
+    /// Whether there is a long-term memory.
+    pub enabled: bool,
+    /// Whether fitting memories are shown to the model without being asked for.
+    pub auto_recall: bool,
+    /// How many memories are recalled.
+    pub recall_top_k: usize,
+    /// How long recalled memories may be together, in characters.
+    pub recall_max_chars: usize,
+    /// Vectors for search by meaning.
+    pub embedding: Embedding,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            auto_recall: true,
+            recall_top_k: 4,
+            recall_max_chars: 1500,
+            embedding: Embedding::default(),
+        }
+    }
+}
+
+/// Who turns text into vectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EmbeddingProvider {
+    /// Nobody: full-text search only.
+    #[default]
+    #[serde(alias = "")]
+    None,
+    /// OpenAI, or any server that speaks its dialect.
+    OpenAi,
+    /// Ollama.
+    Ollama,
+    /// Amazon Bedrock.
+    Bedrock,
+    /// Google Gemini.
+    Gemini,
+    /// A LiteLLM proxy.
+    LiteLlm,
+    /// Mistral.
+    Mistral,
+    /// Deterministic vectors for tests.
+    Fake,
+}
+
+impl EmbeddingProvider {
+    /// The environment variable in which its users usually keep the key, where there is one.
+    pub const fn key_variable(self) -> Option<&'static str> {
+        match self {
+            Self::OpenAi => super::Provider::OpenAi.key_variable(),
+            Self::Gemini => super::Provider::Gemini.key_variable(),
+            Self::LiteLlm => super::Provider::LiteLlm.key_variable(),
+            Self::Mistral => super::Provider::Mistral.key_variable(),
+            Self::None | Self::Ollama | Self::Bedrock | Self::Fake => None,
+        }
+    }
+}
+
+/// Vectors for search by meaning.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Embedding {
+    /// Who turns text into vectors.
+    pub provider: EmbeddingProvider,
+    /// The embedding model's name at the provider. Empty: the provider's usual one.
+    pub model_id: String,
+    /// The key. Empty: the provider's usual environment variable.
+    #[schemars(schema_with = "crate::json_schema::secret")]
+    pub api_key: Secret,
+    /// The base address. Empty: the provider's own.
+    pub host: String,
+    /// Permits plain http to an address that is not loopback.
+    pub allow_http: bool,
+    /// The length of a vector. Unset: the model's own.
+    pub dimensions: Option<u32>,
+    /// Seconds to wait for the next byte.
+    pub timeout_seconds: u64,
+    /// The key found in the provider's usual environment variable.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) environment_key: Secret,
+}
+
+impl Default for Embedding {
+    fn default() -> Self {
+        Self {
+            provider: EmbeddingProvider::default(),
+            model_id: String::new(),
+            api_key: Secret::default(),
+            host: String::new(),
+            allow_http: false,
+            dimensions: None,
+            timeout_seconds: 30,
+            environment_key: Secret::default(),
+        }
+    }
+}
+
+impl Embedding {
+    /// The key to use: `api_key`, else what the provider's usual environment variable held at load.
+    pub fn key(&self) -> &Secret {
+        if self.api_key.is_empty() { &self.environment_key } else { &self.api_key }
+    }
+
+    /// Takes the provider's usual key from `environment`.
+    pub(crate) fn complete(&mut self, environment: &dyn Fn(&str) -> Option<String>) {
+        if let Some(key) = self.provider.key_variable().and_then(environment) {
+            self.environment_key = Secret::new(key);
+        }
+    }
+}

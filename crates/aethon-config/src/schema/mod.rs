@@ -1,0 +1,95 @@
+//! Every key the service knows, one file a section.
+//!
+//! The doc comment of a field is what the JSON Schema, the configuration page and the unknown-key hints say about it,
+//! and its `Default` is the built-in layer. Ranges of numbers live in `crate::limits`, not here, so that refusing a
+//! value and describing it cannot disagree.
+
+mod agent;
+mod approval;
+mod budget;
+mod channels;
+mod dashboard;
+mod logging;
+mod mcp;
+mod memory;
+mod messengers;
+mod model;
+mod recorder;
+mod runtime_tools;
+mod scheduler;
+mod security;
+mod server;
+mod session;
+mod storage;
+mod telemetry;
+mod webhook;
+
+use aethon_core::secret::Secret;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use self::agent::Agent;
+pub use self::approval::Approval;
+pub use self::budget::{Budget, Price};
+pub use self::channels::{Channels, WebChat};
+pub use self::dashboard::Dashboard;
+pub use self::logging::{Level, Logging};
+pub use self::mcp::{Mcp, McpServer};
+pub use self::memory::{Embedding, EmbeddingProvider, Memory};
+pub use self::messengers::{Discord, Email, Matrix, Slack, Telegram, WhatsApp};
+pub use self::model::{Api, ApiVersion, Fallback, Model, Provider};
+pub use self::recorder::SessionRecorder;
+pub use self::runtime_tools::RuntimeTools;
+pub use self::scheduler::{Job, Missed, Scheduler};
+pub use self::security::{Sandbox, Security};
+pub use self::server::Server;
+pub use self::session::Session;
+pub use self::storage::{Storage, Synchronous};
+pub use self::telemetry::Telemetry;
+pub use self::webhook::Webhook;
+
+/// The whole configuration. `Config::default()` is the built-in layer.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Config {
+    /// The model that answers.
+    pub model: Model,
+    /// Where people talk to the assistant.
+    pub channels: Channels,
+    /// The dashboard and its access token.
+    pub dashboard: Dashboard,
+    /// Inbound webhooks.
+    pub webhook: Webhook,
+    /// What the assistant may touch, and who may talk to it.
+    pub security: Security,
+    /// Asking a person before an action.
+    pub approval: Approval,
+    /// One turn of the assistant.
+    pub agent: Agent,
+    /// Conversations and how they are kept short.
+    pub session: Session,
+    /// Long-term memory.
+    pub memory: Memory,
+    /// What may be spent.
+    pub budget: Budget,
+    /// Timed jobs.
+    pub scheduler: Scheduler,
+    /// Tools from MCP servers.
+    pub mcp: Mcp,
+    /// Tools made while running.
+    pub runtime_tools: RuntimeTools,
+    /// Recordings of sessions.
+    pub session_recorder: SessionRecorder,
+    /// The history of tool and model calls.
+    pub telemetry: Telemetry,
+    /// The service's own log.
+    pub logging: Logging,
+    /// Limits of the HTTP server.
+    pub server: Server,
+    /// The database.
+    pub storage: Storage,
+    /// Credentials that were put into strings which are not secrets by type, such as an argument of an MCP server.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) embedded: Vec<Secret>,
+}

@@ -1,0 +1,12 @@
+//! `[runtime_tools]`: tools made while running.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Tools made while running.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RuntimeTools {
+    /// Registers `manage_tools`.
+    pub enabled: bool,
+}

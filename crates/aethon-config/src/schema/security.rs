@@ -1,0 +1,111 @@
+//! `[security]`: what the assistant may touch, who may talk to it, and where its commands run.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// Where shell commands run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Sandbox {
+    /// On this machine.
+    #[default]
+    None,
+    /// In a disposable container a session.
+    Docker,
+}
+
+/// What the assistant may touch, and who may talk to it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Security {
+    /// Wraps external content and webhook payloads in the marker of untrusted content.
+    pub mark_untrusted_content: bool,
+    /// Confines the file tools to the workspace directory.
+    pub workspace_only: bool,
+    /// Shell commands containing any of these are refused. An own list replaces this one; the built-in danger list
+    /// stays.
+    pub blocked_commands: Vec<String>,
+    /// The senders that may write, by channel. On the messaging bots an empty list rejects everyone.
+    #[serde(deserialize_with = "sender_lists")]
+    pub allowed_senders: BTreeMap<String, Vec<String>>,
+    /// Where shell commands run.
+    pub sandbox: Sandbox,
+    /// The docker image of the sandbox.
+    pub sandbox_image: String,
+    /// Memory of the sandbox, such as `512m` or `2g`.
+    pub sandbox_memory: String,
+    /// Processors of the sandbox.
+    pub sandbox_cpus: f64,
+    /// Processes in the sandbox.
+    pub sandbox_pids_limit: u32,
+    /// Network mode of the sandbox.
+    pub sandbox_network: String,
+    /// Hosts that the web tools may reach although their address is not public.
+    pub egress_allowed_hosts: Vec<String>,
+    /// Reserved, not enforced.
+    pub require_approval: serde_json::Value,
+}
+
+impl Default for Security {
+    fn default() -> Self {
+        Self {
+            mark_untrusted_content: true,
+            workspace_only: false,
+            blocked_commands: ["rm -rf /", "sudo", "mkfs"].map(str::to_owned).to_vec(),
+            allowed_senders: BTreeMap::new(),
+            sandbox: Sandbox::default(),
+            sandbox_image: "debian:stable-slim".to_owned(),
+            sandbox_memory: "512m".to_owned(),
+            sandbox_cpus: 1.0,
+            sandbox_pids_limit: 256,
+            sandbox_network: "none".to_owned(),
+            egress_allowed_hosts: Vec::new(),
+            require_approval: serde_json::Value::Null,
+        }
+    }
+}
+
+/// A sender, written as a string or, as messengers number their users, as a number.
+struct Sender(String);
+
+impl<'de> Deserialize<'de> for Sender {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SenderVisitor)
+    }
+}
+
+struct SenderVisitor;
+
+impl Visitor<'_> for SenderVisitor {
+    type Value = Sender;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sender as a string or a whole number")
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Sender, E> {
+        Ok(Sender(value.to_owned()))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Sender, E> {
+        Ok(Sender(value.to_string()))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Sender, E> {
+        Ok(Sender(value.to_string()))
+    }
+}
+
+fn sender_lists<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, Vec<String>>, D::Error> {
+    let lists = BTreeMap::<String, Vec<Sender>>::deserialize(deserializer)?;
+    Ok(lists
+        .into_iter()
+        .map(|(channel, senders)| (channel, senders.into_iter().map(|sender| sender.0).collect()))
+        .collect())
+}

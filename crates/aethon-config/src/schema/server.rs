@@ -1,0 +1,38 @@
+//! `[server]`: limits of the HTTP server.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Limits of the HTTP server.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Server {
+    /// The largest request body, in bytes.
+    pub max_body_bytes: usize,
+    /// How many connections are open at once.
+    pub max_connections: usize,
+    /// How long the head of a request may take.
+    pub header_timeout_seconds: u64,
+    /// How long the body of a request may take.
+    pub body_timeout_seconds: u64,
+    /// Seconds that running turns get to finish when the service stops.
+    pub shutdown_grace: u64,
+    /// How long a webhook waits for its reply.
+    pub webhook_timeout_seconds: u64,
+    /// Addresses or networks of proxies that may set `X-Forwarded-*`.
+    pub trusted_proxies: Vec<String>,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            max_body_bytes: 1_048_576,
+            max_connections: 4096,
+            header_timeout_seconds: 10,
+            body_timeout_seconds: 30,
+            shutdown_grace: 10,
+            webhook_timeout_seconds: 600,
+            trusted_proxies: Vec::new(),
+        }
+    }
+}

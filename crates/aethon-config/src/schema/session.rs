@@ -1,0 +1,22 @@
+//! `[session]`: conversations and how they are kept short.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Conversations and how they are kept short.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Session {
+    /// The share of the model's context at which older messages are folded into a summary.
+    pub max_context_share: f64,
+    /// How many of the newest messages stay verbatim.
+    pub keep_recent: usize,
+    /// Days after which sessions of single webhook calls are removed.
+    pub oneshot_keep_days: u32,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self { max_context_share: 0.8, keep_recent: 10, oneshot_keep_days: 30 }
+    }
+}

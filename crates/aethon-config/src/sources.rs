@@ -1,0 +1,97 @@
+//! Where configuration comes from. This is the one place that reads the environment of the process; everybody else
+//! gets what they need as a value.
+
+use std::path::{Path, PathBuf};
+
+use crate::problem::Error;
+
+/// The inputs of a load, gathered once. Tests make their own.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// The home directory.
+    pub home: PathBuf,
+    /// The file, when another than `HOME/config.toml` was asked for; it must then exist.
+    pub file: Option<PathBuf>,
+    /// The environment.
+    pub environment: Vec<(String, String)>,
+    /// `key=value`, as given with `--set`.
+    pub sets: Vec<String>,
+}
+
+impl Sources {
+    /// Gathers the sources of this process: the flags as they were given, and the environment.
+    pub fn from_process(
+        home: Option<PathBuf>,
+        file: Option<PathBuf>,
+        sets: Vec<String>,
+    ) -> Result<Self, Error> {
+        // What is not Unicode is kept readable instead of being dropped: a mangled token refuses everybody, a dropped
+        // one would let everybody in.
+        let environment: Vec<(String, String)> = std::env::vars_os()
+            .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+            .collect();
+        let home = home_directory(home, &environment)?;
+        Ok(Self { home, file, environment, sets })
+    }
+
+    /// The file that is read: the given one, else `HOME/config.toml`.
+    pub fn config_file(&self) -> PathBuf {
+        self.file.clone().unwrap_or_else(|| self.home.join("config.toml"))
+    }
+
+    /// The directory of credentials.
+    pub fn credentials_directory(&self) -> PathBuf {
+        self.home.join("credentials")
+    }
+
+    /// An environment variable, when it is set and not empty.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        set_variable(&self.environment, name)
+    }
+}
+
+/// The home directory as an absolute path: the given one, else `AETHON_HOME`, else `~/.aethon`.
+fn home_directory(given: Option<PathBuf>, environment: &[(String, String)]) -> Result<PathBuf, Error> {
+    let home = given
+        .or_else(|| set_variable(environment, "AETHON_HOME").map(PathBuf::from))
+        .or_else(|| set_variable(environment, "HOME").map(|user| Path::new(user).join(".aethon")))
+        .ok_or_else(|| {
+            Error::one("home directory", "neither AETHON_HOME nor HOME set", "--home DIR, or AETHON_HOME")
+        })?;
+    std::path::absolute(&home).map_err(|error| {
+        Error::one("home directory", format!("{home:?}: {error}"), "a path such as /srv/aethon")
+    })
+}
+
+fn set_variable<'e>(environment: &'e [(String, String)], name: &str) -> Option<&'e str> {
+    environment
+        .iter()
+        .find(|(known, value)| known == name && !value.is_empty())
+        .map(|(_, value)| value.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_home_is_the_flag_then_the_variable_then_below_the_users() {
+        let check = |given: Option<&str>, environment: &[(&str, &str)], expected: Option<&str>| {
+            let environment: Vec<_> =
+                environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            let home = home_directory(given.map(PathBuf::from), &environment).ok();
+            assert_eq!(home, expected.map(PathBuf::from));
+        };
+        check(Some("/a"), &[("AETHON_HOME", "/b"), ("HOME", "/c")], Some("/a"));
+        check(None, &[("AETHON_HOME", "/b"), ("HOME", "/c")], Some("/b"));
+        check(None, &[("AETHON_HOME", ""), ("HOME", "/c")], Some("/c/.aethon"));
+        check(None, &[], None);
+    }
+
+    #[test]
+    fn a_process_has_an_absolute_home() {
+        let sources = Sources::from_process(Some("relative".into()), None, Vec::new()).unwrap();
+        assert!(sources.home.is_absolute() && sources.home.ends_with("relative"));
+        assert_eq!(sources.config_file(), sources.home.join("config.toml"));
+    }
+}

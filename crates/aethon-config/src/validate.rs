@@ -1,0 +1,109 @@
+//! What a type cannot say: ranges, addresses, and keys that need each other.
+//!
+//! Refusals that depend on the machine (a port in use, docker that does not answer, a bind without a token) are the
+//! facade's; here a configuration is judged by itself.
+
+mod address;
+mod channels;
+mod entries;
+
+use crate::limits::LIMITS;
+use crate::mask;
+use crate::path::{KeyPath, Step};
+use crate::schema::{Config, Fallback, Model};
+
+/// What there is to say about a key.
+#[derive(Debug)]
+pub(crate) enum Remark {
+    /// The configuration is refused.
+    Problem {
+        /// The key.
+        key: KeyPath,
+        /// What was found.
+        found: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// It is not.
+    Warning {
+        /// The key.
+        key: KeyPath,
+        /// What to know.
+        message: String,
+    },
+}
+
+/// Judges the whole configuration.
+pub(crate) fn check(config: &Config) -> Vec<Remark> {
+    let mut remarks = Remarks(Vec::new());
+    ranges(config, &mut remarks);
+    model(&KeyPath::of(["model"]), &config.model, &mut remarks);
+    for (index, fallback) in config.model.fallbacks.iter().enumerate() {
+        let key = KeyPath::of(["model", "fallbacks"]).join(Step::Index(index));
+        match fallback {
+            Fallback::ModelId(id) if id.trim().is_empty() => remarks.problem(key, "nothing", "a model id"),
+            Fallback::ModelId(_) => {}
+            Fallback::Model(fallback) if !fallback.fallbacks.is_empty() => {
+                remarks.problem(key.key("fallbacks"), "fallbacks of a fallback", "one list, in [model]");
+            }
+            Fallback::Model(fallback) => model(&key, fallback, &mut remarks),
+        }
+    }
+    let embedding = &config.memory.embedding;
+    let key = KeyPath::of(["memory", "embedding"]);
+    address::model_host(&key, &embedding.host, embedding.allow_http, &mut remarks);
+    channels::check(config, &mut remarks);
+    entries::check(config, &mut remarks);
+    remarks.0
+}
+
+/// The remarks so far.
+struct Remarks(Vec<Remark>);
+
+impl Remarks {
+    fn problem(&mut self, key: KeyPath, found: impl Into<String>, allowed: impl Into<String>) {
+        self.0.push(Remark::Problem { key, found: found.into(), allowed: allowed.into() });
+    }
+
+    fn warning(&mut self, key: KeyPath, message: impl Into<String>) {
+        self.0.push(Remark::Warning { key, message: message.into() });
+    }
+}
+
+fn model(key: &KeyPath, model: &Model, remarks: &mut Remarks) {
+    address::model_host(key, &model.host, model.allow_http, remarks);
+}
+
+fn ranges(config: &Config, remarks: &mut Remarks) {
+    let whole = mask::to_value(config);
+    for (name, range) in LIMITS {
+        let path = KeyPath::of(name.split('.'));
+        let mut places = vec![(path.clone(), find(&whole, path.keys()))];
+        // A fallback has the keys of [model], and their ranges.
+        if let Some(inner) = name.strip_prefix("model.") {
+            for (index, fallback) in whole["model"]["fallbacks"].as_array().into_iter().flatten().enumerate()
+            {
+                let key = KeyPath::of(["model", "fallbacks"]).join(Step::Index(index)).key(inner);
+                places.push((key, fallback.get(inner)));
+            }
+        }
+        for (key, value) in places {
+            if let Some(number) = value.and_then(serde_json::Value::as_f64)
+                && !range.contains(number)
+            {
+                remarks.problem(key, number.to_string(), format!("a number {range}"));
+            }
+        }
+    }
+}
+
+fn find<'v, 'k>(
+    whole: &'v serde_json::Value,
+    keys: impl Iterator<Item = &'k str>,
+) -> Option<&'v serde_json::Value> {
+    let mut value = whole;
+    for key in keys {
+        value = value.get(key)?;
+    }
+    Some(value)
+}

@@ -1,0 +1,144 @@
+//! Addresses: of models, of messengers, of MCP servers, of proxies.
+
+use std::net::IpAddr;
+
+use url::{Host, Url};
+
+use super::Remarks;
+use crate::path::KeyPath;
+
+/// `host` below `section` must be an http or https address; plain http only on this machine unless it is permitted.
+pub(super) fn model_host(section: &KeyPath, host: &str, is_http_allowed: bool, remarks: &mut Remarks) {
+    if host.trim().is_empty() {
+        return;
+    }
+    let key = section.key("host");
+    match parse(host) {
+        Err(found) => remarks.problem(key, found, "an address such as https://api.example/v1, or nothing"),
+        Ok(url) if url.scheme() == "http" && !is_http_allowed && !is_loopback(&url) => remarks.problem(
+            key,
+            format!("plain http to {}", url.host_str().unwrap_or_default()),
+            format!("https, or http to this machine; {} = true permits it", section.key("allow_http")),
+        ),
+        Ok(_) => {}
+    }
+}
+
+/// `address` at `key` must be an http or https address; plain http beyond this machine is remarked on.
+pub(super) fn service(key: KeyPath, address: &str, remarks: &mut Remarks) {
+    match parse(address) {
+        Err(found) => remarks.problem(key, found, "an address such as https://service.example"),
+        Ok(url) if url.scheme() == "http" && !is_loopback(&url) => {
+            remarks.warning(key, "plain http: tokens and messages travel unencrypted");
+        }
+        Ok(_) => {}
+    }
+}
+
+/// Reads an http or https address, or says what is wrong with it. A password in it is not repeated.
+fn parse(address: &str) -> Result<Url, String> {
+    let shown =
+        if address.contains('@') { "an address".to_owned() } else { format!("the string {address:?}") };
+    let url = Url::parse(address.trim()).map_err(|error| format!("{shown} ({error})"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(format!("{shown} with the scheme {:?}", url.scheme()));
+    }
+    if url.host().is_none() {
+        return Err(format!("{shown} without a host"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("an address with a user name or password in it".to_owned());
+    }
+    if url.fragment().is_some() {
+        return Err(format!("{shown} with a fragment"));
+    }
+    Ok(url)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.');
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        None => false,
+    }
+}
+
+/// Whether `text` is an address or a network such as `10.0.0.0/8`.
+pub(super) fn is_network(text: &str) -> bool {
+    let (address, length) = match text.split_once('/') {
+        Some((address, length)) => (address, Some(length)),
+        None => (text, None),
+    };
+    let Ok(address) = address.parse::<IpAddr>() else { return false };
+    let most = if address.is_ipv4() { 32 } else { 128 };
+    length.is_none_or(|length| length.parse::<u8>().is_ok_and(|length| length <= most))
+}
+
+/// Whether `text` is an origin, as a browser sends it: scheme, host, perhaps a port, nothing else.
+pub(super) fn is_origin(text: &str) -> bool {
+    let is_bare = text.split_once("://").is_some_and(|(_, host)| !host.contains(['/', '?', '#', '@', '*']));
+    is_bare && parse(text).is_ok()
+}
+
+/// Whether `text` is the name or address of a host, without scheme, port or path.
+pub(super) fn is_host(text: &str) -> bool {
+    let bare = text.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(text);
+    if bare.contains(':') || bare.len() != text.len() {
+        return bare.parse::<std::net::Ipv6Addr>().is_ok();
+    }
+    !text.contains(['*', '%', '/', '?', '#', '@', '\\'])
+        && !text.contains(char::is_whitespace)
+        && Host::parse(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_decided_by_the_host_and_not_by_how_it_looks() {
+        let check = |address: &str, expected: bool| {
+            assert_eq!(is_loopback(&parse(address).unwrap()), expected, "{address}")
+        };
+        check("http://127.0.0.1:11434", true);
+        check("http://127.1", true);
+        check("http://[::1]:80", true);
+        check("http://[::ffff:127.0.0.1]", true);
+        check("http://localhost", true);
+        check("http://LOCALHOST.", true);
+        check("http://models.localhost", true);
+        check("http://127.0.0.1.evil.example", false);
+        check("http://localhost.evil.example", false);
+        check("http://notlocalhost", false);
+        check("http://10.0.0.1", false);
+        check("http://[::]", false);
+        check("http://0.0.0.0", false);
+    }
+
+    #[test]
+    fn hosts_origins_and_networks_are_told_apart() {
+        let check = |text: &str, host: bool, origin: bool, network: bool| {
+            assert_eq!((is_host(text), is_origin(text), is_network(text)), (host, origin, network), "{text}");
+        };
+        check("nas.local", true, false, false);
+        check("127.0.0.1", true, false, true);
+        check("::1", true, false, true);
+        check("[::1]", true, false, false);
+        check("10.0.0.0/8", false, false, true);
+        check("10.0.0.0/33", false, false, false);
+        check("fd00::/8", false, false, true);
+        check("https://home.example", false, true, false);
+        check("https://home.example:8443", false, true, false);
+        check("https://home.example/", false, false, false);
+        check("https://*.example", false, false, false);
+        check("null", true, false, false);
+        check("nas.local:80", false, false, false);
+        check("127.0.0.1:80", false, false, false);
+        check("", false, false, false);
+        check("a b", false, false, false);
+    }
+}

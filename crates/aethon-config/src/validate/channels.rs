@@ -1,0 +1,88 @@
+//! The channels: what to bind, whom to trust, and what a messenger needs to run.
+
+use aethon_core::secret::Secret;
+
+use super::{Remarks, address};
+use crate::path::{KeyPath, Step};
+use crate::schema::Config;
+
+pub(super) fn check(config: &Config, remarks: &mut Remarks) {
+    let webchat = &config.channels.webchat;
+    let key = KeyPath::of(["channels", "webchat"]);
+    if !address::is_host(&webchat.host) {
+        let found = format!("the string {:?}", webchat.host);
+        remarks.problem(key.key("host"), found, "an address or host name without port, such as 127.0.0.1");
+    }
+    each(
+        &key.key("allowed_hosts"),
+        &webchat.allowed_hosts,
+        remarks,
+        address::is_host,
+        "a host name without port",
+    );
+    each(
+        &key.key("allowed_origins"),
+        &webchat.allowed_origins,
+        remarks,
+        address::is_origin,
+        "an origin such as https://home.example, without path or wildcard",
+    );
+    let key = KeyPath::of(["server", "trusted_proxies"]);
+    let allowed = "an address or network such as 10.0.0.0/8";
+    each(&key, &config.server.trusted_proxies, remarks, address::is_network, allowed);
+    let key = KeyPath::of(["security", "egress_allowed_hosts"]);
+    each(&key, &config.security.egress_allowed_hosts, remarks, address::is_host, "a host name without port");
+    messengers(config, remarks);
+}
+
+fn each(key: &KeyPath, items: &[String], remarks: &mut Remarks, is_right: fn(&str) -> bool, allowed: &str) {
+    for (index, item) in items.iter().enumerate() {
+        if !is_right(item) {
+            remarks.problem(key.join(Step::Index(index)), format!("the string {item:?}"), allowed);
+        }
+    }
+}
+
+fn messengers(config: &Config, remarks: &mut Remarks) {
+    let all = &config.channels;
+    let (telegram, discord, slack) = (&all.telegram, &all.discord, &all.slack);
+    let (whatsapp, matrix, email) = (&all.whatsapp, &all.matrix, &all.email);
+    bot("telegram", &telegram.api_base, remarks);
+    bot("discord", &discord.api_base, remarks);
+    bot("slack", &slack.api_base, remarks);
+    bot("whatsapp", &whatsapp.api_base, remarks);
+    bot("matrix", &matrix.api_base, remarks);
+    required("telegram", "token", telegram.enabled, &telegram.token, remarks);
+    required("discord", "token", discord.enabled, &discord.token, remarks);
+    required("slack", "bot_token", slack.enabled, &slack.bot_token, remarks);
+    required("slack", "app_token", slack.enabled, &slack.app_token, remarks);
+    required("whatsapp", "token", whatsapp.enabled, &whatsapp.token, remarks);
+    required("whatsapp", "secret", whatsapp.enabled, &whatsapp.secret, remarks);
+    required("matrix", "token", matrix.enabled, &matrix.token, remarks);
+    required("email", "password", email.enabled, &email.password, remarks);
+    let section = KeyPath::of(["channels", "email"]);
+    for (name, host) in
+        [("imap_host", &email.imap_host), ("smtp_host", &email.smtp_host), ("api_base", &email.api_base)]
+    {
+        if !host.is_empty() && !address::is_host(host) {
+            remarks.problem(section.key(name), format!("the string {host:?}"), "a host name without port");
+        }
+    }
+    let has_servers =
+        !email.api_base.is_empty() || (!email.imap_host.is_empty() && !email.smtp_host.is_empty());
+    if email.enabled && !has_servers {
+        remarks.warning(section.key("api_base"), "empty: the channel is enabled and has no mail server");
+    }
+}
+
+fn bot(name: &str, api_base: &str, remarks: &mut Remarks) {
+    address::service(KeyPath::of(["channels", name, "api_base"]), api_base, remarks);
+}
+
+/// Like a missing model key, a missing token does not stop the service: the channel says what to set.
+fn required(name: &str, key: &str, is_enabled: bool, secret: &Secret, remarks: &mut Remarks) {
+    if is_enabled && secret.is_empty() {
+        let key = KeyPath::of(["channels", name, key]);
+        remarks.warning(key, "empty: the channel is enabled and cannot run without it");
+    }
+}

@@ -1,0 +1,116 @@
+//! What is named by its owner: jobs, MCP servers, prices; and the sandbox.
+
+use super::{Remarks, address};
+use crate::path::{KeyPath, Step};
+use crate::schema::{Config, Job, McpServer};
+
+pub(super) fn check(config: &Config, remarks: &mut Remarks) {
+    for (name, entry) in &config.scheduler.jobs {
+        job(&KeyPath::of(["scheduler", "jobs", name]), entry, remarks);
+    }
+    for (name, server) in &config.mcp.servers {
+        mcp_server(name, server, remarks);
+    }
+    for (model, price) in &config.budget.pricing {
+        let prices = [
+            ("input", Some(price.input)),
+            ("output", Some(price.output)),
+            ("cached_input", price.cached_input),
+        ];
+        for (name, price) in prices {
+            if let Some(price) = price.filter(|price| *price < 0.0) {
+                let key = KeyPath::of(["budget", "pricing", model, name]);
+                remarks.problem(key, price.to_string(), "a price in USD per million tokens, not below 0");
+            }
+        }
+    }
+    sandbox(config, remarks);
+}
+
+fn job(key: &KeyPath, job: &Job, remarks: &mut Remarks) {
+    if job.cron.trim().is_empty() {
+        remarks.problem(key.key("cron"), "nothing", "five cron fields such as \"0 8 * * 1-5\", or @daily");
+    }
+    let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
+    if !is_set(&job.sop_name) && !is_set(&job.prompt) {
+        remarks.problem(key.clone(), "neither sop_name nor prompt", "sop_name, prompt, or both");
+    }
+    if job.sop_name.as_deref().is_some_and(|name| !name.is_empty() && !is_sop_name(name)) {
+        remarks.problem(
+            key.key("sop_name"),
+            format!("the string {:?}", job.sop_name.as_deref().unwrap_or_default()),
+            "up to 64 of a-z, 0-9 and -",
+        );
+    }
+}
+
+fn is_sop_name(name: &str) -> bool {
+    name.len() <= 64
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+fn mcp_server(name: &str, server: &McpServer, remarks: &mut Remarks) {
+    let key = KeyPath::of(["mcp", "servers", name]);
+    // Models take no other characters in the name of a tool, and `__` separates server from tool.
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if name.is_empty() || name.len() > 32 || name.contains("__") || !name.bytes().all(is_name) {
+        let allowed =
+            "a name of up to 32 letters, digits, - and _ (no __), which begins the names of its tools";
+        remarks.problem(key.clone(), format!("the name {name:?}"), allowed);
+    }
+    let command = server.command.as_deref().unwrap_or_default();
+    let url = server.url.as_deref().unwrap_or_default();
+    match (command.trim().is_empty(), url.trim().is_empty()) {
+        (true, true) => remarks.problem(key, "neither command nor url", "one of them"),
+        (false, false) => remarks.problem(key, "both command and url", "one of them"),
+        (true, false) => address::service(key.key("url"), url, remarks),
+        (false, true) => {}
+    }
+}
+
+fn sandbox(config: &Config, remarks: &mut Remarks) {
+    let security = &config.security;
+    let key = KeyPath::of(["security"]);
+    if !is_memory(&security.sandbox_memory) {
+        let found = format!("the string {:?}", security.sandbox_memory);
+        remarks.problem(key.key("sandbox_memory"), found, "a size such as 512m or 2g");
+    }
+    for (name, text) in
+        [("sandbox_image", &security.sandbox_image), ("sandbox_network", &security.sandbox_network)]
+    {
+        // A leading dash would be read as an option of docker.
+        if text.is_empty() || text.starts_with('-') || text.contains(char::is_whitespace) {
+            remarks.problem(key.key(name), format!("the string {text:?}"), "a name that docker knows");
+        }
+    }
+    for (index, entry) in security.blocked_commands.iter().enumerate() {
+        if entry.trim().is_empty() {
+            let key = key.key("blocked_commands").join(Step::Index(index));
+            remarks.problem(key, "nothing, which every command contains", "a part of a command");
+        }
+    }
+}
+
+fn is_memory(text: &str) -> bool {
+    let digits = text.trim_end_matches(|last: char| "bkmgBKMG".contains(last));
+    text.len() - digits.len() <= 1 && digits.parse::<u64>().is_ok_and(|number| number > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_is_a_number_with_a_unit() {
+        let check = |text: &str, expected: bool| assert_eq!(is_memory(text), expected, "{text:?}");
+        check("512m", true);
+        check("2G", true);
+        check("1048576", true);
+        check("0", false);
+        check("", false);
+        check("m", false);
+        check("5mm", false);
+        check("-5m", false);
+        check("1.5g", false);
+    }
+}
