@@ -39,6 +39,14 @@ enum Chore {
     Docs,
     /// Measure speed and size of the release build against a bare hyper server
     Bench(bench::Options),
+    /// The measuring process of `bench`
+    #[cfg(feature = "bench")]
+    #[command(hide = true)]
+    Measure(bench::Options),
+    /// The bare hyper server of `bench`
+    #[cfg(feature = "bench")]
+    #[command(hide = true)]
+    Bare,
 }
 
 fn main() -> ExitCode {
@@ -59,5 +67,9 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Test { filter } => test::run(root, &filter),
         Chore::Docs => docs::run(root),
         Chore::Bench(options) => bench::run(root, &options),
+        #[cfg(feature = "bench")]
+        Chore::Measure(options) => bench::measure(root, &options),
+        #[cfg(feature = "bench")]
+        Chore::Bare => bench::bare(),
     }
 }

@@ -1,0 +1,40 @@
+//! What the server is compared with: hyper's own "hello" server, answering every request with the body of `/health`.
+//!
+//! Nothing is tuned, on purpose: two worker threads as the server has, hyper's defaults, the system's allocator.
+
+use anyhow::{Context, Result};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use std::convert::Infallible;
+use std::io::Write;
+use std::net::Ipv4Addr;
+use tokio::net::TcpListener;
+
+/// Binds a free port, prints its address on one line, serves until the process is ended.
+pub(crate) fn serve() -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("cannot bind")?;
+        println!("bare hyper listening on http://{}", listener.local_addr()?);
+        std::io::stdout().flush()?;
+        loop {
+            let (stream, _) = listener.accept().await?;
+            tokio::spawn(async move {
+                // A connection that ends in an error is the load generator's to report.
+                let connection = hyper::server::conn::http1::Builder::new();
+                let _ = connection.serve_connection(TokioIo::new(stream), service_fn(hello)).await;
+            });
+        }
+    })
+}
+
+async fn hello(_request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let mut response = Response::new(Full::new(Bytes::from_static(b"{\"status\":\"ok\"}")));
+    let json = hyper::header::HeaderValue::from_static("application/json");
+    response.headers_mut().insert(hyper::header::CONTENT_TYPE, json);
+    Ok(response)
+}

@@ -1,0 +1,341 @@
+//! The figures, group by group. Each starts servers of its own, so that none inherits another's state.
+
+use super::load::{self, Connection, Outcome};
+use super::report::{Row, Unit};
+use super::sockets;
+use super::subject::Subject;
+use crate::process;
+use anyhow::{Context, Result, bail};
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const FREE_PORT: &str = "channels.webchat.port=0";
+const CONNECTIONS: usize = 16;
+const ROUNDS: usize = 3;
+const IDLE_SOCKETS: usize = 5000;
+
+/// What every group needs.
+pub(super) struct Bench {
+    server: PathBuf,
+    duration: Duration,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Bench {
+    /// Measures the program `server`; a load lasts `duration`.
+    pub(super) fn new(server: &Path, duration: Duration) -> Result<Self> {
+        let server = server.canonicalize().with_context(|| format!("no program {}", server.display()))?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        Ok(Self { server, duration, runtime })
+    }
+
+    /// A home beside the program: on the disk, where a temporary folder may be in memory.
+    fn home(&self) -> Result<TempDir> {
+        let beside = self.server.parent().unwrap_or(Path::new("."));
+        TempDir::with_prefix_in("bench-home-", beside).context("cannot make a home")
+    }
+
+    fn start(&self, home: &TempDir, settings: &[&str]) -> Result<Subject> {
+        Subject::server(&self.server, home.path(), &[&[FREE_PORT], settings].concat())
+    }
+
+    fn wait<T>(&self, future: impl Future<Output = Result<T>>) -> Result<T> {
+        self.runtime.block_on(future)
+    }
+
+    /// Puts a load on a server after a short one to warm it up; the outcome and the server's CPU seconds a request.
+    fn load(&self, subject: &Subject, requests: &[Vec<u8>]) -> Result<Loaded> {
+        let warm = self.wait(load::repeat(subject.address, requests.to_vec(), self.duration / 8))?;
+        let before = subject.cpu()?;
+        let outcome = self.wait(load::repeat(subject.address, requests.to_vec(), self.duration))?;
+        let used = subject.cpu()?.saturating_sub(before);
+        if outcome.requests == 0 {
+            bail!("no request was answered in time");
+        }
+        Ok(Loaded {
+            outcome,
+            cpu: used.as_secs_f64() / outcome.requests as f64,
+            answered: warm.requests + outcome.requests,
+        })
+    }
+
+    /// How many messages a session holds.
+    fn messages(&self, subject: &Subject, session: &str) -> Result<u64> {
+        let request = load::get(&format!("/api/sessions/{session}?limit=1"));
+        let answer: serde_json::Value = self.wait(async {
+            let mut connection = Connection::open(subject.address).await?;
+            Ok(serde_json::from_slice(connection.ask(&request).await?)?)
+        })?;
+        let count = [&answer["message_count"], &answer["session"]["message_count"]];
+        count.iter().find_map(|count| count.as_u64()).with_context(|| format!("no message_count in {answer}"))
+    }
+
+    fn ask_health(&self, address: SocketAddr) -> Result<()> {
+        self.wait(async { Connection::open(address).await?.ask(&load::get("/health")).await.map(|_| ()) })
+    }
+}
+
+/// What a load came to.
+struct Loaded {
+    outcome: Outcome,
+    /// CPU seconds of the server for each request.
+    cpu: f64,
+    /// Answered requests, those of the warm-up included.
+    answered: u64,
+}
+
+/// `/health` with the token set and all headers on, against bare hyper.
+pub(super) fn health(bench: &Bench) -> Result<Vec<Row>> {
+    let home = bench.home()?;
+    let server = bench.start(&home, &["dashboard.auth_token=a-token-for-the-benchmark"])?;
+    let bare = Subject::bare(home.path())?;
+    let requests = vec![load::get("/health"); CONNECTIONS];
+    let mut rounds = Vec::new();
+    for _ in 0..ROUNDS {
+        let bare = bench.load(&bare, &requests)?;
+        let ours = bench.load(&server, &requests)?;
+        rounds.push([ours.cpu, bare.cpu, ours.outcome.rate(), bare.outcome.rate(), ours.cpu / bare.cpu]);
+    }
+    let [cpu, bare_cpu, rate, bare_rate, ratio] =
+        [0, 1, 2, 3, 4].map(|at| median(rounds.iter().map(|round| round[at]).collect()));
+    Ok(vec![
+        Row::new("`/health`: CPU a request against bare hyper, token set", Unit::Times, ratio).at_most(
+            Unit::Times,
+            ratio,
+            1.5,
+        ),
+        Row::new("`/health`: CPU a request", Unit::Micros, cpu).against(Unit::Micros, cpu, bare_cpu),
+        Row::new(format!("`/health`: throughput, {CONNECTIONS} connections"), Unit::PerSecond, rate).against(
+            Unit::PerSecond,
+            rate,
+            bare_rate,
+        ),
+    ])
+}
+
+/// From exec to the first 200 with an existing database, and from SIGTERM to exit.
+pub(super) fn start(bench: &Bench) -> Result<Vec<Row>> {
+    let home = bench.home()?;
+    let first = bench.start(&home, &[])?;
+    let text = load::post("/webhook/bench", "{\"text\":\"something to store\"}");
+    bench.wait(async { Connection::open(first.address).await?.ask(&text).await.map(|_| ()) })?;
+    first.stop()?;
+
+    let mut starts = Vec::new();
+    let mut stops = Vec::new();
+    for _ in 0..11 {
+        // The line on stdout comes too late to be timed by, so the port is chosen before.
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let setting = format!("channels.webchat.port={port}");
+        let program = bench.server.clone();
+        let folder = home.path().to_owned();
+        let exec = Instant::now();
+        let starting = std::thread::spawn(move || Subject::server(&program, &folder, &[&setting]));
+        let answered = first_answer(SocketAddr::from(([127, 0, 0, 1], port)), exec);
+        let server = starting.join().map_err(|_| anyhow::anyhow!("the starting thread panicked"))??;
+        starts.push(answered?.as_secs_f64());
+        stops.push(server.stop()?.as_secs_f64());
+    }
+    let (start, stop) = (median(starts), median(stops));
+    Ok(vec![
+        Row::new("exec to the first 200, existing database", Unit::Millis, start).at_most(
+            Unit::Millis,
+            start,
+            0.010,
+        ),
+        Row::new("SIGTERM to exit, nothing running", Unit::Millis, stop).at_most(Unit::Millis, stop, 0.200),
+    ])
+}
+
+/// Asks for `/health` until it answers 200.
+fn first_answer(address: SocketAddr, since: Instant) -> Result<Duration> {
+    use std::io::{Read, Write};
+    let mut answer = [0; 12];
+    while since.elapsed() < Duration::from_secs(20) {
+        if let Ok(mut stream) = TcpStream::connect(address) {
+            stream.write_all(&load::get("/health"))?;
+            stream.read_exact(&mut answer).context("the server closed its first connection")?;
+            if answer == *b"HTTP/1.1 200" {
+                return Ok(since.elapsed());
+            }
+            bail!("the first answer was {}", String::from_utf8_lossy(&answer));
+        }
+        // A refused connection comes back at once; without a pause this loop would take the server's core.
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    bail!("no answer in 20 s")
+}
+
+/// Resident memory of a server that does nothing.
+pub(super) fn memory(bench: &Bench) -> Result<Vec<Row>> {
+    let home = bench.home()?;
+    bench.start(&home, &[])?.stop()?;
+    let server = bench.start(&home, &[])?;
+    let bare = Subject::bare(home.path())?;
+    for subject in [&server, &bare] {
+        bench.ask_health(subject.address)?;
+    }
+    let resident = settled(&server)? as f64;
+    Ok(vec![
+        Row::new("resident memory, idle", Unit::Mib, resident)
+            .against(Unit::Mib, resident, settled(&bare)? as f64)
+            .at_most(Unit::Mib, resident, 12.0 * 1024.0 * 1024.0),
+    ])
+}
+
+/// What thousands of idle WebSockets cost, and whether it is given back.
+pub(super) fn idle_sockets(bench: &Bench) -> Result<Vec<Row>> {
+    let home = bench.home()?;
+    let server = bench.start(&home, &["server.max_connections=6000"])?;
+    bench.ask_health(server.address)?;
+    let before = settled(&server)?;
+    let streams = bench.wait(sockets::open_idle(server.address, IDLE_SOCKETS))?;
+    let open = settled(&server)?;
+    bench.wait(sockets::close(streams))?;
+    let closed = settled(&server)?;
+    bench.ask_health(server.address)?;
+    let grown = open.saturating_sub(before) as f64;
+    let each = grown / IDLE_SOCKETS as f64;
+    let kept = closed.saturating_sub(before) as f64;
+    let given_back = if grown > 0.0 { 1.0 - kept / grown } else { 1.0 };
+    Ok(vec![
+        Row::new(format!("resident memory for each of {IDLE_SOCKETS} idle WebSockets"), Unit::Kib, each)
+            .at_most(Unit::Kib, each, 12.0 * 1024.0),
+        Row::new("given back after they close", Unit::Percent, given_back).at_least(
+            Unit::Percent,
+            given_back,
+            0.9,
+        ),
+        Row::new("resident memory after they closed", Unit::Mib, closed as f64),
+    ])
+}
+
+/// Durable `echo` turns over the webhooks. After each load the server is killed and started again, and the messages of
+/// the sessions that can be named are counted: two for every turn that was answered.
+pub(super) fn webhook_turns(bench: &Bench) -> Result<Vec<Row>> {
+    let trigger = ("`/webhook/trigger`, a session each turn", vec!["trigger".to_owned(); CONNECTIONS]);
+    let own = (0..CONNECTIONS).map(|number| format!("bench-{number}")).collect();
+    let own = ("`/webhook/bench-N`, a session each connection", own);
+    let one = ("`/webhook/bench`, one session", vec!["bench".to_owned(); CONNECTIONS]);
+    let mut rows = Vec::new();
+    for (name, channels) in [trigger, own, one] {
+        let home = bench.home()?;
+        let server = bench.start(&home, &[])?;
+        let body = "{\"text\":\"What is the weather like where you are?\"}";
+        let requests: Vec<_> =
+            channels.iter().map(|channel| load::post(&format!("/webhook/{channel}"), body)).collect();
+        let loaded = bench.load(&server, &requests)?;
+        let (rate, cpu) = (loaded.outcome.rate(), loaded.cpu);
+        rows.push(Row::new(format!("durable turns, {name}"), Unit::PerSecond, rate).at_least(
+            Unit::PerSecond,
+            rate,
+            3000.0,
+        ));
+        rows.push(Row::new(format!("CPU a turn, {name}"), Unit::Millis, cpu).at_most(
+            Unit::Millis,
+            cpu,
+            0.0003,
+        ));
+
+        drop(server);
+        if channels[0] == "trigger" {
+            continue;
+        }
+        let server = bench.start(&home, &[])?;
+        let mut channels = channels;
+        channels.dedup();
+        let mut messages = 0;
+        for channel in &channels {
+            messages += bench.messages(&server, &format!("webhook:{channel}"))?;
+        }
+        let stored = messages as f64 / (2 * loaded.answered) as f64;
+        rows.push(Row::new(format!("stored after kill -9, {name}"), Unit::Percent, stored).at_least(
+            Unit::Percent,
+            stored,
+            1.0,
+        ));
+    }
+    Ok(rows)
+}
+
+/// Round trips over a plain WebSocket, and whether a long transcript makes them slower.
+pub(super) fn long_session(bench: &Bench) -> Result<Vec<Row>> {
+    const TURNS: usize = 10_000;
+    const WINDOW: usize = 200;
+    let home = bench.home()?;
+    let server = bench.start(&home, &[])?;
+    bench.wait(sockets::turns(server.address, "warm-up", 500))?;
+    let times = bench.wait(sockets::turns(server.address, "bench", TURNS))?;
+    let p50 = |range: &[Duration]| median(range.iter().map(Duration::as_secs_f64).collect());
+    let early = p50(&times[9..9 + WINDOW]);
+    let late = p50(&times[TURNS - WINDOW..]);
+    let all = p50(&times);
+    Ok(vec![
+        Row::new("plain WebSocket round trip, p50", Unit::Millis, all).at_most(Unit::Millis, all, 0.0005),
+        Row::new(format!("p50 of the {WINDOW} turns from turn 10"), Unit::Millis, early),
+        Row::new(format!("p50 of the {WINDOW} turns up to turn {TURNS}"), Unit::Millis, late),
+        Row::new("the later against the earlier", Unit::Times, late / early).at_most(
+            Unit::Times,
+            late / early,
+            1.1,
+        ),
+    ])
+}
+
+/// Size of the program, and how fast it says what it can do.
+pub(super) fn size(bench: &Bench) -> Result<Vec<Row>> {
+    let bytes = std::fs::metadata(&bench.server)?.len() as f64;
+    let mut times = Vec::new();
+    for _ in 0..21 {
+        let mut command = process::command(Path::new("."), &bench.server.display().to_string(), &["--help"]);
+        let started = Instant::now();
+        let status = command.stdout(Stdio::null()).status()?;
+        times.push(started.elapsed().as_secs_f64());
+        if !status.success() {
+            bail!("--help ended with {status}");
+        }
+    }
+    let help = median(times);
+    Ok(vec![
+        Row::new("release binary of the server", Unit::Megabytes, bytes).at_most(
+            Unit::Megabytes,
+            bytes,
+            16e6,
+        ),
+        Row::new("`aethon-server --help`", Unit::Millis, help).at_most(Unit::Millis, help, 0.005),
+    ])
+}
+
+/// Resident memory once it has stopped changing: equal over a second, or what it is after fifteen.
+fn settled(subject: &Subject) -> Result<u64> {
+    let mut last = subject.resident()?;
+    for _ in 0..15 {
+        std::thread::sleep(Duration::from_secs(1));
+        let now = subject.resident()?;
+        if now.abs_diff(last) < 64 * 1024 {
+            return Ok(now);
+        }
+        last = now;
+    }
+    Ok(last)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_one_in_the_middle() {
+        assert!((median(vec![3.0, 1.0, 2.0]) - 2.0).abs() < f64::EPSILON);
+        assert!(median(Vec::new()).is_nan());
+    }
+}

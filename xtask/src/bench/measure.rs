@@ -1,0 +1,71 @@
+//! Runs the groups of figures one after the other and prints the table.
+//!
+//! A group that fails is a row that says so; the others are still measured.
+
+use super::command::Options;
+use super::figures::{self, Bench};
+use super::machine;
+use super::report::{self, Row};
+use anyhow::{Context, Result, bail};
+use rustix::process::{Resource, Rlimit};
+use std::path::Path;
+use std::time::Duration;
+
+type Group = (&'static str, fn(&Bench) -> Result<Vec<Row>>);
+
+const GROUPS: &[Group] = &[
+    ("health", figures::health),
+    ("start", figures::start),
+    ("memory", figures::memory),
+    ("sockets", figures::idle_sockets),
+    ("turns", figures::webhook_turns),
+    ("session", figures::long_session),
+    ("size", figures::size),
+];
+
+const METHOD: &str = "\
+The load generator, the server and the bare hyper server (hyper's hello example: two workers, hyper's defaults, the \
+system's allocator, the same body) are three processes on the same machine and share its cores, so throughput is what the \
+three together reach. CPU is the server's alone: user and system time of its process from `/proc/PID/stat`, divided by the \
+answered requests. Memory is `Rss` of `/proc/PID/smaps_rollup`. Every server runs in a fresh home on disk with the `echo` \
+model and default settings, except where a row names others. Requests are HTTP/1.1 over kept connections, one at a time \
+on each. Loads on the two servers alternate, and the median of the rounds counts.";
+
+/// Measures and prints; writes docs/performance.md where asked to.
+pub(crate) fn measure(root: &Path, options: &Options) -> Result<()> {
+    let server = options.server.clone().context("name the program to measure with --server")?;
+    if let Some(unknown) = options.only.iter().find(|name| GROUPS.iter().all(|(group, _)| group != name)) {
+        bail!("no group of figures is named `{unknown}`");
+    }
+    raise_file_limit();
+    let bench = Bench::new(&server, Duration::from_secs_f64(options.seconds))?;
+    let mut rows = Vec::new();
+    for (name, group) in GROUPS {
+        if !options.only.is_empty() && !options.only.iter().any(|only| only == name) {
+            continue;
+        }
+        println!("bench: {name}");
+        rows.extend(group(&bench).unwrap_or_else(|error| vec![Row::missing(*name, &error)]));
+    }
+    let machine = machine::describe(root);
+    let generated = format!(
+        "Measured on: {machine}. Each load lasted {} s.\n\n{}\n{METHOD}",
+        options.seconds,
+        report::table(&rows)
+    );
+    println!("\n{generated}");
+    let over = rows.iter().filter(|row| row.is_over()).count();
+    println!("\nbench: {} figures, {over} over their goal", rows.len());
+    if options.write {
+        report::write(&root.join("docs/performance.md"), &generated)?;
+    }
+    Ok(())
+}
+
+/// Five thousand sockets need as many descriptors, here and in the children that inherit the limit.
+fn raise_file_limit() {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    // Where this is refused, the group that needs the sockets says so.
+    let _ = rustix::process::setrlimit(Resource::Nofile, raised);
+}
