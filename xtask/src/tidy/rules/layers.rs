@@ -7,7 +7,7 @@ use crate::tidy::tree::Tree;
 const RULE: &str = "layers";
 
 /// Arrows of the picture beside the general ones.
-const ALSO: [(&str, &str); 2] = [("aethon-http", "aethon-web"), ("aethon-server", "aethon-http")];
+const ALSO: [(&str, &str); 1] = [("aethon-http", "aethon-web")];
 
 /// A package depends on those below it only: a leaf on the core, the facade on the leaves, a program on the
 /// facade. Tests of a leaf are held to it as well, or two leaves could no longer be built apart.
