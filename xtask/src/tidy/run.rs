@@ -42,12 +42,51 @@ fn check(tree: &Tree) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::manifest::Locked;
     use super::*;
 
     #[test]
     fn a_file_that_does_not_parse_is_a_finding_and_not_a_gap() {
         let found = check(&Tree::of(&[("crates/aethon-store/src/db.rs", "fn {")]));
         assert!(found.iter().any(|finding| finding.rule == "parses"), "{found:?}");
+    }
+
+    /// A workspace in which everything is wrong.
+    fn disorder() -> Tree {
+        let core = "[package]\nname = \"aethon-core\"\n[dependencies]\nureq = \"3\"\naethon-store = \"1\"";
+        let store = "[package]\nname = \"aethon-store\"\n[lib]\npath = \"../a.rs\"";
+        let agent = "[package]\nname = \"aethon-agent\"\n[dependencies]\nrusqlite = \"1\"";
+        let source = "use hyper::body;\nuse aethon_config::Config;\npub mod inner { }\n\
+            const A: &str = include_str!(\"../../../../a\");\nconst B: &str = \"PRAGMA user_version\";\n\
+            #[allow(dead_code)]\nstruct SessionManager;\n// TODO\nfn f() {}\n";
+        let methods: Vec<_> = (0..8).map(|at| format!("fn m{at}();\n")).collect();
+        let large = format!("//! x\ntrait T {{ {} }}\n{}", methods.concat(), "// x\n".repeat(600));
+        let lock = "[[package]]\n".repeat(401);
+        let mut tree = Tree::of(&[
+            ("Cargo.toml", "[workspace.dependencies]\nserde = \"1\""),
+            ("Cargo.lock", &lock),
+            ("crates/aethon-core/Cargo.toml", core),
+            ("crates/aethon-core/src/clock.rs", "use std::fs;"),
+            ("crates/aethon-store/Cargo.toml", store),
+            ("crates/aethon-agent/Cargo.toml", agent),
+            ("crates/aethon-agent/src/lib.rs", source),
+            ("crates/aethon-agent/src/large.rs", &large),
+        ]);
+        tree.locked.push(Locked { package: "a 1.0.0".to_owned(), licence: Some("Secret".to_owned()) });
+        tree
+    }
+
+    #[test]
+    fn every_rule_fails_where_everything_is_wrong() {
+        let tree = disorder();
+        for (index, rule) in RULES.iter().enumerate() {
+            assert!(!rule(&tree).is_empty(), "rule {index} of RULES finds nothing");
+        }
+    }
+
+    #[test]
+    fn no_rule_fails_on_an_empty_workspace() {
+        assert!(check(&Tree::default()).is_empty());
     }
 
     #[test]
