@@ -21,15 +21,19 @@ pub(crate) fn serve() -> Result<()> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("cannot bind")?;
         println!("bare hyper listening on http://{}", listener.local_addr()?);
         std::io::stdout().flush()?;
-        loop {
-            let (stream, _) = listener.accept().await?;
-            tokio::spawn(async move {
-                // A connection that ends in an error is the load generator's to report.
-                let connection = hyper::server::conn::http1::Builder::new();
-                let _ = connection.serve_connection(TokioIo::new(stream), service_fn(hello)).await;
-            });
-        }
+        accept(listener).await
     })
+}
+
+async fn accept(listener: TcpListener) -> Result<()> {
+    loop {
+        let (stream, _) = listener.accept().await?;
+        tokio::spawn(async move {
+            // A connection that ends in an error is the load generator's to report.
+            let connection = hyper::server::conn::http1::Builder::new();
+            let _ = connection.serve_connection(TokioIo::new(stream), service_fn(hello)).await;
+        });
+    }
 }
 
 async fn hello(_request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
@@ -37,4 +41,23 @@ async fn hello(_request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
     let json = hyper::header::HeaderValue::from_static("application/json");
     response.headers_mut().insert(hyper::header::CONTENT_TYPE, json);
     Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::load;
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn the_load_generator_and_the_bare_server_understand_each_other() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let outcome = runtime.block_on(async {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+            let address = listener.local_addr().unwrap();
+            tokio::spawn(accept(listener));
+            load::repeat(address, vec![load::get("/health"); 4], Duration::from_millis(50)).await.unwrap()
+        });
+        assert!(outcome.requests >= 4 && outcome.rate() > 0.0);
+    }
 }

@@ -85,3 +85,70 @@ pub(super) async fn turns(address: SocketAddr, session: &str, count: usize) -> R
     socket.close(None).await?;
     Ok(times)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::net::TcpListener;
+
+    /// A server that answers each text with what `reply` makes of it, and counts the orderly ends of its sockets.
+    async fn serve(listener: TcpListener, sockets: usize, reply: fn(&str) -> String) -> usize {
+        let mut talks = JoinSet::new();
+        for _ in 0..sockets {
+            let (stream, _) = listener.accept().await.unwrap();
+            talks.spawn(async move {
+                let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
+                while let Some(Ok(message)) = socket.next().await {
+                    match message {
+                        Message::Text(text) => socket.send(Message::text(reply(&text))).await.unwrap(),
+                        Message::Close(_) => return 1,
+                        _ => {}
+                    }
+                }
+                0
+            });
+        }
+        talks.join_all().await.into_iter().sum()
+    }
+
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test)
+    }
+
+    async fn listener() -> (TcpListener, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        (listener, address)
+    }
+
+    #[test]
+    fn each_turn_is_timed() {
+        run(async {
+            let (listener, address) = listener().await;
+            let server = tokio::spawn(serve(listener, 1, str::to_owned));
+            assert_eq!(turns(address, "bench", 20).await.unwrap().len(), 20);
+            assert_eq!(server.await.unwrap(), 1);
+        });
+    }
+
+    #[test]
+    fn a_reply_that_is_not_the_echo_is_an_error() {
+        run(async {
+            let (listener, address) = listener().await;
+            tokio::spawn(serve(listener, 1, |_| "something else".to_owned()));
+            assert!(turns(address, "bench", 20).await.is_err());
+        });
+    }
+
+    #[test]
+    fn idle_sockets_are_opened_and_closed_in_an_orderly_way() {
+        run(async {
+            let (listener, address) = listener().await;
+            let server = tokio::spawn(serve(listener, 100, str::to_owned));
+            let streams = open_idle(address, 100).await.unwrap();
+            assert_eq!(streams.len(), 100);
+            close(streams).await.unwrap();
+            assert_eq!(server.await.unwrap(), 100);
+        });
+    }
+}
