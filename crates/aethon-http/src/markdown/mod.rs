@@ -1,6 +1,28 @@
-//! Markdown to safe HTML.
+//! Markdown to safe HTML, the only way in which text of a model becomes markup.
+//!
+//! [`render`] and [`blocks`] take a whole text; [`Incremental`] follows a text that is still growing and tells which
+//! blocks changed. What comes out holds no markup but ours: raw HTML is shown as text, links lead to http, https and
+//! mail addresses only, and a picture is a link to it, so that showing a reply never asks a foreign server for anything.
+//! The dialect is CommonMark with tables, task lists, strikethrough and bare links. Time, depth and size are bounded;
+//! what goes beyond is shown as the text that it is.
 
-/// The top-level blocks of a Markdown text, each rendered to HTML.
-pub fn blocks(_markdown: &str) -> Vec<String> {
-    Vec::new()
+mod incremental;
+mod inline;
+mod parse;
+mod tree;
+
+pub(crate) use incremental::Incremental;
+
+/// The whole text as HTML.
+pub fn render(markdown: &str) -> String {
+    blocks(markdown).concat()
 }
+
+/// The top-level blocks of the text, each rendered to HTML. Joined they are the whole.
+pub fn blocks(markdown: &str) -> Vec<String> {
+    let source = parse::normalised(markdown);
+    parse::pieces(&source).into_iter().map(|piece| piece.html).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! From source text to rendered top-level blocks, within bounds.
+//!
+//! The parser is linear for all that people and models write; what a hostile text might find in it is cut off by a
+//! deadline, a depth and an output size, and then shown as plain text.
+
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
+
+use comrak::nodes::NodeValue;
+use comrak::{Arena, Options, try_parse_document};
+
+use super::inline::escape_into;
+use super::tree;
+
+/// The longest text that is parsed, in bytes.
+const MAX_SOURCE: usize = 2 << 20;
+/// How long parsing may take.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// What a text may grow by when rendered: a factor, and an allowance for short texts.
+const MAX_GROWTH: (usize, usize) = (24, 64 << 10);
+
+/// A rendered block, and where its source begins.
+#[derive(Debug)]
+pub(super) struct Piece {
+    /// Byte offset of the line that the block begins on.
+    pub(super) offset: usize,
+    /// Whether the source can be cut in front of it without changing what it is.
+    pub(super) can_begin: bool,
+    /// Its HTML.
+    pub(super) html: String,
+}
+
+/// The text with line feeds as its only line ends, without byte order marks (so that offsets mean the same here and in
+/// the parser), and with the replacement character for NUL.
+pub(super) fn normalised(source: &str) -> Cow<'_, str> {
+    if source.contains(['\r', '\0', '\u{feff}']) {
+        let source = source.replace("\r\n", "\n").replace('\r', "\n");
+        Cow::Owned(source.replace('\u{feff}', "").replace('\0', "\u{fffd}"))
+    } else {
+        Cow::Borrowed(source)
+    }
+}
+
+/// The blocks of a normalised text.
+pub(super) fn pieces(source: &str) -> Vec<Piece> {
+    if source.len() > MAX_SOURCE {
+        return vec![plain(source, 0)];
+    }
+    let deadline = Instant::now() + PATIENCE;
+    let arena = Arena::new();
+    match try_parse_document(&arena, source, &dialect(), &|| Instant::now() >= deadline) {
+        Ok(document) => rendered(document, source),
+        Err(_) => vec![plain(source, 0)],
+    }
+}
+
+fn rendered<'a>(document: comrak::nodes::Node<'a>, source: &str) -> Vec<Piece> {
+    let mut room = source.len() * MAX_GROWTH.0 + MAX_GROWTH.1;
+    let mut lines = Lines::new(source);
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut children = document.children().peekable();
+    while let Some(node) = children.next() {
+        let offset = lines.offset_of(node.data().sourcepos.start.line);
+        match tree::render(node, room) {
+            Some(html) => {
+                room = room.saturating_sub(html.len());
+                if !html.is_empty() {
+                    let can_begin = can_begin(node, source, offset);
+                    pieces.push(Piece { offset, can_begin, html });
+                }
+            }
+            None => {
+                let end = children.peek().map(|next| next.data().sourcepos.start.line);
+                let end = end.map_or(source.len(), |line| lines.offset_of(line));
+                pieces.push(plain(source.get(offset..end).unwrap_or_default(), offset));
+            }
+        }
+    }
+    pieces
+}
+
+/// Text as text.
+fn plain(source: &str, offset: usize) -> Piece {
+    let mut html = String::with_capacity(source.len() + 32);
+    html.push_str("<pre>");
+    escape_into(&mut html, source);
+    html.push_str("</pre>");
+    Piece { offset, can_begin: true, html }
+}
+
+/// A table may have grown out of the paragraph above it, and a deeply indented line may continue one; on its own the same
+/// source could be something else.
+fn can_begin(node: comrak::nodes::Node<'_>, source: &str, offset: usize) -> bool {
+    let (before, from) = source.split_at(offset);
+    let is_table = matches!(node.data().value, NodeValue::Table(_));
+    let follows_blank = before.is_empty() || before.trim_end_matches([' ', '\t']).ends_with("\n\n");
+    let indent = from.bytes().take_while(|byte| *byte == b' ').count();
+    let is_deep = indent > 3 || from.as_bytes().get(indent) == Some(&b'\t');
+    (!is_table || follows_blank) && !is_deep
+}
+
+fn dialect() -> Options<'static> {
+    let mut options = Options::default();
+    options.extension.strikethrough = true;
+    options.extension.table = true;
+    options.extension.autolink = true;
+    options.extension.tasklist = true;
+    options
+}
+
+/// Finds byte offsets of lines that are asked for in ascending order.
+struct Lines<'s> {
+    source: &'s str,
+    line: usize,
+    offset: usize,
+}
+
+impl<'s> Lines<'s> {
+    fn new(source: &'s str) -> Self {
+        Self { source, line: 1, offset: 0 }
+    }
+
+    fn offset_of(&mut self, line: usize) -> usize {
+        while self.line < line {
+            let Some(end) = self.source.get(self.offset..).and_then(|rest| rest.find('\n')) else { break };
+            self.offset += end + 1;
+            self.line += 1;
+        }
+        self.offset
+    }
+}
