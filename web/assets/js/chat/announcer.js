@@ -1,0 +1,40 @@
+// Tells a screen reader what happens, politely and in whole blocks, never letter by letter.
+
+import { make } from "../shared/dom.js";
+import { texts } from "../texts.js";
+
+/** @import { Turn } from "./types.js" */
+
+export class Announcer {
+  element = make("div", { class: "visually-hidden", "aria-live": "polite", "aria-atomic": "false", id: "announcer" });
+  /** @type {WeakMap<Turn, number>} How many blocks of a turn were read out. */ #told = new WeakMap();
+
+  /** @param {string} text */
+  say(text) {
+    const line = make("p", {}, text.slice(0, 1200));
+    this.element.append(line);
+    setTimeout(() => line.remove(), 15000);
+  }
+
+  /** Reads out the blocks that are complete. @param {Turn} turn @param {any} frame @param {(index: number) => Element | undefined} blockOf */
+  follow(turn, frame, blockOf) {
+    if (frame.type === "tool" && frame.state === "running") this.say(texts.announce.tool(frame.name));
+    if (frame.type === "approval") this.say(texts.approval.announce(frame.tool));
+    if (frame.type === "error") this.say(frame.message);
+    const complete = turn.state === "done" ? turn.reply.blocks.length : turn.reply.blocks.length - 1;
+    for (let index = this.#told.get(turn) ?? 0; index < complete; index += 1) {
+      const block = blockOf(index);
+      if (block) this.say(describe(block));
+      this.#told.set(turn, index + 1);
+    }
+    if (frame.type === "done") this.say(texts.turn.stopReasons[turn.stopReason] ?? texts.announce.done);
+  }
+}
+
+/** @param {Element} block */
+function describe(block) {
+  const code = block.querySelector(".code figcaption span");
+  if (code) return texts.announce.code(code.textContent ?? "");
+  const rows = block.querySelectorAll("tbody tr").length;
+  return rows > 0 ? texts.announce.table(rows) : (block.textContent ?? "").trim();
+}

@@ -1,0 +1,112 @@
+// One top-level block of a reply: server-rendered Markdown, dressed for the page (code with label and copy button, tables
+// that scroll by themselves, hosts behind links).
+
+import { copyButton } from "../shared/copy.js";
+import { make } from "../shared/dom.js";
+import { setRenderedHtml } from "../shared/html.js";
+import { texts } from "../texts.js";
+import { highlight, languageName } from "./highlight.js";
+
+/** @typedef {{html: string, isFinal: boolean}} Shown */
+
+/** @type {WeakMap<HTMLElement, Shown>} */
+const shown = new WeakMap();
+
+/** @returns {HTMLElement} */
+export const newBlock = () => make("div", { class: "prose prose-block" });
+
+/**
+ * Shows the HTML of a block. A block that still grows is not coloured yet.
+ * @param {HTMLElement} block
+ * @param {string} html
+ * @param {boolean} isFinal
+ */
+export function showBlock(block, html, isFinal) {
+  const before = shown.get(block);
+  if (before?.html !== html && !growCode(block, html)) {
+    setRenderedHtml(block, html);
+    dress(block);
+  }
+  const wasColoured = before?.html === html && before.isFinal;
+  if (isFinal && !wasColoured) colour(block);
+  shown.set(block, { html, isFinal });
+}
+
+/** Code that grew keeps its elements, so that a selection in it and its scroll position last. @param {HTMLElement} block @param {string} html */
+function growCode(block, html) {
+  const code = block.querySelector(":scope > .code code");
+  if (!code || !html.startsWith("<pre")) return false;
+  const next = document.createElement("div");
+  setRenderedHtml(next, html);
+  const fresh = next.querySelector(":scope > pre > code");
+  if (!fresh || next.childElementCount !== 1 || fresh.className !== code.className) return false;
+  code.textContent = fresh.textContent;
+  return true;
+}
+
+/** @param {HTMLElement} block */
+function dress(block) {
+  for (const pre of block.querySelectorAll("pre")) dressCode(pre);
+  for (const table of block.querySelectorAll("table")) {
+    const box = make("div", { class: "table-box", role: "region", tabindex: "0", "aria-label": texts.code.table });
+    table.replaceWith(box);
+    box.append(table);
+    for (const cell of table.querySelectorAll("th:empty")) cell.replaceWith(make("td"));
+  }
+  for (const link of block.querySelectorAll("a")) nameHost(link);
+  for (const box of block.querySelectorAll("input")) {
+    const label = (box.parentElement?.textContent ?? "").trim();
+    box.setAttribute("aria-label", label || "Task");
+  }
+  for (const heading of block.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
+    heading.classList.add(`depth-${heading.tagName[1]}`);
+  }
+}
+
+/** @param {HTMLPreElement} pre */
+function dressCode(pre) {
+  const code = pre.querySelector("code");
+  const name = languageName(languageOf(code)) || texts.code.plain;
+  const figure = make(
+    "figure",
+    { class: "code" },
+    make("figcaption", {}, make("span", {}, name), copyButton(texts.code.copy, () => pre.textContent ?? "")),
+  );
+  pre.replaceWith(figure);
+  pre.tabIndex = 0;
+  pre.setAttribute("role", "region");
+  pre.setAttribute("aria-label", texts.code.region(name));
+  figure.append(pre);
+}
+
+/** @param {Element | null} code */
+function languageOf(code) {
+  const name = [...(code?.classList ?? [])].find((className) => className.startsWith("language-"));
+  return name?.slice("language-".length) ?? "";
+}
+
+/** @param {HTMLElement} block */
+function colour(block) {
+  for (const code of /** @type {NodeListOf<HTMLElement>} */ (block.querySelectorAll(".code code"))) {
+    void highlight(code, languageOf(code));
+  }
+}
+
+/** A link whose words do not say where it leads says it behind them. @param {HTMLAnchorElement} link */
+function nameHost(link) {
+  const { host } = link;
+  if (!host || host === location.host || (link.textContent ?? "").toLowerCase().includes(host.replace(/^www\./, ""))) return;
+  link.after(make("span", { class: "host" }, host));
+}
+
+/**
+ * Gives the headings of a reply levels without gaps, below the page's own two.
+ * @param {Element} reply
+ */
+export function levelHeadings(reply) {
+  let last = 2;
+  for (const heading of reply.querySelectorAll(".prose :is(h1, h2, h3, h4, h5, h6)")) {
+    last = Math.min(Number(heading.tagName[1]) + 2, last + 1);
+    heading.setAttribute("aria-level", String(last));
+  }
+}

@@ -1,0 +1,176 @@
+// One conversation as the page knows it: the stored transcript, turns that happen now, and messages not yet acknowledged.
+// Pure: the network is session.js, the page is transcript.js.
+
+import { applyFrame, approvalPart } from "./frames.js";
+import { newTurn, turnsFromStored } from "./turn.js";
+
+/** @import { Turn, SessionDetail, StoredMessage, Attachment } from "./types.js" */
+
+export class Conversation {
+  /** @type {StoredMessage[]} */ #stored = [];
+  /** @type {Turn[]} The stored messages as turns, made once per change. */ #past = [];
+  /** @type {Map<string, Turn>} Turns of this visit, by their id. */ #live = new Map();
+  /** @type {Map<string, Turn>} Not yet acknowledged, by the id the page gave them. */ #local = new Map();
+  /** @type {Set<string>} Turns that a retry or an edit is about to replace. */ #replaced = new Set();
+  hasOlder = false;
+  title = "";
+
+  /** All turns in the order in which they are shown. @returns {Turn[]} */
+  turns() {
+    const past = this.#past.map((turn) => (turn.id && this.#live.get(turn.id)) || turn);
+    const seen = new Set(past);
+    const fresh = [...this.#live.values()].filter((turn) => !seen.has(turn));
+    const shown = [...past, ...fresh].filter((turn) => !turn.id || !this.#replaced.has(turn.id));
+    return [...shown, ...this.#local.values()];
+  }
+
+  /** Turns that were accepted and have not ended. */
+  unfinished() {
+    return [...this.#live.values()].filter((turn) => turn.state !== "done");
+  }
+
+  /** @param {string} id @returns {Turn | undefined} */
+  turn(id) {
+    return this.#live.get(id) ?? this.#past.find((turn) => turn.id === id);
+  }
+
+  /** The message from which older ones are asked for. */
+  oldestMessage() {
+    return this.#stored[0]?.id;
+  }
+
+  /**
+   * Takes what the server has stored. Turns of this visit that are stored now are dropped in its favour; those still
+   * pending are told again by the frames that follow.
+   * @param {SessionDetail} detail
+   * @param {number} asked turns born later than the question are not in the answer
+   */
+  apply(detail, asked) {
+    const messages = detail.messages ?? [];
+    this.#keepOlderThan(messages);
+    this.#past = turnsFromStored(this.#stored);
+    this.title = detail.title ?? this.title;
+    this.#replaced.clear();
+    const pending = new Map((detail.pending ?? []).map((entry) => [entry.turn, entry]));
+    for (const [id, turn] of this.#live) if (!pending.has(id) && turn.born <= asked) this.#live.delete(id);
+    for (const [id, turn] of this.#local) if (turn.request !== "message" && turn.born <= asked) this.#local.delete(id);
+    for (const entry of pending.values()) this.#awaitTurn(entry);
+  }
+
+  /** @param {StoredMessage[]} older */
+  prepend(older) {
+    const known = new Set(this.#stored.map((message) => message.id));
+    const fresh = older.filter((message) => !known.has(message.id));
+    this.hasOlder = fresh.length > 0;
+    this.#stored = [...fresh, ...this.#stored];
+    this.#past = turnsFromStored(this.#stored);
+  }
+
+  /** A message the person has just sent. @param {string} id @param {string} text @param {Attachment[]} files @param {string} at */
+  addLocal(id, text, files, at) {
+    if (this.#local.has(id)) return;
+    this.#local.set(id, newTurn(`l:${id}`, { said: { text, files, at, state: "sending", error: "" } }));
+  }
+
+  /**
+   * Answers a turn again, or from an edited message: it and what follows step aside until the server says what holds.
+   * @param {string} id @param {string} turnId @param {"retry" | "edit"} request @param {string} [text]
+   */
+  replaceFrom(id, turnId, request, text) {
+    const turns = this.turns();
+    const from = turns.findIndex((turn) => turn.id === turnId);
+    if (from < 0) return;
+    for (const turn of turns.slice(from)) if (turn.id) this.#replaced.add(turn.id);
+    const said = turns[from].said ?? { text: "", files: [], at: null, state: "sent", error: "" };
+    this.#local.set(id, newTurn(`l:${id}`, { request, said: { ...said, text: text ?? said.text, state: "sending", error: "" } }));
+  }
+
+  /** The server has stored a message. @param {{id: string, turn: string, queued?: number}} ack */
+  acknowledge({ id, turn: turnId, queued = 0 }) {
+    const local = this.#local.get(id);
+    if (!local) return;
+    this.#local.delete(id);
+    if (local.said) local.said.state = "sent";
+    local.version += 1;
+    if (this.turn(turnId) && !this.#replaced.has(turnId)) return;
+    this.#adopt(local, turnId, queued > 0 ? "queued" : "running");
+  }
+
+  /** The server refused a message. @param {string} id @param {string} message */
+  refuse(id, message) {
+    const local = this.#local.get(id);
+    if (!local?.said) return;
+    if (local.request !== "message") {
+      this.#local.delete(id);
+      this.#replaced.clear();
+      return;
+    }
+    local.said.state = "failed";
+    local.said.error = message;
+    local.version += 1;
+  }
+
+  /** Takes back a message that was not sent. @param {string} key @returns {Turn | undefined} */
+  discard(key) {
+    for (const [id, turn] of this.#local) {
+      if (turn.key !== key) continue;
+      this.#local.delete(id);
+      return turn;
+    }
+    return undefined;
+  }
+
+  /**
+   * Applies a frame that belongs to a turn.
+   * @param {any} frame
+   * @returns {{turn: Turn, isUnknown: boolean}} unknown: somebody else started it, so its question is still to be asked for
+   */
+  frame(frame) {
+    let turn = this.#live.get(frame.turn);
+    const awaited = turn ? undefined : [...this.#local.entries()].find(([, local]) => local.request !== "message");
+    if (!turn && awaited) {
+      this.#local.delete(awaited[0]);
+      turn = this.#adopt(awaited[1], frame.turn, "running");
+    }
+    const isUnknown = !turn;
+    turn ??= this.#adopt(newTurn(`t:${frame.turn}`), frame.turn, "running");
+    applyFrame(turn, frame);
+    turn.heard = Date.now();
+    return { turn, isUnknown };
+  }
+
+  /** @param {string} id */
+  approval(id) {
+    for (const turn of this.#live.values()) {
+      const part = approvalPart(turn, id);
+      if (part) return { turn, part };
+    }
+    return undefined;
+  }
+
+  /** @param {Turn} turn @param {string} id @param {"queued" | "running"} state */
+  #adopt(turn, id, state) {
+    turn.id = id;
+    turn.state = state;
+    turn.heard = Date.now();
+    this.#replaced.delete(id);
+    this.#live.set(id, turn);
+    return turn;
+  }
+
+  /** @param {StoredMessage[]} tail */
+  #keepOlderThan(tail) {
+    const meeting = this.#stored.findIndex((message) => message.id === tail[0]?.id);
+    this.#stored = meeting > 0 ? [...this.#stored.slice(0, meeting), ...tail] : tail;
+  }
+
+  /** @param {{turn: string, text: string, state: string}} entry */
+  #awaitTurn({ turn: id, text, state }) {
+    const stored = this.#past.find((turn) => turn.id === id);
+    const turn = this.#live.get(id) ?? this.#adopt(newTurn(`t:${id}`), id, "queued");
+    turn.base = stored?.reply ?? { blocks: [], extras: [], source: "" };
+    turn.said ??= stored?.said ?? { text, files: [], at: null, state: "sent", error: "" };
+    turn.state = state === "running" ? "running" : "queued";
+    turn.version += 1;
+  }
+}

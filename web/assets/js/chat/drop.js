@@ -1,0 +1,35 @@
+// Files dropped anywhere on the conversation.
+
+import { make } from "../shared/dom.js";
+import { texts } from "../texts.js";
+
+/** @param {HTMLElement} area @param {(files: File[]) => void} attach */
+export function acceptDrops(area, attach) {
+  const hint = make("div", { class: "drop-hint", hidden: true }, texts.composer.drop);
+  area.append(hint);
+  let depth = 0;
+  const show = (/** @type {boolean} */ isOver) => {
+    if (!isOver) depth = 0;
+    hint.hidden = !isOver;
+    area.classList.toggle("drop-over", isOver);
+  };
+  const carriesFiles = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes("Files");
+  area.addEventListener("dragenter", (event) => {
+    if (!carriesFiles(event)) return;
+    depth += 1;
+    show(true);
+  });
+  area.addEventListener("dragleave", () => {
+    depth -= 1;
+    if (depth <= 0) show(false);
+  });
+  area.addEventListener("dragover", (event) => {
+    if (carriesFiles(event)) event.preventDefault();
+  });
+  area.addEventListener("drop", (event) => {
+    if (!carriesFiles(event)) return;
+    event.preventDefault();
+    show(false);
+    attach([...(event.dataTransfer?.files ?? [])]);
+  });
+}

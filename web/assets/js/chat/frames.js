@@ -1,0 +1,97 @@
+// What each server frame does to the turn it belongs to. Pure: a frame in, a changed turn out.
+
+import { emptyReply, toolPart } from "./turn.js";
+
+/** @import { Turn, Part, ApprovalPart } from "./types.js" */
+
+/**
+ * Applies a frame to its turn.
+ * @param {Turn} turn
+ * @param {any} frame
+ */
+export function applyFrame(turn, frame) {
+  if (turn.base) {
+    // The first frame after a reconnect: what is shown was kept until now, and is told again from here.
+    turn.reply = turn.base;
+    turn.base = null;
+  }
+  if (turn.state !== "done") turn.state = "running";
+  turn.version += 1;
+  handlers[/** @type {keyof typeof handlers} */ (frame.type)]?.(turn, frame);
+}
+
+/** @type {Record<string, (turn: Turn, frame: any) => void>} */
+const handlers = {
+  model: (turn, { model, reason }) => {
+    turn.model = model;
+    add(turn, { kind: "model", model, reason });
+  },
+  delta: (turn, { text }) => {
+    turn.reply.source += text;
+  },
+  blocks: ({ reply }, { from, html }) => {
+    reply.blocks.splice(Math.min(from, reply.blocks.length), Infinity, ...html);
+  },
+  tool: (turn, { call, name, state, input, output, ms }) => {
+    let tool = toolPart(turn.reply, call);
+    if (!tool) {
+      tool = { kind: "tool", call, name, input, output, state };
+      add(turn, tool);
+    }
+    tool.state = state;
+    if (input !== undefined) tool.input = input;
+    if (output !== undefined) tool.output = output;
+    if (ms !== undefined) tool.ms = ms;
+  },
+  approval: (turn, { id, tool, input, summary, expires_at }) => {
+    if (approvalPart(turn, id)) return;
+    add(turn, { kind: "approval", id, tool, input, summary, expires_at, decision: null, reason: null, sending: false });
+  },
+  approval_done: (turn, { id, decision, reason }) => {
+    const approval = approvalPart(turn, id);
+    if (approval) Object.assign(approval, { decision, reason, sending: false });
+  },
+  usage: (turn, { input_tokens, output_tokens, cached_tokens, cost_usd }) => {
+    turn.usage = { input_tokens, output_tokens, cached_tokens, cost_usd };
+  },
+  folded: (turn, { messages, summary }) => add(turn, { kind: "folded", messages, summary }),
+  notice: (turn, { code, message }) => add(turn, { kind: "notice", code, text: message }),
+  error: (turn, { code, message }) => {
+    turn.failure = { code, message };
+    finish(turn, "error");
+  },
+  done: (turn, { text, html, stop_reason, model }) => {
+    if (typeof text === "string") turn.reply.source = text;
+    if (typeof html === "string" && turn.reply.blocks.join("") !== html && html.trim()) settleHtml(turn, html);
+    if (model) turn.model = model;
+    finish(turn, stop_reason ?? "end");
+  },
+};
+
+/** @param {Turn} turn @param {Part} part */
+function add(turn, part) {
+  turn.reply.extras.push({ at: turn.reply.blocks.length, part });
+}
+
+/** @param {Turn} turn @param {string} id @returns {ApprovalPart | undefined} */
+export function approvalPart(turn, id) {
+  const found = turn.reply.extras.find(({ part }) => part.kind === "approval" && part.id === id);
+  return /** @type {ApprovalPart | undefined} */ (found?.part);
+}
+
+/** The final HTML differs from what was streamed, so it wins, as one block. @param {Turn} turn @param {string} html */
+function settleHtml(turn, html) {
+  const before = turn.reply.extras.map(({ part }) => ({ at: 0, part }));
+  turn.reply = { ...emptyReply(), source: turn.reply.source, blocks: [html], extras: before };
+}
+
+/** @param {Turn} turn @param {string} stopReason */
+function finish(turn, stopReason) {
+  turn.state = "done";
+  turn.stopReason = stopReason;
+  turn.at = new Date().toISOString();
+  for (const { part } of turn.reply.extras) {
+    if (part.kind === "approval" && !part.decision) Object.assign(part, { decision: "deny", reason: "stopped", sending: false });
+    if (part.kind === "tool" && part.state === "running") part.state = "error";
+  }
+}

@@ -1,0 +1,47 @@
+// The list of keyboard shortcuts, and the shortcuts that hold on the whole page.
+
+import { button } from "../shared/controls.js";
+import { openDialog } from "../shared/dialog.js";
+import { make } from "../shared/dom.js";
+import { texts } from "../texts.js";
+
+export function openHelp() {
+  const list = make("dl", { class: "keys" });
+  for (const [label, keys] of texts.help.rows) {
+    const strokes = [...keys].flatMap((key, index) => [index > 0 ? " + " : null, make("kbd", {}, key)]);
+    list.append(make("dt", {}, String(label)), make("dd", {}, ...strokes));
+  }
+  const close = button({ label: texts.help.close, press: () => dialog.close() });
+  const dialog = openDialog({ title: texts.help.title, body: [list], actions: [close] });
+  close.focus();
+}
+
+/**
+ * @param {{stop: () => boolean, closeDrawer: () => boolean, search: () => void, newChat: () => void, write: () => void, toEnd: () => void}} actions
+ */
+export function listenForShortcuts(actions) {
+  document.addEventListener("keydown", (event) => {
+    if (event.isComposing || event.defaultPrevented || document.querySelector("dialog[open], [popover]:popover-open")) return;
+    const target = /** @type {HTMLElement} */ (event.target);
+    const isTyping = target.matches("input, textarea, select, [contenteditable]");
+    const command = event.ctrlKey || event.metaKey;
+    if (event.key === "Escape") {
+      if (actions.closeDrawer() || actions.stop()) event.preventDefault();
+    } else if (command && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      actions.search();
+    } else if (event.altKey && event.code === "KeyN") {
+      event.preventDefault();
+      actions.newChat();
+    } else if (event.altKey && event.key === "End") {
+      event.preventDefault();
+      actions.toEnd();
+    } else if (!isTyping && !command && !event.altKey && event.key === "/") {
+      event.preventDefault();
+      actions.write();
+    } else if (!isTyping && !command && !event.altKey && event.key === "?") {
+      event.preventDefault();
+      openHelp();
+    }
+  });
+}

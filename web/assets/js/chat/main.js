@@ -1,0 +1,291 @@
+// The chat page: builds the frame once, opens the conversation that the address names, and connects the pieces.
+
+import { Problem, request } from "../shared/api.js";
+import { button, iconButton } from "../shared/controls.js";
+import { make } from "../shared/dom.js";
+import { icon } from "../shared/icons.js";
+import { signInForm } from "../shared/sign-in.js";
+import { toast, toastShelf } from "../shared/toast.js";
+import { texts } from "../texts.js";
+import { Announcer } from "./announcer.js";
+import { connectionBanner } from "./banner.js";
+import { Composer } from "./composer.js";
+import { acceptDrops } from "./drop.js";
+import { listenForShortcuts, openHelp } from "./help.js";
+import { Outbox } from "./outbox.js";
+import { currentName, freshName, hrefOf, rememberName } from "./route.js";
+import { Session } from "./session.js";
+import { Sidebar } from "./sidebar.js";
+import { Transcript } from "./transcript.js";
+import { modelMissing, welcome } from "./welcome.js";
+
+/** @import { Link } from "./socket.js" */
+
+class ChatPage {
+  #announcer = new Announcer();
+  #outbox = new Outbox(sessionStorageOrNull());
+  #sidebar = new Sidebar({
+    newChat: () => this.#newChat(),
+    help: openHelp,
+    removed: (name) => name === this.#session?.name && this.#newChat(),
+    listed: () => this.#drawTitle(),
+    denied: () => this.#deny(),
+  });
+  #transcript = new Transcript(
+    {
+      decide: (id, decision) => void this.#session?.decide(id, decision),
+      retry: (turn) => this.#session?.retry(turn),
+      edit: (turn, text) => this.#session?.edit(turn, text),
+      sendAgain: (turn) => this.#session?.sendAgain(turn),
+      discard: (turn) => this.#session?.discard(turn),
+      isOnline: () => this.#isOnline,
+    },
+    () => this.#loadOlder(),
+  );
+  #composer = new Composer({
+    send: (text, files) => {
+      this.#transcript.goToEnd();
+      this.#session?.send(text, files);
+    },
+    stop: () => this.#session?.stop(),
+    editLast: () => this.#editLast(),
+  });
+  #banner = connectionBanner(() => this.#session?.retryNow());
+  #title = make("h1", {});
+  #notice = make("div", {});
+  #dock = make("div", { class: "dock" });
+  #main = make("main", { class: "conversation", id: "main" });
+  #frame = make("div", { class: "chat" });
+  /** @type {Session | null} */ #session = null;
+  /** @type {any} */ #status = null;
+  /** @type {Problem | null} */ #problem = null;
+  #isDenied = false;
+  #isOnline = false;
+  #isDrawPlanned = false;
+  /** @type {any} The state that the welcome on the page was made for. */ #welcomeFor;
+
+  start() {
+    this.#build();
+    addEventListener("hashchange", () => this.#open(currentName()));
+    document.addEventListener("visibilitychange", () => !document.hidden && !this.#isDenied && void this.#sidebar.refresh());
+    setInterval(() => !document.hidden && !this.#isDenied && void this.#sidebar.refresh(), 60000);
+    listenForShortcuts({
+      stop: () => this.#session?.stop() ?? false,
+      closeDrawer: () => this.#setDrawer(false),
+      search: () => {
+        this.#setDrawer(true);
+        this.#sidebar.focusSearch();
+      },
+      newChat: () => this.#newChat(),
+      write: () => this.#composer.focus(),
+      toEnd: () => this.#transcript.goToEnd(),
+    });
+    void this.#enter();
+  }
+
+  #build() {
+    const drawer = iconButton({ label: texts.sidebar.open, icon: "menu", look: "drawer-button", press: () => this.#setDrawer(true) });
+    drawer.setAttribute("aria-controls", "sidebar");
+    this.#dock.append(
+      this.#transcript.toEnd,
+      this.#notice,
+      this.#composer.element,
+      make("p", { class: "composer-hint" }, texts.composer.hint),
+    );
+    this.#main.append(
+      make("header", { class: "topbar" }, drawer, this.#title, iconButton({ label: texts.sidebar.newChat, icon: "plus", look: "drawer-button", press: () => this.#newChat() })),
+      this.#banner.element,
+      this.#transcript.element,
+      this.#dock,
+    );
+    this.#frame.append(this.#sidebar.element, make("div", { class: "scrim", on: { click: () => this.#setDrawer(false) } }), this.#main);
+    document.body.append(make("a", { class: "skip-link", href: "#message" }, texts.skip), this.#frame, this.#announcer.element, toastShelf());
+    document.querySelector(".skip-link")?.addEventListener("click", (event) => {
+      event.preventDefault();
+      this.#composer.focus();
+    });
+    acceptDrops(this.#main, (files) => void this.#composer.attach(files));
+  }
+
+  /** Asks who we are to the server, and begins. */
+  async #enter() {
+    this.#open(currentName());
+    await this.#askStatus();
+    if (!this.#isDenied) await this.#sidebar.refresh();
+  }
+
+  async #askStatus() {
+    try {
+      this.#status = await request("/api/status");
+      this.#composer.setModel(this.#status.model_ready === false ? "" : (this.#status.model ?? ""));
+    } catch (problem) {
+      if (problem instanceof Problem && problem.status === 401) this.#deny();
+    }
+    this.#plan();
+  }
+
+  /** @param {string} name */
+  #open(name) {
+    if (this.#session?.name === name || this.#isDenied) return;
+    this.#session?.close();
+    this.#problem = null;
+    this.#transcript.clear();
+    this.#transcript.showSkeleton();
+    this.#composer.switchTo(name);
+    this.#sidebar.setCurrent(name);
+    this.#setDrawer(false);
+    rememberName(name);
+    const session = new Session(name, this.#outbox, {
+      changed: () => this.#plan(),
+      link: (link) => this.#linkChanged(link),
+      loaded: () => {
+        this.#problem = null;
+      },
+      failed: (problem) => this.#failed(problem),
+      accepted: () => void this.#sidebar.refresh(),
+      told: (turn, frame) => {
+        this.#draw();
+        this.#announcer.follow(turn, frame, (index) => this.#transcript.view(turn)?.block(index));
+        if (frame.type === "done") void this.#sidebar.refresh();
+      },
+      said: (text) => toast(text),
+    });
+    this.#session = session;
+    if (matchMedia("(pointer: fine)").matches) this.#composer.focus();
+    this.#plan();
+  }
+
+  #newChat() {
+    location.hash = hrefOf(freshName());
+    this.#setDrawer(false);
+    this.#composer.focus();
+  }
+
+  /** @param {boolean} isOpen @returns {boolean} whether that changed anything */
+  #setDrawer(isOpen) {
+    const wasOpen = this.#frame.classList.contains("drawer-open");
+    this.#frame.classList.toggle("drawer-open", isOpen);
+    return wasOpen !== isOpen;
+  }
+
+  /** @param {Link} link */
+  #linkChanged(link) {
+    const wasOnline = this.#isOnline;
+    this.#isOnline = link.phase === "open";
+    this.#banner.show(link);
+    this.#main.classList.toggle("is-stale", link.phase === "waiting" || link.phase === "refused");
+    if (this.#isOnline && !wasOnline && this.#status === null) void this.#askStatus();
+    // A refusal, or a failure before anything worked, may mean that the token is asked for.
+    if (link.phase === "refused" || (link.phase === "waiting" && !wasOnline)) void this.#askStatus();
+    this.#plan();
+  }
+
+  /** @param {Problem} problem */
+  #failed(problem) {
+    if (problem.status === 401) this.#deny();
+    else this.#problem = problem;
+  }
+
+  /** Asks for the token in the page. */
+  #deny() {
+    if (this.#isDenied) return;
+    this.#isDenied = true;
+    this.#session?.close();
+    this.#session = null;
+    this.#banner.element.hidden = true;
+    this.#main.classList.remove("is-stale");
+    this.#dock.hidden = true;
+    this.#title.textContent = texts.signIn.title;
+    const form = signInForm(() => this.#admit());
+    this.#transcript.showInstead(
+      make("div", { class: "state" }, icon("key"), make("h2", { class: "state-title" }, texts.signIn.title), make("p", {}, texts.signIn.lead), form),
+    );
+    form.querySelector("input")?.focus();
+  }
+
+  #admit() {
+    this.#isDenied = false;
+    this.#dock.hidden = false;
+    void this.#enter();
+  }
+
+  async #loadOlder() {
+    const hasMore = (await this.#session?.loadOlder()) ?? false;
+    if (hasMore) this.#draw();
+    return hasMore;
+  }
+
+  #editLast() {
+    const last = this.#session?.conversation.turns().findLast((turn) => turn.id && turn.said && turn.state === "done");
+    if (last) this.#transcript.view(last)?.startEditing();
+  }
+
+  /** Draws before the next frame; many changes are one drawing. */
+  #plan() {
+    if (this.#isDrawPlanned) return;
+    this.#isDrawPlanned = true;
+    const draw = () => {
+      this.#isDrawPlanned = false;
+      this.#draw();
+    };
+    if (document.hidden) setTimeout(draw, 200);
+    else requestAnimationFrame(draw);
+  }
+
+  #draw() {
+    const session = this.#session;
+    if (!session || this.#isDenied) return;
+    const turns = session.conversation.turns();
+    if (turns.length > 0) this.#transcript.show(turns, session.conversation.hasOlder);
+    else if (this.#problem) this.#transcript.showInstead(this.#errorState(this.#problem));
+    else if (session.isLoaded) this.#showWelcome();
+    this.#composer.setBusy(session.conversation.unfinished().length > 0);
+    this.#drawNotice(turns.length > 0);
+    this.#drawTitle();
+  }
+
+  #showWelcome() {
+    if (this.#welcomeFor === this.#status && document.querySelector(".welcome")) return;
+    this.#welcomeFor = this.#status;
+    this.#transcript.showInstead(welcome(this.#status, (text) => this.#composer.write(text)));
+  }
+
+  /** @param {Problem} problem */
+  #errorState(problem) {
+    return make(
+      "div",
+      { class: "state" },
+      icon("alert"),
+      make("h2", { class: "state-title" }, texts.error.load),
+      make("p", {}, problem.message),
+      button({ label: texts.error.again, icon: "retry", press: () => void this.#session?.synchronise() }),
+    );
+  }
+
+  /** @param {boolean} hasTurns */
+  #drawNotice(hasTurns) {
+    const isNeeded = hasTurns && this.#status?.model_ready === false;
+    if (isNeeded === Boolean(this.#notice.firstChild)) return;
+    this.#notice.replaceChildren(...(isNeeded ? [modelMissing(this.#status)] : []));
+  }
+
+  #drawTitle() {
+    const session = this.#session;
+    if (!session) return;
+    const listed = this.#sidebar.title(session.name);
+    const title = listed || session.conversation.title || texts.sidebar.untitled;
+    if (this.#title.textContent !== title) this.#title.textContent = title;
+    const waits = session.conversation.unfinished().some((turn) => turn.reply.extras.some(({ part }) => part.kind === "approval" && !part.decision));
+    document.title = waits ? `${texts.approval.titleMark} · ${texts.product}` : `${title} · ${texts.product}`;
+  }
+}
+
+function sessionStorageOrNull() {
+  try {
+    return sessionStorage;
+  } catch {
+    return null;
+  }
+}
+
+new ChatPage().start();

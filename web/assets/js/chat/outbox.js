@@ -1,0 +1,59 @@
+// Messages that the server has not acknowledged yet. They outlive a reload of the page, and are sent again under the same
+// id, so that the server can tell a repetition from a new message.
+
+/** @import { Attachment } from "./types.js" */
+/** @typedef {{id: string, session: string, text: string, attachments: Attachment[], at: string}} Unsent */
+
+const key = "aethon.outbox";
+
+export class Outbox {
+  /** @type {Map<string, Unsent>} */ #entries = new Map();
+  #storage;
+
+  /** @param {Pick<Storage, "getItem" | "setItem"> | null} storage */
+  constructor(storage) {
+    this.#storage = storage;
+    try {
+      for (const entry of JSON.parse(storage?.getItem(key) ?? "[]")) this.#entries.set(entry.id, entry);
+    } catch {
+      // What another version wrote is not ours to send.
+    }
+  }
+
+  /** @param {Unsent} entry */
+  add(entry) {
+    this.#entries.set(entry.id, entry);
+    this.#save();
+  }
+
+  /** @param {string} id */
+  remove(id) {
+    if (this.#entries.delete(id)) this.#save();
+  }
+
+  /** In the order in which they were written. @param {string} session @returns {Unsent[]} */
+  of(session) {
+    return [...this.#entries.values()].filter((entry) => entry.session === session);
+  }
+
+  #save() {
+    const all = [...this.#entries.values()];
+    try {
+      this.#storage?.setItem(key, JSON.stringify(all));
+    } catch {
+      // Pictures may not fit into the storage; they stay in memory and are lost only by a reload.
+      const light = all.map((entry) => (entry.attachments.length > 0 ? null : entry)).filter(Boolean);
+      try {
+        this.#storage?.setItem(key, JSON.stringify(light));
+      } catch {
+        // Nothing fits; memory still holds them.
+      }
+    }
+  }
+}
+
+/** A name that nobody else has. `randomUUID` exists on secure origins only, and a home network is none. */
+export function freshId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  return [...bytes].map((byte) => byte.toString(36).padStart(2, "0")).join("");
+}

@@ -1,0 +1,94 @@
+// What stands between the blocks of a reply: tools folded into one line, reasoning, notices, and what was summarised.
+// Each view is made once for its part and brought up to date by `update`.
+
+import { fill, make } from "../shared/dom.js";
+import { icon } from "../shared/icons.js";
+import { duration } from "../shared/time.js";
+import { texts } from "../texts.js";
+import { approvalCard } from "../shared/approval-card.js";
+import { asChange, brief, changeSheet, noOutput, sheet } from "../shared/sheet.js";
+
+/** @import { Part, ToolPart, ApprovalPart } from "./types.js" */
+/** @typedef {{element: HTMLElement, update: () => void}} PartView */
+
+/**
+ * @param {Part} part
+ * @param {(id: string, decision: "approve" | "deny") => void} decide
+ * @returns {PartView}
+ */
+export function partView(part, decide) {
+  switch (part.kind) {
+    case "tool":
+      return toolView(part);
+    case "approval":
+      return approvalCard(part, (decision) => decide(part.id, decision));
+    case "reasoning":
+      return still(fold("spark", [make("span", { class: "fold-brief" }, texts.turn.reasoning)], () => [make("p", {}, part.text)]));
+    case "folded":
+      return still(fold("layers", [make("span", {}, texts.turn.folded(part.messages))], () => [make("p", {}, part.summary)]));
+    case "model":
+      return still(line("info", texts.model.switched(part.model, part.reason)));
+    default:
+      return still(line("info", part.text));
+  }
+}
+
+/** @param {HTMLElement} element @returns {PartView} */
+const still = (element) => ({ element, update: () => {} });
+
+/** @param {string} name @param {string} text */
+const line = (name, text) => make("p", { class: "aside-line" }, icon(name), make("span", {}, text));
+
+/**
+ * A line that opens; what it holds is made when it does.
+ * @param {string} name @param {Node[]} summary @param {() => Node[]} body
+ */
+function fold(name, summary, body) {
+  const element = make("details", { class: "fold" }, make("summary", {}, icon("chevron", "chevron"), icon(name), ...summary));
+  const inside = make("div", { class: "fold-body" });
+  element.append(inside);
+  element.addEventListener("toggle", () => fill(inside, ...(element.open ? body() : [])));
+  return element;
+}
+
+/** @type {Record<string, string>} */
+const toolIcons = { shell: "terminal", current_time: "clock", schedule_task: "clock", web_fetch: "globe", web_search: "globe" };
+
+/** @param {string} tool */
+function toolIcon(tool) {
+  return toolIcons[tool] ?? (tool.startsWith("file_") ? "file" : "tool");
+}
+
+/** @param {ToolPart} part @returns {PartView} */
+function toolView(part) {
+  const state = make("span", { class: "tool-state" });
+  const shortInput = make("span", { class: "fold-brief" });
+  const summary = [make("span", { class: "fold-name" }, part.name), shortInput, state];
+  const element = fold(toolIcon(part.name), summary, () => toolBody(part));
+  const stateIcons = { running: "loop", ok: "check", error: "alert", denied: "shield" };
+  let drawn = "";
+  const update = () => {
+    const now = `${part.state} ${part.ms} ${part.output !== undefined}`;
+    if (now === drawn) return;
+    drawn = now;
+    shortInput.textContent = brief(part.input);
+    state.dataset.state = part.state;
+    const time = part.ms === undefined ? "" : ` · ${duration(part.ms)}`;
+    fill(state, icon(stateIcons[part.state] ?? "tool", part.state === "running" ? "spin" : ""), `${texts.tool[part.state] ?? ""}${time}`);
+    if (element.open) element.dispatchEvent(new Event("toggle"));
+  };
+  update();
+  return { element, update };
+}
+
+/** @param {ToolPart} part */
+function toolBody(part) {
+  const change = asChange(part.input);
+  const section = (/** @type {string} */ label, /** @type {Node} */ content) =>
+    make("div", {}, make("p", { class: "fold-label" }, label), content);
+  return [
+    change ? section(texts.tool.change, changeSheet(change, texts.tool.change)) : null,
+    section(texts.tool.input, sheet(part.input ?? {}, texts.tool.input)),
+    part.state !== "running" ? section(texts.tool.output, part.output ? sheet(part.output, texts.tool.output) : noOutput()) : null,
+  ].filter((node) => node !== null);
+}

@@ -1,0 +1,89 @@
+// The person's side of an exchange: what goes along with a message, and the box in which it is edited.
+
+import { button } from "../shared/controls.js";
+import { openDialog } from "../shared/dialog.js";
+import { make } from "../shared/dom.js";
+import { icon } from "../shared/icons.js";
+import { texts } from "../texts.js";
+import { sheet } from "../shared/sheet.js";
+
+/** @import { Attachment } from "./types.js" */
+
+const pictures = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+/** @param {Attachment[]} files */
+export function saidFiles(files) {
+  return make("div", { class: "said-files" }, ...files.map((file) => (pictures.has(file.mime) && file.data ? picture(file) : textFile(file))));
+}
+
+/** @param {Attachment} file */
+function picture({ name, mime, data }) {
+  const source = `data:${mime};base64,${data}`;
+  const open = () =>
+    openDialog({
+      title: name || texts.turn.picture(""),
+      body: [make("img", { class: "dialog-image", src: source, alt: texts.turn.picture(name) })],
+      actions: [button({ label: texts.dialog.close, press: (event) => /** @type {Element} */ (event.target).closest("dialog")?.close() })],
+      look: "dialog-wide",
+    });
+  return make("button", { type: "button", "aria-label": texts.turn.openPicture(name), on: { click: open } }, make("img", { src: source, alt: "", loading: "lazy" }));
+}
+
+/** @param {Attachment} file */
+function textFile({ name, data, text }) {
+  const open = () =>
+    openDialog({
+      title: name,
+      body: [sheet(text ?? decode(data ?? ""), name)],
+      actions: [button({ label: texts.dialog.close, press: (event) => /** @type {Element} */ (event.target).closest("dialog")?.close() })],
+      look: "dialog-wide",
+    });
+  return make("button", { type: "button", class: "file-chip", on: { click: open } }, icon("file"), make("span", {}, name));
+}
+
+/** @param {string} base64 */
+function decode(base64) {
+  try {
+    return new TextDecoder().decode(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)));
+  } catch {
+    return "";
+  }
+}
+
+/**
+ * A box in which a message is edited. It answers once: the new text, or null.
+ * @param {string} text
+ * @param {(text: string | null) => void} answer
+ */
+export function editBox(text, answer) {
+  const area = make("textarea", { class: "input", "aria-label": texts.turn.editLabel, rows: Math.min(10, text.split("\n").length + 1), value: text });
+  const send = () => area.value.trim() && answer(area.value.trim());
+  area.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      answer(null);
+    } else if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      send();
+    }
+  });
+  const element = make(
+    "div",
+    { class: "edit-box" },
+    area,
+    make(
+      "div",
+      { class: "dialog-actions" },
+      button({ label: texts.turn.cancel, look: "button-small", press: () => answer(null) }),
+      button({ label: texts.turn.editSend, look: "button-small button-primary", press: send }),
+    ),
+  );
+  return {
+    element,
+    focus: () => {
+      area.focus();
+      area.setSelectionRange(text.length, text.length);
+    },
+  };
+}

@@ -1,0 +1,289 @@
+// An open conversation: its socket, its transcript, and the promise that nothing is lost or doubled between them.
+//
+// On every (re)connect: send again what was not acknowledged, ask for the transcript, then `resume` after the last frame
+// it reflects. Frames that arrive meanwhile are held and put in order.
+
+import { Problem, request, sessionPath } from "../shared/api.js";
+import { texts } from "../texts.js";
+import { Conversation } from "./conversation.js";
+import { FrameOrder } from "./order.js";
+import { freshId } from "./outbox.js";
+import { ChatSocket } from "./socket.js";
+import { birthsSoFar } from "./turn.js";
+
+/** @import { Outbox } from "./outbox.js" */
+/** @import { Attachment, Turn } from "./types.js" */
+/** @import { Link } from "./socket.js" */
+
+/**
+ * @typedef {{changed: () => void, link: (link: Link) => void, loaded: () => void, failed: (problem: Problem) => void,
+ *   accepted: () => void, told: (turn: Turn, frame: any) => void, said: (text: string) => void}} Watcher
+ */
+
+const page = 60;
+const settleMs = 80;
+const ackPatienceMs = 12000;
+
+export class Session {
+  name;
+  conversation = new Conversation();
+  isLoaded = false;
+  #outbox;
+  #watcher;
+  #socket;
+  #order;
+  #generation = 0;
+  #isLoadingOlder = false;
+  /** @type {Set<() => void>} */ #ackWaiters = new Set();
+  /** @type {ReturnType<typeof setInterval>} */ #pulse;
+
+  /** @param {string} name @param {Outbox} outbox @param {Watcher} watcher */
+  constructor(name, outbox, watcher) {
+    this.name = name;
+    this.#outbox = outbox;
+    this.#watcher = watcher;
+    this.#order = new FrameOrder((frame) => this.#deliver(frame));
+    for (const { id, text, attachments, at } of outbox.of(name)) this.conversation.addLocal(id, text, attachments, at);
+    this.#socket = new ChatSocket(name, {
+      frame: (frame) => this.#receive(frame),
+      opened: () => this.#order.hold(),
+      link: (link) => watcher.link(link),
+      tooLarge: () => this.#refuseOldest(texts.attachment.tooLarge(texts.composer.label)),
+    });
+    this.#pulse = setInterval(() => this.#checkSilence(), 5000);
+  }
+
+  close() {
+    this.#generation += 1;
+    clearInterval(this.#pulse);
+    this.#socket.close();
+  }
+
+  retryNow() {
+    this.#socket.retryNow();
+  }
+
+  /** @param {string} text @param {Attachment[]} attachments */
+  send(text, attachments) {
+    const entry = { id: freshId(), session: this.name, text, attachments, at: new Date().toISOString() };
+    this.#outbox.add(entry);
+    this.conversation.addLocal(entry.id, text, attachments, entry.at);
+    this.#sendMessage(entry);
+    this.#watcher.changed();
+  }
+
+  /** Sends a refused message once more, as a new one. @param {Turn} turn */
+  sendAgain(turn) {
+    this.discard(turn);
+    if (turn.said) this.send(turn.said.text, turn.said.files);
+  }
+
+  /** @param {Turn} turn */
+  discard(turn) {
+    this.conversation.discard(turn.key);
+    this.#outbox.remove(turn.key.slice(2));
+    this.#watcher.changed();
+  }
+
+  /** @returns {boolean} whether there was something to stop */
+  stop() {
+    const running = this.conversation.unfinished()[0];
+    if (!running) return false;
+    this.#socket.send({ type: "stop", turn: running.id });
+    return true;
+  }
+
+  /** @param {string} id @param {"approve" | "deny"} decision */
+  async decide(id, decision) {
+    const found = this.conversation.approval(id);
+    if (!found || found.part.sending || found.part.decision) return;
+    found.part.sending = true;
+    found.turn.version += 1;
+    this.#watcher.changed();
+    if (this.#socket.send({ type: "approval", id, decision })) return;
+    try {
+      await request(`/api/approvals/${encodeURIComponent(id)}`, { method: "POST", body: { decision } });
+    } catch {
+      found.part.sending = false;
+      found.turn.version += 1;
+      this.#watcher.said(texts.approval.failed);
+      this.#watcher.changed();
+    }
+  }
+
+  /** @param {Turn} turn */
+  retry(turn) {
+    this.#branch(turn, "retry");
+  }
+
+  /** @param {Turn} turn @param {string} text */
+  edit(turn, text) {
+    this.#branch(turn, "edit", text);
+  }
+
+  /** @param {Turn} turn @param {"retry" | "edit"} type @param {string} [text] */
+  #branch(turn, type, text) {
+    const id = freshId();
+    if (!turn.id || !this.#socket.send({ type, id, session: this.name, turn: turn.id, text })) {
+      this.#watcher.said(texts.connection.lost);
+      return;
+    }
+    this.conversation.replaceFrom(id, turn.id, type, text);
+    this.#watcher.changed();
+  }
+
+  /** Loads the page before the oldest message. @returns {Promise<boolean>} whether there is more to show now */
+  async loadOlder() {
+    const before = this.conversation.oldestMessage();
+    if (this.#isLoadingOlder || !this.conversation.hasOlder || !before) return false;
+    this.#isLoadingOlder = true;
+    try {
+      const detail = await request(`${sessionPath(this.name)}?limit=${page * 2}&before=${encodeURIComponent(before)}`);
+      this.conversation.prepend(inOrder(detail.messages ?? []));
+      return true;
+    } finally {
+      this.#isLoadingOlder = false;
+    }
+  }
+
+  /** Brings the page and the server together. */
+  async synchronise() {
+    this.#generation += 1;
+    const generation = this.#generation;
+    this.#order.hold();
+    const unsent = this.#outbox.of(this.name);
+    for (const entry of unsent) {
+      this.conversation.addLocal(entry.id, entry.text, entry.attachments, entry.at);
+      this.#sendMessage(entry);
+    }
+    if (unsent.length > 0) await this.#acknowledged();
+    const asked = birthsSoFar();
+    const { detail, problem } = await this.#fetchDetail();
+    if (generation !== this.#generation) return;
+    if (detail) {
+      const messages = inOrder(detail.messages ?? []);
+      this.conversation.apply({ ...detail, messages }, asked);
+      if (!this.isLoaded) this.conversation.hasOlder = messages.length >= page;
+      this.#order.startAfter(detail.seq ?? 0);
+    }
+    this.isLoaded ||= !problem;
+    this.#socket.send({ type: "resume", session: this.name, after: this.#order.after });
+    setTimeout(() => {
+      if (generation !== this.#generation) return;
+      this.#order.release();
+      if (problem) this.#watcher.failed(problem);
+      else this.#watcher.loaded();
+      this.#watcher.changed();
+    }, settleMs);
+  }
+
+  /** @returns {Promise<{detail?: import("./types.js").SessionDetail, problem?: Problem}>} */
+  async #fetchDetail() {
+    try {
+      return { detail: await request(`${sessionPath(this.name)}?limit=${page}`) };
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      // A conversation without a message is not stored yet; and without a dashboard there is no transcript to ask for.
+      return problem.status === 404 ? {} : { problem };
+    }
+  }
+
+  /** @param {any} frame */
+  #receive(frame) {
+    if (frame.type === "ready") {
+      void this.synchronise();
+    } else if (frame.type === "ack") {
+      this.#acknowledge(frame);
+    } else if (frame.type === "error" && !frame.turn) {
+      if (!this.#refuse(frame)) this.#watcher.said(frame.message);
+    } else {
+      this.#order.take(frame);
+    }
+    this.#watcher.changed();
+  }
+
+  /** @param {any} frame */
+  #deliver(frame) {
+    if (!frame.turn) {
+      if (frame.message) this.#watcher.said(frame.message);
+      return;
+    }
+    const { turn, isUnknown } = this.conversation.frame(frame);
+    if (isUnknown && !turn.said) void this.synchronise();
+    this.#watcher.told(turn, frame);
+  }
+
+  /** @param {any} frame */
+  #acknowledge(frame) {
+    const local = this.conversation.turns().find((turn) => turn.key === `l:${frame.id}`);
+    this.#outbox.remove(frame.id);
+    this.conversation.acknowledge(frame);
+    for (const wake of this.#ackWaiters) wake();
+    this.#watcher.accepted();
+    if (local && local.request !== "message") void this.synchronise();
+  }
+
+  /** The server did not take a message: the one it names, else the oldest that waits. @param {any} frame */
+  #refuse(frame) {
+    const waiting = this.conversation.turns().filter((turn) => turn.state === "local" && turn.said?.state === "sending");
+    const named = waiting.find((turn) => turn.key === `l:${frame.id}`) ?? waiting[0];
+    if (!named) return false;
+    const id = named.key.slice(2);
+    this.#outbox.remove(id);
+    this.conversation.refuse(id, frame.message);
+    return true;
+  }
+
+  /** @param {string} message */
+  #refuseOldest(message) {
+    this.#refuse({ message });
+    this.#watcher.changed();
+  }
+
+  /** @param {import("./outbox.js").Unsent} entry */
+  #sendMessage({ id, session, text, attachments }) {
+    const files = attachments.map(({ name, mime, data }) => ({ name, mime, data }));
+    this.#socket.send({ type: "message", id, session, text, ...(files.length > 0 ? { attachments: files } : {}) });
+  }
+
+  /** Waits until everything sent is acknowledged, but not for long. @returns {Promise<void>} */
+  #acknowledged() {
+    return new Promise((resolve) => {
+      const finish = () => {
+        clearTimeout(timer);
+        this.#ackWaiters.delete(check);
+        resolve();
+      };
+      const check = () => {
+        if (this.#outbox.of(this.name).length === 0) finish();
+      };
+      const timer = setTimeout(finish, 800);
+      this.#ackWaiters.add(check);
+      check();
+    });
+  }
+
+  /** A connection or a turn that has gone quiet is asked about, not waited for. */
+  async #checkSilence() {
+    if (!this.#socket.isOpen || this.#order.isHolding) return;
+    const now = Date.now();
+    const oldest = this.#outbox.of(this.name)[0];
+    if (oldest && now - Date.parse(oldest.at) > ackPatienceMs) {
+      this.#socket.restart();
+      return;
+    }
+    const silent = this.conversation.unfinished().find((turn) => turn.state === "running" && now - turn.heard > 15000);
+    if (!silent) return;
+    silent.heard = now;
+    const detail = await request(`${sessionPath(this.name)}?limit=1`).catch(() => null);
+    const isPending = detail?.pending?.some((/** @type {{turn: string}} */ entry) => entry.turn === silent.id);
+    if (detail && !isPending && silent.state !== "done") void this.synchronise();
+  }
+}
+
+/** Oldest first, whichever way they came. @param {import("./types.js").StoredMessage[]} messages */
+function inOrder(messages) {
+  const first = messages[0]?.created_at ?? "";
+  const last = messages.at(-1)?.created_at ?? "";
+  return first > last ? [...messages].reverse() : messages;
+}

@@ -1,0 +1,238 @@
+// The list of conversations: search, pin, rename, delete. It asks the server again when something has happened, and
+// keeps what it has when the server does not answer.
+
+import { Problem, request } from "../shared/api.js";
+import { button, iconButton, skeleton, themeSwitch } from "../shared/controls.js";
+import { confirmDialog, promptDialog } from "../shared/dialog.js";
+import { fill, make } from "../shared/dom.js";
+import { icon } from "../shared/icons.js";
+import { menuOn } from "../shared/menu.js";
+import { recall, remember } from "../shared/storage.js";
+import { timeElement } from "../shared/time.js";
+import { toast } from "../shared/toast.js";
+import { texts } from "../texts.js";
+import { grouped, nameOf, titleOf } from "./grouping.js";
+import { hrefOf } from "./route.js";
+
+/** @import { Listed } from "./grouping.js" */
+
+const pinKey = "aethon.pinned";
+const words = texts.sidebar;
+
+/** @typedef {{newChat: () => void, help: () => void, removed: (name: string) => void, listed: () => void, denied: () => void}} SidebarActions */
+
+export class Sidebar {
+  element;
+  #actions;
+  #list = make("nav", { class: "sessions", "aria-label": words.label });
+  #search = make("input", { class: "input", type: "search", placeholder: words.search, "aria-label": words.search, autocomplete: "off", spellcheck: "false" });
+  /** @type {Listed[]} */ #sessions = [];
+  /** @type {Set<string>} */ #waiting = new Set();
+  #cursor = "";
+  #query = "";
+  #current = "";
+  #pinned = new Set(JSON.parse(recall(pinKey) ?? "[]"));
+  #asked = 0;
+  #state = /** @type {"loading" | "ready" | "failed" | "off"} */ ("loading");
+
+  /** @param {SidebarActions} actions */
+  constructor(actions) {
+    this.#actions = actions;
+    let timer = 0;
+    this.#search.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        this.#query = this.#search.value.trim();
+        void this.refresh();
+      }, 180);
+    });
+    this.element = make(
+      "aside",
+      { class: "sidebar", id: "sidebar", "aria-label": words.label },
+      make(
+        "div",
+        { class: "sidebar-head" },
+        make("span", { class: "brand" }, make("img", { src: iconAddress(), alt: "", width: 24, height: 24 }), texts.product),
+      ),
+      make(
+        "div",
+        { class: "sidebar-tools" },
+        button({ label: words.newChat, icon: "plus", press: actions.newChat }),
+        make("div", { class: "search" }, icon("search"), this.#search),
+      ),
+      this.#list,
+      make(
+        "div",
+        { class: "sidebar-foot" },
+        themeSwitch(),
+        make("a", { class: "icon-button", href: "/dashboard", "aria-label": words.dashboard, title: words.dashboard }, icon("gauge")),
+        iconButton({ label: words.help, icon: "keyboard", press: actions.help }),
+      ),
+    );
+    fill(this.#list, skeleton(6));
+  }
+
+  focusSearch() {
+    this.#search.focus();
+    this.#search.select();
+  }
+
+  /** @param {string} name */
+  setCurrent(name) {
+    this.#current = name;
+    this.#draw();
+  }
+
+  /** @param {string} name @returns {string} */
+  title(name) {
+    const session = this.#sessions.find((listed) => nameOf(listed) === name);
+    return session ? titleOf(session) : "";
+  }
+
+  /** Asks for the list again. */
+  async refresh() {
+    this.#asked += 1;
+    const asked = this.#asked;
+    try {
+      const [list, approvals] = await Promise.all([this.#fetch(""), request("/api/approvals").catch(() => ({}))]);
+      if (asked !== this.#asked) return;
+      this.#sessions = list;
+      this.#waiting = new Set((approvals.approvals ?? []).map((/** @type {any} */ approval) => approval.session_id));
+      this.#state = "ready";
+    } catch (problem) {
+      if (asked !== this.#asked) return;
+      const status = problem instanceof Problem ? problem.status : 0;
+      if (status === 401) this.#actions.denied();
+      this.#state = status === 404 ? "off" : "failed";
+    }
+    this.#draw();
+    this.#actions.listed();
+  }
+
+  /** Pages on until there are enough conversations of this page's own channel. @param {string} cursor */
+  async #fetch(cursor) {
+    /** @type {Listed[]} */
+    const found = [];
+    for (let round = 0; round < 4 && found.length < 40; round += 1) {
+      const parameters = new URLSearchParams({ limit: "100", channel: "webchat" });
+      if (cursor) parameters.set("cursor", cursor);
+      if (this.#query) parameters.set("q", this.#query);
+      const page = await request(`/api/sessions?${parameters}`);
+      found.push(...(page.sessions ?? []).filter((/** @type {Listed} */ session) => session.session_id.startsWith("webchat:")));
+      cursor = page.next_cursor ?? "";
+      if (!cursor) break;
+    }
+    this.#cursor = cursor;
+    return found;
+  }
+
+  async #more() {
+    try {
+      this.#sessions = [...this.#sessions, ...(await this.#fetch(this.#cursor))];
+    } catch {
+      toast(words.failed);
+    }
+    this.#draw();
+  }
+
+  #draw() {
+    if (this.#state === "loading" || this.#list.querySelector("[aria-expanded=true]")) return;
+    const focused = /** @type {HTMLElement | null} */ (this.#list.contains(document.activeElement) ? document.activeElement : null);
+    const focusName = focused?.closest("li")?.dataset.name;
+    const wasOptions = focused?.tagName === "BUTTON";
+    const groups = grouped(this.#sessions, this.#pinned, new Date());
+    fill(
+      this.#list,
+      this.#state === "failed" && make("div", { class: "sidebar-note", role: "status" }, words.failed, button({ label: texts.error.again, look: "button-small", press: () => void this.refresh() })),
+      this.#state === "off" && make("p", { class: "sidebar-note" }, words.historyOff),
+      this.#state === "ready" && groups.length === 0 && make("p", { class: "sidebar-note", role: "status" }, this.#query ? words.nothingFound : words.none),
+      ...groups.flatMap(({ label, sessions }) => [
+        make("h2", {}, label),
+        make("ul", { role: "list" }, ...sessions.map((session) => this.#row(session))),
+      ]),
+      this.#cursor && button({ label: words.more, look: "button-small button-quiet", press: () => void this.#more() }),
+    );
+    if (!focusName) return;
+    const row = [...this.#list.querySelectorAll("li")].find((item) => item.dataset.name === focusName);
+    /** @type {HTMLElement | null} */ (row?.querySelector(wasOptions ? "button" : "a") ?? null)?.focus();
+  }
+
+  /** @param {Listed} session */
+  #row(session) {
+    const name = nameOf(session);
+    const title = titleOf(session);
+    const isCurrent = name === this.#current;
+    const options = iconButton({ label: words.options(title), icon: "more", look: "icon-button-small" });
+    const isPinned = this.#pinned.has(name);
+    menuOn(options, () => [
+      { label: isPinned ? texts.session.unpin : texts.session.pin, icon: "pin", press: () => this.#pin(name) },
+      { label: texts.session.rename, icon: "edit", press: () => void this.#rename(session) },
+      { label: texts.session.remove, icon: "trash", danger: true, press: () => void this.#remove(session) },
+    ]);
+    return make(
+      "li",
+      { class: "session", data: { name, ...(isCurrent ? { current: "" } : {}) } },
+      make(
+        "a",
+        { href: hrefOf(name), "aria-current": isCurrent ? "page" : undefined, title },
+        make("span", { class: "session-title" }, title),
+        this.#mark(session),
+        timeElement(session.updated_at, "session-time"),
+      ),
+      options,
+    );
+  }
+
+  /** @param {Listed} session */
+  #mark(session) {
+    if (this.#waiting.has(session.session_id)) return make("span", { class: "badge", data: { tone: "warn" } }, words.waits);
+    if (session.busy) return make("span", { class: "session-busy", role: "img", "aria-label": words.busy });
+    return null;
+  }
+
+  /** @param {string} name */
+  #pin(name) {
+    if (!this.#pinned.delete(name)) this.#pinned.add(name);
+    remember(pinKey, JSON.stringify([...this.#pinned]));
+    this.#draw();
+  }
+
+  /** @param {Listed} session */
+  async #rename(session) {
+    const title = await promptDialog({ title: texts.session.renameTitle, label: texts.session.renameLabel, value: titleOf(session) });
+    if (title === null || title === session.title) return;
+    try {
+      await request(`/api/sessions/${encodeURIComponent(session.session_id)}`, { method: "PATCH", body: { title } });
+      session.title = title;
+    } catch (problem) {
+      toast(`${texts.session.renameFailed} ${/** @type {Error} */ (problem).message}`);
+    }
+    this.#draw();
+    this.#actions.listed();
+  }
+
+  /** @param {Listed} session */
+  async #remove(session) {
+    const isSure = await confirmDialog({
+      title: texts.session.removeTitle,
+      text: texts.session.removeBody(titleOf(session)),
+      action: texts.session.remove,
+    });
+    if (!isSure) return;
+    try {
+      await request(`/api/sessions/${encodeURIComponent(session.session_id)}`, { method: "DELETE" });
+    } catch (problem) {
+      toast(`${texts.session.removeFailed} ${/** @type {Error} */ (problem).message}`);
+      return;
+    }
+    this.#sessions = this.#sessions.filter((other) => other !== session);
+    this.#draw();
+    toast(texts.session.removed);
+    this.#actions.removed(nameOf(session));
+  }
+}
+
+/** The mark, from the page's own head, so that its address carries the same hash. */
+export function iconAddress() {
+  return document.querySelector('link[rel="icon"]')?.getAttribute("href") ?? "";
+}

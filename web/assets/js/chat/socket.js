@@ -1,0 +1,117 @@
+// The chat socket: one connection for one conversation, reopened with a jittered back-off until it is closed for good.
+// The cookie goes along by itself; a token never appears in the address.
+
+import { delayBefore } from "../shared/backoff.js";
+
+/**
+ * @typedef {{phase: "connecting"} | {phase: "open"} | {phase: "waiting", until: number, away: boolean} |
+ *   {phase: "refused"}} Link
+ * @typedef {{frame: (frame: any) => void, opened: () => void, link: (link: Link) => void, tooLarge: () => void}} Listener
+ */
+
+export class ChatSocket {
+  #url;
+  #listener;
+  /** @type {WebSocket | null} */ #socket = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */ #timer;
+  #attempt = 0;
+  #isClosed = false;
+  #wake = () => this.retryNow();
+
+  /** @param {string} session @param {Listener} listener */
+  constructor(session, listener) {
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    this.#url = `${scheme}://${location.host}/ws/chat?session=${encodeURIComponent(session)}`;
+    this.#listener = listener;
+    addEventListener("online", this.#wake);
+    document.addEventListener("visibilitychange", this.#wake);
+    this.#connect();
+  }
+
+  get isOpen() {
+    return this.#socket?.readyState === WebSocket.OPEN;
+  }
+
+  /** @param {unknown} frame @returns {boolean} whether it was handed to the connection */
+  send(frame) {
+    if (!this.isOpen) return false;
+    this.#socket?.send(JSON.stringify(frame));
+    return true;
+  }
+
+  /** Ends the wait for the next attempt. */
+  retryNow() {
+    if (this.#isClosed || this.#socket || document.hidden) return;
+    clearTimeout(this.#timer);
+    this.#connect();
+  }
+
+  /** Gives up a connection that has gone quiet, and opens another. */
+  restart() {
+    const socket = this.#socket;
+    if (!socket) return;
+    this.#forget(socket);
+    socket.close();
+    this.#connect();
+  }
+
+  close() {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    removeEventListener("online", this.#wake);
+    document.removeEventListener("visibilitychange", this.#wake);
+    if (this.#socket) {
+      const socket = this.#socket;
+      this.#forget(socket);
+      socket.close(1000);
+    }
+  }
+
+  #connect() {
+    this.#listener.link({ phase: "connecting" });
+    const socket = new WebSocket(this.#url, "aethon.chat.v1");
+    this.#socket = socket;
+    socket.onopen = () => this.#listener.opened();
+    socket.onmessage = ({ data }) => {
+      const frame = parse(data);
+      if (!frame) return;
+      if (frame.type === "ready") {
+        // Only now is the connection good: a refused one is opened too, and closed at once.
+        this.#attempt = 0;
+        this.#listener.link({ phase: "open" });
+      }
+      this.#listener.frame(frame);
+    };
+    socket.onclose = ({ code }) => {
+      this.#forget(socket);
+      if (this.#isClosed) return;
+      if (code === 1009) this.#listener.tooLarge();
+      if (code === 1008) this.#listener.link({ phase: "refused" });
+      else this.#wait(code === 1001 || code === 1012);
+    };
+  }
+
+  /** @param {boolean} away */
+  #wait(away) {
+    const delay = delayBefore(this.#attempt);
+    this.#attempt += 1;
+    this.#timer = setTimeout(() => this.#connect(), delay);
+    this.#listener.link({ phase: "waiting", until: Date.now() + delay, away });
+  }
+
+  /** @param {WebSocket} socket */
+  #forget(socket) {
+    socket.onopen = socket.onmessage = socket.onclose = null;
+    if (this.#socket === socket) this.#socket = null;
+  }
+}
+
+/** @param {unknown} data */
+function parse(data) {
+  try {
+    const frame = JSON.parse(String(data));
+    return frame && typeof frame.type === "string" ? frame : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,130 @@
+// The column of a conversation: keeps the views of its turns in order, follows the end while the reader is there, and
+// asks for older messages when the reader comes near the beginning.
+
+import { arrange, make } from "../shared/dom.js";
+import { button, skeleton } from "../shared/controls.js";
+import { texts } from "../texts.js";
+import { TurnView } from "./turn-view.js";
+
+/** @import { Turn } from "./types.js" */
+/** @import { TurnActions } from "./turn-view.js" */
+
+const nearEnd = 48;
+
+export class Transcript {
+  element = make("section", { class: "transcript", tabindex: "0", "aria-label": texts.turn.conversation });
+  toEnd = button({ label: texts.turn.toEnd, icon: "down", look: "button-small to-end", press: () => this.goToEnd() });
+  #column = make("div", { class: "turns" });
+  #older = make("p", { class: "older" });
+  /** @type {Map<string, TurnView>} */ #views = new Map();
+  #actions;
+  #isAtEnd = true;
+  #hasNews = false;
+  #loadOlder;
+
+  /** @param {TurnActions} actions @param {() => Promise<boolean>} loadOlder */
+  constructor(actions, loadOlder) {
+    this.#actions = actions;
+    this.#loadOlder = loadOlder;
+    this.element.append(this.#column);
+    this.toEnd.hidden = true;
+    this.element.addEventListener("scroll", () => this.#look(), { passive: true });
+    new ResizeObserver(() => this.#follow()).observe(this.#column);
+    new ResizeObserver(() => this.#follow()).observe(this.element);
+    new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.#fetchOlder(), {
+      root: this.element,
+      rootMargin: "900px 0px",
+    }).observe(this.#older);
+  }
+
+  /** Forgets the conversation that was shown. */
+  clear() {
+    this.#views.clear();
+    this.#isAtEnd = true;
+    this.#hasNews = false;
+  }
+
+  /** Shows something other than turns: a skeleton, an empty or an error state. @param {Element} element */
+  showInstead(element) {
+    this.#column.classList.add("is-blank");
+    arrange(this.#column, [element]);
+    this.#look();
+  }
+
+  showSkeleton() {
+    this.#column.classList.remove("is-blank");
+    arrange(this.#column, [skeleton(6), skeleton(6)]);
+  }
+
+  /** @param {Turn[]} turns @param {boolean} hasOlder */
+  show(turns, hasOlder) {
+    this.#column.classList.remove("is-blank");
+    const elements = [];
+    const keys = new Set();
+    let unfinished = 0;
+    for (const turn of turns) {
+      keys.add(turn.key);
+      let view = this.#views.get(turn.key);
+      if (!view) {
+        view = new TurnView(turn, this.#actions);
+        this.#views.set(turn.key, view);
+      }
+      view.update(turn, unfinished);
+      if (turn.state !== "done") unfinished += 1;
+      elements.push(view.element);
+    }
+    for (const key of this.#views.keys()) if (!keys.has(key)) this.#views.delete(key);
+    this.#older.hidden = !hasOlder;
+    this.#older.textContent = "";
+    arrange(this.#column, [this.#older, ...elements]);
+    if (!this.#isAtEnd && unfinished > 0) this.#hasNews = true;
+    this.#follow();
+  }
+
+  /** @param {Turn} turn */
+  view(turn) {
+    return this.#views.get(turn.key);
+  }
+
+  goToEnd() {
+    this.#isAtEnd = true;
+    this.#hasNews = false;
+    this.#follow();
+  }
+
+  #look() {
+    const { scrollHeight, scrollTop, clientHeight } = this.element;
+    this.#isAtEnd = scrollHeight - scrollTop - clientHeight < nearEnd;
+    if (this.#isAtEnd) this.#hasNews = false;
+    this.#offerEnd();
+  }
+
+  #follow() {
+    if (this.#isAtEnd) this.element.scrollTop = this.element.scrollHeight;
+    this.#offerEnd();
+  }
+
+  #offerEnd() {
+    const { scrollHeight, scrollTop, clientHeight } = this.element;
+    const isFar = scrollHeight - scrollTop - clientHeight > clientHeight;
+    this.toEnd.hidden = this.#isAtEnd || !(this.#hasNews || isFar);
+    const words = /** @type {Element} */ (this.toEnd.lastElementChild);
+    const label = this.#hasNews ? texts.turn.toEnd : texts.turn.down;
+    if (words.textContent !== label) words.textContent = label;
+  }
+
+  async #fetchOlder() {
+    if (this.#older.hidden) return;
+    this.#older.textContent = texts.turn.older;
+    const first = this.#older.nextElementSibling;
+    const place = first?.getBoundingClientRect().top ?? 0;
+    try {
+      if (!(await this.#loadOlder())) return;
+    } catch {
+      this.#older.textContent = texts.turn.olderFailed;
+      return;
+    }
+    // What was under the reader's eyes stays there, although the column grew above it.
+    if (first) this.element.scrollTop += first.getBoundingClientRect().top - place;
+  }
+}

@@ -1,0 +1,215 @@
+// One exchange on the page. `update` changes only what differs, so that focus, selection and opened lines survive while
+// a reply streams in.
+
+import { arrange, fill, make } from "../shared/dom.js";
+import { badge, button, iconButton, note } from "../shared/controls.js";
+import { copyButton } from "../shared/copy.js";
+import { compact, money, timeElement } from "../shared/time.js";
+import { texts } from "../texts.js";
+import { levelHeadings, newBlock, showBlock } from "./block.js";
+import { editBox, saidFiles } from "./said.js";
+import { partView } from "./parts.js";
+import { isBlank } from "./turn.js";
+
+/** @import { Turn, Part, Said } from "./types.js" */
+/** @import { PartView } from "./parts.js" */
+
+/**
+ * What a turn can ask for.
+ * @typedef {{decide: (id: string, decision: "approve" | "deny") => void, retry: (turn: Turn) => void,
+ *   edit: (turn: Turn, text: string) => void, sendAgain: (turn: Turn) => void, discard: (turn: Turn) => void,
+ *   isOnline: () => boolean}} TurnActions
+ */
+
+export class TurnView {
+  element = make("article", { class: "turn" });
+  #actions;
+  #said = make("div", { class: "said" });
+  #reply = make("div", { class: "reply" });
+  #parts = make("div", { class: "reply-parts" });
+  #foot = make("div", {});
+  /** @type {HTMLElement[]} */ #blocks = [];
+  /** @type {WeakMap<Part, PartView>} */ #views = new WeakMap();
+  /** @type {Turn} */ #turn;
+  #drawn = "";
+  #footDrawn = "";
+  #saidDrawn = "";
+  #isEditing = false;
+
+  /** @param {Turn} turn @param {TurnActions} actions */
+  constructor(turn, actions) {
+    this.#turn = turn;
+    this.#actions = actions;
+    this.#reply.append(make("h2", { class: "visually-hidden" }, texts.turn.aethon), this.#parts, this.#foot);
+    this.element.append(this.#said, this.#reply);
+  }
+
+  /** @param {number} index */
+  block(index) {
+    return this.#blocks[index];
+  }
+
+  /** @param {Turn} turn @param {number} behind how many unfinished turns stand before it */
+  update(turn, behind) {
+    this.#turn = turn;
+    const now = `${turn.born} ${turn.version} ${turn.state} ${behind} ${turn.said?.state} ${this.#actions.isOnline()}`;
+    if (now === this.#drawn) return;
+    this.#drawn = now;
+    this.element.toggleAttribute("data-live", turn.state !== "done");
+    if (turn.id) this.element.dataset.turn = turn.id;
+    this.#drawSaid(behind);
+    this.#drawReply();
+  }
+
+  startEditing() {
+    const { said } = this.#turn;
+    if (!said || !this.#turn.id || this.#isEditing) return;
+    this.#isEditing = true;
+    const close = () => {
+      this.#isEditing = false;
+      this.#saidDrawn = "";
+      this.#drawSaid(0);
+    };
+    const box = editBox(said.text, (text) => {
+      close();
+      if (text !== null) this.#actions.edit(this.#turn, text);
+    });
+    fill(this.#said, box.element);
+    box.focus();
+  }
+
+  /** @param {number} behind */
+  #drawSaid(behind) {
+    const { said, state } = this.#turn;
+    this.#said.hidden = !said;
+    if (!said || this.#isEditing) return;
+    const now = JSON.stringify([said.text, said.files.length, said.state, said.error, state, behind, this.#actions.isOnline()]);
+    if (now === this.#saidDrawn) return;
+    this.#saidDrawn = now;
+    fill(
+      this.#said,
+      make("h2", { class: "visually-hidden" }, texts.turn.you),
+      said.files.length > 0 && saidFiles(said.files),
+      said.text && make("div", { class: "said-card" }, make("div", { class: "said-text" }, said.text)),
+      this.#saidState(said, behind),
+      state !== "local" && this.#saidActions(said),
+    );
+  }
+
+  /** @param {Said} said @param {number} behind */
+  #saidState(said, behind) {
+    const turn = this.#turn;
+    if (said.state === "failed") {
+      return make(
+        "p",
+        { class: "said-state", data: { tone: "bad" } },
+        `${texts.turn.notSent} ${said.error}`,
+        make("button", { type: "button", on: { click: () => this.#actions.sendAgain(turn) } }, texts.turn.sendAgain),
+        make("button", { type: "button", on: { click: () => this.#actions.discard(turn) } }, texts.turn.discard),
+      );
+    }
+    if (said.state === "sending") {
+      return make("p", { class: "said-state" }, this.#actions.isOnline() ? texts.turn.sending : texts.turn.waiting);
+    }
+    if (turn.state === "queued") {
+      return make("p", { class: "said-state" }, behind > 0 ? texts.turn.queuedBehind(behind) : texts.turn.queued);
+    }
+    return null;
+  }
+
+  /** @param {Said} said */
+  #saidActions(said) {
+    return make(
+      "div",
+      { class: "actions" },
+      said.at && timeElement(said.at, "meta"),
+      copyButton(texts.turn.copyMine, () => said.text),
+      this.#turn.id && this.#turn.state === "done" &&
+        iconButton({ label: texts.turn.edit, icon: "edit", look: "icon-button-small", press: () => this.startEditing() }),
+    );
+  }
+
+  #drawReply() {
+    const turn = this.#turn;
+    this.#reply.hidden = turn.state === "local" || turn.state === "queued";
+    if (this.#reply.hidden) return;
+    const { blocks, extras, source } = turn.reply;
+    const isDone = turn.state === "done";
+    this.#blocks.length = Math.min(this.#blocks.length, blocks.length);
+    /** @type {HTMLElement[]} */
+    const wanted = [];
+    let next = 0;
+    const partsUpTo = (/** @type {number} */ limit) => {
+      for (; next < extras.length && extras[next].at <= limit; next += 1) wanted.push(this.#partElement(extras[next].part));
+    };
+    blocks.forEach((html, index) => {
+      partsUpTo(index);
+      this.#blocks[index] ??= newBlock();
+      wanted.push(this.#blocks[index]);
+      showBlock(this.#blocks[index], html, isDone || index < blocks.length - 1);
+    });
+    partsUpTo(Infinity);
+    if (blocks.length === 0 && source) wanted.push(make("div", { class: "prose said-text" }, source));
+    arrange(this.#parts, wanted);
+    if (isDone) levelHeadings(this.#parts);
+    this.#drawFoot();
+  }
+
+  /** @param {Part} part */
+  #partElement(part) {
+    let view = this.#views.get(part);
+    if (!view) {
+      view = partView(part, this.#actions.decide);
+      this.#views.set(part, view);
+    }
+    view.update();
+    return view.element;
+  }
+
+  /** What stands under the reply. It is made anew only when it says something else, so that the focus in it lasts. */
+  #drawFoot() {
+    const turn = this.#turn;
+    const isDone = turn.state === "done";
+    const waits = turn.reply.extras.some(({ part }) => (part.kind === "approval" && !part.decision) || (part.kind === "tool" && part.state === "running"));
+    const isThinking = !isDone && !waits;
+    const now = JSON.stringify([isDone, isThinking, turn.stopReason, turn.failure, turn.model, turn.usage, turn.at]);
+    if (now === this.#footDrawn) return;
+    this.#footDrawn = now;
+    const stopWords = turn.failure ? "" : texts.turn.stopReasons[turn.stopReason];
+    fill(
+      this.#foot,
+      isThinking && make("p", { class: "thinking" }, make("i"), make("i"), make("i"), make("span", { class: "visually-hidden" }, texts.turn.thinking)),
+      turn.failure && note({ title: texts.turn.failedTitle, text: turn.failure.message, tone: "bad", icon: "alert", action: this.#retryButton() }),
+      isDone && stopWords && badge(stopWords, turn.stopReason === "stopped" ? "" : "warn", turn.stopReason === "stopped" ? "stop" : "alert"),
+      isDone && !turn.failure && !stopWords && isBlank(turn.reply) && make("p", { class: "aside-line" }, texts.turn.empty),
+      isDone && this.#replyActions(),
+    );
+  }
+
+  #retryButton() {
+    if (!this.#turn.id) return undefined;
+    return make("div", {}, button({ label: texts.error.again, icon: "retry", look: "button-small", press: () => this.#actions.retry(this.#turn) }));
+  }
+
+  #replyActions() {
+    const turn = this.#turn;
+    const small = "icon-button-small";
+    return make(
+      "div",
+      { class: "actions" },
+      turn.reply.source && copyButton(texts.turn.copy, () => this.#turn.reply.source),
+      turn.id && iconButton({ label: texts.turn.retry, icon: "retry", look: small, press: () => this.#actions.retry(this.#turn) }),
+      turn.id && turn.said && iconButton({ label: texts.turn.edit, icon: "edit", look: small, press: () => this.startEditing() }),
+      meta(turn),
+    );
+  }
+}
+
+/** Model, cost and time in one quiet line. @param {Turn} turn */
+function meta({ model, usage, at }) {
+  const cost = typeof usage?.cost_usd === "number" ? money(usage.cost_usd) : "";
+  const tokens = usage?.output_tokens === undefined ? "" : texts.turn.tokens(compact(usage.input_tokens ?? 0), compact(usage.output_tokens));
+  const line = make("span", { class: "meta", title: tokens || undefined }, [model, cost || tokens].filter(Boolean).join(" · "));
+  if (at) line.append(model || cost || tokens ? " · " : "", timeElement(at));
+  return line;
+}

@@ -1,0 +1,108 @@
+// One exchange, empty or read from the stored transcript. Pure: no page, no network.
+
+/** @import { Turn, Reply, StoredMessage, Attachment, ToolPart } from "./types.js" */
+
+let births = 0;
+
+/** @param {string} key @param {Partial<Turn>} [known] @returns {Turn} */
+export function newTurn(key, known = {}) {
+  births += 1;
+  return {
+    key, id: null, said: null, reply: emptyReply(), state: "local", stopReason: "", failure: null, model: "", usage: null,
+    at: null, version: 0, base: null, born: births, request: "message", heard: 0, ...known,
+  };
+}
+
+/** @returns {Reply} */
+export const emptyReply = () => ({ blocks: [], extras: [], source: "" });
+
+/** How many turns were made so far: what is born later than this is newer than now. */
+export const birthsSoFar = () => births;
+
+/**
+ * Groups stored messages into exchanges: those of one turn belong together; without a turn, a person's message starts one.
+ * @param {StoredMessage[]} messages
+ * @returns {Turn[]}
+ */
+export function turnsFromStored(messages) {
+  /** @type {Turn[]} */
+  const turns = [];
+  for (const message of messages) {
+    let turn = turns.at(-1);
+    const belongs = turn && (message.turn ? turn.id === message.turn : !turn.id && message.role !== "user");
+    if (!turn || !belongs) {
+      turn = newTurn(message.turn ? `t:${message.turn}` : `m:${message.id}`, { id: message.turn ?? null, state: "done" });
+      turns.push(turn);
+    }
+    readMessage(turn, message);
+  }
+  return turns;
+}
+
+/** @param {Turn} turn @param {StoredMessage} message */
+function readMessage(turn, message) {
+  if (message.role === "user") return readSaid(turn, message);
+  for (const block of message.content ?? []) readBlock(turn.reply, block);
+  if (message.model) turn.model = message.model;
+  if (message.usage) turn.usage = turn.usage ? sum(turn.usage, message.usage) : message.usage;
+  if (message.stop_reason) turn.stopReason = message.stop_reason;
+  turn.at = message.created_at ?? turn.at;
+}
+
+/** @param {Turn} turn @param {StoredMessage} message */
+function readSaid(turn, message) {
+  const said = turn.said ?? { text: "", files: [], at: message.created_at ?? null, state: "sent", error: "" };
+  for (const block of message.content ?? []) {
+    if (block.type === "text") said.text += (said.text ? "\n\n" : "") + block.text;
+    if (block.type === "image") said.files.push({ name: block.name ?? "", mime: block.mime, data: block.data });
+    if (block.type === "file") said.files.push({ name: block.name ?? "", mime: block.mime, text: block.text });
+  }
+  turn.said = said;
+}
+
+/** @param {Reply} reply @param {any} block */
+function readBlock(reply, block) {
+  const at = reply.blocks.length;
+  const { type } = block;
+  if (type === "text") {
+    reply.source += (reply.source ? "\n\n" : "") + block.text;
+    reply.blocks.push(...(Array.isArray(block.html) ? block.html : []));
+  } else if (type === "reasoning" && block.text) {
+    reply.extras.push({ at, part: { kind: "reasoning", text: block.text } });
+  } else if (type === "tool_call") {
+    reply.extras.push({ at, part: { kind: "tool", call: block.id, name: block.name, input: block.input, output: undefined, state: "running" } });
+  } else if (type === "tool_result") {
+    settleTool(reply, block);
+  } else if (type === "notice") {
+    reply.extras.push({ at, part: { kind: "notice", code: block.code, text: block.text } });
+  } else if (type === "folded") {
+    reply.extras.push({ at, part: { kind: "folded", messages: block.messages, summary: block.summary } });
+  }
+}
+
+/** @param {Reply} reply @param {any} result */
+function settleTool(reply, result) {
+  const tool = toolPart(reply, result.call);
+  if (!tool) return;
+  tool.output = result.output;
+  tool.state = result.denied ? "denied" : result.is_error ? "error" : "ok";
+}
+
+/** @param {Reply} reply @param {string} call @returns {ToolPart | undefined} */
+export function toolPart(reply, call) {
+  const found = reply.extras.find(({ part }) => part.kind === "tool" && part.call === call);
+  return /** @type {ToolPart | undefined} */ (found?.part);
+}
+
+/** Whether a reply shows anything yet. @param {Reply} reply */
+export const isBlank = (reply) => reply.blocks.length === 0 && reply.extras.length === 0 && !reply.source;
+
+/** @param {any} one @param {any} other */
+function sum(one, other) {
+  /** @type {Record<string, number>} */
+  const total = {};
+  for (const key of new Set([...Object.keys(one), ...Object.keys(other)])) {
+    if (typeof (one[key] ?? other[key]) === "number") total[key] = (one[key] ?? 0) + (other[key] ?? 0);
+  }
+  return total;
+}

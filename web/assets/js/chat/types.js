@@ -1,0 +1,36 @@
+// The words that the chat's modules share, as JSDoc types. No code.
+
+/**
+ * A file that goes with a message. `data` is base64; stored text files carry `text` instead.
+ * @typedef {{name: string, mime: string, data?: string, text?: string}} Attachment
+ *
+ * @typedef {{text: string, files: Attachment[], at: string | null, state: "sent" | "sending" | "failed", error: string}} Said
+ *
+ * @typedef {{kind: "tool", call: string, name: string, input: any, output: any, state: "running" | "ok" | "error" | "denied", ms?: number}} ToolPart
+ * @typedef {{kind: "approval", id: string, tool: string, input: any, summary: string, expires_at: string | null,
+ *   decision: "approve" | "deny" | null, reason: string | null, sending: boolean}} ApprovalPart
+ * @typedef {{kind: "reasoning", text: string}} ReasoningPart
+ * @typedef {{kind: "notice", code: string, text: string}} NoticePart
+ * @typedef {{kind: "folded", messages: number, summary: string}} FoldedPart
+ * @typedef {{kind: "model", model: string, reason: string}} ModelPart
+ * @typedef {ToolPart | ApprovalPart | ReasoningPart | NoticePart | FoldedPart | ModelPart} Part
+ *
+ * What the page knows of a reply: rendered blocks, and between them the parts, each at the block before which it stands.
+ * @typedef {{blocks: string[], extras: {at: number, part: Part}[], source: string}} Reply
+ *
+ * @typedef {{input_tokens?: number, output_tokens?: number, cached_tokens?: number, cost_usd?: number | null}} Usage
+ *
+ * One exchange. `version` rises with every change, so that a view can skip what is the same.
+ * @typedef {{key: string, id: string | null, said: Said | null, reply: Reply, state: "local" | "queued" | "running" | "done",
+ *   stopReason: string, failure: {code: string, message: string} | null, model: string, usage: Usage | null,
+ *   at: string | null, version: number, base: Reply | null, born: number, request: "message" | "retry" | "edit",
+ *   heard: number}} Turn
+ *
+ * @typedef {{id: string, role: string, content: any[], created_at?: string, model?: string, usage?: Usage, turn?: string,
+ *   stop_reason?: string}} StoredMessage
+ *
+ * @typedef {{title?: string, seq?: number, busy?: boolean, messages?: StoredMessage[], message_count?: number,
+ *   pending?: {turn: string, text: string, state: string}[]}} SessionDetail
+ */
+
+export {};

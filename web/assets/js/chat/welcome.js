@@ -1,0 +1,54 @@
+// What an empty conversation shows: a greeting, what is configured, three things to try.
+
+import { badge, note } from "../shared/controls.js";
+import { make } from "../shared/dom.js";
+import { icon } from "../shared/icons.js";
+import { texts } from "../texts.js";
+
+/**
+ * @param {any} status of /api/status, or null while it is not known
+ * @param {(text: string) => void} suggest
+ */
+export function welcome(status, suggest) {
+  const words = texts.welcome;
+  const hour = new Date().getHours();
+  const greeting = hour < 5 || hour >= 18 ? words.evening : hour < 12 ? words.morning : words.day;
+  const channels = list(status?.channels).length;
+  return make(
+    "div",
+    { class: "welcome" },
+    make(
+      "div",
+      {},
+      make("h2", {}, greeting),
+      make("p", {}, words.lead),
+      status &&
+        make(
+          "div",
+          { class: "facts" },
+          status.model && status.model_ready !== false && badge(words.model(status.model), "accent", "spark"),
+          channels > 0 && badge(words.channels(channels), "", "chat"),
+          status.version && badge(words.version(status.version)),
+        ),
+    ),
+    status?.model_ready === false && modelMissing(status),
+    make("div", { class: "suggestions" }, ...words.suggestions.map((suggestion) => suggestionButton(suggestion, suggest))),
+  );
+}
+
+/** @param {any} status */
+export function modelMissing(status) {
+  return note({ title: texts.model.missingTitle, text: status.model_hint || texts.model.missingHint, tone: "warn", icon: "key" });
+}
+
+/** @param {{icon: string, title: string, text: string}} suggestion @param {(text: string) => void} suggest */
+function suggestionButton({ icon: name, title, text }, suggest) {
+  const press = () => suggest(text);
+  return make("button", { type: "button", on: { click: press } }, icon(name), make("span", {}, make("strong", {}, title), text));
+}
+
+/** Channels come as a list or as an object of switches. @param {any} channels */
+function list(channels) {
+  if (Array.isArray(channels)) return channels.filter((channel) => channel?.enabled !== false);
+  return Object.values(channels ?? {}).filter((value) => value !== false && value?.enabled !== false);
+}

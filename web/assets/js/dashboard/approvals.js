@@ -1,0 +1,49 @@
+// Approvals that wait, from every conversation. A card is made once for each, so that it can be read and pressed while
+// the list around it changes.
+
+import { request } from "../shared/api.js";
+import { approvalCard } from "../shared/approval-card.js";
+import { arrange, make } from "../shared/dom.js";
+import { toast } from "../shared/toast.js";
+import { texts } from "../texts.js";
+import { loaded } from "./pieces.js";
+
+/** @import { Store } from "./store.js" */
+
+export const approvalsPath = "/api/approvals";
+
+/** @type {Map<string, {element: HTMLElement}>} */
+const cards = new Map();
+
+/** @param {Store} store @param {HTMLElement} [list] one that is on the page already */
+export function approvalList(store, list = make("div", { class: "stack" })) {
+  return loaded(store, approvalsPath, texts.dashboard.approvalsFailed, ({ approvals = [] }) => {
+    for (const id of cards.keys()) if (!approvals.some((/** @type {any} */ approval) => approval.id === id)) cards.delete(id);
+    const shown = approvals.map((/** @type {any} */ approval) => cardFor(store, approval).element);
+    arrange(list, shown.length > 0 ? shown : [make("p", { class: "quiet" }, texts.approval.none)]);
+    return list;
+  });
+}
+
+/** @param {Store} store @param {any} approval */
+function cardFor(store, approval) {
+  const known = cards.get(approval.id);
+  if (known) return known;
+  const name = String(approval.session_id ?? "").replace(/^webchat:/, "");
+  const asked = { ...approval, decision: null, reason: null, sending: false, origin: name && texts.approval.session(name) };
+  const card = approvalCard(asked, async (decision) => {
+    asked.sending = true;
+    card.update();
+    try {
+      await request(`${approvalsPath}/${encodeURIComponent(approval.id)}`, { method: "POST", body: { decision } });
+      Object.assign(asked, { decision, reason: "user" });
+    } catch (problem) {
+      asked.sending = false;
+      toast(`${texts.approval.failed} ${/** @type {Error} */ (problem).message}`);
+    }
+    card.update();
+    setTimeout(() => void store.load(approvalsPath), 1500);
+  });
+  cards.set(approval.id, card);
+  return card;
+}

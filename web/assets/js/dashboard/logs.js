@@ -1,0 +1,57 @@
+// The newest log records, as a table, with a choice of the lowest level shown.
+
+import { badge } from "../shared/controls.js";
+import { make } from "../shared/dom.js";
+import { timeElement } from "../shared/time.js";
+import { texts } from "../texts.js";
+import { loaded } from "./pieces.js";
+
+/** @import { Store } from "./store.js" */
+
+let level = "info";
+
+/** @param {number} limit */
+export const logsPath = (limit) => `/api/logs?level=${level}&limit=${limit}`;
+
+/** @param {Store} store @param {number} limit */
+export function logTable(store, limit) {
+  return loaded(store, logsPath(limit), texts.dashboard.logsFailed, ({ records = [] }) => {
+    if (records.length === 0) return make("p", { class: "quiet" }, texts.dashboard.noLogs);
+    const head = make("tr", {}, ...texts.dashboard.logColumns.map((title) => make("th", { scope: "col" }, title)));
+    const rows = newestFirst(records).slice(0, limit).map(row);
+    const table = make("table", { class: "log-table" }, make("thead", {}, head), make("tbody", {}, ...rows));
+    return make("div", { class: "log-box", role: "region", tabindex: "0", "aria-label": texts.dashboard.logs }, table);
+  });
+}
+
+/** @param {Store} store @param {number} limit */
+export function levelChoice(store, limit) {
+  const options = Object.entries(texts.dashboard.levels).map(([value, label]) => make("option", { value, selected: value === level }, label));
+  const select = make("select", { class: "input", id: "log-level" }, ...options);
+  select.addEventListener("change", () => {
+    level = select.value;
+    void store.load(logsPath(limit));
+  });
+  return make("div", { class: "filters" }, make("label", { for: "log-level" }, texts.dashboard.level), select);
+}
+
+const tones = /** @type {Record<string, "bad" | "warn" | "">} */ ({ error: "bad", warn: "warn" });
+
+/** @param {any} record */
+function row({ ts, level: severity, target, message, fields }) {
+  const word = String(severity ?? "").toLowerCase();
+  const extra = Object.entries(fields ?? {}).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  return make(
+    "tr",
+    {},
+    make("td", {}, timeElement(ts)),
+    make("td", {}, badge(word, tones[word] ?? "", word === "error" || word === "warn" ? "alert" : "")),
+    make("td", { class: "log-target" }, target),
+    make("td", {}, message, extra.length > 0 && make("span", { class: "log-fields" }, extra.join("  "))),
+  );
+}
+
+/** @param {any[]} records */
+function newestFirst(records) {
+  return [...records].sort((one, other) => Date.parse(other.ts) - Date.parse(one.ts));
+}

@@ -1,0 +1,115 @@
+// The dashboard: a rail of panels, a top line with the state of the connection, and the panel that the address names.
+// A new panel is a row in `panels`.
+
+import { request } from "../shared/api.js";
+import { badge, themeSwitch } from "../shared/controls.js";
+import { fill, make } from "../shared/dom.js";
+import { icon } from "../shared/icons.js";
+import { toast, toastShelf } from "../shared/toast.js";
+import { texts } from "../texts.js";
+import { approvalList, approvalsPath } from "./approvals.js";
+import { Live } from "./live.js";
+import { levelChoice, logTable, logsPath } from "./logs.js";
+import { overview, statusPath } from "./overview.js";
+import { Store } from "./store.js";
+
+const words = texts.dashboard;
+const store = new Store();
+const approvals = make("div", { class: "stack" });
+
+const panels = [
+  { id: "overview", group: words.groups.now, label: words.overview, icon: "gauge", needs: () => [statusPath, approvalsPath, logsPath(8)], show: () => overview(store, approvals) },
+  { id: "approvals", group: words.groups.now, label: words.approvals, icon: "shield", needs: () => [approvalsPath], show: () => approvalList(store, approvals) },
+  { id: "logs", group: words.groups.system, label: words.logs, icon: "list", needs: () => [logsPath(200)], show: () => logTable(store, 200), tools: () => levelChoice(store, 200) },
+];
+
+const title = make("h1", {});
+const tools = make("div", {});
+const link = make("div", { role: "status" });
+const body = make("div", {});
+const waiting = badge("", "warn");
+const rail = buildRail();
+
+document.body.append(
+  make("a", { class: "skip-link", href: "#content" }, texts.skipToContent),
+  make("div", { class: "dashboard" }, rail, make("main", { class: "panel", id: "content", tabindex: "-1" }, make("header", { class: "panel-top" }, title, tools, link), body)),
+  toastShelf(),
+);
+document.querySelector(".skip-link")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("content")?.focus();
+});
+
+const live = new Live(["sessions", "messages", "approvals", "logs"], hear);
+store.addEventListener("change", draw);
+addEventListener("hashchange", open);
+setInterval(() => !document.hidden && void store.load(statusPath), 15000);
+open();
+
+function current() {
+  const id = location.hash.replace(/^#\//, "");
+  return panels.find((panel) => panel.id === id) ?? panels[0];
+}
+
+function open() {
+  const panel = current();
+  title.textContent = panel.label;
+  document.title = `${panel.label} · ${texts.product}`;
+  fill(tools, panel.tools?.());
+  for (const entry of rail.querySelectorAll("a[data-panel]")) {
+    if (entry.getAttribute("data-panel") === panel.id) entry.setAttribute("aria-current", "page");
+    else entry.removeAttribute("aria-current");
+  }
+  for (const path of new Set([...panel.needs(), approvalsPath])) void store.load(path);
+  draw();
+}
+
+function draw() {
+  fill(body, current().show());
+  const count = store.get(approvalsPath)?.value?.approvals?.length ?? 0;
+  waiting.textContent = String(count);
+  waiting.hidden = count === 0;
+  const state = live?.state ?? "connecting";
+  const shown = { open: badge(words.live, "good", "check"), connecting: badge(words.connecting), waiting: badge(words.notLive, "warn", "offline") }[state];
+  if (link.textContent !== shown.textContent) fill(link, shown);
+}
+
+/** @param {string} topic @param {any} _data */
+function hear(topic, _data) {
+  if (topic === "sessions") store.counts.sessions += 1;
+  if (topic === "messages") store.counts.messages += 1;
+  if (topic === "approvals") store.soon(approvalsPath);
+  if (topic === "logs" || topic === "link" || topic === "lagged") for (const path of current().needs()) store.soon(path);
+  store.tell();
+}
+
+function buildRail() {
+  const mark = document.querySelector('link[rel="icon"]')?.getAttribute("href") ?? "";
+  const groups = [...new Set(panels.map((panel) => panel.group))];
+  const nav = make("nav", { "aria-label": words.rail });
+  for (const group of groups) {
+    nav.append(make("h2", {}, group));
+    for (const panel of panels.filter((entry) => entry.group === group)) {
+      const entry = make("a", { class: "rail-link", href: `#/${panel.id}`, data: { panel: panel.id } }, icon(panel.icon), panel.label);
+      if (panel.id === "approvals") entry.append(waiting);
+      nav.append(entry);
+    }
+  }
+  const out = make("button", { type: "button", class: "rail-link", on: { click: () => void signOut() } }, icon("leave"), texts.signIn.out);
+  return make(
+    "aside",
+    { class: "rail" },
+    make("span", { class: "brand" }, make("img", { src: mark, alt: "", width: 24, height: 24 }), make("span", {}, texts.product)),
+    nav,
+    make("div", { class: "rail-foot" }, themeSwitch(), make("a", { class: "rail-link", href: "/" }, icon("chat"), words.openChat), out),
+  );
+}
+
+async function signOut() {
+  try {
+    await request("/api/sign-out", { method: "POST", body: {} });
+    location.reload();
+  } catch {
+    toast(words.signOutFailed);
+  }
+}

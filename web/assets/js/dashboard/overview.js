@@ -1,0 +1,50 @@
+// The first panel: the state of the service, what waits for the owner, and the newest log lines.
+
+import { badge } from "../shared/controls.js";
+import { make } from "../shared/dom.js";
+import { ago, duration } from "../shared/time.js";
+import { texts } from "../texts.js";
+import { approvalList } from "./approvals.js";
+import { logTable } from "./logs.js";
+import { fact, loaded, sectionHead } from "./pieces.js";
+
+/** @import { Store } from "./store.js" */
+
+export const statusPath = "/api/status";
+const words = texts.dashboard;
+
+/** @param {Store} store @param {HTMLElement} approvals the list of approvals, which outlives redrawing */
+export function overview(store, approvals) {
+  return make(
+    "div",
+    { class: "stack" },
+    make("section", {}, loaded(store, statusPath, words.statusFailed, (status) => facts(store, status))),
+    make("section", {}, sectionHead(words.waiting), approvalList(store, approvals)),
+    make("section", {}, sectionHead(words.latest, make("a", { href: "#/logs" }, words.allLogs)), logTable(store, 8)),
+  );
+}
+
+/** @param {Store} store @param {any} status */
+function facts(store, status) {
+  const held = store.get(statusPath);
+  const uptime = typeof status.uptime_seconds === "number" ? duration((status.uptime_seconds + (Date.now() - (held?.at ?? 0)) / 1000) * 1000) : "";
+  const isRunning = status.status === "running" && !held?.problem;
+  const state = isRunning ? badge(words.running, "good", "check") : badge(words.unknown, "warn", "alert");
+  const stale = held?.problem ? words.asOf(ago(held.at)) : uptime && `${words.uptime} ${uptime}`;
+  return make(
+    "dl",
+    { class: "cards" },
+    fact(words.service, state, stale || undefined),
+    fact(words.model, status.model_ready === false ? badge(words.notReady, "warn", "key") : (status.model ?? words.unknown), status.model_ready === false ? (status.model_hint ?? texts.model.missingHint) : status.provider),
+    fact(words.channels, channelNames(status.channels), `${words.version} ${status.version ?? words.unknown}`),
+    fact(words.messageEvents, String(store.counts.messages), words.sinceOpen),
+    fact(words.sessionEvents, String(store.counts.sessions), words.sinceOpen),
+  );
+}
+
+/** Channels come as a list or as an object of switches. @param {any} channels */
+function channelNames(channels) {
+  const entries = Array.isArray(channels) ? channels.map((channel) => [channel?.name ?? channel, channel]) : Object.entries(channels ?? {});
+  const running = entries.filter(([, state]) => state !== false && state?.enabled !== false && state !== "off").map(([name]) => String(name));
+  return running.join(", ") || words.noChannels;
+}

@@ -1,0 +1,30 @@
+// Pieces of panels: a card with one fact, a head of a section, and what stands where data is missing.
+
+import { button, note, skeleton } from "../shared/controls.js";
+import { make } from "../shared/dom.js";
+import { texts } from "../texts.js";
+
+/** @import { Store } from "./store.js" */
+
+/** @param {string} label @param {import("../shared/dom.js").Child} value @param {string} [more] */
+export function fact(label, value, more) {
+  return make("div", { class: "card" }, make("dt", {}, label), make("dd", { class: "card-value" }, value), more && make("dd", { class: "card-more" }, more));
+}
+
+/** @param {string} title @param {Node | false} [aside] */
+export const sectionHead = (title, aside) => make("div", { class: "section-head" }, make("h2", {}, title), aside);
+
+/**
+ * Shows what was asked for; or that it loads, or why it is not there and how to ask again.
+ * @param {Store} store
+ * @param {string} path
+ * @param {string} failure
+ * @param {(value: any) => Node} show
+ */
+export function loaded(store, path, failure, show) {
+  const held = store.get(path);
+  if (!held) return skeleton(4);
+  if (held.value !== undefined) return show(held.value);
+  const again = make("div", {}, button({ label: texts.error.again, icon: "retry", look: "button-small", press: () => void store.load(path) }));
+  return note({ title: failure, text: held.problem?.message ?? texts.error.server, tone: "bad", icon: "alert", action: again });
+}

@@ -1,0 +1,50 @@
+// The JSON API. Every answer is data or a `Problem` whose message a person can act on.
+
+import { texts } from "../texts.js";
+
+/** Why a request failed. `status` 0 means that no answer came. */
+export class Problem extends Error {
+  /** @param {number} status @param {string} message @param {string} [code] @param {string} [retryAfter] */
+  constructor(status, message, code = "", retryAfter = "") {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/**
+ * Asks the server, and answers its JSON.
+ * @param {string} path
+ * @param {{method?: string, body?: unknown, signal?: AbortSignal}} [options]
+ * @returns {Promise<any>}
+ */
+export async function request(path, { method = "GET", body, signal } = {}) {
+  /** @type {Record<string, string>} */
+  const headers = { Accept: "application/json" };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  let response;
+  try {
+    const payload = body === undefined ? undefined : JSON.stringify(body);
+    response = await fetch(path, { method, headers, body: payload, signal: signal ?? AbortSignal.timeout(20000) });
+  } catch (cause) {
+    throw new Problem(0, texts.error.unreachable, cause instanceof DOMException ? cause.name : "network");
+  }
+  const text = await response.text();
+  const data = parse(text);
+  if (response.ok) return data ?? {};
+  const message = data?.detail || data?.title || texts.error.server;
+  throw new Problem(response.status, message, data?.code, response.headers.get("Retry-After") ?? "");
+}
+
+/** @param {string} name */
+export const sessionPath = (name) => `/api/sessions/${encodeURIComponent(`webchat:${name}`)}`;
+
+/** @param {string} text */
+function parse(text) {
+  try {
+    return text ? JSON.parse(text) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,77 @@
+// The card on which a person allows or denies what a tool would do. It shows exactly what would run. No button has the
+// focus and none is the default; a press that was meant for something else, in the first moments, does nothing.
+
+import { texts } from "../texts.js";
+import { badge, button } from "./controls.js";
+import { fill, make } from "./dom.js";
+import { icon } from "./icons.js";
+import { asChange, changeSheet, hasOddCharacters, sheet } from "./sheet.js";
+import { countdown } from "./time.js";
+
+const graceMs = 500;
+
+/**
+ * @typedef {{tool: string, input: any, summary: string, expires_at: string | null, decision: "approve" | "deny" | null,
+ *   reason: string | null, sending: boolean, origin?: string}} Asked
+ */
+
+/**
+ * @param {Asked} asked
+ * @param {(decision: "approve" | "deny") => void} decide
+ * @returns {{element: HTMLElement, update: () => void}}
+ */
+export function approvalCard(asked, decide) {
+  const element = make("section", { class: "approval", "aria-label": texts.approval.title(asked.tool) });
+  const shownAt = Date.now();
+  const press = (/** @type {"approve" | "deny"} */ decision) => () => {
+    if (Date.now() - shownAt >= graceMs) decide(decision);
+  };
+  const approve = button({ label: texts.approval.approve, icon: "check", press: press("approve") });
+  const deny = button({ label: texts.approval.deny, icon: "close", press: press("deny") });
+  const remaining = make("span", { class: "approval-time" });
+  const actions = make("div", { class: "approval-actions" }, approve, deny, remaining);
+  let isSettled = false;
+
+  fill(
+    element,
+    make("div", { class: "approval-head" }, icon("shield"), make("h3", {}, texts.approval.title(asked.tool))),
+    asked.summary && make("p", { class: "approval-summary" }, asked.summary),
+    asked.origin && make("p", { class: "field-hint" }, asked.origin),
+    make("p", { class: "field-hint" }, texts.approval.lead),
+    argumentList(asked.input),
+    hasOddCharacters(asked.input) && badge(texts.approval.odd, "bad", "alert"),
+    actions,
+  );
+
+  const tick = () => {
+    if (isSettled || !asked.expires_at) return;
+    const left = (Date.parse(asked.expires_at) - Date.now()) / 1000;
+    remaining.textContent = asked.sending ? texts.approval.sending : texts.approval.remaining(countdown(left));
+    if (left > 0) setTimeout(tick, 1000);
+  };
+  const update = () => {
+    approve.disabled = deny.disabled = asked.sending;
+    if (!asked.decision || isSettled) return;
+    isSettled = true;
+    const outcome = asked.reason === "user" || !asked.reason ? asked.decision : asked.reason;
+    const words = texts.approval.done[outcome] ?? texts.approval.done.deny;
+    element.classList.add("approval-settled");
+    actions.replaceWith(make("div", {}, badge(words, asked.decision === "approve" ? "good" : "bad", asked.decision === "approve" ? "check" : "close")));
+  };
+  update();
+  tick();
+  return { element, update };
+}
+
+/** Every argument under its name, whole. @param {any} input */
+function argumentList(input) {
+  const entries = typeof input === "object" && input !== null ? Object.entries(input) : [["", input]];
+  if (entries.length === 0) return make("p", { class: "field-hint" }, texts.approval.noInput);
+  const list = make("dl", {});
+  for (const [name, value] of entries) {
+    list.append(make("dt", {}, name), make("dd", {}, sheet(value, name || texts.tool.input)));
+  }
+  const change = asChange(input);
+  if (change) list.append(make("dt", {}, texts.tool.change), make("dd", {}, changeSheet(change, texts.tool.change)));
+  return list;
+}

@@ -1,0 +1,90 @@
+// Dialogs, on the native element: it holds the focus, closes on Escape, and gives the focus back.
+
+import { texts } from "../texts.js";
+import { button } from "./controls.js";
+import { make } from "./dom.js";
+
+let count = 0;
+
+/**
+ * Opens a dialog and removes it when it closes.
+ * @param {{title: string, body: Node[], actions?: Node[], look?: string}} options
+ * @returns {HTMLDialogElement}
+ */
+export function openDialog({ title, body, actions = [], look = "" }) {
+  count += 1;
+  const id = `dialog-title-${count}`;
+  const dialog = make(
+    "dialog",
+    { class: `dialog ${look}`.trim(), "aria-labelledby": id },
+    make(
+      "div",
+      { class: "dialog-body" },
+      make("h2", { class: "dialog-title", id }, title),
+      ...body,
+      actions.length > 0 && make("div", { class: "dialog-actions" }, ...actions),
+    ),
+  );
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+/**
+ * Asks before something that cannot be taken back. The focus starts on the way out.
+ * @param {{title: string, text: string, action: string}} options
+ * @returns {Promise<boolean>}
+ */
+export function confirmDialog({ title, text, action }) {
+  return new Promise((resolve) => {
+    let confirmed = false;
+    const cancel = button({ label: texts.dialog.cancel, press: () => dialog.close() });
+    const go = button({
+      label: action,
+      look: "button-danger",
+      press: () => {
+        confirmed = true;
+        dialog.close();
+      },
+    });
+    const dialog = openDialog({ title, body: [make("p", {}, text)], actions: [cancel, go] });
+    dialog.addEventListener("close", () => resolve(confirmed));
+    cancel.focus();
+  });
+}
+
+/**
+ * Asks for one line of text; answers null when the person thought better of it.
+ * @param {{title: string, label: string, value: string}} options
+ * @returns {Promise<string | null>}
+ */
+export function promptDialog({ title, label, value }) {
+  return new Promise((resolve) => {
+    /** @type {string | null} */
+    let answer = null;
+    const input = make("input", { class: "input", id: "prompt-input", value, maxlength: 200, autocomplete: "off" });
+    const form = make(
+      "form",
+      { class: "dialog-form" },
+      make("div", { class: "field" }, make("label", { for: "prompt-input" }, label), input),
+      make(
+        "div",
+        { class: "dialog-actions" },
+        button({ label: texts.dialog.cancel, press: () => dialog.close() }),
+        button({ label: texts.dialog.save, look: "button-primary", type: "submit" }),
+      ),
+    );
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      answer = input.value.trim();
+      dialog.close();
+    });
+    const dialog = openDialog({ title, body: [form] });
+    dialog.addEventListener("close", () => resolve(answer || null));
+    input.select();
+  });
+}

@@ -1,0 +1,65 @@
+// Builds elements. Text always goes in as text: nothing here can turn a string into markup.
+
+/** @typedef {Node | string | number | null | undefined | false} Child */
+
+/**
+ * Makes an element. Properties are set as attributes, except `class`, `data` (an object), `on` (listeners) and
+ * booleans, which are present or absent.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, any>} [properties]
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "class") element.className = value;
+    else if (name === "data") Object.assign(element.dataset, value);
+    else if (name === "on") listen(element, value);
+    else if (name === "value") /** @type {any} */ (element).value = value;
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...present(children));
+  return element;
+}
+
+/**
+ * Replaces the children of an element.
+ * @param {Element} element
+ * @param {...Child} children
+ */
+export function fill(element, ...children) {
+  element.replaceChildren(...present(children));
+}
+
+/**
+ * Makes `parent` hold exactly `wanted`, in order, touching only what differs, so that focus and selection survive.
+ * @param {Element} parent
+ * @param {Element[]} wanted
+ */
+export function arrange(parent, wanted) {
+  const keep = new Set(wanted);
+  for (const child of [...parent.children]) if (!keep.has(child)) child.remove();
+  wanted.forEach((child, index) => {
+    const there = parent.children[index];
+    if (there !== child) parent.insertBefore(child, there ?? null);
+  });
+}
+
+/** @param {Child[]} children @returns {(Node | string)[]} */
+function present(children) {
+  const kept = [];
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    kept.push(child instanceof Node ? child : String(child));
+  }
+  return kept;
+}
+
+/** @param {Element} element @param {Record<string, EventListener>} listeners */
+function listen(element, listeners) {
+  for (const [event, listener] of Object.entries(listeners)) element.addEventListener(event, listener);
+}

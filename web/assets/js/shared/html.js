@@ -1,0 +1,42 @@
+// The one function that sets HTML: Markdown that the server rendered. The server already escapes raw HTML and limits
+// links; this is the second lock. What is parsed here is inert (a template runs nothing and loads nothing), and only
+// elements and attributes that Markdown can produce are let through.
+
+const elements = new Set(
+  ("A BLOCKQUOTE BR CODE DD DEL DIV DL DT EM H1 H2 H3 H4 H5 H6 HR INPUT INS LI MARK OL P PRE S SECTION SPAN STRONG SUB SUP " +
+    "TABLE TBODY TD TH THEAD TR U UL").split(" "),
+);
+const attributes = new Set(["href", "title", "align", "start", "class", "type", "checked", "disabled", "colspan", "rowspan"]);
+const safeLink = /^(https?:|mailto:)/i;
+
+/**
+ * Puts server-rendered Markdown into an element, replacing what was there.
+ * @param {Element} target
+ * @param {string} html
+ */
+export function setRenderedHtml(target, html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  for (const element of [...template.content.querySelectorAll("*")]) restrict(element);
+  target.replaceChildren(template.content);
+}
+
+/** @param {Element} element */
+function restrict(element) {
+  if (!elements.has(element.tagName)) {
+    element.replaceWith(...(element instanceof HTMLElement ? [element.textContent ?? ""] : []));
+    return;
+  }
+  for (const { name, value } of [...element.attributes]) {
+    const allowed = attributes.has(name) && (name !== "href" || safeLink.test(value.trim()));
+    if (!allowed) element.removeAttribute(name);
+  }
+  if (element.tagName === "INPUT") {
+    element.setAttribute("type", "checkbox");
+    element.setAttribute("disabled", "");
+  }
+  if (element.tagName === "A" && element.hasAttribute("href")) {
+    element.setAttribute("rel", "noopener noreferrer");
+    element.setAttribute("target", "_blank");
+  }
+}

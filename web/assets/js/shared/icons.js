@@ -1,0 +1,60 @@
+// The icons: a small set of our own, drawn on a 24-unit grid with one stroke width, as inline SVG.
+
+const shapes = {
+  plus: "M12 5v14M5 12h14",
+  search: "M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14ZM20 20l-4-4",
+  menu: "M4 7h16M4 12h16M4 17h10",
+  more: "M6 12h.01M12 12h.01M18 12h.01",
+  close: "M6 6l12 12M18 6L6 18",
+  send: "M12 19V5M6 11l6-6 6 6",
+  stop: "M7 7h10v10H7z",
+  attach: "M19 11.5l-7.2 7.2a4.6 4.6 0 0 1-6.5-6.5l7.6-7.6a3 3 0 0 1 4.3 4.3l-7.5 7.5a1.5 1.5 0 0 1-2.1-2.1l6.7-6.8",
+  copy: "M9 9h10v11H9zM15 9V4H5v11h4",
+  check: "M5 12.5l4.5 4.5L19 7.5",
+  retry: "M19 12a7 7 0 1 1-2.2-5.1M19 4v4h-4",
+  edit: "M5 19l1-4L16 5l3 3L9 18l-4 1Z",
+  pin: "M9 4h6l-1 6 3 3H7l3-3-1-6ZM12 13v7",
+  trash: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
+  chevron: "M9 6l6 6-6 6",
+  down: "M12 5v14M6 13l6 6 6-6",
+  tool: "M14.5 6.5a4 4 0 0 1 5-1l-2.6 2.6.9 2 2 .9 2.2-2.4a4 4 0 0 1-5.5 4.7L9 20.5A2 2 0 0 1 6 20a2 2 0 0 1-.5-3l7.2-7.5a4 4 0 0 1 1.8-3Z",
+  terminal: "M4 5h16v14H4zM7.5 9l3 3-3 3M13 15h4",
+  file: "M7 3h7l4 4v14H7zM14 3v4h4M10 12h5M10 16h5",
+  clock: "M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16ZM12 8v4l3 2",
+  globe: "M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16ZM4 12h16M12 4c-5 5-5 11 0 16M12 4c5 5 5 11 0 16",
+  spark: "M12 4l1.8 5.2L19 11l-5.2 1.8L12 18l-1.8-5.2L5 11l5.2-1.8L12 4ZM19 17v4M17 19h4",
+  alert: "M12 4l9 16H3L12 4ZM12 10v4M12 17h.01",
+  info: "M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16ZM12 11v5M12 8h.01",
+  shield: "M12 3l7 3v5c0 5-3 8-7 10-4-2-7-5-7-10V6l7-3ZM9 12l2 2 4-4",
+  loop: "M12 4a8 8 0 1 1-7.4 5",
+  sun: "M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM12 3v2M12 19v2M3 12h2M19 12h2M5.6 5.6L7 7M17 17l1.4 1.4M18.4 5.6L17 7M7 17l-1.4 1.4",
+  moon: "M19 14.5A7.5 7.5 0 0 1 9.5 5 7.5 7.5 0 1 0 19 14.5Z",
+  screen: "M4 5h16v11H4zM9 20h6M12 16v4",
+  keyboard: "M3 7h18v10H3zM7 11h.01M11 11h.01M15 11h.01M8 14h8",
+  gauge: "M4 17a8 8 0 1 1 16 0M12 17l4-6",
+  list: "M8 7h12M8 12h12M8 17h12M4 7h.01M4 12h.01M4 17h.01",
+  key: "M15 13a4 4 0 1 0-4-4c0 .5.1 1 .3 1.5L4 18v3h3v-2h2v-2h2l1.5-1.7c.8-.2 1.6-.3 2.5-2.3Z",
+  leave: "M10 4H5v16h5M14 8l4 4-4 4M18 12H9",
+  chat: "M4 5h16v11H10l-4 4v-4H4z",
+  offline: "M4 4l16 16M5 12a10 10 0 0 1 4-2.6M12 18h.01M8.5 15.2a5 5 0 0 1 3-1.2M13 9.1c2.3.2 4.4 1.2 6 2.9",
+  layers: "M12 4l8 4-8 4-8-4 8-4ZM4 12l8 4 8-4M4 16l8 4 8-4",
+};
+
+/** @typedef {keyof typeof shapes} IconName */
+
+/**
+ * An icon for the eye only; what it stands beside carries the name.
+ * @param {IconName | string} name
+ * @param {string} [extraClass]
+ * @returns {SVGElement}
+ */
+export function icon(name, extraClass = "") {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("class", `icon ${extraClass}`.trim());
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("d", shapes[/** @type {IconName} */ (name)] ?? shapes.tool);
+  svg.append(path);
+  return svg;
+}

@@ -1,0 +1,81 @@
+// Shows what went into a tool and what came out: exactly, and legible. Invisible characters, which could hide what a
+// command does, are marked; changes of files are shown as changes.
+
+import { make } from "./dom.js";
+import { texts } from "../texts.js";
+
+// Controls but tab and newline, soft hyphen, zero-width and bidirectional marks, byte order mark, tag characters.
+const odd = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]|[\u{e0000}-\u{e0fff}]/gu;
+
+/** A value as text: strings as they are, everything else as JSON. @param {any} value */
+export function asText(value) {
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
+}
+
+/** Whether a text holds characters that do not show. @param {any} value */
+export function hasOddCharacters(value) {
+  odd.lastIndex = 0;
+  return odd.test(asText(value));
+}
+
+/** Text in which every invisible character is visible. @param {string} text @returns {(string | Node)[]} */
+export function visible(text) {
+  /** @type {(string | Node)[]} */
+  const pieces = [];
+  let from = 0;
+  for (const match of text.matchAll(odd)) {
+    const code = match[0].codePointAt(0) ?? 0;
+    pieces.push(text.slice(from, match.index), make("span", { class: "odd-character" }, `U+${code.toString(16).toUpperCase().padStart(4, "0")}`));
+    from = match.index + match[0].length;
+  }
+  pieces.push(text.slice(from));
+  return pieces;
+}
+
+/** @param {any} value @param {string} label @returns {HTMLElement} */
+export function sheet(value, label) {
+  const text = asText(value);
+  const box = make("pre", { class: "sheet", tabindex: "0", role: "region", "aria-label": label });
+  if (isDiff(text)) {
+    box.classList.add("diff");
+    for (const line of text.split("\n")) {
+      const change = line[0] === "+" ? "add" : line[0] === "-" ? "del" : undefined;
+      box.append(make("span", { class: change }, ...visible(line || " ")));
+    }
+  } else {
+    box.append(...visible(text));
+  }
+  return box;
+}
+
+/**
+ * The change that an edit of a file asks for, as lines taken away and added; null for other inputs.
+ * @param {any} input
+ */
+export function asChange(input) {
+  if (typeof input?.old !== "string" || typeof input?.new !== "string") return null;
+  const lines = (/** @type {string} */ sign, /** @type {string} */ text) => text.split("\n").map((line) => sign + line);
+  return [...lines("-", input.old), ...lines("+", input.new)].join("\n");
+}
+
+/** The shortest telling form of an input: its only or first text. @param {any} input */
+export function brief(input) {
+  if (typeof input === "string") return input;
+  const values = Object.values(input ?? {});
+  const first = values.find((value) => typeof value === "string" || typeof value === "number");
+  return first === undefined ? "" : String(first).replace(/\s+/g, " ").slice(0, 160);
+}
+
+/** @param {string} text */
+function isDiff(text) {
+  return /^(--- |diff --git |@@ )/m.test(text) && /^[+-]/m.test(text);
+}
+
+/** A change made by `asChange` is shown as one. @param {string} change @param {string} label */
+export function changeSheet(change, label) {
+  const box = make("pre", { class: "sheet diff", tabindex: "0", role: "region", "aria-label": label });
+  for (const line of change.split("\n")) box.append(make("span", { class: line[0] === "+" ? "add" : "del" }, ...visible(line)));
+  return box;
+}
+
+export const noOutput = () => make("p", {}, texts.tool.noOutput);

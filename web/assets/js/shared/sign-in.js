@@ -1,0 +1,68 @@
+// The token prompt. The token goes into one Authorization header and nowhere else: the server answers with an HttpOnly
+// cookie, so no script, address or storage ever holds it.
+
+import { texts } from "../texts.js";
+import { button } from "./controls.js";
+import { make } from "./dom.js";
+
+/**
+ * A form that asks for the token and exchanges it for the cookie.
+ * @param {() => void} signedIn called once the server took the token
+ * @returns {HTMLFormElement}
+ */
+export function signInForm(signedIn) {
+  const words = texts.signIn;
+  const error = make("p", { class: "field-error", id: "token-error", role: "alert" });
+  const input = make("input", {
+    class: "input", id: "token", name: "token", type: "password", autocomplete: "current-password", required: true,
+    spellcheck: "false", autocapitalize: "off", "aria-describedby": "token-hint token-error",
+  });
+  const submit = button({ label: words.submit, look: "button-primary", type: "submit" });
+  const form = make(
+    "form",
+    { novalidate: true },
+    make(
+      "div",
+      { class: "field" },
+      make("label", { for: "token" }, words.label),
+      input,
+      make("p", { class: "field-hint", id: "token-hint" }, words.hint),
+      error,
+    ),
+    submit,
+  );
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (submit.disabled) return;
+    submit.disabled = true;
+    error.textContent = "";
+    const complaint = input.value.trim() ? await exchange(input.value.trim()) : words.required;
+    submit.disabled = false;
+    error.textContent = complaint;
+    input.toggleAttribute("aria-invalid", Boolean(complaint));
+    if (complaint) {
+      input.focus();
+      input.select();
+      return;
+    }
+    input.value = "";
+    signedIn();
+  });
+  return form;
+}
+
+/** Trades the token for the cookie; answers "" or what went wrong. @param {string} token */
+async function exchange(token) {
+  const words = texts.signIn;
+  try {
+    const headers = { Authorization: `Bearer ${token}` };
+    const response = await fetch("/dashboard", { headers, cache: "no-store", redirect: "manual" });
+    if (response.status === 429) return words.tooMany(response.headers.get("Retry-After") ?? "60");
+    if (response.status === 401) return words.wrong;
+    const check = await fetch("/api/status", { cache: "no-store" });
+    return check.status === 401 ? words.cookie : "";
+  } catch (cause) {
+    // A token with characters that no header may carry cannot be right.
+    return cause instanceof TypeError && /[^\x20-\x7e]/.test(token) ? words.wrong : words.unreachable;
+  }
+}

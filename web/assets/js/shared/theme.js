@@ -1,0 +1,20 @@
+// Light, dark, or as the system says. Remembered in this browser; early/theme.js applies it before the first paint.
+
+import { recall, remember } from "./storage.js";
+
+/** @typedef {"system" | "light" | "dark"} Theme */
+
+const key = "aethon.theme";
+
+/** @returns {Theme} */
+export function rememberedTheme() {
+  const theme = recall(key);
+  return theme === "light" || theme === "dark" ? theme : "system";
+}
+
+/** @param {Theme} theme */
+export function setTheme(theme) {
+  remember(key, theme === "system" ? null : theme);
+  if (theme === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}

@@ -1,0 +1,30 @@
+// Short messages about something that just happened. They are announced politely and leave by themselves.
+
+import { make } from "./dom.js";
+
+/** @type {HTMLElement | undefined} */
+let shelf;
+
+/**
+ * Says something for a few seconds, with one thing to do about it if there is one.
+ * @param {string} text
+ * @param {{label: string, press: () => void}} [action]
+ */
+export function toast(text, action) {
+  const shown = make("div", { class: "toast" }, make("span", {}, text));
+  if (action) {
+    const press = () => {
+      shown.remove();
+      action.press();
+    };
+    shown.append(make("button", { type: "button", on: { click: press } }, action.label));
+  }
+  shelf?.append(shown);
+  setTimeout(() => shown.remove(), action ? 9000 : 4500);
+}
+
+/** The place where toasts appear; put it into the page once. */
+export function toastShelf() {
+  shelf = make("div", { class: "toasts", role: "status", "aria-live": "polite" });
+  return shelf;
+}

@@ -1,0 +1,166 @@
+//! The table of embedded files. Bodies are borrowed from the program's own image: nothing is copied, nothing is
+//! prepared at start-up.
+
+use include_dir::{Dir, DirEntry, include_dir};
+
+// Brings `TREE_HASH`, `ASSETS` and `PAGES`, both sorted by name.
+include!(concat!(env!("OUT_DIR"), "/table.rs"));
+
+/// The numbered files that the build script packed; an [`Asset`] holds their numbers.
+static SITE: Dir<'static> = include_dir!("$OUT_DIR/site");
+
+/// One embedded file.
+#[derive(Debug)]
+pub struct Asset {
+    /// The name below `/dashboard/static/`, with `/` between folders.
+    pub name: &'static str,
+    /// The value for `Content-Type`.
+    pub content_type: &'static str,
+    /// The value for `ETag`; weak, because the plain and the compressed body share it.
+    pub etag: &'static str,
+    body: usize,
+    gzip: Option<usize>,
+}
+
+impl Asset {
+    /// The plain body.
+    pub fn body(&self) -> &'static [u8] {
+        packed(self.body)
+    }
+
+    /// The body compressed with gzip, where that makes it smaller.
+    pub fn gzip(&self) -> Option<&'static [u8]> {
+        self.gzip.map(packed)
+    }
+}
+
+/// What an address below `/dashboard/static/` leads to.
+#[derive(Debug, Clone, Copy)]
+pub struct Found {
+    /// The file.
+    pub asset: &'static Asset,
+    /// Whether the address carried the tree hash, so that the answer may be kept for ever.
+    pub is_immutable: bool,
+}
+
+/// Finds what stands behind `/dashboard/static/` in an address, with or without the tree hash in front.
+pub fn find(path: &str) -> Option<Found> {
+    match path.strip_prefix(TREE_HASH).and_then(|rest| rest.strip_prefix('/')) {
+        Some(name) => Some(Found { asset: asset(name)?, is_immutable: true }),
+        None => Some(Found { asset: asset(path)?, is_immutable: false }),
+    }
+}
+
+/// Finds an asset by its exact name, such as `js/texts.js`.
+pub fn asset(name: &str) -> Option<&'static Asset> {
+    let index = ASSETS.binary_search_by(|asset| asset.name.cmp(name)).ok()?;
+    ASSETS.get(index)
+}
+
+/// The hash over all assets, the first folder of their immutable addresses.
+pub const fn tree_hash() -> &'static str {
+    TREE_HASH
+}
+
+/// The chat, served at `/`.
+pub fn chat_page() -> &'static Asset {
+    page("chat.html")
+}
+
+/// The dashboard, served at `/dashboard` to those who are signed in.
+pub fn dashboard_page() -> &'static Asset {
+    page("dashboard.html")
+}
+
+/// What `/dashboard` answers, with status 401, to those who are not.
+pub fn sign_in_page() -> &'static Asset {
+    page("sign-in.html")
+}
+
+fn page(name: &str) -> &'static Asset {
+    PAGES.iter().find(|page| page.name == name).unwrap_or(&PAGES[0])
+}
+
+fn packed(number: usize) -> &'static [u8] {
+    match SITE.entries().get(number) {
+        Some(DirEntry::File(file)) => file.contents(),
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_folder_is_found_with_its_own_bytes() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
+        assert!(ASSETS.len() > 10);
+        for entry in &ASSETS {
+            let found = asset(entry.name).expect("listed, so found");
+            assert_eq!(found.body(), std::fs::read(root.join(entry.name)).expect("readable"), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn the_tree_hash_in_front_makes_an_address_immutable() {
+        let plain = find("js/texts.js").expect("there");
+        let hashed = find(&format!("{}/js/texts.js", tree_hash())).expect("there");
+        assert!(!plain.is_immutable && hashed.is_immutable);
+        assert_eq!(plain.asset.name, hashed.asset.name);
+    }
+
+    #[test]
+    fn no_spelling_of_a_path_leaves_the_table() {
+        let hash = tree_hash();
+        for path in [
+            "", "/", ".", "..", "js", "js/", "/js/texts.js", "../Cargo.toml", "js/../js/texts.js", "js//texts.js",
+            "js/%2e%2e/texts.js", "js%2ftexts.js", "js\\texts.js", "JS/texts.js", "js/texts.js/", "js/texts.js\0",
+            "/etc/passwd", "0000000000000000/js/texts.js",
+        ] {
+            assert!(find(path).is_none(), "{path:?}");
+            assert!(find(&format!("{hash}/{path}")).is_none(), "{path:?} below the hash");
+        }
+        assert!(find(hash).is_none());
+        assert!(find(&format!("{hash}/{hash}/js/texts.js")).is_none());
+    }
+
+    #[test]
+    fn text_has_a_smaller_variant_and_fonts_have_none() {
+        for entry in ASSETS.iter().filter(|entry| entry.name.ends_with(".css")) {
+            let gzip = entry.gzip().map_or(usize::MAX, <[u8]>::len);
+            assert!(gzip < entry.body().len() || entry.body().len() < 512, "{}", entry.name);
+        }
+        for entry in ASSETS.iter().filter(|entry| entry.name.ends_with(".woff2")) {
+            assert!(entry.gzip().is_none(), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn pages_are_stamped_and_load_only_what_exists() {
+        for page in &PAGES {
+            let text = std::str::from_utf8(page.body()).expect("pages are UTF-8");
+            assert!(!text.contains("{{"), "{} holds an unfilled placeholder", page.name);
+            let prefix = format!("/dashboard/static/{}/", tree_hash());
+            let mut loaded = 0;
+            for reference in text.split(['"', '\'']).filter_map(|word| word.strip_prefix(prefix.as_str())) {
+                assert!(asset(reference).is_some(), "{} loads {reference}, which is not there", page.name);
+                loaded += 1;
+            }
+            assert!(loaded > 2, "{} loads nothing", page.name);
+        }
+    }
+
+    #[test]
+    fn pages_hold_no_inline_code_and_ask_no_other_host() {
+        for page in &PAGES {
+            let text = std::str::from_utf8(page.body()).expect("pages are UTF-8").to_lowercase();
+            for forbidden in ["<style", " style=", " onclick=", " onload=", "javascript:", "https://", "http://"] {
+                assert!(!text.contains(forbidden), "{} contains {forbidden}", page.name);
+            }
+            for script in text.split("<script").skip(1) {
+                assert!(script.contains("src=") && script.contains("></script>"), "{}: inline script", page.name);
+            }
+        }
+    }
+}
