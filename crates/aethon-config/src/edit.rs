@@ -90,11 +90,16 @@ fn with(document: &DocumentMut, path: &KeyPath, mut value: Toml) -> Option<Strin
         is_inline = item.is_inline_table();
         table = item.as_table_like_mut()?;
     }
-    if let Some(Item::Value(old)) = table.get(last) {
-        // The comment behind the value belongs to the key.
-        *value.decor_mut() = old.decor().clone();
+    match table.get_mut(last) {
+        // In its place, so that the comments above the key and behind the value stay.
+        Some(Item::Value(old)) => {
+            *value.decor_mut() = old.decor().clone();
+            *old = value;
+        }
+        _ => {
+            table.insert(last, Item::Value(value));
+        }
     }
-    table.insert(last, Item::Value(value));
     Some(document.to_string())
 }
 

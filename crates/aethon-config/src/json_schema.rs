@@ -14,7 +14,7 @@ pub const NAME: &str = "NAME";
 pub fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut whole = generator.into_root_schema_for::<Config>().to_value();
-    gather_words(&mut whole);
+    plain(&mut whole);
     for (key, range) in LIMITS {
         let pointer = pointer_to(&whole, key);
         if let Some(Value::Object(property)) = pointer.and_then(|pointer| whole.pointer_mut(&pointer)) {
@@ -66,8 +66,9 @@ fn number(value: f64) -> Value {
     if value.fract() == 0.0 { Value::from(value as i64) } else { Value::from(value) }
 }
 
-/// Turns a choice between constants into one list of words, which is what editors and forms understand.
-fn gather_words(value: &mut Value) {
+/// Turns a choice between constants into one list of words, which is what editors and forms understand, and takes the
+/// line breaks of the source out of descriptions.
+fn plain(value: &mut Value) {
     match value {
         Value::Object(entries) => {
             if let Some(Value::Array(choices)) = entries.get("oneOf")
@@ -78,9 +79,12 @@ fn gather_words(value: &mut Value) {
                 entries.insert("type".to_owned(), Value::from("string"));
                 entries.insert("enum".to_owned(), Value::from(words));
             }
-            entries.values_mut().for_each(gather_words);
+            if let Some(Value::String(description)) = entries.get_mut("description") {
+                *description = description.replace('\n', " ");
+            }
+            entries.values_mut().for_each(plain);
         }
-        Value::Array(items) => items.iter_mut().for_each(gather_words),
+        Value::Array(items) => items.iter_mut().for_each(plain),
         _ => {}
     }
 }

@@ -121,26 +121,32 @@ impl Layers {
             .unwrap_or(&Origin::Default)
     }
 
-    /// Where the value of `key` came from, or the nearest value above it that a layer set.
-    pub(crate) fn origin_of(&self, key: &KeyPath) -> &Origin {
+    /// Where the value of `key` came from; `None` when no layer sets it.
+    pub(crate) fn origin_of(&self, key: &KeyPath) -> Option<&Origin> {
+        let (origin, depth) = self.nearest_origin(key);
+        (depth == key.steps().len()).then_some(origin)
+    }
+
+    /// The origin of the value of `key`, or of the nearest value above it that a layer sets, and how deep that is.
+    fn nearest_origin(&self, key: &KeyPath) -> (&Origin, usize) {
         let mut value = &self.merged;
         let mut origin = &Origin::Default;
-        for step in key.steps() {
+        for (depth, step) in key.steps().iter().enumerate() {
             let next = match (step, value) {
                 (Step::Key(name), Value::Dict(_, entries)) => entries.get(name),
                 (Step::Index(index), Value::Array(_, items)) => items.get(*index),
                 _ => None,
             };
-            let Some(next) = next else { break };
+            let Some(next) = next else { return (origin, depth) };
             value = next;
             origin = self.origin(value.tag());
         }
-        origin
+        (origin, key.steps().len())
     }
 
     /// What to call the place of `key` in a message.
     pub(crate) fn place(&self, key: &KeyPath) -> String {
-        self.origin_of(key).place(key)
+        self.nearest_origin(key).0.place(key)
     }
 
     /// The file among the layers, and its text.

@@ -89,8 +89,9 @@ fn switched_off(layers: &Layers, config: &Config) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (keys, is_empty) in doors {
         let key = KeyPath::of(keys);
-        let origin = layers.origin_of(&key);
-        if is_empty && matches!(origin, Origin::Variable { .. } | Origin::Set(_)) {
+        if let Some(origin @ (Origin::Variable { .. } | Origin::Set(_))) = layers.origin_of(&key)
+            && is_empty
+        {
             let message = "empty: it turns this protection off, whatever the file says".to_owned();
             warnings.push(Warning { place: origin.place(&key), key: key.to_string(), message });
         }

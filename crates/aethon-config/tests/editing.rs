@@ -1,0 +1,160 @@
+//! Reading and changing one key.
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
+
+mod common;
+
+use std::os::unix::fs::PermissionsExt;
+
+use aethon_config::schema::Provider;
+use aethon_config::{Starter, get, set_in_file, starter};
+use common::Home;
+use serde_json::json;
+
+#[test]
+fn a_key_is_read_by_its_dotted_name() {
+    let config = Home::with("[budget.pricing.\"gpt-5.1\"]\ninput = 2\n").load().unwrap().config;
+    let check =
+        |key: &str, expected: Option<serde_json::Value>| assert_eq!(get(&config, key), expected, "{key}");
+    check("model.provider", Some(json!("openai")));
+    check("storage", Some(json!({"synchronous": "normal"})));
+    check("budget.pricing.\"gpt-5.1\".input", Some(json!(2.0)));
+    check("budget.pricing.gpt-5.1.input", Some(json!(2.0)));
+    check("model.nope", None);
+    check("model.provider.nope", None);
+    check("", None);
+}
+
+#[test]
+fn a_change_keeps_everything_else_as_it_was() {
+    let check = |before: &str, key: &str, value: &str, after: &str| {
+        let home = Home::with(before);
+        set_in_file(&home.sources(), key, value).unwrap();
+        assert_eq!(home.file(), after);
+    };
+    let before = "# top\n[model] # section\n# about\nprovider = \"openai\"  # why\nhost = \"\"\n\n[dashboard]\n# end\n";
+    check(before, "model.provider", "echo", &before.replace("openai", "echo"));
+    check(
+        before,
+        "model.max_retries",
+        "2",
+        &before.replace("host = \"\"\n", "host = \"\"\nmax_retries = 2\n"),
+    );
+    check(
+        before,
+        "dashboard.auth_token",
+        "12345",
+        &before.replace("[dashboard]\n# end\n", "[dashboard]\nauth_token = \"12345\"\n# end\n"),
+    );
+    check("", "channels.webchat.port", "80", "[channels.webchat]\nport = 80\n");
+    check(
+        "channels.webchat.port = 1\n",
+        "channels.webchat.host",
+        "::1",
+        "channels.webchat.port = 1\nchannels.webchat.host = \"::1\"\n",
+    );
+    check(
+        "channels = { webchat = { port = 1 } }\n",
+        "channels.webchat.port",
+        "2",
+        "channels = { webchat = { port = 2 } }\n",
+    );
+    check("", "budget.pricing.\"gpt-5.1\".input", "2", "[budget.pricing.\"gpt-5.1\"]\ninput = 2\n");
+    check(
+        "",
+        "security.blocked_commands",
+        "[\"a\", \"b\"]",
+        "[security]\nblocked_commands = [\"a\", \"b\"]\n",
+    );
+    check("", "model.host", "\"https://a.example\"", "[model]\nhost = \"https://a.example\"\n");
+}
+
+#[test]
+fn a_change_that_would_not_load_is_refused_and_changes_nothing() {
+    let check = |before: &str, key: &str, value: &str, part: &str| {
+        let home = Home::with(before);
+        let error = set_in_file(&home.sources(), key, value).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+        if before.is_empty() {
+            assert!(!home.path().join("config.toml").exists());
+        } else {
+            assert_eq!(home.file(), before);
+        }
+    };
+    check("", "channels.webchat.port", "abc", "a whole number from 0 to 65535");
+    check("# x\n", "model.provider", "nope", "one of openai");
+    check("", "model.host", "http://10.0.0.1", "allow_http");
+    check("", "dashboard.auth_token", "${NOPE}", "${NOPE}");
+    check("", "model", "5", "a dotted key");
+    check("", "", "5", "a dotted key");
+    check("[model\n", "model.provider", "echo", "config.toml:1: found a syntax error");
+    check("[model]\nprovider = \"echo\"\n", "model.provider.x", "1", "not a table");
+}
+
+#[test]
+fn a_problem_that_was_there_before_does_not_stand_in_the_way_of_mending_another() {
+    let home = Home::with("[model]\nprovider = \"nope\"\n[agent]\nloop_limit = 0\n");
+    set_in_file(&home.sources(), "model.provider", "echo").unwrap();
+    assert_eq!(home.load().unwrap_err().problems().len(), 1);
+    set_in_file(&home.sources(), "agent.loop_limit", "5").unwrap();
+    assert_eq!(home.load().unwrap().config.model.provider, Provider::Echo);
+}
+
+#[test]
+fn the_environment_and_sets_do_not_hide_a_mistake_in_the_file() {
+    let home =
+        Home::with("").environment(&[("AETHON_MODEL__PROVIDER", "echo")]).sets(&["model.provider=fake"]);
+    assert!(set_in_file(&home.sources(), "model.provider", "nope").is_err());
+}
+
+#[test]
+fn the_changed_file_is_private() {
+    let home = Home::with("");
+    set_in_file(&home.sources(), "model.provider", "echo").unwrap();
+    let mode = std::fs::metadata(home.path().join("config.toml")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn the_first_file_loads_without_a_word_and_says_what_was_chosen() {
+    let check = |choice: Starter| {
+        let home = Home::with(&starter(&choice)).credential("key", "k").credential("door", "d");
+        let loaded = home.load().unwrap();
+        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+        let model = &loaded.config.model;
+        assert_eq!(model.provider, choice.provider);
+        let expected =
+            if choice.model_id.is_empty() { choice.provider.default_model() } else { &choice.model_id };
+        assert_eq!(model.model_id, expected);
+        assert_eq!(model.host, choice.host);
+        assert_eq!(model.api_key.is_empty(), choice.api_key.is_empty());
+        assert_eq!(loaded.config.dashboard.auth_token.is_empty(), choice.auth_token.is_empty());
+    };
+    check(Starter::default());
+    check(Starter { provider: Provider::Echo, ..Starter::default() });
+    check(Starter {
+        provider: Provider::Anthropic,
+        model_id: "a \"quoted\" model".to_owned(),
+        api_key: "${credential:key}".to_owned(),
+        host: "https://a.example".to_owned(),
+        auth_token: "${credential:door}".to_owned(),
+    });
+}
+
+#[test]
+fn what_the_first_file_shows_in_comments_is_right_as_well() {
+    let text = starter(&Starter::default());
+    let shown: String = text
+        .lines()
+        .map(|line| match line.strip_prefix("# ") {
+            Some(key) if key.split_once(" = ").is_some_and(|(key, _)| !key.contains(' ')) => {
+                format!("{key}\n")
+            }
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    let home =
+        Home::with(&shown).credential("openai", "k").credential("dashboard", "d").credential("webhook", "w");
+    let loaded = home.load().unwrap();
+    assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+    assert!(loaded.config.approval.enabled && !loaded.config.webhook.secret.is_empty());
+}

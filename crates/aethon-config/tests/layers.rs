@@ -1,0 +1,278 @@
+//! The layers and the types: which value wins, and what text means for the key it is given to.
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
+
+mod common;
+
+use aethon_config::schema::{
+    Api, ApiVersion, EmbeddingProvider, Fallback, Level, Missed, Provider, Sandbox, Synchronous,
+};
+use aethon_config::{Config, get};
+use common::Home;
+use serde_json::{Value, json};
+
+#[test]
+fn later_layers_win() {
+    let check = |file: &str, variable: Option<&str>, set: Option<&str>, expected: u64| {
+        let mut home = Home::with(file);
+        if let Some(value) = variable {
+            home = home.environment(&[("AETHON_AGENT__MAX_ITERATIONS", value)]);
+        }
+        if let Some(set) = set {
+            home = home.sets(&[set]);
+        }
+        assert_eq!(u64::from(home.load().unwrap().config.agent.max_iterations), expected);
+    };
+    let file = "[agent]\nmax_iterations = 2\n";
+    check("", None, None, 40);
+    check(file, None, None, 2);
+    check(file, Some("3"), None, 3);
+    check(file, Some("3"), Some("agent.max_iterations=4"), 4);
+    check("", None, Some("agent.max_iterations=4"), 4);
+}
+
+#[test]
+fn a_later_set_wins_over_an_earlier_one() {
+    let home = Home::with("").sets(&["model.model_id=a", "model.model_id=b"]);
+    assert_eq!(home.load().unwrap().config.model.model_id, "b");
+}
+
+#[test]
+fn tables_merge_and_lists_are_replaced() {
+    let home = Home::with(
+        "[budget.pricing.\"gpt-5.1\"]\ninput = 1\noutput = 2\n[security]\nblocked_commands = [\"a\", \"b\"]\n",
+    )
+    .sets(&["budget.pricing.\"gpt-5.1\".output=3", "budget.pricing.\"openai/gpt-5\".input=4", "security.blocked_commands=[\"c\"]"]);
+    let config = home.load().unwrap().config;
+    assert_eq!((config.budget.pricing["gpt-5.1"].input, config.budget.pricing["gpt-5.1"].output), (1.0, 3.0));
+    assert_eq!(config.budget.pricing["openai/gpt-5"].input, 4.0);
+    assert_eq!(config.security.blocked_commands, ["c"]);
+}
+
+#[test]
+fn text_takes_the_type_of_its_key() {
+    // (key, text by variable or --set, value by variable, value by --set)
+    let check = |key: &str, text: &str, expected: Value| {
+        let variable = format!("AETHON_{}", key.replace('.', "__").to_uppercase());
+        let by_variable = Home::with("").environment(&[(&variable, text)]).load().unwrap();
+        assert_eq!(get(&by_variable.config, key), Some(expected.clone()), "{variable}={text}");
+        let by_set = Home::with("").sets(&[&format!("{key}={text}")]).load().unwrap();
+        assert_eq!(get(&by_set.config, key), Some(expected), "--set {key}={text}");
+    };
+    check("channels.webchat.port", "80", json!(80));
+    check("channels.webchat.enabled", "false", json!(false));
+    check("channels.webchat.enabled", "0", json!(false));
+    check("webhook.enabled", "Off", json!(false));
+    check("session_recorder.enabled", "yes", json!(true));
+    check("model.model_id", "12345", json!("12345"));
+    check("model.model_id", "true", json!("true"));
+    check("model.model_id", "1.50", json!("1.50"));
+    check("model.model_id", "gpt-5", json!("gpt-5"));
+    check("model.model_id", "a = b", json!("a = b"));
+    check("model.provider", "ollama", json!("ollama"));
+    check("model.api_version", "2023-06-01", json!("2023-06-01"));
+    check("model.temperature", "1", json!(1.0));
+    check("model.temperature", "0.25", json!(0.25));
+    check("model.max_tokens", "", json!(null));
+    check("model.fallbacks", "[\"a\", { provider = \"echo\" }]", json!(["a", fallback_table()]));
+    check("model.extra", "{ top_k = 5, stop = [\"x\"] }", json!({"top_k": 5, "stop": ["x"]}));
+    check("security.blocked_commands", "[\"a,b\", \"c\"]", json!(["a,b", "c"]));
+    check("security.blocked_commands", "a, b c ,d", json!(["a", "b c", "d"]));
+    check("security.allowed_senders.telegram", "1,2", json!(["1", "2"]));
+    check("security.allowed_senders.telegram", "[1, \"2\"]", json!(["1", "2"]));
+    check("budget.daily_usd", "2", json!(2.0));
+    check("model.host", "http://127.0.0.1:8080/v1", json!("http://127.0.0.1:8080/v1"));
+    check("channels.webchat.host", "::1", json!("::1"));
+    check("memory.embedding.provider", "", json!("none"));
+}
+
+fn fallback_table() -> Value {
+    let home = Home::with("[model]\nprovider = \"echo\"\n");
+    get(&home.load().unwrap().config, "model").unwrap()
+}
+
+#[test]
+fn a_secret_is_text_whatever_it_looks_like() {
+    for text in ["12345", "0012", "true", "[a", "{b", "{ a = 1 }", "[1, 2]", "1e5", "2026-10-21", " x "] {
+        let home = Home::with("").environment(&[("AETHON_DASHBOARD__AUTH_TOKEN", text)]);
+        assert_eq!(home.load().unwrap().config.dashboard.auth_token.expose(), text);
+        let home = Home::with("").sets(&[&format!("dashboard.auth_token={text}")]);
+        assert_eq!(home.load().unwrap().config.dashboard.auth_token.expose(), text.trim());
+    }
+    let home = Home::with("").sets(&["dashboard.auth_token=\"quoted\""]);
+    assert_eq!(home.load().unwrap().config.dashboard.auth_token.expose(), "quoted");
+}
+
+#[test]
+fn a_date_without_quotes_is_the_text_it_is() {
+    let home = Home::with("[model]\napi_version = 2023-06-01\n[budget.pricing.x]\ninput=1\n");
+    assert_eq!(home.load().unwrap().config.model.api_version, ApiVersion::V20230601);
+}
+
+#[test]
+fn unrelated_variables_are_left_alone() {
+    let home = Home::with("").environment(&[
+        ("AETHON_HOME", "/elsewhere"),
+        ("AETHON_LOG", "debug"),
+        ("AETHON_DASHBOARD", "x"),
+        ("AETHON", "x"),
+        ("OTHER__THING", "x"),
+        ("aethon_model__provider", "nonsense"),
+    ]);
+    let loaded = home.load().unwrap();
+    assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+    assert!(loaded.file.is_none());
+}
+
+#[test]
+fn every_default_is_the_one_of_the_contract() {
+    let config = Home::with("").load().unwrap().config;
+    let check = |key: &str, expected: Value| assert_eq!(get(&config, key), Some(expected), "{key}");
+    check("model.provider", json!("openai"));
+    check("model.model_id", json!("gpt-5"));
+    check("model.api_key", json!(""));
+    check("model.host", json!(""));
+    check("model.api", json!("chat"));
+    check("model.api_version", json!("2026-10-21"));
+    check("model.temperature", json!(null));
+    check("model.timeout_seconds", json!(120));
+    check("model.max_retries", json!(4));
+    check("model.fallbacks", json!([]));
+    check("model.extra", json!({}));
+    check(
+        "channels.webchat",
+        json!({"enabled": true, "host": "127.0.0.1", "port": 18790, "allowed_origins": [], "allowed_hosts": []}),
+    );
+    for messenger in ["telegram", "discord", "slack", "whatsapp", "matrix", "email"] {
+        check(&format!("channels.{messenger}.enabled"), json!(false));
+        assert!(get(&config, &format!("channels.{messenger}.api_base")).unwrap().is_string());
+    }
+    check("memory.enabled", json!(true));
+    check("memory.auto_recall", json!(true));
+    check("memory.recall_top_k", json!(4));
+    check("memory.recall_max_chars", json!(1500));
+    check("memory.embedding.provider", json!("none"));
+    check("session", json!({"max_context_share": 0.8, "keep_recent": 10, "oneshot_keep_days": 30}));
+    check(
+        "agent",
+        json!({"max_iterations": 40, "max_tool_output_chars": 12000, "turn_timeout_seconds": 600, "loop_limit": 3,
+            "dynamic_specialists": false}),
+    );
+    check("budget", json!({"daily_usd": 0.0, "warn_ratio": 0.8, "pricing": {}}));
+    check(
+        "approval",
+        json!({"enabled": false, "timeout_seconds": 120,
+            "requires_approval": ["shell", "file_write", "manage_tools", "manage_specialists"]}),
+    );
+    check("dashboard", json!({"enabled": true, "auth_token": ""}));
+    check("webhook", json!({"enabled": true, "secret": ""}));
+    check("session_recorder", json!({"enabled": false, "idle_minutes": 30, "keep": 20, "max_age_days": 0}));
+    check("security.mark_untrusted_content", json!(true));
+    check("security.workspace_only", json!(false));
+    check("security.blocked_commands", json!(["rm -rf /", "sudo", "mkfs"]));
+    check("security.allowed_senders", json!({}));
+    check("security.sandbox", json!("none"));
+    check("security.sandbox_network", json!("none"));
+    check("runtime_tools", json!({"enabled": false}));
+    check("scheduler", json!({"enabled": true, "default_channel": "webchat", "jobs": {}}));
+    check("mcp", json!({"servers": {}}));
+    check("telemetry", json!({"enabled": true, "keep_days": 30}));
+    check("logging", json!({"level": "info", "keep_files": 7}));
+    check(
+        "server",
+        json!({"max_body_bytes": 1_048_576, "max_connections": 4096, "header_timeout_seconds": 10,
+            "body_timeout_seconds": 30, "shutdown_grace": 10, "webhook_timeout_seconds": 600, "trusted_proxies": []}),
+    );
+    check("storage", json!({"synchronous": "normal"}));
+    assert_eq!(aethon_config::dump(&config), aethon_config::dump(&Config::default()));
+}
+
+#[test]
+fn a_whole_file_is_read_into_its_types() {
+    let home = Home::with(
+        r#"
+[model]
+provider = "anthropic"
+api = "responses"
+fallbacks = ["claude-haiku", { provider = "ollama", host = "http://localhost:11434", max_tokens = 5 }]
+[memory.embedding]
+provider = "ollama"
+[security]
+sandbox = "docker"
+require_approval = ["anything", 1]
+[security.allowed_senders]
+telegram = [12345678901, "@owner"]
+[scheduler.jobs."morning.news"]
+cron = "0 8 * * 1-5"
+prompt = "news"
+timezone = "Europe/Berlin"
+missed = "run_once"
+[mcp.servers.files]
+command = "mcp-files"
+args = ["--root", "/srv"]
+env = { KEY = "v" }
+[mcp.servers.remote]
+url = "https://mcp.example/x"
+headers = { Authorization = "Bearer t" }
+[logging]
+level = "debug"
+[storage]
+synchronous = "full"
+"#,
+    );
+    let loaded = home.load().unwrap();
+    let config = &loaded.config;
+    assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+    assert_eq!((config.model.provider, config.model.api), (Provider::Anthropic, Api::Responses));
+    assert_eq!(config.model.model_id, Provider::Anthropic.default_model());
+    assert!(matches!(&config.model.fallbacks[0], Fallback::ModelId(id) if id == "claude-haiku"));
+    let candidates = config.model.candidates();
+    assert_eq!(candidates.len(), 3);
+    assert_eq!(
+        (candidates[1].provider, candidates[1].model_id.as_str()),
+        (Provider::Anthropic, "claude-haiku")
+    );
+    assert_eq!((candidates[2].provider, candidates[2].model_id.as_str()), (Provider::Ollama, "llama3.2"));
+    assert!(candidates.iter().all(|candidate| candidate.fallbacks.is_empty()));
+    assert_eq!(config.memory.embedding.provider, EmbeddingProvider::Ollama);
+    assert_eq!(config.security.sandbox, Sandbox::Docker);
+    assert_eq!(config.security.allowed_senders["telegram"], ["12345678901", "@owner"]);
+    let job = &config.scheduler.jobs["morning.news"];
+    assert_eq!(
+        (job.missed, job.enabled, job.timezone.as_deref()),
+        (Missed::RunOnce, true, Some("Europe/Berlin"))
+    );
+    assert_eq!(config.mcp.servers["files"].env["KEY"].expose(), "v");
+    assert_eq!(config.mcp.servers["remote"].headers["Authorization"].expose(), "Bearer t");
+    assert_eq!((config.logging.level, config.storage.synchronous), (Level::Debug, Synchronous::Full));
+    assert_eq!(loaded.file, Some(home.path().join("config.toml")));
+}
+
+#[test]
+fn an_empty_key_is_the_providers_usual_variable() {
+    let variables = [
+        ("openai", "OPENAI_API_KEY"),
+        ("anthropic", "ANTHROPIC_API_KEY"),
+        ("gemini", "GEMINI_API_KEY"),
+        ("mistral", "MISTRAL_API_KEY"),
+        ("litellm", "LITELLM_API_KEY"),
+    ];
+    for (provider, variable) in variables {
+        let home = Home::with("").environment(&[("OTHER_API_KEY", "wrong"), (variable, "usual")]);
+        let set = format!("model.provider={provider}");
+        let config = home.sets(&[&set]).load().unwrap().config;
+        assert_eq!(config.model.key().expose(), "usual");
+        assert_eq!(get(&config, "model.api_key"), Some(json!("")));
+        let home = Home::with("").environment(&[(variable, "usual")]);
+        let config = home.sets(&[&set, "model.api_key=own"]).load().unwrap().config;
+        assert_eq!(config.model.key().expose(), "own");
+    }
+    let home = Home::with(
+        "[model]\nfallbacks = [{ provider = \"gemini\" }]\n[memory.embedding]\nprovider = \"mistral\"\n",
+    );
+    let home =
+        home.environment(&[("GEMINI_API_KEY", "g"), ("MISTRAL_API_KEY", "m"), ("OPENAI_API_KEY", " ")]);
+    let config = home.load().unwrap().config;
+    assert_eq!(config.model.candidates()[1].key().expose(), "g");
+    assert_eq!(config.memory.embedding.key().expose(), "m");
+    assert!(config.model.key().is_empty());
+}

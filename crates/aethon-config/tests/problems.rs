@@ -1,0 +1,303 @@
+//! What is refused and how it is said; what is only remarked on.
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
+
+mod common;
+
+use aethon_config::Sources;
+use common::Home;
+
+/// The problems of a home, its path left out.
+fn problems(home: &Home) -> Vec<String> {
+    let prefix = format!("{}/", home.path().display());
+    match home.load() {
+        Ok(_) => Vec::new(),
+        Err(error) => {
+            error.problems().iter().map(|problem| problem.to_string().replace(&prefix, "")).collect()
+        }
+    }
+}
+
+#[test]
+fn a_wrong_value_in_the_file_names_line_key_found_and_allowed() {
+    let check = |file: &str, expected: &[&str]| assert_eq!(problems(&Home::with(file)), expected, "{file}");
+    check(
+        "[channels.webchat]\nport = \"abc\"\n",
+        &[
+            "config.toml:2: channels.webchat.port: found the string \"abc\"; allowed: a whole number from 0 to 65535",
+        ],
+    );
+    check(
+        "# one\n[channels]\nwebchat.port = 70000\n",
+        &["config.toml:3: channels.webchat.port: found 70000; allowed: a whole number from 0 to 65535"],
+    );
+    check(
+        "[dashboard]\nenabled = \"yes\"\n",
+        &["config.toml:2: dashboard.enabled: found the string \"yes\"; allowed: true or false"],
+    );
+    check(
+        "[model]\nprovider = \"opnai\"\n",
+        &[
+            "config.toml:2: model.provider: found the string \"opnai\"; allowed: one of openai, anthropic, ollama, \
+           bedrock, gemini, litellm, mistral, fake, echo",
+        ],
+    );
+    check(
+        "[model]\nmax_retries = 1.5\n",
+        &["config.toml:2: model.max_retries: found 1.5; allowed: a whole number from 0 to 100"],
+    );
+    check(
+        "[model]\nprovider = 5\n",
+        &[
+            "config.toml:2: model.provider: found a whole number; allowed: one of openai, anthropic, ollama, bedrock, \
+         gemini, litellm, mistral, fake, echo",
+        ],
+    );
+    check(
+        "[model]\nmodel_id = 5\n",
+        &["config.toml:2: model.model_id: found a whole number; allowed: a string in quotes"],
+    );
+    check("model = 5\n", &["config.toml:1: model: found 5; allowed: a table"]);
+    check(
+        "[security]\nblocked_commands = \"sudo\"\n",
+        &[
+            "config.toml:2: security.blocked_commands: found the string \"sudo\"; allowed: a list such as [\"a\", \"b\"]",
+        ],
+    );
+}
+
+#[test]
+fn a_wrong_value_inside_a_list_or_a_named_table_is_named_as_exactly() {
+    let check = |file: &str, expected: &[&str]| assert_eq!(problems(&Home::with(file)), expected, "{file}");
+    check(
+        "[security]\nblocked_commands = [\n \"a\",\n 5,\n]\n",
+        &["config.toml:4: security.blocked_commands[1]: found a whole number; allowed: a string in quotes"],
+    );
+    check(
+        "[security]\nallowed_senders = { telegram = [true] }\n",
+        &[
+            "config.toml:2: security.allowed_senders.telegram[0]: found true; allowed: a sender as a string or a whole number",
+        ],
+    );
+    check(
+        "[model]\nfallbacks = [\"a\", 5]\n",
+        &[
+            "config.toml:2: model.fallbacks[1]: found 5; allowed: a model id or a table with the keys of [model]",
+        ],
+    );
+    check(
+        "[model]\nfallbacks = [{ timeout_seconds = 0 }, { provider = \"x\" }]\n",
+        &[
+            "config.toml:2: model.fallbacks[1].provider: found the string \"x\"; allowed: one of openai, anthropic, ollama, \
+         bedrock, gemini, litellm, mistral, fake, echo",
+            "config.toml:2: model.fallbacks[0].timeout_seconds: found 0; allowed: a number from 1 to 86400",
+        ],
+    );
+    check(
+        "[budget]\npricing.\"gpt-5.1\" = { input = \"x\" }\n",
+        &["config.toml:2: budget.pricing.\"gpt-5.1\".input: found the string \"x\"; allowed: a number"],
+    );
+    check(
+        "[budget]\ndaily_usd = nan\n",
+        &["config.toml:2: budget.daily_usd: found NaN; allowed: a number of at least 0"],
+    );
+    check(
+        "[mcp.servers.a]\ncommand = \"x\"\nmissed = 1\n[scheduler.jobs.b]\ncron=\"@daily\"\nprompt=\"x\"\nmissed=\"later\"\n",
+        &[
+            "config.toml:7: scheduler.jobs.b.missed: found the string \"later\"; allowed: one of skip, run_once",
+        ],
+    );
+}
+
+#[test]
+fn a_wrong_value_elsewhere_names_its_source() {
+    let home = Home::with("")
+        .environment(&[("AETHON_CHANNELS__WEBCHAT__PORT", "abc"), ("AETHON_MODEL__TEMPERATURE", "warm")])
+        .sets(&["model.provider=nope", "server.max_connections=0", "nonsense", "=5", "a..b=1"]);
+    assert_eq!(
+        problems(&home),
+        [
+            "--set nonsense: found no dotted key with a value; allowed: key=value, as in --set model.provider=ollama",
+            "--set : found no dotted key with a value; allowed: key=value, as in --set model.provider=ollama",
+            "--set a..b: found no dotted key with a value; allowed: key=value, as in --set model.provider=ollama",
+        ]
+    );
+    let home = Home::with("")
+        .environment(&[("AETHON_CHANNELS__WEBCHAT__PORT", "abc"), ("AETHON_MODEL__TEMPERATURE", "warm")])
+        .sets(&["model.provider=nope", "server.max_connections=0"]);
+    assert_eq!(
+        problems(&home),
+        [
+            "environment variable AETHON_CHANNELS__WEBCHAT__PORT: channels.webchat.port: found the string \"abc\"; \
+         allowed: a whole number from 0 to 65535",
+            "--set model.provider: model.provider: found the string \"nope\"; allowed: one of openai, anthropic, ollama, \
+         bedrock, gemini, litellm, mistral, fake, echo",
+            "environment variable AETHON_MODEL__TEMPERATURE: model.temperature: found the string \"warm\"; \
+         allowed: a number from 0 to 2",
+            "--set server.max_connections: server.max_connections: found 0; allowed: a number from 1 to 1000000",
+        ]
+    );
+}
+
+#[test]
+fn all_problems_come_at_once() {
+    let home =
+        Home::with("[model]\nprovider = 1\nhost = \"ftp://x\"\nmax_retries = -1\n[agent]\nloop_limit = 0\n")
+            .environment(&[("AETHON_WEBHOOK__ENABLED", "maybe")])
+            .sets(&["channels.webchat.port=x"]);
+    let error = home.load().unwrap_err();
+    let keys: Vec<&str> = error.problems().iter().map(|problem| problem.key.as_str()).collect();
+    for key in [
+        "model.provider",
+        "model.host",
+        "model.max_retries",
+        "agent.loop_limit",
+        "webhook.enabled",
+        "channels.webchat.port",
+    ] {
+        assert!(keys.contains(&key), "{key} in {keys:?}");
+        assert!(error.is_about(key));
+    }
+    assert_eq!(keys.len(), 6);
+    assert!(error.is_about("model") && !error.is_about("mod"));
+    assert_eq!(error.to_string().lines().count(), 6);
+}
+
+#[test]
+fn a_syntax_error_names_file_and_line_and_shows_no_secret() {
+    let check = |file: &str, line: usize| {
+        let found = problems(&Home::with(file));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with(&format!("config.toml:{line}: found a syntax error")), "{found:?}");
+        assert!(!found[0].contains("canary"), "{found:?}");
+    };
+    check("[dashboard\n", 1);
+    check("[dashboard]\nauth_token = canary\n", 2);
+    check("[dashboard]\nauth_token = \"canary\n\n", 2);
+    check("[dashboard]\nauth_token = \"a\"\nauth_token = \"canary\"\n", 3);
+    check("\n\n= canary\n", 3);
+}
+
+#[test]
+fn an_absent_file_is_fine_unless_it_was_asked_for() {
+    assert!(Home::with("").load().is_ok());
+    let home = Home::with("");
+    let sources = Sources { file: Some(home.path().join("other.toml")), ..home.sources() };
+    let error = aethon_config::load(&sources).unwrap_err().to_string();
+    assert!(error.contains("other.toml") && error.contains("--config"), "{error}");
+    let sources = Sources { file: Some(home.path().to_owned()), ..home.sources() };
+    assert!(aethon_config::load(&sources).is_err());
+}
+
+#[test]
+fn an_unknown_key_starts_and_warns_with_the_nearest() {
+    let check = |home: Home, expected: &[&str]| {
+        let prefix = format!("{}/", home.path().display());
+        let warnings = home.load().unwrap().warnings;
+        let shown: Vec<String> =
+            warnings.iter().map(|warning| warning.to_string().replace(&prefix, "")).collect();
+        assert_eq!(shown, expected);
+    };
+    let message = "unknown key, ignored; the nearest known key is";
+    check(
+        Home::with(
+            "[model]\nprovder = \"echo\"\n[dashbord]\nenabled = true\n[webchat]\nport = \"${NOPE}\"\n",
+        ),
+        &[
+            &format!("config.toml:3: dashbord: {message} dashboard"),
+            &format!("config.toml:2: model.provder: {message} model.provider"),
+            &format!("config.toml:5: webchat: {message} channels.webchat"),
+        ],
+    );
+    check(
+        Home::with("").environment(&[("AETHON_DASHBOARD__AUTH_TOKN", "x")]),
+        &[&format!(
+            "environment variable AETHON_DASHBOARD__AUTH_TOKN: dashboard.auth_tokn: {message} dashboard.auth_token"
+        )],
+    );
+    check(
+        Home::with("").sets(&["model.hots=x"]),
+        &[&format!("--set model.hots: model.hots: {message} model.host")],
+    );
+    check(
+        Home::with("model.fallbacks = [{ hots = 1 }]"),
+        &[&format!("config.toml:1: model.fallbacks[0].hots: {message} model.fallbacks")],
+    );
+    check(
+        Home::with("[mcp.servers.a]\ncommand = \"x\"\nenvv = 1\n"),
+        &[&format!("config.toml:3: mcp.servers.a.envv: {message} mcp.servers.a.env")],
+    );
+}
+
+#[test]
+fn values_that_need_judgement_are_judged() {
+    let check = |set: &str, expected: Option<&str>| {
+        let found = problems(&Home::with("").sets(&[set]));
+        match expected {
+            None => assert!(found.is_empty(), "{set}: {found:?}"),
+            Some(part) => assert!(found.len() == 1 && found[0].contains(part), "{set}: {found:?}"),
+        }
+    };
+    check("model.host=https://api.example/v1", None);
+    check("model.host=http://localhost:8080/v1/", None);
+    check("model.host=http://[::1]:8080", None);
+    check("model.host=http://10.0.0.5:8080", Some("model.allow_http = true permits it"));
+    check("model.host=http://127.0.0.1.evil.example", Some("plain http to 127.0.0.1.evil.example"));
+    check("model={ host = \"http://10.0.0.5:8080\", allow_http = true }", None);
+    check("model.host=localhost:8080", Some("scheme"));
+    check("model.host=api.example/v1", Some("model.host"));
+    check("model.host=https://user:canary@api.example", Some("a user name or password"));
+    check("model.fallbacks=[{ host = \"http://10.0.0.5\" }]", Some("model.fallbacks[0].allow_http = true"));
+    check("model.fallbacks=[{ fallbacks = [\"a\"] }]", Some("one list, in [model]"));
+    check("model.fallbacks=[\" \"]", Some("a model id"));
+    check("memory.embedding.host=http://10.0.0.5", Some("memory.embedding.allow_http"));
+    check("session.max_context_share=0", Some("above 0 and at most 1"));
+    check("session.max_context_share=1", None);
+    check("session.max_context_share=1.01", Some("above 0 and at most 1"));
+    check("channels.webchat.port=0", None);
+    check("channels.webchat.host=0.0.0.0", None);
+    check("channels.webchat.host=127.0.0.1:80", Some("without port"));
+    check("channels.webchat.host=http://x", Some("without port"));
+    check("channels.webchat.host=", Some("without port"));
+    check("channels.webchat.allowed_origins=[\"https://a.example\"]", None);
+    check("channels.webchat.allowed_origins=[\"https://a.example/x\"]", Some("allowed_origins[0]"));
+    check("channels.webchat.allowed_origins=[\"*\"]", Some("allowed_origins[0]"));
+    check("channels.webchat.allowed_origins=[\"null\"]", Some("allowed_origins[0]"));
+    check("channels.webchat.allowed_hosts=[\"a.example\", \"a.example:80\"]", Some("allowed_hosts[1]"));
+    check("server.trusted_proxies=[\"10.0.0.0/8\", \"::1\"]", None);
+    check("server.trusted_proxies=[\"proxy\"]", Some("server.trusted_proxies[0]"));
+    check("security.sandbox=podman", Some("one of none, docker"));
+    check("security.sandbox_memory=lots", Some("a size such as 512m"));
+    check("security.sandbox_cpus=0", Some("above 0"));
+    check("security.sandbox_network=--privileged", Some("a name that docker knows"));
+    check("security.blocked_commands=[\" \"]", Some("which every command contains"));
+    check("storage.synchronous=off", Some("one of normal, full"));
+    check("logging.level=loud", Some("one of error, warn, info, debug, trace"));
+    check("scheduler.jobs.a={ cron = \"@daily\", prompt = \"x\" }", None);
+    check("scheduler.jobs.a={ prompt = \"x\" }", Some("scheduler.jobs.a.cron"));
+    check("scheduler.jobs.a={ cron = \"@daily\" }", Some("neither sop_name nor prompt"));
+    check("scheduler.jobs.a={ cron = \"@daily\", sop_name = \"A b\" }", Some("up to 64 of a-z"));
+    check("mcp.servers.a={ command = \"x\" }", None);
+    check("mcp.servers.a={}", Some("neither command nor url"));
+    check("mcp.servers.a={ command = \"x\", url = \"https://x.example\" }", Some("both command and url"));
+    check("mcp.servers.a={ url = \"file:///etc\" }", Some("mcp.servers.a.url"));
+    check("mcp.servers.a__b={ command = \"x\" }", Some("no __"));
+    check("budget.pricing.x={ input = -1 }", Some("not below 0"));
+    check("security.require_approval=true", None);
+}
+
+#[test]
+fn what_cannot_run_yet_and_what_stands_open_is_remarked_on() {
+    let check = |home: Home, key: &str| {
+        let loaded = home.load().unwrap();
+        assert!(loaded.warnings.iter().any(|warning| warning.key == key), "{key}: {:?}", loaded.warnings);
+    };
+    check(
+        Home::with("").sets(&["channels.slack={ enabled = true, bot_token = \"x\" }"]),
+        "channels.slack.app_token",
+    );
+    check(Home::with("").sets(&["channels.matrix.api_base=http://matrix:8008"]), "channels.matrix.api_base");
+    check(Home::with("").sets(&["channels.email.enabled=true"]), "channels.email.password");
+    let file = "[dashboard]\nauth_token = \"t\"\n[webhook]\nsecret = \"s\"\n";
+    check(Home::with(file).environment(&[("AETHON_DASHBOARD__AUTH_TOKEN", "")]), "dashboard.auth_token");
+    check(Home::with(file).sets(&["webhook.secret= "]), "webhook.secret");
+}
