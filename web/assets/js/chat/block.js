@@ -48,7 +48,7 @@ function growCode(block, html) {
 function dress(block) {
   for (const pre of block.querySelectorAll("pre")) dressCode(pre);
   for (const table of block.querySelectorAll("table")) {
-    const box = make("div", { class: "table-box", role: "region", tabindex: "0", "aria-label": texts.code.table });
+    const box = make("div", { class: "table-box", role: "group", tabindex: "0", "aria-label": texts.code.table });
     table.replaceWith(box);
     box.append(table);
     for (const cell of table.querySelectorAll("th:empty")) cell.replaceWith(make("td"));
@@ -74,7 +74,7 @@ function dressCode(pre) {
   );
   pre.replaceWith(figure);
   pre.tabIndex = 0;
-  pre.setAttribute("role", "region");
+  pre.setAttribute("role", "group");
   pre.setAttribute("aria-label", texts.code.region(name));
   figure.append(pre);
 }

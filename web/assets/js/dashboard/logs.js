@@ -20,7 +20,7 @@ export function logTable(store, limit) {
     const head = make("tr", {}, ...texts.dashboard.logColumns.map((title) => make("th", { scope: "col" }, title)));
     const rows = newestFirst(records).slice(0, limit).map(row);
     const table = make("table", { class: "log-table" }, make("thead", {}, head), make("tbody", {}, ...rows));
-    return make("div", { class: "log-box", role: "region", tabindex: "0", "aria-label": texts.dashboard.logs }, table);
+    return make("div", { class: "log-box", role: "group", tabindex: "0", "aria-label": texts.dashboard.logs }, table);
   });
 }
 

@@ -1,5 +1,5 @@
 // The one function that sets HTML: Markdown that the server rendered. The server already escapes raw HTML and limits
-// links; this is the second lock. What is parsed here is inert (a template runs nothing and loads nothing), and only
+// links; this is the second lock. What is parsed here is inert (a document without a window runs nothing and loads nothing), and only
 // elements and attributes that Markdown can produce are let through.
 
 const elements = new Set(
@@ -15,10 +15,9 @@ const safeLink = /^(https?:|mailto:)/i;
  * @param {string} html
  */
 export function setRenderedHtml(target, html) {
-  const template = document.createElement("template");
-  template.innerHTML = html;
-  for (const element of [...template.content.querySelectorAll("*")]) restrict(element);
-  target.replaceChildren(template.content);
+  const { body } = new DOMParser().parseFromString(html, "text/html");
+  for (const element of [...body.querySelectorAll("*")]) restrict(element);
+  target.replaceChildren(...body.childNodes);
 }
 
 /** @param {Element} element */

@@ -35,7 +35,7 @@ export function visible(text) {
 /** @param {any} value @param {string} label @returns {HTMLElement} */
 export function sheet(value, label) {
   const text = asText(value);
-  const box = make("pre", { class: "sheet", tabindex: "0", role: "region", "aria-label": label });
+  const box = make("pre", { class: "sheet", tabindex: "0", role: "group", "aria-label": label });
   if (isDiff(text)) {
     box.classList.add("diff");
     for (const line of text.split("\n")) {
@@ -73,7 +73,7 @@ function isDiff(text) {
 
 /** A change made by `asChange` is shown as one. @param {string} change @param {string} label */
 export function changeSheet(change, label) {
-  const box = make("pre", { class: "sheet diff", tabindex: "0", role: "region", "aria-label": label });
+  const box = make("pre", { class: "sheet diff", tabindex: "0", role: "group", "aria-label": label });
   for (const line of change.split("\n")) box.append(make("span", { class: line[0] === "+" ? "add" : "del" }, ...visible(line)));
   return box;
 }
