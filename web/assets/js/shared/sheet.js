@@ -38,10 +38,7 @@ export function sheet(value, label) {
   const box = make("pre", { class: "sheet", tabindex: "0", role: "group", "aria-label": label });
   if (isDiff(text)) {
     box.classList.add("diff");
-    for (const line of text.split("\n")) {
-      const change = line[0] === "+" ? "add" : line[0] === "-" ? "del" : undefined;
-      box.append(make("span", { class: change }, ...visible(line || " ")));
-    }
+    for (const line of text.split("\n")) box.append(diffLine(line));
   } else {
     box.append(...visible(text));
   }
@@ -54,8 +51,17 @@ export function sheet(value, label) {
  */
 export function asChange(input) {
   if (typeof input?.old !== "string" || typeof input?.new !== "string") return null;
-  const lines = (/** @type {string} */ sign, /** @type {string} */ text) => text.split("\n").map((line) => sign + line);
-  return [...lines("-", input.old), ...lines("+", input.new)].join("\n");
+  const before = input.old.split("\n");
+  const after = input.new.split("\n");
+  const same = (/** @type {number} */ index) => before.at(index) === after.at(index);
+  const shorter = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < shorter && same(head)) head += 1;
+  let tail = 0;
+  while (tail < shorter - head && same(-1 - tail)) tail += 1;
+  const middle = (/** @type {string} */ sign, /** @type {string[]} */ lines) => lines.slice(head, lines.length - tail).map((line) => sign + line);
+  const around = (/** @type {string[]} */ lines) => lines.map((line) => ` ${line}`);
+  return [...around(before.slice(0, head)), ...middle("-", before), ...middle("+", after), ...around(tail ? before.slice(-tail) : [])].join("\n");
 }
 
 /** The shortest telling form of an input: its only or first text. @param {any} input */
@@ -74,8 +80,14 @@ function isDiff(text) {
 /** A change made by `asChange` is shown as one. @param {string} change @param {string} label */
 export function changeSheet(change, label) {
   const box = make("pre", { class: "sheet diff", tabindex: "0", role: "group", "aria-label": label });
-  for (const line of change.split("\n")) box.append(make("span", { class: line[0] === "+" ? "add" : "del" }, ...visible(line)));
+  for (const line of change.split("\n")) box.append(diffLine(line));
   return box;
+}
+
+/** @param {string} line */
+function diffLine(line) {
+  const change = line[0] === "+" ? "add" : line[0] === "-" ? "del" : undefined;
+  return make("span", { class: change }, ...visible(line || " "));
 }
 
 export const noOutput = () => make("p", {}, texts.tool.noOutput);
