@@ -1,1 +1,33 @@
-//! Placeholder.
+//! SQLite storage of the Aethon assistant: sessions, messages, the inbox and the outbox in one file.
+//!
+//! Its idea: one thread owns the only connection that writes, and everything that waits for it is committed together.
+//! So a write is one queue, one transaction and one answer, however many callers there are, and no caller ever sees an
+//! acknowledgement before the commit that it stands for. Reads go to connections of their own and never wait for it.
+//!
+//! The way in is [`Store`], which is [`aethon_core::session::TurnLog`], [`aethon_core::session::Transcripts`] and
+//! [`aethon_core::channel::Outbox`] at once. Rooms: `db` is the file, its threads and its versions, and knows nothing of
+//! conversations; `sessions`, `messages`, `turns` (the inbox), `outbox` hold the statements of one table each; `search`
+//! finds words; `purge` removes; `turn_log` and `transcripts` put them together into the traits.
+
+mod db;
+mod error;
+mod listing;
+mod maintenance;
+mod messages;
+mod outbox;
+mod purge;
+mod search;
+mod sessions;
+mod store;
+mod time;
+mod transcripts;
+mod turn_log;
+mod turns;
+
+pub use db::Synchronous;
+pub use error::Error;
+pub use maintenance::{Health, Removed};
+pub use store::{Options, Store};
+
+/// A shorthand.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

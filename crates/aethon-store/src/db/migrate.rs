@@ -1,0 +1,87 @@
+//! Versions of the database, and the way from each to the next.
+//!
+//! A version is the number of migrations that have run; SQLite keeps it in the file's header. A database that exists is
+//! copied before it is changed, and all its migrations are one transaction: it has the old version or the new one.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::backup::Backup;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::file;
+use crate::error::Error;
+
+/// The migrations, oldest first. One that was ever released is never edited again.
+const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001_conversations.sql"), include_str!("migrations/0002_search.sql")];
+
+/// The version that this program writes.
+pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// Marks the file as ours in its header: `aeth`.
+pub(super) const APPLICATION_ID: i64 = 0x6165_7468;
+
+/// Refuses a database without our mark that has tables: somebody else's.
+pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), Error> {
+    let marked = version(connection)? > 0;
+    let filled = || connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0));
+    if !marked && filled()? { Err(Error::foreign(path)) } else { Ok(()) }
+}
+
+/// Brings the database to [`VERSION`].
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
+    if version(connection)? == VERSION {
+        return Ok(());
+    }
+    connection.execute_batch("PRAGMA synchronous = FULL;")?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Asked again: another process may have migrated while this one waited for the lock.
+    let from = version(&transaction)?;
+    if from > VERSION {
+        return Err(Error::newer(path, from, VERSION));
+    }
+    if from == VERSION {
+        return Ok(());
+    }
+    if from > 0 {
+        copy(path, from)?;
+    }
+    for migration in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.execute_batch(&format!(
+        "PRAGMA user_version = {VERSION}; PRAGMA application_id = {APPLICATION_ID};"
+    ))?;
+    transaction.commit()?;
+    tracing::info!(from, to = VERSION, "the database was brought to the current version");
+    // So that the version stands in the header of the main file, where the next start looks first.
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    Ok(())
+}
+
+fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Copies the database to `aethon.db.bak-vN`. The copy takes its name only when it is whole.
+fn copy(path: &Path, version: i64) -> Result<(), Error> {
+    let target = file::beside(path, &format!(".bak-v{version}"));
+    let partial = file::beside(path, &format!(".bak-v{version}.partial"));
+    let moved =
+        |result: std::io::Result<()>| result.map_err(|error| Error::file("could not write", &target, error));
+    if partial.exists() {
+        moved(std::fs::remove_file(&partial))?;
+    }
+    file::create_private(&partial)?;
+    {
+        let source = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let mut destination = Connection::open_with_flags(&partial, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        Backup::new(&source, &mut destination)?.run_to_completion(1024, Duration::ZERO, None)?;
+        // The copy stands alone, without a log beside it.
+        destination.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
+    }
+    moved(std::fs::rename(&partial, &target))?;
+    tracing::info!(copy = %target.display(), "the database was copied before it is changed");
+    Ok(())
+}

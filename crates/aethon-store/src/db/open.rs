@@ -1,0 +1,91 @@
+//! Connections: how each of them is set up.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::{Synchronous, file, migrate};
+use crate::error::Error;
+
+/// How connections behave.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// The database.
+    pub(crate) path: PathBuf,
+    /// What a commit survives.
+    pub(crate) synchronous: Synchronous,
+    /// How long to wait for another process that writes.
+    pub(crate) busy_timeout: Duration,
+    /// How large the file may become.
+    pub(crate) max_bytes: Option<u64>,
+}
+
+/// Checks the file, creates or migrates it, and opens the connection that writes.
+pub(crate) fn open(settings: &Settings) -> Result<Connection, Error> {
+    file::prepare(&settings.path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = connect(&settings.path, flags, settings.busy_timeout)?;
+    migrate::refuse_foreign(&connection, &settings.path)?;
+    use_wal(&connection, settings.busy_timeout)?;
+    migrate::migrate(&mut connection, &settings.path)?;
+    let synchronous = match settings.synchronous {
+        Synchronous::Normal => "NORMAL",
+        Synchronous::Full => "FULL",
+    };
+    // A removed message is overwritten and not only forgotten. Checkpoints are the writer's to time.
+    connection.execute_batch(&format!(
+        "PRAGMA synchronous = {synchronous};
+         PRAGMA secure_delete = ON;
+         PRAGMA wal_autocheckpoint = 0;
+         PRAGMA journal_size_limit = 4194304;
+         PRAGMA cache_size = -1024;"
+    ))?;
+    if let Some(bytes) = settings.max_bytes {
+        let page: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        let pages = i64::try_from(bytes).unwrap_or(i64::MAX) / page.max(1);
+        connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+    }
+    Ok(connection)
+}
+
+/// Opens a connection that only reads.
+pub(super) fn open_reader(settings: &Settings) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = connect(&settings.path, flags, settings.busy_timeout)?;
+    connection.execute_batch("PRAGMA cache_size = -256;")?;
+    Ok(connection)
+}
+
+pub(super) fn connect(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> Result<Connection, Error> {
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(busy_timeout)?;
+    connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;")?;
+    Ok(connection)
+}
+
+/// Switches to the write-ahead log. SQLite does not wait for others here, so two programs that create the same database
+/// at the same moment are made to wait by hand.
+fn use_wal(connection: &Connection, patience: Duration) -> Result<(), Error> {
+    let begun = Instant::now();
+    loop {
+        let switched = connection
+            .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))
+            .map(|mode| mode.eq_ignore_ascii_case("wal"));
+        match switched {
+            Ok(true) => return Ok(()),
+            Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
+                return Err(error.into());
+            }
+            Err(error) if begun.elapsed() >= patience => return Err(error.into()),
+            // A file system without shared memory keeps its rollback journal: slower, and still correct.
+            Ok(false) => {
+                tracing::warn!(
+                    "the file system of the database has no write-ahead log; writing will be slow"
+                );
+                return Ok(());
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The readers: a few threads with read-only connections, started when they are needed, ended when they are not.
+//!
+//! Each job is one transaction, so it sees one state of the database, and never waits for the writer. Full: [`WAITING`]
+//! jobs may wait; further callers wait (asynchronously) for a place.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, oneshot};
+
+use super::open::{Settings, open_reader};
+use super::sql::Sql;
+use crate::error::Error;
+
+/// How many threads read at most.
+const THREADS: usize = 2;
+
+/// How many jobs may wait.
+const WAITING: usize = 256;
+
+/// After how much idleness a thread ends and frees its connection.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+type Job = Box<dyn FnOnce(Result<&Sql<'_>, Error>) + Send>;
+
+/// The handle of the threads.
+pub(crate) struct Readers {
+    places: Semaphore,
+    room: Arc<Room>,
+}
+
+/// What the threads share.
+struct Room {
+    settings: Settings,
+    state: Mutex<State>,
+    something_came: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    running: usize,
+    idle: usize,
+    closed: bool,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Readers {
+    pub(crate) fn new(settings: Settings) -> Self {
+        let room = Room { settings, state: Mutex::default(), something_came: Condvar::new() };
+        Self { places: Semaphore::new(WAITING), room: Arc::new(room) }
+    }
+
+    /// Runs a job on one state of the database.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Sql<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let _place = self.places.acquire().await.map_err(|_| Error::closed())?;
+        let (reply, answer) = oneshot::channel();
+        self.room.clone().add(Box::new(move |sql| {
+            let result = sql.and_then(|sql| snapshot(sql, work));
+            // An error means that the caller is gone.
+            let _ = reply.send(result);
+        }))?;
+        answer.await.map_err(|_| Error::closed())?
+    }
+
+    /// Takes nothing new, finishes what waits, ends the threads. Blocks.
+    pub(crate) fn close(&self) {
+        self.places.close();
+        let threads = {
+            let mut state = self.room.lock();
+            state.closed = true;
+            std::mem::take(&mut state.threads)
+        };
+        self.room.something_came.notify_all();
+        for thread in threads {
+            if thread.join().is_err() {
+                tracing::error!("a thread that reads the database panicked");
+            }
+        }
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Room {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(self: Arc<Self>, job: Job) -> Result<(), Error> {
+        let mut state = self.lock();
+        if state.closed {
+            return Err(Error::closed());
+        }
+        if state.jobs.len() >= state.idle && state.running < THREADS {
+            let room = self.clone();
+            let work = move || room.serve();
+            let spawned = std::thread::Builder::new().name("store-reader".into()).spawn(work);
+            match spawned {
+                Ok(thread) => {
+                    state.threads.retain(|thread| !thread.is_finished());
+                    state.threads.push(thread);
+                    state.running += 1;
+                }
+                Err(error) if state.running == 0 => return Err(Error::thread(error)),
+                // The one that runs will do.
+                Err(_) => {}
+            }
+        }
+        state.jobs.push_back(job);
+        drop(state);
+        self.something_came.notify_one();
+        Ok(())
+    }
+
+    fn serve(&self) {
+        match open_reader(&self.settings) {
+            Ok(connection) => {
+                let sql = Sql::new(&connection);
+                while let Some(job) = self.next() {
+                    job(Ok(&sql));
+                }
+            }
+            Err(error) => {
+                // Without a connection this thread is of no use: it answers what waits and ends.
+                let jobs = {
+                    let mut state = self.lock();
+                    state.running -= 1;
+                    std::mem::take(&mut state.jobs)
+                };
+                jobs.into_iter().for_each(|job| job(Err(error.for_another())));
+            }
+        }
+    }
+
+    /// The next job; none when the thread is to end.
+    fn next(&self) -> Option<Job> {
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.jobs.pop_front() {
+                return Some(job);
+            }
+            if state.closed {
+                state.running -= 1;
+                return None;
+            }
+            state.idle += 1;
+            let (woken, waited) =
+                self.something_came.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            state.idle -= 1;
+            if waited.timed_out() && state.jobs.is_empty() {
+                state.running -= 1;
+                return None;
+            }
+        }
+    }
+}
+
+/// Runs a job inside a transaction, which pins one state of the database.
+fn snapshot<T>(sql: &Sql<'_>, work: impl FnOnce(&Sql<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    sql.execute("BEGIN", [])?;
+    let result = catch_unwind(AssertUnwindSafe(|| work(sql))).unwrap_or_else(|_| Err(Error::panicked()));
+    if let Err(error) = sql.execute("ROLLBACK", []) {
+        tracing::error!(%error, "a reading transaction could not be ended");
+    }
+    result
+}

@@ -1,0 +1,228 @@
+//! The writer: one thread, one connection, many jobs in one commit.
+//!
+//! Whatever waits when the thread becomes free is run in one transaction and answered after its commit. Jobs can run
+//! again: when one of a group fails after it has written, the group is rolled back and each job runs alone, so that a
+//! failure touches nobody else and the usual case pays for no savepoints.
+//!
+//! Full: [`WAITING`] jobs may wait; further callers wait (asynchronously) for a place. When nothing comes for a moment,
+//! [chores](super::chores) are done: indexing, removing, checkpoints.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use rusqlite::hooks::Wal;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use super::chores::Chores;
+use super::sql::Sql;
+use crate::error::Error;
+
+/// How many jobs may wait.
+const WAITING: usize = 1024;
+
+/// How many jobs share a commit at most: enough to make its cost small, few enough to answer soon.
+const GROUP: usize = 128;
+
+/// Work for idle moments. Does a little and tells whether more is left; runs in a transaction of its own.
+pub(crate) type Chore = fn(&Sql<'_>) -> Result<bool, Error>;
+
+/// The handle of the thread.
+pub(crate) struct Writer {
+    places: Arc<Semaphore>,
+    queue: Mutex<Option<Sender<Box<dyn Job>>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    /// Starts the thread on this connection.
+    pub(crate) fn start(
+        mut connection: Connection,
+        busy_timeout: Duration,
+        chores: &'static [Chore],
+    ) -> Result<Self, Error> {
+        let (queue, jobs) = channel();
+        let log_pages = Arc::new(AtomicU32::new(0));
+        let counter = log_pages.clone();
+        connection.wal_hook(Some(move |_: &mut Wal, pages| {
+            counter.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+            Ok(())
+        }))?;
+        let chores = Chores::new(chores, log_pages, busy_timeout);
+        let work = move || serve(connection, &jobs, chores);
+        let thread =
+            std::thread::Builder::new().name("store-writer".into()).spawn(work).map_err(Error::thread)?;
+        Ok(Self {
+            places: Arc::new(Semaphore::new(WAITING)),
+            queue: Mutex::new(Some(queue)),
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Runs a job and answers once it is committed. It runs even if the caller loses interest, and it may run twice, the
+    /// first time without effect.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let place = self.places.clone().acquire_owned().await.map_err(|_| Error::closed())?;
+        let (reply, answer) = oneshot::channel();
+        let task = Task { work, outcome: None, reply, _place: place };
+        self.send(Box::new(task))?;
+        answer.await.map_err(|_| Error::closed())?
+    }
+
+    fn send(&self, job: Box<dyn Job>) -> Result<(), Error> {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.as_ref().and_then(|queue| queue.send(job).ok()).ok_or_else(Error::closed)
+    }
+
+    /// Takes nothing new, finishes what waits, checkpoints, closes the connection and ends the thread. Blocks.
+    pub(crate) fn close(&self) {
+        self.places.close();
+        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the thread that writes the database panicked");
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// A job in the queue, whatever it returns.
+trait Job: Send {
+    /// Runs and keeps the outcome.
+    fn run(&mut self, sql: &Sql<'_>);
+
+    /// Whether the outcome is a failure.
+    fn has_failed(&self) -> bool;
+
+    /// Sends the outcome; or, if the group's transaction failed, that.
+    fn answer(self: Box<Self>, group: Result<(), Error>);
+}
+
+struct Task<F, T> {
+    work: F,
+    outcome: Option<Result<T, Error>>,
+    reply: oneshot::Sender<Result<T, Error>>,
+    /// Freed when the job is answered.
+    _place: OwnedSemaphorePermit,
+}
+
+impl<T: Send, F: FnMut(&Sql<'_>) -> Result<T, Error> + Send> Job for Task<F, T> {
+    fn run(&mut self, sql: &Sql<'_>) {
+        let result = catch_unwind(AssertUnwindSafe(|| (self.work)(sql)));
+        self.outcome = Some(result.unwrap_or_else(|_| Err(Error::panicked())));
+    }
+
+    fn has_failed(&self) -> bool {
+        !matches!(self.outcome, Some(Ok(_)))
+    }
+
+    fn answer(self: Box<Self>, group: Result<(), Error>) {
+        let outcome = match (group, self.outcome) {
+            (_, Some(Err(error))) => Err(error),
+            (Err(error), _) => Err(error),
+            (Ok(()), outcome) => outcome.unwrap_or_else(|| Err(Error::closed())),
+        };
+        // An error means that the caller is gone; the job is done all the same.
+        let _ = self.reply.send(outcome);
+    }
+}
+
+/// How a group ended.
+enum Attempt {
+    /// Everything that succeeded is stored.
+    Committed,
+    /// A job failed after it had written: nothing is stored, and the others can be tried again.
+    Spoiled,
+    /// The transaction itself failed: nothing is stored.
+    Failed(Error),
+}
+
+fn serve(connection: Connection, jobs: &Receiver<Box<dyn Job>>, mut chores: Chores) {
+    {
+        let sql = Sql::new(&connection);
+        loop {
+            let first = match chores.pause() {
+                None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(pause) => jobs.recv_timeout(pause),
+            };
+            match first {
+                Ok(job) => {
+                    let group = std::iter::once(job).chain(jobs.try_iter()).take(GROUP).collect();
+                    run_group(&sql, group);
+                    chores.written(&sql);
+                }
+                Err(RecvTimeoutError::Timeout) => chores.step(&sql),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+    }
+    // The last connection to close brings the log into the file and removes it.
+    if let Err((_, error)) = connection.close() {
+        tracing::warn!(%error, "the database could not be closed; nothing is lost");
+    }
+}
+
+fn run_group(sql: &Sql<'_>, mut group: Vec<Box<dyn Job>>) {
+    match attempt(sql, &mut group) {
+        Attempt::Committed => group.into_iter().for_each(|job| job.answer(Ok(()))),
+        Attempt::Failed(error) => group.into_iter().for_each(|job| job.answer(Err(error.for_another()))),
+        Attempt::Spoiled if group.len() == 1 => group.into_iter().for_each(|job| job.answer(Ok(()))),
+        Attempt::Spoiled => group.into_iter().for_each(|job| run_group(sql, vec![job])),
+    }
+}
+
+fn attempt(sql: &Sql<'_>, group: &mut [Box<dyn Job>]) -> Attempt {
+    if let Err(error) = sql.execute("BEGIN IMMEDIATE", []) {
+        return Attempt::Failed(error.into());
+    }
+    for job in group {
+        let before = sql.connection().total_changes();
+        job.run(sql);
+        let untouched = sql.connection().total_changes() == before && !sql.connection().is_autocommit();
+        if job.has_failed() && !untouched {
+            roll_back(sql);
+            return Attempt::Spoiled;
+        }
+    }
+    match sql.execute("COMMIT", []) {
+        Ok(_) => Attempt::Committed,
+        Err(error) => {
+            roll_back(sql);
+            Attempt::Failed(error.into())
+        }
+    }
+}
+
+/// Runs a chore in a transaction of its own.
+pub(super) fn run_chore(sql: &Sql<'_>, chore: Chore) -> Result<bool, Error> {
+    sql.execute("BEGIN IMMEDIATE", [])?;
+    let done = chore(sql).and_then(|more| {
+        sql.execute("COMMIT", [])?;
+        Ok(more)
+    });
+    if done.is_err() {
+        roll_back(sql);
+    }
+    done
+}
+
+fn roll_back(sql: &Sql<'_>) {
+    // After some errors SQLite has rolled back by itself.
+    if !sql.connection().is_autocommit()
+        && let Err(error) = sql.execute("ROLLBACK", [])
+    {
+        tracing::error!(%error, "a transaction could not be rolled back");
+    }
+}

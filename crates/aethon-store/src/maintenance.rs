@@ -1,0 +1,110 @@
+//! Looking after the file: removing what has had its time, and saying whether the file is sound.
+
+use aethon_core::session::Clear;
+
+use crate::db::{Sql, VERSION};
+use crate::error::Error;
+use crate::store::Store;
+use crate::time::days;
+use crate::{outbox, purge, turns};
+
+/// How long deliveries are kept after they have arrived or were given up, so that a person can look.
+const SETTLED_DAYS: u32 = 7;
+
+/// How long the keys of posted messages are kept. They belong to deliveries, which expire long before.
+const POSTED_DAYS: u32 = 90;
+
+/// How many rows go in one transaction.
+const STEP: i64 = 128;
+
+/// What [`Store::maintain`] has removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Sessions that were used once, long ago.
+    pub sessions: usize,
+    /// Deliveries that were settled long ago.
+    pub deliveries: usize,
+    /// Dedupe ids and keys of posts that count no more.
+    pub dedupe_ids: usize,
+}
+
+/// What [`Store::check`] has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    /// The format of the database.
+    pub version: i64,
+    /// The size of the main file in bytes.
+    pub size: u64,
+    /// What is broken in it; empty when it is sound.
+    pub problems: Vec<String>,
+}
+
+impl Store {
+    /// Removes one-shot sessions that nobody used for so many days, old settled deliveries and expired dedupe ids, a
+    /// little at a time. For a quiet moment, about once a day.
+    pub async fn maintain(&self, oneshot_keep_days: u32) -> Result<Removed, Error> {
+        let now = self.now();
+        let mut removed = Removed::default();
+        let oneshots_before = now.saturating_sub(days(oneshot_keep_days));
+        removed.sessions = self.repeat(move |sql| forget_oneshots(sql, oneshots_before, now)).await?;
+        self.purge().await?;
+        let settled_before = now.saturating_sub(days(SETTLED_DAYS));
+        removed.deliveries = self.repeat(move |sql| outbox::forget_before(sql, settled_before, STEP)).await?;
+        removed.dedupe_ids = self.repeat(move |sql| turns::release_expired(sql, now, STEP)).await?;
+        let posted_before = now.saturating_sub(days(POSTED_DAYS));
+        removed.dedupe_ids += self.write(move |sql| forget_posted(sql, posted_before)).await?;
+        Ok(removed)
+    }
+
+    /// Whether the file is sound. Reads all of it.
+    pub async fn check(&self) -> Result<Health, Error> {
+        self.read(|sql| {
+            let number = |pragma: &'static str| sql.one(pragma, [], |row| row.get::<_, i64>(0));
+            let size = number("PRAGMA page_count")?.saturating_mul(number("PRAGMA page_size")?);
+            let mut problems: Vec<String> = sql.all("PRAGMA quick_check(20)", [], |row| row.get(0))?;
+            problems.retain(|problem| problem != "ok");
+            let version = number("PRAGMA user_version")?;
+            if version != VERSION {
+                problems.push(format!("the format is {version}, but should be {VERSION}"));
+            }
+            Ok(Health { version, size: size.unsigned_abs(), problems })
+        })
+        .await
+    }
+
+    /// Removes everything that was cut off and is still there.
+    pub(crate) async fn purge(&self) -> Result<(), Error> {
+        while self.write(purge::purge_some).await? {}
+        Ok(())
+    }
+
+    /// Runs a step until it has nothing left to do, each time in a transaction of its own. Returns the sum.
+    async fn repeat(
+        &self,
+        step: impl Fn(&Sql<'_>) -> Result<usize, Error> + Copy + Send + 'static,
+    ) -> Result<usize, Error> {
+        let mut sum = 0;
+        loop {
+            match self.write(step).await? {
+                0 => return Ok(sum),
+                some => sum += some,
+            }
+        }
+    }
+}
+
+fn forget_oneshots(sql: &Sql<'_>, before: i64, now: i64) -> Result<usize, Error> {
+    const OLD: &str = "SELECT id FROM sessions WHERE updated_at < ?1 AND is_oneshot AND NOT EXISTS
+        (SELECT 1 FROM turns WHERE turns.session_key = sessions.session_key AND phase < 2)
+        ORDER BY updated_at LIMIT ?2";
+    let old: Vec<String> = sql.all(OLD, [before, STEP], |row| row.get(0))?;
+    for id in &old {
+        purge::detach(sql, id, Clear::Delete, now)?;
+    }
+    Ok(old.len())
+}
+
+fn forget_posted(sql: &Sql<'_>, before: i64) -> Result<usize, Error> {
+    const FORGET: &str = "DELETE FROM posted WHERE posted_at < ?1";
+    Ok(sql.execute(FORGET, [before])?)
+}

@@ -1,0 +1,176 @@
+//! Messages as rows.
+//!
+//! The content is the JSON of the core's blocks. A block that this version does not know (the file was written by a
+//! newer one, or by hand) is shown as a notice in its place: one odd block must not make a conversation unreadable.
+
+use aethon_core::ids::{MessageId, TurnId};
+use aethon_core::message::{Block, Message, Role, TurnEnd};
+use rusqlite::{Row, params};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::db::Sql;
+use crate::error::Error;
+use crate::time::{from_millis, to_millis};
+
+/// A message that is ready to be stored. Made by the caller, so that the writer has no JSON to write.
+pub(crate) struct NewMessage {
+    role: &'static str,
+    content: String,
+    created_at: i64,
+    model: Option<String>,
+    usage: Option<String>,
+    stop_reason: Option<&'static str>,
+    folds_through: Option<i64>,
+}
+
+impl NewMessage {
+    pub(crate) fn from(message: &Message) -> Result<Self, Error> {
+        Ok(Self {
+            role: role_word(message.role),
+            content: to_json(&message.content)?,
+            created_at: to_millis(message.created_at),
+            model: message.model.clone(),
+            usage: message.usage.as_ref().map(to_json).transpose()?,
+            stop_reason: message.stop_reason.map(TurnEnd::as_str),
+            folds_through: message.content.iter().filter_map(folds_through).max(),
+        })
+    }
+}
+
+/// Adds a message to a session.
+pub(crate) fn insert(
+    sql: &Sql<'_>,
+    session: i64,
+    turn: Option<&str>,
+    message: &NewMessage,
+) -> Result<i64, Error> {
+    const INSERT: &str = "INSERT INTO messages
+        (session_key, folds_through, created_at, role, turn, model, usage, stop_reason, content)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    Ok(sql.insert(
+        INSERT,
+        params![
+            session,
+            message.folds_through,
+            message.created_at,
+            message.role,
+            turn,
+            message.model,
+            message.usage,
+            message.stop_reason,
+            message.content
+        ],
+    )?)
+}
+
+/// Takes the live messages from `first` on, up to before `by`, out of the live branch. Returns how many.
+pub(crate) fn supersede(sql: &Sql<'_>, session: i64, first: i64, by: i64) -> Result<usize, Error> {
+    const SUPERSEDE: &str = "UPDATE messages SET superseded_by = ?3
+        WHERE session_key = ?1 AND superseded_by IS NULL AND id >= ?2 AND id < ?3";
+    Ok(sql.execute(SUPERSEDE, params![session, first, by])?)
+}
+
+/// Whether this message is in the live branch of this session.
+pub(crate) fn is_live(sql: &Sql<'_>, session: i64, id: i64) -> Result<bool, Error> {
+    const LIVE: &str = "SELECT 1 FROM messages WHERE id = ?1 AND session_key = ?2 AND superseded_by IS NULL";
+    Ok(sql.first(LIVE, params![id, session], |_| Ok(()))?.is_some())
+}
+
+/// The text of a stored message, as a reply repeats it.
+pub(crate) fn text(sql: &Sql<'_>, id: i64) -> Result<Option<String>, Error> {
+    const CONTENT: &str = "SELECT content FROM messages WHERE id = ?1";
+    let content = sql.first(CONTENT, [id], |row| row.get::<_, String>(0))?;
+    Ok(content.map(|content| Message::new(Role::Assistant, blocks(&content), from_millis(0)).text()))
+}
+
+pub(crate) const PAGE: &str =
+    "SELECT id, role, content, created_at, turn, model, usage, stop_reason FROM messages
+    WHERE session_key = ?1 AND superseded_by IS NULL AND id > ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4";
+
+/// The newest live messages with ids between the two, oldest first.
+pub(crate) fn page(
+    sql: &Sql<'_>,
+    session: i64,
+    (after, before): (i64, i64),
+    limit: usize,
+) -> Result<Vec<Message>, Error> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut messages = sql.all(PAGE, params![session, after, before, limit], read)?;
+    messages.reverse();
+    Ok(messages)
+}
+
+pub(crate) const FOLDED: &str = "SELECT folds_through FROM messages
+    WHERE session_key = ?1 AND folds_through IS NOT NULL AND superseded_by IS NULL ORDER BY id DESC LIMIT 1";
+
+/// The last message of a session that a model sees only as part of a summary; 0 when there is none.
+pub(crate) fn folded_through(sql: &Sql<'_>, session: i64) -> Result<i64, Error> {
+    Ok(sql.first(FOLDED, [session], |row| row.get(0))?.unwrap_or(0))
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
+    let role: String = row.get(1)?;
+    let usage: Option<String> = row.get(6)?;
+    let stop_reason: Option<String> = row.get(7)?;
+    Ok(Message {
+        id: MessageId(row.get(0)?),
+        role: role_of(&role),
+        content: blocks(row.get_ref(2)?.as_str()?),
+        created_at: from_millis(row.get(3)?),
+        turn: row.get_ref(4)?.as_str_or_null()?.map(TurnId::existing),
+        model: row.get(5)?,
+        usage: usage.and_then(|usage| serde_json::from_str(&usage).ok()),
+        stop_reason: stop_reason.and_then(|word| from_word(&word)),
+    })
+}
+
+/// Reads blocks; what cannot be read becomes a notice.
+fn blocks(json: &str) -> Vec<Block> {
+    if let Ok(blocks) = serde_json::from_str(json) {
+        return blocks;
+    }
+    let unreadable = || {
+        Block::notice(
+            "unknown_block",
+            "a newer version of aethon wrote something here that this one cannot show",
+        )
+    };
+    match serde_json::from_str::<Vec<Value>>(json) {
+        Ok(values) => values
+            .into_iter()
+            .map(|value| serde_json::from_value(value).unwrap_or_else(|_| unreadable()))
+            .collect(),
+        Err(_) => vec![unreadable()],
+    }
+}
+
+/// The stored id of the last message that a folded block stands for.
+fn folds_through(block: &Block) -> Option<i64> {
+    if let Block::Folded { to, .. } = block { to.parse().ok() } else { None }
+}
+
+fn role_word(role: Role) -> &'static str {
+    match role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Tool => "tool",
+        Role::System => "system",
+    }
+}
+
+fn role_of(word: &str) -> Role {
+    from_word(word).unwrap_or(Role::System)
+}
+
+/// A value that is a word on the wire.
+pub(crate) fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
+    serde_json::from_value(Value::String(word.to_owned())).ok()
+}
+
+/// The JSON of one of the core's types.
+pub(crate) fn to_json(value: &impl serde::Serialize) -> Result<String, Error> {
+    serde_json::to_string(value).map_err(|error| {
+        aethon_core::error::Error::invalid("this cannot be written as JSON").because(error).into()
+    })
+}

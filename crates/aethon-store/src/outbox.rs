@@ -1,0 +1,107 @@
+//! The outbox: deliveries as rows, written with the end of their turn, kept until they have arrived or are given up.
+//!
+//! A row repeats its session and turn as text, so that it stays whole when the session is removed before the delivery.
+
+use aethon_core::channel::{Delivery, DeliveryOutcome, NewDelivery, Outbox};
+use aethon_core::error::Result as CoreResult;
+use aethon_core::ids::{SessionId, TurnId};
+use async_trait::async_trait;
+use jiff::Timestamp;
+use rusqlite::{Row, params};
+
+use crate::db::Sql;
+use crate::error::Error;
+use crate::store::Store;
+use crate::time::{from_millis, to_millis};
+
+pub(crate) const DUE: &str =
+    "SELECT id, session, turn, channel, recipient, text, expires_at, attempts FROM outbox
+    WHERE due_at <= ?1 ORDER BY +id LIMIT ?2";
+pub(crate) const NEXT_DUE: &str = "SELECT min(due_at) FROM outbox WHERE due_at IS NOT NULL";
+
+#[async_trait]
+impl Outbox for Store {
+    async fn due(&self, now: Timestamp, limit: usize) -> CoreResult<Vec<Delivery>> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let read = move |sql: &Sql<'_>| Ok(sql.all(DUE, [to_millis(now), limit], delivery)?);
+        let deliveries = self.read(read).await?;
+        Ok(deliveries.into_iter().flatten().collect())
+    }
+
+    async fn next_due(&self) -> CoreResult<Option<Timestamp>> {
+        let next = self.read(|sql| Ok(sql.one(NEXT_DUE, [], |row| row.get::<_, Option<i64>>(0))?)).await?;
+        Ok(next.map(from_millis))
+    }
+
+    async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> CoreResult<()> {
+        let now = self.now();
+        self.write(move |sql| settle(sql, id, &outcome, now)).await?;
+        Ok(())
+    }
+}
+
+/// Adds a delivery; it is due at once.
+pub(crate) fn insert(
+    sql: &Sql<'_>,
+    (session, turn): (&str, &str),
+    delivery: &NewDelivery,
+    now: i64,
+) -> Result<(), Error> {
+    const INSERT: &str =
+        "INSERT INTO outbox (session, turn, channel, recipient, text, created_at, expires_at, due_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6)";
+    let expires_at = to_millis(delivery.expires_at);
+    let values = params![session, turn, delivery.channel, delivery.recipient, delivery.text, now, expires_at];
+    sql.execute(INSERT, values)?;
+    Ok(())
+}
+
+/// Removes what a session has delivered. What is still on its way stays: somebody waits for it.
+pub(crate) fn forget_settled(sql: &Sql<'_>, session: &str) -> Result<(), Error> {
+    const FORGET: &str = "DELETE FROM outbox WHERE settled_at IS NOT NULL AND session = ?1";
+    sql.execute(FORGET, [session])?;
+    Ok(())
+}
+
+/// Removes some of what was settled before `before`. Returns how many.
+pub(crate) fn forget_before(sql: &Sql<'_>, before: i64, limit: i64) -> Result<usize, Error> {
+    const FORGET: &str = "DELETE FROM outbox WHERE id IN
+        (SELECT id FROM outbox WHERE settled_at < ?1 ORDER BY settled_at LIMIT ?2)";
+    Ok(sql.execute(FORGET, [before, limit])?)
+}
+
+fn settle(sql: &Sql<'_>, id: i64, outcome: &DeliveryOutcome, now: i64) -> Result<(), Error> {
+    const SETTLE: &str =
+        "UPDATE outbox SET attempts = attempts + 1, due_at = ?2, settled_at = ?3, is_delivered = ?4,
+        error = ?5 WHERE id = ?1 AND due_at IS NOT NULL";
+    const EXISTS: &str = "SELECT 1 FROM outbox WHERE id = ?1";
+    let changed = match outcome {
+        DeliveryOutcome::Delivered => sql.execute(SETTLE, params![id, None::<i64>, now, true, None::<&str>]),
+        DeliveryOutcome::Retry { at, error } => {
+            sql.execute(SETTLE, params![id, to_millis(*at), None::<i64>, false, error])
+        }
+        DeliveryOutcome::Failed { error } => sql.execute(SETTLE, params![id, None::<i64>, now, false, error]),
+    }?;
+    // One that is settled already stays as it is: a second report about it says nothing new.
+    if changed == 0 && sql.first(EXISTS, [id], |_| Ok(()))?.is_none() {
+        return Err(aethon_core::error::Error::not_found(format!("there is no delivery {id}")).into());
+    }
+    Ok(())
+}
+
+/// A row; none when its session id is not one (the file was edited by hand).
+fn delivery(row: &Row<'_>) -> rusqlite::Result<Option<Delivery>> {
+    let Ok(session) = SessionId::parse(row.get_ref(1)?.as_str()?) else { return Ok(None) };
+    Ok(Some(Delivery {
+        id: row.get(0)?,
+        session,
+        turn: TurnId::existing(row.get_ref(2)?.as_str()?),
+        content: NewDelivery {
+            channel: row.get(3)?,
+            recipient: row.get(4)?,
+            text: row.get(5)?,
+            expires_at: from_millis(row.get(6)?),
+        },
+        attempts: row.get(7)?,
+    }))
+}

@@ -1,0 +1,53 @@
+//! Removing conversations, in pieces.
+//!
+//! The first step cuts the session's row off, which is quick however long the conversation is: from then on nobody sees
+//! its messages. They are then really removed, some at a time, between other people's turns. A crash in between leaves
+//! the rest for the next idle moment.
+
+use crate::db::Sql;
+use crate::error::Error;
+use crate::turns::Forget;
+use crate::{outbox, search, sessions, turns};
+use aethon_core::session::Clear;
+
+/// How many messages (and then turns) go at a time.
+const STEP: i64 = 64;
+
+/// Cuts a session off from what belongs to it. `false` when there is no such session.
+pub(crate) fn detach(sql: &Sql<'_>, id: &str, how: Clear, now: i64) -> Result<bool, Error> {
+    const DELETE: &str = "DELETE FROM sessions WHERE session_key = ?1";
+    const PURGE: &str = "INSERT INTO purges (session_key, cut_at) VALUES (?1, ?2)";
+    let Some(key) = sessions::key(sql, id)? else { return Ok(false) };
+    turns::forget(sql, key, Forget::Open, now)?;
+    outbox::forget_settled(sql, id)?;
+    match how {
+        Clear::Reset => sessions::renumber(sql, key, now)?,
+        Clear::Delete => {
+            sql.execute(DELETE, [key])?;
+        }
+    }
+    sql.execute(PURGE, [key, now])?;
+    Ok(true)
+}
+
+/// Removes some of what was cut off. `true` when more is left.
+pub(crate) fn purge_some(sql: &Sql<'_>) -> Result<bool, Error> {
+    const NEXT: &str = "SELECT session_key, cut_at FROM purges LIMIT 1";
+    const MESSAGES: &str = "SELECT id, role, content FROM messages WHERE session_key = ?1 LIMIT ?2";
+    const DELETE: &str = "DELETE FROM messages WHERE id = ?1";
+    const DONE: &str = "DELETE FROM purges WHERE session_key = ?1";
+    let next = sql.first(NEXT, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))?;
+    let Some((session, now)) = next else { return Ok(false) };
+    let messages = sql.all(MESSAGES, [session, STEP], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
+    })?;
+    for (id, role, content) in &messages {
+        search::forget(sql, *id, role, content)?;
+        sql.execute(DELETE, [id])?;
+    }
+    // Turns go last: numbers of turns are used again, and messages name them.
+    if messages.is_empty() && !turns::forget(sql, session, Forget::Some(STEP), now)? {
+        sql.execute(DONE, [session])?;
+    }
+    Ok(true)
+}

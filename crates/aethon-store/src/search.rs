@@ -1,0 +1,228 @@
+//! Words of messages: an index that follows the writes, and the search in it.
+//!
+//! Indexing costs more than storing, so it happens in idle moments, in the order of message ids, up to a mark that is
+//! moved in the same transaction. What lies behind the mark is searched by reading it, so a search finds everything at
+//! any time, and a crash only means that more is read until the index has caught up.
+//!
+//! What a person typed never reaches the query language of the index: it is split into runs of letters and digits, and
+//! each is quoted. A word matches at the beginning of a word; Chinese, Japanese and Korean characters count as words of
+//! their own.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use rusqlite::params;
+use serde::Deserialize;
+
+use crate::db::Sql;
+use crate::error::Error;
+
+/// How many messages are indexed at a time: what a job may have to wait for.
+const STEP: i64 = 32;
+
+/// How much of a message is indexed, in bytes. Files longer than this are found by their beginning.
+const MAX_TEXT: usize = 64 * 1024;
+
+/// How many words of a query count.
+const MAX_WORDS: usize = 12;
+
+const MARK: &str = "SELECT indexed_through FROM search_mark";
+
+/// What is searched for.
+pub(crate) struct Words {
+    /// As they were typed, for titles and ids.
+    typed: Vec<String>,
+    /// Runs of letters and digits, in lower case, for messages.
+    runs: Vec<String>,
+}
+
+impl Words {
+    /// The words of what a person typed; none when there are none.
+    pub(crate) fn of(query: &str) -> Option<Self> {
+        let typed: Vec<String> =
+            query.split_whitespace().take(MAX_WORDS).map(str::to_ascii_lowercase).collect();
+        let runs = runs(query).take(MAX_WORDS).collect();
+        if typed.is_empty() { None } else { Some(Self { typed, runs }) }
+    }
+
+    /// The words that title or id must contain, as a JSON list.
+    pub(crate) fn for_names(&self) -> serde_json::Value {
+        self.typed.as_slice().into()
+    }
+
+    fn for_index(&self) -> String {
+        let terms: Vec<String> = self.runs.iter().map(|run| format!("\"{run}\"*")).collect();
+        terms.join(" ")
+    }
+
+    /// Whether a text contains all of them.
+    fn are_in(&self, text: &str) -> bool {
+        let mut missing: Vec<&String> = self.runs.iter().collect();
+        for run in runs(text) {
+            missing.retain(|word| !run.starts_with(word.as_str()));
+            if missing.is_empty() {
+                return true;
+            }
+        }
+        missing.is_empty()
+    }
+}
+
+/// The sessions in which one live message has all the words.
+pub(crate) fn sessions(sql: &Sql<'_>, words: &Words) -> Result<BTreeSet<i64>, Error> {
+    const INDEXED: &str = "SELECT DISTINCT messages.session_key FROM message_words
+        CROSS JOIN messages ON messages.id = message_words.rowid
+        WHERE message_words MATCH ?1 AND messages.superseded_by IS NULL";
+    const BEHIND: &str = "SELECT session_key, content FROM messages
+        WHERE id > ?1 AND superseded_by IS NULL AND role IN ('user', 'assistant')";
+    if words.runs.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let mark: i64 = sql.one(MARK, [], |row| row.get(0))?;
+    let mut found: BTreeSet<i64> =
+        sql.all(INDEXED, [words.for_index()], |row| row.get(0))?.into_iter().collect();
+    let behind = sql.all(BEHIND, [mark], |row| {
+        let session: i64 = row.get(0)?;
+        Ok(words.are_in(&searchable(row.get_ref(1)?.as_str()?)).then_some(session))
+    })?;
+    found.extend(behind.into_iter().flatten());
+    Ok(found)
+}
+
+/// Indexes some more messages. `true` when there are more.
+pub(crate) fn index_some(sql: &Sql<'_>) -> Result<bool, Error> {
+    const NEXT: &str = "SELECT id, role, content FROM messages WHERE id > ?1 ORDER BY id LIMIT ?2";
+    const ADD: &str = "INSERT INTO message_words (rowid, text) VALUES (?1, ?2)";
+    const MOVE: &str = "UPDATE search_mark SET indexed_through = ?1";
+    let mark: i64 = sql.one(MARK, [], |row| row.get(0))?;
+    let next = sql.all(NEXT, [mark, STEP], |row| {
+        let text = text_for_index(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
+        Ok((row.get::<_, i64>(0)?, text))
+    })?;
+    let Some((last, _)) = next.last() else { return Ok(false) };
+    let last = *last;
+    let is_full = i64::try_from(next.len()).is_ok_and(|found| found == STEP);
+    for (id, text) in next.iter().filter(|(_, text)| !text.is_empty()) {
+        sql.execute(ADD, params![id, text])?;
+    }
+    sql.execute(MOVE, [last])?;
+    Ok(is_full)
+}
+
+/// Takes a message out of the index. The index needs the very text that it was given.
+pub(crate) fn forget(sql: &Sql<'_>, id: i64, role: &str, content: &str) -> Result<(), Error> {
+    const FORGET: &str = "INSERT INTO message_words (message_words, rowid, text) VALUES ('delete', ?1, ?2)";
+    let mark: i64 = sql.one(MARK, [], |row| row.get(0))?;
+    let text = if id <= mark { text_for_index(role, content) } else { String::new() };
+    if !text.is_empty() {
+        sql.execute(FORGET, params![id, text])?;
+    }
+    Ok(())
+}
+
+/// What the index is given for a message. A change here needs a migration that empties the index and the mark.
+fn text_for_index(role: &str, content: &str) -> String {
+    if matches!(role, "user" | "assistant") {
+        spread(&searchable(content)).into_owned()
+    } else {
+        String::new()
+    }
+}
+
+/// The text of a message and of its files, out of its JSON.
+fn searchable(content: &str) -> String {
+    #[derive(Deserialize)]
+    struct Piece<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Cow<'a, str>,
+        #[serde(default, borrow)]
+        text: Option<Cow<'a, str>>,
+        #[serde(default, borrow)]
+        name: Option<Cow<'a, str>>,
+    }
+    // Content that is not what it should be has no words.
+    let pieces: Vec<Piece<'_>> = serde_json::from_str(content).unwrap_or_default();
+    let mut all = String::new();
+    for piece in &pieces {
+        let parts = match &*piece.kind {
+            "text" => [None, piece.text.as_deref()],
+            "file" => [piece.name.as_deref(), piece.text.as_deref()],
+            _ => [None, None],
+        };
+        for part in parts.into_iter().flatten() {
+            all.push_str(&part[..part.floor_char_boundary(MAX_TEXT.saturating_sub(all.len()))]);
+            all.push('\n');
+        }
+    }
+    all
+}
+
+/// Puts blanks round characters that are words of their own, since the index knows words by the blanks between them.
+fn spread(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_word_of_its_own) {
+        return text.into();
+    }
+    let mut spread = String::with_capacity(text.len() * 2);
+    for c in text.chars() {
+        if is_word_of_its_own(c) {
+            spread.extend([' ', c, ' ']);
+        } else {
+            spread.push(c);
+        }
+    }
+    spread.into()
+}
+
+fn runs(text: &str) -> impl Iterator<Item = String> {
+    let text = spread(text);
+    let runs: Vec<String> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|run| !run.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    runs.into_iter()
+}
+
+fn is_word_of_its_own(c: char) -> bool {
+    matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_the_index_whatever_is_typed() {
+        let check = |typed: &str, expected: &str| {
+            let query = Words::of(typed).map(|words| words.for_index()).unwrap_or_default();
+            assert_eq!(query, expected, "{typed:?}");
+        };
+        check("", "");
+        check("Hello  world", "\"hello\"* \"world\"*");
+        check("\" OR 1=1 --", "\"or\"* \"1\"* \"1\"*");
+        check("a* NEAR(b, c) ^d {e f}: g", "\"a\"* \"near\"* \"b\"* \"c\"* \"d\"* \"e\"* \"f\"* \"g\"*");
+        check("***", "");
+        check("東京 x", "\"東\"* \"京\"* \"x\"*");
+    }
+
+    #[test]
+    fn text_behind_the_mark_is_matched_by_the_beginnings_of_words() {
+        let check = |text: &str, typed: &str, expected: bool| {
+            let found = Words::of(typed).is_some_and(|words| words.are_in(text));
+            assert_eq!(found, expected, "{typed:?} in {text:?}");
+        };
+        check("The quick brown fox", "qui FOX", true);
+        check("The quick brown fox", "uick", false);
+        check("Grüße aus Köln", "grüß köl", true);
+        check("今日は東京へ", "東京", true);
+        check("fox", "fox wolf", false);
+    }
+
+    #[test]
+    fn only_text_and_files_of_a_message_are_searched() {
+        let content = r#"[{"type":"text","text":"alpha \"quoted\""},{"type":"file","name":"n.txt","mime":"m","text":"beta"},
+            {"type":"reasoning","text":"gamma"},{"type":"tool_call","id":"1","name":"shell","input":{}}]"#;
+        assert_eq!(searchable(content), "alpha \"quoted\"\nn.txt\nbeta\n");
+        assert_eq!(searchable("not json"), "");
+    }
+}

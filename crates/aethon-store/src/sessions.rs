@@ -1,0 +1,144 @@
+//! Sessions as rows: finding, creating, counting, naming.
+//!
+//! The number of messages and the time of the last use stand in the row and are kept up with every write, so that
+//! nothing has to be counted however long a conversation is.
+
+use aethon_core::ids::SessionId;
+use aethon_core::message::Message;
+use rusqlite::types::Value;
+use rusqlite::{params, params_from_iter};
+
+use crate::db::Sql;
+use crate::error::Error;
+
+/// The longest title that is taken from a message, in characters.
+const TITLE: usize = 80;
+
+/// What is known of a session that something is written into.
+pub(crate) struct Opened {
+    /// Its number.
+    pub(crate) key: i64,
+    /// Whether it still waits for a title.
+    pub(crate) is_untitled: bool,
+}
+
+/// How a session begins, if it has to.
+pub(crate) struct Opening {
+    /// Its id.
+    pub(crate) id: SessionId,
+    /// Who says something in it; nobody when the program itself does.
+    pub(crate) sender: Option<String>,
+    /// The agent that answers.
+    pub(crate) agent_name: String,
+    /// Whether it may be removed after a while.
+    pub(crate) is_oneshot: bool,
+    /// Now.
+    pub(crate) now: i64,
+}
+
+pub(crate) const FIND: &str =
+    "SELECT session_key, title_source, is_oneshot, sender = '' FROM sessions WHERE id = ?1";
+
+/// Finds a session, or creates it.
+pub(crate) fn open(sql: &Sql<'_>, opening: &Opening) -> Result<Opened, Error> {
+    const CREATE: &str =
+        "INSERT INTO sessions (id, channel, sender, title, title_source, agent_name, is_oneshot,
+        created_at, updated_at, message_count) VALUES (?1, ?2, ?3, '', 0, ?4, ?5, ?6, ?6, 0)";
+    const JOIN: &str = "UPDATE sessions SET is_oneshot = is_oneshot AND ?2,
+        sender = CASE sender WHEN '' THEN ?3 ELSE sender END WHERE session_key = ?1";
+    let id = opening.id.as_str();
+    let sender = opening.sender.as_deref().unwrap_or("");
+    let found = sql.first(FIND, [id], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, bool>(2)?, row.get::<_, bool>(3)?))
+    })?;
+    let Some((key, title_source, was_oneshot, is_unsent)) = found else {
+        let values =
+            params![id, opening.id.channel(), sender, opening.agent_name, opening.is_oneshot, opening.now];
+        return Ok(Opened { key: sql.insert(CREATE, values)?, is_untitled: true });
+    };
+    if (was_oneshot && !opening.is_oneshot) || (is_unsent && !sender.is_empty()) {
+        sql.execute(JOIN, params![key, opening.is_oneshot, sender])?;
+    }
+    Ok(Opened { key, is_untitled: title_source == 0 })
+}
+
+/// The number of a session.
+pub(crate) fn key(sql: &Sql<'_>, id: &str) -> Result<Option<i64>, Error> {
+    Ok(sql.first(FIND, [id], |row| row.get(0))?)
+}
+
+/// Counts messages that were added (or, below zero, left) and notes the use. `false` when the session is gone.
+pub(crate) fn touch(sql: &Sql<'_>, key: i64, added: i64, now: i64) -> Result<bool, Error> {
+    const TOUCH: &str =
+        "UPDATE sessions SET message_count = message_count + ?2, updated_at = max(updated_at, ?3)
+        WHERE session_key = ?1";
+    Ok(sql.execute(TOUCH, params![key, added, now])? == 1)
+}
+
+/// Gives a session the title that its first message suggests, also when that was edited. What a person gave stays.
+pub(crate) fn suggest_title(sql: &Sql<'_>, key: i64, title: &str) -> Result<(), Error> {
+    const SUGGEST: &str = "UPDATE sessions SET title = ?2, title_source = 1 WHERE session_key = ?1
+        AND (title_source = 0 OR title_source = 1 AND message_count = 1)";
+    if !title.is_empty() {
+        sql.execute(SUGGEST, params![key, title])?;
+    }
+    Ok(())
+}
+
+/// Sets the title for good. `false` when there is no such session.
+pub(crate) fn rename(sql: &Sql<'_>, id: &str, title: &str) -> Result<bool, Error> {
+    const RENAME: &str = "UPDATE sessions SET title = ?2, title_source = 2 WHERE id = ?1";
+    Ok(sql.execute(RENAME, [id, title])? == 1)
+}
+
+/// Puts a session's row under a new number, empty, so that it has nothing to do any more with what the old one has.
+pub(crate) fn renumber(sql: &Sql<'_>, key: i64, now: i64) -> Result<(), Error> {
+    // The title stays from now on: what it was taken from is gone.
+    const KEEP: &str =
+        "SELECT id, channel, sender, title, CASE title_source WHEN 0 THEN 0 ELSE 2 END, agent_name,
+        is_oneshot, created_at FROM sessions WHERE session_key = ?1";
+    const DELETE: &str = "DELETE FROM sessions WHERE session_key = ?1";
+    const INSERT: &str =
+        "INSERT INTO sessions (id, channel, sender, title, title_source, agent_name, is_oneshot,
+        created_at, updated_at, message_count) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0)";
+    let mut kept: Vec<Value> = sql.one(KEEP, [key], |row| (0..8).map(|column| row.get(column)).collect())?;
+    kept.push(Value::Integer(now));
+    sql.execute(DELETE, [key])?;
+    sql.execute(INSERT, params_from_iter(kept))?;
+    Ok(())
+}
+
+/// The title that a message suggests: its first line with words, at most [`TITLE`] characters, cut between words.
+pub(crate) fn title_of(message: &Message) -> String {
+    title_of_text(&message.text())
+}
+
+fn title_of_text(text: &str) -> String {
+    let Some(line) = text.lines().map(str::trim).find(|line| !line.is_empty()) else { return String::new() };
+    let line = line.chars().take(4 * TITLE).collect::<String>();
+    let line = line.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let line = line.collect::<Vec<_>>().join(" ");
+    let Some((cut, _)) = line.char_indices().nth(TITLE) else { return line };
+    // One character is left for the ellipsis; a single word that is longer than a title is cut inside.
+    let end = line[..cut].char_indices().next_back().map_or(0, |(at, _)| at);
+    let end = line[..cut].rfind(' ').filter(|&space| space > 0).unwrap_or(end);
+    format!("{}…", line[..end].trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_the_first_line_cut_between_words() {
+        let check = |text: &str, expected: &str| assert_eq!(title_of_text(text), expected, "{text:?}");
+        check("", "");
+        check(" \n\n  hello   there\tyou \nmore", "hello there you");
+        check("a\u{7}b", "a b");
+        check(&"x".repeat(80), &"x".repeat(80));
+        check(&"x".repeat(81), &format!("{}…", "x".repeat(79)));
+        check(&"ü".repeat(200), &format!("{}…", "ü".repeat(79)));
+        check(&format!("{} {}", "a".repeat(70), "b".repeat(20)), &format!("{}…", "a".repeat(70)));
+        check(&format!("{} {}", "a".repeat(79), "b"), &format!("{}…", "a".repeat(79)));
+    }
+}

@@ -1,0 +1,303 @@
+//! Turns as rows. The table is the inbox, too: a turn remembers by which id its sender calls it.
+//!
+//! A turn whose session was removed, but whose dedupe id still counts, stays as an empty shell (session 0): its second
+//! delivery must not run again only because somebody tidied up, and its words must be gone all the same.
+
+use aethon_core::ids::TurnId;
+use aethon_core::message::{Failure, Inbound, Reply, TurnEnd};
+use aethon_core::model::Usage;
+use aethon_core::session::{TurnPhase, TurnRecord};
+use rusqlite::{Row, params};
+use serde::{Deserialize, Serialize};
+
+use crate::db::Sql;
+use crate::error::Error;
+use crate::messages;
+use crate::time::{days, from_millis};
+
+const QUEUED: i64 = 0;
+const RUNNING: i64 = 1;
+// 2 is done.
+
+/// A turn that is ready to be stored.
+pub(crate) struct NewTurn {
+    pub(crate) id: TurnId,
+    pub(crate) channel: String,
+    pub(crate) dedupe: Option<(String, Option<i64>)>,
+    pub(crate) inbound: String,
+    pub(crate) now: i64,
+}
+
+/// What is needed of a turn to go on with it.
+pub(crate) struct Standing {
+    pub(crate) key: i64,
+    pub(crate) session: i64,
+    pub(crate) phase: TurnPhase,
+    pub(crate) first_message: Option<i64>,
+}
+
+/// How a turn came out, as JSON. The text is left out when a message of the turn has it.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Outcome {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) text: Option<String>,
+    pub(crate) end: TurnEnd,
+    pub(crate) model: String,
+    #[serde(default)]
+    pub(crate) usage: Usage,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) failure: Option<Failure>,
+}
+
+/// Stores a turn: begun when it has a first message.
+pub(crate) fn insert(sql: &Sql<'_>, session: i64, turn: &NewTurn, first: Option<i64>) -> Result<(), Error> {
+    const INSERT: &str = "INSERT INTO turns (id, session_key, channel, dedupe_id, dedupe_until, phase, attempts,
+        accepted_at, started_at, first_message, inbound) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    let (dedupe_id, dedupe_until) =
+        turn.dedupe.as_ref().map_or((None, None), |(id, until)| (Some(id), *until));
+    let begun = first.is_some();
+    sql.execute(
+        INSERT,
+        params![
+            turn.id.as_str(),
+            session,
+            turn.channel,
+            dedupe_id,
+            dedupe_until,
+            if begun { RUNNING } else { QUEUED },
+            begun,
+            turn.now,
+            begun.then_some(turn.now),
+            first,
+            turn.inbound
+        ],
+    )?;
+    Ok(())
+}
+
+/// The turn that this channel's sender calls by this id, if that still counts; else the id is free afterwards.
+pub(crate) fn known(
+    sql: &Sql<'_>,
+    channel: &str,
+    dedupe_id: &str,
+    now: i64,
+) -> Result<Option<TurnRecord>, Error> {
+    let found = sql.first(BY_DEDUPE, [channel, dedupe_id], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?))
+    })?;
+    let Some((key, until)) = found else { return Ok(None) };
+    if until.is_some_and(|until| until <= now) {
+        release(sql, key)?;
+        return Ok(None);
+    }
+    sql.first(BY_KEY, [key], read)?.map(|row| row.into_record(sql)).transpose()
+}
+
+pub(crate) const BY_DEDUPE: &str =
+    "SELECT turn_key, dedupe_until FROM turns WHERE channel = ?1 AND dedupe_id = ?2";
+
+fn release(sql: &Sql<'_>, key: i64) -> Result<(), Error> {
+    const RELEASE: &str = "UPDATE turns SET dedupe_id = NULL, dedupe_until = NULL WHERE turn_key = ?1";
+    const DROP_SHELL: &str = "DELETE FROM turns WHERE turn_key = ?1 AND session_key = 0";
+    if sql.execute(DROP_SHELL, [key])? == 0 {
+        sql.execute(RELEASE, [key])?;
+    }
+    Ok(())
+}
+
+/// Frees some of the dedupe ids that count no more. Returns how many.
+pub(crate) fn release_expired(sql: &Sql<'_>, now: i64, limit: i64) -> Result<usize, Error> {
+    const EXPIRED: &str =
+        "SELECT turn_key FROM turns WHERE dedupe_until <= ?1 ORDER BY dedupe_until LIMIT ?2";
+    let expired: Vec<i64> = sql.all(EXPIRED, [now, limit], |row| row.get(0))?;
+    expired.iter().try_for_each(|&key| release(sql, key))?;
+    Ok(expired.len())
+}
+
+pub(crate) const STANDING: &str =
+    "SELECT turn_key, session_key, phase, first_message FROM turns WHERE id = ?1";
+
+/// Where a turn stands; an error when there is none (any more).
+pub(crate) fn standing(sql: &Sql<'_>, id: &TurnId) -> Result<Standing, Error> {
+    let standing = sql.first(STANDING, [id.as_str()], |row| {
+        Ok(Standing {
+            key: row.get(0)?,
+            session: row.get(1)?,
+            phase: phase_of(row.get(2)?),
+            first_message: row.get(3)?,
+        })
+    })?;
+    standing.filter(|standing| standing.session != 0).ok_or_else(|| no_turn(id))
+}
+
+/// The error for a turn that does not exist, or not any more.
+pub(crate) fn no_turn(id: &TurnId) -> Error {
+    let id: String = id.as_str().chars().take(80).collect();
+    aethon_core::error::Error::not_found(format!("there is no turn {id:?} in this conversation")).into()
+}
+
+/// Notes that a turn begins (again), with this first message.
+pub(crate) fn start(sql: &Sql<'_>, key: i64, first: i64, now: i64) -> Result<(), Error> {
+    const START: &str =
+        "UPDATE turns SET phase = 1, attempts = attempts + 1, started_at = ?2, first_message = ?3
+        WHERE turn_key = ?1";
+    sql.execute(START, [key, now, first])?;
+    Ok(())
+}
+
+/// Notes how a turn came out.
+pub(crate) fn end(
+    sql: &Sql<'_>,
+    key: i64,
+    outcome: &str,
+    reply_message: Option<i64>,
+    now: i64,
+) -> Result<(), Error> {
+    const END: &str = "UPDATE turns SET phase = 2, ended_at = ?2, outcome = ?3, reply_message = ?4
+        WHERE turn_key = ?1";
+    sql.execute(END, params![key, now, outcome, reply_message])?;
+    Ok(())
+}
+
+/// A turn by its id.
+pub(crate) fn record(sql: &Sql<'_>, id: &TurnId) -> Result<Option<TurnRecord>, Error> {
+    sql.first(BY_ID, [id.as_str()], read)?.map(|row| row.into_record(sql)).transpose()
+}
+
+/// Turns that are not over, oldest first; of all sessions, or of one.
+pub(crate) fn open(sql: &Sql<'_>, session: Option<i64>) -> Result<Vec<TurnRecord>, Error> {
+    let rows = sql.all(OPEN, [session], read)?;
+    let records = rows.into_iter().map(|row| row.into_record(sql));
+    // One turn that cannot be read must not keep all others from being taken up again.
+    let readable = records.filter_map(|record| {
+        record
+            .inspect_err(|error| tracing::error!(%error, "a stored turn cannot be read and is left out"))
+            .ok()
+    });
+    Ok(readable.collect())
+}
+
+const BY_ID: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message FROM turns
+    WHERE id = ?1 AND session_key <> 0";
+const BY_KEY: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message FROM turns
+    WHERE turn_key = ?1";
+pub(crate) const OPEN: &str =
+    "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message FROM turns
+    INDEXED BY turns_open WHERE phase < 2 AND (?1 IS NULL OR session_key = ?1) ORDER BY turn_key";
+
+/// Removes turns of a session: the open ones, or some of all. Those whose dedupe ids still count become shells.
+pub(crate) fn forget(sql: &Sql<'_>, session: i64, which: Forget, now: i64) -> Result<bool, Error> {
+    const SOME: &str =
+        "SELECT turn_key, dedupe_id IS NOT NULL AND (dedupe_until IS NULL OR dedupe_until > ?2)
+        FROM turns WHERE session_key = ?1 LIMIT ?3";
+    const UNFINISHED: &str =
+        "SELECT turn_key, dedupe_id IS NOT NULL AND (dedupe_until IS NULL OR dedupe_until > ?2)
+        FROM turns INDEXED BY turns_open WHERE session_key = ?1 AND phase < 2 LIMIT ?3";
+    const EMPTY: &str =
+        "UPDATE turns SET session_key = 0, phase = 2, first_message = NULL, reply_message = NULL,
+        inbound = json_set(inbound, '$.text', '', '$.attachments', json('[]')),
+        outcome = '{\"text\":\"\",\"end\":\"stopped\",\"model\":\"\"}',
+        dedupe_until = coalesce(dedupe_until, ?2) WHERE turn_key = ?1";
+    const DELETE: &str = "DELETE FROM turns WHERE turn_key = ?1";
+    let (query, limit) = match which {
+        Forget::Open => (UNFINISHED, i64::MAX),
+        Forget::Some(limit) => (SOME, limit),
+    };
+    let turns =
+        sql.all(query, [session, now, limit], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?)))?;
+    for &(key, is_remembered) in &turns {
+        if is_remembered {
+            sql.execute(EMPTY, [key, now + days(SHELL_DAYS)])?;
+        } else {
+            sql.execute(DELETE, [key])?;
+        }
+    }
+    Ok(!turns.is_empty())
+}
+
+/// How long a shell is kept when its id was meant to count as long as the turn: a client that lost its connection
+/// comes back within this time or not at all.
+const SHELL_DAYS: u32 = 1;
+
+/// Which turns of a session are removed.
+#[derive(Clone, Copy)]
+pub(crate) enum Forget {
+    /// Those that are not over.
+    Open,
+    /// At most so many of all.
+    Some(i64),
+}
+
+/// A row before its JSON is read.
+struct StoredTurn {
+    id: TurnId,
+    inbound: String,
+    phase: TurnPhase,
+    accepted_at: i64,
+    attempts: u32,
+    outcome: Option<String>,
+    reply_message: Option<i64>,
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<StoredTurn> {
+    Ok(StoredTurn {
+        id: TurnId::existing(row.get_ref(0)?.as_str()?),
+        inbound: row.get(1)?,
+        phase: phase_of(row.get(2)?),
+        accepted_at: row.get(3)?,
+        attempts: row.get(4)?,
+        outcome: row.get(5)?,
+        reply_message: row.get(6)?,
+    })
+}
+
+impl StoredTurn {
+    fn into_record(self, sql: &Sql<'_>) -> Result<TurnRecord, Error> {
+        let inbound: Inbound = serde_json::from_str(&self.inbound).map_err(|e| unreadable(&self.id, e))?;
+        let outcome = self.outcome.as_deref().map(serde_json::from_str::<Outcome>).transpose();
+        let outcome = outcome.map_err(|error| unreadable(&self.id, error))?;
+        let reply = match outcome {
+            None => None,
+            Some(outcome) => Some(Reply {
+                turn: self.id.clone(),
+                session: inbound.session.clone(),
+                text: match (outcome.text, self.reply_message) {
+                    (Some(text), _) => text,
+                    (None, Some(message)) => messages::text(sql, message)?.unwrap_or_default(),
+                    (None, None) => String::new(),
+                },
+                end: outcome.end,
+                model: outcome.model,
+                usage: outcome.usage,
+                failure: outcome.failure,
+            }),
+        };
+        Ok(TurnRecord {
+            turn: self.id,
+            inbound,
+            phase: self.phase,
+            accepted_at: from_millis(self.accepted_at),
+            attempts: self.attempts,
+            reply,
+        })
+    }
+}
+
+fn unreadable(id: &TurnId, error: serde_json::Error) -> Error {
+    let message = format!("the stored turn {id} cannot be read");
+    aethon_core::error::Error::internal(message).because(error).into()
+}
+
+fn phase_of(phase: i64) -> TurnPhase {
+    match phase {
+        QUEUED => TurnPhase::Queued,
+        RUNNING => TurnPhase::Running,
+        _ => TurnPhase::Done,
+    }
+}
+
+#[cfg(test)]
+#[test]
+fn phases_are_stored_as_numbers() {
+    assert_eq!([QUEUED, RUNNING, 2].map(phase_of), [TurnPhase::Queued, TurnPhase::Running, TurnPhase::Done]);
+}
