@@ -1,0 +1,149 @@
+//! What may come in, and in which form: the user's message is made here, once, from what was sent.
+
+use aethon_core::error::{Error, Result};
+use aethon_core::ids::TurnId;
+use aethon_core::message::{Attachment, Block, Inbound, Intent, Message, Role};
+use aethon_core::session::{TurnLog, TurnPhase, TurnRecord};
+use aethon_core::untrusted;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+
+/// Pictures that models take.
+const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// Media types of text whose name does not begin with `text/`.
+const TEXTS: [&str; 6] = [
+    "application/json",
+    "application/xml",
+    "application/yaml",
+    "application/x-yaml",
+    "application/toml",
+    "application/javascript",
+];
+
+/// How many retries of retries are followed to find what was said at first.
+const LONGEST_CHAIN: usize = 64;
+
+/// The user's message of an inbound one, and the turn that it replaces.
+pub(crate) async fn admit(
+    log: &dyn TurnLog,
+    inbound: &Inbound,
+    now: Timestamp,
+) -> Result<(Message, Option<TurnId>)> {
+    let replaces = match &inbound.intent {
+        Intent::Say => None,
+        Intent::Retry { turn } | Intent::Edit { turn } => {
+            let record = earlier(log, inbound, turn).await?;
+            if record.phase != TurnPhase::Done {
+                return Err(Error::invalid("this turn has not ended yet; stop it first"));
+            }
+            Some(turn.clone())
+        }
+    };
+    let content = match &inbound.intent {
+        Intent::Retry { turn } => content(&said_at_first(log, inbound, turn).await?)?,
+        Intent::Say | Intent::Edit { .. } => content(inbound)?,
+    };
+    Ok((Message::new(Role::User, content, now), replaces))
+}
+
+async fn earlier(log: &dyn TurnLog, inbound: &Inbound, turn: &TurnId) -> Result<TurnRecord> {
+    let record = log.turn(turn).await?;
+    record
+        .filter(|record| record.inbound.session == inbound.session)
+        .ok_or_else(|| Error::not_found("there is no such turn in this session"))
+}
+
+async fn said_at_first(log: &dyn TurnLog, inbound: &Inbound, turn: &TurnId) -> Result<Inbound> {
+    let mut turn = turn.clone();
+    for _ in 0..LONGEST_CHAIN {
+        let record = earlier(log, inbound, &turn).await?;
+        match record.inbound.intent {
+            Intent::Retry { turn: before } => turn = before,
+            Intent::Say | Intent::Edit { .. } => return Ok(record.inbound),
+        }
+    }
+    Err(Error::invalid("this message was retried too often; send it anew"))
+}
+
+fn content(inbound: &Inbound) -> Result<Vec<Block>> {
+    let mut content = Vec::with_capacity(1 + inbound.attachments.len());
+    if !inbound.text.trim().is_empty() {
+        let untrusted = inbound.untrusted.then(untrusted::boundary);
+        content.push(Block::Text { text: inbound.text.clone(), untrusted });
+    }
+    for attachment in &inbound.attachments {
+        content.push(block(attachment)?);
+    }
+    if content.is_empty() {
+        return Err(Error::invalid("the message is empty; send a text or a file"));
+    }
+    Ok(content)
+}
+
+fn block(attachment: &Attachment) -> Result<Block> {
+    let mime = attachment.mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_image = IMAGES.contains(&mime.as_str());
+    if !is_image && !mime.starts_with("text/") && !TEXTS.contains(&mime.as_str()) {
+        return Err(refused(
+            attachment,
+            "is of a kind that cannot be read; send png, jpeg, gif, webp or text",
+        ));
+    }
+    let bytes = STANDARD.decode(&attachment.data).map_err(|_| refused(attachment, "is not valid base64"))?;
+    if bytes.is_empty() {
+        return Err(refused(attachment, "is empty"));
+    }
+    if !is_image {
+        let text = String::from_utf8(bytes).map_err(|_| refused(attachment, "is not UTF-8 text"))?;
+        return Ok(Block::File { name: attachment.name.clone(), mime, text });
+    }
+    if !begins_like(&mime, &bytes) {
+        return Err(refused(attachment, &format!("is not a picture of the type {mime}")));
+    }
+    Ok(Block::Image { mime, data: attachment.data.clone() })
+}
+
+/// Whether the first bytes are those of the picture format: a service would refuse the whole conversation otherwise.
+fn begins_like(mime: &str, bytes: &[u8]) -> bool {
+    match mime {
+        "image/png" => bytes.starts_with(b"\x89PNG\r\n\x1a\n"),
+        "image/jpeg" => bytes.starts_with(b"\xff\xd8\xff"),
+        "image/gif" => bytes.starts_with(b"GIF87a") || bytes.starts_with(b"GIF89a"),
+        _ => bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP"),
+    }
+}
+
+fn refused(attachment: &Attachment, why: &str) -> Error {
+    let name: String = attachment.name.chars().filter(|c| !c.is_control()).take(100).collect();
+    Error::invalid(format!("the file {name:?} {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_checked_before_they_are_taken_in() {
+        let check = |mime: &str, data: &str, expected: Option<&str>| {
+            let attachment = Attachment { name: "x".into(), mime: mime.into(), data: data.into() };
+            let kind = block(&attachment).ok().map(|block| match block {
+                Block::Image { .. } => "image",
+                Block::File { .. } => "file",
+                _ => "other",
+            });
+            assert_eq!(kind, expected, "{mime} {data}");
+        };
+        check("image/png", "iVBORw0KGgoAAAA=", Some("image"));
+        check("IMAGE/PNG", "iVBORw0KGgoAAAA=", Some("image"));
+        check("image/jpeg", "iVBORw0KGgoAAAA=", None);
+        check("image/svg+xml", "PHN2Zz4=", None);
+        check("text/plain; charset=utf-8", "aGk=", Some("file"));
+        check("application/json", "e30=", Some("file"));
+        check("text/plain", "/////w==", None);
+        check("text/plain", "not base64!", None);
+        check("text/plain", "", None);
+        check("application/zip", "UEsDBA==", None);
+    }
+}

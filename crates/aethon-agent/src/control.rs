@@ -1,0 +1,97 @@
+//! What can end a turn from outside: a person, the end of the program, the clock.
+//!
+//! Everything in a turn that may take long runs under [`Control::guard`]; what must not be torn (writing to the storage)
+//! does not. So a turn ends at once in any state, and what it had stored is whole.
+
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// Why a turn was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Somebody wished it.
+    Person,
+    /// The program ends.
+    Shutdown,
+}
+
+/// Stops one turn. The first cause counts.
+#[derive(Debug, Clone)]
+pub(crate) struct StopSwitch(watch::Sender<Option<Cause>>);
+
+/// Knows whether the turn is to stop.
+#[derive(Debug, Clone)]
+pub(crate) struct StopSignal(watch::Receiver<Option<Cause>>);
+
+impl StopSwitch {
+    pub(crate) fn pair() -> (Self, StopSignal) {
+        let (sender, receiver) = watch::channel(None);
+        (Self(sender), StopSignal(receiver))
+    }
+
+    /// Stops the turn; `false` if it was stopped before.
+    pub(crate) fn stop(&self, cause: Cause) -> bool {
+        self.0.send_if_modified(|current| {
+            let first = current.is_none();
+            current.get_or_insert(cause);
+            first
+        })
+    }
+}
+
+impl StopSignal {
+    /// The cause, if the turn is to stop.
+    pub(crate) fn cause(&self) -> Option<Cause> {
+        *self.0.borrow()
+    }
+
+    async fn stopped(&mut self) -> Cause {
+        match self.0.wait_for(Option::is_some).await.map(|cause| *cause) {
+            Ok(Some(cause)) => cause,
+            // Nobody is left who could stop it.
+            _ => pending().await,
+        }
+    }
+}
+
+/// Why something was not brought to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Interrupt {
+    /// The turn was stopped.
+    Stopped(Cause),
+    /// The turn took too long.
+    TimedOut,
+}
+
+/// The end of a turn, as seen from inside.
+pub(crate) struct Control {
+    stop: StopSignal,
+    deadline: Pin<Box<Sleep>>,
+}
+
+impl Control {
+    /// A turn that begins now and may take this long.
+    pub(crate) fn new(stop: StopSignal, timeout: Duration) -> Self {
+        Self { stop, deadline: Box::pin(sleep_until(Instant::now() + timeout)) }
+    }
+
+    /// Runs something until it is done, or the turn ends. The work is looked at before the clock, so that the timer is
+    /// not even set for what is done at once.
+    pub(crate) async fn guard<F: Future>(&mut self, work: F) -> Result<F::Output, Interrupt> {
+        tokio::select! {
+            biased;
+            cause = self.stop.stopped() => Err(Interrupt::Stopped(cause)),
+            done = work => Ok(done),
+            () = self.deadline.as_mut() => Err(Interrupt::TimedOut),
+        }
+    }
+
+    /// What is left of the turn's time.
+    pub(crate) fn left(&self) -> Duration {
+        self.deadline.deadline().saturating_duration_since(Instant::now())
+    }
+}

@@ -1,0 +1,69 @@
+//! A turn on its way: the half that is run, and the half by which others find and stop it.
+
+use std::sync::Arc;
+
+use aethon_core::assistant::PendingReply;
+use aethon_core::ids::{MessageId, SessionId, TurnId};
+use aethon_core::message::{Inbound, Message, Reply};
+use aethon_core::session::Begin;
+use aethon_core::surface::Surface;
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use crate::control::{StopSignal, StopSwitch};
+
+/// A turn to run.
+pub(crate) struct Job {
+    pub(crate) turn: TurnId,
+    pub(crate) inbound: Inbound,
+    /// The user's message as the transcript keeps it.
+    pub(crate) message: Message,
+    pub(crate) replaces: Option<TurnId>,
+    pub(crate) stage: Stage,
+    pub(crate) surface: Arc<dyn Surface>,
+    pub(crate) stop: StopSignal,
+    pub(crate) reply: watch::Sender<Option<Arc<Reply>>>,
+}
+
+/// How far a turn has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Stored, not begun.
+    Waiting,
+    /// Begun in this process.
+    Begun(MessageId),
+    /// Begun by a process that is gone; its messages are in the storage.
+    LeftBehind,
+}
+
+/// A turn as others see it.
+pub(crate) struct Live {
+    pub(crate) turn: TurnId,
+    pub(crate) since: Timestamp,
+    pub(crate) stop: StopSwitch,
+    pub(crate) reply: PendingReply,
+}
+
+impl Job {
+    /// Both halves of a turn that is not stored or was stored earlier.
+    pub(crate) fn pair(
+        turn: TurnId,
+        inbound: Inbound,
+        (message, replaces): (Message, Option<TurnId>),
+        surface: Arc<dyn Surface>,
+    ) -> (Self, Live) {
+        let (stop_switch, stop) = StopSwitch::pair();
+        let (reply, pending) = PendingReply::pair();
+        let live = Live { turn: turn.clone(), since: message.created_at, stop: stop_switch, reply: pending };
+        (Self { turn, inbound, message, replaces, stage: Stage::Waiting, surface, stop, reply }, live)
+    }
+
+    pub(crate) fn session(&self) -> &SessionId {
+        &self.inbound.session
+    }
+
+    /// What the storage needs to start it.
+    pub(crate) fn begin(&self) -> Begin {
+        Begin { message: self.message.clone(), replaces: self.replaces.clone() }
+    }
+}

@@ -1,0 +1,87 @@
+//! The engine's door: the [`Assistant`] of the core, and its beginning and end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::assistant::{ActiveTurn, Assistant, Submitted};
+use aethon_core::error::Result;
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::Inbound;
+use aethon_core::session::{Clear, TurnRecord};
+use aethon_core::surface::Surface;
+use async_trait::async_trait;
+use tokio::time::timeout;
+
+use super::shared::Shared;
+use crate::control::Cause;
+use crate::options::Options;
+use crate::parts::Parts;
+
+/// How long a stopped turn may take to store what it had, when the program ends.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// The assistant. Cheap to clone; clones are the same engine. It runs on the tokio runtime that calls it.
+#[derive(Clone)]
+pub struct Engine(Arc<Shared>);
+
+impl Engine {
+    /// An engine of these parts. Call [`Self::recover`] before anything is submitted.
+    pub fn new(parts: Parts, options: Options) -> Self {
+        Self(Arc::new(Shared::new(parts, options)))
+    }
+
+    /// Looks after the turns that an earlier process left: takes up those that nobody can send again, closes the others
+    /// as interrupted. `surface` says who watches a turn that goes on. Returns how many go on.
+    pub async fn recover(
+        &self,
+        surface: impl Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync,
+    ) -> Result<usize> {
+        self.0.recover(&surface).await
+    }
+
+    /// Takes nothing in any more, lets what runs finish for `grace`, then stops it; what was said is stored. Waiting
+    /// turns stay stored, and the next start looks after them.
+    pub async fn shutdown(&self, grace: Duration) {
+        self.0.lanes.end();
+        if timeout(grace, self.0.tasks.ended()).await.is_ok() {
+            return;
+        }
+        self.0.lanes.stop_all(Cause::Shutdown);
+        if timeout(LAST_WORDS, self.0.tasks.ended()).await.is_err() {
+            tracing::error!(
+                "some turns could not be stored before the end; they are looked after at the next start"
+            );
+        }
+    }
+}
+
+#[async_trait]
+impl Assistant for Engine {
+    async fn submit(&self, inbound: Inbound, surface: Arc<dyn Surface>) -> Result<Submitted> {
+        self.0.submit(inbound, surface).await
+    }
+
+    async fn stop(&self, session: &SessionId, turn: Option<&TurnId>) -> usize {
+        let (stopped, waiting) = self.0.lanes.stop(session, turn, Cause::Person);
+        if let Some(job) = waiting {
+            self.0.end_unbegun(job, false).await;
+        }
+        stopped
+    }
+
+    fn activity(&self) -> Vec<ActiveTurn> {
+        self.0.lanes.activity()
+    }
+
+    fn is_busy(&self, session: &SessionId) -> bool {
+        self.0.lanes.is_busy(session)
+    }
+
+    async fn clear(&self, session: &SessionId, how: Clear) -> Result<bool> {
+        self.0.clear(session, how).await
+    }
+
+    async fn post(&self, session: &SessionId, key: &str, text: &str) -> Result<bool> {
+        self.0.post(session, key, text).await
+    }
+}

@@ -1,0 +1,137 @@
+//! Running the tools that the model asked for, one after the other.
+//!
+//! The message with the calls is stored before the first of them runs, and the results when the last one has ended; a
+//! turn that is ended in between gets results for the others, so that every call has one.
+
+use aethon_core::message::{Block, Message, Role, ToolCall, ToolResult};
+use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use super::ending::Ending;
+use super::shared::log_storage;
+use super::turn::Turn;
+use crate::caught::caught;
+use crate::window::failed;
+
+const CUT_SHORT: &str =
+    "interrupted: the turn ended before this call did; it may or may not have had an effect";
+const NOT_RUN: &str = "not run: the turn ended first";
+
+/// Calls that are stored, and the results that they have so far.
+pub(super) struct OpenCalls {
+    calls: Vec<ToolCall>,
+    results: Vec<ToolResult>,
+    started: usize,
+}
+
+impl OpenCalls {
+    fn new(calls: Vec<ToolCall>) -> Self {
+        Self { results: Vec::with_capacity(calls.len()), calls, started: 0 }
+    }
+
+    fn start_next(&mut self) -> Option<ToolCall> {
+        let call = self.calls.get(self.started).cloned();
+        self.started += usize::from(call.is_some());
+        call
+    }
+
+    /// The tool message: the results there are, and for the other calls why there is none.
+    pub(super) fn message(&self, now: Timestamp) -> Message {
+        let mut results: Vec<Block> = self.results.iter().cloned().map(Block::ToolResult).collect();
+        for (place, call) in self.calls.iter().enumerate().skip(self.results.len()) {
+            let why = if place < self.started { CUT_SHORT } else { NOT_RUN };
+            results.push(Block::ToolResult(failed(call, why)));
+        }
+        Message::new(Role::Tool, results, now)
+    }
+}
+
+impl Turn<'_> {
+    /// Stores a message with calls, runs them, and stores their results.
+    pub(super) async fn run_calls(&mut self, message: Message) -> Result<(), Ending> {
+        let calls = message.tool_calls().cloned().collect();
+        self.append(message).await?;
+        self.open = Some(OpenCalls::new(calls));
+        let mut looping = None;
+        while let Some(call) = self.open.as_mut().and_then(OpenCalls::start_next) {
+            let result = self.run_call(&call).await?;
+            looping = self.repetition.note(&call, &result, self.shared.options.loop_limit).or(looping);
+            if let Some(open) = &mut self.open {
+                open.results.push(result);
+            }
+        }
+        // They stay open until they are stored: should that fail, the end of the turn tries once more.
+        let results = self.open.as_ref().map(|open| open.message(self.shared.parts.clock.now()));
+        if let Some(results) = results {
+            self.append(results).await?;
+        }
+        self.open = None;
+        match looping {
+            Some(reason) => Err(Ending::limit("loop", format!("Stopped: {reason} (`agent.loop_limit`)."))),
+            None => Ok(()),
+        }
+    }
+
+    async fn run_call(&mut self, call: &ToolCall) -> Result<ToolResult, Ending> {
+        let started = Instant::now();
+        self.show(call, ToolPhase::Running, None, started);
+        let running = caught(self.shared.parts.toolbox.run(&self.tools, call));
+        match self.control.guard(running).await {
+            Ok(Ok(result)) => {
+                let phase = match (result.denied, result.is_error) {
+                    (true, _) => ToolPhase::Denied,
+                    (false, true) => ToolPhase::Error,
+                    (false, false) => ToolPhase::Ok,
+                };
+                self.show(call, phase, Some(result.output.clone()), started);
+                Ok(result)
+            }
+            Ok(Err(panic)) => {
+                tracing::error!(tool = call.name, panic, "a tool call panicked");
+                let result = failed(call, "the tool failed because of a fault in the program");
+                self.show(call, ToolPhase::Error, Some(result.output.clone()), started);
+                Ok(result)
+            }
+            Err(interrupt) => {
+                self.show(call, ToolPhase::Error, Some(CUT_SHORT.into()), started);
+                Err(Ending::interrupted(interrupt, self.shared.options.turn_timeout))
+            }
+        }
+    }
+
+    /// Stores a message of the running turn, and shows it to the next request. Never cut short by a stop.
+    pub(super) async fn append(&mut self, mut message: Message) -> Result<(), Ending> {
+        message.turn = Some(self.context.turn.clone());
+        match self.shared.parts.log.append(&self.context.turn, vec![message.clone()]).await {
+            Ok(ids) => {
+                if let Some(id) = ids.first() {
+                    message.id = *id;
+                }
+                self.keep(message);
+                Ok(())
+            }
+            Err(error) => {
+                log_storage("a message of a turn could not be stored", &error);
+                Err(Ending::fault(
+                    "storage",
+                    "The answer could not be stored, so the turn was ended; the log has more.",
+                ))
+            }
+        }
+    }
+
+    fn show(&self, call: &ToolCall, phase: ToolPhase, output: Option<String>, started: Instant) {
+        let running = phase == ToolPhase::Running;
+        let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let state = ToolState {
+            call: call.id.clone(),
+            name: call.name.clone(),
+            phase,
+            input: running.then(|| call.input.clone()),
+            output,
+            milliseconds: (!running).then_some(elapsed),
+        };
+        self.job.surface.emit(&self.context.turn, TurnEvent::Tool(state));
+    }
+}

@@ -1,0 +1,204 @@
+//! How a turn ends: what is said to the person, what is stored, and who is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::channel::NewDelivery;
+use aethon_core::error::Result;
+use aethon_core::event::{Event, SessionChange};
+use aethon_core::hook::TurnContext;
+use aethon_core::ids::MessageId;
+use aethon_core::message::{Block, Failure, Inbound, Intent, Message, Reply, Role, TurnEnd};
+use aethon_core::model::Usage;
+use aethon_core::session::Finish;
+use aethon_core::surface::TurnEvent;
+use tokio::time::sleep;
+
+use super::shared::{Shared, log_storage};
+use crate::control::{Cause, Interrupt};
+use crate::dispatcher::Job;
+use crate::outbox::expiry;
+
+/// The pauses between attempts to store an outcome. A full disk or a locked file often is over soon; a lost outcome is not.
+const STORE_PAUSES: [Duration; 3] =
+    [Duration::from_millis(50), Duration::from_millis(250), Duration::from_secs(1)];
+
+/// Why and how a turn ends.
+#[derive(Debug, Clone)]
+pub(super) struct Ending {
+    pub(super) end: TurnEnd,
+    /// What is said to the person about it: a stable word and a sentence.
+    pub(super) notice: Option<(String, String)>,
+    pub(super) retry_after: Option<u64>,
+}
+
+impl Ending {
+    /// The model said all it had to say.
+    pub(super) fn done() -> Self {
+        Self { end: TurnEnd::End, notice: None, retry_after: None }
+    }
+
+    /// The model ended, and something has to be said about it.
+    pub(super) fn noted(code: &str, sentence: &str) -> Self {
+        Self::of(TurnEnd::End, code, sentence)
+    }
+
+    /// Somebody stopped it.
+    pub(super) fn stopped(cause: Cause) -> Self {
+        match cause {
+            Cause::Person => Self::of(TurnEnd::Stopped, "stopped", "Stopped."),
+            Cause::Shutdown => {
+                Self::of(TurnEnd::Stopped, "shutdown", "Stopped, because the assistant was shut down.")
+            }
+        }
+    }
+
+    /// A limit was reached.
+    pub(super) fn limit(code: &str, sentence: impl Into<String>) -> Self {
+        Self::of(TurnEnd::Limit, code, sentence)
+    }
+
+    /// Something failed.
+    pub(super) fn failed(failure: Failure) -> Self {
+        let end = if failure.code.starts_with("budget") { TurnEnd::Budget } else { TurnEnd::Error };
+        let retry_after = failure.retry_after;
+        Self { end, notice: Some((failure.code, failure.message)), retry_after }
+    }
+
+    /// A fault of ours.
+    pub(super) fn fault(code: &str, sentence: &str) -> Self {
+        Self::of(TurnEnd::Error, code, sentence)
+    }
+
+    /// It was not brought to its end.
+    pub(super) fn interrupted(interrupt: Interrupt, timeout: Duration) -> Self {
+        match interrupt {
+            Interrupt::Stopped(cause) => Self::stopped(cause),
+            Interrupt::TimedOut => Self::limit(
+                "turn_timeout",
+                format!(
+                    "Stopped: this took longer than {} seconds (`agent.turn_timeout_seconds`).",
+                    timeout.as_secs()
+                ),
+            ),
+        }
+    }
+
+    fn of(end: TurnEnd, code: &str, sentence: impl Into<String>) -> Self {
+        Self { end, notice: Some((code.to_owned(), sentence.into())), retry_after: None }
+    }
+
+    /// Puts the ending on the last message of the turn.
+    pub(super) fn seal(&self, message: &mut Message) {
+        if let Some((code, sentence)) = &self.notice {
+            message.content.push(Block::notice(code, sentence));
+        }
+        message.stop_reason = Some(self.end);
+    }
+
+    /// What the turn came to.
+    pub(super) fn reply(&self, job: &Job, said: String, model: String, usage: Usage) -> Reply {
+        let mut text = said;
+        if let Some((_, sentence)) = &self.notice {
+            if !text.trim().is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push_str(sentence);
+        }
+        let failure = match (self.end, &self.notice) {
+            (TurnEnd::End | TurnEnd::Stopped, _) | (_, None) => None,
+            (_, Some((code, sentence))) => {
+                Some(Failure { code: code.clone(), message: sentence.clone(), retry_after: self.retry_after })
+            }
+        };
+        let (turn, session) = (job.turn.clone(), job.session().clone());
+        Reply { turn, session, text, end: self.end, model, usage, failure }
+    }
+}
+
+impl Shared {
+    /// Stores an outcome; tries again when the storage fails.
+    pub(super) async fn store(
+        &self,
+        messages: &[Message],
+        reply: &Reply,
+        deliveries: Vec<NewDelivery>,
+    ) -> Result<Vec<MessageId>> {
+        let mut pauses = STORE_PAUSES.into_iter();
+        loop {
+            let (messages, deliveries) = (messages.to_vec(), deliveries.clone());
+            match self.parts.log.finish(Finish { messages, reply: reply.clone(), deliveries }).await {
+                Ok(ids) => return Ok(ids),
+                Err(error) if error.is_not_found() => return Err(error),
+                Err(error) => {
+                    let Some(pause) = pauses.next() else { return Err(error) };
+                    log_storage("the outcome of a turn could not be stored; trying again", &error);
+                    sleep(pause).await;
+                }
+            }
+        }
+    }
+
+    /// Where a reply goes besides. What a person has stopped goes nowhere.
+    pub(super) fn deliveries(&self, inbound: &Inbound, reply: &Reply) -> Vec<NewDelivery> {
+        let wanted = inbound.deliver_to.as_ref().filter(|_| reply.end != TurnEnd::Stopped);
+        let delivery = wanted.map(|to| NewDelivery {
+            channel: to.channel.clone(),
+            recipient: to.recipient.clone(),
+            text: reply.text.clone(),
+            expires_at: expiry(self.parts.clock.now(), self.options.delivery_lifetime),
+        });
+        delivery.into_iter().collect()
+    }
+
+    /// Tells everybody that a turn is over: once, and after it was stored.
+    pub(super) async fn announce(&self, job: Job, context: &TurnContext, reply: Reply, delivers: bool) {
+        if delivers {
+            self.parts.bell.ring();
+        }
+        let (session, turn, end) = (&reply.session, &reply.turn, reply.end);
+        tracing::debug!(%session, %turn, end = end.as_str(), "a turn has ended");
+        job.surface.emit(turn, TurnEvent::Done(reply.clone()));
+        self.parts.bus.publish(|| Event::TurnEnded { session: session.clone(), turn: turn.clone(), end });
+        self.tell_session(session, SessionChange::Updated);
+        let reply = Arc::new(reply);
+        job.reply.send_replace(Some(reply.clone()));
+        self.parts.hooks.after_turn(context, &reply).await;
+    }
+
+    /// Ends a turn that was stopped before it began. In its order (`in_order`), what was asked is kept in the transcript;
+    /// out of it, while another turn writes, only the outcome is stored.
+    pub(super) async fn end_unbegun(&self, job: Job, in_order: bool) {
+        let ending = Ending::stopped(Cause::Person);
+        let mut messages = Vec::new();
+        if in_order && !matches!(job.inbound.intent, Intent::Retry { .. }) {
+            match self.parts.log.begin(&job.turn, job.begin()).await {
+                Ok(_) => {
+                    let mut last = Message::new(Role::Assistant, Vec::new(), self.parts.clock.now());
+                    last.turn = Some(job.turn.clone());
+                    ending.seal(&mut last);
+                    messages.push(last);
+                }
+                Err(error) => log_storage("a stopped message could not be put into its transcript", &error),
+            }
+            self.windows.forget(job.session());
+        }
+        let model = self.parts.provider.capabilities().model.clone();
+        let reply = ending.reply(&job, String::new(), model, Usage::default());
+        if let Err(error) = self.store(&messages, &reply, Vec::new()).await {
+            log_storage("the outcome of a stopped turn could not be stored", &error);
+        }
+        let context = context_of(&job);
+        self.announce(job, &context, reply, false).await;
+    }
+}
+
+/// What hooks know of a turn.
+pub(super) fn context_of(job: &Job) -> TurnContext {
+    TurnContext {
+        session: job.session().clone(),
+        turn: job.turn.clone(),
+        channel: job.inbound.channel.clone(),
+        sender: job.inbound.sender.clone(),
+    }
+}

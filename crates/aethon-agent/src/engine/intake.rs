@@ -1,0 +1,108 @@
+//! Taking a message in: seat, storage, acknowledgement, and then the turn itself.
+//!
+//! All of it happens in one task of the engine's own, because the caller may lose interest at any moment and what was
+//! begun must be brought to an end.
+
+use std::sync::Arc;
+
+use aethon_core::assistant::{PendingReply, Submitted};
+use aethon_core::error::{Error, Result};
+use aethon_core::ids::TurnId;
+use aethon_core::message::Inbound;
+use aethon_core::session::{Accepted, TurnRecord};
+use aethon_core::surface::Surface;
+use tokio::sync::oneshot;
+
+use super::shared::Shared;
+use crate::admission::admit;
+use crate::caught::caught;
+use crate::dispatcher::{Job, Seat, Stage};
+
+impl Shared {
+    pub(super) async fn submit(
+        self: &Arc<Self>,
+        inbound: Inbound,
+        surface: Arc<dyn Surface>,
+    ) -> Result<Submitted> {
+        let message = admit(&*self.parts.log, &inbound, self.parts.clock.now()).await?;
+        let (job, live) = Job::pair(TurnId::fresh(), inbound, message, surface);
+        let reply = live.reply.clone();
+        let seat = self.lanes.claim(job.session(), live)?;
+        let (answer, answered) = oneshot::channel();
+        let shared = self.clone();
+        self.tasks.spawn(async move { shared.take_in(job, seat, reply, answer).await });
+        answered.await.unwrap_or_else(|_| Err(Error::internal("the message could not be taken in")))
+    }
+
+    async fn take_in(
+        self: Arc<Self>,
+        mut job: Job,
+        seat: Seat,
+        reply: PendingReply,
+        answer: oneshot::Sender<Result<Submitted>>,
+    ) {
+        let turn = job.turn.clone();
+        let begin = (seat == Seat::First).then(|| job.begin());
+        let accepted = caught(self.parts.log.accept(&turn, &job.inbound, begin)).await;
+        let refused = match accepted {
+            Ok(Ok(Accepted::New(begun))) => {
+                if let Some(id) = begun {
+                    job.stage = Stage::Begun(id);
+                }
+                // An error means that the caller has lost interest; the turn goes on.
+                let _ = answer.send(Ok(Submitted { turn, queued: seat.queued(), is_new: true, reply }));
+                return self.seated(job, seat).await;
+            }
+            Ok(Ok(Accepted::Known(record))) => {
+                let session = job.session().clone();
+                let surface = job.surface.clone();
+                drop(job);
+                let next = self.lanes.leave(&session, &turn);
+                let _ = answer.send(self.known(*record, surface).await);
+                if let Some(next) = next {
+                    self.run_lane(next).await;
+                }
+                return;
+            }
+            Ok(Err(error)) => error,
+            Err(panic) => Error::internal("the storage failed").because(panic),
+        };
+        let next = self.lanes.leave(job.session(), &turn);
+        let _ = answer.send(Err(refused));
+        if let Some(next) = next {
+            self.run_lane(next).await;
+        }
+    }
+
+    async fn seated(self: &Arc<Self>, job: Job, seat: Seat) {
+        let job = match seat {
+            Seat::First => Some(job),
+            Seat::Behind(_) => self.lanes.arrived(job),
+        };
+        if let Some(job) = job {
+            self.run_lane(job).await;
+        }
+    }
+
+    /// The answer to a second delivery: the outcome that is there, or the one that is coming.
+    async fn known(self: &Arc<Self>, record: TurnRecord, surface: Arc<dyn Surface>) -> Result<Submitted> {
+        let turn = record.turn.clone();
+        let submitted = |queued, reply| Ok(Submitted { turn: turn.clone(), queued, is_new: false, reply });
+        if let Some(reply) = record.reply {
+            return submitted(0, PendingReply::ready(Arc::new(reply)));
+        }
+        if let Some((reply, queued)) = self.lanes.find(&record.inbound.session, &turn) {
+            return submitted(queued, reply);
+        }
+        // It may have ended between the two looks.
+        let Some(record) = self.parts.log.turn(&turn).await? else {
+            return Err(Error::not_found("the turn of this message was removed; send it under a new id"));
+        };
+        if let Some(reply) = record.reply {
+            return submitted(0, PendingReply::ready(Arc::new(reply)));
+        }
+        // Stored, but in nobody's hands: its outcome could not be stored before.
+        let reply = self.take_up(record, surface).await?;
+        submitted(0, reply)
+    }
+}

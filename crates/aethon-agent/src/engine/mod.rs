@@ -1,0 +1,19 @@
+//! The engine: `assistant` is its door, `intake` stores and seats what came in, `turn` is one turn, with `request` (asking
+//! the model, and again when that fails), `speech` (what the model says), `calls` (what it has done), `repetition` (loops)
+//! and `ending` (what is stored at last); `recover` takes up what a crash left, `clearing` empties sessions.
+
+mod assistant;
+mod calls;
+mod clearing;
+mod ending;
+mod intake;
+mod recover;
+mod repetition;
+mod request;
+mod retry;
+mod scrub;
+mod shared;
+mod speech;
+mod turn;
+
+pub use assistant::Engine;

@@ -1,0 +1,133 @@
+//! After a crash: what was accepted and never finished.
+//!
+//! A turn that was acknowledged under an id goes on, because its sender will not send it again: its stored messages stay,
+//! and calls that were cut off get results that say so. One without an id is closed, because its sender saw the connection
+//! break; so is one that is too old to be of use, or that has begun so often that it may be what crashes the program.
+
+use std::sync::Arc;
+
+use aethon_core::assistant::PendingReply;
+use aethon_core::error::Result;
+use aethon_core::hook::TurnContext;
+use aethon_core::message::{Block, Failure, Intent, Message, Reply, Role, TurnEnd};
+use aethon_core::model::Usage;
+use aethon_core::session::{Begin, Finish, TurnPhase, TurnRecord};
+use aethon_core::surface::Surface;
+use jiff::SignedDuration;
+
+use super::shared::{Shared, log_storage};
+use crate::admission::admit;
+use crate::dispatcher::{Job, Stage};
+use crate::window::missing_results;
+
+const CUT_OFF: &str = "interrupted by a restart of the assistant; it may or may not have run";
+const NOTICE: &str = "The assistant was interrupted before it could answer; send the message again.";
+
+impl Shared {
+    /// Looks after all of them, oldest first. Returns how many go on.
+    pub(super) async fn recover(
+        self: &Arc<Self>,
+        surface: &(dyn Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync),
+    ) -> Result<usize> {
+        let mut going_on = 0;
+        for record in self.parts.log.unfinished().await? {
+            if self.is_worth_resuming(&record) {
+                match self.take_up(record.clone(), surface(&record)).await {
+                    Ok(_) => {
+                        going_on += 1;
+                        continue;
+                    }
+                    Err(error) => log_storage("an interrupted turn could not be taken up", &error),
+                }
+            }
+            if let Err(error) = self.close(&record).await {
+                log_storage("an interrupted turn could not be closed", &error);
+            }
+        }
+        if going_on > 0 {
+            tracing::info!(turns = going_on, "turns that were interrupted go on");
+        }
+        Ok(going_on)
+    }
+
+    /// Puts a stored turn back into its lane.
+    pub(super) async fn take_up(
+        self: &Arc<Self>,
+        record: TurnRecord,
+        surface: Arc<dyn Surface>,
+    ) -> Result<PendingReply> {
+        let message = admit(&*self.parts.log, &record.inbound, record.accepted_at).await?;
+        let stage = if record.phase == TurnPhase::Queued { Stage::Waiting } else { Stage::LeftBehind };
+        let (session, turn) = (record.inbound.session.clone(), record.turn.clone());
+        let (mut job, live) = Job::pair(record.turn, record.inbound, message, surface);
+        job.stage = stage;
+        let reply = live.reply.clone();
+        if let Some((reply, _)) = self.lanes.find(&session, &turn) {
+            return Ok(reply);
+        }
+        if let Some(job) = self.lanes.take_up(live, job) {
+            let shared = self.clone();
+            self.tasks.spawn(async move { shared.run_lane(job).await });
+        }
+        Ok(reply)
+    }
+
+    fn is_worth_resuming(&self, record: &TurnRecord) -> bool {
+        let age = self.parts.clock.now().duration_since(record.accepted_at);
+        let limit = SignedDuration::try_from(self.options.resume_within).unwrap_or(SignedDuration::MAX);
+        record.inbound.dedupe.is_some() && age < limit && record.attempts < self.options.resume_attempts
+    }
+
+    /// Closes a turn as interrupted, its history well formed.
+    async fn close(&self, record: &TurnRecord) -> Result<()> {
+        let (log, now) = (&self.parts.log, self.parts.clock.now());
+        let session = &record.inbound.session;
+        let mut messages = Vec::new();
+        let mut in_transcript = true;
+        if record.phase == TurnPhase::Queued {
+            // What was asked is kept, unless it is in the transcript already or would take something out of it.
+            in_transcript = matches!(record.inbound.intent, Intent::Say);
+            if in_transcript {
+                let (message, _) = admit(&**log, &record.inbound, record.accepted_at).await?;
+                log.begin(&record.turn, Begin { message, replaces: None }).await?;
+            }
+        } else {
+            let stored = log.window(session, self.options.window_messages).await?;
+            let own = stored.iter().filter(|message| message.turn.as_ref() == Some(&record.turn));
+            messages.extend(missing_results(own, CUT_OFF, now));
+        }
+        if in_transcript {
+            let mut last = Message::new(Role::Assistant, vec![Block::notice("interrupted", NOTICE)], now);
+            last.stop_reason = Some(TurnEnd::Error);
+            messages.push(last);
+        }
+        for message in &mut messages {
+            message.turn = Some(record.turn.clone());
+        }
+        let reply = Reply {
+            turn: record.turn.clone(),
+            session: session.clone(),
+            text: NOTICE.into(),
+            end: TurnEnd::Error,
+            model: self.parts.provider.capabilities().model.clone(),
+            usage: Usage::default(),
+            failure: Some(Failure { code: "interrupted".into(), message: NOTICE.into(), retry_after: None }),
+        };
+        let deliveries = self.deliveries(&record.inbound, &reply);
+        let delivers = !deliveries.is_empty();
+        log.finish(Finish { messages, reply: reply.clone(), deliveries }).await?;
+        if delivers {
+            self.parts.bell.ring();
+        }
+        tracing::info!(%session, turn = %record.turn, "an interrupted turn was closed");
+        let inbound = &record.inbound;
+        let context = TurnContext {
+            session: session.clone(),
+            turn: record.turn.clone(),
+            channel: inbound.channel.clone(),
+            sender: inbound.sender.clone(),
+        };
+        self.parts.hooks.after_turn(&context, &reply).await;
+        Ok(())
+    }
+}

@@ -1,0 +1,61 @@
+//! What all turns of an engine share.
+
+use std::sync::Arc;
+
+use aethon_core::error::Error;
+use aethon_core::event::{Event, SessionChange};
+use aethon_core::ids::SessionId;
+use aethon_core::message::Message;
+
+use crate::dispatcher::{Job, Lanes};
+use crate::options::Options;
+use crate::parts::Parts;
+use crate::tasks::Tasks;
+use crate::window::Windows;
+
+/// The engine behind its door.
+pub(crate) struct Shared {
+    pub(super) parts: Parts,
+    pub(super) options: Options,
+    pub(super) lanes: Lanes,
+    pub(super) windows: Windows,
+    pub(super) tasks: Tasks,
+}
+
+impl Shared {
+    pub(super) fn new(parts: Parts, options: Options) -> Self {
+        Self {
+            lanes: Lanes::new(options.queue_per_session, options.max_turns),
+            windows: Windows::new(options.cached_sessions, options.cached_bytes),
+            tasks: Tasks::default(),
+            parts,
+            options,
+        }
+    }
+
+    /// Runs a turn, and all that wait behind it.
+    pub(super) async fn run_lane(self: &Arc<Self>, first: Job) {
+        let session = first.session().clone();
+        let mut next = Some(first);
+        while let Some(job) = next {
+            self.run(job).await;
+            next = self.lanes.next(&session);
+        }
+    }
+
+    /// Tells those who watch that a session got a message.
+    pub(super) fn tell_message(&self, session: &SessionId, message: &Arc<Message>) {
+        self.parts.bus.publish(|| Event::Message { session: session.clone(), message: message.clone() });
+    }
+
+    /// Tells those who watch that a session changed.
+    pub(super) fn tell_session(&self, session: &SessionId, change: SessionChange) {
+        self.parts.bus.publish(|| Event::Session { session: session.clone(), change });
+    }
+}
+
+/// The storage failed; the cause is for the log.
+pub(super) fn log_storage(what: &'static str, error: &Error) {
+    let cause = std::error::Error::source(error).map(ToString::to_string);
+    tracing::error!(%error, cause, "{what}");
+}

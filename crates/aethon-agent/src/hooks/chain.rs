@@ -1,0 +1,105 @@
+//! All hooks of an assistant, in their order.
+//!
+//! What runs before an action may refuse it: the first refusal counts, and a panic is one. What runs after it cannot
+//! change what happened: a panic is logged.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use aethon_core::hook::{Hook, TurnContext, Verdict};
+use aethon_core::message::{Failure, Inbound, Message, Reply, ToolCall, ToolResult};
+use aethon_core::model::{ModelRequest, Usage};
+use aethon_core::tool::{ToolContext, ToolSpec};
+
+use crate::caught::caught;
+
+/// Hooks in their order. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Hooks(Arc<[Arc<dyn Hook>]>);
+
+impl Hooks {
+    /// These, in this order.
+    pub fn new(hooks: Vec<Arc<dyn Hook>>) -> Self {
+        Self(hooks.into())
+    }
+
+    pub(crate) async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<(), Failure> {
+        for hook in &*self.0 {
+            refusing(hook.name(), hook.before_turn(turn, inbound)).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn before_model(
+        &self,
+        turn: &TurnContext,
+        request: &ModelRequest,
+    ) -> Result<(), Failure> {
+        for hook in &*self.0 {
+            refusing(hook.name(), hook.before_model(turn, request)).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn after_model(&self, turn: &TurnContext, message: Option<&Message>, usage: &Usage) {
+        for hook in &*self.0 {
+            logging(hook.name(), hook.after_model(turn, message, usage)).await;
+        }
+    }
+
+    /// Every hook is asked, so that one that wants a person's word does not hide another one's refusal.
+    pub(crate) async fn before_tool(
+        &self,
+        context: &ToolContext,
+        spec: &ToolSpec,
+        call: &ToolCall,
+    ) -> Verdict {
+        let mut verdict = Verdict::Allow;
+        for hook in &*self.0 {
+            match caught(hook.before_tool(context, spec, call)).await {
+                Ok(Verdict::Allow) => {}
+                Ok(Verdict::Deny(reason)) => return Verdict::Deny(reason),
+                Ok(ask @ Verdict::Ask(_)) => verdict = ask,
+                Err(panic) => {
+                    tracing::error!(hook = hook.name(), panic, "a hook panicked before a tool call");
+                    return Verdict::Deny(format!("the check `{}` failed", hook.name()));
+                }
+            }
+        }
+        verdict
+    }
+
+    pub(crate) async fn after_tool(&self, context: &ToolContext, call: &ToolCall, result: &mut ToolResult) {
+        for hook in &*self.0 {
+            if let Err(panic) = caught(hook.after_tool(context, call, result)).await {
+                tracing::error!(hook = hook.name(), panic, "a hook panicked after a tool call");
+                // It may have been about to take something out that must not be seen.
+                result.output = format!("the output was withheld: the check `{}` failed", hook.name());
+                result.is_error = true;
+            }
+        }
+    }
+
+    pub(crate) async fn after_turn(&self, turn: &TurnContext, reply: &Reply) {
+        for hook in &*self.0 {
+            logging(hook.name(), hook.after_turn(turn, reply)).await;
+        }
+    }
+}
+
+async fn refusing(
+    name: &'static str,
+    check: impl Future<Output = Result<(), Failure>>,
+) -> Result<(), Failure> {
+    caught(check).await.unwrap_or_else(|panic| {
+        tracing::error!(hook = name, panic, "a hook panicked");
+        let message = format!("the check `{name}` failed; the log says why");
+        Err(Failure { code: "internal".into(), message, retry_after: None })
+    })
+}
+
+async fn logging(name: &'static str, note: impl Future<Output = ()>) {
+    if let Err(panic) = caught(note).await {
+        tracing::error!(hook = name, panic, "a hook panicked");
+    }
+}

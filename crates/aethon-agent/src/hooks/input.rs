@@ -1,0 +1,52 @@
+//! Refuses messages that are too long, or that are no text.
+
+use aethon_core::hook::{Hook, TurnContext};
+use aethon_core::message::{Failure, Inbound};
+use async_trait::async_trait;
+
+/// Control characters that stand in ordinary text: pasted terminal output has escapes, old files have form feeds.
+const HARMLESS: [char; 6] = ['\n', '\r', '\t', '\u{8}', '\u{c}', '\u{1b}'];
+
+/// Limits on what comes in.
+#[derive(Debug, Clone, Copy)]
+pub struct InputLimits {
+    /// The most characters of a message.
+    pub max_chars: usize,
+}
+
+impl Default for InputLimits {
+    fn default() -> Self {
+        Self { max_chars: 400_000 }
+    }
+}
+
+#[async_trait]
+impl Hook for InputLimits {
+    fn name(&self) -> &'static str {
+        "input"
+    }
+
+    async fn before_turn(&self, _turn: &TurnContext, inbound: &Inbound) -> Result<(), Failure> {
+        // The length in bytes is an upper bound of the characters and costs nothing.
+        if inbound.text.len() > self.max_chars {
+            let chars = inbound.text.chars().count();
+            if chars > self.max_chars {
+                let limit = self.max_chars;
+                let message = format!("the message has {chars} characters; at most {limit} are read");
+                return Err(Failure { code: "input_too_long".into(), message, retry_after: None });
+            }
+        }
+        let strange = inbound.text.chars().find(|c| c.is_control() && !HARMLESS.contains(c));
+        match strange {
+            Some(c) => Err(Failure {
+                code: "input_not_text".into(),
+                message: format!(
+                    "the message contains the control character U+{:04X}; send it as text without",
+                    u32::from(c)
+                ),
+                retry_after: None,
+            }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The concerns that see every turn, one file each. The facade sets their order.
+
+mod approval;
+mod chain;
+mod input;
+mod output_cap;
+mod redact;
+
+pub use approval::ApprovalRule;
+pub use chain::Hooks;
+pub use input::InputLimits;
+pub use output_cap::{OutputCap, cap};
+pub use redact::RedactOutput;

@@ -1,0 +1,57 @@
+//! The limits of the engine, as values. The facade fills them from the configuration.
+
+use std::time::Duration;
+
+/// How far the engine goes.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Requests to a model that one turn may make.
+    pub max_iterations: u32,
+    /// How long a turn may take.
+    pub turn_timeout: Duration,
+    /// How often a failed request is sent again.
+    pub max_retries: u32,
+    /// How often a turn may repeat itself before it is ended.
+    pub loop_limit: usize,
+    /// The most characters of a tool's output that go to a model.
+    pub max_tool_output_chars: usize,
+    /// Turns that may wait in one session; further ones are refused.
+    pub queue_per_session: usize,
+    /// Turns that may run or wait in all sessions together; further ones are refused.
+    pub max_turns: usize,
+    /// Messages of a session that a model may see.
+    pub window_messages: usize,
+    /// The share of the model's context window that a request may fill.
+    pub context_share: f64,
+    /// Sessions whose newest messages are kept in memory.
+    pub cached_sessions: usize,
+    /// Bytes of messages that are kept in memory.
+    pub cached_bytes: usize,
+    /// After how long an undelivered reply is too old to be of use.
+    pub delivery_lifetime: Duration,
+    /// How old a turn may be to be taken up again after a crash.
+    pub resume_within: Duration,
+    /// How often a turn may begin; what crashed the program so often is not tried again.
+    pub resume_attempts: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            max_iterations: 40,
+            turn_timeout: Duration::from_secs(600),
+            max_retries: 4,
+            loop_limit: 3,
+            max_tool_output_chars: 12_000,
+            queue_per_session: 32,
+            max_turns: 512,
+            window_messages: 400,
+            context_share: 0.8,
+            cached_sessions: 256,
+            cached_bytes: 32 << 20,
+            delivery_lifetime: Duration::from_secs(24 * 3600),
+            resume_within: Duration::from_secs(15 * 60),
+            resume_attempts: 3,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Delivers replies elsewhere: takes what is due out of the durable outbox and hands it to its channel.
+//!
+//! One worker, so that no delivery is ever under way twice. It sleeps until the next one is due or the [`Bell`] rings,
+//! which the engine does when it has stored one. Failures are tried again with growing pauses until the delivery is too
+//! old to be of use; then it is given up, and the log says so.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::channel::{Channels, Delivery, DeliveryError, DeliveryOutcome, Outbox};
+use aethon_core::clock::Clock;
+use aethon_core::error::Result;
+use aethon_core::shutdown::Shutdown;
+use futures_util::future::join_all;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+
+use crate::caught::caught;
+
+/// Deliveries that are taken out at once.
+const BATCH: usize = 64;
+
+/// How long a channel may take for one.
+const LONGEST_SEND: Duration = Duration::from_secs(60);
+
+/// The first pause after a failure; it doubles with each further one.
+const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(5);
+
+/// The longest pause.
+const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(600);
+
+/// The longest sleep: a clock that was set does not hold deliveries up for longer.
+const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+
+/// The pause after the storage has failed.
+const STORAGE_PAUSE: Duration = Duration::from_secs(5);
+
+/// Wakes the worker. Cheap to clone; clones ring at the same worker.
+#[derive(Debug, Clone, Default)]
+pub struct Bell(Arc<Notify>);
+
+impl Bell {
+    /// There is something to deliver.
+    pub fn ring(&self) {
+        self.0.notify_one();
+    }
+}
+
+/// The delivery worker.
+pub struct Worker {
+    outbox: Arc<dyn Outbox>,
+    channels: Channels,
+    clock: Arc<dyn Clock>,
+    bell: Bell,
+}
+
+impl Worker {
+    /// A worker that is woken by `bell`.
+    pub fn new(outbox: Arc<dyn Outbox>, channels: Channels, clock: Arc<dyn Clock>, bell: Bell) -> Self {
+        Self { outbox, channels, clock, bell }
+    }
+
+    /// Delivers until the program ends. What is under way then is waited for.
+    pub async fn run(self, mut shutdown: Shutdown) {
+        while !shutdown.is_requested() {
+            let pause = match self.deliver_due().await {
+                Ok(pause) => pause,
+                Err(error) => {
+                    tracing::error!(%error, "the outbox cannot be read or written");
+                    // The bell would only bring it back to the same error.
+                    tokio::select! {
+                        () = shutdown.requested() => return,
+                        () = sleep(STORAGE_PAUSE) => continue,
+                    }
+                }
+            };
+            tokio::select! {
+                () = shutdown.requested() => return,
+                () = self.bell.0.notified() => {}
+                () = sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Delivers everything that is due and returns how long nothing will be.
+    async fn deliver_due(&self) -> Result<Duration> {
+        loop {
+            let due = self.outbox.due(self.clock.now(), BATCH).await?;
+            if due.is_empty() {
+                break;
+            }
+            // Channels do not wait for each other; within one the order is kept.
+            let mut by_channel: BTreeMap<String, Vec<Delivery>> = BTreeMap::new();
+            for delivery in due {
+                by_channel.entry(delivery.content.channel.clone()).or_default().push(delivery);
+            }
+            for settled in join_all(by_channel.into_values().map(|batch| self.deliver_all(batch))).await {
+                settled?;
+            }
+        }
+        let Some(next) = self.outbox.next_due().await? else { return Ok(LONGEST_SLEEP) };
+        let wait = next.duration_since(self.clock.now());
+        Ok(Duration::try_from(wait).unwrap_or_default().min(LONGEST_SLEEP))
+    }
+
+    async fn deliver_all(&self, deliveries: Vec<Delivery>) -> Result<()> {
+        for delivery in deliveries {
+            let outcome = self.deliver(&delivery).await;
+            self.outbox.settle(delivery.id, outcome).await?;
+        }
+        Ok(())
+    }
+
+    async fn deliver(&self, delivery: &Delivery) -> DeliveryOutcome {
+        let content = &delivery.content;
+        if self.clock.now() >= content.expires_at {
+            return given_up(delivery, "it was not delivered in time");
+        }
+        match self.send(delivery).await {
+            Ok(()) => DeliveryOutcome::Delivered,
+            Err(error) if !error.retryable => given_up(delivery, &error.message),
+            Err(error) => {
+                let at = self.clock.now() + pause_after(delivery.attempts);
+                tracing::warn!(
+                    delivery = delivery.id,
+                    channel = content.channel,
+                    error = error.message,
+                    "a delivery failed and is tried again"
+                );
+                DeliveryOutcome::Retry { at: at.min(content.expires_at), error: error.message }
+            }
+        }
+    }
+
+    async fn send(&self, delivery: &Delivery) -> std::result::Result<(), DeliveryError> {
+        let name = &delivery.content.channel;
+        let Some(channel) = self.channels.get(name) else {
+            let message = format!("the channel {name} does not run");
+            return Err(DeliveryError { message, retryable: true });
+        };
+        match timeout(LONGEST_SEND, caught(channel.send(delivery))).await {
+            Ok(Ok(sent)) => sent,
+            Ok(Err(panic)) => {
+                tracing::error!(channel = name, panic, "a channel panicked");
+                Err(DeliveryError { message: "the channel failed".into(), retryable: false })
+            }
+            Err(_) => Err(DeliveryError { message: "the channel took too long".into(), retryable: true }),
+        }
+    }
+}
+
+fn pause_after(attempts: u32) -> SignedDuration {
+    FIRST_PAUSE.saturating_mul(1 << attempts.min(10)).min(LONGEST_PAUSE)
+}
+
+fn given_up(delivery: &Delivery, why: &str) -> DeliveryOutcome {
+    tracing::error!(
+        delivery = delivery.id,
+        channel = delivery.content.channel,
+        session = %delivery.session,
+        why,
+        "a delivery was given up"
+    );
+    DeliveryOutcome::Failed { error: why.to_owned() }
+}
+
+/// When a delivery that is stored now is too old.
+pub(crate) fn expiry(now: Timestamp, lifetime: Duration) -> Timestamp {
+    SignedDuration::try_from(lifetime).ok().and_then(|lifetime| now.checked_add(lifetime).ok()).unwrap_or(now)
+}

@@ -1,0 +1,60 @@
+//! The pages of the workspace that the owner writes for the assistant, read again when they change.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The most bytes of a page that are used.
+const LONGEST: u64 = 64 * 1024;
+
+/// A page and what it said when it was last read.
+#[derive(Debug)]
+pub(super) struct Page {
+    path: PathBuf,
+    stamp: Option<Stamp>,
+    text: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    length: u64,
+}
+
+impl Page {
+    pub(super) fn new(workspace: &Path, name: &str) -> Self {
+        Self { path: workspace.join(name), stamp: None, text: None }
+    }
+
+    /// Whether the file differs from what was read. One look at its metadata, about a microsecond.
+    pub(super) fn has_changed(&self) -> bool {
+        self.look() != self.stamp
+    }
+
+    /// Reads it. A page that cannot be read is as good as none; the log tells.
+    pub(super) fn read(&mut self) {
+        self.stamp = self.look();
+        self.text = None;
+        if self.stamp.is_none() {
+            return;
+        }
+        let mut bytes = Vec::new();
+        match File::open(&self.path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes)) {
+            Ok(_) => self.text = Some(String::from_utf8_lossy(&bytes).trim().to_owned()),
+            Err(error) => {
+                tracing::warn!(path = %self.path.display(), %error, "a page of the workspace cannot be read");
+            }
+        }
+    }
+
+    /// What it says; `None` when there is no such page, or an empty one.
+    pub(super) fn text(&self) -> Option<&str> {
+        self.text.as_deref().filter(|text| !text.is_empty())
+    }
+
+    fn look(&self) -> Option<Stamp> {
+        let metadata = std::fs::metadata(&self.path).ok().filter(std::fs::Metadata::is_file)?;
+        Some(Stamp { modified: metadata.modified().ok(), length: metadata.len() })
+    }
+}

@@ -1,0 +1,84 @@
+//! How many tokens something takes, roughly: four characters are one. Exact counts are the provider's; this only has to
+//! be good enough to stay clear of the limit.
+
+use aethon_core::message::{Block, Message};
+use aethon_core::tool::ToolSpec;
+
+/// What the frame of a message takes.
+const PER_MESSAGE: u64 = 4;
+
+/// What a picture takes with the usual services, at most.
+const PER_IMAGE: u64 = 1600;
+
+/// The tokens of a message; 0 for one that no model gets to see.
+pub(super) fn message(message: &Message) -> u64 {
+    let tokens: u64 = message.content.iter().map(block).sum();
+    if message.content.iter().any(says_something) { tokens + PER_MESSAGE } else { 0 }
+}
+
+/// The bytes that a message holds in memory.
+pub(super) fn bytes(message: &Message) -> usize {
+    let content = message.content.iter().map(|block| match block {
+        Block::Text { text, .. } | Block::Notice { text, .. } => text.len(),
+        Block::Image { data, .. } => data.len(),
+        Block::File { text, .. } => text.len(),
+        Block::Reasoning { text, opaque } => {
+            text.len() + opaque.as_ref().map_or(0, |opaque| json_length(&opaque.data))
+        }
+        Block::ToolCall(call) => call.name.len() + json_length(&call.input),
+        Block::ToolResult(result) => result.output.len(),
+        Block::Folded { summary, .. } => summary.len(),
+    });
+    std::mem::size_of::<Message>() + content.map(|bytes| bytes + std::mem::size_of::<Block>()).sum::<usize>()
+}
+
+/// The tokens of a text.
+pub(super) fn text(text: &str) -> u64 {
+    (text.len() as u64).div_ceil(4)
+}
+
+/// The tokens of tool descriptions.
+pub(super) fn tools(tools: &[ToolSpec]) -> u64 {
+    tools
+        .iter()
+        .map(|tool| text(&tool.description) + (json_length(&tool.parameters) as u64).div_ceil(4))
+        .sum()
+}
+
+/// Whether a block is worth a message of its own. Thoughts alone are not: services refuse a message without content.
+fn says_something(block: &Block) -> bool {
+    match block {
+        Block::Text { text, .. } => !text.is_empty(),
+        Block::Reasoning { .. } => false,
+        other => other.is_for_model(),
+    }
+}
+
+fn block(block: &Block) -> u64 {
+    match block {
+        Block::Text { text: said, .. } => text(said),
+        Block::Image { .. } => PER_IMAGE,
+        Block::File { text: file, name, .. } => text(file) + text(name),
+        Block::Reasoning { text: thought, opaque } => {
+            text(thought) + opaque.as_ref().map_or(0, |opaque| (json_length(&opaque.data) as u64).div_ceil(4))
+        }
+        Block::ToolCall(call) => text(&call.name) + (json_length(&call.input) as u64).div_ceil(4),
+        Block::ToolResult(result) => text(&result.output),
+        Block::Folded { summary, .. } => text(summary),
+        Block::Notice { .. } => 0,
+    }
+}
+
+/// The length of a value's JSON text, counted without writing it.
+fn json_length(value: &serde_json::Value) -> usize {
+    use serde_json::Value;
+    match value {
+        Value::Null | Value::Bool(_) => 5,
+        Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => 2 + items.iter().map(|item| json_length(item) + 1).sum::<usize>(),
+        Value::Object(fields) => {
+            2 + fields.iter().map(|(name, field)| name.len() + 4 + json_length(field)).sum::<usize>()
+        }
+    }
+}
