@@ -3,6 +3,7 @@
 import { button } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
+import { ago } from "../shared/time.js";
 import { texts } from "../texts.js";
 
 /** @import { Link } from "./socket.js" */
@@ -26,7 +27,8 @@ export function connectionBanner(retry) {
     if (link.phase === "waiting" && !isLate) return;
     const reason = !navigator.onLine ? words.offline : link.phase === "refused" ? words.refused : link.away ? words.away : words.lost;
     const when = link.phase === "waiting" ? words.again(Math.ceil((link.until - Date.now()) / 1000)) : "";
-    const sentence = `${reason} ${when}`.trim();
+    const age = Date.now() - lostAt > 60000 ? words.stale(ago(lostAt)) : "";
+    const sentence = [reason, when, age].filter(Boolean).join(" ");
     if (element.hidden) fill(element, icon("offline"), text, again);
     element.hidden = false;
     if (text.textContent !== sentence) text.textContent = sentence;

@@ -195,6 +195,7 @@ class ChatPage {
     this.#banner.element.hidden = true;
     this.#main.classList.remove("is-stale");
     this.#dock.hidden = true;
+    this.#sidebar.clear();
     this.#title.textContent = texts.signIn.title;
     const form = signInForm(() => this.#admit());
     this.#transcript.showInstead(

@@ -77,6 +77,14 @@ export class Sidebar {
     this.#search.select();
   }
 
+  /** Shows nothing, to somebody who is not signed in. */
+  clear() {
+    this.#asked += 1;
+    this.#sessions = [];
+    this.#state = "loading";
+    fill(this.#list);
+  }
+
   /** @param {string} name */
   setCurrent(name) {
     this.#current = name;

@@ -11,6 +11,7 @@ import { approvalList, approvalsPath } from "./approvals.js";
 import { Live } from "./live.js";
 import { levelChoice, logTable, logsPath } from "./logs.js";
 import { overview, statusPath } from "./overview.js";
+import { sectionHead } from "./pieces.js";
 import { Store } from "./store.js";
 
 const words = texts.dashboard;
@@ -19,7 +20,7 @@ const approvals = make("div", { class: "stack" });
 
 const panels = [
   { id: "overview", group: words.groups.now, label: words.overview, icon: "gauge", needs: () => [statusPath, approvalsPath, logsPath(8)], show: () => overview(store, approvals) },
-  { id: "approvals", group: words.groups.now, label: words.approvals, icon: "shield", needs: () => [approvalsPath], show: () => approvalList(store, approvals) },
+  { id: "approvals", group: words.groups.now, label: words.approvals, icon: "shield", needs: () => [approvalsPath], show: () => make("section", {}, sectionHead(words.waiting), approvalList(store, approvals)) },
   { id: "logs", group: words.groups.system, label: words.logs, icon: "list", needs: () => [logsPath(200)], show: () => logTable(store, 200), tools: () => levelChoice(store, 200) },
 ];
 
@@ -95,13 +96,13 @@ function buildRail() {
       nav.append(entry);
     }
   }
-  const out = make("button", { type: "button", class: "rail-link", on: { click: () => void signOut() } }, icon("leave"), texts.signIn.out);
+  const out = make("button", { type: "button", class: "rail-link", on: { click: () => void signOut() } }, icon("leave"), make("span", {}, texts.signIn.out));
   return make(
     "aside",
     { class: "rail" },
     make("span", { class: "brand" }, make("img", { src: mark, alt: "", width: 24, height: 24 }), make("span", {}, texts.product)),
     nav,
-    make("div", { class: "rail-foot" }, themeSwitch(), make("a", { class: "rail-link", href: "/" }, icon("chat"), words.openChat), out),
+    make("div", { class: "rail-foot" }, themeSwitch(), make("a", { class: "rail-link", href: "/" }, icon("chat"), make("span", {}, words.openChat)), out),
   );
 }
 

@@ -4,8 +4,10 @@
 import { make } from "./dom.js";
 import { texts } from "../texts.js";
 
-// Controls but tab and newline, soft hyphen, zero-width and bidirectional marks, byte order mark, tag characters.
-const odd = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]|[\u{e0000}-\u{e0fff}]/gu;
+// Controls but tab and newline, soft hyphen, zero-width and bidirectional marks, byte order mark, tag characters; the joiners inside an emoji
+// are left alone.
+const odd =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\u{e0000}-\u{e0fff}]|(?<!\p{Emoji})\ufe0f|(?<![\p{Extended_Pictographic}\ufe0f\u{1f3fb}-\u{1f3ff}])\u200d/gu;
 
 /** A value as text: strings as they are, everything else as JSON. @param {any} value */
 export function asText(value) {

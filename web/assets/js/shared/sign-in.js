@@ -39,7 +39,7 @@ export function signInForm(signedIn) {
     const complaint = input.value.trim() ? await exchange(input.value.trim()) : words.required;
     submit.disabled = false;
     error.textContent = complaint;
-    input.toggleAttribute("aria-invalid", Boolean(complaint));
+    input.setAttribute("aria-invalid", String(complaint !== ""));
     if (complaint) {
       input.focus();
       input.select();

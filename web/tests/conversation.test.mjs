@@ -1,0 +1,116 @@
+// The page's promise that nothing is lost or doubled, without a browser: `node --test web/tests`.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Conversation } from "../assets/js/chat/conversation.js";
+import { FrameOrder } from "../assets/js/chat/order.js";
+import { Outbox } from "../assets/js/chat/outbox.js";
+import { birthsSoFar, turnsFromStored } from "../assets/js/chat/turn.js";
+
+const user = (id, turn, text) => ({ id, turn, role: "user", content: [{ type: "text", text }] });
+const reply = (id, turn, ...html) => ({ id, turn, role: "assistant", content: [{ type: "text", text: html.join(""), html }], stop_reason: "end" });
+const texts = (conversation) => conversation.turns().map((turn) => turn.said?.text);
+const blocks = (conversation) => conversation.turns().map((turn) => turn.reply.blocks.join("|"));
+
+test("stored messages of one turn are one exchange, with tools between the blocks", () => {
+  const [turn, ...rest] = turnsFromStored([
+    user("1", "a", "hi"),
+    { id: "2", turn: "a", role: "assistant", content: [{ type: "text", text: "x", html: ["<p>x</p>"] }, { type: "tool_call", id: "c", name: "shell", input: {} }] },
+    { id: "3", turn: "a", role: "tool", content: [{ type: "tool_result", call: "c", output: "no", is_error: true, denied: true }] },
+    reply("4", "a", "<p>y</p>"),
+  ]);
+  assert.equal(rest.length, 0);
+  assert.deepEqual(turn.reply.blocks, ["<p>x</p>", "<p>y</p>"]);
+  assert.equal(turn.reply.extras[0].at, 1);
+  assert.equal(turn.reply.extras[0].part.state, "denied");
+});
+
+test("an acknowledged message becomes a turn once, even when acknowledged twice", () => {
+  const conversation = new Conversation();
+  conversation.addLocal("m1", "hello", [], "2026-01-01T00:00:00Z");
+  conversation.acknowledge({ id: "m1", turn: "t1", queued: 0 });
+  conversation.acknowledge({ id: "m1", turn: "t1", queued: 0 });
+  conversation.frame({ type: "blocks", turn: "t1", seq: 1, from: 0, html: ["<p>a</p>"] });
+  assert.deepEqual(texts(conversation), ["hello"]);
+  assert.deepEqual(blocks(conversation), ["<p>a</p>"]);
+});
+
+test("a message whose acknowledgement was lost is not shown beside its stored self", () => {
+  const conversation = new Conversation();
+  conversation.addLocal("m1", "hello", [], "2026-01-01T00:00:00Z");
+  conversation.apply({ messages: [user("1", "t1", "hello"), reply("2", "t1", "<p>a</p>")] }, birthsSoFar());
+  conversation.acknowledge({ id: "m1", turn: "t1" });
+  assert.deepEqual(texts(conversation), ["hello"]);
+});
+
+test("after a reconnect a running reply stays shown until it is told again, and is not doubled", () => {
+  const conversation = new Conversation();
+  conversation.addLocal("m1", "hello", [], "2026-01-01T00:00:00Z");
+  conversation.acknowledge({ id: "m1", turn: "t1" });
+  conversation.frame({ type: "blocks", turn: "t1", from: 0, html: ["<p>a</p>", "<p>b</p>"] });
+  conversation.apply({ messages: [], pending: [{ turn: "t1", text: "hello", state: "running" }] }, birthsSoFar());
+  assert.deepEqual(blocks(conversation), ["<p>a</p>|<p>b</p>"]);
+  conversation.frame({ type: "blocks", turn: "t1", from: 0, html: ["<p>a</p>"] });
+  conversation.frame({ type: "blocks", turn: "t1", from: 1, html: ["<p>b</p>", "<p>c</p>"] });
+  assert.deepEqual(blocks(conversation), ["<p>a</p>|<p>b</p>|<p>c</p>"]);
+  assert.deepEqual(texts(conversation), ["hello"]);
+});
+
+test("what was accepted while the transcript was asked for outlives the answer", () => {
+  const conversation = new Conversation();
+  const asked = birthsSoFar();
+  conversation.addLocal("m1", "late", [], "2026-01-01T00:00:00Z");
+  conversation.acknowledge({ id: "m1", turn: "t9" });
+  conversation.apply({ messages: [user("1", "t1", "early"), reply("2", "t1", "<p>a</p>")] }, asked);
+  assert.deepEqual(texts(conversation), ["early", "late"]);
+});
+
+test("an edited message replaces its turn and what followed", () => {
+  const conversation = new Conversation();
+  const stored = ["a", "b", "c"].flatMap((turn) => [user(`u${turn}`, turn, turn), reply(`r${turn}`, turn, turn)]);
+  conversation.apply({ messages: stored }, birthsSoFar());
+  conversation.replaceFrom("m1", "b", "edit", "better");
+  assert.deepEqual(texts(conversation), ["a", "better"]);
+  conversation.acknowledge({ id: "m1", turn: "d" });
+  assert.deepEqual(texts(conversation), ["a", "better"]);
+  conversation.apply({ messages: stored.slice(0, 2), pending: [{ turn: "d", text: "better", state: "running" }] }, birthsSoFar());
+  assert.deepEqual(texts(conversation), ["a", "better"]);
+});
+
+test("a refused edit brings back what it stood in for", () => {
+  const conversation = new Conversation();
+  conversation.apply({ messages: [user("1", "a", "first"), reply("2", "a", "x")] }, birthsSoFar());
+  conversation.replaceFrom("m1", "a", "edit", "other");
+  conversation.refuse("m1", "busy");
+  assert.deepEqual(texts(conversation), ["first"]);
+});
+
+test("older pages join without a seam", () => {
+  const conversation = new Conversation();
+  conversation.apply({ messages: [reply("2", "a", "<p>r</p>"), user("3", "b", "b")] }, birthsSoFar());
+  conversation.prepend([user("1", "a", "a"), reply("2", "a", "<p>r</p>")]);
+  assert.deepEqual(texts(conversation), ["a", "b"]);
+  conversation.apply({ messages: [user("3", "b", "b"), reply("4", "b", "<p>s</p>")] }, birthsSoFar());
+  assert.deepEqual(texts(conversation), ["a", "b"]);
+});
+
+test("frames that arrive in any order around a replay are delivered in theirs, once", () => {
+  /** @type {number[]} */
+  const seen = [];
+  const order = new FrameOrder((frame) => seen.push(frame.seq));
+  for (const seq of [7, 5, 6, 7, 4]) order.take({ seq });
+  order.startAfter(4);
+  order.release();
+  for (const seq of [7, 8, 8, 9]) order.take({ seq });
+  assert.deepEqual(seen, [5, 6, 7, 8, 9]);
+});
+
+test("unsent messages outlive a reload, in order, until they are acknowledged", () => {
+  const kept = new Map();
+  const storage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => void kept.set(key, value) };
+  const before = new Outbox(storage);
+  for (const id of ["1", "2", "3"]) before.add({ id, session: "s", text: id, attachments: [], at: "" });
+  before.remove("2");
+  assert.deepEqual(new Outbox(storage).of("s").map(({ id }) => id), ["1", "3"]);
+  assert.deepEqual(new Outbox(storage).of("other"), []);
+});

@@ -1,0 +1,54 @@
+// Small pure modules: back-off, grouping, times, the marking of invisible characters.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isText } from "../assets/js/chat/attachments.js";
+import { grouped } from "../assets/js/chat/grouping.js";
+import { delayBefore } from "../assets/js/shared/backoff.js";
+import { asChange, brief, hasOddCharacters } from "../assets/js/shared/sheet.js";
+import { countdown, duration, money } from "../assets/js/shared/time.js";
+
+test("the back-off doubles, is spread, and has a ceiling", () => {
+  assert.equal(delayBefore(0, () => 0), 250);
+  assert.equal(delayBefore(0, () => 1), 500);
+  assert.equal(delayBefore(3, () => 1), 4000);
+  assert.equal(delayBefore(50, () => 1), 30000);
+});
+
+test("conversations are grouped by age, and pinned ones come first", () => {
+  const now = new Date(2026, 10, 20, 12);
+  const at = (days) => new Date(2026, 10, 20 - days, 9).toISOString();
+  const session = (name, days) => ({ session_id: `webchat:${name}`, channel: "webchat", title: name, updated_at: at(days) });
+  const groups = grouped([session("old", 30), session("today", 0), session("week", 3), session("kept", 99)], new Set(["kept"]), now);
+  assert.deepEqual(groups.map(({ label, sessions }) => [label, sessions[0].title]), [
+    ["Pinned", "kept"], ["Today", "today"], ["Last 7 days", "week"], ["Earlier", "old"],
+  ]);
+});
+
+test("amounts and times read well", () => {
+  assert.deepEqual([money(0), money(0.00001), money(0.0073), money(1.5)], ["$0", "< $0.0001", "$0.0073", "$1.50"]);
+  assert.deepEqual([countdown(65), countdown(-3)], ["1:05", "0:00"]);
+  assert.deepEqual([duration(12), duration(2310), duration(3600000 * 3)], ["12 ms", "2.3 s", "3 h 0 min"]);
+});
+
+test("characters that do not show are found, letters of the world are not", () => {
+  for (const odd of ["rm\u202e", "a\u200bb", "\u0007", "\ufeff", "\u{e0041}", { command: "x\u2066" }]) assert.ok(hasOddCharacters(odd), JSON.stringify(odd));
+  for (const plain of ["rm -rf ./a\n\tb", "Grüße, 你好, مرحبا, 👍 ❤️ 👩‍💻", { path: "ä" }]) assert.ok(!hasOddCharacters(plain), JSON.stringify(plain));
+});
+
+test("an edit is shown as a change between what stays", () => {
+  assert.equal(asChange({ old: "a\nb\nc", new: "a\nx\nc" }), " a\n-b\n+x\n c");
+  assert.equal(asChange({ old: "a", new: "a\nb" }), " a\n+b");
+  assert.equal(asChange({ path: "x" }), null);
+});
+
+test("a tool's short input is its first word on the matter", () => {
+  assert.equal(brief({ path: "notes/plan.md", limit: 3 }), "notes/plan.md");
+  assert.equal(brief({}), "");
+});
+
+test("text is told from binary", () => {
+  assert.ok(isText(new TextEncoder().encode("Grüße\n")));
+  assert.ok(!isText(new Uint8Array([0x89, 0x50, 0, 1])));
+  assert.ok(!isText(new Uint8Array([0xff, 0xfe, 0x41])));
+});
