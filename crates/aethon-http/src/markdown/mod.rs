@@ -14,12 +14,12 @@ mod tree;
 pub(crate) use incremental::Incremental;
 
 /// The whole text as HTML.
-pub fn render(markdown: &str) -> String {
+pub(crate) fn render(markdown: &str) -> String {
     blocks(markdown).concat()
 }
 
 /// The top-level blocks of the text, each rendered to HTML. Joined they are the whole.
-pub fn blocks(markdown: &str) -> Vec<String> {
+pub(crate) fn blocks(markdown: &str) -> Vec<String> {
     let source = parse::normalised(markdown);
     parse::pieces(&source).into_iter().map(|piece| piece.html).collect()
 }

@@ -1,21 +1,27 @@
 //! The WebSockets: `/ws/chat` and `/ws/dashboard`.
+//!
+//! `handshake` completes an upgrade and starts the one task that a socket is. `link` is the connection as that task sees
+//! it: texts in, texts out, pings, a pace, a farewell. On it run `plain` (a message in, a reply out), `chat_v1` (the JSON
+//! protocol of the page) and `dashboard` (what happens, live). The [`Hub`] keeps a `room` for each session in use: the
+//! log of its frames, which every socket reads at its own pace. A `feed` is the surface of one turn and writes into its
+//! room. `frames` has the words on the wire.
 
-use std::sync::Arc;
+mod attachments;
+mod chat_v1;
+mod dashboard;
+mod feed;
+mod frames;
+mod handshake;
+mod hub;
+mod link;
+mod plain;
+mod room;
+mod webchat;
 
-use aethon_core::ids::SessionId;
+pub use hub::Hub;
+pub use webchat::WebChat;
 
-use crate::app::App;
-use crate::response::{self, Response};
-
-/// The live conversations.
-pub struct Hub {}
-
-impl Hub {
-    /// The last frame of a session's sequence that is reflected in its stored messages; 0 when it has none.
-    pub(crate) fn stored_seq(&self, _session: &SessionId) -> u64 {
-        0
-    }
-}
+pub(crate) use handshake::upgrade;
 
 /// Which socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,17 +30,4 @@ pub(crate) enum Socket {
     Chat,
     /// `/ws/dashboard`.
     Dashboard,
-}
-
-/// Completes the handshake. The service calls this for a well-formed upgrade (GET, HTTP/1.1, `Connection: upgrade`,
-/// `Upgrade: websocket`, version 13, a key) whose Host was checked; `is_admitted` is the outcome of the Origin and token
-/// checks: when false, the connection is closed with 1008 at once and nothing of the peer is read. The request still
-/// has its extensions, so that `hyper::upgrade::on` works on it. The service puts the common headers on the answer.
-pub(crate) fn upgrade(
-    _app: &Arc<App>,
-    _socket: Socket,
-    _request: http::Request<()>,
-    _is_admitted: bool,
-) -> Response {
-    response::with_body(http::StatusCode::NOT_IMPLEMENTED, "")
 }

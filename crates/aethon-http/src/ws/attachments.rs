@@ -1,0 +1,100 @@
+//! What may come with a chat message.
+//!
+//! Pictures that models can see and text; everything else is refused here, where the person who attached it still sees
+//! the answer.
+
+use aethon_core::message::Attachment;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::frames::Refusal;
+
+/// How many files come with one message.
+const MAX_FILES: usize = 32;
+/// The longest file name, in characters.
+const MAX_NAME: usize = 200;
+
+/// Checks the files and puts their names and types into the form in which they are kept.
+pub(super) fn checked(files: Vec<Attachment>) -> Result<Vec<Attachment>, Refusal> {
+    if files.len() > MAX_FILES {
+        return Err(refused(format!("At most {MAX_FILES} files can come with one message.")));
+    }
+    files.into_iter().map(checked_file).collect()
+}
+
+fn checked_file(file: Attachment) -> Result<Attachment, Refusal> {
+    let name = plain_name(&file.name);
+    let mime = file.mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_image = matches!(mime.as_str(), "image/png" | "image/jpeg" | "image/gif" | "image/webp");
+    let is_text = mime.strip_prefix("text/").is_some_and(|kind| !kind.is_empty());
+    if !(is_image || is_text) {
+        return Err(refused(format!(
+            "{name} cannot be attached: use PNG, JPEG, GIF or WebP pictures, or text."
+        )));
+    }
+    let bytes = STANDARD.decode(&file.data).map_err(|_| {
+        refused(format!("{name} did not arrive whole: its data is not standard base64. Attach it again."))
+    })?;
+    if bytes.is_empty() {
+        return Err(refused(format!("{name} is empty.")));
+    }
+    if is_text && std::str::from_utf8(&bytes).is_err() {
+        return Err(refused(format!("{name} is not text in UTF-8. Convert it and attach it again.")));
+    }
+    Ok(Attachment { name, mime, data: file.data })
+}
+
+/// The last part of a path, without control characters.
+fn plain_name(name: &str) -> String {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let plain: String = last.chars().filter(|character| !character.is_control()).take(MAX_NAME).collect();
+    if plain.trim().is_empty() { "file".to_owned() } else { plain }
+}
+
+fn refused(message: String) -> Refusal {
+    Refusal::new("bad_attachment", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, mime: &str, data: &str) -> Attachment {
+        Attachment { name: name.into(), mime: mime.into(), data: data.into() }
+    }
+
+    #[test]
+    fn pictures_and_text_are_taken() {
+        for mime in [
+            "image/png",
+            "IMAGE/JPEG",
+            "image/gif",
+            "image/webp",
+            "text/plain",
+            "text/markdown; charset=utf-8",
+        ] {
+            assert!(checked(vec![file("a", mime, "aGk=")]).is_ok(), "{mime}");
+        }
+        let kept = checked(vec![file("../../etc/pass\nwd", "Text/Plain; x", "aGk=")]).unwrap();
+        assert_eq!((kept[0].name.as_str(), kept[0].mime.as_str()), ("passwd", "text/plain"));
+    }
+
+    #[test]
+    fn everything_else_is_refused() {
+        let check = |mime: &str, data: &str| {
+            assert_eq!(
+                checked(vec![file("a", mime, data)]).unwrap_err().code(),
+                "bad_attachment",
+                "{mime} {data}"
+            );
+        };
+        check("image/svg+xml", "aGk=");
+        check("application/pdf", "aGk=");
+        check("text/", "aGk=");
+        check("", "aGk=");
+        check("image/png", "!!");
+        check("image/png", "");
+        check("text/plain", "/w==");
+        assert!(checked((0..33).map(|_| file("a", "text/plain", "aGk=")).collect()).is_err());
+    }
+}

@@ -1,0 +1,295 @@
+//! `/ws/chat` with `aethon.chat.v1`: the JSON protocol of the chat page.
+//!
+//! A socket has a seat in each session that it talks to: first the one that its address names, then those that it names
+//! itself. A seat is a place in the log of the session's [`Room`]; sending is reading on from there, so that a replay and
+//! what is live are one stream. Nothing that a client sends closes the connection, as long as it is text.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::assistant::Submitted;
+use aethon_core::ids::{SessionId, TurnId, unique};
+use aethon_core::message::{Attachment, Dedupe, Inbound, Intent};
+use aethon_core::surface::Surface;
+use tokio::sync::Notify;
+
+use super::feed::Feed;
+use super::frames::{self, Body, Branch, Message, Refusal, Request, Resume, Stop};
+use super::link::{Close, Link, Received, Unwritable};
+use super::room::{Batch, Room};
+use super::{attachments, handshake};
+use crate::app::App;
+
+/// For how long a new socket is given the chance to say where it wants to go on, before it gets what is live.
+const GRACE: Duration = Duration::from_millis(250);
+/// How many sessions one socket talks to.
+const MAX_SEATS: usize = 64;
+/// The longest id that a client gives, in bytes.
+const MAX_ID: usize = 200;
+
+/// Talks until the connection is over; with a code to close it with, if it still stands.
+pub(super) async fn run(app: &Arc<App>, link: &mut Link, session: SessionId) -> Option<Close> {
+    let wake = Arc::new(Notify::new());
+    let seat = Seat::take(app.deps.hub.room(&session), &wake);
+    let ready = frames::ready(session.name(), app.options.version);
+    let mut talk = Talk { app, home: session, wake, seats: vec![seat], is_live: false };
+    if let Err(unwritable) = link.send(ready).await {
+        return unwritable.close();
+    }
+    link.wake_after(GRACE);
+    talk.run(link).await
+}
+
+/// A socket's place in a session.
+struct Seat {
+    room: Arc<Room>,
+    wake: Arc<Notify>,
+    /// The last frame that was sent, or that need not be.
+    reached: u64,
+}
+
+impl Seat {
+    fn take(room: Arc<Room>, wake: &Arc<Notify>) -> Self {
+        let reached = room.enter(wake);
+        Self { room, wake: Arc::clone(wake), reached }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.room.leave(&self.wake);
+    }
+}
+
+struct Talk<'a> {
+    app: &'a Arc<App>,
+    home: SessionId,
+    wake: Arc<Notify>,
+    seats: Vec<Seat>,
+    /// Whether frames are sent as they come. Not until the client has spoken or had the chance to.
+    is_live: bool,
+}
+
+impl Talk<'_> {
+    async fn run(&mut self, link: &mut Link) -> Option<Close> {
+        let mut shutdown = self.app.deps.shutdown.clone();
+        let mut is_stopping = false;
+        loop {
+            if self.is_live || is_stopping {
+                match self.send_new(link).await {
+                    Ok(None) => {}
+                    Ok(Some(close)) => return Some(close),
+                    Err(unwritable) => return unwritable.close(),
+                }
+            }
+            if is_stopping && !self.seats.iter().any(|seat| seat.room.is_busy()) {
+                return Some(Close::AWAY);
+            }
+            tokio::select! {
+                biased;
+                () = shutdown.requested(), if !is_stopping => is_stopping = true,
+                () = self.wake.notified() => {}
+                received = link.receive(true) => match received {
+                    Received::Text(text) => {
+                        let outcome = Box::pin(self.handle(text.as_str())).await;
+                        self.is_live = true;
+                        if let Err(refusal) = outcome
+                            && let Err(unwritable) = self.refuse(link, &refusal).await
+                        {
+                            return unwritable.close();
+                        }
+                    }
+                    Received::Tick => {
+                        self.is_live = true;
+                        self.app.deps.hub.sweep();
+                    }
+                    Received::Over => return None,
+                    Received::Wrong(close) => return Some(close),
+                },
+            }
+        }
+    }
+
+    /// Sends what came since, from all seats.
+    async fn send_new(&mut self, link: &mut Link) -> Result<Option<Close>, Unwritable> {
+        for seat in &mut self.seats {
+            loop {
+                match seat.room.read_after(seat.reached) {
+                    Batch::Gap => return Ok(Some(Close::TOO_SLOW)),
+                    Batch::Frames(texts, _) if texts.is_empty() => break,
+                    Batch::Frames(texts, reached) => {
+                        seat.reached = reached;
+                        link.send_all(texts).await?;
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    async fn refuse(&self, link: &mut Link, refusal: &Refusal) -> Result<(), Unwritable> {
+        link.send(refusal.frame()).await
+    }
+
+    async fn handle(&mut self, text: &str) -> Result<(), Refusal> {
+        match Request::parse(text)? {
+            Request::Message(message) => self.message(message).await,
+            Request::Stop(stop) => self.stop(stop).await,
+            Request::Approval(answer) => {
+                if self.app.deps.desk.decide(&answer.id, answer.decision) {
+                    Ok(())
+                } else {
+                    let message = "That question is settled already, or it is gone.";
+                    Err(Refusal::new("unknown_approval", message).about(&answer.id))
+                }
+            }
+            Request::Resume(resume) => self.resume(&resume),
+            Request::Retry(branch) => self.branch(branch, false).await,
+            Request::Edit(branch) => self.branch(branch, true).await,
+        }
+    }
+
+    async fn message(&mut self, message: Message) -> Result<(), Refusal> {
+        let id = message.id;
+        let checked = || -> Result<(SessionId, Vec<Attachment>), Refusal> {
+            check_id(&id)?;
+            let session = self.named_or_home(message.session.as_deref())?;
+            let files = attachments::checked(message.attachments.unwrap_or_default())?;
+            if message.text.trim().is_empty() && files.is_empty() {
+                let words = "The message was empty. Write something and send it again.";
+                return Err(Refusal::new("empty_message", words));
+            }
+            Ok((session, files))
+        };
+        let (session, files) = checked().map_err(|refusal| refusal.about(&id))?;
+        let mut inbound = Inbound::say(session, message.text);
+        inbound.attachments = files;
+        self.submit(inbound, &id).await
+    }
+
+    /// A retry or an edit.
+    async fn branch(&mut self, branch: Branch, is_edit: bool) -> Result<(), Refusal> {
+        let id = branch.id.unwrap_or_else(|| format!("branch-{}", unique()));
+        let checked = || -> Result<(SessionId, String), Refusal> {
+            check_id(&id)?;
+            let text = if is_edit { branch.text.unwrap_or_default() } else { String::new() };
+            if is_edit && text.trim().is_empty() {
+                return Err(Refusal::new("bad_frame", "An edit needs a `text` that is not empty."));
+            }
+            let session = match branch.session.as_deref() {
+                Some(name) => named(name)?,
+                None => self.session_of(|room| room.knows_turn(&branch.turn)),
+            };
+            Ok((session, text))
+        };
+        let (session, text) = checked().map_err(|refusal| refusal.about(&id))?;
+        let turn = TurnId::existing(&branch.turn);
+        let mut inbound = Inbound::say(session, text);
+        inbound.intent = if is_edit { Intent::Edit { turn } } else { Intent::Retry { turn } };
+        self.submit(inbound, &id).await
+    }
+
+    async fn submit(&mut self, mut inbound: Inbound, id: &str) -> Result<(), Refusal> {
+        let room = Arc::clone(&self.seat(&inbound.session).map_err(|refusal| refusal.about(id))?.room);
+        inbound.dedupe = Some(Dedupe {
+            id: format!("{}/{id}", inbound.session.name()),
+            fingerprint: None,
+            valid_for: None,
+        });
+        let feed = Feed::held(&room);
+        // However this ends, the turn's events must not go on waiting.
+        let release = Release(&feed);
+        let surface: Arc<dyn Surface> = Arc::clone(&feed) as _;
+        let submitted = self.app.deps.assistant.submit(inbound, surface).await;
+        let Submitted { turn, queued, is_new, .. } =
+            submitted.map_err(|error| Refusal::of(&error).about(id))?;
+        if is_new {
+            feed.acknowledge(&turn, id, queued);
+        } else {
+            room.push(&turn, &Body::Ack { id, queued });
+        }
+        drop(release);
+        Ok(())
+    }
+
+    async fn stop(&self, stop: Stop) -> Result<(), Refusal> {
+        let session = match (stop.session.as_deref(), stop.turn.as_deref()) {
+            (Some(name), _) => named(name)?,
+            (None, Some(turn)) => self.session_of(|room| room.has_turn(turn)),
+            (None, None) => self.named_or_home(None)?,
+        };
+        let turn = stop.turn.as_deref().map(TurnId::existing);
+        // A turn that has just ended by itself is as good as stopped.
+        self.app.deps.assistant.stop(&session, turn.as_ref()).await;
+        Ok(())
+    }
+
+    fn resume(&mut self, resume: &Resume) -> Result<(), Refusal> {
+        let seat = self.seat(&named(&resume.session)?)?;
+        match seat.room.resume_point(resume.after) {
+            Ok(point) => {
+                seat.reached = point;
+                Ok(())
+            }
+            Err(newest) => {
+                seat.reached = newest;
+                let message =
+                    "Some of what happened is no longer kept for a replay. Load the conversation again.";
+                Err(Refusal::new("resume_gap", message))
+            }
+        }
+    }
+
+    /// The seat in a session, taken if need be.
+    fn seat(&mut self, session: &SessionId) -> Result<&mut Seat, Refusal> {
+        let found = self.seats.iter().position(|seat| seat.room.session() == session);
+        let index = match found {
+            Some(index) => index,
+            None if self.seats.len() >= MAX_SEATS => {
+                let message =
+                    format!("One connection talks to at most {MAX_SEATS} conversations. Open another one.");
+                return Err(Refusal::new("too_many_sessions", message));
+            }
+            None => {
+                self.seats.push(Seat::take(self.app.deps.hub.room(session), &self.wake));
+                self.seats.len() - 1
+            }
+        };
+        self.seats.get_mut(index).ok_or_else(|| Refusal::new("internal", "That did not work. Try again."))
+    }
+
+    fn named_or_home(&self, name: Option<&str>) -> Result<SessionId, Refusal> {
+        name.map_or_else(|| Ok(self.home.clone()), named)
+    }
+
+    /// The session for which this holds, or the one that the address names.
+    fn session_of(&self, is_it: impl Fn(&Room) -> bool) -> SessionId {
+        let found = self.seats.iter().find(|seat| is_it(&seat.room));
+        found.map_or_else(|| self.home.clone(), |seat| seat.room.session().clone())
+    }
+}
+
+/// Lets the events of a turn go when it is dropped.
+struct Release<'a>(&'a Feed);
+
+impl Drop for Release<'_> {
+    fn drop(&mut self) {
+        self.0.release();
+    }
+}
+
+fn named(name: &str) -> Result<SessionId, Refusal> {
+    handshake::session(name).ok_or_else(|| {
+        Refusal::new(
+            "bad_session",
+            "That cannot be the name of a conversation: it is empty, too long, or has control characters.",
+        )
+    })
+}
+
+fn check_id(id: &str) -> Result<(), Refusal> {
+    if id.is_empty() || id.len() > MAX_ID || id.chars().any(char::is_control) {
+        return Err(Refusal::new("bad_frame", format!("An `id` has 1 to {MAX_ID} characters.")));
+    }
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! `/ws/dashboard`: what happens in the program, live.
+//!
+//! Each socket listens to the event bus itself and builds a frame only for the topics that it wants. The bus is bounded:
+//! a reader that lags is told how many events it missed, and goes on with the newest.
+
+use std::sync::Arc;
+
+use aethon_core::event::{Event, SessionChange};
+use aethon_core::message::{Block, Message};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::broadcast::error::RecvError;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+use super::frames;
+use super::link::{Close, Link, Received, Unwritable};
+use crate::app::App;
+
+/// What can be subscribed to. Those whose part of the program is not there stay silent.
+const TOPICS: [&str; 9] =
+    ["messages", "sessions", "agents", "telemetry", "logs", "approvals", "scheduler", "recordings", "usage"];
+/// The longest text of a block that is sent; the page loads the session for more.
+const MAX_TEXT: usize = 4096;
+
+/// Tells until the connection is over; with a code to close it with, if it still stands.
+pub(super) async fn run(app: &Arc<App>, link: &mut Link) -> Option<Close> {
+    let mut events = app.deps.bus.subscribe();
+    let mut shutdown = app.deps.shutdown.clone();
+    let mut teller = Teller { topics: None, seq: 0 };
+    loop {
+        let told = tokio::select! {
+            biased;
+            () = shutdown.requested() => return Some(Close::AWAY),
+            received = link.receive(true) => match received {
+                Received::Text(text) => teller.handle(link, &text).await,
+                Received::Tick => Ok(()),
+                Received::Over => return None,
+                Received::Wrong(close) => return Some(close),
+            },
+            event = events.recv() => match event {
+                Ok(event) => teller.tell(link, &event).await,
+                Err(RecvError::Lagged(missed)) => {
+                    link.send(frame("lagged", &json!({ "missed": missed }), None)).await
+                }
+                // The program is on its way out; the wish to stop comes next.
+                Err(RecvError::Closed) => return Some(Close::AWAY),
+            },
+        };
+        if let Err(unwritable) = told {
+            return unwritable.close();
+        }
+    }
+}
+
+struct Teller {
+    /// What the peer wants; everything until it says so.
+    topics: Option<Vec<&'static str>>,
+    seq: u64,
+}
+
+impl Teller {
+    async fn handle(&mut self, link: &mut Link, text: &str) -> Result<(), Unwritable> {
+        match wanted(text) {
+            Ok(topics) => {
+                self.topics = Some(topics);
+                Ok(())
+            }
+            Err((code, message)) => {
+                link.send(frame("error", &json!({ "code": code, "message": message }), None)).await
+            }
+        }
+    }
+
+    async fn tell(&mut self, link: &mut Link, event: &Event) -> Result<(), Unwritable> {
+        let topic = topic(event);
+        if self.topics.as_ref().is_some_and(|topics| !topics.contains(&topic)) {
+            return Ok(());
+        }
+        self.seq += 1;
+        link.send(frame(topic, &data(event), Some(self.seq))).await
+    }
+}
+
+/// The topics that a frame subscribes to.
+fn wanted(text: &str) -> Result<Vec<&'static str>, (&'static str, String)> {
+    #[derive(Deserialize)]
+    struct Subscribe {
+        channel: String,
+        topics: Vec<String>,
+    }
+    let malformed = || {
+        let form = r#"{"channel":"subscribe","topics":["messages"]}"#;
+        ("bad_frame", format!("That frame is not understood. Send {form}."))
+    };
+    if !text.trim_start().starts_with('{') {
+        return Err(malformed());
+    }
+    let subscribe: Subscribe = serde_json::from_str(text).map_err(|_| malformed())?;
+    if subscribe.channel != "subscribe" {
+        return Err(malformed());
+    }
+    let known = |name: &String| TOPICS.iter().find(|topic| *topic == name).copied();
+    subscribe
+        .topics
+        .iter()
+        .map(known)
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| ("unknown_topic", format!("A topic is not known. Known are {}.", TOPICS.join(", "))))
+}
+
+fn frame(channel: &str, data: &Value, seq: Option<u64>) -> Utf8Bytes {
+    match seq {
+        Some(seq) => frames::json(&json!({ "channel": channel, "data": data, "seq": seq })),
+        None => frames::json(&json!({ "channel": channel, "data": data })),
+    }
+}
+
+fn topic(event: &Event) -> &'static str {
+    match event {
+        Event::Message { .. } => "messages",
+        Event::Session { .. } | Event::TurnStarted { .. } | Event::TurnEnded { .. } => "sessions",
+        Event::ApprovalOpened(_) | Event::ApprovalDone { .. } => "approvals",
+        Event::Log(_) => "logs",
+    }
+}
+
+fn data(event: &Event) -> Value {
+    match event {
+        Event::Message { session, message } => json!({ "session_id": session, "message": brief(message) }),
+        Event::Session { session, change } => {
+            let change = match change {
+                SessionChange::Created => "created",
+                SessionChange::Updated => "updated",
+                SessionChange::Reset => "reset",
+                SessionChange::Deleted => "deleted",
+            };
+            json!({ "session_id": session, "change": change })
+        }
+        Event::TurnStarted { session, turn } => {
+            json!({ "session_id": session, "change": "turn_started", "turn": turn })
+        }
+        Event::TurnEnded { session, turn, end } => {
+            json!({ "session_id": session, "change": "turn_ended", "turn": turn, "end": end.as_str() })
+        }
+        Event::ApprovalOpened(request) => {
+            let mut data = json!(**request);
+            if let Some(fields) = data.as_object_mut() {
+                fields.insert("state".into(), "open".into());
+            }
+            data
+        }
+        Event::ApprovalDone { id, resolution } => {
+            json!({ "state": "done", "id": id, "decision": resolution.decision, "reason": resolution.reason })
+        }
+        Event::Log(record) => json!(**record),
+    }
+}
+
+/// A message without what makes it long.
+fn brief(message: &Message) -> Value {
+    let mut message = message.clone();
+    for block in &mut message.content {
+        match block {
+            Block::Text { text, .. } | Block::File { text, .. } | Block::Reasoning { text, .. } => cut(text),
+            Block::Image { data, .. } => data.clear(),
+            Block::ToolResult(result) => cut(&mut result.output),
+            Block::ToolCall(call) if call.input.to_string().len() > MAX_TEXT => call.input = Value::Null,
+            Block::Folded { summary, .. } => cut(summary),
+            Block::ToolCall(_) | Block::Notice { .. } => {}
+        }
+        if let Block::Reasoning { opaque, .. } = block {
+            *opaque = None;
+        }
+    }
+    json!(message)
+}
+
+fn cut(text: &mut String) {
+    if text.len() > MAX_TEXT {
+        text.truncate(text.floor_char_boundary(MAX_TEXT));
+        text.push('…');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subscription_names_known_topics() {
+        let check = |text: &str, expected: Result<&[&str], &str>| {
+            let found = wanted(text);
+            assert_eq!(found.as_deref().map_err(|(code, _)| *code), expected, "{text}");
+        };
+        check(r#"{"channel":"subscribe","topics":["logs","usage"]}"#, Ok(&["logs", "usage"]));
+        check(r#"{"channel":"subscribe","topics":[]}"#, Ok(&[]));
+        check(r#"{"channel":"subscribe","topics":["nothing"]}"#, Err("unknown_topic"));
+        check(r#"{"channel":"subscribe"}"#, Err("bad_frame"));
+        check(r#"{"channel":"dance","topics":[]}"#, Err("bad_frame"));
+        check(r#"["subscribe",[]]"#, Err("bad_frame"));
+        check("hello", Err("bad_frame"));
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        let mut text = "é".repeat(MAX_TEXT);
+        cut(&mut text);
+        assert!(text.len() <= MAX_TEXT + 3 && text.ends_with('…'));
+    }
+}

@@ -1,0 +1,235 @@
+//! The surface of one turn that people may watch in the chat: it turns events into the frames of its room.
+//!
+//! Until the message is acknowledged the events wait, so that `ack` comes before everything that the turn says. While
+//! nobody reads, nothing is rendered. Questions are answered at the desk; the feed itself never answers one.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use aethon_core::approval::{ApprovalRequest, Decision};
+use aethon_core::ids::TurnId;
+use aethon_core::message::Reply;
+use aethon_core::surface::{Surface, TurnEvent};
+use async_trait::async_trait;
+
+use super::frames::Body;
+use super::room::Room;
+use crate::markdown::{self, Incremental};
+
+/// How far apart rendered blocks are sent.
+const PACE: Duration = Duration::from_millis(50);
+/// By how much a kibibyte of rendered blocks stretches that.
+const PACE_PER_KIBIBYTE: Duration = Duration::from_millis(2);
+
+/// The surface of one turn.
+pub(super) struct Feed {
+    room: Arc<Room>,
+    own: Weak<Feed>,
+    state: Mutex<State>,
+}
+
+struct State {
+    turn: Option<TurnId>,
+    /// What happened before the acknowledgement; `None` once that was given.
+    held: Option<Vec<(TurnId, TurnEvent)>>,
+    rendered: Incremental,
+    /// Whether a tool was called since the last text, so that what follows begins a new paragraph.
+    is_after_tool: bool,
+    /// Before this, no blocks are sent.
+    quiet_until: Option<Instant>,
+    /// Whether a task waits to send what came in the meantime.
+    is_due: bool,
+    is_running: bool,
+    is_done: bool,
+}
+
+impl Feed {
+    /// A feed whose events wait until [`Feed::acknowledge`] or [`Feed::release`].
+    pub(super) fn held(room: &Arc<Room>) -> Arc<Self> {
+        Self::new(room, Some(Vec::new()))
+    }
+
+    /// A feed of a turn that needs no acknowledgement.
+    pub(super) fn open(room: &Arc<Room>) -> Arc<Self> {
+        Self::new(room, None)
+    }
+
+    fn new(room: &Arc<Room>, held: Option<Vec<(TurnId, TurnEvent)>>) -> Arc<Self> {
+        let state = State {
+            turn: None,
+            held,
+            rendered: Incremental::default(),
+            is_after_tool: false,
+            quiet_until: None,
+            is_due: false,
+            is_running: false,
+            is_done: false,
+        };
+        Arc::new_cyclic(|own| Self { room: Arc::clone(room), own: own.clone(), state: Mutex::new(state) })
+    }
+
+    /// The message is stored: says so, and lets go of what happened since.
+    pub(super) fn acknowledge(&self, turn: &TurnId, id: &str, queued: usize) {
+        let mut state = self.lock();
+        self.begin(&mut state, turn, false);
+        self.room.push(turn, &Body::Ack { id, queued });
+        self.let_go(&mut state);
+    }
+
+    /// Lets go of what happened, without a word of its own.
+    pub(super) fn release(&self) {
+        self.let_go(&mut self.lock());
+    }
+
+    /// Sends the blocks that were not rendered while nobody was there.
+    pub(super) fn catch_up(&self) {
+        let mut state = self.lock();
+        state.is_due = false;
+        self.send_blocks(&mut state);
+    }
+
+    fn let_go(&self, state: &mut State) {
+        for (turn, event) in state.held.take().unwrap_or_default() {
+            self.show(state, &turn, event);
+        }
+    }
+
+    fn begin(&self, state: &mut State, turn: &TurnId, is_running: bool) {
+        self.room.open_turn(turn, &self.own, is_running);
+        if state.turn.is_none() {
+            state.turn = Some(turn.clone());
+        }
+    }
+
+    fn show(&self, state: &mut State, turn: &TurnId, event: TurnEvent) {
+        if state.is_done {
+            return;
+        }
+        if !std::mem::replace(&mut state.is_running, true) {
+            self.begin(state, turn, true);
+        }
+        if !matches!(event, TurnEvent::Text(_) | TurnEvent::Done(_)) {
+            // The page puts what comes between the blocks so far and those to come.
+            self.send_blocks(state);
+        }
+        match event {
+            TurnEvent::Started => {}
+            TurnEvent::Text(text) => self.show_text(state, turn, &text),
+            TurnEvent::Reasoning(text) => self.room.push(turn, &Body::Reasoning { text: &text }),
+            TurnEvent::Model { model, reason } => {
+                self.room.push(turn, &Body::Model { model: &model, reason: &reason });
+            }
+            TurnEvent::Tool(tool) => {
+                state.is_after_tool = true;
+                self.room.push(turn, &Body::Tool((&tool).into()));
+            }
+            TurnEvent::Approval(request) => self.room.push(turn, &Body::Approval((&request).into())),
+            TurnEvent::ApprovalDone { id, resolution } => {
+                self.room.push(turn, &Body::ApprovalDone { id: &id, resolution });
+            }
+            TurnEvent::Usage(usage) => self.room.push(turn, &Body::Usage(usage)),
+            TurnEvent::Notice { code, message } => {
+                self.room.push(turn, &Body::Notice { code: &code, message: &message });
+            }
+            TurnEvent::Done(reply) => self.show_end(state, turn, &reply),
+        }
+    }
+
+    fn show_text(&self, state: &mut State, turn: &TurnId, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.room.push(turn, &Body::Delta { text });
+        if std::mem::take(&mut state.is_after_tool) {
+            state.rendered.push("\n\n");
+        }
+        state.rendered.push(text);
+        if !self.room.is_watched() {
+            return;
+        }
+        match state.quiet_until.filter(|until| *until > Instant::now()) {
+            None => self.send_blocks(state),
+            Some(until) if !state.is_due => state.is_due = self.send_later(until),
+            Some(_) => {}
+        }
+    }
+
+    /// Sends the blocks that changed, if anybody is there to see them.
+    fn send_blocks(&self, state: &mut State) {
+        let Some(turn) = state.turn.clone() else { return };
+        if state.is_done || !state.rendered.is_dirty() || !self.room.is_watched() {
+            return;
+        }
+        if let Some((from, html)) = state.rendered.changes() {
+            let kibibytes = html.iter().map(String::len).sum::<usize>() / 1024;
+            let stretch = PACE_PER_KIBIBYTE * u32::try_from(kibibytes).unwrap_or(u32::MAX);
+            self.room.push(&turn, &Body::Blocks { from, html: &html });
+            state.quiet_until = Some(Instant::now() + PACE + stretch);
+        }
+    }
+
+    /// Has the blocks sent when the pace allows it, so that the end of a burst does not wait for the next one. `false`
+    /// outside a runtime.
+    fn send_later(&self, at: Instant) -> bool {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return false };
+        let own = self.own.clone();
+        // Ends by itself within the pace; holds nothing of the turn until then.
+        runtime.spawn(async move {
+            tokio::time::sleep_until(at.into()).await;
+            if let Some(feed) = own.upgrade() {
+                feed.catch_up();
+            }
+        });
+        true
+    }
+
+    fn show_end(&self, state: &mut State, turn: &TurnId, reply: &Reply) {
+        let rendered = std::mem::take(&mut state.rendered);
+        let html = if self.room.is_watched() || rendered.has_told() {
+            let finished = rendered.finish(&reply.text);
+            if let Some(html) = &finished.changed {
+                self.room.push(turn, &Body::Blocks { from: finished.from, html });
+            }
+            finished.html
+        } else {
+            markdown::render(&reply.text)
+        };
+        if let Some(failure) = &reply.failure {
+            self.room.push(turn, &Body::Error { code: &failure.code, message: &failure.message });
+        }
+        let stop_reason = reply.end.as_str();
+        state.is_done = true;
+        self.room
+            .push(turn, &Body::Done { text: &reply.text, html: &html, stop_reason, model: &reply.model });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is whole between statements that could panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(turn) = state.turn.take().filter(|_| !state.is_done) {
+            // The program stops, or a second delivery was never run: nobody must wait for an end.
+            self.room.close_turn(&turn);
+        }
+    }
+}
+
+#[async_trait]
+impl Surface for Feed {
+    fn emit(&self, turn: &TurnId, event: TurnEvent) {
+        let mut state = self.lock();
+        match &mut state.held {
+            Some(held) => held.push((turn.clone(), event)),
+            None => self.show(&mut state, turn, event),
+        }
+    }
+
+    async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
+        std::future::pending().await
+    }
+}

@@ -1,0 +1,355 @@
+//! The frames of `aethon.chat.v1`, as they stand on the wire.
+//!
+//! Server frames of a turn carry `seq` and `turn`, which the room adds; `ready` and errors outside a turn carry neither.
+//! A client frame is read in two steps, its `type` first, so that each way of being wrong has its own word.
+
+use aethon_core::approval::{ApprovalRequest, Decision, Resolution};
+use aethon_core::ids::TurnId;
+use aethon_core::message::Attachment;
+use aethon_core::model::Usage;
+use aethon_core::surface::ToolState;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+/// The name of the protocol.
+pub(super) const PROTOCOL: &str = "aethon.chat.v1";
+
+/// What a turn's frame says.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Body<'a> {
+    /// The message is stored.
+    Ack { id: &'a str, queued: usize },
+    /// Another model than the configured one answers.
+    Model { model: &'a str, reason: &'a str },
+    /// More of the answer, Markdown.
+    Delta { text: &'a str },
+    /// More of what the model thinks.
+    Reasoning { text: &'a str },
+    /// Rendered blocks, which replace those from `from` on.
+    Blocks { from: usize, html: &'a [String] },
+    /// A tool call changed its state.
+    Tool(Tool<'a>),
+    /// Somebody is asked.
+    Approval(Approval<'a>),
+    /// The question is settled.
+    ApprovalDone {
+        id: &'a str,
+        #[serde(flatten)]
+        resolution: Resolution,
+    },
+    /// Tokens and cost so far.
+    Usage(Usage),
+    /// Something the person should know.
+    Notice { code: &'a str, message: &'a str },
+    /// The turn failed; `done` follows.
+    Error { code: &'a str, message: &'a str },
+    /// The turn is over and stored.
+    Done { text: &'a str, html: &'a str, stop_reason: &'a str, model: &'a str },
+}
+
+/// A tool call.
+#[derive(Debug, Serialize)]
+pub(super) struct Tool<'a> {
+    call: &'a str,
+    name: &'a str,
+    state: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ms: Option<u64>,
+}
+
+impl<'a> From<&'a ToolState> for Tool<'a> {
+    fn from(state: &'a ToolState) -> Self {
+        Self {
+            call: &state.call,
+            name: &state.name,
+            state: state.phase.as_str(),
+            input: state.input.as_ref(),
+            output: state.output.as_deref(),
+            ms: state.milliseconds,
+        }
+    }
+}
+
+/// A question.
+#[derive(Debug, Serialize)]
+pub(super) struct Approval<'a> {
+    id: &'a str,
+    tool: &'a str,
+    input: &'a Value,
+    summary: &'a str,
+    expires_at: String,
+}
+
+impl<'a> From<&'a ApprovalRequest> for Approval<'a> {
+    fn from(request: &'a ApprovalRequest) -> Self {
+        Self {
+            id: &request.id,
+            tool: &request.tool,
+            input: &request.input,
+            summary: &request.summary,
+            expires_at: request.expires_at.to_string(),
+        }
+    }
+}
+
+/// The frame of a turn.
+pub(super) fn of_turn(seq: u64, turn: &TurnId, body: &Body<'_>) -> Utf8Bytes {
+    #[derive(Serialize)]
+    struct Frame<'a> {
+        #[serde(flatten)]
+        body: &'a Body<'a>,
+        seq: u64,
+        turn: &'a TurnId,
+    }
+    json(&Frame { body, seq, turn })
+}
+
+/// The first frame of a connection.
+pub(super) fn ready(session: &str, version: &str) -> Utf8Bytes {
+    #[derive(Serialize)]
+    struct Ready<'a> {
+        r#type: &'a str,
+        session: &'a str,
+        version: &'a str,
+    }
+    json(&Ready { r#type: "ready", session, version })
+}
+
+/// Any value as a text frame.
+pub(super) fn json(value: &impl Serialize) -> Utf8Bytes {
+    // These are our own structs with string keys: serialising them to memory cannot fail.
+    serde_json::to_string(value).unwrap_or_default().into()
+}
+
+/// A request that was not carried out: a stable word and a sentence.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    code: &'static str,
+    message: String,
+    /// The client's id of the message that it is about.
+    id: Option<String>,
+}
+
+impl Refusal {
+    pub(super) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), id: None }
+    }
+
+    /// The word and the sentence for an error of the core.
+    pub(super) fn of(error: &aethon_core::error::Error) -> Self {
+        let code = if error.is_not_found() {
+            "not_found"
+        } else if error.is_mismatch() {
+            "mismatch"
+        } else if error.is_invalid() {
+            "invalid"
+        } else if error.is_denied() {
+            "denied"
+        } else if error.is_busy() {
+            "busy"
+        } else {
+            tracing::error!(error = error as &dyn std::error::Error, "a chat message could not be taken in");
+            "internal"
+        };
+        Self::new(code, sentence(&error.to_string()))
+    }
+
+    /// About this message.
+    #[must_use]
+    pub(super) fn about(mut self, id: &str) -> Self {
+        self.id = Some(id.to_owned());
+        self
+    }
+
+    /// The frame.
+    pub(super) fn frame(&self) -> Utf8Bytes {
+        #[derive(Serialize)]
+        struct Error<'a> {
+            r#type: &'a str,
+            code: &'a str,
+            message: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            id: Option<&'a str>,
+        }
+        json(&Error { r#type: "error", code: self.code, message: &self.message, id: self.id.as_deref() })
+    }
+
+    #[cfg(test)]
+    pub(super) fn code(&self) -> &'static str {
+        self.code
+    }
+}
+
+/// An error's text as a sentence: a capital letter in front and a full stop behind.
+pub(super) fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    let first: String = characters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
+    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{end}", characters.as_str())
+}
+
+/// What a client asks for.
+#[derive(Debug)]
+pub(super) enum Request {
+    /// Answer this.
+    Message(Message),
+    /// End a turn, or all of the session.
+    Stop(Stop),
+    /// The answer to a question.
+    Approval(Answer),
+    /// Tell again what came after a frame.
+    Resume(Resume),
+    /// Answer a turn's message again.
+    Retry(Branch),
+    /// Put another text in the place of a turn's message.
+    Edit(Branch),
+}
+
+/// A message.
+#[derive(Debug, Deserialize)]
+pub(super) struct Message {
+    pub(super) id: String,
+    pub(super) text: String,
+    #[serde(default)]
+    pub(super) session: Option<String>,
+    #[serde(default)]
+    pub(super) attachments: Option<Vec<Attachment>>,
+}
+
+/// The wish to stop.
+#[derive(Debug, Deserialize)]
+pub(super) struct Stop {
+    #[serde(default)]
+    pub(super) turn: Option<String>,
+    #[serde(default)]
+    pub(super) session: Option<String>,
+}
+
+/// An answer to a question.
+#[derive(Debug, Deserialize)]
+pub(super) struct Answer {
+    pub(super) id: String,
+    pub(super) decision: Decision,
+}
+
+/// Where to go on.
+#[derive(Debug, Deserialize)]
+pub(super) struct Resume {
+    pub(super) session: String,
+    pub(super) after: u64,
+}
+
+/// A retry, or an edit with its text.
+#[derive(Debug, Deserialize)]
+pub(super) struct Branch {
+    pub(super) turn: String,
+    #[serde(default)]
+    pub(super) id: Option<String>,
+    #[serde(default)]
+    pub(super) text: Option<String>,
+    #[serde(default)]
+    pub(super) session: Option<String>,
+}
+
+impl Request {
+    /// Reads a client frame.
+    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
+        #[derive(Deserialize)]
+        struct Head {
+            r#type: Option<Value>,
+            id: Option<Value>,
+        }
+        let malformed = || {
+            Refusal::new(
+                "bad_json",
+                "That frame is not a JSON object. Send one with a `type` in each text frame.",
+            )
+        };
+        // The derived readers take an array for a struct as well; the protocol does not.
+        if !text.trim_start().starts_with('{') {
+            return Err(malformed());
+        }
+        let head: Head = serde_json::from_str(text).map_err(|_| malformed())?;
+        let read = match head.r#type.as_ref().and_then(Value::as_str) {
+            Some("message") => serde_json::from_str(text).map(Self::Message),
+            Some("stop") => serde_json::from_str(text).map(Self::Stop),
+            Some("approval") => serde_json::from_str(text).map(Self::Approval),
+            Some("resume") => serde_json::from_str(text).map(Self::Resume),
+            Some("retry") => serde_json::from_str(text).map(Self::Retry),
+            Some("edit") => serde_json::from_str(text).map(Self::Edit),
+            Some(_) => {
+                let known = "message, stop, approval, resume, retry and edit";
+                return Err(Refusal::new(
+                    "unknown_type",
+                    format!("That type is not known. Known are {known}."),
+                ));
+            }
+            None => return Err(Refusal::new("bad_frame", "The frame has no `type`.")),
+        };
+        read.map_err(|error| {
+            // The position is of no use to a person, and the found value may be long.
+            let cause = error.to_string();
+            let cause = cause.split(" at line ").next().unwrap_or_default();
+            let refusal = Refusal::new("bad_frame", sentence(&cause.chars().take(200).collect::<String>()));
+            match head.id.as_ref().and_then(Value::as_str) {
+                Some(id) => refusal.about(id),
+                None => refusal,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_of_being_wrong_has_its_word() {
+        let check = |text: &str, expected: &str| {
+            let refusal = Request::parse(text).expect_err("refused");
+            assert_eq!(refusal.code(), expected, "{text}");
+        };
+        check("", "bad_json");
+        check("hello", "bad_json");
+        check("[1]", "bad_json");
+        check(r#"["message","a"]"#, "bad_json");
+        check("\"message\"", "bad_json");
+        check(&"[".repeat(100_000), "bad_json");
+        check("{}", "bad_frame");
+        check(r#"{"type":7}"#, "bad_frame");
+        check(r#"{"type":"dance"}"#, "unknown_type");
+        check(r#"{"type":"message"}"#, "bad_frame");
+        check(r#"{"type":"message","id":"a"}"#, "bad_frame");
+        check(r#"{"type":"message","id":1,"text":"x"}"#, "bad_frame");
+        check(r#"{"type":"resume","session":"a","after":-1}"#, "bad_frame");
+        check(r#"{"type":"resume","session":"a"}"#, "bad_frame");
+        check(r#"{"type":"approval","id":"a","decision":"maybe"}"#, "bad_frame");
+        check(r#"{"type":"retry"}"#, "bad_frame");
+        check(r#"{"type":"message","id":"a","text":"x","attachments":[{}]}"#, "bad_frame");
+    }
+
+    #[test]
+    fn a_refusal_is_a_frame_without_seq() {
+        let frame = Refusal::new("busy", sentence("too many wait")).about("m1").frame();
+        assert_eq!(frame.as_str(), r#"{"type":"error","code":"busy","message":"Too many wait.","id":"m1"}"#);
+    }
+
+    #[test]
+    fn a_turn_frame_carries_seq_and_turn() {
+        let frame = of_turn(7, &TurnId::existing("t"), &Body::Delta { text: "a" });
+        assert_eq!(frame.as_str(), r#"{"type":"delta","text":"a","seq":7,"turn":"t"}"#);
+        let usage = Usage { input_tokens: 1, output_tokens: 2, cached_tokens: 0, cost_usd: 0.5 };
+        let frame = of_turn(8, &TurnId::existing("t"), &Body::Usage(usage));
+        let value: Value = serde_json::from_str(&frame).unwrap();
+        assert_eq!(
+            (&value["type"], &value["output_tokens"], &value["seq"]),
+            (&"usage".into(), &2.into(), &8.into())
+        );
+    }
+}

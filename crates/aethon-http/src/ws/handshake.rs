@@ -1,0 +1,165 @@
+//! From an upgrade request to a running socket.
+//!
+//! The service has checked Host, Origin, token and the form of the request before it calls [`upgrade`]. A peer that was
+//! not admitted gets its handshake all the same and then the code 1008, because a browser shows no other refusal to the
+//! page.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use aethon_core::ids::SessionId;
+use futures_util::FutureExt;
+use http::header::{
+    CONNECTION, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, UPGRADE,
+};
+use http::{HeaderMap, Request, StatusCode};
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+
+use super::link::{self, Close, Link};
+use super::webchat::DEFAULT_SESSION;
+use super::{Socket, chat_v1, dashboard, frames, plain};
+use crate::app::App;
+use crate::response::{self, Response};
+
+/// What runs on a socket.
+enum Talk {
+    Refused(Close),
+    Plain(SessionId),
+    V1(SessionId),
+    Dashboard,
+}
+
+/// Completes the handshake. The service calls this for a well-formed upgrade (GET, HTTP/1.1, `Connection: upgrade`,
+/// `Upgrade: websocket`, version 13, a key) whose Host was checked; `is_admitted` is the outcome of the Origin and token
+/// checks: when false, the connection is closed with 1008 at once and nothing of the peer is read. The request still
+/// has its extensions, so that `hyper::upgrade::on` works on it. The service puts the common headers on the answer.
+pub(crate) fn upgrade(
+    app: &Arc<App>,
+    socket: Socket,
+    mut request: Request<()>,
+    is_admitted: bool,
+) -> Response {
+    let is_v1 = socket == Socket::Chat && offers_v1(request.headers());
+    let talk = match (is_admitted, socket) {
+        (false, _) => Talk::Refused(Close::REFUSED),
+        (true, Socket::Dashboard) => Talk::Dashboard,
+        (true, Socket::Chat) => match named_session(request.uri().query()) {
+            Some(session) if is_v1 => Talk::V1(session),
+            Some(session) => Talk::Plain(session),
+            None => Talk::Refused(Close::BAD_SESSION),
+        },
+    };
+    let key = request.headers().get(SEC_WEBSOCKET_KEY).map_or(&b""[..], HeaderValue::as_bytes);
+    let accept = derive_accept_key(key);
+    let upgraded = hyper::upgrade::on(&mut request);
+    // The task ends with the connection or when the program stops, whichever comes first. The connection holds the
+    // server's permit, so that the server knows when all have ended.
+    tokio::spawn(serve(Arc::clone(app), upgraded, talk));
+    answer(&accept, is_v1)
+}
+
+fn answer(accept: &str, is_v1: bool) -> Response {
+    let mut answer = response::with_body(StatusCode::SWITCHING_PROTOCOLS, "");
+    let headers = answer.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    if let Ok(accept) = HeaderValue::from_str(accept) {
+        headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
+    }
+    if is_v1 {
+        headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(frames::PROTOCOL));
+    }
+    answer
+}
+
+async fn serve(app: Arc<App>, upgraded: OnUpgrade, talk: Talk) {
+    let upgraded = match upgraded.await {
+        Ok(upgraded) => upgraded,
+        Err(error) => {
+            tracing::debug!(%error, "a peer left during its WebSocket handshake");
+            return;
+        }
+    };
+    if let Talk::Refused(close) = talk {
+        return link::refuse(TokioIo::new(upgraded), close).await;
+    }
+    if let Some((link, close)) = run(&app, upgraded, talk).await {
+        // Rare and larger than an idle socket, so it has no room in the task until it is needed.
+        Box::pin(link.close(close)).await;
+    }
+}
+
+/// Runs until the connection is over, or there is a code to end it with.
+async fn run(app: &Arc<App>, upgraded: Upgraded, talk: Talk) -> Option<(Link, Close)> {
+    let mut link = Link::new(TokioIo::new(upgraded)).await;
+    let talking = async {
+        match talk {
+            Talk::Plain(session) => plain::run(app, &mut link, &session).await,
+            Talk::V1(session) => chat_v1::run(app, &mut link, session).await,
+            Talk::Dashboard => dashboard::run(app, &mut link).await,
+            Talk::Refused(close) => Some(close),
+        }
+    };
+    // A defect costs its own socket and no more.
+    let close = AssertUnwindSafe(talking).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!("a WebSocket's task panicked");
+        Some(Close::FAILED)
+    });
+    close.map(|close| (link, close))
+}
+
+fn offers_v1(headers: &HeaderMap) -> bool {
+    let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).into_iter().filter_map(|value| value.to_str().ok());
+    offered.flat_map(|list| list.split(',')).any(|name| name.trim() == frames::PROTOCOL)
+}
+
+/// The session that the address names; `None` when it cannot be one.
+fn named_session(query: Option<&str>) -> Option<SessionId> {
+    let query = query.unwrap_or_default().as_bytes();
+    let name = url::form_urlencoded::parse(query).find(|(key, _)| key == "session").map(|(_, name)| name);
+    session(name.as_deref().filter(|name| !name.is_empty()).unwrap_or(DEFAULT_SESSION))
+}
+
+/// The chat session of this name, if it can be one.
+pub(super) fn session(name: &str) -> Option<SessionId> {
+    SessionId::of("webchat", name).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_names_the_session() {
+        let check = |query: Option<&str>, expected: Option<&str>| {
+            assert_eq!(named_session(query).as_ref().map(SessionId::as_str), expected, "{query:?}");
+        };
+        check(None, Some("webchat:default"));
+        check(Some(""), Some("webchat:default"));
+        check(Some("session="), Some("webchat:default"));
+        check(Some("session=work"), Some("webchat:work"));
+        check(Some("token=x&session=a%20b+c"), Some("webchat:a b c"));
+        check(Some("session=a:b"), Some("webchat:a:b"));
+        check(Some("session=%0a"), None);
+        check(Some("session=%20"), None);
+        check(Some(&format!("session={}", "x".repeat(300))), None);
+    }
+
+    #[test]
+    fn the_protocol_is_found_in_any_list() {
+        let check = |values: &[&'static str], expected: bool| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(value));
+            }
+            assert_eq!(offers_v1(&headers), expected, "{values:?}");
+        };
+        check(&[], false);
+        check(&["aethon.chat.v1"], true);
+        check(&["a, aethon.chat.v1"], true);
+        check(&["a", "b,aethon.chat.v1 "], true);
+        check(&["aethon.chat.v2", "AETHON.CHAT.V1"], false);
+    }
+}

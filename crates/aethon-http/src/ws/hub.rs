@@ -1,0 +1,169 @@
+//! The live conversations: one [`Room`] for each session in use.
+//!
+//! A room is made when somebody enters it or a turn of it begins. When it was idle for a while its log goes; when there
+//! are very many, the oldest idle ones go whole. Numbers of frames begin with the time, so that they go on growing when the
+//! program is started again.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use aethon_core::clock::Clock;
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::surface::Surface;
+
+use super::feed::Feed;
+use super::frames::Body;
+use super::room::Room;
+use crate::markdown;
+
+/// How long the log of an idle room is kept.
+const IDLE: Duration = Duration::from_secs(600);
+/// How often rooms are looked through.
+const SWEEP: Duration = Duration::from_secs(60);
+/// How many rooms there are before idle ones go whole.
+const MAX_ROOMS: usize = 4096;
+/// How much all logs take before those of idle rooms go early.
+const MAX_BYTES: usize = 64 << 20;
+
+/// The live conversations.
+pub struct Hub {
+    clock: Arc<dyn Clock>,
+    rooms: Mutex<Rooms>,
+    /// No room that is made from now on numbers its frames below this.
+    numbered: AtomicU64,
+}
+
+struct Rooms {
+    by_session: HashMap<SessionId, Arc<Room>>,
+    swept: Instant,
+}
+
+impl Hub {
+    /// A hub without rooms.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        let rooms = Rooms { by_session: HashMap::new(), swept: Instant::now() };
+        Self { clock, rooms: Mutex::new(rooms), numbered: AtomicU64::new(0) }
+    }
+
+    /// A surface for a turn of this session that no socket has asked for (one taken up again after a crash, say), so that
+    /// those who watch the session see it.
+    pub fn surface(&self, session: &SessionId) -> Arc<dyn Surface> {
+        Feed::open(&self.room(session))
+    }
+
+    /// The last frame of a session's sequence that is reflected in its stored messages; 0 when it is not in use.
+    pub fn stored_seq(&self, session: &SessionId) -> u64 {
+        let room = self.lock().by_session.get(session).cloned();
+        room.map_or(0, |room| room.stored_seq())
+    }
+
+    /// Shows a message that no turn made: a `done` of a turn of its own.
+    pub(super) fn announce(&self, session: &SessionId, text: &str) {
+        let html = markdown::render(text);
+        self.room(session)
+            .push(&TurnId::fresh(), &Body::Done { text, html: &html, stop_reason: "end", model: "" });
+    }
+
+    /// The room of a session, made if need be.
+    pub(super) fn room(&self, session: &SessionId) -> Arc<Room> {
+        let mut rooms = self.lock();
+        if let Some(room) = rooms.by_session.get(session) {
+            return Arc::clone(room);
+        }
+        self.sweep_rooms(&mut rooms);
+        let base = self.base();
+        let room = Arc::new(Room::new(session.clone(), base));
+        rooms.by_session.insert(session.clone(), Arc::clone(&room));
+        room
+    }
+
+    /// Tidies up, if it is time to. Sockets call this when their own clock ticks.
+    pub(super) fn sweep(&self) {
+        let mut rooms = self.lock();
+        if rooms.swept.elapsed() >= SWEEP {
+            self.sweep_rooms(&mut rooms);
+        }
+    }
+
+    fn base(&self) -> u64 {
+        let now = u64::try_from(self.clock.now().as_millisecond()).unwrap_or(0).saturating_mul(1000);
+        now.max(self.numbered.load(Ordering::Relaxed))
+    }
+
+    fn sweep_rooms(&self, rooms: &mut Rooms) {
+        rooms.swept = Instant::now();
+        let mut total = 0;
+        let mut idle: Vec<(Instant, SessionId, usize)> = Vec::new();
+        for (session, room) in &rooms.by_session {
+            let census = room.census();
+            total += census.bytes;
+            // Whoever holds the room is about to use it. Nobody can come to hold it while the map is locked.
+            let is_held = Arc::strong_count(room) > 1;
+            if !census.is_in_use && !is_held {
+                idle.push((census.touched, session.clone(), census.bytes));
+            }
+        }
+        idle.sort_by_key(|(touched, ..)| *touched);
+        let mut surplus = rooms.by_session.len().saturating_sub(MAX_ROOMS);
+        for (touched, session, bytes) in idle {
+            let is_old = touched.elapsed() >= IDLE;
+            if surplus > 0 {
+                surplus -= 1;
+                if let Some(room) = rooms.by_session.remove(&session) {
+                    self.numbered.fetch_max(room.census().newest, Ordering::Relaxed);
+                }
+            } else if (is_old || total > MAX_BYTES)
+                && let Some(room) = rooms.by_session.get(&session)
+            {
+                room.forget();
+                total -= bytes;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Rooms> {
+        // The map is whole after every statement.
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aethon_core::testkit::ManualClock;
+    use jiff::Timestamp;
+
+    fn session(name: &str) -> SessionId {
+        SessionId::of("webchat", name).unwrap()
+    }
+
+    fn hub() -> Arc<Hub> {
+        Arc::new(Hub::new(Arc::new(ManualClock::at(Timestamp::from_millisecond(1_700_000_000_000).unwrap()))))
+    }
+
+    #[test]
+    fn numbers_begin_with_the_time_and_fit_a_double() {
+        let hub = hub();
+        assert_eq!(hub.stored_seq(&session("a")), 0);
+        hub.announce(&session("a"), "hi");
+        assert_eq!(hub.stored_seq(&session("a")), 1_700_000_000_000_001);
+        assert!(hub.stored_seq(&session("a")) < 1 << 53);
+    }
+
+    #[test]
+    fn rooms_are_bounded_and_numbers_never_go_back() {
+        let hub = hub();
+        for number in 0..MAX_ROOMS + 100 {
+            hub.announce(&session(&number.to_string()), "hi");
+            hub.announce(&session(&number.to_string()), "again");
+        }
+        hub.sweep_rooms(&mut hub.lock());
+        assert!(hub.lock().by_session.len() <= MAX_ROOMS);
+        let gone = session("0");
+        assert_eq!(hub.stored_seq(&gone), 0);
+        hub.announce(&gone, "back");
+        assert!(hub.stored_seq(&gone) > 1_700_000_000_000_002);
+    }
+}

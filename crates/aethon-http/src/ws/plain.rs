@@ -1,0 +1,93 @@
+//! `/ws/chat` without a subprotocol: a text frame in, one Markdown text frame out, in order, and nothing else ever.
+//!
+//! Several messages may be sent without waiting; a few are taken in ahead, the rest wait in the network. Nobody can be
+//! asked here, so approvals are denied. Whatever goes wrong with a message is its reply.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use aethon_core::ids::SessionId;
+use aethon_core::message::{Inbound, Reply, TurnEnd};
+use aethon_core::surface::Unattended;
+
+use super::frames::sentence;
+use super::link::{Close, Link, Received};
+use crate::app::App;
+
+/// How many messages are taken in before the first of them is answered.
+const READ_AHEAD: usize = 16;
+
+/// A reply to come.
+type Pending = Pin<Box<dyn Future<Output = String> + Send>>;
+
+/// Talks until the connection is over; with a code to close it with, if it still stands.
+pub(super) async fn run(app: &Arc<App>, link: &mut Link, session: &SessionId) -> Option<Close> {
+    let mut shutdown = app.deps.shutdown.clone();
+    let mut is_stopping = false;
+    let mut pending: VecDeque<Pending> = VecDeque::new();
+    loop {
+        if is_stopping && pending.is_empty() {
+            return Some(Close::AWAY);
+        }
+        let may_read = !is_stopping && pending.len() < READ_AHEAD;
+        tokio::select! {
+            biased;
+            reply = first(&mut pending), if !pending.is_empty() => {
+                pending.pop_front();
+                if let Err(unwritable) = link.send(reply.into()).await {
+                    return unwritable.close();
+                }
+            }
+            () = shutdown.requested(), if !is_stopping => is_stopping = true,
+            received = link.receive(may_read) => match received {
+                Received::Text(text) => pending.push_back(taken_in(app, session, text.as_str()).await),
+                Received::Tick => {}
+                Received::Over => return None,
+                Received::Wrong(close) => return Some(close),
+            },
+        }
+    }
+}
+
+async fn first(pending: &mut VecDeque<Pending>) -> String {
+    match pending.front_mut() {
+        Some(reply) => reply.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Hands a message over; what comes of it is awaited later.
+async fn taken_in(app: &App, session: &SessionId, text: &str) -> Pending {
+    if text.trim().is_empty() {
+        return Box::pin(std::future::ready(
+            "The message was empty. Write something and send it again.".to_owned(),
+        ));
+    }
+    let inbound = Inbound::say(session.clone(), text);
+    match app.deps.assistant.submit(inbound, Arc::new(Unattended)).await {
+        Ok(submitted) => Box::pin(async move {
+            match submitted.reply.wait().await {
+                Ok(reply) => spoken(&reply),
+                Err(error) => sentence(&error.to_string()),
+            }
+        }),
+        Err(error) => {
+            tracing::warn!(%session, error = &error as &dyn std::error::Error, "a chat message was not taken in");
+            Box::pin(std::future::ready(sentence(&error.to_string())))
+        }
+    }
+}
+
+/// What is said for a reply; never nothing.
+fn spoken(reply: &Reply) -> String {
+    if !reply.text.trim().is_empty() {
+        return reply.text.clone();
+    }
+    match (&reply.failure, reply.end) {
+        (Some(failure), _) => failure.message.clone(),
+        (None, TurnEnd::Stopped) => "This was stopped before anything was said.".to_owned(),
+        (None, _) => "The model gave an empty reply. Try again.".to_owned(),
+    }
+}

@@ -1,0 +1,49 @@
+//! The way out to the chat page: deliveries of jobs and webhooks become messages of a session, shown at once to those
+//! who have it open.
+
+use std::sync::Arc;
+
+use aethon_core::assistant::Assistant;
+use aethon_core::channel::{Channel, Delivery, DeliveryError};
+use aethon_core::ids::SessionId;
+use async_trait::async_trait;
+
+use super::hub::Hub;
+
+/// The session that gets what has no recipient.
+pub(super) const DEFAULT_SESSION: &str = "default";
+
+/// The channel `webchat`. A recipient is the name of a session.
+pub struct WebChat {
+    assistant: Arc<dyn Assistant>,
+    hub: Arc<Hub>,
+}
+
+impl WebChat {
+    /// The channel over this assistant and these conversations.
+    pub fn new(assistant: Arc<dyn Assistant>, hub: Arc<Hub>) -> Self {
+        Self { assistant, hub }
+    }
+}
+
+#[async_trait]
+impl Channel for WebChat {
+    fn name(&self) -> &str {
+        "webchat"
+    }
+
+    async fn send(&self, delivery: &Delivery) -> Result<(), DeliveryError> {
+        let recipient = delivery.content.recipient.as_deref().unwrap_or(DEFAULT_SESSION);
+        let session = SessionId::of("webchat", recipient)
+            .map_err(|error| DeliveryError { message: error.to_string(), retryable: false })?;
+        let text = &delivery.content.text;
+        let is_new =
+            self.assistant.post(&session, &format!("outbox:{}", delivery.id), text).await.map_err(
+                |error| DeliveryError { message: error.to_string(), retryable: !error.is_invalid() },
+            )?;
+        if is_new {
+            self.hub.announce(&session, text);
+        }
+        Ok(())
+    }
+}
