@@ -6,14 +6,31 @@
 //! between services that speak the same dialect is data, not another copy.
 //!
 //! [`build`] makes a provider of [`Options`]. `echo` and `fake` need no network and are for tests, demonstrations and
-//! benchmarks.
+//! benchmarks. The others share `remote`, which sends over `transport`, reads with `stream`, and tells failures with
+//! `classify`; a new wire format is one more `Dialect` and one line in `registry`.
 
+mod anthropic;
 mod capabilities;
+mod classify;
 mod echo;
+mod endpoint;
 mod estimate;
 mod fake;
+mod headers;
+mod litellm;
+mod mistral;
+mod ollama;
+mod openai;
 mod options;
+mod prompt;
 mod registry;
+mod remote;
+mod service;
+mod settings;
+mod stream;
+#[cfg(test)]
+mod testing;
+mod transport;
 mod unavailable;
 
 pub use options::{AnthropicVersion, OpenAiApi, Options, Provider};

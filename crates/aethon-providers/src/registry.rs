@@ -2,13 +2,20 @@
 
 use std::sync::Arc;
 
-use aethon_core::model::{ModelErrorKind, ModelProvider};
+use aethon_core::model::{Capabilities, ModelErrorKind, ModelProvider};
 
-use crate::capabilities;
+use crate::anthropic::Anthropic;
 use crate::echo::Echo;
+use crate::endpoint::Endpoint;
 use crate::fake::Fake;
-use crate::options::{Options, Provider};
+use crate::ollama::Ollama;
+use crate::openai::OpenAi;
+use crate::options::{OpenAiApi, Options, Provider};
+use crate::remote::{Dialect, Remote};
+use crate::service::{Service, how_to_set_key};
+use crate::settings::Settings;
 use crate::unavailable::Unavailable;
+use crate::{capabilities, headers, litellm, mistral};
 
 /// Makes the provider. Never fails: what is missing or wrong is in its readiness, so that a service starts and says
 /// what to set.
@@ -17,10 +24,71 @@ pub fn build(options: Options) -> Arc<dyn ModelProvider> {
     match options.provider {
         Provider::Echo => Arc::new(Echo::new(capabilities)),
         Provider::Fake => Arc::new(Fake::new(capabilities)),
-        other => Arc::new(Unavailable::new(
-            capabilities,
-            ModelErrorKind::InvalidRequest,
-            format!("{} is not spoken by this version yet; set model.provider to another one", other.title()),
+        _ => match remote(&options, capabilities.clone()) {
+            Ok(remote) => Arc::new(remote),
+            Err((kind, reason)) => Arc::new(Unavailable::new(capabilities, kind, reason)),
+        },
+    }
+}
+
+/// A provider behind HTTP, or why there is none yet.
+fn remote(options: &Options, capabilities: Capabilities) -> Result<Remote, (ModelErrorKind, String)> {
+    if let Some(what) = not_spoken_yet(options) {
+        let reason =
+            format!("{what} is not spoken by this version of Aethon yet; set model.provider to another one.");
+        return Err((ModelErrorKind::InvalidRequest, reason));
+    }
+    let endpoint = Endpoint::of(options).map_err(|reason| (ModelErrorKind::InvalidRequest, reason))?;
+    check_key(options, &endpoint).map_err(|reason| (ModelErrorKind::Auth, reason))?;
+    let service = Arc::new(Service::new(options, endpoint));
+    let dialect = dialect(options, service.clone(), capabilities.clone());
+    Ok(Remote::new(capabilities, service, dialect))
+}
+
+fn dialect(options: &Options, service: Arc<Service>, capabilities: Capabilities) -> Box<dyn Dialect> {
+    let settings = Settings::of(options);
+    match options.provider {
+        Provider::Anthropic => Box::new(Anthropic::new(service, capabilities, settings, options.api_version)),
+        Provider::Ollama => Box::new(Ollama::new(service, capabilities, settings)),
+        Provider::Mistral => {
+            Box::new(OpenAi::with_profile(service, capabilities, settings, mistral::PROFILE))
+        }
+        Provider::LiteLlm => {
+            Box::new(OpenAi::with_profile(service, capabilities, settings, litellm::PROFILE))
+        }
+        _ => Box::new(OpenAi::new(service, capabilities, settings)),
+    }
+}
+
+fn not_spoken_yet(options: &Options) -> Option<&'static str> {
+    match options.provider {
+        Provider::Gemini | Provider::Bedrock => Some(options.provider.title()),
+        Provider::OpenAi if options.api == OpenAiApi::Responses => {
+            Some("OpenAI's interface model.api = \"responses\"")
+        }
+        _ => None,
+    }
+}
+
+/// A key that is needed and missing, or that no header can hold, as a sentence.
+fn check_key(options: &Options, endpoint: &Endpoint) -> Result<(), String> {
+    let title = options.provider.title();
+    let remedy = how_to_set_key(&options.key_variable);
+    if !headers::can_hold(&options.api_key) {
+        return Err(format!(
+            "The key for {title} holds characters that no key has, such as a line break; {remedy}."
+        ));
+    }
+    if !options.api_key.is_empty() {
+        return Ok(());
+    }
+    match options.provider {
+        Provider::Ollama => Ok(()),
+        // A server of one's own may want no key; if it does, its refusal names the one to set.
+        Provider::OpenAi | Provider::LiteLlm if endpoint.is_own => Ok(()),
+        Provider::LiteLlm => Err(format!(
+            "No address and no key are set for LiteLLM; set model.host to the proxy's address, and if it wants a key, {remedy}."
         )),
+        _ => Err(format!("No key is set for {title}; {remedy}.")),
     }
 }

@@ -1,0 +1,78 @@
+//! Joins the codec to the service: headers of either revision, addresses, and what the list of models says.
+
+use std::sync::Arc;
+
+use aethon_core::model::{Capabilities, ModelError, ModelRequest};
+use serde_json::Value;
+use ureq::http::{HeaderName, HeaderValue};
+
+use super::{stream, wire};
+use crate::headers;
+use crate::options::AnthropicVersion;
+use crate::remote::Dialect;
+use crate::service::Service;
+use crate::settings::Settings;
+use crate::stream::{Decoder, Framing};
+use crate::transport::{Method, Outgoing};
+
+/// The messages interface.
+pub(crate) struct Anthropic {
+    service: Arc<Service>,
+    capabilities: Capabilities,
+    settings: Settings,
+    version: AnthropicVersion,
+}
+
+impl Anthropic {
+    pub(crate) fn new(
+        service: Arc<Service>,
+        capabilities: Capabilities,
+        settings: Settings,
+        version: AnthropicVersion,
+    ) -> Self {
+        Self { service, capabilities, settings, version }
+    }
+
+    fn outgoing(&self, method: Method, path: &str, accept: &'static str, body: Vec<u8>) -> Outgoing {
+        let (version, key) = match self.version {
+            AnthropicVersion::V2026 => ("2026-10-21", headers::bearer(&self.service.key)),
+            AnthropicVersion::V2023 => ("2023-06-01", headers::key("x-api-key", &self.service.key)),
+        };
+        let mut headers = headers::json(accept);
+        headers.push((HeaderName::from_static("anthropic-version"), HeaderValue::from_static(version)));
+        headers.extend(key);
+        Outgoing { method, url: self.service.url(path), headers, body }
+    }
+}
+
+impl Dialect for Anthropic {
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
+
+    fn ask(&self, request: &ModelRequest) -> Outgoing {
+        let body = wire::body(request, &self.capabilities, &self.settings);
+        self.outgoing(Method::Post, "/v1/messages", "text/event-stream", self.settings.finish(body))
+    }
+
+    fn decoder(&self, input_tokens: u64) -> Box<dyn Decoder> {
+        Box::new(stream::Reader::new(self.service.clone(), input_tokens))
+    }
+
+    fn probe(&self) -> Outgoing {
+        self.outgoing(Method::Get, "/v1/models?limit=1000", "application/json", Vec::new())
+    }
+
+    fn judge(&self, answer: &Value) -> Result<String, ModelError> {
+        let (base, model) = (&self.service.endpoint.base, &self.service.model);
+        let models = answer.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        // The list has dated names, the configuration often their short forms.
+        let listed =
+            models.iter().filter_map(|entry| entry.get("id")?.as_str()).any(|id| id.starts_with(model));
+        Ok(if listed || models.is_empty() {
+            format!("Anthropic answers at {base}")
+        } else {
+            format!("Anthropic answers at {base}, but does not list the model {model}")
+        })
+    }
+}

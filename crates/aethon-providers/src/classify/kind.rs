@@ -1,0 +1,131 @@
+//! The class of a failure, from the HTTP status and the words of the service.
+//!
+//! Words come first, because services disagree about statuses: an empty account is 429 at one and 400 at another.
+
+use aethon_core::model::ModelErrorKind;
+
+use super::report::Report;
+
+use ModelErrorKind::{
+    Auth, ContextLength, InvalidRequest, Malformed, NotFound, Overloaded, Quota, RateLimit, Refused, Timeout,
+};
+
+/// Words that decide, in the order in which they are looked for.
+const WORDS: &[(ModelErrorKind, &[&str])] = &[
+    (
+        Quota,
+        &[
+            "insufficient_quota",
+            "exceeded your current quota",
+            "credit balance is too low",
+            "billing_hard_limit",
+            "billing_error",
+            "billing_not_active",
+            "insufficient balance",
+            "insufficient credits",
+            "insufficient_credits",
+            "out of credits",
+            "budget has been exceeded",
+            "budget_exceeded",
+            "payment required",
+        ],
+    ),
+    (
+        ContextLength,
+        &[
+            "context_length_exceeded",
+            "context_window_exceeded",
+            "contextwindowexceeded",
+            "exceed_context_size",
+            "maximum context length",
+            "maximum allowed length",
+            "prompt is too long",
+            "prompt too long",
+            "input is too long",
+            "input length exceeds",
+            "exceed context limit",
+            "exceeds the context",
+            "exceeds the available context",
+            "exceed the available context",
+            "exceed context window",
+            "exceeds the maximum number of tokens",
+            "requested tokens",
+            "too large for model with",
+            "reduce the length of the messages",
+            "request_too_large",
+        ],
+    ),
+    (
+        Refused,
+        &[
+            "content_policy_violation",
+            "contentpolicyviolation",
+            "content_filter",
+            "content management policy",
+            "responsibleaipolicyviolation",
+            "flagged as potentially violating",
+        ],
+    ),
+    (Overloaded, &["overloaded", "server_error", "service_unavailable", "engine is currently busy"]),
+    (
+        RateLimit,
+        &["rate_limit", "rate limit", "ratelimit", "too many requests", "throttl", "resource_exhausted"],
+    ),
+    (
+        Auth,
+        &[
+            "invalid_api_key",
+            "authentication_error",
+            "permission_error",
+            "api key not valid",
+            "invalid api key",
+            "incorrect api key",
+            "unauthorized",
+        ],
+    ),
+    (NotFound, &["model_not_found", "not_found_error", "does not exist", "invalid_model", "invalid model"]),
+];
+
+/// The class of an answer with this status.
+pub(super) fn of_status(status: u16, report: &Report) -> ModelErrorKind {
+    let by_words = || of_words(report).filter(|kind| fits(*kind, status));
+    match status {
+        401 => Auth,
+        402 => Quota,
+        403 => by_words().unwrap_or(Auth),
+        404 | 405 | 410 => by_words().unwrap_or(NotFound),
+        408 => Timeout,
+        413 => ContextLength,
+        429 => by_words().unwrap_or(RateLimit),
+        300..=399 => NotFound,
+        400..=499 => by_words().unwrap_or(InvalidRequest),
+        500..=599 => by_words().unwrap_or(Overloaded),
+        _ => Malformed,
+    }
+}
+
+/// The class of a failure that is reported in the middle of an answer.
+pub(super) fn of_report(report: &Report) -> ModelErrorKind {
+    let status = report.codes.split(' ').find_map(|code| code.parse().ok());
+    match status {
+        Some(status @ 400..=599) => of_status(status, report),
+        _ => of_words(report).unwrap_or(Overloaded),
+    }
+}
+
+fn of_words(report: &Report) -> Option<ModelErrorKind> {
+    let words = report.words();
+    let found = WORDS.iter().find(|(_, signs)| signs.iter().any(|sign| words.contains(sign)));
+    found.map(|(kind, _)| *kind)
+}
+
+/// Whether words may overrule a status: one that is worth a retry stays so unless the account is empty or the request
+/// too large, and one that is not does not become so by a stray word.
+fn fits(kind: ModelErrorKind, status: u16) -> bool {
+    match status {
+        429 => matches!(kind, Quota | ContextLength | Overloaded),
+        500..=599 => matches!(kind, Quota | ContextLength | RateLimit | Overloaded | Auth | NotFound),
+        404 | 405 | 410 => matches!(kind, NotFound | Auth | Quota),
+        _ => true,
+    }
+}

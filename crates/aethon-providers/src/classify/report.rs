@@ -1,0 +1,103 @@
+//! What a service says about a failure: a code and a message, found in the shapes that services use.
+//!
+//! OpenAI, Anthropic and Google nest an `error` object, Ollama and some proxies put a string there, Mistral and AWS
+//! write `message` at the top, FastAPI servers `detail`. Proxies in between answer with a page of HTML.
+
+use serde_json::Value;
+
+/// A failure in the service's words.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Report {
+    /// Codes and types, in lower case, for recognising.
+    pub(super) codes: String,
+    /// The message, on one line.
+    pub(super) message: String,
+    /// Whether it was a web page.
+    pub(super) is_page: bool,
+}
+
+/// How much of a message is kept.
+const LONGEST: usize = 300;
+
+impl Report {
+    /// Reads a body.
+    pub(crate) fn of_body(body: &[u8]) -> Self {
+        match serde_json::from_slice::<Value>(body) {
+            Ok(value) => Self::of_value(&value),
+            Err(_) => Self::of_text(&String::from_utf8_lossy(body)),
+        }
+    }
+
+    /// Reads an object.
+    pub(crate) fn of_value(value: &Value) -> Self {
+        let value = if let Value::Array(values) = value { values.first().unwrap_or(value) } else { value };
+        let error = match value.get("error") {
+            Some(error @ (Value::Object(_) | Value::String(_))) => error,
+            _ => value,
+        };
+        let mut codes = Vec::new();
+        for place in [value, error] {
+            for key in ["code", "type", "status", "param"] {
+                match place.get(key) {
+                    Some(Value::String(code)) => codes.push(code.to_lowercase()),
+                    Some(Value::Number(code)) => codes.push(code.to_string()),
+                    _ => {}
+                }
+            }
+        }
+        let message = message_of(error).or_else(|| message_of(value)).unwrap_or_default();
+        Self { codes: codes.join(" "), message: one_line(&message), is_page: false }
+    }
+
+    fn of_text(text: &str) -> Self {
+        let start =
+            text.trim_start().get(..100.min(text.trim_start().len())).unwrap_or_default().to_lowercase();
+        let is_page =
+            start.starts_with("<!doctype") || start.starts_with("<html") || start.starts_with("<?xml");
+        let message = if is_page { title_of(text).unwrap_or_default() } else { one_line(text) };
+        Self { codes: String::new(), message, is_page }
+    }
+
+    /// Codes and message together in lower case.
+    pub(super) fn words(&self) -> String {
+        format!("{} {}", self.codes, self.message.to_lowercase())
+    }
+}
+
+fn message_of(value: &Value) -> Option<String> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    if let Some(text) = text(value) {
+        return Some(text);
+    }
+    for key in ["message", "detail", "msg", "error_description"] {
+        let found = match value.get(key) {
+            Some(Value::String(message)) => Some(message.clone()),
+            // FastAPI: a list of what is wrong with which field.
+            Some(Value::Array(problems)) => problems.first().and_then(message_of),
+            Some(nested @ Value::Object(_)) => message_of(nested),
+            _ => None,
+        };
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+fn title_of(page: &str) -> Option<String> {
+    let lower = page.to_ascii_lowercase();
+    let start = lower.find("<title")?;
+    let start = start + lower[start..].find('>')? + 1;
+    let end = start + lower[start..].find("</title")?;
+    Some(one_line(&page[start..end]))
+}
+
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    if line.chars().count() <= LONGEST {
+        line
+    } else {
+        line.chars().take(LONGEST).collect::<String>() + "…"
+    }
+}

@@ -1,0 +1,158 @@
+//! One sentence for a person: who failed, what happened, what to do.
+
+use std::time::Duration;
+
+use aethon_core::model::ModelErrorKind;
+
+use super::report::Report;
+use crate::options::Provider;
+use crate::service::Service;
+use crate::transport::Failure;
+
+use ModelErrorKind::{
+    Auth, ContextLength, InvalidRequest, Malformed, Network, NotFound, Overloaded, Quota, RateLimit, Refused,
+    Timeout,
+};
+
+/// For an answer that reports a failure.
+pub(super) fn of(
+    service: &Service,
+    kind: ModelErrorKind,
+    status: Option<u16>,
+    report: &Report,
+    wait: Option<Duration>,
+) -> String {
+    let title = service.title();
+    let code = status.map(|status| format!(" ({status})")).unwrap_or_default();
+    match kind {
+        Auth => auth(service, status),
+        Quota => format!(
+            "The {title} account has no credit or quota left; add credit there, or set another model.api_key."
+        ),
+        RateLimit => {
+            let when = wait.map_or("in a moment".to_owned(), |wait| format!("in {}", words(wait)));
+            format!("{title} says that there are too many requests; try again {when}.")
+        }
+        ContextLength => format!(
+            "The conversation is too long for {}; start a new one, or choose a model with a larger context window.",
+            service.model
+        ),
+        Overloaded if report.is_page => format!(
+            "A proxy in front of {title} at {} answered with an error page{code}; try again in a moment.",
+            service.endpoint.base
+        ),
+        Overloaded => format!("{title} is overloaded or failing{code}; try again in a moment."),
+        Timeout => silent(service, service.timeout),
+        NotFound => not_found(service, status, report),
+        Refused => format!("{title} refuses this content; put it in other words."),
+        InvalidRequest => {
+            let why = quoted(service, report);
+            format!("{title} does not accept the request{code}{why}; check model.model_id and model.extra.")
+        }
+        Malformed | Network => {
+            let why = quoted(service, report);
+            format!(
+                "{title} gave an answer that cannot be understood{code}{why}; check model.host, or try again."
+            )
+        }
+    }
+}
+
+fn auth(service: &Service, status: Option<u16>) -> String {
+    let title = service.title();
+    if service.key.is_empty() {
+        let at = &service.endpoint.base;
+        return format!("{title} at {at} wants a key; {}.", service.how_to_set_key());
+    }
+    if status == Some(403) {
+        let model = &service.model;
+        return format!(
+            "{title} does not let this key use {model}; check the key's rights and the region, or {}.",
+            service.how_to_set_key()
+        );
+    }
+    format!("{title} does not accept the key; {} to a valid one.", service.how_to_set_key())
+}
+
+fn not_found(service: &Service, status: Option<u16>, report: &Report) -> String {
+    let (title, model, base) = (service.title(), &service.model, &service.endpoint.base);
+    if let Some(status @ 300..=399) = status {
+        return format!(
+            "{base} redirects elsewhere ({status}), which is not followed; set model.host to the final address."
+        );
+    }
+    let names_model = report.words().contains("model");
+    match service.provider {
+        Provider::Ollama if names_model => {
+            format!("Ollama has no model {model}; run `ollama pull {model}`, or change model.model_id.")
+        }
+        _ if names_model && !report.is_page => {
+            format!(
+                "{title} does not know the model {model}, or the key may not use it; check model.model_id."
+            )
+        }
+        Provider::OpenAi if service.endpoint.is_own => {
+            format!("{base} does not serve chat completions; check model.host, which usually ends in /v1.")
+        }
+        _ => format!("{base} is not the address of {title}; check model.host and model.model_id."),
+    }
+}
+
+/// For a failure below HTTP.
+pub(super) fn of_failure(service: &Service, failure: &Failure) -> (ModelErrorKind, String) {
+    let (title, base) = (service.title(), &service.endpoint.base);
+    let network = |sentence: String| (Network, sentence);
+    match failure {
+        Failure::UnknownHost => {
+            network(format!("{base} could not be found; check the network, and model.host if it is set."))
+        }
+        Failure::Refused if service.endpoint.is_loopback => {
+            network(format!("Nothing answers at {base}; start {title} there, or correct model.host."))
+        }
+        Failure::Refused => {
+            network(format!("{base} refuses connections; check model.host, or try again later."))
+        }
+        Failure::ConnectTimeout(limit) => network(format!(
+            "{base} could not be reached within {}; check the network and model.host.",
+            words(*limit)
+        )),
+        Failure::Silence(limit) => (Timeout, silent(service, *limit)),
+        Failure::Tls(_) => network(format!(
+            "No secure connection to {base} could be made; check that model.host is right and its certificate valid."
+        )),
+        Failure::NotHttp(_) => {
+            (Malformed, format!("What answers at {base} does not speak HTTP; check model.host."))
+        }
+        Failure::Proxy(_) => network(format!(
+            "The proxy set in the environment does not let the connection to {base} through; check HTTPS_PROXY."
+        )),
+        Failure::Broken(_) => network(format!("The connection to {title} broke; try again.")),
+    }
+}
+
+fn silent(service: &Service, limit: Duration) -> String {
+    format!(
+        "{} sent nothing for {}; try again, or raise model.timeout_seconds if it is only slow.",
+        service.title(),
+        words(limit)
+    )
+}
+
+/// The service's own words, as far as they may be shown.
+fn quoted(service: &Service, report: &Report) -> String {
+    let message = service.redact(&report.message);
+    let message = message.trim().trim_end_matches(['.', ';', ':']);
+    if message.is_empty() || report.is_page { String::new() } else { format!(": {message}") }
+}
+
+/// A duration as people say it.
+fn words(time: Duration) -> String {
+    let seconds = time.as_millis().div_ceil(1000).max(1);
+    match seconds {
+        1 => "a second".into(),
+        2..120 => format!("{seconds} seconds"),
+        120..7200 => format!("{} minutes", seconds.div_ceil(60)),
+        7200..172_800 => format!("{} hours", seconds.div_ceil(3600)),
+        _ => format!("{} days", seconds.div_ceil(86_400)),
+    }
+}

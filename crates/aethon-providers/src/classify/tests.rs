@@ -1,0 +1,310 @@
+//! Errors as services really write them, with the class and the words that a person must see.
+
+use std::time::Duration;
+
+use aethon_core::model::ModelErrorKind::{
+    self, Auth, ContextLength, InvalidRequest, Malformed, Network, NotFound, Overloaded, Quota, RateLimit,
+    Refused, Timeout,
+};
+use aethon_core::secret::Secret;
+use serde_json::json;
+use ureq::http::HeaderMap;
+
+use super::{Report, body_failure, failure, reported, status};
+use crate::endpoint::Endpoint;
+use crate::options::{Options, Provider};
+use crate::service::Service;
+use crate::transport::Failure;
+
+const KEY: &str = "sk-test-0123456789abcdefghij";
+
+fn service(provider: Provider, host: &str, key: &str) -> Service {
+    let options = Options {
+        host: host.into(),
+        api_key: Secret::new(key),
+        key_variable: format!("{}_API_KEY", provider.name().to_uppercase()),
+        ..Options::new(provider, "some-model")
+    };
+    Service::new(&options, Endpoint::of(&options).unwrap())
+}
+
+#[test]
+fn every_service_is_understood() {
+    let check = |provider, code: u16, body: &str, kind: ModelErrorKind, words: &str| {
+        let error = status(&service(provider, "", KEY), code, &HeaderMap::new(), body.as_bytes());
+        assert_eq!(error.kind(), kind, "{code} {body}: {error}");
+        let sentence = error.to_string();
+        assert!(sentence.contains(words) && sentence.ends_with('.'), "{sentence}");
+        assert!(!sentence.contains(KEY) && !format!("{error:?}").contains(KEY), "{error:?}");
+        assert_eq!(error.status(), Some(code));
+    };
+    let openai = |message: &str, kind: &str, code: &str| {
+        json!({"error": {"message": message, "type": kind, "param": null, "code": code}}).to_string()
+    };
+    let o = Provider::OpenAi;
+    check(
+        o,
+        401,
+        &openai(&format!("Incorrect API key provided: {KEY}."), "invalid_request_error", "invalid_api_key"),
+        Auth,
+        "OPENAI_API_KEY",
+    );
+    check(
+        o,
+        403,
+        &openai(
+            "Country, region, or territory not supported",
+            "request_forbidden",
+            "unsupported_country_region_territory",
+        ),
+        Auth,
+        "region",
+    );
+    check(
+        o,
+        429,
+        &openai(
+            "You exceeded your current quota, please check your plan",
+            "insufficient_quota",
+            "insufficient_quota",
+        ),
+        Quota,
+        "credit",
+    );
+    check(
+        o,
+        429,
+        &openai("Rate limit reached for gpt-5", "tokens", "rate_limit_exceeded"),
+        RateLimit,
+        "too many requests",
+    );
+    check(
+        o,
+        400,
+        &openai(
+            "This model's maximum context length is 8192 tokens.",
+            "invalid_request_error",
+            "context_length_exceeded",
+        ),
+        ContextLength,
+        "too long",
+    );
+    check(
+        o,
+        400,
+        &openai("Unsupported parameter: 'foo'.", "invalid_request_error", "unsupported_parameter"),
+        InvalidRequest,
+        "Unsupported parameter: 'foo'",
+    );
+    check(
+        o,
+        400,
+        &openai(
+            "Your request was rejected by our safety system",
+            "invalid_request_error",
+            "content_policy_violation",
+        ),
+        Refused,
+        "other words",
+    );
+    check(
+        o,
+        404,
+        &openai(
+            "The model `x` does not exist or you do not have access to it.",
+            "invalid_request_error",
+            "model_not_found",
+        ),
+        NotFound,
+        "model.model_id",
+    );
+    check(o, 500, &openai("The server had an error", "server_error", ""), Overloaded, "try again");
+    check(o, 503, "", Overloaded, "try again");
+    check(o, 408, "", Timeout, "model.timeout_seconds");
+    check(
+        o,
+        502,
+        "<html>\r\n<head><title>502 Bad Gateway</title></head></html>",
+        Overloaded,
+        "error page (502)",
+    );
+    check(o, 307, "", NotFound, "redirects");
+    check(o, 413, "<html><title>413</title>", ContextLength, "too long");
+    check(
+        o,
+        400,
+        r#"{"error":{"code":400,"message":"the request exceeds the available context size (512 tokens)","type":"exceed_context_size_error"}}"#,
+        ContextLength,
+        "too long",
+    );
+    check(
+        o,
+        422,
+        r#"{"detail":[{"loc":["body","messages"],"msg":"Field required","type":"missing"}]}"#,
+        InvalidRequest,
+        "Field required",
+    );
+
+    let anthropic = |kind: &str, message: &str| {
+        json!({"type": "error", "error": {"type": kind, "message": message}}).to_string()
+    };
+    let a = Provider::Anthropic;
+    check(a, 401, &anthropic("authentication_error", "invalid x-api-key"), Auth, "ANTHROPIC_API_KEY");
+    check(
+        a,
+        400,
+        &anthropic("invalid_request_error", "Your credit balance is too low to access the API."),
+        Quota,
+        "credit",
+    );
+    check(
+        a,
+        400,
+        &anthropic("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+        ContextLength,
+        "too long",
+    );
+    check(
+        a,
+        400,
+        &anthropic(
+            "invalid_request_error",
+            "input length and `max_tokens` exceed context limit: 199000 + 8000 > 200000",
+        ),
+        ContextLength,
+        "too long",
+    );
+    check(a, 404, &anthropic("not_found_error", "model: claude-9"), NotFound, "model.model_id");
+    check(
+        a,
+        413,
+        &anthropic("request_too_large", "Request exceeds the maximum size"),
+        ContextLength,
+        "too long",
+    );
+    check(
+        a,
+        429,
+        &anthropic("rate_limit_error", "This request would exceed your rate limit"),
+        RateLimit,
+        "too many requests",
+    );
+    check(a, 529, &anthropic("overloaded_error", "Overloaded"), Overloaded, "(529)");
+
+    let m = Provider::Mistral;
+    check(m, 401, r#"{"message":"Unauthorized","request_id":"1"}"#, Auth, "MISTRAL_API_KEY");
+    check(
+        m,
+        400,
+        r#"{"object":"error","message":"Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_error","code":"3051"}"#,
+        ContextLength,
+        "too long",
+    );
+    check(
+        m,
+        400,
+        r#"{"object":"error","message":"Invalid model: x","type":"invalid_model","code":"1500"}"#,
+        NotFound,
+        "model.model_id",
+    );
+    check(
+        m,
+        422,
+        r#"{"object":"error","message":{"detail":[{"type":"extra_forbidden","msg":"Extra inputs are not permitted"}]}}"#,
+        InvalidRequest,
+        "Extra inputs",
+    );
+    check(m, 429, r#"{"message":"Requests rate limit exceeded"}"#, RateLimit, "too many requests");
+
+    let l = Provider::Ollama;
+    check(l, 404, r#"{"error":"model 'some-model' not found"}"#, NotFound, "ollama pull some-model");
+    check(
+        l,
+        400,
+        r#"{"error":"registry.ollama.ai/library/x does not support tools"}"#,
+        InvalidRequest,
+        "does not support tools",
+    );
+    check(l, 500, r#"{"error":"the input length exceeds the context length"}"#, ContextLength, "too long");
+    check(l, 500, r#"{"error":"llama runner process has terminated"}"#, Overloaded, "try again");
+
+    let p = Provider::LiteLlm;
+    check(
+        p,
+        400,
+        &openai("litellm.ContextWindowExceededError: too long", "invalid_request_error", "400"),
+        ContextLength,
+        "too long",
+    );
+    check(
+        p,
+        400,
+        &openai("Budget has been exceeded! Current cost: 11", "budget_exceeded", "400"),
+        Quota,
+        "credit",
+    );
+    check(
+        p,
+        401,
+        &openai("Authentication Error, Invalid proxy server token passed", "auth_error", "401"),
+        Auth,
+        "LITELLM_API_KEY",
+    );
+}
+
+#[test]
+fn a_service_of_ones_own_without_a_key_names_the_key_to_set() {
+    let error =
+        status(&service(Provider::OpenAi, "http://localhost:8080/v1", ""), 401, &HeaderMap::new(), b"");
+    assert_eq!(error.kind(), Auth);
+    let sentence = error.to_string();
+    assert!(
+        sentence.contains("model.api_key") && sentence.contains("http://localhost:8080/v1"),
+        "{sentence}"
+    );
+    let error =
+        status(&service(Provider::OpenAi, "http://localhost:8080", ""), 404, &HeaderMap::new(), b"{}");
+    assert!(error.to_string().contains("/v1"), "{error}");
+}
+
+#[test]
+fn the_wait_that_is_asked_for_is_told() {
+    let mut headers = HeaderMap::new();
+    headers.insert("retry-after", "90".parse().unwrap());
+    let error = status(&service(Provider::OpenAi, "", KEY), 429, &headers, b"{}");
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(90)));
+    assert!(error.to_string().contains("in 90 seconds"), "{error}");
+}
+
+#[test]
+fn failures_within_an_answer_are_understood() {
+    let check = |body: serde_json::Value, kind: ModelErrorKind| {
+        let error = reported(&service(Provider::OpenAi, "", KEY), &Report::of_value(&body));
+        assert_eq!(error.kind(), kind, "{body}: {error}");
+    };
+    check(json!({"error": {"message": "The server had an error", "type": "server_error"}}), Overloaded);
+    check(
+        json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+        Overloaded,
+    );
+    check(json!({"error": {"message": "Rate limit", "code": 429}}), RateLimit);
+    check(json!({"error": "an unknown thing"}), Overloaded);
+    check(json!({"error": {"code": "context_length_exceeded", "message": "x"}}), ContextLength);
+}
+
+#[test]
+fn failures_below_http_are_told_with_their_address() {
+    let check = |provider, host: &str, below: Failure, kind: ModelErrorKind, words: &str| {
+        let error = failure(&service(provider, host, KEY), &below);
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+    };
+    check(Provider::Ollama, "", Failure::Refused, Network, "start Ollama");
+    check(Provider::OpenAi, "https://x.example/v1", Failure::UnknownHost, Network, "https://x.example/v1");
+    check(Provider::OpenAi, "", Failure::Silence(Duration::from_secs(120)), Timeout, "2 minutes");
+    check(Provider::OpenAi, "", Failure::Tls("bad".into()), Network, "certificate");
+    check(Provider::OpenAi, "", Failure::NotHttp("x".into()), Malformed, "HTTP");
+    check(Provider::OpenAi, "", Failure::Proxy("407".into()), Network, "HTTPS_PROXY");
+    let page = body_failure(&service(Provider::OpenAi, "", KEY), b"<!doctype html><title>Sign in</title>");
+    assert_eq!((page.kind(), page.detail()), (Malformed, Some("Sign in")));
+}

@@ -1,0 +1,54 @@
+//! The error that callers get: class, sentence, wait, and the service's own words for the log.
+
+use aethon_core::model::{ModelError, ModelErrorKind};
+use ureq::http::HeaderMap;
+
+use super::report::Report;
+use super::{kind, sentence, wait};
+use crate::service::Service;
+use crate::transport::Failure;
+
+/// For an answer whose status says that it failed.
+pub(crate) fn status(service: &Service, status: u16, headers: &HeaderMap, body: &[u8]) -> ModelError {
+    let report = Report::of_body(body);
+    let kind = kind::of_status(status, &report);
+    let wait = wait::of(headers);
+    ModelError::new(kind, sentence::of(service, kind, Some(status), &report, wait))
+        .with_status(status)
+        .with_retry_after(wait)
+        .with_detail(detail(service, &report))
+}
+
+/// For a failure that is reported within an answer.
+pub(crate) fn reported(service: &Service, report: &Report) -> ModelError {
+    let kind = kind::of_report(report);
+    ModelError::new(kind, sentence::of(service, kind, None, report, None))
+        .with_detail(detail(service, report))
+}
+
+/// For a frame or body that makes no sense.
+pub(crate) fn malformed(service: &Service, why: &str) -> ModelError {
+    let kind = ModelErrorKind::Malformed;
+    let sentence = sentence::of(service, kind, None, &Report::default(), None);
+    ModelError::new(kind, sentence).with_detail(service.redact(why))
+}
+
+/// For a body that is not what was asked for, such as a page of a portal.
+pub(crate) fn body_failure(service: &Service, body: &[u8]) -> ModelError {
+    let report = Report::of_body(body);
+    let sentence = format!(
+        "{} answers with a web page instead of a model's answer; check model.host and the network's sign-in page.",
+        service.endpoint.base
+    );
+    ModelError::new(ModelErrorKind::Malformed, sentence).with_detail(detail(service, &report))
+}
+
+/// For a failure below HTTP.
+pub(crate) fn failure(service: &Service, failure: &Failure) -> ModelError {
+    let (kind, sentence) = sentence::of_failure(service, failure);
+    ModelError::new(kind, sentence).with_detail(service.redact(&format!("{failure:?}")))
+}
+
+fn detail(service: &Service, report: &Report) -> String {
+    service.redact(format!("{} {}", report.codes, report.message).trim())
+}

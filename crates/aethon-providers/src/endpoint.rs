@@ -1,0 +1,164 @@
+//! Where a service is: `model.host` read with the rules of each provider's own SDK.
+
+use std::net::IpAddr;
+
+use url::{Host, Url};
+
+use crate::options::{Options, Provider};
+
+/// A checked base address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Endpoint {
+    /// Without a trailing slash; paths are appended to it.
+    pub(crate) base: String,
+    /// Whether the owner named it.
+    pub(crate) is_own: bool,
+    /// Whether it is on this machine.
+    pub(crate) is_loopback: bool,
+}
+
+impl Endpoint {
+    /// Reads the host. An error is a sentence that says what to change.
+    pub(crate) fn of(options: &Options) -> Result<Self, String> {
+        let host = options.host.trim();
+        let is_own = !host.is_empty();
+        let text =
+            if is_own { with_scheme(options.provider, host) } else { own_base(options.provider).into() };
+        let refuse = |why: &str| Err(format!("model.host `{host}` {why}."));
+        let Ok(url) = Url::parse(&text) else {
+            return refuse("is not an address; write it as https://example.com/v1");
+        };
+        let Some(server) = url.host() else {
+            return refuse("names no server; write it as https://example.com/v1");
+        };
+        if !matches!(url.scheme(), "http" | "https") {
+            return refuse("must begin with https:// (or http:// on this machine)");
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("model.host must not hold a name or password; put the key into model.api_key.".into());
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return refuse("must not have a query or fragment");
+        }
+        let is_loopback = is_loopback(&server);
+        if url.scheme() == "http" && !is_loopback && !options.allow_http {
+            return refuse(
+                "is plain http to another machine, where keys and conversations can be read on the way; use \
+                 https, or set model.allow_http = true",
+            );
+        }
+        let path = with_rules(options.provider, url.path().trim_end_matches('/'));
+        let base = format!("{}{path}", url.origin().ascii_serialization());
+        Ok(Self { base, is_own, is_loopback })
+    }
+}
+
+/// The provider's own address.
+fn own_base(provider: Provider) -> &'static str {
+    match provider {
+        Provider::OpenAi => "https://api.openai.com/v1",
+        Provider::Anthropic => "https://api.anthropic.com",
+        Provider::Ollama => "http://127.0.0.1:11434",
+        Provider::LiteLlm => "http://127.0.0.1:4000",
+        Provider::Mistral => "https://api.mistral.ai",
+        Provider::Gemini => "https://generativelanguage.googleapis.com",
+        Provider::Bedrock => "https://bedrock-runtime.us-east-1.amazonaws.com",
+        Provider::Fake | Provider::Echo => "http://localhost",
+    }
+}
+
+/// Ollama's SDK takes `gpu-box` for `http://gpu-box:11434`; the others want a whole address.
+fn with_scheme(provider: Provider, host: &str) -> String {
+    if provider != Provider::Ollama || host.contains("://") {
+        return host.to_owned();
+    }
+    let has_port = host.rsplit_once(':').is_some_and(|(rest, port)| {
+        port.trim_end_matches('/').parse::<u16>().is_ok() && (!rest.contains(':') || rest.ends_with(']'))
+    });
+    match (has_port, host.contains('/')) {
+        (false, false) => format!("http://{host}:11434"),
+        _ => format!("http://{host}"),
+    }
+}
+
+/// The path as requests need it: OpenAI's as it was given, LiteLLM's with `/v1`, the others' without.
+fn with_rules(provider: Provider, path: &str) -> String {
+    let without = |ending: &str| path.strip_suffix(ending).unwrap_or(path).trim_end_matches('/').to_owned();
+    match provider {
+        Provider::OpenAi => path.to_owned(),
+        Provider::LiteLlm => without("/v1") + "/v1",
+        Provider::Ollama if path.ends_with("/api") => without("/api"),
+        _ => without("/v1"),
+    }
+}
+
+fn is_loopback(host: &Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => {
+            let name = name.trim_end_matches('.');
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => IpAddr::V6(*address).to_canonical().is_loopback(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(provider: Provider, host: &str, allow_http: bool) -> Result<Endpoint, String> {
+        Endpoint::of(&Options { host: host.into(), allow_http, ..Options::new(provider, "m") })
+    }
+
+    #[test]
+    fn hosts_are_read_as_the_sdks_read_them() {
+        let check = |provider, host: &str, expected: &str| {
+            assert_eq!(of(provider, host, false).unwrap().base, expected, "{host}");
+        };
+        check(Provider::OpenAi, "", "https://api.openai.com/v1");
+        check(Provider::OpenAi, "https://openrouter.ai/api/v1/", "https://openrouter.ai/api/v1");
+        check(Provider::OpenAi, "http://localhost:8080", "http://localhost:8080");
+        check(Provider::OpenAi, " http://127.0.0.1:8080/v1// ", "http://127.0.0.1:8080/v1");
+        check(Provider::OpenAi, "http://[::1]:8080/v1", "http://[::1]:8080/v1");
+        check(Provider::Anthropic, "", "https://api.anthropic.com");
+        check(Provider::Anthropic, "https://proxy.example/claude/", "https://proxy.example/claude");
+        check(Provider::Anthropic, "https://proxy.example/v1", "https://proxy.example");
+        check(Provider::Mistral, "https://api.mistral.ai/v1/", "https://api.mistral.ai");
+        check(Provider::LiteLlm, "http://localhost:4000", "http://localhost:4000/v1");
+        check(Provider::LiteLlm, "http://localhost:4000/v1/", "http://localhost:4000/v1");
+        check(Provider::LiteLlm, "https://x.example/llm", "https://x.example/llm/v1");
+        check(Provider::Ollama, "", "http://127.0.0.1:11434");
+        check(Provider::Ollama, "localhost", "http://localhost:11434");
+        check(Provider::Ollama, "127.0.0.1:9999", "http://127.0.0.1:9999");
+        check(Provider::Ollama, "[::1]:9999", "http://[::1]:9999");
+        check(Provider::Ollama, "http://localhost:11434/api/", "http://localhost:11434");
+        check(Provider::Ollama, "https://ollama.com/v1", "https://ollama.com");
+    }
+
+    #[test]
+    fn plain_http_stays_on_this_machine() {
+        for host in ["http://example.com/v1", "http://192.168.1.5:8080/v1", "http://localhost.example/v1"] {
+            assert!(of(Provider::OpenAi, host, false).unwrap_err().contains("model.allow_http"), "{host}");
+            assert!(!of(Provider::OpenAi, host, true).unwrap().is_loopback, "{host}");
+        }
+        for host in ["http://127.8.9.1/v1", "http://[::ffff:127.0.0.1]/v1", "http://LOCALHOST:1/v1"] {
+            assert!(of(Provider::OpenAi, host, false).unwrap().is_loopback, "{host}");
+        }
+        assert!(of(Provider::Ollama, "gpu-box", false).unwrap_err().contains("model.allow_http"));
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_in_words() {
+        let check = |host: &str, words: &str| {
+            let sentence = of(Provider::OpenAi, host, false).unwrap_err();
+            assert!(sentence.contains(words) && sentence.contains("model.host"), "{host}: {sentence}");
+        };
+        check("example.com/v1", "not an address");
+        check("ftp://example.com", "https://");
+        check("https://", "not an address");
+        check("localhost:8080", "names no server");
+        check("https://me:hunter2@example.com", "model.api_key");
+        check("https://example.com/v1?key=x", "query");
+    }
+}

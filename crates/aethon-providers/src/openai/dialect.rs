@@ -1,0 +1,76 @@
+//! Joins the codec to a service: addresses, headers, and what the list of models says.
+
+use std::sync::Arc;
+
+use aethon_core::model::{Capabilities, ModelError, ModelRequest};
+use serde_json::Value;
+
+use super::profile::Profile;
+use super::{stream, wire};
+use crate::headers;
+use crate::remote::Dialect;
+use crate::service::Service;
+use crate::settings::Settings;
+use crate::stream::{Decoder, Framing};
+use crate::transport::{Method, Outgoing};
+
+/// Chat completions of one service.
+pub(crate) struct OpenAi {
+    service: Arc<Service>,
+    capabilities: Capabilities,
+    profile: Profile,
+    settings: Settings,
+}
+
+impl OpenAi {
+    /// OpenAI itself, or what follows it.
+    pub(crate) fn new(service: Arc<Service>, capabilities: Capabilities, settings: Settings) -> Self {
+        Self::with_profile(service, capabilities, settings, super::profile::OPENAI)
+    }
+
+    /// A service that differs.
+    pub(crate) fn with_profile(
+        service: Arc<Service>,
+        capabilities: Capabilities,
+        settings: Settings,
+        profile: Profile,
+    ) -> Self {
+        Self { service, capabilities, profile, settings }
+    }
+
+    fn outgoing(&self, method: Method, path: &str, accept: &'static str, body: Vec<u8>) -> Outgoing {
+        let mut headers = headers::json(accept);
+        headers.extend(headers::bearer(&self.service.key));
+        Outgoing { method, url: self.service.url(path), headers, body }
+    }
+}
+
+impl Dialect for OpenAi {
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
+
+    fn ask(&self, request: &ModelRequest) -> Outgoing {
+        let body = wire::body(request, &self.capabilities, &self.profile, &self.settings);
+        self.outgoing(Method::Post, self.profile.chat_path, "text/event-stream", self.settings.finish(body))
+    }
+
+    fn decoder(&self, input_tokens: u64) -> Box<dyn Decoder> {
+        Box::new(stream::Reader::new(self.service.clone(), input_tokens))
+    }
+
+    fn probe(&self) -> Outgoing {
+        self.outgoing(Method::Get, self.profile.models_path, "application/json", Vec::new())
+    }
+
+    fn judge(&self, answer: &Value) -> Result<String, ModelError> {
+        let (title, base, model) = (self.service.title(), &self.service.endpoint.base, &self.service.model);
+        let models = answer.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let listed = models.iter().any(|entry| entry.get("id").and_then(Value::as_str) == Some(model));
+        Ok(if listed || models.is_empty() {
+            format!("{title} answers at {base}")
+        } else {
+            format!("{title} answers at {base}, but does not list the model {model}")
+        })
+    }
+}

@@ -1,0 +1,316 @@
+//! Reading a streamed chat completion.
+//!
+//! Written for what servers really send: chunks without content, calls that share an index, ids that are missing or come
+//! again with every piece, arguments as an object, thoughts under two names, no `[DONE]`, usage with or after the last
+//! choice, and a whole completion where a stream was asked for.
+
+use std::sync::Arc;
+
+use aethon_core::message::ToolCall;
+use aethon_core::model::{ModelError, ModelEvent, StopReason, Usage};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::classify::{self, Report};
+use crate::estimate;
+use crate::service::Service;
+use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
+
+/// More calls than any answer means.
+const MOST_CALLS: usize = 256;
+
+/// Reads one answer.
+pub(super) struct Reader {
+    service: Arc<Service>,
+    input_tokens: u64,
+    ids: CallIds,
+    calls: Vec<Call>,
+    thought: String,
+    told: usize,
+    refused: bool,
+    model: Option<String>,
+    usage: Option<UsageWire>,
+    finish: Option<String>,
+    done: bool,
+}
+
+/// A call whose pieces are being gathered.
+struct Call {
+    index: Option<u64>,
+    id: Option<String>,
+    name: String,
+    arguments: String,
+}
+
+#[derive(Deserialize)]
+struct Chunk {
+    #[serde(default)]
+    choices: Option<Vec<Choice>>,
+    usage: Option<UsageWire>,
+    model: Option<String>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default)]
+    index: Option<u64>,
+    delta: Option<Delta>,
+    /// Of a whole completion.
+    message: Option<Delta>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+struct Delta {
+    content: Option<Content>,
+    refusal: Option<String>,
+    reasoning_content: Option<String>,
+    reasoning: Option<String>,
+    tool_calls: Option<Vec<CallDelta>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+    Other(serde::de::IgnoredAny),
+}
+
+#[derive(Deserialize)]
+struct Part {
+    text: Option<String>,
+    /// Mistral's thoughts: a list of text parts.
+    thinking: Option<Vec<Part>>,
+}
+
+#[derive(Deserialize)]
+struct CallDelta {
+    index: Option<u64>,
+    id: Option<String>,
+    #[serde(default)]
+    function: Option<FunctionDelta>,
+}
+
+#[derive(Deserialize, Default)]
+struct FunctionDelta {
+    name: Option<String>,
+    arguments: Option<Value>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+struct UsageWire {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    prompt_tokens_details: Option<PromptDetails>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+struct PromptDetails {
+    cached_tokens: Option<u64>,
+}
+
+impl Reader {
+    pub(super) fn new(service: Arc<Service>, input_tokens: u64) -> Self {
+        Self::with_ids(service, input_tokens, CallIds::random())
+    }
+
+    pub(super) fn with_ids(service: Arc<Service>, input_tokens: u64, ids: CallIds) -> Self {
+        Self {
+            service,
+            input_tokens,
+            ids,
+            calls: Vec::new(),
+            thought: String::new(),
+            told: 0,
+            refused: false,
+            model: None,
+            usage: None,
+            finish: None,
+            done: false,
+        }
+    }
+
+    fn delta(&mut self, delta: Delta, events: &mut Events) -> Result<(), ModelError> {
+        self.think(delta.reasoning_content.or(delta.reasoning), events);
+        match delta.content {
+            Some(Content::Text(text)) => self.say(text, events),
+            Some(Content::Parts(parts)) => {
+                for part in parts {
+                    for thought in part.thinking.unwrap_or_default() {
+                        self.think(thought.text, events);
+                    }
+                    self.say(part.text.unwrap_or_default(), events);
+                }
+            }
+            Some(Content::Other(_)) | None => {}
+        }
+        if let Some(refusal) = delta.refusal.filter(|refusal| !refusal.is_empty()) {
+            self.refused = true;
+            self.say(refusal, events);
+        }
+        for call in delta.tool_calls.unwrap_or_default() {
+            self.call(call)?;
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, text: String, events: &mut Events) {
+        if text.is_empty() {
+            return;
+        }
+        self.end_thought(events);
+        self.told += text.len();
+        events.push_back(ModelEvent::Text(text));
+    }
+
+    fn think(&mut self, text: Option<String>, events: &mut Events) {
+        let Some(text) = text.filter(|text| !text.is_empty()) else { return };
+        self.told += text.len();
+        self.thought.push_str(&text);
+        events.push_back(ModelEvent::Reasoning(text));
+    }
+
+    fn end_thought(&mut self, events: &mut Events) {
+        if !self.thought.is_empty() {
+            let text = std::mem::take(&mut self.thought);
+            events.push_back(ModelEvent::ReasoningDone { text, opaque: None });
+        }
+    }
+
+    fn call(&mut self, delta: CallDelta) -> Result<(), ModelError> {
+        let function = delta.function.unwrap_or_default();
+        let id = delta.id.filter(|id| !id.is_empty());
+        let name = function.name.unwrap_or_default();
+        let piece = match function.arguments {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(piece)) => piece,
+            Some(whole) => whole.to_string(),
+        };
+        let place = self.place(delta.index, id.as_deref(), &name, &piece);
+        if place == self.calls.len() {
+            if place == MOST_CALLS {
+                return Err(classify::malformed(&self.service, "too many tool calls in one answer"));
+            }
+            self.calls.push(Call {
+                index: delta.index,
+                id: None,
+                name: String::new(),
+                arguments: String::new(),
+            });
+        }
+        self.told += piece.len();
+        if let Some(call) = self.calls.get_mut(place) {
+            call.id = call.id.take().or(id);
+            // Some services send the whole name with every piece.
+            if call.name.is_empty() {
+                call.name = name;
+            }
+            call.arguments.push_str(&piece);
+        }
+        Ok(())
+    }
+
+    /// Which call a piece belongs to: an open one, or a new one at the end.
+    fn place(&self, index: Option<u64>, id: Option<&str>, name: &str, piece: &str) -> usize {
+        let new = self.calls.len();
+        let open = match (index, id) {
+            (Some(_), _) => self.calls.iter().rposition(|call| call.index == index),
+            (None, Some(id)) => self.calls.iter().rposition(|call| call.id.as_deref() == Some(id)),
+            (None, None) => new.checked_sub(1),
+        };
+        let Some(place) = open else { return new };
+        let call = &self.calls[place];
+        let other_id = matches!((id, call.id.as_deref()), (Some(new), Some(old)) if new != old);
+        // Without ids, a name with arguments after complete arguments begins the next call.
+        let restarts = id.is_none()
+            && !name.is_empty()
+            && !call.name.is_empty()
+            && !piece.is_empty()
+            && serde_json::from_str::<Value>(&call.arguments).is_ok();
+        if other_id || restarts { new } else { place }
+    }
+
+    fn stop(&self, has_calls: bool) -> StopReason {
+        match self.finish.as_deref() {
+            _ if self.refused => StopReason::Refusal,
+            Some("length" | "model_length" | "max_tokens") => StopReason::Length,
+            Some("content_filter") => StopReason::Refusal,
+            // Services disagree on the word after calls; the calls themselves do not lie.
+            _ if has_calls => StopReason::ToolUse,
+            _ => StopReason::End,
+        }
+    }
+
+    fn usage(&self) -> Usage {
+        let counted = self.usage;
+        let cached = counted.and_then(|usage| usage.prompt_tokens_details?.cached_tokens);
+        Usage {
+            input_tokens: counted.and_then(|usage| usage.prompt_tokens).unwrap_or(self.input_tokens),
+            output_tokens: counted
+                .and_then(|usage| usage.completion_tokens)
+                .unwrap_or_else(|| estimate::tokens(self.told)),
+            cached_tokens: cached.unwrap_or(0),
+            ..Usage::default()
+        }
+    }
+}
+
+impl Decoder for Reader {
+    fn frame(&mut self, name: Option<&str>, data: &str, events: &mut Events) -> Result<(), ModelError> {
+        let data = data.trim();
+        if data.is_empty() {
+            return Ok(());
+        }
+        if data == "[DONE]" {
+            self.done = true;
+            return Ok(());
+        }
+        let chunk: Chunk = serde_json::from_str(data)
+            .map_err(|error| classify::malformed(&self.service, &format!("a chunk: {error}")))?;
+        if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
+            return Err(classify::reported(&self.service, &Report::of_value(&error)));
+        }
+        if name == Some("error") {
+            return Err(classify::reported(&self.service, &Report::of_body(data.as_bytes())));
+        }
+        self.model = self.model.take().or(chunk.model.filter(|model| !model.is_empty()));
+        self.usage = chunk.usage.or(self.usage);
+        let first =
+            chunk.choices.unwrap_or_default().into_iter().find(|choice| choice.index.unwrap_or(0) == 0);
+        if let Some(choice) = first {
+            self.delta(choice.delta.or(choice.message).unwrap_or_default(), events)?;
+            self.finish = choice.finish_reason.filter(|reason| !reason.is_empty()).or(self.finish.take());
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        match (self.done, &self.finish) {
+            (true, _) => Progress::Over,
+            (false, Some(_)) => Progress::Complete,
+            (false, None) => Progress::Running,
+        }
+    }
+
+    fn end(&mut self, events: &mut Events) {
+        self.end_thought(events);
+        let mut used: Vec<String> = Vec::new();
+        // A nameless call is a fragment that nothing can run.
+        let calls: Vec<Call> =
+            std::mem::take(&mut self.calls).into_iter().filter(|call| !call.name.is_empty()).collect();
+        let has_calls = !calls.is_empty();
+        for call in calls {
+            let id = call.id.filter(|id| !used.contains(id)).unwrap_or_else(|| self.ids.make());
+            used.push(id.clone());
+            let input = arguments(&call.arguments);
+            events.push_back(ModelEvent::ToolCall(ToolCall { id, name: call.name, input, opaque: None }));
+        }
+        events.push_back(ModelEvent::Finished {
+            stop: self.stop(has_calls),
+            usage: self.usage(),
+            model: self.model.take(),
+        });
+    }
+}

@@ -1,0 +1,241 @@
+//! The conversation as every dialect needs it: what a model may see, in turns that alternate.
+//!
+//! Notices and the program's own notes are left out, a folded part is told as context, text from outside gets its
+//! envelope, files become text, pictures become a note for models that cannot see. Neighbours of the same role are one
+//! turn, because some services insist on it and the others do not mind.
+
+use std::borrow::Cow;
+
+use aethon_core::message::{Block, Message, Opaque, Role, ToolCall, ToolResult};
+use aethon_core::model::{Capabilities, ModelRequest};
+use aethon_core::untrusted;
+use serde_json::{Value, json};
+
+/// One turn of the conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Turn<'a> {
+    /// What the model is told.
+    User(Vec<Part<'a>>),
+    /// What it said. Holds at least a text or a call.
+    Assistant(Vec<Said<'a>>),
+    /// What its calls came to.
+    Results(Vec<&'a ToolResult>),
+}
+
+/// A piece of what the model is told.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Part<'a> {
+    Text(Cow<'a, str>),
+    Image { mime: &'a str, data: &'a str },
+}
+
+/// A piece of what the model said.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Said<'a> {
+    Text(&'a str),
+    /// What must go back to the dialect that made it.
+    Opaque(&'a Opaque),
+    Call(&'a ToolCall),
+}
+
+/// The conversation of a request.
+pub(crate) fn turns<'a>(request: &'a ModelRequest, capabilities: &Capabilities) -> Vec<Turn<'a>> {
+    let mut turns: Vec<Turn<'a>> = Vec::with_capacity(request.messages.len());
+    for message in &request.messages {
+        let turn = match message.role {
+            Role::User | Role::System => Turn::User(told(message, capabilities)),
+            Role::Assistant => Turn::Assistant(said(message)),
+            Role::Tool => Turn::Results(results(message)),
+        };
+        match (turns.last_mut(), turn) {
+            (Some(Turn::User(parts)), Turn::User(more)) => parts.extend(more),
+            (Some(Turn::Assistant(parts)), Turn::Assistant(more)) => parts.extend(more),
+            (Some(Turn::Results(parts)), Turn::Results(more)) => parts.extend(more),
+            (_, turn) if !turn.is_empty() => turns.push(turn),
+            _ => {}
+        }
+    }
+    turns
+}
+
+impl Turn<'_> {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::User(parts) => parts.is_empty(),
+            Self::Assistant(parts) => parts.is_empty(),
+            Self::Results(results) => results.is_empty(),
+        }
+    }
+}
+
+fn told<'a>(message: &'a Message, capabilities: &Capabilities) -> Vec<Part<'a>> {
+    let is_note = message.role == Role::System;
+    let mut parts = Vec::with_capacity(message.content.len());
+    for block in &message.content {
+        let part = match block {
+            Block::Folded { messages, summary, .. } => Part::Text(folded(*messages, summary).into()),
+            _ if is_note => continue,
+            Block::Text { text, untrusted: Some(boundary) } => {
+                Part::Text(untrusted::wrap(text, boundary).into())
+            }
+            Block::Text { text, .. } => Part::Text(text.into()),
+            Block::File { name, text, .. } => Part::Text(file(name, text).into()),
+            Block::Image { mime, data } if capabilities.images => Part::Image { mime, data },
+            Block::Image { mime, .. } => {
+                Part::Text(format!("[A picture ({mime}) was attached, which this model cannot see.]").into())
+            }
+            _ => continue,
+        };
+        if !matches!(&part, Part::Text(text) if text.trim().is_empty()) {
+            parts.push(part);
+        }
+    }
+    parts
+}
+
+fn said(message: &Message) -> Vec<Said<'_>> {
+    let parts: Vec<Said<'_>> = message
+        .content
+        .iter()
+        .filter_map(|block| match block {
+            Block::Text { text, .. } if !text.trim().is_empty() => Some(Said::Text(text)),
+            Block::Reasoning { opaque: Some(opaque), .. } => Some(Said::Opaque(opaque)),
+            Block::ToolCall(call) => Some(Said::Call(call)),
+            _ => None,
+        })
+        .collect();
+    // Thoughts that led to nothing are no turn of their own anywhere.
+    if parts.iter().all(|part| matches!(part, Said::Opaque(_))) { Vec::new() } else { parts }
+}
+
+fn results(message: &Message) -> Vec<&ToolResult> {
+    let result = |block| if let &Block::ToolResult(ref result) = block { Some(result) } else { None };
+    message.content.iter().filter_map(result).collect()
+}
+
+fn folded(messages: u64, summary: &str) -> String {
+    format!("[Summary of {messages} earlier messages of this conversation]\n{summary}")
+}
+
+fn file(name: &str, text: &str) -> String {
+    let name: String = name.chars().filter(|c| !c.is_control()).collect();
+    format!("[File: {name}]\n{text}\n[End of file]")
+}
+
+/// The text of a result; services do not take an empty one.
+pub(crate) fn output(result: &ToolResult) -> &str {
+    if result.output.trim().is_empty() { "(no output)" } else { &result.output }
+}
+
+/// The arguments of a call as the object that services insist on, also where the model's own were none.
+pub(crate) fn input(call: &ToolCall) -> Cow<'_, Value> {
+    if call.input.is_object() {
+        Cow::Borrowed(&call.input)
+    } else {
+        Cow::Owned(json!({ "invalid_arguments": call.input }))
+    }
+}
+
+/// The text parts joined by blank lines.
+pub(crate) fn joined(parts: &[Part<'_>]) -> String {
+    let text = |part: &Part<'_>| if let Part::Text(text) = part { Some(text.to_string()) } else { None };
+    parts.iter().filter_map(text).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Merges what the owner wants besides into a body, object by object. What this program depends on stays as it is.
+pub(crate) fn merge_extra(body: &mut Value, extra: &serde_json::Map<String, Value>) {
+    let Some(body) = body.as_object_mut() else { return };
+    for (key, value) in extra.iter().filter(|(key, _)| !matches!(key.as_str(), "stream" | "messages")) {
+        match body.get_mut(key) {
+            Some(present) => merge(present, value),
+            None => {
+                body.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+fn merge(present: &mut Value, value: &Value) {
+    match (present, value) {
+        (Value::Object(present), Value::Object(value)) => {
+            for (key, value) in value {
+                merge(present.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (present, value) => *present = value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{capabilities, message, request};
+
+    #[test]
+    fn a_model_sees_what_is_meant_for_it() {
+        let request = request(vec![
+            message(
+                Role::System,
+                vec![
+                    Block::text("a note"),
+                    Block::Folded {
+                        messages: 3,
+                        from: "1".into(),
+                        to: "3".into(),
+                        summary: "they met".into(),
+                    },
+                ],
+            ),
+            message(
+                Role::User,
+                vec![
+                    Block::Text { text: "outside".into(), untrusted: Some("b0".into()) },
+                    Block::File { name: "a\n.txt".into(), mime: "text/plain".into(), text: "body".into() },
+                    Block::Image { mime: "image/png".into(), data: "AA==".into() },
+                    Block::notice("stopped", "no"),
+                    Block::text("  "),
+                ],
+            ),
+        ]);
+        let mut can = capabilities();
+        let Turn::User(parts) = &turns(&request, &can)[0] else { panic!() };
+        assert_eq!(
+            parts[0],
+            Part::Text("[Summary of 3 earlier messages of this conversation]\nthey met".into())
+        );
+        assert_eq!(parts[1], Part::Text(untrusted::wrap("outside", "b0").into()));
+        assert_eq!(parts[2], Part::Text("[File: a.txt]\nbody\n[End of file]".into()));
+        assert_eq!(parts[3], Part::Image { mime: "image/png", data: "AA==" });
+        assert_eq!(parts.len(), 4);
+        can.images = false;
+        let Turn::User(parts) = &turns(&request, &can)[0] else { panic!() };
+        assert!(matches!(&parts[3], Part::Text(text) if text.contains("cannot see")));
+    }
+
+    #[test]
+    fn neighbours_of_one_role_are_one_turn() {
+        let thought = Block::Reasoning { text: "hm".into(), opaque: None };
+        let request = request(vec![
+            message(Role::User, vec![Block::text("a")]),
+            message(Role::Assistant, vec![thought, Block::notice("error", "it broke")]),
+            message(Role::User, vec![Block::text("b")]),
+            message(Role::Assistant, vec![Block::text("c")]),
+            message(Role::Assistant, vec![Block::text("d")]),
+        ]);
+        let text = |text| Part::Text(Cow::Borrowed(text));
+        let expected =
+            [Turn::User(vec![text("a"), text("b")]), Turn::Assistant(vec![Said::Text("c"), Said::Text("d")])];
+        assert_eq!(turns(&request, &capabilities()), expected);
+    }
+
+    #[test]
+    fn extras_are_merged_object_by_object() {
+        let mut body = json!({"model": "m", "stream": true, "options": {"num_ctx": 1, "a": 2}});
+        let extra = json!({"stream": false, "options": {"num_ctx": 9}, "think": true});
+        merge_extra(&mut body, extra.as_object().unwrap());
+        assert_eq!(
+            body,
+            json!({"model": "m", "stream": true, "options": {"num_ctx": 9, "a": 2}, "think": true})
+        );
+    }
+}

@@ -1,0 +1,201 @@
+//! A provider behind HTTP: asks, classifies, and reads the answer as a stream.
+//!
+//! Everything that services have in common is here, once. What differs is a [`Dialect`]: how a request is written and
+//! an answer read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::model::{Capabilities, ModelError, ModelProvider, ModelRequest, ModelStream, Readiness};
+use async_trait::async_trait;
+use futures_util::stream;
+use serde_json::Value;
+use tokio::time::timeout;
+use ureq::http::HeaderMap;
+use ureq::http::header::CONTENT_TYPE;
+
+use crate::classify;
+use crate::service::Service;
+use crate::stream::{Decoder, Decoding, Events, Framing, Progress};
+use crate::transport::{Body, Client, Incoming, Outgoing};
+
+/// The most of an error's body that is read, and for how long.
+const ERROR_BYTES: usize = 64 * 1024;
+const ERROR_WAIT: Duration = Duration::from_secs(5);
+/// The most of an answer to a probe that is read.
+const PROBE_BYTES: usize = 4 * 1024 * 1024;
+/// How long figures are waited for after the model is done.
+const FIGURES_WAIT: Duration = Duration::from_secs(3);
+/// How long the end of the body is waited for after the service said that nothing follows. It comes with the same
+/// packet as a rule; then the connection can be used again.
+const END_WAIT: Duration = Duration::from_millis(50);
+
+/// How one wire format is written and read.
+pub(crate) trait Dialect: Send + Sync {
+    /// How an answer is cut into frames.
+    fn framing(&self) -> Framing;
+
+    /// The request for an answer.
+    fn ask(&self, request: &ModelRequest) -> Outgoing;
+
+    /// What reads the answer to a request. `input_tokens` stands in where the service counts none.
+    fn decoder(&self, input_tokens: u64) -> Box<dyn Decoder>;
+
+    /// The request that tells whether the service is there and takes the key, without spending tokens.
+    fn probe(&self) -> Outgoing;
+
+    /// What the answer to the probe says, for a person.
+    fn judge(&self, answer: &Value) -> Result<String, ModelError>;
+}
+
+/// The provider.
+pub(crate) struct Remote {
+    capabilities: Capabilities,
+    service: Arc<Service>,
+    client: Client,
+    dialect: Box<dyn Dialect>,
+}
+
+impl Remote {
+    pub(crate) fn new(capabilities: Capabilities, service: Arc<Service>, dialect: Box<dyn Dialect>) -> Self {
+        let client = Client::new(service.timeout, service.endpoint.is_loopback);
+        Self { capabilities, service, client, dialect }
+    }
+
+    /// Sends a request; an answer that reports a failure is one.
+    async fn send(&self, outgoing: Outgoing) -> Result<Incoming, ModelError> {
+        let mut incoming = match self.client.send(outgoing).await {
+            Ok(incoming) => incoming,
+            Err(failure) => return Err(classify::failure(&self.service, &failure)),
+        };
+        if (200..300).contains(&incoming.status) {
+            return Ok(incoming);
+        }
+        let body = error_body(&mut incoming.body).await;
+        Err(classify::status(&self.service, incoming.status, &incoming.headers, &body))
+    }
+}
+
+/// What a failure's body says. It is only an explanation: neither a slow nor a broken one may hide the failure.
+async fn error_body(body: &mut Body) -> Vec<u8> {
+    timeout(ERROR_WAIT, body.read(ERROR_BYTES)).await.unwrap_or_default()
+}
+
+#[async_trait]
+impl ModelProvider for Remote {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn readiness(&self) -> Readiness {
+        Readiness::Ready
+    }
+
+    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        let input_tokens = crate::estimate::request(&request);
+        let outgoing = self.dialect.ask(&request);
+        drop(request);
+        let Incoming { headers, mut body, .. } = self.send(outgoing).await?;
+        let framing = match media_type(&headers) {
+            Media::Page => {
+                return Err(classify::body_failure(&self.service, &error_body(&mut body).await));
+            }
+            Media::Json if self.dialect.framing() == Framing::Events => Framing::Whole,
+            _ => self.dialect.framing(),
+        };
+        let answer = Answer {
+            service: self.service.clone(),
+            decoding: Decoding::new(self.service.title(), framing, self.dialect.decoder(input_tokens)),
+            body,
+            events: Events::new(),
+            state: State::Reading,
+        };
+        Ok(Box::pin(stream::unfold(answer, |mut answer| async {
+            answer.next().await.map(|event| (event, answer))
+        })))
+    }
+
+    async fn probe(&self) -> Result<String, ModelError> {
+        let mut incoming = self.send(self.dialect.probe()).await?;
+        if let Media::Page = media_type(&incoming.headers) {
+            return Err(classify::body_failure(&self.service, &error_body(&mut incoming.body).await));
+        }
+        let body = incoming.body.read(PROBE_BYTES).await;
+        let answer = serde_json::from_slice(&body).map_err(|error| {
+            classify::malformed(&self.service, &format!("the answer to a probe: {error}"))
+        })?;
+        self.dialect.judge(&answer)
+    }
+}
+
+enum Media {
+    Page,
+    Json,
+    Other,
+}
+
+fn media_type(headers: &HeaderMap) -> Media {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    match value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "text/html" | "application/xhtml+xml" => Media::Page,
+        "application/json" => Media::Json,
+        _ => Media::Other,
+    }
+}
+
+/// An answer that is being read. Dropping it closes the connection, unless its end was seen.
+struct Answer {
+    service: Arc<Service>,
+    decoding: Decoding,
+    body: Body,
+    events: Events,
+    state: State,
+}
+
+enum State {
+    Reading,
+    Failed(ModelError),
+    Over,
+}
+
+impl Answer {
+    async fn next(&mut self) -> Option<Result<aethon_core::model::ModelEvent, ModelError>> {
+        loop {
+            // What came before a failure is delivered before it.
+            if let Some(event) = self.events.pop_front() {
+                return Some(Ok(event));
+            }
+            match std::mem::replace(&mut self.state, State::Over) {
+                State::Over => return None,
+                State::Failed(error) => return Some(Err(error)),
+                State::Reading => self.state = self.read().await,
+            }
+        }
+    }
+
+    /// Takes the next piece of the body.
+    async fn read(&mut self) -> State {
+        let wait = match self.decoding.progress() {
+            Progress::Running => None,
+            Progress::Complete => Some(FIGURES_WAIT),
+            Progress::Over => Some(END_WAIT),
+        };
+        let piece = match wait {
+            None => self.body.next().await,
+            Some(wait) => match timeout(wait, self.body.next()).await {
+                // A connection that breaks after the model was done took nothing away.
+                Ok(Some(Err(_))) | Err(_) => {
+                    self.decoding.conclude(&mut self.events);
+                    return State::Over;
+                }
+                Ok(piece) => piece,
+            },
+        };
+        let outcome = match piece {
+            Some(Ok(bytes)) => self.decoding.push(&bytes, &mut self.events).map(|()| State::Reading),
+            Some(Err(failure)) => Err(classify::failure(&self.service, &failure)),
+            None => self.decoding.finish(&mut self.events).map(|()| State::Over),
+        };
+        outcome.unwrap_or_else(State::Failed)
+    }
+}

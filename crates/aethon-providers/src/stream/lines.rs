@@ -1,0 +1,62 @@
+//! Newline-delimited JSON, cut out of bytes that may be split anywhere.
+
+use super::sse::TooLong;
+
+/// The longest line, in bytes.
+const LIMIT: usize = 8 * 1024 * 1024;
+
+/// Reads lines; blank ones are passed over.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    line: Vec<u8>,
+}
+
+impl Lines {
+    /// Takes bytes and hands out the lines that they complete.
+    pub(super) fn push(&mut self, bytes: &[u8], lines: &mut Vec<String>) -> Result<(), TooLong> {
+        for part in bytes.split_inclusive(|&byte| byte == b'\n') {
+            if self.line.len() + part.len() > LIMIT {
+                return Err(TooLong);
+            }
+            self.line.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                lines.extend(self.take());
+            }
+        }
+        Ok(())
+    }
+
+    /// The last line, if it has no end.
+    pub(super) fn finish(&mut self) -> Option<String> {
+        self.take()
+    }
+
+    fn take(&mut self) -> Option<String> {
+        let line = std::mem::take(&mut self.line);
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_the_same_however_they_are_cut() {
+        let bytes = "{\"a\":\"ü\"}\r\n\n{\"b\":2}\n{\"c\":3}".as_bytes();
+        for cut in 0..=bytes.len() {
+            let (mut parser, mut lines) = (Lines::default(), Vec::new());
+            parser.push(&bytes[..cut], &mut lines).unwrap();
+            parser.push(&bytes[cut..], &mut lines).unwrap();
+            lines.extend(parser.finish());
+            assert_eq!(lines, ["{\"a\":\"ü\"}", "{\"b\":2}", "{\"c\":3}"], "at {cut}");
+        }
+    }
+
+    #[test]
+    fn an_endless_line_is_refused() {
+        assert_eq!(Lines::default().push(&vec![b'x'; LIMIT + 1], &mut Vec::new()), Err(TooLong));
+    }
+}

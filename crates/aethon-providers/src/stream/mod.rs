@@ -1,0 +1,15 @@
+//! From the bytes of an answer to the events of the core.
+//!
+//! `sse` and `lines` cut bytes into frames and know no provider; a [`Decoder`] turns frames into events and knows no
+//! bytes; `decoding` joins the two. All of it is synchronous, so that tests can cut a recorded answer at every byte.
+//! What several dialects must get right about calls of tools is in `calls`.
+
+mod calls;
+mod decoding;
+mod lines;
+#[cfg(test)]
+pub(crate) mod replay;
+mod sse;
+
+pub(crate) use calls::{CallIds, arguments};
+pub(crate) use decoding::{Decoder, Decoding, Events, Framing, Progress};

@@ -1,0 +1,194 @@
+//! Server-sent events, cut out of bytes that may be split anywhere.
+//!
+//! Follows the rules of the HTML standard for lines (LF, CRLF, CR), the byte order mark, comments and `data` in several
+//! lines. One thing is more lenient: an event that the end of the stream leaves without its blank line still counts,
+//! because some servers forget that line.
+
+/// The longest event, in bytes. A picture or a whole file in one event fits; an endless line does not.
+const LIMIT: usize = 8 * 1024 * 1024;
+
+/// An event's name and data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) name: Option<String>,
+    pub(super) data: String,
+}
+
+/// An event that does not fit.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooLong;
+
+/// Reads events.
+#[derive(Debug)]
+pub(super) struct Parser {
+    limit: usize,
+    line: Vec<u8>,
+    name: Option<String>,
+    data: Option<String>,
+    /// The last byte was a CR, so that an LF right now ends nothing.
+    after_cr: bool,
+    /// Nothing but a part of a byte order mark has come.
+    at_start: bool,
+}
+
+impl Default for Parser {
+    fn default() -> Self {
+        Self::with_limit(LIMIT)
+    }
+}
+
+impl Parser {
+    pub(super) fn with_limit(limit: usize) -> Self {
+        Self { limit, line: Vec::new(), name: None, data: None, after_cr: false, at_start: true }
+    }
+
+    /// Takes bytes and hands out the events that they complete.
+    pub(super) fn push(&mut self, mut bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TooLong> {
+        while let Some(&first) = bytes.first() {
+            if std::mem::take(&mut self.after_cr) && first == b'\n' {
+                bytes = &bytes[1..];
+                continue;
+            }
+            let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+            if self.line.len() + part.len() + self.data.as_ref().map_or(0, String::len) > self.limit {
+                return Err(TooLong);
+            }
+            self.line.extend_from_slice(part);
+            if let Some((&terminator, rest)) = rest.split_first() {
+                self.after_cr = terminator == b'\r';
+                self.end_line(events);
+                bytes = rest;
+            } else {
+                bytes = rest;
+            }
+        }
+        Ok(())
+    }
+
+    /// The event that the end of the stream cut off, if there is one.
+    pub(super) fn finish(&mut self) -> Option<Event> {
+        let mut events = Vec::new();
+        if !self.line.is_empty() {
+            self.end_line(&mut events);
+        }
+        self.end_event(&mut events);
+        events.pop()
+    }
+
+    fn end_line(&mut self, events: &mut Vec<Event>) {
+        let line = std::mem::take(&mut self.line);
+        let mut line = line.as_slice();
+        if std::mem::take(&mut self.at_start) {
+            line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+        }
+        if line.is_empty() {
+            return self.end_event(events);
+        }
+        let colon = line.iter().position(|&byte| byte == b':');
+        let (field, value) = match colon {
+            Some(at) => (&line[..at], &line[at + 1..]),
+            None => (line, &b""[..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"data" => {
+                let value = String::from_utf8_lossy(value);
+                match &mut self.data {
+                    None => self.data = Some(value.into_owned()),
+                    Some(data) => {
+                        data.push('\n');
+                        data.push_str(&value);
+                    }
+                }
+            }
+            b"event" => self.name = Some(String::from_utf8_lossy(value).into_owned()),
+            // Comments, `id`, `retry`, and what may come yet.
+            _ => {}
+        }
+    }
+
+    fn end_event(&mut self, events: &mut Vec<Event>) {
+        let name = self.name.take();
+        if let Some(data) = self.data.take() {
+            events.push(Event { name, data });
+        }
+    }
+
+    /// Bytes held.
+    #[cfg(test)]
+    fn held(&self) -> usize {
+        self.line.capacity() + self.data.as_ref().map_or(0, String::capacity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(pieces: &[&[u8]]) -> Vec<(Option<String>, String)> {
+        let mut parser = Parser::default();
+        let mut events = Vec::new();
+        for piece in pieces {
+            parser.push(piece, &mut events).unwrap();
+        }
+        events.extend(parser.finish());
+        events.into_iter().map(|event| (event.name, event.data)).collect()
+    }
+
+    #[test]
+    fn events_are_the_same_however_they_are_written_and_cut() {
+        let check = |text: &str, expected: &[(Option<&str>, &str)]| {
+            let expected: Vec<_> =
+                expected.iter().map(|(name, data)| (name.map(str::to_owned), (*data).to_owned())).collect();
+            let bytes = text.as_bytes();
+            for cut in 0..=bytes.len() {
+                assert_eq!(parse(&[&bytes[..cut], &bytes[cut..]]), expected, "{text:?} at {cut}");
+            }
+            let single: Vec<&[u8]> = bytes.chunks(1).collect();
+            assert_eq!(parse(&single), expected, "{text:?} byte by byte");
+        };
+        check("data: a\n\ndata:b\n\n", &[(None, "a"), (None, "b")]);
+        check("data: a\r\n\r\ndata: b\r\n\r\n", &[(None, "a"), (None, "b")]);
+        check("data: a\r\rdata: b\r\r", &[(None, "a"), (None, "b")]);
+        check("\u{feff}data: ünï\n\n", &[(None, "ünï")]);
+        check(": ping\n\nevent: x\nid: 3\nretry: 5\ndata: a\n: more\ndata:  b\n\n", &[(Some("x"), "a\n b")]);
+        check("event: lonely\n\ndata\n\n", &[(None, "")]);
+        check("data: no blank line", &[(None, "no blank line")]);
+        check("data: no blank line\n", &[(None, "no blank line")]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn an_endless_event_is_refused() {
+        let mut parser = Parser::with_limit(100);
+        let mut events = Vec::new();
+        assert_eq!(parser.push(&[b'x'; 101], &mut events), Err(TooLong));
+        let mut parser = Parser::with_limit(100);
+        assert_eq!(parser.push(&b"data: 0123456789\n".repeat(20), &mut events), Err(TooLong));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_in_any_pieces_stay_within_bounds(
+            pieces in proptest::collection::vec(proptest::collection::vec(prop_oneof![
+                any::<u8>(), Just(b'\n'), Just(b'\r'), Just(b':'), Just(b'd'),
+            ], 0..200), 0..20)
+        ) {
+            let mut parser = Parser::with_limit(300);
+            let mut events = Vec::new();
+            for piece in &pieces {
+                if parser.push(piece, &mut events).is_err() {
+                    break;
+                }
+                prop_assert!(parser.held() <= 4 * 300, "{}", parser.held());
+            }
+            let whole = pieces.concat();
+            let mut at_once = Vec::new();
+            if Parser::with_limit(usize::MAX).push(&whole, &mut at_once).is_ok() {
+                prop_assert!(at_once.starts_with(&events));
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The async side of an answer: pieces as they come, and the right to cut the connection.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+use ureq::Agent;
+
+use super::failure::Failure;
+
+/// A body that is being read by a thread of its own. Dropping it shuts the socket down.
+#[derive(Debug)]
+pub(crate) struct Body {
+    pieces: mpsc::Receiver<Result<Bytes, Failure>>,
+    _cut: CutOnDrop,
+}
+
+impl Body {
+    pub(super) fn new(pieces: mpsc::Receiver<Result<Bytes, Failure>>, lease: Lease) -> Self {
+        Self { pieces, _cut: CutOnDrop(lease) }
+    }
+
+    /// The next piece; `None` after the last.
+    pub(crate) async fn next(&mut self) -> Option<Result<Bytes, Failure>> {
+        self.pieces.recv().await
+    }
+
+    /// What is left of it, at most `limit` bytes; a failure ends it early.
+    pub(crate) async fn read(&mut self, limit: usize) -> Vec<u8> {
+        let mut all = Vec::new();
+        while all.len() < limit {
+            let Some(Ok(piece)) = self.next().await else { break };
+            all.extend_from_slice(&piece);
+        }
+        all.truncate(limit);
+        all
+    }
+}
+
+/// Who may still end an exchange: the thread takes the agent when it has read everything, the async side when it loses
+/// interest. Whoever comes first.
+#[derive(Debug, Clone)]
+pub(super) struct Lease(Arc<Mutex<Option<Agent>>>);
+
+impl Lease {
+    pub(super) fn of(agent: Agent) -> Self {
+        Self(Arc::new(Mutex::new(Some(agent))))
+    }
+
+    pub(super) fn take(&self) -> Option<Agent> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+#[derive(Debug)]
+struct CutOnDrop(Lease);
+
+impl Drop for CutOnDrop {
+    fn drop(&mut self) {
+        if let Some(agent) = self.0.take() {
+            agent.shutdown();
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Sends requests on the blocking pool and keeps the connections that are free.
+//!
+//! Every request has an agent of its own while it runs, because an agent can be shut down from outside: that closes its
+//! socket under the thread that is blocked on it. After a body was read to its end the agent, with its one idle
+//! connection, waits here for the next request.
+
+use std::io::Read;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+use ureq::Agent;
+use ureq::config::Config;
+use ureq::http::{self, HeaderMap, HeaderName, HeaderValue};
+
+use super::body::{Body, Lease};
+use super::failure::{Failure, Limits};
+
+/// The longest wait for a connection, DNS and TLS included.
+const CONNECT: Duration = Duration::from_secs(15);
+/// How long a free connection is kept.
+const IDLE: Duration = Duration::from_secs(60);
+/// How many free connections are kept.
+const IDLE_CONNECTIONS: usize = 4;
+/// Bytes read at once.
+const PIECE: usize = 16 * 1024;
+/// Pieces that wait for a slow reader; the reading thread then stops, and with it the sender.
+const PIECES: usize = 4;
+
+/// The only methods that providers need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    Get,
+    Post,
+}
+
+/// A request.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) method: Method,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// An answer: its head, and its body to come.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Body,
+}
+
+struct Head {
+    status: u16,
+    headers: HeaderMap,
+}
+
+/// Asks one service.
+#[derive(Debug)]
+pub(crate) struct Client {
+    config: Config,
+    limits: Limits,
+    idle: Idle,
+}
+
+impl Client {
+    /// A client that waits at most `silence` for each next byte. Proxies of the environment are used unless the service
+    /// is on this machine.
+    pub(crate) fn new(silence: Duration, is_loopback: bool) -> Self {
+        let limits = Limits { connect: CONNECT.min(silence), silence };
+        let builder = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .timeout_resolve(Some(limits.connect))
+            .timeout_connect(Some(limits.connect))
+            .timeout_per_read(Some(silence))
+            .timeout_per_write(Some(silence))
+            .max_idle_connections(1)
+            .max_idle_age(IDLE)
+            .user_agent(concat!("aethon/", env!("CARGO_PKG_VERSION")));
+        let builder = if is_loopback { builder.proxy(None) } else { builder };
+        Self { config: builder.build(), limits, idle: Idle::default() }
+    }
+
+    /// Sends a request and waits for the head of the answer, whatever its status. Redirects are not followed. Dropping
+    /// the future, or the body, closes the connection at once.
+    pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Incoming, Failure> {
+        let agent = self.idle.take().unwrap_or_else(|| self.config.clone().into());
+        let lease = Lease::of(agent.clone());
+        let (head, head_arrives) = oneshot::channel();
+        let (pieces, pieces_arrive) = mpsc::channel(PIECES);
+        let exchange =
+            Exchange { agent, lease: lease.clone(), idle: self.idle.clone(), limits: self.limits, pieces };
+        let body = Body::new(pieces_arrive, lease);
+        tokio::task::spawn_blocking(move || exchange.run(outgoing, head));
+        // The sender is dropped unsent only if the thread panicked or the runtime is going down.
+        let Head { status, headers } =
+            head_arrives.await.map_err(|_| Failure::Broken("the request was given up".into()))??;
+        Ok(Incoming { status, headers, body })
+    }
+}
+
+/// One request, as its thread sees it.
+struct Exchange {
+    agent: Agent,
+    lease: Lease,
+    idle: Idle,
+    limits: Limits,
+    pieces: mpsc::Sender<Result<Bytes, Failure>>,
+}
+
+impl Exchange {
+    fn run(self, outgoing: Outgoing, head: oneshot::Sender<Result<Head, Failure>>) {
+        let response = match self.ask(outgoing) {
+            Ok(response) => response,
+            Err(error) => {
+                // Nobody waits any more when the caller has given up, which is fine.
+                let _ = head.send(Err(Failure::of(error, self.limits)));
+                return;
+            }
+        };
+        let (parts, body) = response.into_parts();
+        let arrived = Head { status: parts.status.as_u16(), headers: parts.headers };
+        if head.send(Ok(arrived)).is_err() {
+            return;
+        }
+        let mut reader = body.into_reader();
+        let mut piece = vec![0; PIECE];
+        loop {
+            let read = match reader.read(&mut piece) {
+                Ok(0) => break,
+                Ok(length) => Ok(Bytes::copy_from_slice(&piece[..length])),
+                Err(error) => Err(Failure::of_io(error, self.limits)),
+            };
+            let failed = read.is_err();
+            if self.pieces.blocking_send(read).is_err() || failed {
+                return;
+            }
+        }
+        // Give the connection back before the end is announced, so that a caller that asks again right then finds it.
+        drop(reader);
+        if let Some(agent) = self.lease.take() {
+            self.idle.put(agent);
+        }
+    }
+
+    fn ask(&self, outgoing: Outgoing) -> Result<http::Response<ureq::Body>, ureq::Error> {
+        let method = match outgoing.method {
+            Method::Get => http::Method::GET,
+            Method::Post => http::Method::POST,
+        };
+        let mut request = http::Request::builder().method(method).uri(outgoing.url);
+        for (name, value) in outgoing.headers {
+            request = request.header(name, value);
+        }
+        match outgoing.method {
+            Method::Get => self.agent.run(request.body(())?),
+            Method::Post => self.agent.run(request.body(outgoing.body)?),
+        }
+    }
+}
+
+/// Agents whose connection is free.
+#[derive(Debug, Clone, Default)]
+struct Idle(Arc<Mutex<Vec<Agent>>>);
+
+impl Idle {
+    fn take(&self) -> Option<Agent> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    fn put(&self, agent: Agent) {
+        let mut agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if agents.len() < IDLE_CONNECTIONS {
+            agents.push(agent);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Why an exchange failed below the level of HTTP status codes.
+
+use std::io;
+use std::time::Duration;
+
+use ureq::Timeout;
+
+/// A failed exchange.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The host name means nothing to the resolver.
+    UnknownHost,
+    /// Nothing listens there.
+    Refused,
+    /// No connection within this time.
+    ConnectTimeout(Duration),
+    /// No byte for this time.
+    Silence(Duration),
+    /// No trusted TLS connection: what the TLS library said.
+    Tls(String),
+    /// What came is not HTTP.
+    NotHttp(String),
+    /// A proxy did not let the connection through.
+    Proxy(String),
+    /// The connection broke.
+    Broken(String),
+}
+
+/// The time limits of a client, to say in a failure which one was hit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) connect: Duration,
+    pub(super) silence: Duration,
+}
+
+impl Failure {
+    pub(super) fn of(error: ureq::Error, limits: Limits) -> Self {
+        use ureq::Error;
+        match error {
+            Error::HostNotFound => Self::UnknownHost,
+            Error::Timeout(Timeout::Connect | Timeout::Resolve) => Self::ConnectTimeout(limits.connect),
+            Error::Timeout(_) => Self::Silence(limits.silence),
+            Error::Tls(reason) => Self::Tls(reason.into()),
+            Error::Rustls(error) => Self::Tls(error.to_string()),
+            Error::Protocol(error) => Self::NotHttp(error.to_string()),
+            error @ Error::LargeResponseHeader(..) => Self::NotHttp(error.to_string()),
+            Error::ConnectProxyFailed(reason) => Self::Proxy(reason),
+            Error::InvalidProxyUrl => Self::Proxy("its address in the environment is not valid".into()),
+            Error::Io(error) => Self::of_io(error, limits),
+            other => Self::Broken(other.to_string()),
+        }
+    }
+
+    /// Failures while a body is read come as I/O errors, with the library's own error inside.
+    pub(super) fn of_io(error: io::Error, limits: Limits) -> Self {
+        if error.get_ref().is_some_and(|inner| inner.is::<ureq::Error>()) {
+            return Self::of(ureq::Error::from(error), limits);
+        }
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused => Self::Refused,
+            io::ErrorKind::TimedOut => Self::Silence(limits.silence),
+            // The only source of this kind is the TLS layer: a bad certificate, or no TLS at all on the other side.
+            io::ErrorKind::InvalidData => Self::Tls(error.to_string()),
+            _ => Self::Broken(error.to_string()),
+        }
+    }
+}
