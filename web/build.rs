@@ -56,7 +56,8 @@ impl Packer {
             let squeezed = gzip(&source.body)?;
             let worth_it = squeezed.len() + 64 < source.body.len();
             let gzip = if worth_it { format!("Some({})", self.write(&squeezed)?) } else { "None".into() };
-            let (name, etag, content_type) = (&source.name, hash(&[&source.body]), content_type(&source.name));
+            let (name, etag, content_type) =
+                (&source.name, hash(&[&source.body]), content_type(&source.name));
             let _ = writeln!(
                 table,
                 "    Asset {{ name: {name:?}, content_type: {content_type:?}, etag: \"W/\\\"{etag}\\\"\", \

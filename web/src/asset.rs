@@ -98,7 +98,12 @@ mod tests {
         assert!(ASSETS.len() > 10);
         for entry in &ASSETS {
             let found = asset(entry.name).expect("listed, so found");
-            assert_eq!(found.body(), std::fs::read(root.join(entry.name)).expect("readable"), "{}", entry.name);
+            assert_eq!(
+                found.body(),
+                std::fs::read(root.join(entry.name)).expect("readable"),
+                "{}",
+                entry.name
+            );
         }
     }
 
@@ -114,9 +119,24 @@ mod tests {
     fn no_spelling_of_a_path_leaves_the_table() {
         let hash = tree_hash();
         for path in [
-            "", "/", ".", "..", "js", "js/", "/js/texts.js", "../Cargo.toml", "js/../js/texts.js", "js//texts.js",
-            "js/%2e%2e/texts.js", "js%2ftexts.js", "js\\texts.js", "JS/texts.js", "js/texts.js/", "js/texts.js\0",
-            "/etc/passwd", "0000000000000000/js/texts.js",
+            "",
+            "/",
+            ".",
+            "..",
+            "js",
+            "js/",
+            "/js/texts.js",
+            "../Cargo.toml",
+            "js/../js/texts.js",
+            "js//texts.js",
+            "js/%2e%2e/texts.js",
+            "js%2ftexts.js",
+            "js\\texts.js",
+            "JS/texts.js",
+            "js/texts.js/",
+            "js/texts.js\0",
+            "/etc/passwd",
+            "0000000000000000/js/texts.js",
         ] {
             assert!(find(path).is_none(), "{path:?}");
             assert!(find(&format!("{hash}/{path}")).is_none(), "{path:?} below the hash");
@@ -155,11 +175,17 @@ mod tests {
     fn pages_hold_no_inline_code_and_ask_no_other_host() {
         for page in &PAGES {
             let text = std::str::from_utf8(page.body()).expect("pages are UTF-8").to_lowercase();
-            for forbidden in ["<style", " style=", " onclick=", " onload=", "javascript:", "https://", "http://"] {
+            for forbidden in
+                ["<style", " style=", " onclick=", " onload=", "javascript:", "https://", "http://"]
+            {
                 assert!(!text.contains(forbidden), "{} contains {forbidden}", page.name);
             }
             for script in text.split("<script").skip(1) {
-                assert!(script.contains("src=") && script.contains("></script>"), "{}: inline script", page.name);
+                assert!(
+                    script.contains("src=") && script.contains("></script>"),
+                    "{}: inline script",
+                    page.name
+                );
             }
         }
     }

@@ -79,6 +79,7 @@ export const texts = {
     drop: "Drop to attach",
     remove: (/** @type {string} */ name) => `Remove ${name}`,
     pasted: "Pasted picture",
+    theMessage: "The message",
     reading: "Reading the file",
   },
   attachment: {

@@ -57,11 +57,11 @@ export class Conversation {
     for (const entry of pending.values()) this.#awaitTurn(entry);
   }
 
-  /** @param {StoredMessage[]} older */
-  prepend(older) {
+  /** @param {StoredMessage[]} older @param {boolean} [hasMore] whether there are still older ones, where that is known */
+  prepend(older, hasMore = true) {
     const known = new Set(this.#stored.map((message) => message.id));
     const fresh = older.filter((message) => !known.has(message.id));
-    this.hasOlder = fresh.length > 0;
+    this.hasOlder = hasMore && fresh.length > 0;
     this.#stored = [...fresh, ...this.#stored];
     this.#past = turnsFromStored(this.#stored);
   }

@@ -29,6 +29,11 @@ const handlers = {
   delta: (turn, { text }) => {
     turn.reply.source += text;
   },
+  reasoning: (turn, { text }) => {
+    const last = turn.reply.extras.at(-1);
+    if (last?.part.kind === "reasoning" && last.at === turn.reply.blocks.length) last.part.text += text;
+    else add(turn, { kind: "reasoning", text });
+  },
   blocks: ({ reply }, { from, html }) => {
     reply.blocks.splice(Math.min(from, reply.blocks.length), Infinity, ...html);
   },

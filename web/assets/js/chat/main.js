@@ -56,6 +56,7 @@ class ChatPage {
   #dock = make("div", { class: "dock" });
   #main = make("main", { class: "conversation", id: "main" });
   #frame = make("div", { class: "chat" });
+  #skip = make("a", { class: "skip-link", href: "#message" }, texts.skip);
   /** @type {Session | null} */ #session = null;
   /** @type {any} */ #status = null;
   /** @type {Problem | null} */ #problem = null;
@@ -99,8 +100,8 @@ class ChatPage {
       this.#dock,
     );
     this.#frame.append(this.#sidebar.element, make("div", { class: "scrim", on: { click: () => this.#setDrawer(false) } }), this.#main);
-    document.body.append(make("a", { class: "skip-link", href: "#message" }, texts.skip), this.#frame, this.#announcer.element, toastShelf());
-    document.querySelector(".skip-link")?.addEventListener("click", (event) => {
+    document.body.append(this.#skip, this.#frame, this.#announcer.element, toastShelf());
+    this.#skip.addEventListener("click", (event) => {
       event.preventDefault();
       this.#composer.focus();
     });
@@ -196,6 +197,7 @@ class ChatPage {
     this.#main.classList.remove("is-stale");
     this.#dock.hidden = true;
     this.#sidebar.clear();
+    this.#skip.hidden = true;
     this.#title.textContent = texts.signIn.title;
     const form = signInForm(() => this.#admit());
     this.#transcript.showInstead(
@@ -207,6 +209,7 @@ class ChatPage {
   #admit() {
     this.#isDenied = false;
     this.#dock.hidden = false;
+    this.#skip.hidden = false;
     void this.#enter();
   }
 

@@ -23,7 +23,7 @@ export function partView(part, decide) {
     case "approval":
       return approvalCard(part, (decision) => decide(part.id, decision));
     case "reasoning":
-      return still(fold("spark", [make("span", { class: "fold-brief" }, texts.turn.reasoning)], () => [make("p", {}, part.text)]));
+      return reasoningView(part);
     case "folded":
       return still(fold("layers", [make("span", {}, texts.turn.folded(part.messages))], () => [make("p", {}, part.summary)]));
     case "model":
@@ -51,6 +51,16 @@ function fold(name, summary, body) {
   return element;
 }
 
+/** What the model thought; it may grow while it is open. @param {import("./types.js").ReasoningPart} part @returns {PartView} */
+function reasoningView(part) {
+  const text = make("p", {}, part.text);
+  const element = fold("spark", [make("span", { class: "fold-brief" }, texts.turn.reasoning)], () => [text]);
+  const update = () => {
+    if (text.textContent !== part.text) text.textContent = part.text;
+  };
+  return { element, update };
+}
+
 /** @type {Record<string, string>} */
 const toolIcons = { shell: "terminal", current_time: "clock", schedule_task: "clock", web_fetch: "globe", web_search: "globe" };
 
@@ -62,8 +72,8 @@ function toolIcon(tool) {
 /** @param {ToolPart} part @returns {PartView} */
 function toolView(part) {
   const state = make("span", { class: "tool-state" });
-  const shortInput = make("span", { class: "fold-brief" });
-  const summary = [make("span", { class: "fold-name" }, part.name), shortInput, state];
+  const shortInput = make("span", { class: "fold-brief mono" });
+  const summary = [make("span", { class: "fold-name mono" }, part.name), shortInput, state];
   const element = fold(toolIcon(part.name), summary, () => toolBody(part));
   const stateIcons = { running: "loop", ok: "check", error: "alert", denied: "shield" };
   let drawn = "";

@@ -34,6 +34,7 @@ export class Session {
   #order;
   #generation = 0;
   #isLoadingOlder = false;
+  #gapAt = 0;
   /** @type {Set<() => void>} */ #ackWaiters = new Set();
   /** @type {ReturnType<typeof setInterval>} */ #pulse;
 
@@ -48,7 +49,7 @@ export class Session {
       frame: (frame) => this.#receive(frame),
       opened: () => this.#order.hold(),
       link: (link) => watcher.link(link),
-      tooLarge: () => this.#refuseOldest(texts.attachment.tooLarge(texts.composer.label)),
+      tooLarge: () => this.#refuseOldest(),
     });
     this.#pulse = setInterval(() => this.#checkSilence(), 5000);
   }
@@ -139,7 +140,7 @@ export class Session {
     this.#isLoadingOlder = true;
     try {
       const detail = await request(`${sessionPath(this.name)}?limit=${page * 2}&before=${encodeURIComponent(before)}`);
-      this.conversation.prepend(inOrder(detail.messages ?? []));
+      this.conversation.prepend(inOrder(detail.messages ?? []), detail.has_more);
       return true;
     } finally {
       this.#isLoadingOlder = false;
@@ -163,7 +164,7 @@ export class Session {
     if (detail) {
       const messages = inOrder(detail.messages ?? []);
       this.conversation.apply({ ...detail, messages }, asked);
-      if (!this.isLoaded) this.conversation.hasOlder = messages.length >= page;
+      if (!this.isLoaded) this.conversation.hasOlder = detail.has_more ?? messages.length >= page;
       this.#order.startAfter(detail.seq ?? 0);
     }
     this.isLoaded ||= !problem;
@@ -195,7 +196,7 @@ export class Session {
     } else if (frame.type === "ack") {
       this.#acknowledge(frame);
     } else if (frame.type === "error" && !frame.turn) {
-      if (!this.#refuse(frame)) this.#watcher.said(frame.message);
+      this.#hearError(frame);
     } else {
       this.#order.take(frame);
     }
@@ -223,20 +224,35 @@ export class Session {
     if (local && local.request !== "message") void this.synchronise();
   }
 
-  /** The server did not take a message: the one it names, else the oldest that waits. @param {any} frame */
-  #refuse(frame) {
-    const waiting = this.conversation.turns().filter((turn) => turn.state === "local" && turn.said?.state === "sending");
-    const named = waiting.find((turn) => turn.key === `l:${frame.id}`) ?? waiting[0];
-    if (!named) return false;
-    const id = named.key.slice(2);
+  /** An error outside a turn: about a message, about a decision, or about a replay. @param {any} frame */
+  #hearError({ code, message, id }) {
+    if (code === "resume_gap") {
+      // The transcript has what the replay lacks, at the latest when the turn has ended; asking at once again is no use.
+      if (Date.now() - this.#gapAt < 10000) return;
+      this.#gapAt = Date.now();
+      void this.synchronise();
+      return;
+    }
+    const asked = id && this.conversation.approval(id);
+    if (asked) {
+      asked.part.sending = false;
+      asked.turn.version += 1;
+    }
+    if (!this.#refuse(id, message)) this.#watcher.said(message);
+  }
+
+  /** The server did not take a message. @param {string | undefined} id @param {string} message @returns {boolean} */
+  #refuse(id, message) {
+    if (!id || !this.conversation.turns().some((turn) => turn.key === `l:${id}`)) return false;
     this.#outbox.remove(id);
-    this.conversation.refuse(id, frame.message);
+    this.conversation.refuse(id, message);
     return true;
   }
 
-  /** @param {string} message */
-  #refuseOldest(message) {
-    this.#refuse({ message });
+  /** The connection was closed over a frame that was too large: it was the oldest that waits. */
+  #refuseOldest() {
+    const oldest = this.#outbox.of(this.name)[0];
+    this.#refuse(oldest?.id, texts.attachment.tooLarge(texts.composer.theMessage));
     this.#watcher.changed();
   }
 

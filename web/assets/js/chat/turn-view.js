@@ -207,8 +207,9 @@ export class TurnView {
 
 /** Model, cost and time in one quiet line. @param {Turn} turn */
 function meta({ model, usage, at }) {
-  const cost = typeof usage?.cost_usd === "number" ? money(usage.cost_usd) : "";
-  const tokens = usage?.output_tokens === undefined ? "" : texts.turn.tokens(compact(usage.input_tokens ?? 0), compact(usage.output_tokens));
+  // A cost of 0 means that the price is not known.
+  const cost = usage?.cost_usd ? money(usage.cost_usd) : "";
+  const tokens = !usage?.output_tokens ? "" : texts.turn.tokens(compact(usage.input_tokens ?? 0), compact(usage.output_tokens));
   const line = make("span", { class: "meta", title: tokens || undefined }, [model, cost || tokens].filter(Boolean).join(" · "));
   if (at) line.append(model || cost || tokens ? " · " : "", timeElement(at));
   return line;

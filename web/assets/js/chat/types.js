@@ -29,7 +29,7 @@
  * @typedef {{id: string, role: string, content: any[], created_at?: string, model?: string, usage?: Usage, turn?: string,
  *   stop_reason?: string}} StoredMessage
  *
- * @typedef {{title?: string, seq?: number, busy?: boolean, messages?: StoredMessage[], message_count?: number,
+ * @typedef {{title?: string, seq?: number, has_more?: boolean, busy?: boolean, messages?: StoredMessage[], message_count?: number,
  *   pending?: {turn: string, text: string, state: string}[]}} SessionDetail
  */
 

@@ -46,8 +46,8 @@ function row({ ts, level: severity, target, message, fields }) {
     {},
     make("td", {}, timeElement(ts)),
     make("td", {}, badge(word, tones[word] ?? "", word === "error" || word === "warn" ? "alert" : "")),
-    make("td", { class: "log-target" }, target),
-    make("td", {}, message, extra.length > 0 && make("span", { class: "log-fields" }, extra.join("  "))),
+    make("td", { class: "log-target mono" }, target),
+    make("td", {}, message, extra.length > 0 && make("span", { class: "log-fields mono" }, extra.join("  "))),
   );
 }
 

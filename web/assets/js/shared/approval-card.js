@@ -69,7 +69,7 @@ function argumentList(input) {
   if (entries.length === 0) return make("p", { class: "field-hint" }, texts.approval.noInput);
   const list = make("dl", {});
   for (const [name, value] of entries) {
-    list.append(make("dt", {}, name), make("dd", {}, sheet(value, name || texts.tool.input)));
+    list.append(make("dt", { class: "mono" }, name), make("dd", {}, sheet(value, name || texts.tool.input)));
   }
   const change = asChange(input);
   if (change) list.append(make("dt", {}, texts.tool.change), make("dd", {}, changeSheet(change, texts.tool.change)));

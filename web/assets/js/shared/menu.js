@@ -27,6 +27,7 @@ function open(trigger, items) {
   for (const item of items) {
     const entry = make("button", { type: "button", role: "menuitem", tabindex: "-1", class: item.danger ? "danger" : undefined }, icon(item.icon), item.label);
     entry.addEventListener("click", () => {
+      trigger.setAttribute("aria-expanded", "false");
       menu.hidePopover();
       item.press();
     });

@@ -55,8 +55,10 @@ export function signInForm(signedIn) {
 async function exchange(token) {
   const words = texts.signIn;
   try {
-    const headers = { Authorization: `Bearer ${token}` };
-    const response = await fetch("/dashboard", { headers, cache: "no-store", redirect: "manual" });
+    const options = /** @type {const} */ ({ headers: { Authorization: `Bearer ${token}` }, cache: "no-store", redirect: "manual" });
+    let response = await fetch("/dashboard", options);
+    // Without a dashboard the state of the service signs in instead.
+    if (response.status === 404) response = await fetch("/api/status", options);
     if (response.status === 429) return words.tooMany(response.headers.get("Retry-After") ?? "60");
     if (response.status === 401) return words.wrong;
     const check = await fetch("/api/status", { cache: "no-store" });
