@@ -20,8 +20,11 @@ use aethon_core::shutdown::Shutdown;
 
 use crate::auth::Gate;
 use crate::host::HostRules;
+use crate::limits::Attempts;
 use crate::options::Options;
 use crate::origin::OriginRules;
+use crate::response::RequestIds;
+use crate::signature::Verifier;
 use crate::ws::Hub;
 
 /// The parts of the program that the application serves.
@@ -63,6 +66,12 @@ pub struct App {
     pub(crate) hosts: HostRules,
     /// The check of the Origin header.
     pub(crate) origins: OriginRules,
+    /// The check of webhook signatures.
+    pub(crate) signatures: Verifier,
+    /// Wrong tokens, by address.
+    pub(crate) attempts: Attempts,
+    /// Names for answers.
+    pub(crate) request_ids: RequestIds,
     /// Whether only programs of this machine can connect.
     pub(crate) is_loopback: bool,
     /// When it began.
@@ -77,6 +86,9 @@ impl App {
             gate: Gate::new(&options.token),
             hosts: HostRules::new(&options, is_loopback),
             origins: OriginRules::new(&options.allowed_origins),
+            signatures: Verifier::new(&options.webhooks.secret),
+            attempts: Attempts::default(),
+            request_ids: RequestIds::new(),
             is_loopback,
             started: Instant::now(),
             options,

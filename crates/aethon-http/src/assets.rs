@@ -1,1 +1,139 @@
-//! To come.
+//! The embedded files below `/dashboard/static/`, and how any embedded file is sent: compressed where the client takes
+//! it, with an ETag, and for ever where the address carries the hash of the whole tree.
+
+use aethon_web::Asset;
+use http::StatusCode;
+use http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue,
+    IF_NONE_MATCH, VARY,
+};
+
+use crate::app::App;
+use crate::error::Problem;
+use crate::request::Request;
+use crate::response::{self, Answer, Response};
+
+/// For how long an answer may be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Caching {
+    /// Not at all.
+    Never,
+    /// As long as the server confirms it.
+    Revalidate,
+    /// For ever: the address changes with the content.
+    Immutable,
+}
+
+/// `GET /dashboard/static/*`.
+pub(crate) fn serve(_app: &App, request: &Request) -> Answer {
+    // Only the table of embedded names is searched, with the path as it came: nothing leads out of it.
+    let found = aethon_web::find(request.params.rest());
+    let found = found.ok_or_else(|| Problem::not_found("there is no such file"))?;
+    let caching = if found.is_immutable { Caching::Immutable } else { Caching::Revalidate };
+    Ok(respond(found.asset, &request.head.headers, caching))
+}
+
+/// The file, or 304 when the client has it.
+pub(crate) fn respond(asset: &'static Asset, headers: &HeaderMap, caching: Caching) -> Response {
+    if !has_current(headers, asset.etag) {
+        return whole(asset, headers, caching);
+    }
+    let mut answer = response::with_body(StatusCode::NOT_MODIFIED, "");
+    describe(&mut answer, asset, caching);
+    answer
+}
+
+/// The file, whatever the client has.
+pub(crate) fn whole(asset: &'static Asset, headers: &HeaderMap, caching: Caching) -> Response {
+    let gzip = asset.gzip().filter(|_| takes_gzip(headers));
+    let body = gzip.unwrap_or_else(|| asset.body());
+    let mut answer = response::with_body(StatusCode::OK, body);
+    describe(&mut answer, asset, caching);
+    let own = answer.headers_mut();
+    own.insert(CONTENT_TYPE, HeaderValue::from_static(asset.content_type));
+    if gzip.is_some() {
+        own.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    answer
+}
+
+fn describe(answer: &mut Response, asset: &'static Asset, caching: Caching) {
+    let headers = answer.headers_mut();
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    let keep = match caching {
+        Caching::Never => "no-store",
+        Caching::Revalidate => "no-cache",
+        Caching::Immutable => "public, max-age=31536000, immutable",
+    };
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(keep));
+    if caching != Caching::Never {
+        headers.insert(ETAG, HeaderValue::from_static(asset.etag));
+    }
+}
+
+/// Whether one of the tags that the client names is this one; weakly compared, as it must be for a GET.
+fn has_current(headers: &HeaderMap, etag: &str) -> bool {
+    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    let named = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    named.flat_map(|value| value.split(',')).any(|tag| tag.trim() == "*" || opaque(tag) == opaque(etag))
+}
+
+/// Whether the client takes gzip: named with a quality that is not zero, or by `*`.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let mut any = false;
+    for part in values.flat_map(|value| value.split(',')) {
+        let (coding, parameters) = part.split_once(';').unwrap_or((part, ""));
+        let quality =
+            parameters.trim().strip_prefix("q=").map_or(Some(1.0), |quality| quality.trim().parse().ok());
+        let is_wanted = quality.is_some_and(|quality: f32| quality > 0.0);
+        match coding.trim() {
+            coding if coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip") => {
+                return is_wanted;
+            }
+            "*" => any = is_wanted,
+            _ => {}
+        }
+    }
+    any
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_goes_only_to_those_who_take_it() {
+        for (value, expected) in [
+            ("gzip", true),
+            ("deflate, GZIP;q=0.5, br", true),
+            ("gzip;q=0", false),
+            ("gzip;q=0.000, *", false),
+            ("*", true),
+            ("*;q=0", false),
+            ("identity, br", false),
+            ("", false),
+            ("gzip;q=nonsense", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(value));
+            assert_eq!(takes_gzip(&headers), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_known_tag_is_found_in_any_form() {
+        for (value, expected) in [
+            ("\"abc\"", true),
+            ("W/\"abc\"", true),
+            ("\"x\", W/\"abc\"", true),
+            ("*", true),
+            ("\"abcd\"", false),
+            ("abc", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(IF_NONE_MATCH, HeaderValue::from_static(value));
+            assert_eq!(has_current(&headers, "W/\"abc\""), expected, "{value}");
+        }
+    }
+}

@@ -7,10 +7,11 @@ use std::borrow::Cow;
 use std::io;
 
 use http::StatusCode;
-use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use http_body_util::Full;
 use serde::Serialize;
 
-use crate::response::{self, Response};
+use crate::response::Response;
 
 /// A shorthand.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -37,7 +38,7 @@ impl Error {
 
 /// An error as the client sees it.
 #[derive(Debug, Clone)]
-pub struct Problem {
+pub(crate) struct Problem {
     status: StatusCode,
     code: &'static str,
     detail: Cow<'static, str>,
@@ -47,7 +48,7 @@ pub struct Problem {
 
 /// What is wrong with one field of a request.
 #[derive(Debug, Clone, Serialize)]
-pub struct Field {
+pub(crate) struct Field {
     field: Cow<'static, str>,
     message: Cow<'static, str>,
 }
@@ -65,37 +66,41 @@ struct Wire<'a> {
 
 impl Problem {
     /// A problem: its status, its stable word, and a sentence.
-    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
         Self { status, code, detail: detail.into(), fields: Vec::new(), header: None }
     }
 
     /// 400: the request itself is not well formed.
-    pub fn bad_request(code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn bad_request(code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, detail)
     }
 
     /// 401: the token is missing or wrong.
-    pub fn unauthorized() -> Self {
+    pub(crate) fn unauthorized() -> Self {
         Self::new(
             StatusCode::UNAUTHORIZED,
             "unauthorized",
             "the access token is missing or wrong; send it as `Authorization: Bearer TOKEN` or sign in at /dashboard",
         )
+        .with_header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"aethon\""))
     }
 
     /// 404: there is nothing here.
-    pub fn not_found(detail: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn not_found(detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", detail)
     }
 
     /// 405, with what is allowed instead.
-    pub fn method_not_allowed(allow: HeaderValue) -> Self {
+    pub(crate) fn method_not_allowed(allow: HeaderValue) -> Self {
         let detail = "this address does not know that method; the Allow header lists the ones that it knows";
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).with_header(ALLOW, allow)
     }
 
     /// 422: one field is missing or makes no sense.
-    pub fn invalid(field: impl Into<Cow<'static, str>>, message: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn invalid(
+        field: impl Into<Cow<'static, str>>,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Self {
         let (field, message) = (field.into(), message.into());
         let mut problem =
             Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", format!("{field}: {message}"));
@@ -104,7 +109,7 @@ impl Problem {
     }
 
     /// 500: something of ours failed.
-    pub fn internal() -> Self {
+    pub(crate) fn internal() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal_error",
@@ -114,31 +119,38 @@ impl Problem {
 
     /// With another stable word.
     #[must_use]
-    pub fn with_code(mut self, code: &'static str) -> Self {
+    pub(crate) fn with_code(mut self, code: &'static str) -> Self {
         self.code = code;
         self
     }
 
     /// With the seconds after which trying again makes sense.
     #[must_use]
-    pub fn retry_after(self, seconds: u64) -> Self {
+    pub(crate) fn retry_after(self, seconds: u64) -> Self {
         self.with_header(RETRY_AFTER, HeaderValue::from(seconds.max(1)))
     }
 
     /// With a header.
     #[must_use]
-    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.header = Some((name, value));
         self
     }
 
     /// The status.
-    pub fn status(&self) -> StatusCode {
+    #[cfg(test)]
+    pub(crate) fn status(&self) -> StatusCode {
         self.status
     }
 
     /// The answer.
-    pub fn into_response(self) -> Response {
+    pub(crate) fn into_response(self) -> Response {
+        let (answer, body) = self.into_parts();
+        answer.map(|()| Full::new(body.into()))
+    }
+
+    /// The answer's head and its body as bytes.
+    pub(crate) fn into_parts(self) -> (http::Response<()>, Vec<u8>) {
         let wire = Wire {
             r#type: "about:blank",
             title: self.status.canonical_reason().unwrap_or("Error"),
@@ -149,13 +161,14 @@ impl Problem {
         };
         // Strings and a number: this cannot fail, and an empty body would still carry the status.
         let body = serde_json::to_vec(&wire).unwrap_or_default();
-        let mut answer = response::with_body(self.status, body);
+        let mut answer = http::Response::new(());
+        *answer.status_mut() = self.status;
         let headers = answer.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some((name, value)) = self.header {
             headers.insert(name, value);
         }
-        answer
+        (answer, body)
     }
 }
 
@@ -173,7 +186,7 @@ impl From<aethon_core::error::Error> for Problem {
         } else if error.is_busy() {
             Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", error.to_string()).retry_after(1)
         } else {
-            tracing::error!(error = &error as &(dyn std::error::Error), "a request failed");
+            tracing::error!(error = &error as &dyn std::error::Error, "a request failed");
             Self::internal()
         }
     }

@@ -9,7 +9,12 @@ mod api;
 pub mod app;
 mod assets;
 mod auth;
+mod connection;
 mod error;
+#[cfg(test)]
+#[path = "../tests/fakes/mod.rs"]
+mod fakes;
+mod fields;
 pub mod host;
 mod limits;
 mod markdown;

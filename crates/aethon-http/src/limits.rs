@@ -1,1 +1,100 @@
-//! To come.
+//! How often one address may be wrong about the token.
+//!
+//! Sixty a minute, then 429 until the minute is over. Only requests with a wrong token are counted and refused; one with
+//! the right token never meets this. Memory is bounded: when the table is full, the oldest entry makes room.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+const PER_WINDOW: u32 = 60;
+const WINDOW: Duration = Duration::from_secs(60);
+const MOST_ADDRESSES: usize = 4096;
+
+/// Counts wrong tokens by address.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts(Mutex<HashMap<IpAddr, Window>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    began: Instant,
+    count: u32,
+}
+
+impl Attempts {
+    /// Counts one. Errs with the seconds to wait when there were too many.
+    pub(crate) fn count(&self, address: IpAddr, now: Instant) -> Result<(), u64> {
+        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = neighbourhood(address);
+        if windows.len() >= MOST_ADDRESSES && !windows.contains_key(&address) {
+            make_room(&mut windows, now);
+        }
+        let window = windows.entry(address).or_insert(Window { began: now, count: 0 });
+        if now.duration_since(window.began) >= WINDOW {
+            *window = Window { began: now, count: 0 };
+        }
+        if window.count < PER_WINDOW {
+            window.count += 1;
+            return Ok(());
+        }
+        let left = WINDOW.saturating_sub(now.duration_since(window.began));
+        Err(left.as_secs() + u64::from(left.subsec_nanos() > 0))
+    }
+}
+
+/// The address itself, or of an IPv6 one its /64, which is what one subscriber has.
+fn neighbourhood(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
+        address => address,
+    }
+}
+
+fn make_room(windows: &mut HashMap<IpAddr, Window>, now: Instant) {
+    windows.retain(|_, window| now.duration_since(window.began) < WINDOW);
+    if windows.len() >= MOST_ADDRESSES {
+        let oldest = windows.iter().min_by_key(|(_, window)| window.began).map(|(&address, _)| address);
+        oldest.map(|address| windows.remove(&address));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn sixty_a_minute_and_then_a_wait() {
+        let (attempts, start) = (Attempts::default(), Instant::now());
+        let address: IpAddr = "192.0.2.1".parse().unwrap();
+        for _ in 0..60 {
+            assert_eq!(attempts.count(address, start), Ok(()));
+        }
+        assert_eq!(attempts.count(address, start + Duration::from_millis(500)), Err(60));
+        assert_eq!(attempts.count("::ffff:192.0.2.1".parse().unwrap(), start), Err(60));
+        assert_eq!(attempts.count("192.0.2.2".parse().unwrap(), start), Ok(()));
+        assert_eq!(attempts.count(address, start + WINDOW), Ok(()));
+    }
+
+    #[test]
+    fn a_network_of_one_subscriber_counts_as_one() {
+        let (attempts, now) = (Attempts::default(), Instant::now());
+        for host in 0..60_u16 {
+            let address = format!("2001:db8::{host:x}").parse().unwrap();
+            assert_eq!(attempts.count(address, now), Ok(()));
+        }
+        assert!(attempts.count("2001:db8::ffff".parse().unwrap(), now).is_err());
+        assert!(attempts.count("2001:db8:0:1::1".parse().unwrap(), now).is_ok());
+    }
+
+    #[test]
+    fn the_table_does_not_grow_without_bound() {
+        let (attempts, now) = (Attempts::default(), Instant::now());
+        for host in 0..10_000_u32 {
+            let _ = attempts.count(Ipv4Addr::from(host).into(), now);
+        }
+        assert_eq!(attempts.0.lock().unwrap().len(), MOST_ADDRESSES);
+    }
+}

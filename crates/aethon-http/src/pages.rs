@@ -1,1 +1,54 @@
-//! To come.
+//! The two pages, and the one that asks for the token.
+
+use aethon_web::Asset;
+use http::StatusCode;
+use http::header::{HeaderMap, HeaderValue, LOCATION, SET_COOKIE};
+
+use crate::app::App;
+use crate::assets::{self, Caching};
+use crate::auth::{Carrier, Verdict};
+use crate::request::Request;
+use crate::response::{self, Answer, Response};
+
+/// `GET /`: the chat.
+pub(crate) fn chat(_app: &App, request: &Request) -> Answer {
+    Ok(page(aethon_web::chat_page(), &request.head.headers))
+}
+
+/// `GET /dashboard`, for those who may. Opened with the token in the address or the Authorization header, it signs the
+/// browser in; a navigation is sent on to the plain address, so that the token leaves the address bar and the history.
+pub(crate) fn dashboard(app: &App, request: &Request) -> Answer {
+    let is_signed_in = !matches!(request.verdict, Verdict::Granted(Carrier::Query | Carrier::Bearer));
+    if is_signed_in {
+        return Ok(page(aethon_web::dashboard_page(), &request.head.headers));
+    }
+    let mut answer = match request.verdict {
+        Verdict::Granted(Carrier::Query) if request.header_is("sec-fetch-mode", "navigate") => {
+            let mut answer = response::with_body(StatusCode::SEE_OTHER, "");
+            answer.headers_mut().insert(LOCATION, HeaderValue::from_static("/dashboard"));
+            answer
+        }
+        // Never a 304 here: the cookie must arrive.
+        _ => assets::whole(aethon_web::dashboard_page(), &request.head.headers, Caching::Never),
+    };
+    sign_in(app, request, &mut answer);
+    Ok(answer)
+}
+
+/// What `/dashboard` answers, with 401, to those who may not.
+pub(crate) fn sign_in_page(headers: &HeaderMap) -> Response {
+    let mut answer = assets::whole(aethon_web::sign_in_page(), headers, Caching::Never);
+    *answer.status_mut() = StatusCode::UNAUTHORIZED;
+    answer
+}
+
+/// Puts the cookie on an answer.
+pub(crate) fn sign_in(app: &App, request: &Request, answer: &mut Response) {
+    if let Some(cookie) = app.gate.sign_in_cookie(request.client.is_https) {
+        answer.headers_mut().insert(SET_COOKIE, cookie);
+    }
+}
+
+fn page(page: &'static Asset, headers: &HeaderMap) -> Response {
+    assets::respond(page, headers, Caching::Revalidate)
+}

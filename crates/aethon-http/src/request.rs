@@ -1,1 +1,313 @@
-//! To come.
+//! A request as handlers see it: its head, its parameters, who sent it, and a body that is read within bounds.
+
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName};
+use http::{Method, StatusCode};
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use serde::de::DeserializeOwned;
+
+use crate::connection::Progress;
+use crate::error::Problem;
+use crate::options::{Limits, Network};
+use crate::router::Params;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// A request.
+pub(crate) struct Request {
+    /// Method, target, headers.
+    pub(crate) head: http::request::Parts,
+    /// The values of the pattern's parameters.
+    pub(crate) params: Params,
+    /// Who sent it.
+    pub(crate) client: Client,
+    /// How the token came, if one was needed.
+    pub(crate) verdict: crate::auth::Verdict,
+    /// The body, not read yet.
+    pub(crate) body: RequestBody,
+}
+
+/// A body that is not read yet.
+pub(crate) enum RequestBody {
+    /// None.
+    Empty,
+    /// On its way. The progress is told when all of it was read, because only then the connection can be used again.
+    Incoming(Incoming, Arc<Progress>),
+    /// Here, as tests bring it.
+    #[cfg(test)]
+    Whole(Bytes),
+}
+
+/// Who sent a request, as far as can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Client {
+    /// The address: the peer's, or what a trusted proxy says.
+    pub(crate) address: IpAddr,
+    /// Whether the request came by https, which only a trusted proxy can say.
+    pub(crate) is_https: bool,
+}
+
+impl Client {
+    /// Reads who sent a request that came from this peer.
+    pub(crate) fn of(peer: IpAddr, headers: &HeaderMap, proxies: &[Network]) -> Self {
+        let is_proxy = |address: IpAddr| proxies.iter().any(|network| network.contains(address));
+        let mut address = peer.to_canonical();
+        if proxies.is_empty() || !is_proxy(address) {
+            return Self { address, is_https: false };
+        }
+        // Each proxy appends who it heard from: from the end, the first that is no proxy of ours is the client.
+        let forwarded = headers.get_all(X_FORWARDED_FOR).iter().rev().filter_map(|value| value.to_str().ok());
+        for hop in forwarded.flat_map(|value| value.rsplit(',')) {
+            let Some(hop) = hop_address(hop.trim()) else { break };
+            address = hop;
+            if !is_proxy(address) {
+                break;
+            }
+        }
+        let mut protocols = headers.get_all(X_FORWARDED_PROTO).iter().filter_map(|value| value.to_str().ok());
+        let protocol = protocols.next_back().and_then(|value| value.rsplit(',').next());
+        Self { address, is_https: protocol.is_some_and(|value| value.trim().eq_ignore_ascii_case("https")) }
+    }
+}
+
+/// `1.2.3.4`, `1.2.3.4:5`, `::1` or `[::1]:5`.
+fn hop_address(hop: &str) -> Option<IpAddr> {
+    let plain = hop.parse::<IpAddr>().or_else(|_| crate::host::unbracketed(hop).parse());
+    let address = plain.or_else(|_| hop.parse::<std::net::SocketAddr>().map(|address| address.ip()));
+    address.ok().map(|address| address.to_canonical())
+}
+
+impl RequestBody {
+    /// Takes over what the connection brings.
+    pub(crate) fn incoming(body: Incoming, progress: &Arc<Progress>) -> Self {
+        if body.is_end_stream() {
+            return Self::Empty;
+        }
+        progress.expect_body();
+        Self::Incoming(body, Arc::clone(progress))
+    }
+
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::Empty)
+    }
+}
+
+impl Request {
+    /// Whether the method is one that changes something.
+    pub(crate) fn changes_state(&self) -> bool {
+        !matches!(self.head.method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
+    }
+
+    /// Refuses a body that is not JSON. Where none is wanted, none need come.
+    pub(crate) fn check_content_type(&self, is_json_wanted: bool) -> Result<(), Problem> {
+        let mut types = self.head.headers.get_all(CONTENT_TYPE).iter();
+        let is_json = match (types.next(), types.next()) {
+            (None, _) => !is_json_wanted && self.body.is_empty(),
+            (Some(value), None) => is_json_type(value.as_bytes()),
+            (Some(_), Some(_)) => false,
+        };
+        let encoding = self.head.headers.get(CONTENT_ENCODING).map(|value| value.as_bytes().trim_ascii());
+        let is_plain =
+            encoding.is_none_or(|value| value.is_empty() || value.eq_ignore_ascii_case(b"identity"));
+        if is_json && is_plain {
+            return Ok(());
+        }
+        Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            "send the body as JSON, not compressed, with `Content-Type: application/json`",
+        ))
+    }
+
+    /// Refuses a body that says of itself that it is too large, before any of it is read.
+    pub(crate) fn check_length(&self, limits: &Limits) -> Result<(), Problem> {
+        let length =
+            self.head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+        match length {
+            Some(length) if length > limits.max_body_bytes as u64 => Err(too_large(limits)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads the body, within its bounds of size and time.
+    pub(crate) async fn read(&mut self, limits: &Limits) -> Result<Bytes, Problem> {
+        match std::mem::replace(&mut self.body, RequestBody::Empty) {
+            RequestBody::Empty => Ok(Bytes::new()),
+            #[cfg(test)]
+            RequestBody::Whole(bytes) if bytes.len() > limits.max_body_bytes => Err(too_large(limits)),
+            #[cfg(test)]
+            RequestBody::Whole(bytes) => Ok(bytes),
+            RequestBody::Incoming(body, progress) => {
+                let read = tokio::time::timeout(limits.body_timeout, collect(body, limits));
+                let bytes = read.await.map_err(|_| too_slow(limits.body_timeout))??;
+                progress.body_is_read();
+                Ok(bytes)
+            }
+        }
+    }
+
+    /// A query parameter that is there and not empty.
+    pub(crate) fn query(&self, name: &str) -> Option<String> {
+        let pairs = url::form_urlencoded::parse(self.head.uri.query().unwrap_or_default().as_bytes());
+        pairs
+            .into_iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.into_owned())
+            .filter(|it| !it.is_empty())
+    }
+
+    /// A number in the query, or its default. 422 when it is no number or out of range.
+    pub(crate) fn number(
+        &self,
+        name: &'static str,
+        default: usize,
+        range: RangeInclusive<usize>,
+    ) -> Result<usize, Problem> {
+        let Some(text) = self.query(name) else { return Ok(default) };
+        text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
+            Problem::invalid(
+                name,
+                format!("must be a whole number from {} to {}", range.start(), range.end()),
+            )
+        })
+    }
+
+    /// Whether a header holds this word, in any case.
+    pub(crate) fn header_is(&self, name: &str, word: &str) -> bool {
+        self.head
+            .headers
+            .get(name)
+            .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(word.as_bytes()))
+    }
+
+    /// Whether it asks for a WebSocket in a form that can be answered with one.
+    pub(crate) fn is_upgrade(&self) -> bool {
+        let headers = &self.head.headers;
+        let asks_for = |name: &str, word: &str| {
+            let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+            values.flat_map(|value| value.split(',')).any(|part| part.trim().eq_ignore_ascii_case(word))
+        };
+        self.head.method == Method::GET
+            && self.head.version == http::Version::HTTP_11
+            && asks_for("connection", "upgrade")
+            && asks_for("upgrade", "websocket")
+            && self.header_is("sec-websocket-version", "13")
+            && headers.get("sec-websocket-key").is_some_and(|key| key.len() == 24)
+    }
+}
+
+/// Parses JSON bytes. 400 when they are not JSON, 422 when they are of another form.
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        if error.is_data() {
+            let detail = format!("the body has another form than expected: {error}");
+            return Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", detail);
+        }
+        let detail = if bytes.trim_ascii().is_empty() {
+            "the body is empty; send a JSON object".to_owned()
+        } else {
+            format!("the body is not valid JSON: {error}")
+        };
+        Problem::bad_request("bad_json", detail)
+    })
+}
+
+fn is_json_type(value: &[u8]) -> bool {
+    let essence = value.split(|&byte| byte == b';').next().unwrap_or_default();
+    essence.trim_ascii().eq_ignore_ascii_case(b"application/json")
+}
+
+async fn collect(mut body: Incoming, limits: &Limits) -> Result<Bytes, Problem> {
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame =
+            frame.map_err(|_| Problem::bad_request("bad_body", "the body is malformed or was cut off"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if first.len() + all.len() + data.len() > limits.max_body_bytes {
+            return Err(too_large(limits));
+        }
+        // A body that comes in one piece, as most do, is used where it lies.
+        if first.is_empty() && all.is_empty() {
+            first = data;
+        } else {
+            all.extend_from_slice(&std::mem::take(&mut first));
+            all.extend_from_slice(&data);
+        }
+    }
+    Ok(if all.is_empty() { first } else { all.freeze() })
+}
+
+fn too_large(limits: &Limits) -> Problem {
+    let detail = format!("the body is larger than {} bytes (`server.max_body_bytes`)", limits.max_body_bytes);
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
+}
+
+fn too_slow(timeout: Duration) -> Problem {
+    let detail = format!("the body did not arrive within {} seconds", timeout.as_secs_f32());
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn only_trusted_proxies_are_believed() {
+        let proxies = ["10.0.0.0/8", "::1"].map(|text| Network::parse(text).expect("well formed"));
+        let check = |peer: &str, forwarded: &[&str], proto: &str, address: &str, is_https: bool| {
+            let mut headers = HeaderMap::new();
+            for value in forwarded {
+                headers.append(X_FORWARDED_FOR, HeaderValue::from_str(value).unwrap());
+            }
+            headers.append(X_FORWARDED_PROTO, HeaderValue::from_str(proto).unwrap());
+            let client = Client::of(peer.parse().unwrap(), &headers, &proxies);
+            assert_eq!(
+                client,
+                Client { address: address.parse().unwrap(), is_https },
+                "{peer} {forwarded:?}"
+            );
+        };
+        check("192.0.2.1", &["198.51.100.1"], "https", "192.0.2.1", false);
+        check("10.0.0.1", &["198.51.100.1"], "https", "198.51.100.1", true);
+        check("::ffff:10.0.0.1", &["198.51.100.1"], "HTTPS", "198.51.100.1", true);
+        check("10.0.0.1", &["203.0.113.1, 198.51.100.1, 10.2.2.2"], "http", "198.51.100.1", false);
+        check("10.0.0.1", &["203.0.113.1", "198.51.100.1:4711"], "http", "198.51.100.1", false);
+        check("::1", &["[2001:db8::1]:80"], "http, https", "2001:db8::1", true);
+        check("10.0.0.1", &["spoofed, nonsense"], "", "10.0.0.1", false);
+        check("10.0.0.1", &[], "https", "10.0.0.1", true);
+        check("10.0.0.1", &["10.0.0.3, 10.0.0.2"], "", "10.0.0.3", false);
+    }
+
+    #[test]
+    fn json_is_told_by_its_type() {
+        for (value, expected) in [
+            ("application/json", true),
+            ("Application/JSON; charset=utf-8", true),
+            ("application/json;", true),
+            ("text/plain", false),
+            ("application/jsonx", false),
+            ("text/plain; application/json", false),
+            ("application/x-www-form-urlencoded", false),
+            ("", false),
+        ] {
+            assert_eq!(is_json_type(value.as_bytes()), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_refused_and_not_followed() {
+        let deep = "[".repeat(100_000);
+        assert_eq!(parse::<serde_json::Value>(deep.as_bytes()).unwrap_err().status(), 400);
+    }
+}

@@ -1,18 +1,157 @@
 //! Answers, and the headers that every one of them carries.
+//!
+//! Bodies are whole and in memory, so that their length is known. [`finish`] is the one place where the common headers
+//! are put on; a handler sets only what is its own, such as `Cache-Control` where an answer may be kept.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use http::StatusCode;
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
 use http_body_util::Full;
+use serde::Serialize;
 
-/// The body of every answer: whole and in memory, so that its length is known.
-pub type Body = Full<Bytes>;
+use crate::error::Problem;
+
+/// The body of every answer.
+pub(crate) type Body = Full<Bytes>;
 
 /// An answer.
-pub type Response = http::Response<Body>;
+pub(crate) type Response = http::Response<Body>;
+
+/// What a handler comes to.
+pub(crate) type Answer = Result<Response, Problem>;
+
+/// The name of the header that names an answer.
+pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; \
+     connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+);
+const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
+const SAME_ORIGIN: HeaderValue = HeaderValue::from_static("same-origin");
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// Room for the common headers and a handler's own, so that the map is allocated once.
+const HEADERS: usize = 12;
 
 /// An answer with this body and no header yet.
 pub(crate) fn with_body(status: StatusCode, body: impl Into<Bytes>) -> Response {
     let mut answer = Response::new(Full::new(body.into()));
     *answer.status_mut() = status;
+    *answer.headers_mut() = HeaderMap::with_capacity(HEADERS);
     answer
+}
+
+/// 200 with a body that is JSON already.
+pub(crate) fn json_bytes(body: impl Into<Bytes>) -> Response {
+    let mut answer = with_body(StatusCode::OK, body);
+    answer.headers_mut().insert(CONTENT_TYPE, JSON);
+    answer
+}
+
+/// 200 with this value as JSON.
+pub(crate) fn json(value: &impl Serialize) -> Answer {
+    match serde_json::to_vec(value) {
+        Ok(body) => Ok(json_bytes(body)),
+        Err(error) => {
+            tracing::error!(%error, "an answer could not be written as JSON");
+            Err(Problem::internal())
+        }
+    }
+}
+
+/// Puts the headers on that every answer carries. What a handler has not allowed to be kept is not kept.
+pub(crate) fn finish<B>(answer: &mut http::Response<B>, id: &HeaderValue) {
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, POLICY);
+    headers.insert(X_CONTENT_TYPE_OPTIONS, NO_SNIFF);
+    headers.insert(REFERRER_POLICY, NO_REFERRER);
+    headers.insert(OPENER_POLICY, SAME_ORIGIN);
+    headers.insert(RESOURCE_POLICY, SAME_ORIGIN);
+    headers.insert(X_REQUEST_ID, id.clone());
+    headers.entry(CACHE_CONTROL).or_insert(NO_STORE);
+}
+
+/// Names answers: a random word of the process and a counter, so that a name costs no more than its sixteen digits.
+pub(crate) struct RequestIds {
+    process: u32,
+    next: AtomicU64,
+}
+
+impl RequestIds {
+    /// A new series.
+    pub(crate) fn new() -> Self {
+        let mut word = [0; 4];
+        // Without randomness the names are still unique within the process.
+        let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut word);
+        Self { process: u32::from_le_bytes(word), next: AtomicU64::new(1) }
+    }
+
+    /// The next name.
+    pub(crate) fn next(&self) -> HeaderValue {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let number =
+            u64::from(self.process) << 32 | (self.next.fetch_add(1, Ordering::Relaxed) & 0xffff_ffff);
+        let mut name = [0; 16];
+        for (place, digit) in name.iter_mut().enumerate() {
+            *digit = DIGITS[(number >> (60 - 4 * place) & 15) as usize];
+        }
+        HeaderValue::from_bytes(&name).unwrap_or(HeaderValue::from_static("0"))
+    }
+}
+
+/// An answer as bytes, for where hyper has no part in it: it closes the connection.
+pub(crate) fn raw(problem: Problem, id: &HeaderValue, date: &str) -> Vec<u8> {
+    let (mut answer, body) = problem.into_parts();
+    finish(&mut answer, id);
+    let status = answer.status();
+    let mut text = format!(
+        "HTTP/1.1 {} {}\r\nconnection: close\r\ncontent-length: {}\r\ndate: {date}\r\n",
+        status.as_u16(),
+        status.canonical_reason().unwrap_or(""),
+        body.len()
+    );
+    for (name, value) in answer.headers() {
+        // Writing into a string does not fail; all our values are plain ASCII.
+        let _ = write!(text, "{name}: {}\r\n", value.to_str().unwrap_or_default());
+    }
+    text.push_str("\r\n");
+    let mut bytes = text.into_bytes();
+    bytes.extend_from_slice(&body);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn request_ids_are_plain_and_differ() {
+        let ids = RequestIds::new();
+        let (first, second) = (ids.next(), ids.next());
+        assert_ne!(first, second);
+        assert!(first.len() == 16 && first.as_bytes().iter().all(u8::is_ascii_hexdigit));
+    }
+
+    #[test]
+    fn a_raw_answer_is_a_whole_problem() {
+        let ids = RequestIds::new();
+        let problem = Problem::new(StatusCode::REQUEST_TIMEOUT, "timeout", "too slow");
+        let text = String::from_utf8(raw(problem, &ids.next(), "Thu, 01 Jan 1970 00:00:00 GMT")).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n"), "{head}");
+        assert!(head.contains(&format!("content-length: {}\r\n", body.len())));
+        assert!(head.contains("content-type: application/problem+json"));
+        assert!(head.contains("x-request-id: ") && head.contains("x-content-type-options: nosniff"));
+        assert_eq!(serde_json::from_str::<serde_json::Value>(body).unwrap()["code"], "timeout");
+    }
 }

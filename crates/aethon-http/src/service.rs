@@ -1,1 +1,227 @@
-//! To come.
+//! What happens to every request, in the order of INTERFACE section 4: Host, public or gated, token, route and method,
+//! content type and Origin of what changes something, length, handler, headers.
+//!
+//! An answer that needs no waiting is made at once, without a task or a box; only handlers that read a body or ask the
+//! rest of the program are futures of their own, so that an idle connection stays small. A panic in a handler is caught
+//! here, logged, and answered with 500.
+
+use std::any::Any;
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::IpAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use futures_util::FutureExt as _;
+use http::header::{CONNECTION, HeaderValue, SEC_WEBSOCKET_VERSION, UPGRADE};
+use http::{Method, StatusCode};
+
+use crate::app::App;
+use crate::auth::Verdict;
+use crate::error::Problem;
+use crate::pages;
+use crate::request::{Client, Request, RequestBody};
+use crate::response::{self, Answer, Response};
+use crate::router::{self, Params, Target};
+use crate::routes::{Access, Handler, Needs, Route, Takes};
+use crate::ws::{self, Socket};
+
+/// An answer, there or to come.
+pub(crate) enum Answering {
+    /// There.
+    Now(Option<Response>),
+    /// To come.
+    Later(Pin<Box<dyn Future<Output = Response> + Send>>),
+}
+
+impl Future for Answering {
+    type Output = Result<Response, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            Self::Now(answer) => match answer.take() {
+                Some(answer) => Poll::Ready(Ok(answer)),
+                None => Poll::Pending,
+            },
+            Self::Later(answer) => answer.as_mut().poll(cx).map(Ok),
+        }
+    }
+}
+
+/// Answers a request that came from this peer. `after` is called when the answer is there.
+pub(crate) fn call(
+    app: &Arc<App>,
+    head: http::request::Parts,
+    body: RequestBody,
+    peer: IpAddr,
+    after: impl FnOnce(&Response) + Send + 'static,
+) -> Answering {
+    let id = app.request_ids.next();
+    let client = Client::of(peer, &head.headers, &app.options.trusted_proxies);
+    let request = Request { head, params: Params::default(), client, verdict: Verdict::Missing, body };
+    tracing::debug!(method = %request.head.method, path = request.head.uri.path(), id = ?id, "request");
+    let step = catch_unwind(AssertUnwindSafe(|| dispatch(app, request)));
+    match step.unwrap_or_else(|panic| Step::Answer(Err(panicked(&*panic, &id)))) {
+        Step::Answer(answer) => {
+            let answer = completed(answer, &id);
+            after(&answer);
+            Answering::Now(Some(answer))
+        }
+        Step::Later(handler) => Answering::Later(Box::pin(async move {
+            let answer = AssertUnwindSafe(handler).catch_unwind().await;
+            let answer = completed(answer.unwrap_or_else(|panic| Err(panicked(&*panic, &id))), &id);
+            after(&answer);
+            answer
+        })),
+    }
+}
+
+enum Step {
+    Answer(Answer),
+    Later(crate::routes::Later),
+}
+
+fn completed(answer: Answer, id: &HeaderValue) -> Response {
+    let mut answer = answer.unwrap_or_else(Problem::into_response);
+    response::finish(&mut answer, id);
+    tracing::debug!(status = answer.status().as_u16(), id = ?id, "answered");
+    answer
+}
+
+fn panicked(panic: &(dyn Any + Send), id: &HeaderValue) -> Problem {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown");
+    tracing::error!(panic = text, id = ?id, "a handler panicked");
+    Problem::internal()
+}
+
+fn dispatch(app: &Arc<App>, mut request: Request) -> Step {
+    let passed = match admit(app, &mut request) {
+        Ok(passed) => passed,
+        Err(answer) => return Step::Answer(answer),
+    };
+    let (route, params) = match passed {
+        Passed::To(route, params) => (route, params),
+        Passed::Socket { socket, is_admitted } => {
+            let opening = http::Request::from_parts(request.head, ());
+            return Step::Answer(Ok(ws::upgrade(app, socket, opening, is_admitted)));
+        }
+    };
+    request.params = params;
+    match &route.handler {
+        Handler::Now(handler) => Step::Answer(handler(app, &request)),
+        Handler::Later(handler) => Step::Later(handler(Arc::clone(app), request)),
+        Handler::Socket(_) => Step::Answer(Ok(upgrade_required())),
+    }
+}
+
+/// Where a request goes that passed the checks.
+enum Passed {
+    /// To a row of the table.
+    To(&'static Route, Params),
+    /// To a socket, perhaps only to be told that it may not come in.
+    Socket { socket: Socket, is_admitted: bool },
+}
+
+/// Every check before a handler. `Err` is the answer to a request that does not get to one.
+fn admit(app: &App, request: &mut Request) -> Result<Passed, Answer> {
+    let host = app.hosts.check(&request.head.uri, &request.head.headers).map_err(Err)?;
+    let path = request.head.uri.path();
+    let exists = |needs| match needs {
+        Needs::Nothing => true,
+        Needs::Dashboard => app.options.dashboard_enabled,
+        Needs::Webhooks => app.has_webhooks(),
+    };
+    if let Some(socket) = socket(request, exists) {
+        request.verdict = verdict(app, request);
+        count_wrong(app, request).map_err(Err)?;
+        let is_own = app.origins.allows(&request.head.headers, &host);
+        return Ok(Passed::Socket { socket, is_admitted: is_own && request.verdict.is_granted() });
+    }
+    if router::access(path) == Access::Gated {
+        request.verdict = verdict(app, request);
+        if !request.verdict.is_granted() {
+            return Err(refused(app, request));
+        }
+    }
+    let (route, params) = match router::resolve(&request.head.method, path, exists) {
+        Target::Route(route, params) => (route, params),
+        Target::OtherMethods(allow) => return Err(Err(Problem::method_not_allowed(allow))),
+        Target::Nothing => return Err(Err(Problem::not_found("there is nothing at this address"))),
+    };
+    if request.changes_state() {
+        request.check_content_type(route.takes == Takes::Json).map_err(Err)?;
+        app.origins.check_change(&request.head.headers, &host).map_err(Err)?;
+        request.check_length(&app.options.limits).map_err(Err)?;
+    }
+    Ok(Passed::To(route, params))
+}
+
+fn is_entrance(request: &Request) -> bool {
+    request.head.uri.path() == "/dashboard" && matches!(request.head.method, Method::GET | Method::HEAD)
+}
+
+fn verdict(app: &App, request: &Request) -> Verdict {
+    let query = request.head.uri.query();
+    if is_entrance(request) {
+        app.gate.check_entrance(&request.head.headers, query)
+    } else {
+        app.gate.check(&request.head.headers, query)
+    }
+}
+
+/// The answer to a request without the right token: 429 for those who try too often, else 401, as a page where a person
+/// looks for one.
+fn refused(app: &App, request: &Request) -> Answer {
+    count_wrong(app, request)?;
+    if is_entrance(request) && app.options.dashboard_enabled {
+        return Ok(pages::sign_in_page(&request.head.headers));
+    }
+    Err(Problem::unauthorized())
+}
+
+fn count_wrong(app: &App, request: &Request) -> Result<(), Problem> {
+    if request.verdict != Verdict::Wrong {
+        return Ok(());
+    }
+    app.attempts.count(request.client.address, Instant::now()).map_err(|seconds| {
+        Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too_many_attempts",
+            "too many requests with a wrong token; wait, and check `dashboard.auth_token`",
+        )
+        .retry_after(seconds)
+    })
+}
+
+/// The socket that a well-formed upgrade asks for.
+fn socket(request: &Request, exists: impl Fn(Needs) -> bool) -> Option<Socket> {
+    if !request.is_upgrade() {
+        return None;
+    }
+    match router::resolve(&request.head.method, request.head.uri.path(), exists) {
+        Target::Route(Route { handler: Handler::Socket(socket), .. }, _) => Some(*socket),
+        _ => None,
+    }
+}
+
+/// What a plain request for a socket's address gets. Two headers: which protocol, and which version of it.
+fn upgrade_required() -> Response {
+    let mut answer = Problem::new(
+        StatusCode::UPGRADE_REQUIRED,
+        "upgrade_required",
+        "this address speaks WebSocket, version 13; connect with a WebSocket client",
+    )
+    .into_response();
+    let headers = answer.headers_mut();
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+    answer
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,195 @@
-//! To come.
+//! Inbound webhooks: other programs that send text and wait for the reply.
+//!
+//! The order of checks is INTERFACE section 6: content type and length (the service's), signature over the raw bytes,
+//! form, fields, and only then a turn. What came in goes through the same door as everything else. A repeated
+//! `Idempotency-Key` is recognised there, so the answer to it is made from the stored reply and equals the first one.
+//!
+//! A caller waits at most `server.webhook_timeout_seconds` and is then told 504. The turn goes on: its reply is stored and
+//! delivered where that was asked for, and a repetition with the same key gets it. A caller that hangs up loses nothing
+//! either.
+
+use std::sync::Arc;
+
+use aethon_core::ids::{SessionId, is_channel_name, unique};
+use aethon_core::message::{Dedupe, Destination, Failure, Inbound, Reply, TurnEnd};
+use aethon_core::surface::Unattended;
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::{HeaderMap, HeaderName};
+use ring::digest;
+use serde::Serialize;
+
+use crate::app::App;
+use crate::auth::hex;
+use crate::error::Problem;
+use crate::fields::Fields;
+use crate::request::Request;
+use crate::response::{self, Answer};
+
+/// The channel that webhook sessions belong to.
+const CHANNEL: &str = "webhook";
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const LONGEST_KEY: usize = 255;
+/// How long a key is remembered: a day.
+const KEY_SECONDS: u64 = 24 * 60 * 60;
+
+#[derive(Serialize)]
+struct Answered<'a> {
+    status: &'static str,
+    response: Option<&'a str>,
+}
+
+/// `POST /webhook/trigger`: a session of its own for each call, or one that is named and lasts.
+pub(crate) async fn trigger(app: Arc<App>, mut request: Request) -> Answer {
+    let body = signed_body(&app, &mut request).await?;
+    let mut fields = Fields::parse(&body)?;
+    let text = fields.required_text("text")?;
+    let sop_name = fields.text("sop_name")?.filter(|name| !name.is_empty());
+    if sop_name.as_deref().is_some_and(|name| !is_sop_name(name)) {
+        return Err(Problem::invalid("sop_name", "must be 1 to 64 lower-case letters, digits and hyphens"));
+    }
+    let destination = destination(&app, &mut fields)?;
+    let name = fields.optional_text("session")?;
+    let session = match &name {
+        Some(name) => SessionId::of(CHANNEL, &format!("trigger:{name}"))
+            .map_err(|_| Problem::invalid("session", "must be a short name without control characters"))?,
+        None => session(&format!("trigger:{}", unique()))?,
+    };
+    if let Some(name) = sop_name {
+        let detail = format!("there is no SOP named {name}");
+        return Err(Problem::not_found(detail).with_code("unknown_sop"));
+    }
+    let inbound = Inbound {
+        sender: CHANNEL.into(),
+        dedupe: dedupe(&request, &body)?,
+        untrusted: app.options.mark_untrusted,
+        oneshot: name.is_none(),
+        deliver_to: destination,
+        ..Inbound::say(session, text)
+    };
+    turn(&app, inbound).await
+}
+
+/// `POST /webhook/{channel}`: goes on with the session of that channel.
+pub(crate) async fn channel(app: Arc<App>, mut request: Request) -> Answer {
+    let body = signed_body(&app, &mut request).await?;
+    let channel = request.params.get(0).unwrap_or_default();
+    if !is_channel_name(&channel) {
+        let detail = "a channel's name is 1 to 64 lower-case letters, digits, `-` and `_`";
+        return Err(Problem::not_found(detail).with_code("unknown_channel"));
+    }
+    let text = Fields::parse(&body)?.required_text("text")?;
+    let inbound = Inbound {
+        dedupe: dedupe(&request, &body)?,
+        untrusted: app.options.mark_untrusted,
+        ..Inbound::say(session(&channel)?, text)
+    };
+    turn(&app, Inbound { sender: channel, ..inbound }).await
+}
+
+async fn signed_body(app: &App, request: &mut Request) -> Result<Bytes, Problem> {
+    let body = request.read(&app.options.limits).await?;
+    if app.signatures.accepts(&request.head.headers, &body) {
+        return Ok(body);
+    }
+    Err(Problem::new(
+        StatusCode::FORBIDDEN,
+        "bad_signature",
+        "X-Aethon-Signature is missing or wrong; it must be the hex HMAC-SHA256 of the raw body under `webhook.secret`",
+    ))
+}
+
+fn session(name: &str) -> Result<SessionId, Problem> {
+    SessionId::of(CHANNEL, name).map_err(|error| Problem::invalid("session", error.to_string()))
+}
+
+fn is_sop_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=64).contains(&name.len()) && name.bytes().all(plain)
+}
+
+/// Where the reply goes besides; refused before the turn when that channel does not run.
+fn destination(app: &App, fields: &mut Fields) -> Result<Option<Destination>, Problem> {
+    let channel = fields.optional_text("channel")?;
+    let recipient = fields.optional_text("recipient")?;
+    let Some(channel) = channel else { return Ok(None) };
+    if app.deps.channels.get(&channel).is_none() {
+        let running: Vec<&str> = app.deps.channels.names().collect();
+        let message = format!("no channel of this name runs; running: {}", running.join(", "));
+        return Err(Problem::invalid("channel", message).with_code("channel_not_running"));
+    }
+    Ok(Some(Destination { channel, recipient }))
+}
+
+/// How a repetition is recognised: the caller's key, within this path; it must bring the same bytes.
+fn dedupe(request: &Request, body: &[u8]) -> Result<Option<Dedupe>, Problem> {
+    let Some(key) = idempotency_key(&request.head.headers)? else { return Ok(None) };
+    Ok(Some(Dedupe {
+        id: format!("{} {key}", request.head.uri.path()),
+        fingerprint: Some(hex(digest::digest(&digest::SHA256, body).as_ref())),
+        valid_for: Some(KEY_SECONDS),
+    }))
+}
+
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let mut keys = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let (key, second) = (keys.next(), keys.next());
+    let Some(key) = key else { return Ok(None) };
+    match key.to_str().map(str::trim) {
+        Ok("") if second.is_none() => Ok(None),
+        Ok(key) if second.is_none() && key.len() <= LONGEST_KEY => Ok(Some(key)),
+        _ => Err(Problem::invalid(
+            "Idempotency-Key",
+            "must be one value of at most 255 visible ASCII characters",
+        )),
+    }
+}
+
+async fn turn(app: &App, inbound: Inbound) -> Answer {
+    let submitted = app.deps.assistant.submit(inbound, Arc::new(Unattended)).await.map_err(|error| {
+        if error.is_mismatch() {
+            return Problem::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "idempotency_mismatch",
+                "this Idempotency-Key was used with another body; use a new key for a new request",
+            );
+        }
+        Problem::from(error)
+    })?;
+    let limit = app.options.limits.webhook_timeout;
+    let reply = tokio::time::timeout(limit, submitted.reply.wait()).await.map_err(|_| {
+        let detail = format!(
+            "no reply within {} seconds; the turn goes on, and the same Idempotency-Key fetches its reply",
+            limit.as_secs_f32()
+        );
+        Problem::new(StatusCode::GATEWAY_TIMEOUT, "webhook_timeout", detail)
+    })??;
+    answer(&reply)
+}
+
+fn answer(reply: &Reply) -> Answer {
+    match reply.end {
+        TurnEnd::End | TurnEnd::Stopped | TurnEnd::Limit => {
+            let text = Some(reply.text.as_str()).filter(|text| !text.is_empty());
+            response::json(&Answered { status: "ok", response: text })
+        }
+        TurnEnd::Budget => Err(failed(reply, StatusCode::TOO_MANY_REQUESTS, "budget_exceeded")),
+        TurnEnd::Error => match reply.failure.as_ref().map(|failure| failure.code.as_str()) {
+            Some("timeout") => Err(failed(reply, StatusCode::GATEWAY_TIMEOUT, "model_error")),
+            Some("internal") => Err(failed(reply, StatusCode::INTERNAL_SERVER_ERROR, "internal_error")),
+            Some("interrupted") => Err(failed(reply, StatusCode::SERVICE_UNAVAILABLE, "interrupted")),
+            _ => Err(failed(reply, StatusCode::BAD_GATEWAY, "model_error")),
+        },
+    }
+}
+
+/// The failure with the sentence that the chat would show.
+fn failed(reply: &Reply, status: StatusCode, code: &'static str) -> Problem {
+    let sentence = |failure: &Failure| failure.message.clone();
+    let detail = reply.failure.as_ref().map_or_else(|| reply.text.clone(), sentence);
+    let problem = Problem::new(status, code, detail);
+    match reply.failure.as_ref().and_then(|failure| failure.retry_after) {
+        Some(seconds) => problem.retry_after(seconds),
+        None => problem,
+    }
+}

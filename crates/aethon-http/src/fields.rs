@@ -1,0 +1,68 @@
+//! The fields of a JSON object that a client sent, read one by one so that a refusal can name the field.
+
+use serde_json::{Map, Value};
+
+use crate::error::Problem;
+use crate::request;
+
+/// A JSON object.
+pub(crate) struct Fields(Map<String, Value>);
+
+impl Fields {
+    /// Parses a body. 400 when it is not JSON, 422 when it is no object.
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, Problem> {
+        match request::parse(body)? {
+            Value::Object(fields) => Ok(Self(fields)),
+            _ => Err(Problem::invalid("body", "must be a JSON object")),
+        }
+    }
+
+    /// A string. `None` when it is absent or null; 422 when it is something else.
+    pub(crate) fn text(&mut self, name: &'static str) -> Result<Option<String>, Problem> {
+        match self.0.remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Problem::invalid(name, "must be a string")),
+        }
+    }
+
+    /// A string that must be there and hold more than blanks.
+    pub(crate) fn required_text(&mut self, name: &'static str) -> Result<String, Problem> {
+        match self.text(name)? {
+            None => Err(Problem::invalid(name, "is required")),
+            Some(text) if text.trim().is_empty() => Err(Problem::invalid(name, "must not be empty")),
+            Some(text) => Ok(text),
+        }
+    }
+
+    /// A string that counts as absent when it holds only blanks.
+    pub(crate) fn optional_text(&mut self, name: &'static str) -> Result<Option<String>, Problem> {
+        Ok(self.text(name)?.filter(|text| !text.trim().is_empty()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_the_field() {
+        let check = |body: &str, expected: Result<&str, u16>| {
+            let text = Fields::parse(body.as_bytes()).and_then(|mut fields| fields.required_text("text"));
+            let text = text.map_err(|problem| problem.status().as_u16());
+            assert_eq!(text.as_deref().map_err(|&status| status), expected, "{body}");
+        };
+        check(r#"{"text": "hi", "more": [1]}"#, Ok("hi"));
+        check(r#"{"text": ""}"#, Err(422));
+        check(r#"{"text": null}"#, Err(422));
+        check(r#"{"text": 7}"#, Err(422));
+        check("{}", Err(422));
+        check("[]", Err(422));
+        check("\"text\"", Err(422));
+        check("", Err(400));
+        check("  ", Err(400));
+        check("{\"text\": \"hi\"} x", Err(400));
+        check("{\"text\": \"\u{1}\"}", Err(400));
+        check("{text: 1}", Err(400));
+    }
+}

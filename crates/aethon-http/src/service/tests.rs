@@ -1,0 +1,508 @@
+//! The service without a socket: a request goes in as a value, an answer comes out.
+
+use aethon_core::approval::{ApprovalDesk, ApprovalRequest};
+use aethon_core::channel::Channels;
+use aethon_core::clock::SystemClock;
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::{Destination, Role};
+use aethon_core::secret::Secret;
+use aethon_core::shutdown::ShutdownTrigger;
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use jiff::Timestamp;
+use ring::hmac;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::app::Deps;
+use crate::auth::hex;
+use crate::fakes::{FakeAssistant, FakeConfig, FakeProvider};
+use crate::options::Options;
+use crate::ws::{Hub, WebChat};
+
+/// An application, and the fakes behind it.
+struct Bench {
+    app: Arc<App>,
+    assistant: Arc<FakeAssistant>,
+}
+
+/// An answer, read to its end.
+#[derive(Debug)]
+struct Seen {
+    status: u16,
+    headers: http::HeaderMap,
+    body: String,
+}
+
+impl Seen {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).expect("JSON")
+    }
+
+    fn code(&self) -> String {
+        assert_eq!(self.header("content-type"), "application/problem+json", "{self:?}");
+        let problem = self.json();
+        assert_eq!(problem["status"], self.status);
+        problem["code"].as_str().expect("a code").to_owned()
+    }
+
+    fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().expect("plain"))
+    }
+}
+
+impl Bench {
+    fn new(options: Options) -> Self {
+        Self::at(options, "127.0.0.1:18790")
+    }
+
+    fn at(options: Options, address: &str) -> Self {
+        let assistant = Arc::new(FakeAssistant::default());
+        let hub = Arc::new(Hub::new(Arc::new(SystemClock)));
+        let webchat = WebChat::new(assistant.clone(), Arc::clone(&hub));
+        let deps = Deps {
+            transcripts: assistant.transcripts.clone(),
+            assistant: assistant.clone(),
+            desk: ApprovalDesk::default(),
+            bus: Default::default(),
+            logs: Default::default(),
+            config: Arc::new(FakeConfig),
+            provider: Arc::new(FakeProvider::default()),
+            clock: Arc::new(SystemClock),
+            channels: Channels::new([Arc::new(webchat) as Arc<dyn aethon_core::channel::Channel>]),
+            hub,
+            shutdown: ShutdownTrigger::pair().1,
+        };
+        Self { app: App::new(options, deps, address.parse().expect("an address")), assistant }
+    }
+
+    async fn send(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Seen {
+        let mut request = http::Request::builder().method(method).uri(target);
+        if !headers.iter().any(|(name, _)| *name == "host") {
+            request = request.header("host", "127.0.0.1:18790");
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (head, ()) = request.body(()).expect("well formed").into_parts();
+        let body = if body.is_empty() {
+            RequestBody::Empty
+        } else {
+            RequestBody::Whole(Bytes::from(body.to_owned()))
+        };
+        let peer = "192.0.2.7".parse().expect("an address");
+        let Ok(answer) = call(&self.app, head, body, peer, |_| ()).await;
+        let (head, body) = answer.into_parts();
+        let body = body.collect().await.expect("in memory").to_bytes();
+        let body = String::from_utf8_lossy(&body).into_owned();
+        Seen { status: head.status.as_u16(), headers: head.headers, body }
+    }
+
+    async fn get(&self, target: &str, headers: &[(&str, &str)]) -> Seen {
+        self.send("GET", target, headers, "").await
+    }
+
+    async fn post(&self, target: &str, body: &str) -> Seen {
+        self.send("POST", target, &[("content-type", "application/json")], body).await
+    }
+}
+
+fn with_token() -> Options {
+    Options { token: Secret::new("right"), ..Options::default() }
+}
+
+#[tokio::test]
+async fn every_answer_carries_the_common_headers() {
+    let bench = Bench::new(with_token());
+    let mut ids = Vec::new();
+    for (target, status) in
+        [("/health", 200), ("/", 200), ("/api/status", 401), ("/dashboard", 401), ("/nothing", 401)]
+    {
+        let seen = bench.get(target, &[]).await;
+        assert_eq!(seen.status, status, "{target}");
+        assert!(seen.header("content-security-policy").starts_with("default-src 'none'; script-src 'self';"));
+        assert_eq!(seen.header("x-content-type-options"), "nosniff");
+        assert_eq!(seen.header("referrer-policy"), "no-referrer");
+        assert_eq!(seen.header("cross-origin-opener-policy"), "same-origin");
+        assert_eq!(seen.header("cross-origin-resource-policy"), "same-origin");
+        assert!(!seen.headers.contains_key("access-control-allow-origin"));
+        ids.push(seen.header("x-request-id").to_owned());
+    }
+    ids.dedup();
+    assert_eq!(ids.len(), 5);
+    let status = bench.get("/api/status", &[("authorization", "Bearer right")]).await;
+    assert_eq!((status.status, status.header("cache-control")), (200, "no-store"));
+}
+
+#[tokio::test]
+async fn with_a_token_everything_but_the_exceptions_is_401_before_routing() {
+    let bench = Bench::new(with_token());
+    for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
+        for target in [
+            "/api/status",
+            "/api/sessions",
+            "/nothing",
+            "/health/",
+            "//health",
+            "/docs",
+            "/api/config?x=1",
+            "*",
+        ] {
+            let seen = bench.send(method, target, &[("origin", "http://evil.example")], "").await;
+            assert_eq!(seen.status, 401, "{method} {target}");
+            assert!(!seen.headers.contains_key("allow"));
+        }
+    }
+    assert_eq!(bench.get("/health", &[]).await.body, r#"{"status":"ok"}"#);
+    assert_eq!(bench.get("/ws/chat", &[]).await.status, 401);
+    let plain = bench.get("/ws/chat", &[("authorization", "Bearer right")]).await;
+    assert_eq!(
+        (plain.status, plain.header("upgrade"), plain.code().as_str()),
+        (426, "websocket", "upgrade_required")
+    );
+    assert_eq!(bench.get("/nothing", &[("authorization", "Bearer right")]).await.code(), "not_found");
+}
+
+#[tokio::test]
+async fn without_a_token_unknown_is_404_and_a_wrong_method_405() {
+    let bench = Bench::new(Options::default());
+    assert_eq!(bench.get("/nothing", &[]).await.code(), "not_found");
+    for (method, target, allow) in [
+        ("POST", "/health", "GET, HEAD"),
+        ("OPTIONS", "/api/sessions", "GET, HEAD"),
+        ("GET", "/webhook/trigger", "POST"),
+        ("PUT", "/api/sessions/webchat:a", "GET, HEAD, DELETE, PATCH"),
+        ("POST", "/dashboard/static/x", "GET, HEAD"),
+    ] {
+        let seen = bench.send(method, target, &[], "").await;
+        assert_eq!((seen.status, seen.header("allow")), (405, allow), "{method} {target}");
+        assert_eq!(seen.code(), "method_not_allowed");
+    }
+    assert_eq!(bench.send("HEAD", "/api/status", &[], "").await.status, 200);
+    assert_eq!(bench.get("/", &[("host", "evil.example")]).await.code(), "host_not_allowed");
+    assert_eq!(bench.get("/health", &[("host", "evil.example")]).await.status, 200);
+}
+
+#[tokio::test]
+async fn opening_the_dashboard_with_the_token_signs_the_browser_in() {
+    let bench = Bench::new(with_token());
+    let page = bench.get("/dashboard?token=right", &[("cookie", "aethon_dash=stale")]).await;
+    assert_eq!(page.status, 200);
+    let cookie = page.header("set-cookie").to_owned();
+    assert!(
+        cookie.starts_with("aethon_dash=") && cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/"),
+        "{cookie}"
+    );
+    let pair = cookie.split(';').next().expect("a pair");
+    assert_eq!(bench.get("/api/status", &[("cookie", pair)]).await.status, 200);
+
+    let navigation = bench.get("/dashboard?token=right", &[("sec-fetch-mode", "navigate")]).await;
+    assert_eq!((navigation.status, navigation.header("location")), (303, "/dashboard"));
+    assert!(!navigation.header("set-cookie").is_empty());
+
+    let by_header = bench.get("/dashboard", &[("authorization", "Bearer right")]).await;
+    assert_eq!((by_header.status, by_header.header("set-cookie").is_empty()), (200, false));
+    let script = bench.get("/api/status", &[("authorization", "Bearer right")]).await;
+    assert!(script.header("set-cookie").is_empty());
+    let page = [("authorization", "Bearer right"), ("sec-fetch-site", "same-origin")];
+    assert!(!bench.get("/api/status", &page).await.header("set-cookie").is_empty());
+
+    let denied = bench.get("/dashboard?token=wrong", &[]).await;
+    assert_eq!((denied.status, denied.header("content-type")), (401, "text/html; charset=utf-8"));
+    assert!(denied.header("set-cookie").is_empty());
+    assert_eq!(bench.get("/api/status?token=right", &[("cookie", "aethon_dash=stale")]).await.status, 401);
+
+    let out = bench.send("POST", "/api/sign-out", &[("cookie", pair)], "").await;
+    assert_eq!(out.status, 200);
+    assert!(
+        out.header("set-cookie").contains("aethon_dash=;") && out.header("set-cookie").contains("Max-Age=0")
+    );
+}
+
+#[tokio::test]
+async fn wrong_tokens_are_limited_and_right_ones_are_not() {
+    let bench = Bench::new(with_token());
+    for _ in 0..60 {
+        assert_eq!(bench.get("/api/status", &[("authorization", "Bearer wrong")]).await.status, 401);
+    }
+    let limited = bench.get("/dashboard?token=wrong", &[]).await;
+    assert_eq!((limited.status, limited.code().as_str()), (429, "too_many_attempts"));
+    assert!(limited.header("retry-after").parse::<u64>().expect("seconds") <= 60);
+    assert_eq!(bench.get("/api/status", &[]).await.status, 401);
+    assert_eq!(bench.get("/api/status", &[("authorization", "Bearer right")]).await.status, 200);
+}
+
+#[tokio::test]
+async fn what_changes_something_must_be_json_and_come_from_our_own_page() {
+    let bench = Bench::new(Options::default());
+    bench.assistant.transcripts.add(&SessionId::parse("webchat:a").unwrap(), &[(Role::User, "hi")]);
+    let json = ("content-type", "application/json");
+    for (headers, status, code) in [
+        (&[("content-type", "text/plain")] as &[(&str, &str)], 415, "unsupported_media_type"),
+        (&[], 415, "unsupported_media_type"),
+        (&[json, ("content-encoding", "gzip")], 415, "unsupported_media_type"),
+        (&[json, ("origin", "http://evil.example")], 403, "foreign_origin"),
+        (&[json, ("origin", "null")], 403, "foreign_origin"),
+        (&[json, ("sec-fetch-site", "cross-site")], 403, "foreign_origin"),
+        (&[json, ("content-length", "1048577")], 413, "body_too_large"),
+    ] {
+        for (method, target) in
+            [("POST", "/webhook/trigger"), ("PATCH", "/api/sessions/webchat:a"), ("POST", "/api/approvals/1")]
+        {
+            let seen = bench.send(method, target, headers, "{\"text\": \"x\", \"title\": \"x\"}").await;
+            assert_eq!((seen.status, seen.code().as_str()), (status, code), "{method} {target} {headers:?}");
+        }
+    }
+    for headers in [&[("origin", "http://evil.example")], &[("sec-fetch-site", "cross-site")]] {
+        let seen = bench.send("POST", "/api/sessions/webchat:a/reset", headers, "").await;
+        assert_eq!(seen.code(), "foreign_origin");
+    }
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    assert_eq!(bench.send("DELETE", "/api/sessions/webchat:a", &form, "").await.status, 415);
+    assert!(bench.assistant.seen().is_empty());
+    let own = [json, ("origin", "http://127.0.0.1:18790"), ("sec-fetch-site", "same-origin")];
+    assert_eq!(bench.send("POST", "/webhook/trigger", &own, "{\"text\": \"x\"}").await.status, 200);
+    let large = format!("{{\"text\": \"{}\"}}", "x".repeat(1 << 20));
+    assert_eq!(bench.post("/webhook/trigger", &large).await.code(), "body_too_large");
+}
+
+#[tokio::test]
+async fn a_webhook_answers_with_the_reply() {
+    let bench = Bench::new(Options::default());
+    let seen =
+        bench.post("/webhook/trigger", r#"{"text": "hello", "channel": "webchat", "recipient": "me"}"#).await;
+    assert_eq!((seen.status, seen.json()), (200, json!({"status": "ok", "response": "hello"})));
+    assert_eq!(bench.post("/webhook/github", r#"{"text": "push"}"#).await.json()["response"], "push");
+    assert_eq!(bench.post("/webhook/trigger", r#"{"text": "a", "session": "b"}"#).await.status, 200);
+    assert_eq!(
+        bench.post("/webhook/trigger", r#"{"text": "!silent"}"#).await.json()["response"],
+        Value::Null
+    );
+
+    let inbounds = bench.assistant.seen();
+    assert!(inbounds[0].session.as_str().starts_with("webhook:trigger:") && inbounds[0].oneshot);
+    assert!(inbounds[0].untrusted && inbounds[0].channel == "webhook");
+    let destination = Destination { channel: "webchat".into(), recipient: Some("me".into()) };
+    assert_eq!(inbounds[0].deliver_to, Some(destination));
+    assert_eq!((inbounds[1].session.as_str(), inbounds[1].oneshot), ("webhook:github", false));
+    assert_eq!((inbounds[2].session.as_str(), inbounds[2].oneshot), ("webhook:trigger:b", false));
+}
+
+#[tokio::test]
+async fn a_webhook_refuses_in_its_order() {
+    let bench = Bench::new(Options::default());
+    for (body, status, code) in [
+        ("", 400, "bad_json"),
+        ("{", 400, "bad_json"),
+        ("[]", 422, "invalid_request"),
+        ("{}", 422, "invalid_request"),
+        (r#"{"text": 1}"#, 422, "invalid_request"),
+        (r#"{"text": " "}"#, 422, "invalid_request"),
+        (r#"{"text": "x", "sop_name": "Bad Name"}"#, 422, "invalid_request"),
+        (r#"{"text": "x", "sop_name": 5}"#, 422, "invalid_request"),
+        (r#"{"text": "x", "channel": "telegram"}"#, 422, "channel_not_running"),
+        (r#"{"text": "x", "sop_name": "code-assist"}"#, 404, "unknown_sop"),
+        (r#"{"text": "x", "session": "a\nb"}"#, 422, "invalid_request"),
+    ] {
+        let seen = bench.post("/webhook/trigger", body).await;
+        assert_eq!((seen.status, seen.code().as_str()), (status, code), "{body}");
+        if status == 422 {
+            assert!(seen.json()["errors"][0]["field"].is_string(), "{body}");
+        }
+    }
+    assert!(bench.assistant.seen().is_empty());
+    assert_eq!(
+        bench.post("/webhook/trigger", r#"{"text": "x", "sop_name": "", "channel": null}"#).await.status,
+        200
+    );
+    assert_eq!(bench.post("/webhook/UPPER", r#"{"text": "x"}"#).await.code(), "unknown_channel");
+    for (text, status, code) in [
+        ("!error auth", 502, "model_error"),
+        ("!error timeout", 504, "model_error"),
+        ("!budget", 429, "budget_exceeded"),
+        ("!full", 503, "busy"),
+        ("!panic", 500, "internal_error"),
+    ] {
+        let seen = bench.post("/webhook/trigger", &json!({"text": text}).to_string()).await;
+        assert_eq!((seen.status, seen.code().as_str()), (status, code), "{text}");
+    }
+    let limit = bench.post("/webhook/trigger", r#"{"text": "!limit"}"#).await;
+    assert_eq!((limit.status, limit.json()["response"].as_str()), (200, Some("stopped: a loop")));
+}
+
+#[tokio::test]
+async fn a_secret_makes_signatures_necessary() {
+    let mut options = Options::default();
+    options.webhooks.secret = Secret::new("s3cret");
+    let bench = Bench::new(options);
+    let body = r#"{"text": "hello"}"#;
+    let signature = hex(hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, b"s3cret"), body.as_bytes()).as_ref());
+    let json = ("content-type", "application/json");
+    let signed = [json, ("x-aethon-signature", signature.as_str())];
+    assert_eq!(bench.send("POST", "/webhook/trigger", &signed, body).await.status, 200);
+    assert_eq!(bench.send("POST", "/webhook/trigger", &signed, "{}").await.code(), "bad_signature");
+    assert_eq!(bench.post("/webhook/x", "not json").await.code(), "bad_signature");
+    assert_eq!(bench.send("POST", "/webhook/x", &[("content-type", "text/plain")], body).await.status, 415);
+}
+
+#[tokio::test]
+async fn webhooks_are_absent_when_switched_off_or_open_to_the_network() {
+    let mut off = with_token();
+    off.webhooks.enabled = false;
+    let open = Bench::at(with_token(), "192.168.0.9:18790");
+    for bench in [Bench::new(off), open] {
+        for target in ["/webhook/trigger", "/webhook/github"] {
+            assert_eq!(bench.post(target, r#"{"text": "x"}"#).await.code(), "not_found");
+        }
+    }
+    let mut signed = with_token();
+    signed.webhooks.secret = Secret::new("s");
+    assert_eq!(Bench::at(signed, "0.0.0.0:18790").post("/webhook/x", "{}").await.code(), "bad_signature");
+    assert_eq!(Bench::at(with_token(), "[::ffff:127.0.0.1]:1").post("/webhook/x", "{}").await.status, 422);
+}
+
+#[tokio::test]
+async fn an_idempotency_key_runs_once() {
+    let bench = Bench::new(Options::default());
+    let headers = [("content-type", "application/json"), ("idempotency-key", "k1")];
+    let first = bench.send("POST", "/webhook/trigger", &headers, r#"{"text": "!error auth"}"#).await;
+    let second = bench.send("POST", "/webhook/trigger", &headers, r#"{"text": "!error auth"}"#).await;
+    assert_eq!((first.status, &first.body), (502, &second.body));
+    assert_eq!(bench.assistant.seen().len(), 1);
+    let other = bench.send("POST", "/webhook/trigger", &headers, r#"{"text": "other"}"#).await;
+    assert_eq!((other.status, other.code().as_str()), (422, "idempotency_mismatch"));
+    assert_eq!(bench.send("POST", "/webhook/x", &headers, r#"{"text": "other"}"#).await.status, 200);
+    let dedupe = bench.assistant.seen()[0].dedupe.clone().expect("a key");
+    assert_eq!((dedupe.id.as_str(), dedupe.valid_for), ("/webhook/trigger k1", Some(86_400)));
+    let long = "k".repeat(256);
+    let headers = [("content-type", "application/json"), ("idempotency-key", long.as_str())];
+    assert_eq!(bench.send("POST", "/webhook/x", &headers, r#"{"text": "x"}"#).await.status, 422);
+}
+
+#[tokio::test]
+async fn a_webhook_that_takes_too_long_goes_on_without_its_caller() {
+    let mut options = Options::default();
+    options.limits.webhook_timeout = std::time::Duration::ZERO;
+    let bench = Bench::new(options);
+    let seen = bench.post("/webhook/trigger", r#"{"text": "!hold"}"#).await;
+    assert_eq!((seen.status, seen.code().as_str()), (504, "webhook_timeout"));
+    assert_eq!(bench.assistant.release(), 1);
+}
+
+#[tokio::test]
+async fn sessions_are_listed_shown_renamed_exported_and_removed() {
+    let bench = Bench::new(Options::default());
+    let id = SessionId::parse("webchat:default").unwrap();
+    bench.assistant.transcripts.add(&id, &[(Role::User, "hi"), (Role::Assistant, "**hello**")]);
+    let list = bench.get("/api/sessions?limit=10&q=", &[]).await.json();
+    assert_eq!((&list["count"], &list["sessions"][0]["busy"]), (&json!(1), &json!(false)));
+    assert_eq!(list["sessions"][0]["session_id"], "webchat:default");
+
+    for target in ["/api/sessions/webchat:default", "/api/sessions/webchat%3Adefault"] {
+        let detail = bench.get(target, &[]).await.json();
+        assert_eq!(detail["messages"][0]["content"], json!([{"type": "text", "text": "hi"}]));
+        let html = detail["messages"][1]["content"][0]["html"][0].as_str().expect("rendered");
+        assert!(html.contains("<strong>hello</strong>"), "{html}");
+        assert_eq!(
+            (&detail["seq"], &detail["pending"], &detail["has_more"]),
+            (&json!(0), &json!([]), &json!(false))
+        );
+    }
+    let newest = bench.get("/api/sessions/webchat:default?limit=1", &[]).await.json();
+    assert_eq!((&newest["messages"][0]["id"], &newest["has_more"]), (&json!("2"), &json!(true)));
+    let older = bench.get("/api/sessions/webchat:default?before=2", &[]).await.json();
+    assert_eq!(older["messages"].as_array().map(Vec::len), Some(1));
+
+    let json = [("content-type", "application/json")];
+    let renamed = bench.send("PATCH", "/api/sessions/webchat:default", &json, r#"{"title": " New "}"#).await;
+    assert_eq!(renamed.json()["title"], "New");
+    let file = bench.get("/api/sessions/webchat:default/export?format=markdown", &[]).await;
+    assert_eq!(file.header("content-disposition"), "attachment; filename=\"webchat-default.md\"");
+    assert!(file.body.starts_with("# New\n\n## You"), "{}", file.body);
+    assert_eq!(
+        bench.get("/api/sessions/webchat:default/export", &[]).await.json()["messages"][1]["role"],
+        "assistant"
+    );
+    assert_eq!(bench.send("POST", "/api/sessions/webchat:default/stop", &[], "").await.json()["stopped"], 0);
+    assert_eq!(bench.send("POST", "/api/sessions/webchat:default/reset", &[], "").await.status, 200);
+    assert_eq!(bench.send("DELETE", "/api/sessions/webchat:default", &[], "").await.status, 200);
+    for target in ["/api/sessions/webchat:default", "/api/sessions/nonsense", "/api/sessions/%ff"] {
+        assert_eq!(bench.get(target, &[]).await.code(), "not_found", "{target}");
+    }
+    assert_eq!(bench.send("POST", "/api/sessions/webchat:x/stop", &[], "").await.status, 404);
+}
+
+#[tokio::test]
+async fn numbers_and_words_in_queries_are_checked() {
+    let bench = Bench::new(Options::default());
+    bench.assistant.transcripts.add(&SessionId::parse("webchat:a").unwrap(), &[(Role::User, "hi")]);
+    for (target, field) in [
+        ("/api/sessions?limit=0", "limit"),
+        ("/api/sessions?limit=-1", "limit"),
+        ("/api/sessions?limit=many", "limit"),
+        ("/api/sessions?limit=99999999999999999999999", "limit"),
+        ("/api/sessions?cursor=nonsense", "cursor"),
+        ("/api/sessions/webchat:a?before=x", "before"),
+        ("/api/sessions/webchat:a?limit=1001", "limit"),
+        ("/api/sessions/webchat:a/export?format=pdf", "format"),
+        ("/api/logs?limit=x", "limit"),
+        ("/api/logs?level=loud", "level"),
+    ] {
+        let seen = bench.get(target, &[]).await;
+        assert_eq!((seen.status, &seen.json()["errors"][0]["field"]), (422, &json!(field)), "{target}");
+    }
+    assert_eq!(bench.get("/api/logs?level=WARN", &[]).await.json(), json!({"records": []}));
+}
+
+#[tokio::test]
+async fn an_approval_is_answered_once() {
+    let bench = Bench::new(Options::default());
+    let request = ApprovalRequest {
+        id: "a1".into(),
+        tool: "shell".into(),
+        input: json!({"command": "ls"}),
+        summary: "run ls".into(),
+        session_id: SessionId::parse("webchat:a").unwrap(),
+        turn: TurnId::fresh(),
+        created_at: Timestamp::UNIX_EPOCH,
+        expires_at: Timestamp::UNIX_EPOCH,
+    };
+    let mut ticket = bench.app.deps.desk.open(request);
+    assert_eq!(bench.get("/api/approvals", &[]).await.json()["approvals"][0]["input"]["command"], "ls");
+    assert_eq!(bench.post("/api/approvals/a1", r#"{"decision": "perhaps"}"#).await.status, 422);
+    assert_eq!(bench.post("/api/approvals/a1", r#"{"decision": "approve"}"#).await.status, 200);
+    assert_eq!(ticket.answer().await, aethon_core::approval::Decision::Approve);
+    assert_eq!(bench.post("/api/approvals/a1", r#"{"decision": "deny"}"#).await.code(), "not_found");
+}
+
+#[tokio::test]
+async fn without_the_dashboard_the_status_stays() {
+    let bench = Bench::new(Options { dashboard_enabled: false, ..with_token() });
+    let token = [("authorization", "Bearer right")];
+    for target in ["/dashboard", "/ws/dashboard", "/api/sessions", "/api/config", "/docs", "/openapi.json"] {
+        assert_eq!(bench.get(target, &[]).await.code(), "unauthorized", "{target}");
+        assert_eq!(bench.get(target, &token).await.code(), "not_found", "{target}");
+    }
+    let status = bench.get("/api/status", &token).await.json();
+    assert_eq!((&status["status"], &status["version"]), (&json!("running"), &json!("0.3.0")));
+    assert_eq!((&status["model_ready"], &status["channels"]), (&json!(false), &json!(["webchat"])));
+    assert_eq!(bench.get("/", &[]).await.status, 200);
+}
+
+#[tokio::test]
+async fn assets_are_compressed_revalidated_and_kept() {
+    let bench = Bench::new(with_token());
+    let plain = bench.get("/dashboard/static/css/base.css", &[]).await;
+    assert_eq!((plain.status, plain.header("cache-control")), (200, "no-cache"));
+    assert!(plain.header("content-type").starts_with("text/css"));
+    let etag = plain.header("etag");
+    let again = bench.get("/dashboard/static/css/base.css", &[("if-none-match", etag)]).await;
+    assert_eq!((again.status, again.body.as_str(), again.header("etag")), (304, "", etag));
+    let packed = bench.get("/dashboard/static/css/base.css", &[("accept-encoding", "gzip, br")]).await;
+    assert_eq!(packed.header("content-encoding"), "gzip");
+    assert_eq!(packed.header("vary"), "accept-encoding");
+    let kept = format!("/dashboard/static/{}/css/base.css", aethon_web::tree_hash());
+    assert!(bench.get(&kept, &[]).await.header("cache-control").contains("immutable"));
+    assert_eq!(bench.get("/dashboard/static/nothing.js", &[]).await.code(), "not_found");
+    assert_eq!(bench.get("/dashboard/static/../../../etc/passwd", &[]).await.status, 401);
+}
