@@ -114,17 +114,8 @@ impl Response {
 
     fn read_body(&mut self, from: &mut impl BufRead) -> std::io::Result<()> {
         if self.header("transfer-encoding").is_some_and(|coding| coding.contains("chunked")) {
-            loop {
-                let size =
-                    usize::from_str_radix(read_line(from)?.trim(), 16).map_err(std::io::Error::other)?;
-                let mut chunk = vec![0; size];
-                from.read_exact(&mut chunk)?;
-                self.body.extend_from_slice(&chunk);
-                read_line(from)?;
-                if size == 0 {
-                    return Ok(());
-                }
-            }
+            self.body = read_chunks(from)?;
+            return Ok(());
         }
         match self.header("content-length").and_then(|length| length.parse().ok()) {
             Some(length) => {
@@ -151,6 +142,20 @@ impl Response {
             .unwrap_or_else(|error| panic!("not JSON ({error}): {}", self.text()))
     }
 
+    /// Panics unless the headers are there that every answer carries (INTERFACE section 4).
+    pub fn assert_guarded(&self) {
+        let policy = self.header("content-security-policy").unwrap_or_default();
+        for rule in ["default-src 'none'", "frame-ancestors 'none'"] {
+            assert!(policy.contains(rule), "{rule} is not in the policy {policy:?} of {self:?}");
+        }
+        assert!(!policy.contains("unsafe-inline") && !policy.contains("unsafe-eval"), "{policy}");
+        assert_eq!(self.header("x-content-type-options"), Some("nosniff"), "{self:?}");
+        assert_eq!(self.header("referrer-policy"), Some("no-referrer"), "{self:?}");
+        for name in ["cross-origin-opener-policy", "cross-origin-resource-policy", "x-request-id"] {
+            assert!(self.header(name).is_some_and(|value| !value.is_empty()), "{name} of {self:?}");
+        }
+    }
+
     /// The `code` of a problem document; panics when the response is none.
     pub fn problem(&self) -> String {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{}", self.text());
@@ -160,6 +165,29 @@ impl Response {
             assert!(problem[member].is_string(), "{member} of {problem}");
         }
         problem["code"].as_str().expect("a problem has a code").to_owned()
+    }
+}
+
+/// Sends these bytes on a connection of its own and reads one response.
+pub fn exchange(address: SocketAddr, bytes: &[u8]) -> std::io::Result<Response> {
+    let mut connection = connect(address);
+    // The server may answer and close before it has read everything.
+    let _ = connection.write_all(bytes);
+    Response::read(&mut BufReader::new(connection), bytes.starts_with(b"HEAD "))
+}
+
+/// A body in the chunked transfer coding.
+pub fn read_chunks(from: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let size = usize::from_str_radix(read_line(from)?.trim(), 16).map_err(std::io::Error::other)?;
+        let mut chunk = vec![0; size];
+        from.read_exact(&mut chunk)?;
+        body.extend_from_slice(&chunk);
+        read_line(from)?;
+        if size == 0 {
+            return Ok(body);
+        }
     }
 }
 

@@ -13,9 +13,33 @@
 )]
 
 pub mod http;
+pub mod random;
 pub mod server;
 pub mod socket;
+pub mod stub;
+
+use std::time::{Duration, Instant};
 
 pub use http::{Request, Response};
-pub use server::{Server, run_cli, run_server};
+pub use random::Random;
+pub use server::{Server, home, program, run, run_cli, run_server};
 pub use socket::Socket;
+pub use stub::Stub;
+
+/// Looks again and again until there is something to see; panics when that takes too long.
+pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + http::PATIENCE;
+    loop {
+        if let Some(seen) = look() {
+            return seen;
+        }
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The value of `X-Aethon-Signature` for a body: its HMAC-SHA256 in lower-case hex.
+pub fn signature(secret: &str, body: &[u8]) -> String {
+    let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret.as_bytes());
+    ring::hmac::sign(&key, body).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}

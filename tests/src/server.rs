@@ -27,22 +27,16 @@ pub struct Server {
 impl Server {
     /// Starts it with the `fake` model in an empty home on a port of the system's choice, with `--set` for each setting.
     pub fn start(settings: &[&str]) -> Self {
-        let mut all = vec!["model.provider=fake"];
-        all.extend_from_slice(settings);
-        Self::start_in(Arc::new(tempfile::tempdir().expect("a folder for the home")), &all)
+        Self::start_in(home(), settings)
     }
 
-    /// Starts it in this home, with `--set` for each setting (and no model of its own choice).
+    /// The same in this home.
     pub fn start_in(home: Arc<TempDir>, settings: &[&str]) -> Self {
-        let mut command = program("aethon-server", home.path());
-        command.args(["--set", "channels.webchat.port=0"]);
-        for setting in settings {
-            command.args(["--set", setting]);
-        }
+        let command = server_command(home.path(), settings);
         Self::start_command(home, command)
     }
 
-    /// Starts it by a command made with [`program`].
+    /// Starts it by a command made with [`server_command`] or [`program`].
     pub fn start_command(home: Arc<TempDir>, mut command: Command) -> Self {
         // Piped and unread stderr would block the server once the pipe is full, so it goes to a file.
         let errors = std::fs::File::create(home.path().with_extension("stderr")).expect("a file for stderr");
@@ -70,9 +64,41 @@ impl Server {
         std::fs::read_to_string(self.home.path().with_extension("stderr")).unwrap_or_default()
     }
 
-    /// The process id.
-    pub fn pid(&self) -> u32 {
-        self.child.id()
+    /// The memory that it holds, in KiB.
+    pub fn resident(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
+        line.trim().trim_end_matches(" kB").parse().expect("a number of KiB")
+    }
+
+    /// The messages of a session as the API tells them, oldest first, all pages.
+    pub fn messages(&self, session: &str) -> Vec<Value> {
+        let mut messages: Vec<Value> = Vec::new();
+        loop {
+            let before = messages.first().and_then(|first| first["id"].as_str());
+            let before = before.map(|id| format!("&before={id}")).unwrap_or_default();
+            let answer = self.get(&format!("/api/sessions/{session}?limit=100{before}"));
+            assert_eq!(answer.status, 200, "{}", answer.text());
+            let page = answer.json()["messages"].as_array().expect("a session has messages").clone();
+            if page.is_empty() {
+                return messages;
+            }
+            messages.splice(0..0, page);
+        }
+    }
+
+    /// What was said in a session: role and text of each message.
+    pub fn said(&self, session: &str) -> Vec<(String, String)> {
+        let said = |message: &Value| {
+            let blocks = message["content"].as_array().expect("content is a list");
+            let texts: Vec<&str> = blocks
+                .iter()
+                .filter(|block| block["type"] == "text")
+                .filter_map(|block| block["text"].as_str())
+                .collect();
+            (message["role"].as_str().expect("a role").to_owned(), texts.join("\n\n"))
+        };
+        self.messages(session).iter().map(said).collect()
     }
 
     /// Sends a request.
@@ -106,7 +132,7 @@ impl Server {
     /// Sends SIGTERM and waits for the end.
     pub fn terminate(self) -> ExitStatus {
         self.signal(rustix::process::Signal::TERM);
-        self.wait()
+        self.wait().0
     }
 
     /// Sends a signal.
@@ -122,13 +148,13 @@ impl Server {
         self.home.clone()
     }
 
-    /// Waits for the end; panics when it does not come.
-    pub fn wait(mut self) -> ExitStatus {
+    /// Waits for the end and returns what it wrote to stderr; panics when the end does not come.
+    pub fn wait(mut self) -> (ExitStatus, String) {
         let status = wait_for(&mut self.child);
         let mut rest = String::new();
         self.stdout.read_to_string(&mut rest).expect("stdout can be read");
         assert_eq!(rest, "", "stdout carries one line only");
-        status
+        (status, self.stderr())
     }
 }
 
@@ -136,7 +162,22 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        let _ = std::fs::remove_file(self.home.path().with_extension("stderr"));
     }
+}
+
+/// A folder for a home, removed when nobody holds it any more.
+pub fn home() -> Arc<TempDir> {
+    Arc::new(tempfile::tempdir().expect("a folder for the home"))
+}
+
+/// `aethon-server` on this home with the `fake` model, on a port of the system's choice, with `--set` for each setting.
+pub fn server_command(home: &Path, settings: &[&str]) -> Command {
+    let mut command = program("aethon-server", home);
+    for setting in ["channels.webchat.port=0", "model.provider=fake"].iter().chain(settings) {
+        command.args(["--set", setting]);
+    }
+    command
 }
 
 /// A command for one of the programs, on this home, in an environment that says nothing of the machine's owner.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tungstenite::client::IntoClientRequest;
 use tungstenite::handshake::client::Response;
-use tungstenite::http::{HeaderName, HeaderValue};
+use tungstenite::http::{HeaderName, HeaderValue, Request};
 use tungstenite::protocol::CloseFrame;
 use tungstenite::{Error, Message, WebSocket};
 
@@ -28,15 +28,24 @@ impl Socket {
 
     /// Opens one; the error of a refused handshake carries the HTTP response.
     pub fn try_open(address: SocketAddr, target: &str, headers: &[(&str, &str)]) -> Result<Self, Box<Error>> {
-        let mut request = format!("ws://{address}{target}").into_client_request().map_err(Box::new)?;
-        for (name, value) in headers {
-            let name: HeaderName = name.parse().expect("a header name");
-            request.headers_mut().insert(name, HeaderValue::from_str(value).expect("a header value"));
-        }
-        match tungstenite::client(request, connect(address)) {
+        match tungstenite::client(request(address, target, headers), connect(address)) {
             Ok((inner, handshake)) => Ok(Self { inner, handshake }),
             Err(tungstenite::HandshakeError::Failure(error)) => Err(Box::new(error)),
             Err(tungstenite::HandshakeError::Interrupted(_)) => panic!("the handshake took too long"),
+        }
+    }
+
+    /// Opens one whose receive buffer is as small as the system allows: a reader that is soon full.
+    pub fn narrow(address: SocketAddr, target: &str, headers: &[(&str, &str)]) -> Self {
+        use rustix::net::{AddressFamily, SocketType, connect, socket, sockopt};
+        let narrow = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        sockopt::set_socket_recv_buffer_size(&narrow, 1024).expect("a receive buffer can be small");
+        connect(&narrow, &address).expect("the server accepts connections");
+        let stream = TcpStream::from(narrow);
+        stream.set_read_timeout(Some(crate::http::PATIENCE)).expect("a time-out can be set");
+        match tungstenite::client(request(address, target, headers), stream) {
+            Ok((inner, handshake)) => Self { inner, handshake },
+            Err(error) => panic!("no WebSocket at {target}: {error}"),
         }
     }
 
@@ -103,6 +112,21 @@ impl Socket {
         }
     }
 
+    /// The next message of any kind but pings, or how the connection broke.
+    pub fn next(&mut self) -> Result<Message, Error> {
+        loop {
+            match self.inner.read() {
+                Ok(Message::Ping(_) | Message::Pong(_)) => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// The connection below, to write what no client would.
+    pub fn stream(&mut self) -> &mut TcpStream {
+        self.inner.get_mut()
+    }
+
     /// Whether nothing arrives for this long.
     pub fn is_silent(&mut self, wait: Duration) -> bool {
         self.inner.get_ref().set_read_timeout(Some(wait)).expect("a time-out can be set");
@@ -110,4 +134,35 @@ impl Socket {
         self.inner.get_ref().set_read_timeout(Some(crate::http::PATIENCE)).expect("a time-out can be set");
         silent
     }
+}
+
+fn request(address: SocketAddr, target: &str, headers: &[(&str, &str)]) -> Request<()> {
+    let mut request = format!("ws://{address}{target}").into_client_request().expect("an address");
+    for (name, value) in headers {
+        let name: HeaderName = name.parse().expect("a header name");
+        request.headers_mut().insert(name, HeaderValue::from_str(value).expect("a header value"));
+    }
+    request
+}
+
+/// The frames of this type.
+pub fn of_type<'a>(frames: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    frames.iter().filter(|frame| frame["type"] == kind).collect()
+}
+
+/// The deltas, joined.
+pub fn spoken(frames: &[Value]) -> String {
+    of_type(frames, "delta").iter().filter_map(|frame| frame["text"].as_str()).collect()
+}
+
+/// The rendered blocks as a page has them after all these frames.
+pub fn rendered(frames: &[Value]) -> String {
+    let mut blocks: Vec<&str> = Vec::new();
+    for frame in of_type(frames, "blocks") {
+        let from = frame["from"].as_u64().and_then(|from| usize::try_from(from).ok()).expect("an index");
+        assert!(from <= blocks.len(), "blocks begin behind the end: {frame}");
+        blocks.truncate(from);
+        blocks.extend(frame["html"].as_array().expect("a list").iter().filter_map(Value::as_str));
+    }
+    blocks.concat()
 }

@@ -8,4 +8,8 @@
     reason = "in tests a failed expectation is the result"
 )]
 
+mod config;
+mod home;
+mod secrets;
 mod start;
+mod stop;

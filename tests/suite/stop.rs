@@ -1,0 +1,156 @@
+//! Stopping: INTERFACE section 1 (SIGTERM, SIGINT, the grace, the second signal).
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use aethon_tests::http::{Request, connect};
+use aethon_tests::{Server, eventually};
+use rustix::process::Signal;
+use serde_json::json;
+
+#[test]
+fn both_signals_end_it_with_status_0() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let server = Server::start(&[]);
+        server.signal(signal);
+        assert_eq!(server.wait().0.code(), Some(0), "{signal:?}");
+    }
+}
+
+#[test]
+fn open_sockets_are_closed_with_1001() {
+    let server = Server::start(&[]);
+    let mut sockets = vec![server.socket("/ws/chat"), server.chat("default"), server.socket("/ws/dashboard")];
+    // An idle connection, and one in the middle of a request, do not hold the end up.
+    let _idle = connect(server.address);
+    let mut half = connect(server.address);
+    half.write_all(b"GET /health HT").unwrap();
+    let begun = Instant::now();
+    server.signal(Signal::TERM);
+    for socket in &mut sockets {
+        assert_eq!(socket.close_code(), 1001);
+    }
+    assert_eq!(server.wait().0.code(), Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(5), "nothing ran, so there is nothing to wait for");
+}
+
+#[test]
+fn a_running_turn_may_finish() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 20 20\n!say finished"}));
+    chat.until("delta");
+    server.signal(Signal::TERM);
+    let done = chat.until("done").pop().unwrap();
+    assert_eq!(done["stop_reason"], "end");
+    assert!(done["text"].as_str().unwrap().ends_with("finished"), "{done}");
+    assert_eq!(chat.close_code(), 1001);
+    let home = server.home();
+    assert_eq!(server.wait().0.code(), Some(0));
+
+    let server = Server::start_in(home, &[]);
+    let said = server.said("webchat:default");
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[1].1.ends_with("finished"));
+}
+
+#[test]
+fn new_connections_are_not_taken_while_it_stops() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 1000 20"}));
+    chat.until("delta");
+    server.signal(Signal::TERM);
+    eventually("the port is closed", || TcpStream::connect(server.address).is_err().then_some(()));
+}
+
+#[test]
+fn what_was_said_is_stored_when_the_grace_is_over() {
+    let server = Server::start(&["server.shutdown_grace=1"]);
+    let mut chat = server.chat("default");
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 2000 20"}));
+    chat.until("delta");
+    let begun = Instant::now();
+    server.signal(Signal::TERM);
+    let home = server.home();
+    assert_eq!(server.wait().0.code(), Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(6), "the grace is one second");
+
+    let server = Server::start_in(home, &[]);
+    let said = server.said("webchat:default");
+    assert_eq!(said[0], ("user".into(), "!stream 2000 20".into()));
+    assert!(said[1].0 == "assistant" && said[1].1.starts_with("token1 token2 "), "{said:?}");
+    // It was stopped, so it is not taken up again by itself: the session is free.
+    let mut chat = server.chat("default");
+    assert_eq!(chat.say("m2", "!say next").last().unwrap()["text"], "next");
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once_and_loses_nothing_acknowledged() {
+    let server = Server::start(&["server.shutdown_grace=60"]);
+    let mut chat = server.chat("default");
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 40 25\n!say answer-1"}));
+    chat.send_json(&json!({"type": "message", "id": "m2", "text": "!say answer-2"}));
+    chat.until("ack");
+    chat.until("ack");
+    let begun = Instant::now();
+    server.signal(Signal::TERM);
+    eventually("the port is closed", || TcpStream::connect(server.address).is_err().then_some(()));
+    server.signal(Signal::TERM);
+    let home = server.home();
+    assert_eq!(server.wait().0.code(), Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(5), "at once");
+
+    let server = Server::start_in(home, &[]);
+    let said = eventually("both are answered", || {
+        let said = server.said("webchat:default");
+        (said.len() >= 4 && server.get("/api/sessions/webchat:default").json()["busy"] == false)
+            .then_some(said)
+    });
+    let questions: Vec<&str> =
+        said.iter().filter(|(role, _)| role == "user").map(|(_, text)| text.as_str()).collect();
+    assert_eq!(questions, ["!stream 40 25\n!say answer-1", "!say answer-2"]);
+    assert!(said.iter().any(|(_, text)| text == "answer-2"), "{said:?}");
+}
+
+#[test]
+fn under_load_it_ends_in_order() {
+    let server = Server::start(&["server.shutdown_grace=5"]);
+    let address = server.address;
+    let load: Vec<_> = (0..4)
+        .map(|worker| {
+            std::thread::spawn(move || {
+                let body = json!({"text": format!("!say worker {worker}")});
+                let mut answered = 0_u32;
+                // Ends when the server does.
+                while let Ok(mut connection) = TcpStream::connect(address) {
+                    let request = Request::post(&format!("/webhook/load{worker}"), &body);
+                    if connection.write_all(&request.bytes(address)).is_err() {
+                        break;
+                    }
+                    let mut reader = std::io::BufReader::new(connection);
+                    match aethon_tests::Response::read(&mut reader, false) {
+                        Ok(answer) if answer.status == 200 => answered += 1,
+                        _ => break,
+                    }
+                }
+                answered
+            })
+        })
+        .collect();
+    eventually("every worker has a session", || {
+        let sessions = server.get("/api/sessions").json();
+        (sessions["count"] == 4).then_some(())
+    });
+    let home = server.home();
+    assert_eq!(server.terminate().code(), Some(0));
+    let answered: Vec<u32> = load.into_iter().map(|worker| worker.join().unwrap()).collect();
+
+    let server = Server::start_in(home, &[]);
+    for (worker, answered) in answered.into_iter().enumerate() {
+        let said = server.said(&format!("webhook:load{worker}"));
+        let replies = said.iter().filter(|(role, _)| role == "assistant").count();
+        assert!(replies >= answered as usize, "{replies} of {answered} answers are stored");
+    }
+}
