@@ -129,7 +129,7 @@ impl Shared {
             let (messages, deliveries) = (messages.to_vec(), deliveries.clone());
             match self.parts.log.finish(Finish { messages, reply: reply.clone(), deliveries }).await {
                 Ok(ids) => return Ok(ids),
-                Err(error) if error.is_not_found() => return Err(error),
+                Err(error) if error.is_not_found() || error.is_invalid() => return Err(error),
                 Err(error) => {
                     let Some(pause) = pauses.next() else { return Err(error) };
                     log_storage("the outcome of a turn could not be stored; trying again", &error);

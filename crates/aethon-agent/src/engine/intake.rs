@@ -54,11 +54,12 @@ impl Shared {
                 return self.seated(job, seat).await;
             }
             Ok(Ok(Accepted::Known(record))) => {
-                let session = job.session().clone();
-                let surface = job.surface.clone();
-                drop(job);
-                let next = self.lanes.leave(&session, &turn);
-                let _ = answer.send(self.known(*record, surface).await);
+                let next = self.lanes.leave(job.session(), &turn);
+                let known = match same_content(&job.inbound, &record) {
+                    Ok(()) => self.known(*record, job.surface).await,
+                    Err(mismatch) => Err(mismatch),
+                };
+                let _ = answer.send(known);
                 if let Some(next) = next {
                     self.run_lane(next).await;
                 }
@@ -104,5 +105,17 @@ impl Shared {
         // Stored, but in nobody's hands: its outcome could not be stored before.
         let reply = self.take_up(record, surface).await?;
         submitted(0, reply)
+    }
+}
+
+/// The same id with another content is a mistake of the sender, not a second delivery.
+fn same_content(inbound: &Inbound, known: &TurnRecord) -> Result<()> {
+    let fingerprint =
+        |inbound: &Inbound| inbound.dedupe.as_ref().and_then(|dedupe| dedupe.fingerprint.clone());
+    match (fingerprint(inbound), fingerprint(&known.inbound)) {
+        (Some(now), Some(before)) if now != before => {
+            Err(Error::mismatch("this message id came with another content before; use a new id"))
+        }
+        _ => Ok(()),
     }
 }

@@ -153,10 +153,6 @@ impl TurnLog for MemoryStore {
                     && record.inbound.dedupe.as_ref().is_some_and(|other| other.id == dedupe.id)
             });
             if let Some(record) = known {
-                let same = record.inbound.dedupe.as_ref().map(|other| &other.fingerprint);
-                if same != Some(&dedupe.fingerprint) {
-                    return Err(Error::mismatch("this id came with another content before"));
-                }
                 return Ok(Accepted::Known(Box::new(record.clone())));
             }
         }

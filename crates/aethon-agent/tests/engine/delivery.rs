@@ -1,0 +1,148 @@
+//! Replies that go elsewhere.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aethon_agent::outbox::{Bell, Worker};
+use aethon_core::channel::{
+    Channel, Channels, Delivery, DeliveryError, DeliveryOutcome, NewDelivery, Outbox,
+};
+use aethon_core::error::Result;
+use aethon_core::ids::TurnId;
+use aethon_core::message::{Destination, Inbound};
+use aethon_core::shutdown::ShutdownTrigger;
+use aethon_core::testkit::ManualClock;
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Notify;
+
+use crate::house::{House, now, quiet, session};
+
+#[tokio::test]
+async fn a_reply_is_stored_together_with_its_delivery() {
+    let house = House::new([]);
+    let to = Destination { channel: "telegram".into(), recipient: Some("42".into()) };
+    let inbound = Inbound { deliver_to: Some(to), ..Inbound::say(session("a"), "hi") };
+    house.submit(inbound, quiet()).await.reply.wait().await.unwrap();
+    let expires_at = now() + SignedDuration::from_hours(24);
+    let expected = NewDelivery {
+        channel: "telegram".into(),
+        recipient: Some("42".into()),
+        text: "ok".into(),
+        expires_at,
+    };
+    assert_eq!(house.store.deliveries(), [expected]);
+}
+
+#[derive(Default)]
+struct Rows {
+    rows: Mutex<Vec<(Delivery, Timestamp)>>,
+    settled: Mutex<Vec<String>>,
+    change: Notify,
+}
+
+impl Rows {
+    fn put(&self, id: i64, channel: &str, expires_at: Timestamp) {
+        let content =
+            NewDelivery { channel: channel.into(), recipient: None, text: format!("text {id}"), expires_at };
+        let (session, turn) = (session("a"), TurnId::existing("t"));
+        let delivery = Delivery { id, session, turn, content, attempts: 0 };
+        self.rows.lock().unwrap().push((delivery, now()));
+    }
+
+    async fn settled(&self, count: usize) -> Vec<String> {
+        loop {
+            let change = self.change.notified();
+            let settled = self.settled.lock().unwrap().clone();
+            if settled.len() >= count {
+                return settled;
+            }
+            change.await;
+        }
+    }
+}
+
+#[async_trait]
+impl Outbox for Rows {
+    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Delivery>> {
+        let rows = self.rows.lock().unwrap();
+        let due = rows.iter().filter(|(_, at)| *at <= now).map(|(delivery, _)| delivery.clone());
+        Ok(due.take(limit).collect())
+    }
+
+    async fn next_due(&self) -> Result<Option<Timestamp>> {
+        Ok(self.rows.lock().unwrap().iter().map(|(_, at)| *at).min())
+    }
+
+    async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()> {
+        let mut rows = self.rows.lock().unwrap();
+        let place = rows.iter().position(|(delivery, _)| delivery.id == id).unwrap();
+        let word = match outcome {
+            DeliveryOutcome::Delivered => {
+                rows.remove(place);
+                format!("{id} delivered")
+            }
+            DeliveryOutcome::Retry { at, .. } => {
+                rows[place].1 = at;
+                rows[place].0.attempts += 1;
+                format!("{id} again in {} s", at.duration_since(now()).as_secs())
+            }
+            DeliveryOutcome::Failed { error } => {
+                rows.remove(place);
+                format!("{id} failed: {error}")
+            }
+        };
+        self.settled.lock().unwrap().push(word);
+        self.change.notify_waiters();
+        Ok(())
+    }
+}
+
+struct Flaky {
+    failures: Mutex<Vec<DeliveryError>>,
+}
+
+#[async_trait]
+impl Channel for Flaky {
+    fn name(&self) -> &str {
+        "flaky"
+    }
+
+    async fn send(&self, _delivery: &Delivery) -> std::result::Result<(), DeliveryError> {
+        self.failures.lock().unwrap().pop().map_or(Ok(()), Err)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn deliveries_are_tried_again_given_up_and_never_late() {
+    let outbox = Arc::new(Rows::default());
+    let clock = Arc::new(ManualClock::at(now()));
+    let error = |retryable| DeliveryError { message: "no".into(), retryable };
+    let flaky = Flaky { failures: Mutex::new(vec![error(false), error(true)]) };
+    let channels = Channels::new([Arc::new(flaky) as _]);
+    let bell = Bell::default();
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let worker = Worker::new(outbox.clone(), channels, clock.clone(), bell.clone());
+    let running = tokio::spawn(worker.run(shutdown));
+
+    let later = now() + SignedDuration::from_hours(1);
+    outbox.put(1, "flaky", later);
+    bell.ring();
+    assert_eq!(outbox.settled(1).await, ["1 again in 5 s"]);
+
+    clock.advance(SignedDuration::from_secs(5));
+    assert_eq!(outbox.settled(2).await[1], "1 failed: no");
+
+    outbox.put(2, "flaky", later);
+    bell.ring();
+    assert_eq!(outbox.settled(3).await[2], "2 delivered");
+
+    outbox.put(3, "absent", later);
+    bell.ring();
+    assert_eq!(outbox.settled(4).await[3], "3 again in 10 s");
+    clock.advance(SignedDuration::from_hours(2));
+    assert_eq!(outbox.settled(5).await[4], "3 failed: it was not delivered in time");
+
+    trigger.trigger();
+    tokio::time::timeout(Duration::from_secs(1), running).await.unwrap().unwrap();
+}

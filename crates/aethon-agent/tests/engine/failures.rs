@@ -1,0 +1,188 @@
+//! Models that fail, tools and hooks that panic, a storage that fails.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_agent::Options;
+use aethon_core::hook::{Hook, TurnContext};
+use aethon_core::message::{Failure, Inbound, Reply, TurnEnd};
+use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, StopReason};
+use aethon_core::testkit::Step;
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+use crate::house::{House, Plan, quiet, says, session, shown};
+
+fn fails(kind: ModelErrorKind, retry_after: Option<u64>) -> Step {
+    let error = ModelError::new(kind, "It failed; check `model.host`.");
+    Step::Fail(error.with_retry_after(retry_after.map(Duration::from_secs)))
+}
+
+async fn ask(responses: Vec<Vec<Step>>) -> (House, Arc<Reply>) {
+    let house = House::new(responses);
+    let reply = house.ask(&session("a"), "hi").await;
+    (house, reply)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_pass_is_tried_again() {
+    use ModelErrorKind::{Malformed, Network, Overloaded, Timeout};
+    let started = Instant::now();
+    let failures = [Network, Overloaded, Timeout, Malformed].map(|kind| vec![fails(kind, None)]);
+    let (house, reply) = ask(failures.into_iter().chain([says("at last")]).collect()).await;
+    assert_eq!(reply.text, "at last");
+    let attempts: Vec<_> = house.model.requests().iter().map(|request| request.attempt).collect();
+    assert_eq!(attempts, [0, 1, 2, 3, 4]);
+    assert!(started.elapsed() > Duration::from_millis(1800), "{:?}", started.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn not_for_ever() {
+    let (house, reply) = ask((0..9).map(|_| vec![fails(ModelErrorKind::Network, None)]).collect()).await;
+    assert_eq!(house.model.requests().len(), 5);
+    assert_eq!((reply.end, reply.text.as_str()), (TurnEnd::Error, "It failed; check `model.host`."));
+    assert_eq!(reply.failure.as_ref().unwrap().code, "network");
+    assert_eq!(house.told(&session("a")), ["user: hi", "assistant: (network)"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_does_not_pass_is_not_tried_again() {
+    use ModelErrorKind::{Auth, InvalidRequest, NotFound, Quota, Refused};
+    for kind in [Auth, Quota, NotFound, Refused, InvalidRequest] {
+        let (house, reply) = ask(vec![vec![fails(kind, None)]]).await;
+        assert_eq!(house.model.requests().len(), 1, "{kind:?}");
+        assert_eq!(reply.failure.as_ref().unwrap().code, kind.code());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_wait_that_the_service_asks_for_is_kept() {
+    let started = Instant::now();
+    let (_, reply) = ask(vec![vec![fails(ModelErrorKind::RateLimit, Some(42))], says("ok")]).await;
+    assert_eq!(reply.end, TurnEnd::End);
+    assert_eq!(started.elapsed().as_secs(), 42);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_longer_than_the_turn_ends_it_at_once() {
+    let started = Instant::now();
+    let (_, reply) = ask(vec![vec![fails(ModelErrorKind::RateLimit, Some(3600))]]).await;
+    assert_eq!(started.elapsed(), Duration::ZERO);
+    assert_eq!(reply.failure.as_ref().unwrap().retry_after, Some(3600));
+    assert!(reply.text.ends_with("Try again in 60 minutes."), "{}", reply.text);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_tried_again_after_output() {
+    for broken in [
+        vec![Step::say("half"), fails(ModelErrorKind::Network, None)],
+        vec![Step::say("half")],
+        vec![Step::Event(ModelEvent::Reasoning("hm".into())), fails(ModelErrorKind::Overloaded, None)],
+    ] {
+        let (house, reply) = ask(vec![broken]).await;
+        assert_eq!(house.model.requests().len(), 1);
+        assert_eq!(reply.end, TurnEnd::Error);
+        house.assert_well_formed(&session("a"));
+    }
+    let (house, reply) = ask(vec![vec![Step::say("half"), fails(ModelErrorKind::Network, None)]]).await;
+    assert_eq!(reply.text, "half\n\nIt failed; check `model.host`.");
+    assert_eq!(house.told(&session("a"))[1], "assistant: half | (network)");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_that_is_too_long_for_the_service_is_shortened() {
+    let house =
+        House::new([says("1"), says("2"), vec![fails(ModelErrorKind::ContextLength, None)], says("3")]);
+    let session = session("a");
+    house.ask(&session, "one").await;
+    house.ask(&session, "two").await;
+    assert_eq!(house.ask(&session, "three").await.text, "3");
+    let sizes: Vec<_> = house.model.requests().iter().map(|request| request.messages.len()).collect();
+    assert_eq!(sizes, [1, 3, 5, 3]);
+}
+
+#[tokio::test]
+async fn a_model_that_panics_fails_the_turn_only() {
+    let (house, reply) = ask(vec![vec![Step::say("so"), Step::Panic]]).await;
+    assert_eq!((reply.end, reply.failure.as_ref().unwrap().code.as_str()), (TurnEnd::Error, "internal"));
+    assert_eq!(house.ask(&session("a"), "again").await.text, "ok");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_cannot_be_stored_at_first_is_stored_later() {
+    let house = House::new([]);
+    house.store.fail("finish", 2);
+    assert_eq!(house.ask(&session("a"), "hi").await.text, "ok");
+    assert_eq!(house.told(&session("a")), ["user: hi", "assistant: ok"]);
+}
+
+#[tokio::test]
+async fn a_message_that_cannot_be_stored_is_refused() {
+    let house = House::new([]);
+    house.store.fail("accept", 1);
+    let inbound = Inbound::say(session("a"), "hi");
+    let refused = aethon_core::assistant::Assistant::submit(&house.engine, inbound, quiet()).await;
+    assert!(refused.is_err());
+    assert_eq!(house.ask(&session("a"), "again").await.text, "ok");
+}
+
+struct Moody;
+
+#[async_trait]
+impl Hook for Moody {
+    fn name(&self) -> &'static str {
+        "moody"
+    }
+
+    async fn before_turn(&self, _turn: &TurnContext, inbound: &Inbound) -> Result<(), Failure> {
+        match inbound.text.as_str() {
+            "panic" => panic!("a fault"),
+            "poor" => Err(Failure {
+                code: "budget_exceeded".into(),
+                message: "No money.".into(),
+                retry_after: None,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    async fn after_turn(&self, _turn: &TurnContext, _reply: &Reply) {
+        panic!("too late to matter");
+    }
+}
+
+#[tokio::test]
+async fn a_hook_refuses_and_may_panic() {
+    let house = House::with([], Plan { hooks: vec![Arc::new(Moody)], ..Plan::default() });
+    assert_eq!(house.ask(&session("a"), "panic").await.end, TurnEnd::Error);
+    let poor = house.ask(&session("a"), "poor").await;
+    assert_eq!((poor.end, poor.text.as_str()), (TurnEnd::Budget, "No money."));
+    assert_eq!(house.ask(&session("a"), "fine").await.text, "ok");
+    assert_eq!(house.model.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_takes_no_longer_than_it_may() {
+    let options = Options { turn_timeout: Duration::from_secs(30), ..Options::default() };
+    let house = House::with([vec![Step::say("slow"), Step::Hang]], Plan { options, ..Plan::default() });
+    let started = Instant::now();
+    let surface = quiet();
+    let submitted = house.submit(Inbound::say(session("a"), "hi"), surface.clone()).await;
+    let reply = submitted.reply.wait().await.unwrap();
+    assert_eq!(started.elapsed().as_secs(), 30);
+    assert_eq!((reply.end, reply.failure.as_ref().unwrap().code.as_str()), (TurnEnd::Limit, "turn_timeout"));
+    assert!(reply.text.starts_with("slow\n\nStopped: this took longer than 30 seconds"), "{}", reply.text);
+    assert_eq!(shown(&surface), ["started", "text slow", "done limit"]);
+}
+
+#[tokio::test]
+async fn endings_that_need_a_word_get_one() {
+    let check = async |steps: Vec<Step>, end: TurnEnd, said: &str| {
+        let (house, reply) = ask(vec![steps]).await;
+        assert_eq!((reply.end, house.told(&session("a"))[1].as_str()), (end, said));
+    };
+    let length = vec![Step::say("long"), Step::finish(StopReason::Length)];
+    check(length, TurnEnd::End, "assistant: long | (length)").await;
+    check(vec![Step::finish(StopReason::Refusal)], TurnEnd::Error, "assistant: (refused)").await;
+    check(vec![Step::finish(StopReason::End)], TurnEnd::End, "assistant: (empty_answer)").await;
+}

@@ -1,0 +1,248 @@
+//! An engine with everything round it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use aethon_agent::hooks::{ApprovalRule, OutputCap};
+use aethon_agent::outbox::Bell;
+use aethon_agent::prompt::{Prompt, PromptOptions};
+use aethon_agent::{Engine, GuardedToolbox, Hooks, Options, Parts, ToolboxOptions};
+use aethon_core::approval::ApprovalDesk;
+use aethon_core::assistant::{Assistant, Submitted};
+use aethon_core::event::EventBus;
+use aethon_core::hook::Hook;
+use aethon_core::ids::SessionId;
+use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role};
+use aethon_core::model::StopReason;
+use aethon_core::surface::{Surface, TurnEvent};
+use aethon_core::testkit::{CollectingSurface, ManualClock, MemoryStore, ScriptedModel, Step};
+use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+pub struct House {
+    pub store: Arc<MemoryStore>,
+    pub model: Arc<ScriptedModel>,
+    pub desk: ApprovalDesk,
+    pub bus: EventBus,
+    pub engine: Engine,
+}
+
+/// What a house is built with.
+#[derive(Default)]
+pub struct Plan {
+    pub options: Options,
+    pub tools: Vec<Arc<dyn Tool>>,
+    pub hooks: Vec<Arc<dyn Hook>>,
+    pub store: Option<Arc<MemoryStore>>,
+    pub context_window: Option<u64>,
+    pub ask_for: Vec<String>,
+}
+
+pub fn now() -> Timestamp {
+    "2026-02-03T04:05:06Z".parse().unwrap()
+}
+
+impl House {
+    pub fn new(responses: impl IntoIterator<Item = Vec<Step>>) -> Self {
+        Self::with(responses, Plan::default())
+    }
+
+    pub fn with(responses: impl IntoIterator<Item = Vec<Step>>, plan: Plan) -> Self {
+        let mut model = ScriptedModel::new(responses);
+        if let Some(tokens) = plan.context_window {
+            model = model.with_context_window(tokens);
+        }
+        let model = Arc::new(model);
+        let store = plan.store.unwrap_or_else(|| Arc::new(MemoryStore::at(now())));
+        let clock = Arc::new(ManualClock::at(now()));
+        let (desk, bus) = (ApprovalDesk::default(), EventBus::default());
+        let mut hooks = plan.hooks;
+        let rule = ApprovalRule { enabled: !plan.ask_for.is_empty(), requires_approval: plan.ask_for };
+        hooks.push(Arc::new(rule));
+        hooks.push(Arc::new(OutputCap));
+        let hooks = Hooks::new(hooks);
+        let toolbox = GuardedToolbox::new(
+            plan.tools,
+            hooks.clone(),
+            desk.clone(),
+            bus.clone(),
+            clock.clone(),
+            ToolboxOptions { approval_timeout: Duration::from_secs(120) },
+        );
+        let prompt = PromptOptions { name: "Aethon".into(), workspace: "/nonexistent".into() };
+        let parts = Parts {
+            log: store.clone(),
+            transcripts: store.clone(),
+            provider: model.clone(),
+            toolbox: Arc::new(toolbox),
+            hooks,
+            prompt: Arc::new(Prompt::new(prompt)),
+            bus: bus.clone(),
+            clock,
+            bell: Bell::default(),
+        };
+        let engine = Engine::new(parts, plan.options);
+        Self { store, model, desk, bus, engine }
+    }
+
+    pub async fn submit(&self, inbound: Inbound, surface: Arc<dyn Surface>) -> Submitted {
+        self.engine.submit(inbound, surface).await.unwrap()
+    }
+
+    pub async fn say(&self, session: &SessionId, text: &str) -> Submitted {
+        self.submit(Inbound::say(session.clone(), text), quiet()).await
+    }
+
+    pub async fn ask(&self, session: &SessionId, text: &str) -> Arc<Reply> {
+        self.say(session, text).await.reply.wait().await.unwrap()
+    }
+
+    /// What is in a transcript, as words.
+    pub fn told(&self, session: &SessionId) -> Vec<String> {
+        self.store.transcript(session).iter().map(told).collect()
+    }
+
+    /// Checks that every call has its result, in the transcript and in every request.
+    pub fn assert_well_formed(&self, session: &SessionId) {
+        let transcript = self.store.transcript(session);
+        assert_pairs(&transcript.iter().collect::<Vec<_>>());
+        for request in self.model.requests() {
+            assert_pairs(&request.messages.iter().map(|message| &**message).collect::<Vec<_>>());
+        }
+    }
+}
+
+fn assert_pairs(messages: &[&Message]) {
+    for (place, message) in messages.iter().enumerate() {
+        let calls: Vec<_> = message.tool_calls().map(|call| call.id.clone()).collect();
+        if !calls.is_empty() {
+            let next = messages.get(place + 1).expect("a call is not the end");
+            let results: Vec<_> = next.content.iter().filter_map(result_of).collect();
+            assert_eq!(calls, results, "at {place}");
+        }
+        if message.role == Role::Tool {
+            assert!(
+                place > 0 && messages[place - 1].tool_calls().next().is_some(),
+                "a result without its call"
+            );
+        }
+    }
+}
+
+fn result_of(block: &Block) -> Option<String> {
+    if let Block::ToolResult(result) = block { Some(result.call.clone()) } else { None }
+}
+
+pub fn told(message: &Message) -> String {
+    let blocks = message.content.iter().map(|block| match block {
+        Block::Text { text, .. } => text.clone(),
+        Block::ToolCall(call) => format!("call {}", call.name),
+        Block::ToolResult(result) => format!("result {}", result.output),
+        Block::Notice { code, .. } => format!("({code})"),
+        other => format!("{other:?}"),
+    });
+    let who = match message.role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Tool => "tool",
+        Role::System => "system",
+    };
+    format!("{who}: {}", blocks.collect::<Vec<_>>().join(" | "))
+}
+
+pub fn session(name: &str) -> SessionId {
+    SessionId::of("webchat", name).unwrap()
+}
+
+pub fn quiet() -> Arc<CollectingSurface> {
+    Arc::new(CollectingSurface::default())
+}
+
+pub fn with_id(session: &SessionId, text: &str, id: &str) -> Inbound {
+    let dedupe = Dedupe { id: id.into(), fingerprint: None, valid_for: None };
+    Inbound { dedupe: Some(dedupe), ..Inbound::say(session.clone(), text) }
+}
+
+pub fn says(text: &str) -> Vec<Step> {
+    vec![Step::say(text), Step::finish(StopReason::End)]
+}
+
+pub fn calls(names: &[&str]) -> Vec<Step> {
+    let calls = names.iter().enumerate().map(|(n, name)| Step::call(&format!("c{n}"), name, json!({})));
+    calls.chain([Step::finish(StopReason::ToolUse)]).collect()
+}
+
+/// The events as words: deltas, tool states, the end.
+pub fn shown(surface: &CollectingSurface) -> Vec<String> {
+    surface.events().into_iter().filter_map(|(_, event)| word(event)).collect()
+}
+
+fn word(event: TurnEvent) -> Option<String> {
+    Some(match event {
+        TurnEvent::Started => "started".into(),
+        TurnEvent::Text(text) => format!("text {text}"),
+        TurnEvent::Reasoning(text) => format!("thought {text}"),
+        TurnEvent::Tool(state) => format!("{} {}", state.name, state.phase.as_str()),
+        TurnEvent::Approval(request) => format!("asked {}", request.tool),
+        TurnEvent::ApprovalDone { resolution, .. } => {
+            format!("settled {:?} {:?}", resolution.decision, resolution.reason)
+        }
+        TurnEvent::Done(reply) => format!("done {}", reply.end.as_str()),
+        TurnEvent::Model { .. } | TurnEvent::Usage(_) | TurnEvent::Notice { .. } => return None,
+    })
+}
+
+/// A tool that does what the test says.
+pub struct TestTool {
+    spec: ToolSpec,
+    what: What,
+    pub runs: AtomicUsize,
+}
+
+pub enum What {
+    Say(&'static str),
+    /// Says how often it was called.
+    Count,
+    Fail,
+    Panic,
+    Hang,
+}
+
+impl TestTool {
+    pub fn new(name: &str, what: What) -> Arc<Self> {
+        let spec = ToolSpec {
+            name: name.into(),
+            description: "a tool".into(),
+            parameters: json!({"type": "object"}),
+            roles: [].into(),
+            untrusted_output: false,
+            timeout: None,
+        };
+        Arc::new(Self { spec, what, runs: AtomicUsize::new(0) })
+    }
+
+    pub fn ran(&self) -> usize {
+        self.runs.load(Ordering::SeqCst)
+    }
+}
+
+#[async_trait]
+impl Tool for TestTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, _context: &ToolContext, _input: Value) -> Result<ToolOutput, ToolError> {
+        let runs = self.runs.fetch_add(1, Ordering::SeqCst) + 1;
+        match &self.what {
+            What::Say(text) => Ok(ToolOutput::text(*text)),
+            What::Count => Ok(ToolOutput::text(runs.to_string())),
+            What::Fail => Err(ToolError::failed("it is broken")),
+            What::Panic => panic!("a fault"),
+            What::Hang => std::future::pending().await,
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The engine at its trait boundary: real queues, turns, tools and hooks, with a scripted model and a storage in memory.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    unreachable_pub,
+    reason = "tests, and the functions that they share"
+)]
+
+mod approvals;
+mod delivery;
+mod endings;
+mod failures;
+mod house;
+mod intake;
+mod order;
+mod recovery;
+mod stopping;
+mod tools;
+mod window;

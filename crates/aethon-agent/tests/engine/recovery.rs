@@ -1,0 +1,131 @@
+//! After a crash.
+
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::{Block, Destination, Inbound, Message, Role, ToolCall, TurnEnd};
+use aethon_core::session::{TurnLog, TurnPhase, TurnRecord};
+use aethon_core::surface::TurnEvent;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use crate::house::{House, now, quiet, says, session, with_id};
+
+struct Left {
+    id: Option<&'static str>,
+    phase: TurnPhase,
+    age: SignedDuration,
+    attempts: u32,
+}
+
+const RECENT: SignedDuration = SignedDuration::from_secs(60);
+
+fn user(turn: &TurnId, text: &str) -> Message {
+    let mut message = Message::new(Role::User, vec![Block::text(text)], now());
+    message.turn = Some(turn.clone());
+    message
+}
+
+fn call(turn: &TurnId) -> Message {
+    let call = ToolCall { id: "c0".into(), name: "shell".into(), input: json!({}), opaque: None };
+    let mut message = Message::new(Role::Assistant, vec![Block::ToolCall(call)], now());
+    message.turn = Some(turn.clone());
+    message
+}
+
+fn leave(house: &House, session: &SessionId, left: &Left, messages: fn(&TurnId) -> Vec<Message>) -> TurnId {
+    let turn = TurnId::fresh();
+    let mut inbound = match left.id {
+        Some(id) => with_id(session, "question", id),
+        None => Inbound::say(session.clone(), "question"),
+    };
+    inbound.deliver_to = Some(Destination { channel: "webchat".into(), recipient: None });
+    let accepted_at: Timestamp = now() - left.age;
+    let (phase, attempts) = (left.phase, left.attempts);
+    let record = TurnRecord { turn: turn.clone(), inbound, phase, accepted_at, attempts, reply: None };
+    house.store.leave_behind(record, messages(&turn));
+    turn
+}
+
+/// Recovers and returns how many go on; waits until they are done.
+async fn recover(house: &House) -> usize {
+    let surface = quiet();
+    let shown = surface.clone();
+    let going_on = house.engine.recover(move |_| shown.clone()).await.unwrap();
+    if going_on > 0 {
+        surface.saw(|event| matches!(event, TurnEvent::Done(_))).await;
+    }
+    going_on
+}
+
+#[tokio::test]
+async fn a_turn_with_an_id_goes_on_from_where_it_was() {
+    let house = House::new([says("found it")]);
+    let session = session("a");
+    let left = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
+    let turn = leave(&house, &session, &left, |turn| vec![user(turn, "question"), call(turn)]);
+    assert_eq!(recover(&house).await, 1);
+    let told = house.told(&session);
+    assert_eq!(told[..2], ["user: question", "assistant: call shell"]);
+    assert!(told[2].contains("may or may not have run"), "{}", told[2]);
+    assert_eq!(told[3], "assistant: found it");
+    assert_eq!(told.len(), 4);
+    house.assert_well_formed(&session);
+    let record = house.store.turn(&turn).await.unwrap().unwrap();
+    assert_eq!((record.phase, record.attempts), (TurnPhase::Done, 2));
+    let again = house.submit(with_id(&session, "question", "m1"), quiet()).await;
+    assert_eq!((again.is_new, again.reply.wait().await.unwrap().text.as_str()), (false, "found it"));
+}
+
+#[tokio::test]
+async fn one_that_waited_begins() {
+    let house = House::new([says("here")]);
+    let session = session("a");
+    let left = Left { id: Some("m1"), phase: TurnPhase::Queued, age: RECENT, attempts: 0 };
+    leave(&house, &session, &left, |_| Vec::new());
+    assert_eq!(recover(&house).await, 1);
+    assert_eq!(house.told(&session), ["user: question", "assistant: here"]);
+}
+
+#[tokio::test]
+async fn others_are_closed_and_say_so() {
+    let old = SignedDuration::from_mins(16);
+    let cases = [
+        Left { id: None, phase: TurnPhase::Running, age: RECENT, attempts: 1 },
+        Left { id: Some("m"), phase: TurnPhase::Running, age: old, attempts: 1 },
+        Left { id: Some("m"), phase: TurnPhase::Running, age: RECENT, attempts: 3 },
+        Left { id: None, phase: TurnPhase::Queued, age: RECENT, attempts: 0 },
+    ];
+    for left in cases {
+        let house = House::new([]);
+        let session = session("a");
+        let messages = if left.phase == TurnPhase::Running {
+            |turn: &TurnId| vec![user(turn, "question"), call(turn)]
+        } else {
+            |_: &TurnId| Vec::new()
+        };
+        let turn = leave(&house, &session, &left, messages);
+        assert_eq!(recover(&house).await, 0);
+        let told = house.told(&session);
+        assert_eq!(
+            (told.first().unwrap().as_str(), told.last().unwrap().as_str()),
+            ("user: question", "assistant: (interrupted)")
+        );
+        house.assert_well_formed(&session);
+        assert!(house.model.requests().is_empty());
+        let reply = house.store.turn(&turn).await.unwrap().unwrap().reply.unwrap();
+        assert_eq!((reply.end, reply.failure.unwrap().code.as_str()), (TurnEnd::Error, "interrupted"));
+        assert_eq!(house.store.deliveries().len(), 1);
+        assert!(house.store.unfinished().await.unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_second_delivery_takes_up_what_nobody_has_in_hand() {
+    let house = House::new([says("at last")]);
+    let session = session("a");
+    let left = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
+    leave(&house, &session, &left, |turn| vec![user(turn, "question")]);
+    let again = house.submit(with_id(&session, "question", "m1"), quiet()).await;
+    assert!(!again.is_new);
+    assert_eq!(again.reply.wait().await.unwrap().text, "at last");
+    assert_eq!(house.told(&session), ["user: question", "assistant: at last"]);
+}

@@ -1,0 +1,144 @@
+//! Stopping a turn in every state, and stopping the whole.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::assistant::Assistant;
+use aethon_core::message::{Inbound, TurnEnd};
+use aethon_core::model::{ModelError, ModelErrorKind, StopReason};
+use aethon_core::session::TurnPhase;
+use aethon_core::surface::{ToolPhase, TurnEvent};
+use aethon_core::testkit::{CollectingSurface, Gate, Step};
+
+use crate::house::{House, Plan, TestTool, What, calls, quiet, says, session, shown, with_id};
+
+/// Starts a turn, waits until it stands where the test wants it, stops it, and returns what it came to.
+async fn stopped(house: &House, is_there: impl Fn(&TurnEvent) -> bool) -> (String, Arc<CollectingSurface>) {
+    let surface = Arc::new(CollectingSurface::default());
+    let submitted = house.submit(Inbound::say(session("a"), "hi"), surface.clone()).await;
+    surface.saw(is_there).await;
+    assert_eq!(house.engine.stop(&session("a"), Some(&submitted.turn)).await, 1);
+    let reply = submitted.reply.wait().await.unwrap();
+    assert_eq!(reply.end, TurnEnd::Stopped);
+    assert!(reply.failure.is_none());
+    house.assert_well_formed(&session("a"));
+    assert_eq!(shown(&surface).iter().filter(|word| word.starts_with("done")).count(), 1);
+    (reply.text.clone(), surface)
+}
+
+#[tokio::test]
+async fn while_nothing_has_come_yet() {
+    let house = House::new([vec![Step::Hang]]);
+    assert_eq!(stopped(&house, |event| matches!(event, TurnEvent::Started)).await.0, "Stopped.");
+    assert_eq!(house.told(&session("a")), ["user: hi", "assistant: (stopped)"]);
+}
+
+#[tokio::test]
+async fn in_the_middle_of_the_answer() {
+    let house = House::new([vec![Step::say("half an ans"), Step::Hang]]);
+    let (text, _) = stopped(&house, |event| matches!(event, TurnEvent::Text(_))).await;
+    assert_eq!(text, "half an ans\n\nStopped.");
+    assert_eq!(house.told(&session("a")), ["user: hi", "assistant: half an ans | (stopped)"]);
+    assert_eq!(house.model.cancelled(), 1);
+    house.ask(&session("a"), "go on").await;
+    let seen: Vec<_> = house.model.requests().last().unwrap().messages.iter().map(|m| m.text()).collect();
+    assert_eq!(seen, ["hi", "half an ans", "go on"]);
+}
+
+#[tokio::test]
+async fn in_the_middle_of_a_tool() {
+    let tools = vec![TestTool::new("a", What::Say("1")) as _, TestTool::new("b", What::Hang) as _];
+    let house = House::with([calls(&["a", "b", "a"])], Plan { tools, ..Plan::default() });
+    let in_b = |event: &TurnEvent| matches!(event, TurnEvent::Tool(state) if state.name == "b" && state.phase == ToolPhase::Running);
+    let (_, surface) = stopped(&house, in_b).await;
+    let told = house.told(&session("a"));
+    assert_eq!(told[1], "assistant: call a | call b | call a");
+    assert!(told[2].starts_with("tool: result 1 | result interrupted"), "{}", told[2]);
+    assert!(told[2].ends_with("result not run: the turn ended first"), "{}", told[2]);
+    assert_eq!(told[3], "assistant: (stopped)");
+    assert_eq!(shown(&surface)[1..], ["a running", "a ok", "b running", "b error", "done stopped"]);
+    house.ask(&session("a"), "next").await;
+    house.assert_well_formed(&session("a"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_it_waits_to_try_again() {
+    let error = ModelError::new(ModelErrorKind::RateLimit, "slow down");
+    let error = error.with_retry_after(Some(Duration::from_secs(300)));
+    let house = House::new([vec![Step::Fail(error)]]);
+    let submitted = house.say(&session("a"), "hi").await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(house.engine.stop(&session("a"), None).await, 1);
+    assert_eq!(submitted.reply.wait().await.unwrap().end, TurnEnd::Stopped);
+    assert_eq!(house.model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn all_of_a_session_those_that_wait_included() {
+    let house = House::new([vec![Step::Hang]]);
+    let session = session("a");
+    let running = house.say(&session, "one").await;
+    let waiting = house.say(&session, "two").await;
+    assert_eq!(house.engine.stop(&session, None).await, 2);
+    assert_eq!(running.reply.wait().await.unwrap().end, TurnEnd::Stopped);
+    assert_eq!(waiting.reply.wait().await.unwrap().end, TurnEnd::Stopped);
+    let told = ["user: one", "assistant: (stopped)", "user: two", "assistant: (stopped)"];
+    assert_eq!(house.told(&session), told);
+    assert_eq!(house.engine.stop(&session, None).await, 0);
+    assert_eq!(house.model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn one_that_waits_without_the_one_that_runs() {
+    let gate = Gate::default();
+    let house = House::new([vec![Step::Wait(gate.clone()), Step::say("one"), Step::finish(StopReason::End)]]);
+    let session = session("a");
+    let running = house.say(&session, "one").await;
+    gate.reached().await;
+    let waiting = house.say(&session, "two").await;
+    assert_eq!(house.engine.stop(&session, Some(&waiting.turn)).await, 1);
+    assert_eq!(waiting.reply.wait().await.unwrap().end, TurnEnd::Stopped);
+    gate.open();
+    assert_eq!(running.reply.wait().await.unwrap().end, TurnEnd::End);
+    house.assert_well_formed(&session);
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_shutdown_what_runs_may_finish() {
+    let gate = Gate::default();
+    let house =
+        House::new([vec![Step::Wait(gate.clone()), Step::say("late"), Step::finish(StopReason::End)]]);
+    let running = house.say(&session("a"), "hi").await;
+    gate.reached().await;
+    let (engine, open) = (house.engine.clone(), async { gate.open() });
+    tokio::join!(engine.shutdown(Duration::from_secs(10)), open);
+    assert_eq!(running.reply.wait().await.unwrap().text, "late");
+    let refused = house.engine.submit(Inbound::say(session("a"), "more"), quiet()).await.unwrap_err();
+    assert!(refused.is_busy());
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_shutdown_what_does_not_finish_is_stored_as_far_as_it_came() {
+    let house = House::new([vec![Step::say("so far"), Step::Hang], says("never")]);
+    let session = session("a");
+    let running = house.say(&session, "one").await;
+    let waiting = house.submit(with_id(&session, "two", "m2"), quiet()).await;
+    let turn = waiting.turn.clone();
+    house.engine.shutdown(Duration::from_secs(10)).await;
+    let reply = running.reply.wait().await.unwrap();
+    assert_eq!(
+        (reply.end, house.told(&session)[1].as_str()),
+        (TurnEnd::Stopped, "assistant: so far | (shutdown)")
+    );
+    assert!(waiting.reply.wait().await.is_err_and(|error| error.is_busy()));
+    let record = aethon_core::session::TurnLog::turn(&*house.store, &turn).await.unwrap().unwrap();
+    assert_eq!(record.phase, TurnPhase::Queued);
+
+    let next =
+        House::with([says("two indeed")], Plan { store: Some(house.store.clone()), ..Plan::default() });
+    let surface = quiet();
+    let shown = surface.clone();
+    assert_eq!(next.engine.recover(move |_| shown.clone()).await.unwrap(), 1);
+    surface.saw(|event| matches!(event, TurnEvent::Done(_))).await;
+    assert_eq!(next.told(&session)[2..], ["user: two", "assistant: two indeed"]);
+}

@@ -1,0 +1,80 @@
+//! What of a conversation a model sees.
+
+use aethon_agent::Options;
+use aethon_core::message::Role;
+
+use crate::house::{House, Plan, TestTool, What, calls, says, session};
+
+#[tokio::test]
+async fn what_a_turn_costs_does_not_depend_on_what_was_before() {
+    let options = Options { window_messages: 20, ..Options::default() };
+    let house = House::with([], Plan { options, ..Plan::default() });
+    let session = session("a");
+    for turn in 0..200 {
+        let before = house.store.calls().len();
+        house.ask(&session, &format!("message {turn}")).await;
+        let calls = &house.store.calls()[before..];
+        assert!(turn == 0 || calls == ["accept", "finish"], "{turn}: {calls:?}");
+    }
+    let sizes: Vec<_> = house.model.requests().iter().map(|request| request.messages.len()).collect();
+    assert!(sizes.iter().all(|size| *size <= 20));
+    assert!(sizes[100..].iter().any(|size| *size > 15));
+}
+
+#[tokio::test]
+async fn the_front_stays_the_same_for_many_turns() {
+    let options = Options { window_messages: 40, ..Options::default() };
+    let house = House::with([], Plan { options, ..Plan::default() });
+    for turn in 0..100 {
+        house.ask(&session("a"), &format!("message {turn}")).await;
+    }
+    let fronts: Vec<_> = house.model.requests().iter().map(|request| request.messages[0].text()).collect();
+    let changes = fronts.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert!(changes > 0 && changes < 20, "{changes}");
+    let systems: Vec<_> = house.model.requests().iter().map(|request| request.system.clone()).collect();
+    assert!(systems.windows(2).all(|pair| std::sync::Arc::ptr_eq(&pair[0], &pair[1])));
+}
+
+#[tokio::test]
+async fn a_cut_never_parts_a_call_from_its_result() {
+    let responses = (0..40)
+        .flat_map(|n| if n % 2 == 0 { vec![calls(&["t"]), says("done")] } else { vec![says("plain")] });
+    let tools = vec![TestTool::new("t", What::Count) as _];
+    let options = Options { window_messages: 15, ..Options::default() };
+    let house = House::with(responses, Plan { tools, options, ..Plan::default() });
+    let session = session("a");
+    for turn in 0..40 {
+        house.ask(&session, &format!("message {turn}")).await;
+    }
+    house.assert_well_formed(&session);
+    for request in house.model.requests() {
+        assert_eq!(request.messages[0].role, Role::User);
+        assert!(request.turn_start < request.messages.len());
+        assert_eq!(request.messages[request.turn_start].role, Role::User);
+        assert_eq!(request.messages[request.turn_start].turn.as_ref(), Some(&request.turn));
+    }
+}
+
+#[tokio::test]
+async fn it_fits_the_context_window_of_the_model() {
+    let house = House::with([], Plan { context_window: Some(4_000), ..Plan::default() });
+    for _ in 0..30 {
+        house.ask(&session("a"), &"word ".repeat(200)).await;
+    }
+    for request in house.model.requests() {
+        let chars: usize = request.messages.iter().map(|message| message.text().len()).sum();
+        assert!(chars / 4 < 4_000, "{chars}");
+    }
+    assert!(house.model.requests().last().unwrap().messages.len() > 2);
+}
+
+#[tokio::test]
+async fn a_new_process_reads_what_the_old_one_stored() {
+    let house = House::new([says("one")]);
+    house.ask(&session("a"), "first").await;
+    let next = House::with([], Plan { store: Some(house.store.clone()), ..Plan::default() });
+    next.ask(&session("a"), "second").await;
+    let seen: Vec<_> = next.model.requests()[0].messages.iter().map(|message| message.text()).collect();
+    assert_eq!(seen, ["first", "one", "second"]);
+    assert_eq!(next.model.requests()[0].turn_start, 2);
+}
