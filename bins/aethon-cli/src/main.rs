@@ -1,2 +1,87 @@
-//! Placeholder.
-fn main() {}
+//! `aethon-cli`: talk to the assistant in the terminal, and look after it.
+//!
+//! This file reads the arguments, hands them to a command and turns the outcome into an exit status: 0 done, 1 failed,
+//! 2 refused. Everything else is in the commands.
+
+mod args;
+mod chat;
+mod commands;
+mod daemon;
+mod environment;
+mod render;
+
+use std::process::ExitCode;
+
+use aethon::Builder;
+use anyhow::{Context, Result};
+use clap::Parser;
+
+use args::{Cli, Command, Common, LogForm};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = run(cli);
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("aethon-cli: {error:#}");
+            let refused = error.downcast_ref::<aethon::Error>().is_some_and(aethon::Error::is_refusal);
+            ExitCode::from(if refused { 2 } else { 1 })
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<ExitCode> {
+    let command = cli.command.unwrap_or(Command::Chat { session: "default".into() });
+    let common = &cli.common;
+    match command {
+        Command::Completions { shell } => commands::completions::run(shell),
+        Command::Init { force, provider, model } => commands::init::run(common, force, provider, model),
+        Command::Config(command) => commands::config::run(common, command),
+        Command::Secrets(command) => commands::secrets::run(common, command),
+        Command::Doctor { strict, json } => runtime()?.block_on(commands::doctor::run(common, strict, json)),
+        Command::Sessions(command) => runtime()?.block_on(commands::sessions::run(common, command)),
+        Command::Chat { session } => runtime()?.block_on(commands::chat::chat(common, &session)),
+        Command::Ask { text, session, json } => {
+            runtime()?.block_on(commands::chat::ask(common, text, session, json))
+        }
+    }
+}
+
+/// The builder as the common flags want it.
+fn builder(common: &Common) -> Builder {
+    let mut builder = Builder::new();
+    if let Some(home) = &common.home {
+        builder = builder.home(home);
+    }
+    if let Some(file) = &common.config {
+        builder = builder.config_file(file);
+    }
+    let level = common.log_level.as_deref().map(|level| format!("logging.level={level}"));
+    common.sets.iter().cloned().chain(level).fold(builder, Builder::set)
+}
+
+/// Reads the configuration; its warnings go to stderr, and so does the log if `--log-level` asks for one.
+fn prepared(common: &Common) -> Result<aethon::Prepared> {
+    let prepared = builder(common).load()?;
+    for warning in prepared.warnings() {
+        eprintln!("warning: {warning}");
+    }
+    if common.log_level.is_some() {
+        let format = match common.log_format {
+            LogForm::Text => aethon::LogFormat::Text,
+            LogForm::Json => aethon::LogFormat::Json,
+        };
+        let log = prepared.logging(format, false).subscriber();
+        tracing::subscriber::set_global_default(log).context("the log cannot be set up")?;
+    }
+    Ok(prepared)
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("the runtime cannot be started")
+}

@@ -1,2 +1,160 @@
-//! Placeholder.
-fn main() {}
+//! `aethon-server`: the daemon.
+//!
+//! This file reads the arguments, installs the log, starts the service and waits for a signal. The exit status is the
+//! contract: 0 stopped cleanly, 1 failed while running, 2 refused to start.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use aethon::{Builder, LogFormat, Prepared, Service};
+use anyhow::{Context, Result};
+use clap::{Parser, ValueEnum};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// A program that holds thousands of idle connections gives their memory back with this allocator; the system's keeps it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Your assistant: browser chat, chat socket, dashboard, JSON interface and webhooks on one port.
+#[derive(Debug, Parser)]
+#[command(name = "aethon-server", version, about, max_term_width = 100)]
+struct Arguments {
+    /// The assistant's home directory [default: ~/.aethon].
+    #[arg(long, value_name = "DIR", env = "AETHON_HOME")]
+    home: Option<PathBuf>,
+    /// The configuration file [default: HOME/config.toml].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Set a configuration key for this run; the value is TOML, and a bare word is a string.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+    /// How much is logged: trace, debug, info, warn or error [default: info].
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+    /// How log lines look.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    log_format: LogForm,
+    /// Bind an address that others reach without a token: your own authenticating proxy stands in front.
+    #[arg(long)]
+    insecure_bind: bool,
+    /// Load and check everything, print what would run, and exit.
+    #[arg(long)]
+    check: bool,
+}
+
+/// The forms of a log line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LogForm {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+fn main() -> ExitCode {
+    let outcome = run(Arguments::parse());
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let refused = error.downcast_ref::<aethon::Error>().is_some_and(aethon::Error::is_refusal);
+            // A refusal says everything itself; the chain of causes is for failures.
+            let words = if refused { error.to_string() } else { format!("{error:#}") };
+            // Nobody is left to tell when stderr is closed.
+            let _ = writeln!(std::io::stderr(), "aethon-server: {words}");
+            ExitCode::from(if refused { 2 } else { 1 })
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<()> {
+    let (format, check) = (arguments.log_format, arguments.check);
+    let prepared = builder(arguments).load()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("the runtime cannot be started")?;
+    if check {
+        return runtime.block_on(report(prepared));
+    }
+    let format = match format {
+        LogForm::Text => LogFormat::Text,
+        LogForm::Json => LogFormat::Json,
+    };
+    tracing::subscriber::set_global_default(prepared.logging(format, true).subscriber())
+        .context("the log cannot be set up")?;
+    let outcome = runtime.block_on(serve(prepared));
+    // A thread that still blocks (a name look-up, say) must not hold the exit up.
+    runtime.shutdown_background();
+    outcome
+}
+
+fn builder(arguments: Arguments) -> Builder {
+    let mut builder = Builder::new().insecure_bind(arguments.insecure_bind);
+    if let Some(home) = arguments.home {
+        builder = builder.home(home);
+    }
+    if let Some(file) = arguments.config {
+        builder = builder.config_file(file);
+    }
+    let level = arguments.log_level.map(|level| format!("logging.level={level}"));
+    arguments.sets.into_iter().chain(level).fold(builder, Builder::set)
+}
+
+async fn serve(prepared: Prepared) -> Result<()> {
+    // Watched from the start, so that a signal during the start is not missed.
+    let mut signals = Signals::watch()?;
+    for warning in prepared.warnings() {
+        tracing::warn!("{warning}");
+    }
+    let service = Service::start(prepared).await?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", service.greeting()).and_then(|()| out.flush()).context("standard output")?;
+    drop(out);
+    let (asked, stop) = tokio::sync::oneshot::channel();
+    let running = tokio::spawn(service.run(async {
+        // The sender lives as long as this function.
+        let _ = stop.await;
+    }));
+    tokio::pin!(running);
+    tokio::select! {
+        ended = &mut running => return ended.context("the service failed")?.map_err(Into::into),
+        () = signals.next() => {}
+    }
+    let _ = asked.send(());
+    tokio::select! {
+        ended = &mut running => ended.context("the service failed")?.map_err(Into::into),
+        // Everything that was acknowledged is in the database; what runs is taken up or closed at the next start.
+        () = signals.next() => Ok(()),
+    }
+}
+
+/// SIGTERM and SIGINT.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn watch() -> Result<Self> {
+        let watch = |kind| signal(kind).context("signals cannot be watched");
+        Ok(Self { terminate: watch(SignalKind::terminate())?, interrupt: watch(SignalKind::interrupt())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+async fn report(prepared: Prepared) -> Result<()> {
+    prepared.preflight().await?;
+    let mut out = std::io::stdout().lock();
+    for warning in prepared.warnings() {
+        writeln!(out, "warning: {warning}")?;
+    }
+    writeln!(out, "{}", prepared.summary())?;
+    Ok(())
+}

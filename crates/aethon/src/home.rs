@@ -4,9 +4,11 @@
 //! operating system, which frees it when the process dies in any way.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use aethon_config::private_file;
 
 use crate::error::{Error, Result};
 
@@ -22,17 +24,21 @@ pub struct HomeLock {
 }
 
 impl Home {
-    /// Opens a home, making what is missing.
-    pub fn open(path: &Path) -> Result<Self> {
-        let home = Self(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
-        let folders = [home.0.clone(), home.credentials(), home.workspace(), home.sops(), home.recordings()];
-        for folder in folders.iter().chain([&home.logs(), &home.run()]) {
-            make_private_folder(folder).map_err(|source| {
+    /// The home at this path; nothing is looked at or made.
+    pub fn at(path: &Path) -> Self {
+        Self(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
+    }
+
+    /// Makes what is missing.
+    pub fn prepare(&self) -> Result<()> {
+        let folders = [self.0.clone(), self.credentials(), self.workspace(), self.sops(), self.recordings()];
+        for folder in folders.iter().chain([&self.logs(), &self.run()]) {
+            make_private(folder).map_err(|source| {
                 let folder = folder.display();
                 Error::refused(format!("the folder {folder} cannot be made or used: {source}; choose another home with --home or AETHON_HOME, or mend its permissions"))
             })?;
         }
-        Ok(home)
+        Ok(())
     }
 
     /// The directory itself.
@@ -84,7 +90,8 @@ impl Home {
     pub fn lock(&self) -> Result<HomeLock> {
         let path = self.run().join("server.lock");
         let open = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
-        let file = open.map_err(|source| Error::refused(format!("{} cannot be opened: {source}", path.display())))?;
+        let file =
+            open.map_err(|source| Error::refused(format!("{} cannot be opened: {source}", path.display())))?;
         match file.try_lock() {
             Ok(()) => Ok(HomeLock { _file: file, address: self.address_file() }),
             Err(TryLockError::WouldBlock) => Err(Error::refused(format!(
@@ -117,7 +124,7 @@ impl Home {
 impl HomeLock {
     /// Tells other programs of this home where the daemon listens.
     pub fn publish_address(&self, address: &str) -> io::Result<()> {
-        write_private(&self.address, address.as_bytes())
+        private_file::write(&self.address, address.as_bytes())
     }
 }
 
@@ -128,39 +135,14 @@ impl Drop for HomeLock {
     }
 }
 
-/// Replaces a file so that after a crash it is either the old one or the new one: write beside, sync, rename. Mode 0600.
-pub fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.tmp", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let write = || {
-        // What an earlier crash left over may have any mode, so it is never written into.
-        match std::fs::remove_file(&beside) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&beside)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        std::fs::rename(&beside, path)?;
-        if let Some(folder) = path.parent() {
-            File::open(folder)?.sync_all()?;
-        }
-        Ok(())
-    };
-    write().inspect_err(|_| {
-        let _ = std::fs::remove_file(&beside);
-    })
-}
-
-fn make_private_folder(path: &Path) -> io::Result<()> {
-    match std::fs::metadata(path) {
-        Ok(found) if !found.is_dir() => return Err(io::Error::other("it is not a folder")),
-        Ok(found) if found.permissions().mode() & 0o777 == 0o700 => return Ok(()),
-        Ok(_) => {}
-        Err(_) => std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?,
+/// Makes a folder, or closes one that is there to others. Where that is not ours to do (a mounted volume), it stays as it
+/// is and `doctor` tells.
+fn make_private(folder: &Path) -> io::Result<()> {
+    private_file::create_directory(folder)?;
+    if std::fs::metadata(folder)?.permissions().mode() & 0o777 != 0o700 {
+        let _ = std::fs::set_permissions(folder, Permissions::from_mode(0o700));
     }
-    std::fs::set_permissions(path, Permissions::from_mode(0o700))
+    Ok(())
 }
 
 #[cfg(test)]
@@ -170,16 +152,23 @@ mod tests {
     #[test]
     fn a_home_is_private_and_has_its_folders() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::open(&folder.path().join("new/home")).unwrap();
+        let home = Home::at(&folder.path().join("new/home"));
+        home.prepare().unwrap();
         for path in [home.path().to_owned(), home.credentials(), home.sops(), home.run()] {
-            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700, "{}", path.display());
+            assert_eq!(
+                std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+                0o700,
+                "{}",
+                path.display()
+            );
         }
     }
 
     #[test]
     fn one_daemon_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::open(folder.path()).unwrap();
+        let home = Home::at(folder.path());
+        home.prepare().unwrap();
         assert_eq!(home.running_daemon(), None);
         let lock = home.lock().unwrap();
         lock.publish_address("http://127.0.0.1:1").unwrap();
@@ -188,16 +177,5 @@ mod tests {
         drop(lock);
         assert_eq!(home.running_daemon(), None);
         assert!(home.lock().is_ok());
-    }
-
-    #[test]
-    fn a_file_is_replaced_whole_and_private() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("secret");
-        std::fs::write(&path, "old").unwrap();
-        write_private(&path, b"new").unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"new");
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

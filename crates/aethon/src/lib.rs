@@ -1,3 +1,36 @@
 //! Aethon: a self-hosted personal assistant, to embed.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), aethon::Error> {
+//! let assistant = aethon::Builder::new().home("/srv/assistant").set("model.provider=echo").load()?.open().await?;
+//! let reply = assistant.ask("webchat:default", "Good morning").await?;
+//! println!("{}", reply.text);
+//! assistant.shutdown(std::time::Duration::from_secs(10)).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! This crate is the only one that sees the whole configuration and every other crate. [`Builder`] gathers what an
+//! assistant is made of, [`Prepared`] is a checked configuration, [`Aethon`] a running assistant, and [`Service`] the
+//! daemon round it: lock, listener, delivery. The words that all of them share are in [`core`].
 
-pub mod logging;
+mod aethon;
+mod builder;
+pub mod doctor;
+mod error;
+mod home;
+mod logging;
+mod preflight;
+mod service;
+mod view;
+mod wire;
+
+pub use aethon_config as config;
+pub use aethon_core as core;
+
+pub use crate::aethon::Aethon;
+pub use crate::builder::{Builder, Prepared};
+pub use crate::error::{Error, Result};
+pub use crate::home::{Home, HomeLock};
+pub use crate::logging::{LogFormat, Logging};
+pub use crate::service::Service;

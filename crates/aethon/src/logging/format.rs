@@ -31,7 +31,11 @@ impl LogFormat {
 fn text(record: &LogRecord) -> String {
     let mut line = format!("{:.3} {:5} {}", record.ts, record.level.as_str().to_uppercase(), record.target);
     // Control characters would let a logged text forge lines or drive the terminal.
-    let _ = write!(line, ": {}", record.message.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\""));
+    let _ = write!(
+        line,
+        ": {}",
+        record.message.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"")
+    );
     for (name, value) in &record.fields {
         let _ = match value {
             Value::String(value) if !value.contains([' ', '"', '\n']) => {

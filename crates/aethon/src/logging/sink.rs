@@ -86,7 +86,13 @@ mod tests {
 
     fn record(ts: &str) -> LogRecord {
         let ts = ts.parse().unwrap();
-        LogRecord { ts, level: Level::Info, target: "t".into(), message: "m".into(), fields: Default::default() }
+        LogRecord {
+            ts,
+            level: Level::Info,
+            target: "t".into(),
+            message: "m".into(),
+            fields: Default::default(),
+        }
     }
 
     #[test]
@@ -98,7 +104,10 @@ mod tests {
         }
         let mut names = log_files(folder.path());
         names.sort();
-        assert_eq!(names, ["2026-11-03", "2026-11-04"].map(|day| folder.path().join(format!("aethon-{day}.log"))));
+        assert_eq!(
+            names,
+            ["2026-11-03", "2026-11-04"].map(|day| folder.path().join(format!("aethon-{day}.log")))
+        );
         assert_eq!(std::fs::metadata(&names[0]).unwrap().permissions().mode() & 0o777, 0o600);
     }
 }

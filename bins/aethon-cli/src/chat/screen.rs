@@ -1,0 +1,116 @@
+//! A turn on the terminal: the reply as it comes, tool calls in a line, questions with their exact arguments.
+
+use std::io::{IsTerminal, Write};
+
+use serde_json::Value;
+
+use super::backend::{ChatEvent, Outcome};
+use crate::render::{Stream, Style, plain};
+
+/// The widest a reply is set; longer lines are hard to read.
+const WIDEST: usize = 100;
+
+/// What one turn shows.
+pub(super) struct Screen {
+    style: Style,
+    stream: Stream,
+    said: bool,
+}
+
+/// The style of standard output.
+pub(crate) fn style() -> Style {
+    let terminal = std::io::stdout().is_terminal();
+    let width = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns)).clamp(20, WIDEST);
+    Style { colour: terminal && !crate::environment::no_color(), width }
+}
+
+impl Screen {
+    pub(super) fn new(style: Style) -> Self {
+        Self { style, stream: Stream::new(style), said: false }
+    }
+
+    /// Shows an event; returns the outcome at the end.
+    pub(super) fn show(&mut self, event: ChatEvent) -> Option<Outcome> {
+        match event {
+            ChatEvent::Text(text) => {
+                let settled = self.stream.push(&text);
+                self.paragraph(&settled);
+            }
+            ChatEvent::Tool { name, state, input, output } => {
+                self.tool(&name, &state, input.as_ref(), output.as_deref())
+            }
+            ChatEvent::Notice(text) => self.aside("note", &text),
+            ChatEvent::Error(text) => self.aside("error", &text),
+            ChatEvent::ApprovalDone { reason, .. } if reason == "timeout" => {
+                self.aside("note", "no answer in time: denied")
+            }
+            ChatEvent::Done(outcome) => return Some(self.done(outcome)),
+            ChatEvent::Approval { .. } | ChatEvent::ApprovalDone { .. } | ChatEvent::Lost(_) => {}
+        }
+        None
+    }
+
+    /// The question, as exact as it will be carried out.
+    pub(super) fn question(&mut self, tool: &str, input: &Value, summary: &str) {
+        self.settle();
+        let arguments = serde_json::to_string_pretty(input).unwrap_or_default();
+        put(&format!("{}\n", self.style.bold(&format!("? {tool} needs your approval: {}", plain(summary)))));
+        for line in plain(&arguments).lines() {
+            put(&format!("    {line}\n"));
+        }
+    }
+
+    fn done(&mut self, outcome: Outcome) -> Outcome {
+        self.settle();
+        match outcome.stop_reason.as_str() {
+            "stopped" => self.aside("note", "stopped"),
+            // Nothing was streamed where the program itself had something to say.
+            _ if !self.said && !outcome.text.trim().is_empty() => {
+                let text = crate::render::markdown(&outcome.text, self.style);
+                self.paragraph(&text);
+            }
+            _ => {}
+        }
+        put("\n");
+        outcome
+    }
+
+    fn tool(&mut self, name: &str, state: &str, input: Option<&Value>, output: Option<&str>) {
+        self.settle();
+        let short = |text: &str| {
+            let line = plain(text).replace('\n', " ");
+            if line.chars().count() > 60 { line.chars().take(59).chain(['…']).collect() } else { line }
+        };
+        let line = match state {
+            "running" => format!("· {name} {}", short(&input.map(Value::to_string).unwrap_or_default())),
+            _ => format!("· {name}: {state} {}", short(output.unwrap_or_default())),
+        };
+        put(&format!("{}\n", self.style.dim(line.trim_end())));
+    }
+
+    fn aside(&mut self, kind: &str, text: &str) {
+        self.settle();
+        put(&format!("{}\n", self.style.bold(&format!("{kind}: {}", plain(text)))));
+    }
+
+    fn settle(&mut self) {
+        let rest = self.stream.finish();
+        self.paragraph(&rest);
+    }
+
+    fn paragraph(&mut self, text: &str) {
+        if !text.is_empty() {
+            if self.said {
+                put("\n");
+            }
+            self.said = true;
+            put(text);
+        }
+    }
+}
+
+/// Writes to standard output at once. A closed pipe ends what is shown and nothing else.
+pub(super) fn put(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

@@ -1,0 +1,43 @@
+//! `chat` and `ask`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::args::Common;
+use crate::chat::{ask as question, backend, repl};
+use crate::daemon::Daemon;
+
+/// Chats in a session until the person leaves.
+pub(crate) async fn chat(common: &Common, session: &str) -> Result<ExitCode> {
+    let prepared = crate::prepared(common)?;
+    let daemon = Daemon::find(&prepared, common.connect.as_deref())?;
+    prepared.home().prepare()?;
+    let history = prepared.home().run().join("history");
+    private(&history)?;
+    repl::run(backend::open(prepared, daemon).await?, session, history).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Asks once. Exit status 1 when the assistant could not answer.
+pub(crate) async fn ask(
+    common: &Common,
+    text: Option<String>,
+    session: Option<String>,
+    json: bool,
+) -> Result<ExitCode> {
+    let text = question::question(text)?;
+    let prepared = crate::prepared(common)?;
+    let daemon = Daemon::find(&prepared, common.connect.as_deref())?;
+    let session = session.unwrap_or_else(|| format!("ask-{}", aethon::core::ids::unique()));
+    let answered = question::run(backend::open(prepared, daemon).await?, &session, &text, json).await?;
+    Ok(if answered { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What is typed is private, so the file exists with its mode before the editor writes to it.
+fn private(history: &std::path::Path) -> Result<()> {
+    if !history.exists() {
+        aethon::config::private_file::write(history, b"")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! `doctor`: what is wrong, and how to mend it.
+
+use std::process::ExitCode;
+
+use aethon::doctor::{Finding, Health};
+use anyhow::Result;
+use serde_json::json;
+
+use super::{print, print_json};
+use crate::args::Common;
+use crate::chat::style;
+
+pub(crate) async fn run(common: &Common, strict: bool, as_json: bool) -> Result<ExitCode> {
+    let findings = aethon::doctor::examine(crate::builder(common)).await;
+    let worst = findings.iter().map(|finding| finding.health).max().unwrap_or(Health::Ok);
+    let healthy = worst < if strict { Health::Warning } else { Health::Broken };
+    if as_json {
+        print_json(&json!({"healthy": healthy, "findings": findings}))?;
+    } else {
+        print(&findings.iter().map(line).collect::<String>())?;
+    }
+    Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn line(finding: &Finding) -> String {
+    let style = style();
+    let mark = match finding.health {
+        Health::Ok => style.paint("32", "ok     "),
+        Health::Warning => style.paint("33", "warning"),
+        Health::Broken => style.paint("31", "broken "),
+    };
+    let fix = finding.fix.as_ref().map(|fix| format!("\n           fix: {fix}")).unwrap_or_default();
+    format!("{mark}  {}: {}{fix}\n", finding.area, finding.message)
+}

@@ -1,0 +1,102 @@
+//! `init`: a first configuration by a few questions. Never replaces one silently.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use aethon::Home;
+use aethon::config::schema::Provider;
+use aethon::config::{Sources, Starter, private_file, starter};
+use anyhow::{Context, Result, bail};
+
+use super::print;
+use crate::args::Common;
+
+const PROVIDERS: [Provider; 9] = [
+    Provider::OpenAi,
+    Provider::Anthropic,
+    Provider::Ollama,
+    Provider::Gemini,
+    Provider::Mistral,
+    Provider::LiteLlm,
+    Provider::Bedrock,
+    Provider::Fake,
+    Provider::Echo,
+];
+
+pub(crate) fn run(
+    common: &Common,
+    force: bool,
+    provider: Option<String>,
+    model: Option<String>,
+) -> Result<ExitCode> {
+    let sources = Sources::from_process(common.home.clone(), common.config.clone(), Vec::new())
+        .map_err(|error| aethon::Error::refused(error.to_string()))?;
+    let file = sources.config_file();
+    if file.exists() && !force {
+        return Err(aethon::Error::refused(format!(
+            "{} is there already; change it with `aethon-cli config set`, or pass --force to replace it (the old one is kept beside it)",
+            file.display()
+        ))
+        .into());
+    }
+    let provider = choose(provider)?;
+    let model_id = match model {
+        Some(model) => model,
+        None => asked(&format!("model [{}]: ", provider.default_model()))?,
+    };
+    let host = match provider {
+        Provider::Ollama => asked("address of Ollama [http://127.0.0.1:11434]: ")?,
+        Provider::LiteLlm => asked("address of the LiteLLM proxy: ")?,
+        Provider::OpenAi => asked("address of an OpenAI-compatible server, or empty for OpenAI itself: ")?,
+        _ => String::new(),
+    };
+    let text = starter(&Starter { provider, model_id, host, ..Starter::default() });
+    write(&sources, &text)?;
+    let key = provider.key_variable().map_or(String::new(), |variable| {
+        format!("\nThe key is read from {variable}, or store it:\n  aethon-cli secrets set {name}\n  aethon-cli config set model.api_key '${{credential:{name}}}'\n", name = provider.name())
+    });
+    print(&format!(
+        "wrote {}\n{key}\nCheck it with `aethon-cli doctor`, then start `aethon-server`.\n",
+        file.display()
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(sources: &Sources, text: &str) -> Result<()> {
+    let file = sources.config_file();
+    Home::at(&sources.home).prepare()?;
+    if file.exists() {
+        let old = std::fs::read(&file).with_context(|| format!("{} cannot be read", file.display()))?;
+        private_file::write(&file.with_extension("toml.old"), &old)
+            .context("the old configuration cannot be kept")?;
+    }
+    private_file::write(&file, text.as_bytes())
+        .with_context(|| format!("{} cannot be written", file.display()))
+}
+
+fn choose(given: Option<String>) -> Result<Provider> {
+    let find = |name: &str| PROVIDERS.into_iter().find(|provider| provider.name() == name);
+    let names = PROVIDERS.map(Provider::name).join(", ");
+    let name = match given {
+        Some(name) => name,
+        None if !std::io::stdin().is_terminal() => {
+            bail!("nobody can answer here: pass --provider, one of {names}")
+        }
+        None => asked(&format!("model provider ({names}) [openai]: "))?,
+    };
+    let name = if name.is_empty() { "openai" } else { &name };
+    find(name)
+        .ok_or_else(|| aethon::Error::refused(format!("{name:?} is no provider; use one of {names}")).into())
+}
+
+/// Asks on a terminal; elsewhere the default stands.
+fn asked(question: &str) -> Result<String> {
+    if !std::io::stdin().is_terminal() {
+        return Ok(String::new());
+    }
+    eprint!("{question}");
+    std::io::stderr().flush().context("the terminal cannot be written")?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).context("the terminal cannot be read")?;
+    Ok(answer.trim().to_owned())
+}

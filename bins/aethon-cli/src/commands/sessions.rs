@@ -1,0 +1,157 @@
+//! `sessions list|show|export|rm`: through the daemon where one runs, else on the database itself.
+
+use std::process::ExitCode;
+
+use aethon::core::ids::SessionId;
+use aethon::core::session::Clear;
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+
+use super::{confirm, print, print_json};
+use crate::args::{Common, ExportForm, SessionsCommand};
+use crate::daemon::Daemon;
+
+pub(crate) async fn run(common: &Common, command: SessionsCommand) -> Result<ExitCode> {
+    let prepared = crate::prepared(common)?;
+    let source = Source::open(prepared, common).await?;
+    match command {
+        SessionsCommand::List { query, limit, json } => {
+            let page = source.list(query.unwrap_or_default(), limit.clamp(1, 200)).await?;
+            if json { print_json(&page)? } else { print(&table(&page))? }
+        }
+        SessionsCommand::Show { id, limit, json } => {
+            let session = source.show(&parse(&id)?, limit.clamp(1, 1000)).await?;
+            if json { print_json(&session)? } else { print(&transcript(&session))? }
+        }
+        SessionsCommand::Export { id, format } => {
+            let session = source.export(&parse(&id)?).await?;
+            match format {
+                ExportForm::Json => print_json(&session)?,
+                ExportForm::Markdown => print(&transcript(&session))?,
+            }
+        }
+        SessionsCommand::Rm { id, yes } => {
+            let id = parse(&id)?;
+            if !confirm(&format!("remove the session {id} with all its messages"), yes)? {
+                return Ok(ExitCode::FAILURE);
+            }
+            source.remove(&id).await?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn parse(id: &str) -> Result<SessionId> {
+    let id = if id.contains(':') { id.to_owned() } else { format!("webchat:{id}") };
+    SessionId::parse(&id).map_err(|error| aethon::Error::refused(error.to_string()).into())
+}
+
+/// Where the sessions are.
+enum Source {
+    Daemon(Daemon),
+    Here(Box<aethon::Aethon>),
+}
+
+impl Source {
+    async fn open(prepared: aethon::Prepared, common: &Common) -> Result<Self> {
+        Ok(match Daemon::find(&prepared, common.connect.as_deref())? {
+            Some(daemon) => Self::Daemon(daemon),
+            None => Self::Here(Box::new(prepared.open().await?)),
+        })
+    }
+
+    async fn list(&self, query: String, limit: usize) -> Result<Value> {
+        match self {
+            Self::Daemon(daemon) => {
+                daemon.get(format!("/api/sessions?limit={limit}&q={}", encoded(&query))).await
+            }
+            Self::Here(aethon) => Ok(aethon.sessions_document(&query, limit).await?),
+        }
+    }
+
+    async fn show(&self, id: &SessionId, limit: usize) -> Result<Value> {
+        match self {
+            Self::Daemon(daemon) => {
+                daemon.get(format!("/api/sessions/{}?limit={limit}", encoded(id.as_str()))).await
+            }
+            Self::Here(aethon) => found(aethon.session_document(id, limit).await?, id),
+        }
+    }
+
+    async fn export(&self, id: &SessionId) -> Result<Value> {
+        match self {
+            Self::Daemon(daemon) => {
+                daemon.get(format!("/api/sessions/{}/export?format=json", encoded(id.as_str()))).await
+            }
+            Self::Here(aethon) => found(aethon.session_document(id, usize::MAX).await?, id),
+        }
+    }
+
+    async fn remove(&self, id: &SessionId) -> Result<()> {
+        match self {
+            Self::Daemon(daemon) => {
+                daemon.delete(format!("/api/sessions/{}", encoded(id.as_str()))).await.map(drop)
+            }
+            Self::Here(aethon) => {
+                let gone = aethon.assistant().clear(id, Clear::Delete).await?;
+                found(gone.then(|| json!(null)), id).map(drop)
+            }
+        }
+    }
+}
+
+fn found(document: Option<Value>, id: &SessionId) -> Result<Value> {
+    match document {
+        Some(document) => Ok(document),
+        None => bail!("there is no session {id}; `aethon-cli sessions list` shows what there is"),
+    }
+}
+
+fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                char::from(byte).to_string()
+            }
+            byte => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+fn table(page: &Value) -> String {
+    let mut out = String::new();
+    for session in page["sessions"].as_array().into_iter().flatten() {
+        let text = |key: &str| crate::render::plain(session[key].as_str().unwrap_or_default());
+        let when: String = text("updated_at").replace('T', " ").chars().take(16).collect();
+        out.push_str(&format!(
+            "{when}  {:>5}  {}  {}\n",
+            session["message_count"],
+            text("session_id"),
+            text("title")
+        ));
+    }
+    if out.is_empty() { "no sessions yet\n".to_owned() } else { out }
+}
+
+fn transcript(session: &Value) -> String {
+    let text = |value: &Value, key: &str| crate::render::plain(value[key].as_str().unwrap_or_default());
+    let mut out = format!("# {}\n\n", text(session, "title"));
+    for message in session["messages"].as_array().into_iter().flatten() {
+        let mut parts = Vec::new();
+        for block in message["content"].as_array().into_iter().flatten() {
+            parts.push(match block["type"].as_str().unwrap_or_default() {
+                "text" => text(block, "text"),
+                "notice" => format!("_{}_", text(block, "text")),
+                "tool_call" => format!("→ `{}` {}", text(block, "name"), block["input"]),
+                "tool_result" => format!("← {}", text(block, "output")),
+                "image" => "[image]".to_owned(),
+                "file" => format!("[file {}]", text(block, "name")),
+                "folded" => format!("_folded: {}_", text(block, "summary")),
+                _ => continue,
+            });
+        }
+        let when: String = text(message, "created_at").replace('T', " ").chars().take(16).collect();
+        out.push_str(&format!("## {}, {when}\n\n{}\n\n", text(message, "role"), parts.join("\n\n")));
+    }
+    out
+}

@@ -1,0 +1,95 @@
+//! The running daemon: where it is, and its JSON interface.
+
+use std::time::Duration;
+
+use aethon::Prepared;
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A daemon that can be talked to.
+#[derive(Debug, Clone)]
+pub(crate) struct Daemon {
+    /// Its base address, without a slash at the end.
+    pub(crate) base: String,
+    token: String,
+    agent: ureq::Agent,
+}
+
+impl Daemon {
+    /// The one at `connect`, or the one that runs on this home, if any.
+    pub(crate) fn find(prepared: &Prepared, connect: Option<&str>) -> Result<Option<Self>> {
+        let base = match connect {
+            Some(address) => Some(checked(address)?),
+            None => prepared.home().running_daemon(),
+        };
+        let config = ureq::Agent::config_builder()
+            .timeout_global(Some(PATIENCE))
+            .http_status_as_error(false)
+            .proxy(None);
+        Ok(base.map(|base| Self {
+            base,
+            token: prepared.config().dashboard.auth_token.expose().trim().to_owned(),
+            agent: config.build().into(),
+        }))
+    }
+
+    /// The token as a header value, if one is set.
+    pub(crate) fn authorization(&self) -> Option<String> {
+        (!self.token.is_empty()).then(|| format!("Bearer {}", self.token))
+    }
+
+    /// A GET of JSON.
+    pub(crate) async fn get(&self, path: String) -> Result<Value> {
+        self.call("GET", path).await
+    }
+
+    /// A DELETE.
+    pub(crate) async fn delete(&self, path: String) -> Result<Value> {
+        self.call("DELETE", path).await
+    }
+
+    async fn call(&self, method: &'static str, path: String) -> Result<Value> {
+        let daemon = self.clone();
+        tokio::task::spawn_blocking(move || daemon.call_blocking(method, &path))
+            .await
+            .context("the request was cut off")?
+    }
+
+    fn call_blocking(&self, method: &str, path: &str) -> Result<Value> {
+        let address = format!("{}{path}", self.base);
+        let mut response = match method {
+            "DELETE" => self.with_token(self.agent.delete(&address)).call(),
+            _ => self.with_token(self.agent.get(&address)).call(),
+        }
+        .with_context(|| format!("aethon-server at {} does not answer", self.base))?;
+        let status = response.status().as_u16();
+        let body = response.body_mut().read_to_string().context("the answer could not be read")?;
+        let json: Value = serde_json::from_str(&body).unwrap_or(Value::Null);
+        match status {
+            200..=299 => Ok(json),
+            401 => bail!(
+                "aethon-server at {} wants its token: set dashboard.auth_token, or AETHON_DASHBOARD__AUTH_TOKEN",
+                self.base
+            ),
+            _ => bail!("{}", json["detail"].as_str().unwrap_or("aethon-server answered with an error")),
+        }
+    }
+
+    fn with_token<B>(&self, request: ureq::RequestBuilder<B>) -> ureq::RequestBuilder<B> {
+        match self.authorization() {
+            Some(value) => request.header("Authorization", value),
+            None => request,
+        }
+    }
+}
+
+fn checked(address: &str) -> Result<String> {
+    let base = address.trim_end_matches('/');
+    if base.starts_with("http://") || base.starts_with("https://") {
+        return Ok(base.to_owned());
+    }
+    bail!("--connect {address:?} is not an address: use one like http://127.0.0.1:18790")
+}

@@ -1,0 +1,344 @@
+//! Markdown for a terminal: comrak's tree to ANSI text.
+//!
+//! The reply comes in pieces; a block is printed, once, when the next one begins, so that nothing on the screen has to be
+//! taken back. Control characters of the source never reach the terminal. Without colours the structure stays readable.
+
+use comrak::nodes::{AstNode, ListType, NodeValue, TableAlignment};
+use comrak::{Arena, Options, parse_document};
+
+/// How text looks on this terminal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Style {
+    /// Whether escape codes are allowed.
+    pub(crate) colour: bool,
+    /// The width of a line, in columns.
+    pub(crate) width: usize,
+}
+
+const BOLD: &str = "1";
+const DIM: &str = "2";
+const ITALIC: &str = "3";
+const UNDERLINE: &str = "4";
+const STRIKE: &str = "9";
+const CODE: &str = "36";
+
+impl Style {
+    /// The text in a style, if colours are allowed.
+    pub(crate) fn paint(self, code: &str, text: &str) -> String {
+        if self.colour && !text.is_empty() {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// Quiet text.
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.paint(DIM, text)
+    }
+
+    /// Loud text.
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint(BOLD, text)
+    }
+}
+
+/// Text without what could drive a terminal.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().filter(|&c| c == '\n' || c == '\t' || !c.is_control()).collect()
+}
+
+/// Renders a reply while it comes in.
+pub(crate) struct Stream {
+    style: Style,
+    source: String,
+    printed: usize,
+}
+
+impl Stream {
+    /// Nothing yet.
+    pub(crate) fn new(style: Style) -> Self {
+        Self { style, source: String::new(), printed: 0 }
+    }
+
+    /// Takes more of the source; returns what can be printed for good.
+    pub(crate) fn push(&mut self, text: &str) -> String {
+        self.source.push_str(&plain(text));
+        let end = self.settled();
+        self.emit(end)
+    }
+
+    /// The rest.
+    pub(crate) fn finish(&mut self) -> String {
+        self.emit(self.source.len())
+    }
+
+    fn emit(&mut self, end: usize) -> String {
+        let text = self.source[self.printed..end].to_owned();
+        self.printed = end;
+        if text.trim().is_empty() { String::new() } else { markdown(&text, self.style) }
+    }
+
+    /// Where the last block begins: everything before it is settled. A block ends at a blank line outside of a fence
+    /// that is followed by the start of something new at the margin.
+    fn settled(&self) -> usize {
+        let mut fence: Option<&str> = None;
+        let mut settled = self.printed;
+        let mut offset = self.printed;
+        let mut after_blank = false;
+        for line in self.source[self.printed..].split_inclusive('\n') {
+            let trimmed = line.trim_start();
+            let begins_block = after_blank && !line.starts_with([' ', '\t']) && !is_list_item(trimmed);
+            if fence.is_none() && begins_block && line.ends_with('\n') {
+                settled = offset;
+            }
+            match fence {
+                Some(mark) if trimmed.starts_with(mark) => fence = None,
+                None if trimmed.starts_with("```") => fence = Some("```"),
+                None if trimmed.starts_with("~~~") => fence = Some("~~~"),
+                _ => {}
+            }
+            after_blank = line.trim().is_empty();
+            offset += line.len();
+        }
+        settled
+    }
+}
+
+fn is_list_item(line: &str) -> bool {
+    let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    line.starts_with("- ")
+        || line.starts_with("* ")
+        || line.starts_with("+ ")
+        || (digits.len() < line.len() && digits.starts_with(['.', ')']))
+}
+
+/// Renders a whole text.
+pub(crate) fn markdown(source: &str, style: Style) -> String {
+    let arena = Arena::new();
+    let mut options = Options::default();
+    options.extension.table = true;
+    options.extension.tasklist = true;
+    options.extension.strikethrough = true;
+    options.extension.autolink = true;
+    let root = parse_document(&arena, &plain(source), &options);
+    let mut out = String::new();
+    blocks(root, style, "", &mut out);
+    out
+}
+
+fn blocks<'a>(parent: &'a AstNode<'a>, style: Style, indent: &str, out: &mut String) {
+    for (index, node) in parent.children().enumerate() {
+        if index > 0 && !matches!(parent.data.borrow().value, NodeValue::Item(_) | NodeValue::TaskItem(_)) {
+            out.push_str(indent.trim_end());
+            out.push('\n');
+        }
+        block(node, style, indent, out);
+    }
+}
+
+fn block<'a>(node: &'a AstNode<'a>, style: Style, indent: &str, out: &mut String) {
+    let value = node.data.borrow().value.clone();
+    match value {
+        NodeValue::Heading(heading) => {
+            let text = inline(node, style);
+            let mark =
+                if style.colour { String::new() } else { format!("{} ", "#".repeat(heading.level.into())) };
+            wrapped(&style.paint(BOLD, &format!("{mark}{text}")), style, indent, out);
+        }
+        NodeValue::CodeBlock(code) => {
+            for line in code.literal.lines() {
+                out.push_str(&format!("{indent}    {}\n", style.paint(CODE, line)));
+            }
+        }
+        NodeValue::List(list) => {
+            for (index, item) in node.children().enumerate() {
+                let mark = match list.list_type {
+                    ListType::Bullet => "•".to_owned(),
+                    ListType::Ordered => format!("{}.", list.start + index),
+                };
+                self::item(item, &mark, style, indent, out);
+            }
+        }
+        NodeValue::BlockQuote => blocks(node, style, &format!("{indent}{} ", style.dim("│")), out),
+        NodeValue::ThematicBreak => {
+            out.push_str(&format!("{indent}{}\n", style.dim(&"─".repeat(style.width.min(40)))))
+        }
+        NodeValue::Table(table) => self::table(node, &table.alignments, style, indent, out),
+        NodeValue::HtmlBlock(html) => wrapped(html.literal.trim_end(), style, indent, out),
+        _ => wrapped(&inline(node, style), style, indent, out),
+    }
+}
+
+fn item<'a>(node: &'a AstNode<'a>, mark: &str, style: Style, indent: &str, out: &mut String) {
+    let mark = match node.data.borrow().value {
+        NodeValue::TaskItem(ref task) => if task.symbol.is_some() { "[x]" } else { "[ ]" }.to_owned(),
+        _ => mark.to_owned(),
+    };
+    let hanging = " ".repeat(mark.chars().count() + 1);
+    let mut body = String::new();
+    blocks(node, style, &format!("{indent}{hanging}"), &mut body);
+    // The first line carries the mark where the others are indented.
+    let first = format!("{indent}{hanging}");
+    out.push_str(&format!("{indent}{mark} {}", body.strip_prefix(&first).unwrap_or(&body)));
+    if body.is_empty() {
+        out.push('\n');
+    }
+}
+
+fn table<'a>(
+    node: &'a AstNode<'a>,
+    alignments: &[TableAlignment],
+    style: Style,
+    indent: &str,
+    out: &mut String,
+) {
+    let bare = Style { colour: false, ..style };
+    let rows: Vec<Vec<String>> =
+        node.children().map(|row| row.children().map(|cell| inline(cell, bare)).collect()).collect();
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| columns_of(cell)).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    for (index, row) in rows.iter().enumerate() {
+        let cells: Vec<String> = widths
+            .iter()
+            .enumerate()
+            .map(|(column, &width)| {
+                let cell = row.get(column).map_or("", String::as_str);
+                let room = " ".repeat(width.saturating_sub(columns_of(cell)));
+                match alignments.get(column) {
+                    Some(TableAlignment::Right) => format!("{room}{cell}"),
+                    _ => format!("{cell}{room}"),
+                }
+            })
+            .collect();
+        let line = cells.join(" │ ");
+        out.push_str(&format!(
+            "{indent}{}\n",
+            if index == 0 { style.bold(line.trim_end()) } else { line.trim_end().to_owned() }
+        ));
+        if index == 0 {
+            let rule: Vec<String> = widths.iter().map(|&width| "─".repeat(width)).collect();
+            out.push_str(&format!("{indent}{}\n", style.dim(&rule.join("─┼─"))));
+        }
+    }
+}
+
+fn inline<'a>(node: &'a AstNode<'a>, style: Style) -> String {
+    node.children().map(|child| span(child, style)).collect()
+}
+
+fn span<'a>(node: &'a AstNode<'a>, style: Style) -> String {
+    let value = node.data.borrow().value.clone();
+    match value {
+        NodeValue::Text(text) => text.to_string(),
+        NodeValue::Code(code) => {
+            if style.colour {
+                style.paint(CODE, &code.literal)
+            } else {
+                format!("`{}`", code.literal)
+            }
+        }
+        NodeValue::SoftBreak => " ".into(),
+        NodeValue::LineBreak => "\n".into(),
+        NodeValue::HtmlInline(html) => html,
+        NodeValue::Emph => style.paint(ITALIC, &inline(node, style)),
+        NodeValue::Strong => style.paint(BOLD, &inline(node, style)),
+        NodeValue::Strikethrough => style.paint(STRIKE, &inline(node, style)),
+        NodeValue::Link(link) | NodeValue::Image(link) => {
+            let text = inline(node, style);
+            let shown = style.paint(UNDERLINE, &text);
+            if text == link.url || text.is_empty() {
+                style.paint(UNDERLINE, &link.url)
+            } else {
+                format!("{shown} ({})", link.url)
+            }
+        }
+        _ => inline(node, style),
+    }
+}
+
+/// Breaks lines at words. Escape codes take no room.
+fn wrapped(text: &str, style: Style, indent: &str, out: &mut String) {
+    let room = style.width.saturating_sub(columns_of(indent)).max(20);
+    for line in text.split('\n') {
+        let mut used = 0;
+        out.push_str(indent);
+        for word in line.split(' ') {
+            let width = columns_of(word);
+            if used > 0 && used + 1 + width > room {
+                out.push('\n');
+                out.push_str(indent);
+                used = 0;
+            } else if used > 0 {
+                out.push(' ');
+                used += 1;
+            }
+            out.push_str(word);
+            used += width;
+        }
+        out.push('\n');
+    }
+}
+
+/// Columns that a text takes: characters outside of escape codes (wide characters count as one, which only wraps late).
+fn columns_of(text: &str) -> usize {
+    let mut inside = false;
+    text.chars()
+        .filter(|&c| {
+            let code = inside || c == '\u{1b}';
+            inside = code && c != 'm';
+            !code
+        })
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BARE: Style = Style { colour: false, width: 30 };
+
+    #[test]
+    fn the_structure_stays_readable_without_colours() {
+        let check = |source: &str, expected: &str| assert_eq!(markdown(source, BARE), expected, "{source:?}");
+        check("# Title\n\nsome *text*", "# Title\n\nsome text\n");
+        check("- one\n- two\n  - deep", "• one\n• two\n  • deep\n");
+        check("3. three\n4. four", "3. three\n4. four\n");
+        check("- [x] done\n- [ ] open", "[x] done\n[ ] open\n");
+        check("```rust\nfn a() {}\n```", "    fn a() {}\n");
+        check("| a | b |\n|---|--:|\n| 1 | 22 |", "a │  b\n──┼───\n1 │ 22\n");
+        check("> said", "│ said\n");
+        check("[here](https://example.org)", "here (https://example.org)\n");
+        check(
+            "a word that is long enough to be broken twice",
+            "a word that is long enough to\nbe broken twice\n",
+        );
+    }
+
+    #[test]
+    fn control_characters_never_reach_the_terminal() {
+        let coloured = Style { colour: true, width: 80 };
+        let out = markdown("a\u{1b}]0;title\u{7}b `\u{1b}[2J`", coloured);
+        assert!(!out.contains('\u{7}') && !out.contains("\u{1b}]") && !out.contains("\u{1b}[2J"), "{out:?}");
+    }
+
+    #[test]
+    fn a_stream_prints_each_block_once_and_all_of_it() {
+        let source = "# A\n\ntext one\n\n```\ncode\n\nmore\n```\n\n- x\n\n- y\n\nend";
+        for step in 1..10 {
+            let mut stream = Stream::new(BARE);
+            let mut out = String::new();
+            let characters: Vec<char> = source.chars().collect();
+            for piece in characters.chunks(step) {
+                out.push_str(&stream.push(&piece.iter().collect::<String>()));
+            }
+            out.push_str(&stream.finish());
+            for part in ["# A", "text one", "    code", "    more", "• x", "• y", "end"] {
+                assert_eq!(out.matches(part).count(), 1, "{part} in {out}");
+            }
+        }
+    }
+}

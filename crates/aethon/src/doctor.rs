@@ -1,0 +1,184 @@
+//! What is wrong with an installation, and how to mend it.
+//!
+//! Every check yields a finding, also when all is well, so that a reader sees what was looked at. Nothing is changed.
+
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use aethon_core::model::Readiness;
+use serde::Serialize;
+
+use crate::builder::{Builder, Prepared};
+use crate::wire;
+
+/// How long a model service may take to answer the question whether it is there.
+const MODEL_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The outcome of one check.
+#[derive(Debug, Clone, Serialize)]
+pub struct Finding {
+    /// What was looked at: `config`, `home`, `database`, `model`, `port`, ...
+    pub area: &'static str,
+    /// How it is.
+    pub health: Health,
+    /// What was found.
+    pub message: String,
+    /// What to do about it.
+    pub fix: Option<String>,
+}
+
+/// How well a thing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Health {
+    /// As it should be.
+    Ok,
+    /// It works, but look at it.
+    Warning,
+    /// It does not work.
+    Broken,
+}
+
+impl Finding {
+    fn ok(area: &'static str, message: impl Into<String>) -> Self {
+        Self { area, health: Health::Ok, message: message.into(), fix: None }
+    }
+
+    fn warning(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { area, health: Health::Warning, message: message.into(), fix: Some(fix.into()) }
+    }
+
+    fn broken(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { area, health: Health::Broken, message: message.into(), fix: Some(fix.into()) }
+    }
+}
+
+/// Looks at everything that a start needs.
+pub async fn examine(builder: Builder) -> Vec<Finding> {
+    let prepared = match builder.load() {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            let fix = "mend the keys named above; `aethon-cli config schema` describes them all";
+            return vec![Finding::broken("config", error.to_string(), fix)];
+        }
+    };
+    let mut findings = configuration(&prepared);
+    findings.extend(prepared.preflight().await.err().map(|error| {
+        Finding::broken(
+            "start",
+            error.to_string(),
+            "change what is named above; aethon-server refuses to start like this",
+        )
+    }));
+    findings.extend(home(&prepared));
+    findings.push(database(&prepared).await);
+    findings.push(port(&prepared));
+    findings.push(model(&prepared).await);
+    findings
+}
+
+fn configuration(prepared: &Prepared) -> Vec<Finding> {
+    let warning = |text: &String| Finding::warning("config", text.clone(), "mend or remove the key");
+    let mut findings: Vec<Finding> = prepared.warnings.iter().map(warning).collect();
+    let file = prepared.home.config();
+    if findings.is_empty() {
+        let from = if file.exists() { file.display().to_string() } else { "built-in defaults".into() };
+        findings.push(Finding::ok("config", format!("the configuration is valid ({from})")));
+    }
+    findings
+}
+
+fn home(prepared: &Prepared) -> Vec<Finding> {
+    let home = &prepared.home;
+    if !home.path().exists() {
+        let message = format!("{} does not exist yet", home.path().display());
+        return vec![Finding::ok("home", format!("{message}; the first start makes it"))];
+    }
+    let mut findings = Vec::new();
+    for path in [
+        home.path().to_owned(),
+        home.credentials(),
+        home.database(),
+        home.config(),
+        home.logs(),
+        home.recordings(),
+    ] {
+        findings.extend(exposed(&path));
+    }
+    if let Ok(secrets) = std::fs::read_dir(home.credentials()) {
+        findings.extend(secrets.flatten().filter_map(|entry| exposed(&entry.path())));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok("home", format!("{} is there and private", home.path().display())));
+    }
+    findings
+}
+
+fn exposed(path: &Path) -> Option<Finding> {
+    let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
+    (mode & 0o077 != 0).then(|| {
+        let fix = format!("chmod go= {}", path.display());
+        Finding::warning("home", format!("{} can be read by others (mode {mode:o})", path.display()), fix)
+    })
+}
+
+async fn database(prepared: &Prepared) -> Finding {
+    let path = prepared.home.database();
+    if !path.exists() {
+        return Finding::ok("database", "there is none yet; the first start makes it");
+    }
+    match wire::store::check(&path).await {
+        Ok(report) => Finding::ok("database", report),
+        Err(error) => Finding::broken(
+            "database",
+            error.to_string(),
+            format!("keep a copy of {}, then restore it from a backup or move it away", path.display()),
+        ),
+    }
+}
+
+fn port(prepared: &Prepared) -> Finding {
+    if let Some(address) = prepared.home.running_daemon() {
+        return Finding::ok("port", format!("aethon-server is running at {address}"));
+    }
+    let webchat = &prepared.config.channels.webchat;
+    if !webchat.enabled {
+        return Finding::ok("port", "channels.webchat.enabled is false: nothing listens");
+    }
+    let host = webchat.host.trim_matches(['[', ']']);
+    let host = if host == "localhost" { "127.0.0.1" } else { host };
+    let Ok(address) = host.parse().map(|host| SocketAddr::new(host, webchat.port)) else {
+        return Finding::ok(
+            "port",
+            format!("{}:{} is bound when the server starts", webchat.host, webchat.port),
+        );
+    };
+    match std::net::TcpListener::bind(address) {
+        Ok(_) => Finding::ok("port", format!("{address} is free")),
+        Err(error) => Finding::broken(
+            "port",
+            format!("{address} cannot be bound: {error}"),
+            "stop what uses it, or set channels.webchat.port to another port",
+        ),
+    }
+}
+
+async fn model(prepared: &Prepared) -> Finding {
+    let provider = prepared.provider();
+    let capabilities = provider.capabilities();
+    let name = format!("{} by {}", capabilities.model, capabilities.provider);
+    if let Readiness::NotConfigured(hint) = provider.readiness() {
+        return Finding::broken("model", format!("{name} is not set up"), hint);
+    }
+    match tokio::time::timeout(MODEL_PATIENCE, provider.probe()).await {
+        Ok(Ok(answer)) => Finding::ok("model", format!("{name}: {answer}")),
+        Ok(Err(error)) => Finding::broken("model", format!("{name} cannot be used"), error.to_string()),
+        Err(_) => Finding::broken(
+            "model",
+            format!("{name} did not answer within {} s", MODEL_PATIENCE.as_secs()),
+            "check model.host and the network",
+        ),
+    }
+}

@@ -1,0 +1,140 @@
+//! Every refusal to start, in one place, all of them at once.
+//!
+//! What the configuration alone can tell wrong is refused when it is loaded; this is about the machine and the
+//! combination: an address that strangers reach without a token, a sandbox that is not there.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use aethon_config::Config;
+use aethon_config::schema::Sandbox;
+use aethon_http::is_loopback_host;
+use aethon_http::options::Network;
+
+/// How long the docker daemon may take to answer.
+const DOCKER_PATIENCE: Duration = Duration::from_secs(3);
+const DOCKER_SOCKET: &str = "unix:///var/run/docker.sock";
+
+/// What the operator said on the command line and the environment, as far as a start depends on it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flags {
+    /// `--insecure-bind`: the operator's own authenticating proxy stands in front.
+    pub(crate) insecure_bind: bool,
+    /// `DOCKER_HOST`, if set.
+    pub(crate) docker_host: Option<String>,
+}
+
+/// Everything that speaks against starting like this, each in one sentence that names the key, the value and the remedy.
+pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
+    let mut problems = Vec::new();
+    if config.channels.webchat.enabled {
+        problems.extend(exposed_bind(config, flags).await);
+    }
+    for proxy in &config.server.trusted_proxies {
+        if Network::parse(proxy).is_none() {
+            problems.push(format!(
+                "server.trusted_proxies has {proxy:?}, which is no address or network; write it like \"10.0.0.2\" or \"10.0.0.0/8\""
+            ));
+        }
+    }
+    if config.security.sandbox == Sandbox::Docker {
+        problems.extend(docker(flags.docker_host.as_deref().unwrap_or(DOCKER_SOCKET)));
+    }
+    problems
+}
+
+async fn exposed_bind(config: &Config, flags: &Flags) -> Option<String> {
+    let host = &config.channels.webchat.host;
+    match is_loopback_host(host).await {
+        Ok(true) => None,
+        Ok(false) if flags.insecure_bind || !config.dashboard.auth_token.is_empty() => None,
+        Ok(false) => Some(format!(
+            "channels.webchat.host is {host:?}, which others can reach, and dashboard.auth_token is empty: set a token \
+             (for example `aethon-cli secrets set dashboard` and dashboard.auth_token = \"${{credential:dashboard}}\"), \
+             or bind 127.0.0.1, or start with --insecure-bind behind an authenticating proxy of your own"
+        )),
+        Err(_) => Some(format!(
+            "channels.webchat.host is {host:?}, which does not resolve to an address of this machine; use 127.0.0.1, or 0.0.0.0 with a dashboard.auth_token"
+        )),
+    }
+}
+
+fn docker(host: &str) -> Option<String> {
+    let answer = ping_docker(host).err()?;
+    Some(format!(
+        "security.sandbox is \"docker\" but no docker daemon answers at {host}: {answer}; start docker, set DOCKER_HOST, or set security.sandbox = \"none\""
+    ))
+}
+
+/// The daemon itself must answer; that a `docker` command exists says nothing.
+fn ping_docker(host: &str) -> Result<(), String> {
+    let describe = |error: std::io::Error| error.to_string();
+    if let Some(path) = host.strip_prefix("unix://") {
+        let stream = UnixStream::connect(path).map_err(describe)?;
+        stream.set_read_timeout(Some(DOCKER_PATIENCE)).map_err(describe)?;
+        stream.set_write_timeout(Some(DOCKER_PATIENCE)).map_err(describe)?;
+        return ping(stream);
+    }
+    let address = host.strip_prefix("tcp://").ok_or("only unix:// and tcp:// addresses are understood")?;
+    let stream = TcpStream::connect(address).map_err(describe)?;
+    stream.set_read_timeout(Some(DOCKER_PATIENCE)).map_err(describe)?;
+    stream.set_write_timeout(Some(DOCKER_PATIENCE)).map_err(describe)?;
+    ping(stream)
+}
+
+fn ping(mut stream: impl Read + Write) -> Result<(), String> {
+    let request = b"GET /_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n";
+    stream.write_all(request).map_err(|error| error.to_string())?;
+    let mut answer = [0; 64];
+    let length = stream.read(&mut answer).map_err(|error| error.to_string())?;
+    let status = String::from_utf8_lossy(&answer[..length]);
+    match status.split(' ').nth(1) {
+        Some("200") => Ok(()),
+        _ => Err("it does not answer like a docker daemon".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn problems_of(change: impl FnOnce(&mut Config), flags: &Flags) -> String {
+        let mut config = Config::default();
+        change(&mut config);
+        problems(&config, flags).await.join("\n")
+    }
+
+    #[tokio::test]
+    async fn an_exposed_bind_needs_a_token_or_the_flag() {
+        let expose = |config: &mut Config| config.channels.webchat.host = "0.0.0.0".into();
+        let refusal = problems_of(expose, &Flags::default()).await;
+        for word in ["channels.webchat.host", "0.0.0.0", "dashboard.auth_token", "--insecure-bind"] {
+            assert!(refusal.contains(word), "{word} is not in {refusal}");
+        }
+        assert_eq!(problems_of(expose, &Flags { insecure_bind: true, ..Flags::default() }).await, "");
+        let with_token = |config: &mut Config| {
+            expose(config);
+            config.dashboard.auth_token = aethon_core::secret::Secret::new("t");
+        };
+        assert_eq!(problems_of(with_token, &Flags::default()).await, "");
+    }
+
+    #[tokio::test]
+    async fn all_problems_are_told_at_once() {
+        let flags = Flags { docker_host: Some("unix:///nowhere/docker.sock".into()), ..Flags::default() };
+        let refusal = problems_of(
+            |config| {
+                config.channels.webchat.host = "::".into();
+                config.server.trusted_proxies = vec!["proxy".into()];
+                config.security.sandbox = Sandbox::Docker;
+            },
+            &flags,
+        )
+        .await;
+        for word in ["channels.webchat.host", "server.trusted_proxies", "security.sandbox"] {
+            assert!(refusal.contains(word), "{word} is not in {refusal}");
+        }
+    }
+}

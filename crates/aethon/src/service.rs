@@ -1,0 +1,160 @@
+//! The daemon round an assistant: the lock of the home, the listener, delivery and upkeep.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_agent::outbox;
+use aethon_core::channel::{Channel, Channels};
+use aethon_core::session::TurnRecord;
+use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
+use aethon_core::surface::{Surface, Unattended};
+use aethon_http::ws::{Hub, WebChat};
+use aethon_http::{Deps, Server};
+use tokio::task::JoinHandle;
+
+use crate::aethon::Aethon;
+use crate::builder::Prepared;
+use crate::error::{Error, Result};
+use crate::home::HomeLock;
+use crate::view::MaskedConfig;
+use crate::wire;
+
+/// How often old rows are removed.
+const UPKEEP: Duration = Duration::from_secs(6 * 3600);
+
+/// A started daemon.
+pub struct Service {
+    aethon: Aethon,
+    server: Option<Server>,
+    worker: JoinHandle<()>,
+    upkeep: JoinHandle<()>,
+    trigger: ShutdownTrigger,
+    shutdown: Shutdown,
+    greeting: String,
+    _lock: HomeLock,
+}
+
+impl Service {
+    /// Checks what speaks against a start, takes the home, opens everything and binds. When this returns, connections
+    /// are accepted by the system and wait for [`Service::run`].
+    pub async fn start(prepared: Prepared) -> Result<Self> {
+        prepared.preflight().await?;
+        prepared.home.prepare()?;
+        let lock = prepared.home.lock()?;
+        let aethon = prepared.open().await?;
+        let (trigger, shutdown) = ShutdownTrigger::pair();
+        let hub = Arc::new(Hub::new(aethon.clock.clone()));
+        let webchat: Arc<dyn Channel> = Arc::new(WebChat::new(aethon.assistant(), hub.clone()));
+        let channels = Channels::new(aethon.config.channels.webchat.enabled.then_some(webchat));
+        // Before anything new is taken in, and watched by whoever opens the chat again.
+        let watch = hub.clone();
+        aethon.engine.recover(move |record| watcher(&watch, record)).await?;
+        let server = listen(&aethon, hub, channels.clone(), shutdown.clone()).await?;
+        let greeting = match &server {
+            Some(server) => {
+                let address = format!("http://{}", server.local_addr());
+                lock.publish_address(&address).map_err(|error| {
+                    Error::failed("the address cannot be written under the home's run/").because(error)
+                })?;
+                format!("aethon {} listening on {address}", env!("CARGO_PKG_VERSION"))
+            }
+            None => format!("aethon {} running without a listener", env!("CARGO_PKG_VERSION")),
+        };
+        let outbox = Arc::new(aethon.store.clone());
+        let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), aethon.bell.clone());
+        Ok(Self {
+            worker: tokio::spawn(worker.run(shutdown.clone())),
+            upkeep: tokio::spawn(upkeep(
+                aethon.store.clone(),
+                aethon.config.session.oneshot_keep_days,
+                shutdown.clone(),
+            )),
+            aethon,
+            server,
+            trigger,
+            shutdown,
+            greeting,
+            _lock: lock,
+        })
+    }
+
+    /// The line for standard output.
+    pub fn greeting(&self) -> &str {
+        &self.greeting
+    }
+
+    /// Serves until `stop` resolves, then ends in order: nothing new is taken, running turns finish within
+    /// `server.shutdown_grace`, sockets are closed, the storage is closed.
+    pub async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<()> {
+        let grace = Duration::from_secs(self.aethon.config.server.shutdown_grace);
+        let serving = self.server.map(|server| tokio::spawn(server.serve(self.shutdown.clone())));
+        stop.await;
+        tracing::info!("stopping");
+        // At once: the listener and idle connections close, and busy ones end with the turns that they wait for.
+        self.trigger.trigger();
+        self.aethon.engine.shutdown(grace).await;
+        if let Some(serving) = serving {
+            serving.await.map_err(|error| Error::failed("the server failed").because(error))?;
+        }
+        for task in [self.worker, self.upkeep] {
+            task.await.map_err(|error| Error::failed("a background task failed").because(error))?;
+        }
+        self.aethon.store.close().await;
+        Ok(())
+    }
+}
+
+async fn listen(
+    aethon: &Aethon,
+    hub: Arc<Hub>,
+    channels: Channels,
+    shutdown: Shutdown,
+) -> Result<Option<Server>> {
+    if !aethon.config.channels.webchat.enabled {
+        return Ok(None);
+    }
+    let options = wire::http::options(&aethon.config);
+    let (host, port) = (options.host.clone(), options.port);
+    let deps = Deps {
+        assistant: aethon.assistant(),
+        transcripts: aethon.transcripts(),
+        desk: aethon.desk.clone(),
+        bus: aethon.bus.clone(),
+        logs: aethon.logs.clone(),
+        config: Arc::new(MaskedConfig(aethon.config.clone())),
+        provider: aethon.provider.clone(),
+        clock: aethon.clock.clone(),
+        channels,
+        hub,
+        shutdown,
+    };
+    match Server::bind(options, deps).await {
+        Ok(server) => Ok(Some(server)),
+        Err(error) if error.is_address_in_use() => Err(Error::refused(format!(
+            "the address {host}:{port} is in use: stop the program that has it, or set channels.webchat.port to another port (0 takes a free one)"
+        ))
+        .because(error)),
+        Err(error) => Err(Error::refused(format!(
+            "the address {host}:{port} cannot be bound: {error}; check channels.webchat.host and channels.webchat.port"
+        ))
+        .because(error)),
+    }
+}
+
+/// Whoever looks at the session may see the turn go on; nobody can be asked in the others.
+fn watcher(hub: &Arc<Hub>, record: &TurnRecord) -> Arc<dyn Surface> {
+    let session = &record.inbound.session;
+    if session.channel() == "webchat" { hub.surface(session) } else { Arc::new(Unattended) }
+}
+
+async fn upkeep(store: aethon_store::Store, oneshot_keep_days: u32, mut shutdown: Shutdown) {
+    loop {
+        tokio::select! {
+            () = shutdown.requested() => return,
+            () = tokio::time::sleep(UPKEEP) => {}
+        }
+        if let Err(error) = store.maintain(oneshot_keep_days).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "old rows could not be removed");
+        }
+    }
+}

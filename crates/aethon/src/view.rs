@@ -1,0 +1,18 @@
+//! The configuration as the HTTP application and the terminal may show it.
+
+use aethon_config::Config;
+use aethon_core::service::ConfigView;
+use serde_json::Value;
+
+/// A loaded configuration behind its mask.
+pub(crate) struct MaskedConfig(pub(crate) Config);
+
+impl ConfigView for MaskedConfig {
+    fn dump(&self) -> Value {
+        aethon_config::dump(&self.0)
+    }
+
+    fn schema(&self) -> Value {
+        aethon_config::schema()
+    }
+}

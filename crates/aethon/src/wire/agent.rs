@@ -1,0 +1,80 @@
+//! The engine with its tools and hooks. The order of the hooks is set here and nowhere else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_agent::hooks::{ApprovalRule, InputLimits, OutputCap, RedactOutput};
+use aethon_agent::outbox::Bell;
+use aethon_agent::prompt::{Prompt, PromptOptions};
+use aethon_agent::{Engine, GuardedToolbox, Hooks, Options, Parts, ToolboxOptions};
+use aethon_config::Config;
+use aethon_core::approval::ApprovalDesk;
+use aethon_core::hook::Hook;
+use aethon_core::model::ModelProvider;
+use aethon_core::tool::Tool;
+use aethon_store::Store;
+
+use crate::builder::Prepared;
+
+pub(crate) fn engine(
+    prepared: &Prepared,
+    store: &Store,
+    provider: Arc<dyn ModelProvider>,
+    desk: &ApprovalDesk,
+    bell: &Bell,
+) -> Arc<Engine> {
+    let (config, clock) = (&prepared.config, prepared.clock());
+    let hooks = hooks(prepared);
+    let toolbox = GuardedToolbox::new(
+        tools(prepared),
+        hooks.clone(),
+        desk.clone(),
+        prepared.bus.clone(),
+        clock.clone(),
+        ToolboxOptions { approval_timeout: Duration::from_secs(config.approval.timeout_seconds) },
+    );
+    let prompt = Prompt::new(PromptOptions { name: "Aethon".into(), workspace: prepared.home.workspace() });
+    let parts = Parts {
+        log: Arc::new(store.clone()),
+        transcripts: Arc::new(store.clone()),
+        provider,
+        toolbox: Arc::new(toolbox),
+        hooks,
+        prompt: Arc::new(prompt),
+        bus: prepared.bus.clone(),
+        clock,
+        bell: bell.clone(),
+    };
+    Arc::new(Engine::new(parts, options(config)))
+}
+
+/// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder added last.
+fn hooks(prepared: &Prepared) -> Hooks {
+    let approval = &prepared.config.approval;
+    let built_in: [Arc<dyn Hook>; 4] = [
+        Arc::new(InputLimits::default()),
+        Arc::new(ApprovalRule {
+            enabled: approval.enabled,
+            requires_approval: approval.requires_approval.clone(),
+        }),
+        Arc::new(RedactOutput(prepared.redactor())),
+        Arc::new(OutputCap),
+    ];
+    Hooks::new(built_in.into_iter().chain(prepared.parts.hooks.iter().cloned()).collect())
+}
+
+fn tools(prepared: &Prepared) -> Vec<Arc<dyn Tool>> {
+    prepared.parts.tools.clone()
+}
+
+fn options(config: &Config) -> Options {
+    Options {
+        max_iterations: config.agent.max_iterations,
+        turn_timeout: Duration::from_secs(config.agent.turn_timeout_seconds),
+        max_retries: config.model.max_retries,
+        loop_limit: usize::try_from(config.agent.loop_limit).unwrap_or(usize::MAX),
+        max_tool_output_chars: config.agent.max_tool_output_chars,
+        context_share: config.session.max_context_share,
+        ..Options::default()
+    }
+}

@@ -1,0 +1,32 @@
+//! `[storage]` to the store, and its errors to refusals.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use aethon_config::{Config, schema};
+use aethon_core::clock::{Clock, SystemClock};
+use aethon_store::{Options, Store, Synchronous};
+
+use crate::error::{Error, Result};
+
+pub(crate) fn open(path: &Path, config: &Config, clock: Arc<dyn Clock>) -> Result<Store> {
+    let synchronous = match config.storage.synchronous {
+        schema::Synchronous::Normal => Synchronous::Normal,
+        schema::Synchronous::Full => Synchronous::Full,
+    };
+    Store::open(path, Options { synchronous, clock, ..Options::default() })
+        .map_err(|error| Error::refused(error.to_string()).because(error))
+}
+
+/// Whether the database is sound, in words. For `doctor`.
+pub(crate) async fn check(path: &Path) -> Result<String> {
+    let store = open(path, &Config::default(), Arc::new(SystemClock))?;
+    let health = store.check().await;
+    store.close().await;
+    let health = health.map_err(|error| Error::failed(error.to_string()).because(error))?;
+    if health.problems.is_empty() {
+        Ok(format!("{} KiB, format {}, sound", health.size.div_ceil(1024), health.version))
+    } else {
+        Err(Error::failed(format!("the database is damaged: {}", health.problems.join("; "))))
+    }
+}
