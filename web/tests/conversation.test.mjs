@@ -114,3 +114,18 @@ test("unsent messages outlive a reload, in order, until they are acknowledged", 
   assert.deepEqual(new Outbox(storage).of("s").map(({ id }) => id), ["1", "3"]);
   assert.deepEqual(new Outbox(storage).of("other"), []);
 });
+
+test("a failure is told once, live and stored alike", () => {
+  const live = new Conversation();
+  live.frame({ type: "blocks", turn: "t", from: 0, html: ["<p>Half.</p>", "<p>The key &#39;x&#39; was refused.</p>"] });
+  live.frame({ type: "error", turn: "t", code: "auth", message: "The key 'x' was refused." });
+  live.frame({ type: "done", turn: "t", text: "Half.\n\nThe key 'x' was refused.", html: "<p>Half.</p><p>The key &#39;x&#39; was refused.</p>", stop_reason: "error" });
+  const stored = new Conversation();
+  const failed = { ...reply("2", "t", "<p>Half.</p>"), stop_reason: "error" };
+  failed.content.push({ type: "notice", code: "auth", text: "The key 'x' was refused." });
+  stored.apply({ messages: [user("1", "t", "hi"), failed] }, birthsSoFar());
+  for (const conversation of [live, stored]) {
+    const [turn] = conversation.turns();
+    assert.deepEqual([turn.reply.blocks, turn.reply.extras, turn.failure?.code], [["<p>Half.</p>"], [], "auth"]);
+  }
+});

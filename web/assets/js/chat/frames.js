@@ -69,6 +69,7 @@ const handlers = {
     if (typeof text === "string") turn.reply.source = text;
     if (typeof html === "string" && turn.reply.blocks.join("") !== html && html.trim()) settleHtml(turn, html);
     if (model) turn.model = model;
+    dropFailureText(turn);
     finish(turn, stop_reason ?? "end");
   },
 };
@@ -88,6 +89,16 @@ export function approvalPart(turn, id) {
 function settleHtml(turn, html) {
   const before = turn.reply.extras.map(({ part }) => ({ at: 0, part }));
   turn.reply = { ...emptyReply(), source: turn.reply.source, blocks: [html], extras: before };
+}
+
+/** A failed reply ends in the sentence of its failure, for those who see only text; here the failure has its own place. @param {Turn} turn */
+function dropFailureText({ failure, reply }) {
+  if (!failure) return;
+  const words = (/** @type {string} */ text) => text.replace(/<[^>]*>|&#?\w+;|[^\p{L}\p{N}]/gu, "");
+  const said = words(failure.message);
+  if (said && words(reply.blocks.at(-1) ?? "") === said) reply.blocks.pop();
+  const source = reply.source.trimEnd();
+  if (source.endsWith(failure.message)) reply.source = source.slice(0, -failure.message.length).trimEnd();
 }
 
 /** @param {Turn} turn @param {string} stopReason */

@@ -175,7 +175,7 @@ class ChatPage {
     this.#isOnline = link.phase === "open";
     this.#banner.show(link);
     this.#main.classList.toggle("is-stale", link.phase === "waiting" || link.phase === "refused");
-    if (this.#isOnline && !wasOnline && this.#status === null) void this.#askStatus();
+    if (this.#isOnline && !wasOnline) void this.#askStatus();
     // A refusal, or a failure before anything worked, may mean that the token is asked for.
     if (link.phase === "refused" || (link.phase === "waiting" && !wasOnline)) void this.#askStatus();
     this.#plan();

@@ -83,7 +83,7 @@ function toolView(part) {
     drawn = now;
     shortInput.textContent = brief(part.input);
     state.dataset.state = part.state;
-    const time = part.ms === undefined ? "" : ` · ${duration(part.ms)}`;
+    const time = !part.ms ? "" : ` · ${duration(part.ms)}`;
     fill(state, icon(stateIcons[part.state] ?? "tool", part.state === "running" ? "spin" : ""), `${texts.tool[part.state] ?? ""}${time}`);
     if (element.open) element.dispatchEvent(new Event("toggle"));
   };

@@ -36,7 +36,16 @@ export function turnsFromStored(messages) {
     }
     readMessage(turn, message);
   }
+  for (const turn of turns) if (turn.stopReason === "error") readFailure(turn);
   return turns;
+}
+
+/** Why a stored turn failed stands in its last notice. @param {Turn} turn */
+function readFailure(turn) {
+  const last = turn.reply.extras.at(-1)?.part;
+  if (last?.kind !== "notice") return;
+  turn.failure = { code: last.code, message: last.text };
+  turn.reply.extras.pop();
 }
 
 /** @param {Turn} turn @param {StoredMessage} message */
