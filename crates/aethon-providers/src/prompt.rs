@@ -109,8 +109,11 @@ fn said(message: &Message) -> Vec<Said<'_>> {
 }
 
 fn results(message: &Message) -> Vec<&ToolResult> {
-    let result = |block| if let &Block::ToolResult(ref result) = block { Some(result) } else { None };
-    message.content.iter().filter_map(result).collect()
+    message
+        .content
+        .iter()
+        .filter_map(|block| if let Block::ToolResult(result) = block { Some(result) } else { None })
+        .collect()
 }
 
 fn folded(messages: u64, summary: &str) -> String {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, Message, Role, ToolCall, ToolResult};
 use aethon_core::model::{Capabilities, ModelRequest};
+use aethon_core::secret::Secret;
 use aethon_core::tool::ToolSpec;
 use serde_json::{Value, json};
 
@@ -85,4 +86,12 @@ pub(crate) fn conversation() -> ModelRequest {
 
 pub(crate) fn capabilities() -> Capabilities {
     crate::capabilities::of(&Options::new(Provider::OpenAi, "gpt-4o"))
+}
+
+/// A service with a key at its usual address.
+pub(crate) fn service(provider: Provider, model: &str) -> Arc<crate::service::Service> {
+    let options =
+        Options { api_key: Secret::new("sk-test-0123456789abcdefghij"), ..Options::new(provider, model) };
+    let endpoint = crate::endpoint::Endpoint::of(&options).unwrap();
+    Arc::new(crate::service::Service::new(&options, endpoint))
 }

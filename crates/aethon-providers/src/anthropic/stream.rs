@@ -88,20 +88,16 @@ struct Start {
 }
 
 #[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 enum Delta {
-    TextDelta {
-        text: String,
-    },
-    InputJsonDelta {
-        partial_json: String,
-    },
-    ThinkingDelta {
-        thinking: String,
-    },
-    SignatureDelta {
-        signature: String,
-    },
+    #[serde(rename = "text_delta")]
+    Text { text: String },
+    #[serde(rename = "input_json_delta")]
+    InputJson { partial_json: String },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: String },
+    #[serde(rename = "signature_delta")]
+    Signature { signature: String },
     #[serde(other)]
     Unknown,
 }
@@ -185,15 +181,15 @@ impl Reader {
     fn grow(&mut self, index: u64, delta: Delta, events: &mut Events) {
         match (self.open.get_mut(&index), delta) {
             // A text that was never opened is still a text.
-            (Some(Open::Text) | None, Delta::TextDelta { text }) => self.say(text, events),
-            (Some(Open::Thinking { text, .. }), Delta::ThinkingDelta { thinking }) => {
+            (Some(Open::Text) | None, Delta::Text { text }) => self.say(text, events),
+            (Some(Open::Thinking { text, .. }), Delta::Thinking { thinking }) => {
                 text.push_str(&thinking);
                 self.think(&thinking, events);
             }
-            (Some(Open::Thinking { signature, .. }), Delta::SignatureDelta { signature: more }) => {
+            (Some(Open::Thinking { signature, .. }), Delta::Signature { signature: more }) => {
                 signature.push_str(&more);
             }
-            (Some(Open::Call { json, .. }), Delta::InputJsonDelta { partial_json }) => {
+            (Some(Open::Call { json, .. }), Delta::InputJson { partial_json }) => {
                 self.told += partial_json.len();
                 json.push_str(&partial_json);
             }

@@ -28,19 +28,25 @@ fn service(provider: Provider, host: &str, key: &str) -> Service {
     Service::new(&options, Endpoint::of(&options).unwrap())
 }
 
+fn check(provider: Provider, code: u16, body: &str, kind: ModelErrorKind, words: &str) {
+    let error = status(&service(provider, "", KEY), code, &HeaderMap::new(), body.as_bytes());
+    assert_eq!(error.kind(), kind, "{code} {body}: {error}");
+    let sentence = error.to_string();
+    assert!(sentence.contains(words) && sentence.ends_with('.'), "{sentence}");
+    assert!(!sentence.contains(KEY) && !format!("{error:?}").contains(KEY), "{error:?}");
+    assert_eq!(error.status(), Some(code));
+}
+
+fn openai(message: &str, kind: &str, code: &str) -> String {
+    json!({"error": {"message": message, "type": kind, "param": null, "code": code}}).to_string()
+}
+
+fn anthropic(kind: &str, message: &str) -> String {
+    json!({"type": "error", "error": {"type": kind, "message": message}}).to_string()
+}
+
 #[test]
-fn every_service_is_understood() {
-    let check = |provider, code: u16, body: &str, kind: ModelErrorKind, words: &str| {
-        let error = status(&service(provider, "", KEY), code, &HeaderMap::new(), body.as_bytes());
-        assert_eq!(error.kind(), kind, "{code} {body}: {error}");
-        let sentence = error.to_string();
-        assert!(sentence.contains(words) && sentence.ends_with('.'), "{sentence}");
-        assert!(!sentence.contains(KEY) && !format!("{error:?}").contains(KEY), "{error:?}");
-        assert_eq!(error.status(), Some(code));
-    };
-    let openai = |message: &str, kind: &str, code: &str| {
-        json!({"error": {"message": message, "type": kind, "param": null, "code": code}}).to_string()
-    };
+fn failures_of_openai_are_understood() {
     let o = Provider::OpenAi;
     check(
         o,
@@ -118,6 +124,11 @@ fn every_service_is_understood() {
         NotFound,
         "model.model_id",
     );
+}
+
+#[test]
+fn failures_of_openai_are_understood_in_odd_forms_too() {
+    let o = Provider::OpenAi;
     check(o, 500, &openai("The server had an error", "server_error", ""), Overloaded, "try again");
     check(o, 503, "", Overloaded, "try again");
     check(o, 408, "", Timeout, "model.timeout_seconds");
@@ -144,10 +155,10 @@ fn every_service_is_understood() {
         InvalidRequest,
         "Field required",
     );
+}
 
-    let anthropic = |kind: &str, message: &str| {
-        json!({"type": "error", "error": {"type": kind, "message": message}}).to_string()
-    };
+#[test]
+fn failures_of_anthropic_are_understood() {
     let a = Provider::Anthropic;
     check(a, 401, &anthropic("authentication_error", "invalid x-api-key"), Auth, "ANTHROPIC_API_KEY");
     check(
@@ -190,7 +201,10 @@ fn every_service_is_understood() {
         "too many requests",
     );
     check(a, 529, &anthropic("overloaded_error", "Overloaded"), Overloaded, "(529)");
+}
 
+#[test]
+fn failures_of_mistral_are_understood() {
     let m = Provider::Mistral;
     check(m, 401, r#"{"message":"Unauthorized","request_id":"1"}"#, Auth, "MISTRAL_API_KEY");
     check(
@@ -215,7 +229,10 @@ fn every_service_is_understood() {
         "Extra inputs",
     );
     check(m, 429, r#"{"message":"Requests rate limit exceeded"}"#, RateLimit, "too many requests");
+}
 
+#[test]
+fn failures_of_ollama_are_understood() {
     let l = Provider::Ollama;
     check(l, 404, r#"{"error":"model 'some-model' not found"}"#, NotFound, "ollama pull some-model");
     check(
@@ -227,7 +244,10 @@ fn every_service_is_understood() {
     );
     check(l, 500, r#"{"error":"the input length exceeds the context length"}"#, ContextLength, "too long");
     check(l, 500, r#"{"error":"llama runner process has terminated"}"#, Overloaded, "try again");
+}
 
+#[test]
+fn failures_of_litellm_are_understood() {
     let p = Provider::LiteLlm;
     check(
         p,

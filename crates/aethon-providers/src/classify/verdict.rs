@@ -46,7 +46,7 @@ pub(crate) fn body_failure(service: &Service, body: &[u8]) -> ModelError {
 /// For a failure below HTTP.
 pub(crate) fn failure(service: &Service, failure: &Failure) -> ModelError {
     let (kind, sentence) = sentence::of_failure(service, failure);
-    ModelError::new(kind, sentence).with_detail(service.redact(&format!("{failure:?}")))
+    ModelError::new(kind, sentence).with_detail(service.redact(&failure.cause()))
 }
 
 fn detail(service: &Service, report: &Report) -> String {

@@ -1,1 +1,143 @@
-//! Tests of the codec.
+//! The codec against recorded streams and against the facts of the wire.
+
+use aethon_core::message::{Block, Role, ToolCall};
+use aethon_core::model::{ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{stream, wire};
+use crate::options::{Options, Provider};
+use crate::settings::Settings;
+use crate::stream::replay::{Outcome, replay, survive};
+use crate::stream::{CallIds, Decoder, Framing};
+use crate::testing::{conversation, message, request, service, tool};
+
+fn reader() -> Box<dyn Decoder> {
+    let service = service(Provider::Ollama, "llama3.2");
+    Box::new(stream::Reader::with_ids(service, 1000, CallIds::with_prefix("test")))
+}
+
+macro_rules! recording {
+    ($name:literal) => {
+        include_str!(concat!("../../tests/data/ollama/", $name))
+    };
+}
+
+fn play(recording: &str) -> Outcome {
+    replay(Framing::Lines, &reader, recording)
+}
+
+fn tool_call(id: &str, name: &str, input: Value) -> ModelEvent {
+    ModelEvent::ToolCall(ToolCall { id: id.into(), name: name.into(), input, opaque: None })
+}
+
+fn ended(outcome: Outcome, stop: StopReason, usage: (u64, u64)) -> Vec<ModelEvent> {
+    assert!(outcome.error.is_none(), "{outcome:?}");
+    let usage = Usage { input_tokens: usage.0, output_tokens: usage.1, ..Usage::default() };
+    let mut events = outcome.events;
+    let end = ModelEvent::Finished { stop, usage, model: Some("llama3.2".into()) };
+    assert_eq!(events.pop(), Some(end), "{events:?}");
+    events
+}
+
+#[test]
+fn text_thoughts_and_limits_come_out() {
+    let outcome = play(recording!("text.ndjson"));
+    assert_eq!(outcome.text(), "Grüß dich 🌍");
+    ended(outcome, StopReason::End, (26, 5));
+    ended(play(recording!("without_last_newline.ndjson")), StopReason::End, (26, 5));
+    ended(play(recording!("length.ndjson")), StopReason::Length, (5, 2));
+    let events = ended(play(recording!("thinking.ndjson")), StopReason::End, (10, 9));
+    assert_eq!(events[2], ModelEvent::ReasoningDone { text: "Let me see.".into(), opaque: None });
+}
+
+#[test]
+fn calls_come_in_any_line_and_get_ids() {
+    let events = ended(play(recording!("one_tool.ndjson")), StopReason::ToolUse, (100, 20));
+    assert_eq!(events, [tool_call("call_test_1", "file_read", json!({"path": "ä.txt"}))]);
+    let events = ended(play(recording!("two_tools.ndjson")), StopReason::ToolUse, (100, 20));
+    assert_eq!(
+        events,
+        [
+            tool_call("call_test_1", "file_read", json!({"path": "a"})),
+            ModelEvent::Text("and ".into()),
+            tool_call("call_x", "current_time", json!({})),
+        ]
+    );
+}
+
+#[test]
+fn an_error_or_a_cut_comes_after_what_was_said() {
+    let check = |recording, kind| {
+        let outcome = play(recording);
+        assert_eq!(outcome.text(), "Part");
+        assert_eq!(outcome.error.unwrap().kind(), kind);
+    };
+    check(recording!("error_in_the_middle.ndjson"), ModelErrorKind::Overloaded);
+    check(recording!("cut.ndjson"), ModelErrorKind::Network);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_bytes_can_make_it_panic(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..100), 0..8)) {
+        survive(Framing::Lines, reader(), &pieces);
+    }
+
+    #[test]
+    fn a_damaged_recording_ends_in_an_answer_or_an_error(at in 0_usize..800, byte in any::<u8>()) {
+        let mut bytes = recording!("two_tools.ndjson").as_bytes().to_vec();
+        let at = at % bytes.len();
+        bytes[at] = byte;
+        survive(Framing::Lines, reader(), &[bytes]);
+    }
+}
+
+fn body(options: &Options, request: &ModelRequest) -> Value {
+    let settings = Settings::of(options);
+    let body = wire::body(request, &crate::capabilities::of(options), &settings);
+    serde_json::from_slice(&settings.finish(body)).unwrap()
+}
+
+#[test]
+fn a_request_is_written_as_ollama_wants_it() {
+    let options = Options {
+        max_tokens: Some(500),
+        temperature: Some(0.5),
+        context_window: Some(16_384),
+        extra: json!({"think": false, "options": {"seed": 7}, "stream": false}).as_object().unwrap().clone(),
+        ..Options::new(Provider::Ollama, "llama3.2-vision")
+    };
+    let expected = json!({
+        "model": "llama3.2-vision",
+        "messages": [
+            {"role": "system", "content": "You help."},
+            {"role": "user", "content": "What is this?", "images": ["iVBORw0KGgo="]},
+            {"role": "assistant", "content": "", "tool_calls": [
+                {"function": {"name": "file_read", "arguments": {"path": "a.txt"}}},
+                {"function": {"name": "file_read", "arguments": {"path": "b.txt"}}},
+            ]},
+            {"role": "tool", "tool_name": "file_read", "content": "alpha"},
+            {"role": "tool", "tool_name": "file_read", "content": "no such file"},
+            {"role": "assistant", "content": "It is **a**."},
+            {"role": "user", "content": "Thanks, and b?"},
+        ],
+        "tools": [{"type": "function", "function": {
+            "name": "file_read", "description": "Reads a file.", "parameters": tool("file_read").parameters,
+        }}],
+        "stream": true,
+        "think": false,
+        "options": {"num_predict": 500, "num_ctx": 16384, "temperature": 0.5, "seed": 7},
+    });
+    assert_eq!(body(&options, &conversation()), expected);
+}
+
+#[test]
+fn what_is_not_set_is_not_sent() {
+    let mut request = request(vec![message(Role::User, vec![Block::text("hi")])]);
+    request.system = "".into();
+    assert_eq!(
+        body(&Options::new(Provider::Ollama, "llama3.2"), &request),
+        json!({"model": "llama3.2", "messages": [{"role": "user", "content": "hi"}], "stream": true})
+    );
+}

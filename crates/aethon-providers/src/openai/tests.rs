@@ -1,1 +1,315 @@
-//! Tests of the codec.
+//! The codec against recorded streams and against the facts of the wire.
+
+use aethon_core::message::{Block, Opaque, Role, ToolCall};
+use aethon_core::model::{Capabilities, ModelErrorKind, ModelEvent, StopReason, Usage};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::profile::{CallIdForm, OPENAI, Profile};
+use super::{stream, wire};
+use crate::mistral;
+use crate::options::{Options, Provider};
+use crate::settings::Settings;
+use crate::stream::replay::{Outcome, replay, survive};
+use crate::stream::{CallIds, Decoder, Framing};
+use crate::testing::{call, conversation, message, request, result, service, tool};
+
+fn reader() -> Box<dyn Decoder> {
+    let service = service(Provider::OpenAi, "gpt-5");
+    Box::new(stream::Reader::with_ids(service, 1000, CallIds::with_prefix("test")))
+}
+
+macro_rules! recording {
+    ($name:literal) => {
+        include_str!(concat!("../../tests/data/openai/", $name))
+    };
+}
+
+fn play(recording: &str) -> Outcome {
+    replay(Framing::Events, &reader, recording)
+}
+
+fn tool_call(id: &str, name: &str, input: Value) -> ModelEvent {
+    ModelEvent::ToolCall(ToolCall { id: id.into(), name: name.into(), input, opaque: None })
+}
+
+/// Insists on the end, and returns what came before it.
+fn ended(outcome: Outcome, stop: StopReason, usage: (u64, u64, u64), model: &str) -> Vec<ModelEvent> {
+    assert!(outcome.error.is_none(), "{outcome:?}");
+    let (input_tokens, output_tokens, cached_tokens) = usage;
+    let usage = Usage { input_tokens, output_tokens, cached_tokens, ..Usage::default() };
+    let mut events = outcome.events;
+    let end = ModelEvent::Finished { stop, usage, model: Some(model.into()) };
+    assert_eq!(events.pop(), Some(end), "{events:?}");
+    events
+}
+
+const GPT: &str = "gpt-5-2025-08-07";
+
+#[test]
+fn text_comes_in_pieces_with_usage_at_the_end() {
+    let events = ended(play(recording!("text.sse")), StopReason::End, (21, 7, 0), GPT);
+    let text = |text: &str| ModelEvent::Text(text.into());
+    assert_eq!(events, [text("Grüß"), text(" dich, "), text("🌍!")]);
+}
+
+#[test]
+fn calls_are_put_together() {
+    let events = ended(play(recording!("one_tool.sse")), StopReason::ToolUse, (80, 18, 64), GPT);
+    assert_eq!(events, [tool_call("call_abc", "file_read", json!({"path": "ä.txt"}))]);
+
+    let events = ended(play(recording!("two_tools.sse")), StopReason::ToolUse, (90, 40, 0), GPT);
+    assert_eq!(
+        events[1..],
+        [
+            tool_call("call_1", "file_read", json!({"path": "a"})),
+            tool_call("call_2", "current_time", json!({})),
+        ]
+    );
+}
+
+#[test]
+fn thoughts_end_before_the_answer() {
+    let events = ended(play(recording!("reasoning.sse")), StopReason::End, (10, 9, 0), GPT);
+    assert_eq!(
+        events,
+        [
+            ModelEvent::Reasoning("Let me ".into()),
+            ModelEvent::Reasoning("see.".into()),
+            ModelEvent::ReasoningDone { text: "Let me see.".into(), opaque: None },
+            ModelEvent::Text("42".into()),
+        ]
+    );
+}
+
+#[test]
+fn refusals_and_limits_are_told_apart() {
+    let refused = play(recording!("refusal.sse"));
+    assert_eq!(refused.text(), "I cannot help with that.");
+    ended(refused, StopReason::Refusal, (12, 6, 0), GPT);
+    ended(play(recording!("filtered.sse")), StopReason::Refusal, (12, 6, 0), GPT);
+    ended(play(recording!("length.sse")), StopReason::Length, (5, 2, 0), GPT);
+    let events = ended(play(recording!("length_in_arguments.sse")), StopReason::Length, (5, 2, 0), GPT);
+    assert_eq!(events, [tool_call("call_1", "file_write", json!("{\"path\":\"a\",\"content\":\"cut o"))]);
+}
+
+#[test]
+fn an_error_or_a_cut_comes_after_what_was_said() {
+    let check = |recording, kind| {
+        let outcome = play(recording);
+        assert_eq!(outcome.text(), "Part of");
+        assert_eq!(outcome.error.unwrap().kind(), kind);
+    };
+    check(recording!("error_in_the_middle.sse"), ModelErrorKind::Overloaded);
+    check(recording!("cut.sse"), ModelErrorKind::Network);
+    let outcome = replay(Framing::Events, &reader, "data: {\"choices\": 7}\n\n");
+    assert_eq!(outcome.error.unwrap().kind(), ModelErrorKind::Malformed);
+}
+
+#[test]
+fn local_servers_are_understood() {
+    let outcome = play(recording!("local_without_done.sse"));
+    assert_eq!(outcome.text(), "Hi!");
+    // No usage came: estimated.
+    ended(outcome, StopReason::End, (1000, 1, 0), "tiny.gguf");
+
+    let events =
+        ended(play(recording!("local_same_index.sse")), StopReason::ToolUse, (1000, 6, 0), "tiny.gguf");
+    assert_eq!(
+        events,
+        [
+            tool_call("aaa", "file_read", json!({"path": "a"})),
+            tool_call("bbb", "file_read", json!({"path": "b"})),
+        ]
+    );
+
+    let events =
+        ended(play(recording!("local_without_ids.sse")), StopReason::ToolUse, (1000, 4, 0), "tiny.gguf");
+    assert_eq!(
+        events,
+        [
+            tool_call("call_test_1", "file_read", json!({"path": "a"})),
+            tool_call("call_test_2", "current_time", json!({})),
+        ]
+    );
+}
+
+#[test]
+fn mistrals_parts_and_repeated_names_are_understood() {
+    let outcome = play(recording!("mistral_tool.sse"));
+    assert_eq!(outcome.text(), "I look. Now.");
+    let events = ended(outcome, StopReason::ToolUse, (94, 26, 0), "mistral-large-latest");
+    assert_eq!(events[1], ModelEvent::ReasoningDone { text: "Hm.".into(), opaque: None });
+    assert_eq!(events.last(), Some(&tool_call("D681PevKs", "file_read", json!({"path": "a"}))));
+}
+
+#[test]
+fn a_whole_completion_is_an_answer_too() {
+    let outcome = replay(Framing::Whole, &reader, recording!("whole.json"));
+    let events = ended(outcome, StopReason::ToolUse, (3, 4, 0), "m-1");
+    assert_eq!(events, [ModelEvent::Text("Whole.".into()), tool_call("call_9", "current_time", json!({}))]);
+    let outcome = replay(Framing::Whole, &reader, "{\"hello\": 1}");
+    assert_eq!(outcome.error.unwrap().kind(), ModelErrorKind::Malformed);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_bytes_can_make_it_panic(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..100), 0..8)) {
+        survive(Framing::Events, reader(), &pieces);
+    }
+
+    #[test]
+    fn a_damaged_recording_ends_in_an_answer_or_an_error(at in 0_usize..1800, byte in any::<u8>(), cut in 0_usize..1800) {
+        let mut bytes = recording!("two_tools.sse").as_bytes().to_vec();
+        let at = at % bytes.len();
+        bytes[at] = byte;
+        let (first, second) = bytes.split_at(cut % bytes.len());
+        survive(Framing::Events, reader(), &[first.to_vec(), second.to_vec()]);
+    }
+}
+
+fn body(options: &Options, profile: &Profile, request: &aethon_core::model::ModelRequest) -> Value {
+    let capabilities: Capabilities = crate::capabilities::of(options);
+    let settings = Settings::of(options);
+    let body = wire::body(request, &capabilities, profile, &settings);
+    serde_json::from_slice(&settings.finish(body)).unwrap()
+}
+
+#[test]
+fn a_request_is_written_as_openai_wants_it() {
+    let options = Options {
+        max_tokens: Some(500),
+        temperature: Some(0.5),
+        top_p: Some(0.9),
+        extra: json!({"seed": 7}).as_object().unwrap().clone(),
+        ..Options::new(Provider::OpenAi, "gpt-4o")
+    };
+    let arguments = |path: &str| json!({ "path": path }).to_string();
+    let expected = json!({
+        "model": "gpt-4o",
+        "messages": [
+            {"role": "system", "content": "You help."},
+            {"role": "user", "content": [
+                {"type": "text", "text": "What is this?"},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
+            ]},
+            {"role": "assistant", "content": null, "tool_calls": [
+                {"id": "call_1", "type": "function", "function": {"name": "file_read", "arguments": arguments("a.txt")}},
+                {"id": "call_2", "type": "function", "function": {"name": "file_read", "arguments": arguments("b.txt")}},
+            ]},
+            {"role": "tool", "tool_call_id": "call_1", "content": "alpha"},
+            {"role": "tool", "tool_call_id": "call_2", "content": "no such file"},
+            {"role": "assistant", "content": "It is **a**."},
+            {"role": "user", "content": "Thanks, and b?"},
+        ],
+        "tools": [{"type": "function", "function": {
+            "name": "file_read", "description": "Reads a file.", "parameters": tool("file_read").parameters,
+        }}],
+        "stream": true,
+        "stream_options": {"include_usage": true},
+        "max_tokens": 500,
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "seed": 7,
+    });
+    assert_eq!(body(&options, &OPENAI, &conversation()), expected);
+}
+
+#[test]
+fn reasoning_models_take_other_limits() {
+    let written = |provider, model: &str, profile: &Profile| {
+        let options = Options {
+            max_tokens: Some(500),
+            temperature: Some(0.5),
+            top_p: Some(0.9),
+            ..Options::new(provider, model)
+        };
+        let body = body(&options, profile, &request(vec![message(Role::User, vec![Block::text("hi")])]));
+        let has = |key: &str| body.get(key).is_some();
+        (has("max_completion_tokens"), has("max_tokens"), has("temperature") || has("top_p"))
+    };
+    for model in ["gpt-5", "gpt-5-mini", "o1", "o3-mini", "o4-mini", "openai/gpt-5"] {
+        assert_eq!(written(Provider::OpenAi, model, &OPENAI), (true, false, false), "{model}");
+    }
+    for model in ["gpt-4o", "gpt-4.1", "olmo-2", "llama3.2"] {
+        assert_eq!(written(Provider::OpenAi, model, &OPENAI), (false, true, true), "{model}");
+    }
+    assert_eq!(written(Provider::Mistral, "mistral-large-latest", &mistral::PROFILE), (false, true, true));
+}
+
+#[test]
+fn what_is_not_set_is_not_sent() {
+    let mut request = request(vec![message(Role::User, vec![Block::text("hi")])]);
+    request.system = "".into();
+    assert_eq!(
+        body(&Options::new(Provider::OpenAi, "gpt-4o"), &OPENAI, &request),
+        json!({
+            "model": "gpt-4o",
+            "messages": [{"role": "user", "content": "hi"}],
+            "stream": true,
+            "stream_options": {"include_usage": true},
+        })
+    );
+}
+
+#[test]
+fn mistral_gets_its_own_form() {
+    let request = request(vec![
+        message(Role::User, vec![Block::text("read")]),
+        message(
+            Role::Assistant,
+            vec![Block::text("I do."), call("toolu_01ABC", "file_read", json!({"path": "a"}))],
+        ),
+        message(Role::Tool, vec![result("toolu_01ABC", "file_read", "")]),
+        message(Role::User, vec![Block::text("stop that")]),
+    ]);
+    let body = body(&Options::new(Provider::Mistral, "mistral-large-latest"), &mistral::PROFILE, &request);
+    let id = CallIdForm::NineCharacters.apply("toolu_01ABC");
+    assert_eq!(
+        body["messages"],
+        json!([
+            {"role": "system", "content": "You help."},
+            {"role": "user", "content": "read"},
+            {"role": "assistant", "content": "I do.", "tool_calls": [
+                {"id": id, "type": "function", "function": {"name": "file_read", "arguments": "{\"path\":\"a\"}"}},
+            ]},
+            {"role": "tool", "tool_call_id": id, "name": "file_read", "content": "(no output)"},
+            {"role": "assistant", "content": "(The turn was interrupted here.)"},
+            {"role": "user", "content": "stop that"},
+        ])
+    );
+    assert_eq!(body.get("stream_options"), None);
+}
+
+#[test]
+fn ids_become_nine_characters_and_stay_the_same() {
+    let nine = |id: &str| CallIdForm::NineCharacters.apply(id).into_owned();
+    assert_eq!(nine("D681PevKs"), "D681PevKs");
+    for id in ["", "call_1", "call_2", "toolu_01A09q90qw90lq917835lq9", "ünïçode-!"] {
+        let short = nine(id);
+        assert!(short.len() == 9 && short.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{short}");
+        assert_eq!(nine(id), short);
+    }
+    assert_ne!(nine("call_1"), nine("call_2"));
+}
+
+#[test]
+fn invalid_arguments_and_foreign_thoughts_go_back_in_a_form_that_is_taken() {
+    let thought = Opaque { dialect: "anthropic".into(), data: json!({"type": "thinking"}) };
+    let request = request(vec![
+        message(Role::User, vec![Block::text("go")]),
+        message(
+            Role::Assistant,
+            vec![
+                Block::Reasoning { text: "hm".into(), opaque: Some(thought) },
+                call("call_1", "file_read", json!("{\"pa")),
+            ],
+        ),
+        message(Role::Tool, vec![result("call_1", "file_read", "not JSON")]),
+    ]);
+    let body = body(&Options::new(Provider::OpenAi, "gpt-4o"), &OPENAI, &request);
+    let arguments = body["messages"][2]["tool_calls"][0]["function"]["arguments"].as_str().unwrap();
+    assert_eq!(serde_json::from_str::<Value>(arguments).unwrap(), json!({"invalid_arguments": "{\"pa"}));
+    assert_eq!(body["messages"][2]["content"], Value::Null);
+}

@@ -34,6 +34,18 @@ pub(super) struct Limits {
 }
 
 impl Failure {
+    /// What the library or the system said, for the log.
+    pub(crate) fn cause(&self) -> String {
+        match self {
+            Self::Tls(cause) | Self::NotHttp(cause) | Self::Proxy(cause) | Self::Broken(cause) => {
+                cause.clone()
+            }
+            Self::UnknownHost | Self::Refused | Self::ConnectTimeout(_) | Self::Silence(_) => {
+                format!("{self:?}")
+            }
+        }
+    }
+
     pub(super) fn of(error: ureq::Error, limits: Limits) -> Self {
         use ureq::Error;
         match error {
