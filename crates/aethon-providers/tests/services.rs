@@ -1,0 +1,295 @@
+//! Whole providers against a server on this machine: what is sent, what comes back, and what a person reads when it
+//! goes wrong.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::{Block, Message, Role};
+use aethon_core::model::{
+    ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, Readiness, StopReason,
+};
+use aethon_core::secret::Secret;
+use aethon_providers::{AnthropicVersion, OpenAiApi, Options, Provider, build};
+use futures_util::StreamExt;
+
+const KEY: &str = "sk-test-0123456789abcdefghij";
+
+/// A server that answers every request in the same way and reports each one.
+fn serve(answer: impl Fn(&mut TcpStream) + Send + 'static) -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let (seen, requests) = mpsc::channel();
+    thread::spawn(move || {
+        while let Ok((mut stream, _)) = listener.accept() {
+            while let Some(request) = read_request(&mut stream) {
+                let _ = seen.send(request);
+                answer(&mut stream);
+            }
+        }
+    });
+    (address, requests)
+}
+
+fn read_request(stream: &mut TcpStream) -> Option<String> {
+    let mut request = Vec::new();
+    let mut byte = [0];
+    while !request.ends_with(b"\r\n\r\n") {
+        if stream.read(&mut byte).ok()? == 0 {
+            return None;
+        }
+        request.push(byte[0]);
+    }
+    let head = String::from_utf8(request).unwrap();
+    let length =
+        head.to_lowercase().lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).ok()?;
+    Some(head + &String::from_utf8(body).unwrap())
+}
+
+fn answer(status: &str, headers: &str, body: &str) -> impl Fn(&mut TcpStream) + Send + 'static {
+    let length = body.len();
+    let text = format!("HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\n\r\n{body}");
+    move |stream| stream.write_all(text.as_bytes()).unwrap()
+}
+
+fn events(body: &str) -> impl Fn(&mut TcpStream) + Send + 'static {
+    answer("200 OK", "content-type: text/event-stream\r\n", body)
+}
+
+fn provider(provider: Provider, host: &str) -> Arc<dyn ModelProvider> {
+    build(options(provider, host))
+}
+
+fn options(provider: Provider, host: &str) -> Options {
+    Options {
+        host: host.into(),
+        api_key: Secret::new(KEY),
+        key_variable: "THE_VARIABLE".into(),
+        timeout: Duration::from_secs(30),
+        ..Options::new(provider, "some-model")
+    }
+}
+
+fn request() -> ModelRequest {
+    let said = Message::new(Role::User, vec![Block::text("hi")], "2026-11-20T10:00:00Z".parse().unwrap());
+    ModelRequest {
+        session: SessionId::parse("webchat:default").unwrap(),
+        turn: TurnId::fresh(),
+        attempt: 0,
+        system: "You help.".into(),
+        messages: vec![Arc::new(said)],
+        turn_start: 0,
+        tools: Arc::new([]),
+    }
+}
+
+async fn ask(provider: &dyn ModelProvider) -> Result<(String, StopReason), ModelError> {
+    let mut stream = provider.stream(request()).await?;
+    let mut text = String::new();
+    let mut end = None;
+    while let Some(event) = stream.next().await {
+        match event? {
+            ModelEvent::Text(piece) => text.push_str(&piece),
+            ModelEvent::Finished { stop, .. } => assert!(end.replace(stop).is_none()),
+            _ => {}
+        }
+    }
+    Ok((text, end.expect("an answer ends")))
+}
+
+const OPENAI: &str = include_str!("data/openai/text.sse");
+const ANTHROPIC: &str = include_str!("data/anthropic/text.sse");
+const OLLAMA: &str = include_str!("data/ollama/text.ndjson");
+
+#[tokio::test]
+async fn every_service_is_asked_where_and_how_it_wants() {
+    let check = |provider,
+                 version,
+                 base: &'static str,
+                 body: &'static str,
+                 path: &'static str,
+                 key: &'static str| async move {
+        let (host, requests) = serve(events(body));
+        let options = Options { api_version: version, ..options(provider, &format!("{host}{base}")) };
+        ask(&*build(options)).await.unwrap();
+        let request = requests.recv().unwrap();
+        let head = request.split_once("\r\n\r\n").unwrap().0.to_lowercase();
+        assert!(head.starts_with(&format!("post {path} http/1.1\r\n")), "{head}");
+        assert!(head.contains("content-type: application/json"), "{head}");
+        assert!(head.contains("user-agent: aethon/"), "{head}");
+        assert!(head.contains(key), "{head}");
+        head
+    };
+    let new = AnthropicVersion::V2026;
+    let bearer = "authorization: bearer sk-test-0123456789abcdefghij";
+    check(Provider::OpenAi, new, "/v1/", OPENAI, "/v1/chat/completions", bearer).await;
+    check(Provider::LiteLlm, new, "", OPENAI, "/v1/chat/completions", bearer).await;
+    let head = check(Provider::Mistral, new, "", OPENAI, "/v1/chat/completions", bearer).await;
+    assert!(head.contains("accept: text/event-stream"), "{head}");
+    let head = check(Provider::Anthropic, new, "", ANTHROPIC, "/v1/messages", bearer).await;
+    assert!(head.contains("anthropic-version: 2026-10-21"), "{head}");
+    let old = AnthropicVersion::V2023;
+    let head = check(Provider::Anthropic, old, "", ANTHROPIC, "/v1/messages", "x-api-key: sk-test").await;
+    assert!(head.contains("anthropic-version: 2023-06-01") && !head.contains("authorization"), "{head}");
+    check(Provider::Ollama, new, "", OLLAMA, "/api/chat", bearer).await;
+}
+
+#[tokio::test]
+async fn an_answer_comes_through() {
+    let (host, _requests) = serve(events(OPENAI));
+    let model = provider(Provider::OpenAi, &host);
+    assert_eq!(model.readiness(), Readiness::Ready);
+    assert_eq!(ask(&*model).await.unwrap(), ("Grüß dich, 🌍!".into(), StopReason::End));
+    assert_eq!(ask(&*model).await.unwrap().1, StopReason::End);
+}
+
+#[tokio::test]
+async fn a_missing_key_is_told_and_nothing_is_sent() {
+    for service in [Provider::OpenAi, Provider::Anthropic, Provider::Mistral, Provider::LiteLlm] {
+        let mut options = options(service, "");
+        options.api_key = Secret::new(" ");
+        let model = build(options);
+        let Readiness::NotConfigured(sentence) = model.readiness() else { panic!("{service:?} is ready") };
+        assert!(sentence.contains("model.api_key") && sentence.contains("THE_VARIABLE"), "{sentence}");
+        let error = ask(&*model).await.unwrap_err();
+        assert_eq!((error.kind(), error.to_string()), (ModelErrorKind::Auth, sentence));
+        assert_eq!(model.probe().await.unwrap_err().kind(), ModelErrorKind::Auth);
+    }
+    assert_eq!(provider(Provider::Ollama, "").readiness(), Readiness::Ready);
+}
+
+#[tokio::test]
+async fn a_server_of_ones_own_is_asked_without_a_key() {
+    for service in [Provider::OpenAi, Provider::LiteLlm] {
+        let (host, requests) = serve(answer("401 Unauthorized", "", "{\"error\":{\"message\":\"no key\"}}"));
+        let mut options = options(service, &host);
+        options.api_key = Secret::default();
+        let model = build(options);
+        assert_eq!(model.readiness(), Readiness::Ready);
+        let error = ask(&*model).await.unwrap_err();
+        assert_eq!(error.kind(), ModelErrorKind::Auth);
+        let sentence = error.to_string();
+        assert!(sentence.contains("model.api_key") && sentence.contains("THE_VARIABLE"), "{sentence}");
+        assert!(!requests.recv().unwrap().to_lowercase().contains("authorization"));
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_spoken_yet_says_so() {
+    let responses = Options { api: OpenAiApi::Responses, ..options(Provider::OpenAi, "") };
+    for options in [options(Provider::Gemini, ""), options(Provider::Bedrock, ""), responses] {
+        let model = build(options);
+        let Readiness::NotConfigured(sentence) = model.readiness() else { panic!("it pretends") };
+        assert!(sentence.contains("not spoken by this version"), "{sentence}");
+        let error = ask(&*model).await.unwrap_err();
+        assert!(!error.is_retryable(), "{error}");
+    }
+    let Readiness::NotConfigured(sentence) = provider(Provider::OpenAi, "http://example.com/v1").readiness()
+    else {
+        panic!("keys would travel in the open")
+    };
+    assert!(sentence.contains("model.allow_http"), "{sentence}");
+}
+
+#[tokio::test]
+async fn failures_carry_class_status_and_wait() {
+    let check = |status: &'static str, headers: &'static str, body: &'static str, kind, wait: Option<u64>| async move {
+        let (host, _requests) = serve(answer(status, headers, body));
+        let error = ask(&*provider(Provider::OpenAi, &host)).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert_eq!(error.retry_after(), wait.map(Duration::from_secs));
+        assert!(!format!("{error:?}").contains(KEY), "{error:?}");
+        error.to_string()
+    };
+    use ModelErrorKind::{Auth, Malformed, NotFound, Overloaded, RateLimit};
+    let json = "content-type: application/json\r\nretry-after: 20\r\n";
+    check("429 Too Many", json, "{\"error\":{\"code\":\"rate_limit_exceeded\"}}", RateLimit, Some(20)).await;
+    let date = "date: Fri, 20 Nov 2026 10:00:00 GMT\r\nretry-after: Fri, 20 Nov 2026 10:00:30 GMT\r\n";
+    check("503 Unavailable", date, "", Overloaded, Some(30)).await;
+    let page = "content-type: text/html\r\n";
+    let sentence = check("502 Bad Gateway", page, "<html><title>502</title></html>", Overloaded, None).await;
+    assert!(sentence.contains("proxy"), "{sentence}");
+    check("200 OK", page, "<!doctype html><title>Sign in</title>", Malformed, None).await;
+    let echoed = "{\"error\":{\"message\":\"Incorrect API key provided: sk-test-0123456789abcdefghij\"}}";
+    check("401 Unauthorized", json, echoed, Auth, Some(20)).await;
+    let elsewhere = "location: http://127.0.0.1:1/v1\r\n";
+    let sentence = check("307 Temporary Redirect", elsewhere, "", NotFound, None).await;
+    assert!(sentence.contains("redirects"), "{sentence}");
+}
+
+#[tokio::test]
+async fn a_service_that_falls_silent_ends_in_time() {
+    let (_hold, held) = mpsc::channel::<()>();
+    let (host, _requests) = serve(move |stream| {
+        let piece = OPENAI.split_inclusive("\n\n").take(2).collect::<String>();
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").unwrap();
+        stream.write_all(piece.as_bytes()).unwrap();
+        let _ = held.recv();
+    });
+    let mut options = options(Provider::OpenAi, &host);
+    options.timeout = Duration::from_millis(200);
+    let began = Instant::now();
+    let mut stream = build(options).stream(request()).await.unwrap();
+    assert_eq!(stream.next().await.unwrap().unwrap(), ModelEvent::Text("Grüß".into()));
+    let error = stream.next().await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ModelErrorKind::Timeout);
+    assert!(error.to_string().contains("model.timeout_seconds"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(10));
+    assert!(stream.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_service_that_does_not_close_is_not_waited_for() {
+    for body in [OPENAI, OPENAI.strip_suffix("data: [DONE]\n\n").unwrap()] {
+        let (_hold, held) = mpsc::channel::<()>();
+        let (host, _requests) = serve(move |stream| {
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").unwrap();
+            stream.write_all(body.as_bytes()).unwrap();
+            let _ = held.recv();
+        });
+        let began = Instant::now();
+        assert_eq!(ask(&*provider(Provider::OpenAi, &host)).await.unwrap().1, StopReason::End);
+        assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn dropping_an_answer_hangs_up_at_once() {
+    let (hung_up, hangs_up) = mpsc::channel();
+    let (host, _requests) = serve(move |stream| {
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").unwrap();
+        stream.write_all(OPENAI.split_inclusive("\n\n").take(2).collect::<String>().as_bytes()).unwrap();
+        let began = Instant::now();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let ended = matches!(stream.read(&mut [0; 8]), Ok(0) | Err(_));
+        hung_up.send(ended && began.elapsed() < Duration::from_secs(10)).unwrap();
+    });
+    let mut stream = provider(Provider::OpenAi, &host).stream(request()).await.unwrap();
+    assert!(stream.next().await.unwrap().is_ok());
+    drop(stream);
+    assert!(hangs_up.recv_timeout(Duration::from_secs(30)).unwrap());
+}
+
+#[tokio::test]
+async fn a_probe_tells_what_is_there() {
+    let (host, requests) = serve(answer("200 OK", "", "{\"data\":[{\"id\":\"some-model\"},{\"id\":\"x\"}]}"));
+    let sentence = provider(Provider::OpenAi, &host).probe().await.unwrap();
+    assert!(sentence.contains(&host) && !sentence.contains("does not list"), "{sentence}");
+    assert!(requests.recv().unwrap().starts_with("GET /models "));
+
+    let (host, _requests) = serve(answer("200 OK", "", "{\"models\":[{\"name\":\"some-model:latest\"}]}"));
+    assert!(provider(Provider::Ollama, &host).probe().await.unwrap().contains("some-model"));
+    let (host, _requests) = serve(answer("200 OK", "", "{\"models\":[]}"));
+    let error = provider(Provider::Ollama, &host).probe().await.unwrap_err();
+    assert!(error.to_string().contains("ollama pull some-model"), "{error}");
+
+    let (host, _requests) = serve(answer("401 Unauthorized", "", "{}"));
+    assert_eq!(provider(Provider::Anthropic, &host).probe().await.unwrap_err().kind(), ModelErrorKind::Auth);
+}
