@@ -8,8 +8,16 @@
     reason = "in tests a failed expectation is the result"
 )]
 
+mod api;
+mod browser;
 mod config;
+mod connections;
 mod home;
+mod host;
+mod requests;
+mod responses;
 mod secrets;
+mod sessions;
 mod start;
 mod stop;
+mod token;

@@ -1,0 +1,335 @@
+//! The access token: specification 5.1, INTERFACE section 4 "Token" and "401", SECURITY "token" and "deny by default".
+
+use std::thread;
+
+use aethon_tests::http::exchange;
+use aethon_tests::{Request, Response, Server, Socket};
+use serde_json::json;
+
+const TOKEN: &str = "correct+horse battery/staple";
+/// The token in an address.
+const ENCODED: &str = "correct%2Bhorse%20battery%2Fstaple";
+const SETTING: &str = "dashboard.auth_token=\"correct+horse battery/staple\"";
+
+fn guarded() -> Server {
+    Server::start(&[SETTING])
+}
+
+/// Signs in as a browser does and returns the cookie, `name=value`.
+fn sign_in(server: &Server) -> String {
+    let answer = server.get(&format!("/dashboard?token={ENCODED}"));
+    let cookie = answer.header("set-cookie").expect("a cookie is set").to_owned();
+    cookie.split(';').next().expect("a pair").to_owned()
+}
+
+#[test]
+fn public_routes_need_no_token() {
+    let server = guarded();
+    for target in ["/", "/health", "/dashboard/static/nothing"] {
+        assert_ne!(server.get(target).status, 401, "{target}");
+    }
+    assert_eq!(server.post("/webhook/trigger", &json!({"text": "!say hello"})).status, 200);
+    assert_eq!(server.get("/health").json(), json!({"status": "ok"}));
+}
+
+#[test]
+fn everything_else_is_401_for_any_method() {
+    let server = guarded();
+    let targets = [
+        "/api/status",
+        "/api/sessions",
+        "/api/config",
+        "/api/config/schema",
+        "/api/logs",
+        "/api/approvals",
+        "/api",
+        "/api/nothing",
+        "/nothing",
+        "/docs",
+        "/openapi.json",
+        "/metrics",
+        "/favicon.ico",
+        "/ws",
+        "/ws/nothing",
+        "/dashboards",
+        "/api/sessions/webchat:default/export",
+        "/dashboard/",
+        "/dashboard/x",
+    ];
+    for target in targets {
+        for method in
+            ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "PROPFIND", "X-ODD"]
+        {
+            let answer = server.send(&Request::new(method, target));
+            assert_eq!(answer.status, 401, "{method} {target}");
+            answer.assert_guarded();
+            assert!(answer.header("www-authenticate").is_some(), "RFC 9110 asks for it: {method} {target}");
+            if method != "HEAD" {
+                answer.problem();
+            }
+        }
+    }
+    for target in ["/ws/chat", "/ws/dashboard"] {
+        assert_eq!(server.get(target).status, 401, "a plain GET of {target}: 401 before 426");
+    }
+}
+
+#[test]
+fn variants_of_public_paths_stay_401() {
+    let server = guarded();
+    let targets = [
+        "//",
+        "//health",
+        "/health/",
+        "/Health",
+        "/HEALTH",
+        "/health.",
+        "/./health",
+        "/x/../health",
+        "/health%20",
+        "/health;x",
+        "/%68ealth",
+        "/%2e%2e/health",
+        "/dashboard/static",
+        "/dashboard/Static/x",
+        "/dashboard//static/x",
+        "/dashboard/static/../../api/status",
+        "/dashboard/static/%2e%2e/%2e%2e/api/status",
+        "/dashboard/static%2f..%2fapi",
+        "/webhook",
+        "/Webhook/trigger",
+        "/webhook%2ftrigger",
+        "/webhook%2Fx",
+        "//webhook/trigger",
+        "/./webhook/x",
+        "/webhook/../api/status",
+        "/webhook/..%2fapi%2fstatus",
+        "/webhook/%2e%2e/api/status",
+        "/webhook\\x",
+        "/api/../health",
+        "/health/../api/status",
+        "/health%00",
+        "/index.html",
+        "/%2e",
+        "/.",
+        "/..",
+    ];
+    for target in targets {
+        let bytes = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        let answer = exchange(server.address, bytes.as_bytes()).expect("an answer");
+        // Below a public prefix a name that cannot exist is 404, and a target that is no path is 400: never a page.
+        let is_below = target.starts_with("/dashboard/static/") || target.starts_with("/webhook/");
+        let expected: &[u16] = if is_below { &[401, 404, 405] } else { &[401, 400] };
+        assert!(expected.contains(&answer.status), "{target}: {}", answer.status);
+    }
+}
+
+#[test]
+fn the_first_carrier_that_is_present_decides() {
+    let server = guarded();
+    let cookie = sign_in(&server);
+    let raw = format!("aethon_dash={TOKEN}");
+    let check = |cookie: Option<&str>, bearer: Option<&str>, query: &str, expected: u16| {
+        let mut request = Request::get(&format!("/api/status{query}"));
+        if let Some(cookie) = cookie {
+            request = request.header("Cookie", cookie);
+        }
+        if let Some(bearer) = bearer {
+            request = request.header("Authorization", bearer);
+        }
+        assert_eq!(server.send(&request).status, expected, "{cookie:?} {bearer:?} {query}");
+    };
+    let bearer = format!("Bearer {TOKEN}");
+    let (bearer, right, wrong) = (bearer.as_str(), format!("?token={ENCODED}"), "?token=wrong");
+    check(Some(&cookie), None, "", 200);
+    check(Some(&raw), None, "", 200);
+    check(None, Some(bearer), "", 200);
+    check(None, None, &right, 200);
+    check(None, Some("bearer correct+horse battery/staple"), "", 200);
+    // The first one that is there counts, right or wrong.
+    check(Some("aethon_dash=wrong"), Some(bearer), &right, 401);
+    check(Some(&cookie), Some("Bearer wrong"), wrong, 200);
+    check(None, Some("Bearer wrong"), &right, 401);
+    check(None, Some(bearer), wrong, 200);
+    check(None, None, wrong, 401);
+    // What is empty is not there.
+    check(Some("aethon_dash="), Some(bearer), wrong, 200);
+    check(Some("other=x"), Some("Bearer "), &right, 200);
+    check(Some("aethon_dash="), Some("Bearer"), "?token=", 401);
+    // Look-alikes of the cookie's name.
+    check(Some(&format!("xaethon_dash={TOKEN}")), None, "", 401);
+    check(Some(&format!("aethon_dash2={TOKEN}; AETHON_DASH={TOKEN}")), None, "", 401);
+    check(Some(&format!("a=1; {cookie}; b=2")), None, "", 200);
+}
+
+#[test]
+fn odd_tokens_are_401_and_never_500() {
+    let server = guarded();
+    let status = |head: &[u8]| {
+        let mut bytes = b"GET /api/status HTTP/1.1\r\nHost: localhost\r\n".to_vec();
+        bytes.extend_from_slice(head);
+        bytes.extend_from_slice(b"\r\n\r\n");
+        exchange(server.address, &bytes).expect("an answer").status
+    };
+    assert_eq!(status(b"Authorization: Bearer \xff\xfe\xfd"), 401);
+    assert_eq!(status("Authorization: Bearer p\u{e4}ssw\u{f6}rd".as_bytes()), 401);
+    assert_eq!(status(b"Cookie: aethon_dash=\xff\xfe"), 401);
+    assert_eq!(status(format!("Authorization: Bearer {}", "x".repeat(7000)).as_bytes()), 401);
+    assert_eq!(status(format!("Cookie: aethon_dash={}", "x".repeat(7000)).as_bytes()), 401);
+    assert_eq!(status(b"Authorization: Basic YTpi"), 401);
+    assert_eq!(status(b"Authorization: Bearer correct+horse"), 401, "a prefix");
+    let doubled = format!("Authorization: Bearer {TOKEN}\r\nAuthorization: Bearer {TOKEN}");
+    assert_eq!(status(doubled.as_bytes()), 401, "two headers are never honest");
+    for query in ["token=%ff%fe", "token=%", "token=%zz", "token=a&token=b", "token"] {
+        assert_eq!(server.get(&format!("/api/status?{query}")).status, 401, "{query}");
+    }
+}
+
+#[test]
+fn a_token_may_be_any_text() {
+    for token in ["\u{fc}ml\u{e4}ut \u{1f980}", "a=b;c,d", "%41", "Bearer x", &"long".repeat(500)] {
+        let server = Server::start(&[&format!("dashboard.auth_token=\"{token}\"")]);
+        let mut bytes = b"GET /api/status HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ".to_vec();
+        bytes.extend_from_slice(token.as_bytes());
+        bytes.extend_from_slice(b"\r\n\r\n");
+        assert_eq!(exchange(server.address, &bytes).expect("an answer").status, 200, "{token}");
+        let encoded: String = token.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        assert_eq!(server.get(&format!("/api/status?token={encoded}")).status, 200, "{token}");
+        assert_eq!(server.get("/api/status?token=%41x").status, 401, "{token}");
+    }
+}
+
+#[test]
+fn a_token_of_blanks_is_none() {
+    let server = Server::start(&["dashboard.auth_token=\"   \""]);
+    assert_eq!(server.get("/api/status").status, 200);
+    assert_eq!(server.get("/api/status?token=%20%20%20").status, 200);
+}
+
+#[test]
+fn opening_the_dashboard_with_the_token_signs_in() {
+    let server = guarded();
+    let target = format!("/dashboard?token={ENCODED}");
+    let answer = server.get(&target);
+    assert_eq!(answer.status, 200);
+    assert!(answer.header("content-type").unwrap().starts_with("text/html"));
+    let cookie = answer.header("set-cookie").unwrap();
+    let (pair, attributes) = cookie.split_once(';').unwrap();
+    assert!(pair.starts_with("aethon_dash=") && pair.len() > "aethon_dash=".len());
+    assert!(!cookie.contains("horse"), "a cookie does not hold the token itself");
+    let attributes: Vec<&str> = attributes.split(';').map(str::trim).collect();
+    for attribute in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+        assert!(attributes.contains(&attribute), "{attribute} in {cookie}");
+    }
+    assert!(!attributes.contains(&"Secure"), "it came by http");
+
+    let navigation = server.send(&Request::get(&target).header("Sec-Fetch-Mode", "navigate"));
+    assert_eq!((navigation.status, navigation.header("location")), (303, Some("/dashboard")));
+    assert!(navigation.header("set-cookie").is_some(), "the token leaves the address bar");
+    navigation.assert_guarded();
+
+    let again = server.send(&Request::get("/dashboard").header("Cookie", pair));
+    assert_eq!(again.status, 200);
+    assert!(again.header("set-cookie").is_none());
+}
+
+#[test]
+fn a_stale_cookie_locks_nobody_out_of_the_dashboard() {
+    let server = guarded();
+    let stale = ("Cookie", "aethon_dash=stale");
+    let target = format!("/dashboard?token={ENCODED}");
+    let answer = server.send(&Request::get(&target).header(stale.0, stale.1));
+    assert_eq!(answer.status, 200);
+    assert!(answer.header("set-cookie").is_some());
+    let elsewhere =
+        server.send(&Request::get(&format!("/api/status?token={ENCODED}")).header(stale.0, stale.1));
+    assert_eq!(elsewhere.status, 401, "only GET /dashboard looks at the query first");
+    let wrong = server.send(&Request::get("/dashboard?token=wrong").header("Cookie", &sign_in(&server)));
+    assert_eq!(wrong.status, 200, "a right cookie still counts");
+}
+
+#[test]
+fn the_cookie_is_secure_when_a_trusted_proxy_says_https() {
+    let forwarded = |server: &Server| {
+        let request =
+            Request::get(&format!("/dashboard?token={ENCODED}")).header("X-Forwarded-Proto", "https");
+        server.send(&request).header("set-cookie").unwrap().contains("Secure")
+    };
+    assert!(forwarded(&Server::start(&[SETTING, "server.trusted_proxies=[\"127.0.0.0/8\"]"])));
+    assert!(!forwarded(&guarded()), "nobody else may say so");
+    assert!(!forwarded(&Server::start(&[SETTING, "server.trusted_proxies=[\"10.0.0.1\"]"])));
+}
+
+#[test]
+fn a_cookie_survives_a_restart_and_not_a_change_of_the_token() {
+    let server = guarded();
+    let cookie = sign_in(&server);
+    let home = server.home();
+    let status = |server: &Server| server.send(&Request::get("/api/status").header("Cookie", &cookie)).status;
+    server.terminate();
+    let server = Server::start_in(home.clone(), &[SETTING]);
+    assert_eq!(status(&server), 200);
+    server.terminate();
+    assert_eq!(status(&Server::start_in(home, &["dashboard.auth_token=another"])), 401);
+}
+
+#[test]
+fn the_dashboard_without_a_token_is_a_sign_in_page() {
+    let answer = guarded().get("/dashboard");
+    assert_eq!(answer.status, 401);
+    assert!(answer.header("content-type").unwrap().starts_with("text/html"));
+    assert!(answer.text().contains("<form") || answer.text().contains("<input"), "{}", answer.text());
+    answer.assert_guarded();
+    let open = Server::start(&[]).get("/dashboard");
+    assert_eq!(open.status, 200, "without a configured token there is nothing to ask for");
+}
+
+#[test]
+fn wrong_tokens_are_limited_and_right_ones_never() {
+    let server = guarded();
+    let send = |token: &str| server.send(&Request::get("/api/status").bearer(token));
+    for _ in 0..100 {
+        assert_eq!(server.get("/api/status").status, 401, "none at all is not counted");
+    }
+    let answers: Vec<Response> = (0..70).map(|number| send(&format!("wrong{number}"))).collect();
+    let refused = answers.iter().filter(|answer| answer.status == 401).count();
+    assert!((55..=65).contains(&refused), "60 a minute, and not {refused}");
+    let last = answers.last().unwrap();
+    assert_eq!(last.status, 429);
+    last.problem();
+    last.assert_guarded();
+    let wait: u64 = last.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+    for _ in 0..20 {
+        assert_eq!(send(TOKEN).status, 200, "the owner is not affected");
+    }
+    assert_eq!(server.get("/api/status").status, 401, "nor is who sends none");
+    assert_eq!(server.get("/health").status, 200);
+}
+
+#[test]
+fn wrong_tokens_on_sockets_are_limited_too() {
+    let server = guarded();
+    for _ in 0..70 {
+        // Past the limit the handshake may be refused.
+        let _ = Socket::try_open(server.address, "/ws/chat", &[("Authorization", "Bearer wrong")]);
+    }
+    assert_eq!(server.send(&Request::get("/api/status").bearer("wrong")).status, 429);
+    let bearer = format!("Bearer {TOKEN}");
+    let mut socket = Socket::open(server.address, "/ws/chat", &[("Authorization", &bearer)]);
+    socket.send("!say still here");
+    assert_eq!(socket.text(), "still here");
+}
+
+#[test]
+fn guessing_from_many_connections_is_limited_as_well() {
+    let server = guarded();
+    let address = server.address;
+    let guess = move |worker: usize| {
+        let request = |number: usize| Request::get("/api/status").bearer(&format!("guess-{worker}-{number}"));
+        (0..20).filter(|number| request(*number).send(address).status == 401).count()
+    };
+    let workers: Vec<_> = (0..8).map(|worker| thread::spawn(move || guess(worker))).collect();
+    let refused: usize = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
+    assert!(refused <= 65, "{refused} guesses were answered with 401");
+}
