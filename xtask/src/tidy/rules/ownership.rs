@@ -21,20 +21,23 @@ const HTTP: &str = "speak of requests in words of your own; hyper stays in aetho
 const STORE: &str = "add a method to the storage trait in aethon-core and its query to aethon-store";
 const PROGRAM: &str = "return a value and let the program in bins/ decide";
 
+/// An example is a program too.
+const PROGRAMS: &[&str] = &["bins/", "xtask/", "/examples/"];
+
 /// Paths in sources. `xtask` and `tests` are programs too, and hold the bare server that `bench` compares with.
 const PATHS: &[Home] = &[
     Home { name: "hyper", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
     Home { name: "hyper_util", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
     Home { name: "rusqlite", folders: &["crates/aethon-store/"], remedy: STORE },
-    Home { name: "std::env::args", folders: &["bins/", "xtask/"], remedy: PROGRAM },
-    Home { name: "std::env::args_os", folders: &["bins/", "xtask/"], remedy: PROGRAM },
-    Home { name: "env::args", folders: &["bins/", "xtask/"], remedy: PROGRAM },
-    Home { name: "env::args_os", folders: &["bins/", "xtask/"], remedy: PROGRAM },
-    Home { name: "std::process::exit", folders: &["bins/", "xtask/"], remedy: PROGRAM },
-    Home { name: "std::process::abort", folders: &["bins/", "xtask/"], remedy: PROGRAM },
-    Home { name: "process::exit", folders: &["bins/", "xtask/"], remedy: PROGRAM },
-    Home { name: "process::abort", folders: &["bins/", "xtask/"], remedy: PROGRAM },
-    Home { name: "clap", folders: &["bins/", "xtask/"], remedy: PROGRAM },
+    Home { name: "std::env::args", folders: PROGRAMS, remedy: PROGRAM },
+    Home { name: "std::env::args_os", folders: PROGRAMS, remedy: PROGRAM },
+    Home { name: "env::args", folders: PROGRAMS, remedy: PROGRAM },
+    Home { name: "env::args_os", folders: PROGRAMS, remedy: PROGRAM },
+    Home { name: "std::process::exit", folders: PROGRAMS, remedy: PROGRAM },
+    Home { name: "std::process::abort", folders: PROGRAMS, remedy: PROGRAM },
+    Home { name: "process::exit", folders: PROGRAMS, remedy: PROGRAM },
+    Home { name: "process::abort", folders: PROGRAMS, remedy: PROGRAM },
+    Home { name: "clap", folders: PROGRAMS, remedy: PROGRAM },
 ];
 
 /// Calls that install a subscriber, looked for in files that name `tracing` or `tracing_subscriber`.
@@ -45,7 +48,7 @@ const DEPENDENCIES: &[Home] = &[
     Home { name: "hyper", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
     Home { name: "hyper-util", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
     Home { name: "rusqlite", folders: &["crates/aethon-store/"], remedy: STORE },
-    Home { name: "clap", folders: &["bins/", "xtask/"], remedy: PROGRAM },
+    Home { name: "clap", folders: PROGRAMS, remedy: PROGRAM },
 ];
 
 /// No source names what has its home elsewhere. Unit tests are held to it too, except that they may install a
@@ -53,10 +56,11 @@ const DEPENDENCIES: &[Home] = &[
 pub(crate) fn names_stay_in_their_home(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for (file, source) in tree.rust() {
-        let program = file.path.starts_with("bins/") || file.path.starts_with("xtask/");
+        let program = in_one_of(PROGRAMS, &file.path);
         let traces = source.paths.iter().any(|path| path.is_under("tracing_subscriber"));
         for path in &source.paths {
-            let away = PATHS.iter().find(|home| path.is_under(home.name) && !at_home(home, &file.path));
+            let away =
+                PATHS.iter().find(|home| path.is_under(home.name) && !in_one_of(home.folders, &file.path));
             if let Some(home) = away {
                 let message = format!("`{}` is named outside its home", path.text);
                 found.push(Finding::new(RULE, &file.path, path.line, message, home.remedy));
@@ -76,7 +80,7 @@ pub(crate) fn dependencies_stay_in_their_home(tree: &Tree) -> Vec<Finding> {
         for dependency in &manifest.dependencies {
             let away = DEPENDENCIES
                 .iter()
-                .find(|home| home.name == dependency.name && !at_home(home, &manifest.path));
+                .find(|home| home.name == dependency.name && !in_one_of(home.folders, &manifest.path));
             if let Some(home) = away {
                 let message = format!("`{}` depends on `{}`", manifest.name, dependency.name);
                 found.push(Finding::new(RULE, &manifest.path, dependency.line, message, home.remedy));
@@ -86,8 +90,11 @@ pub(crate) fn dependencies_stay_in_their_home(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-fn at_home(home: &Home, path: &str) -> bool {
-    home.folders.iter().any(|folder| path.starts_with(folder))
+/// Whether a path lies in one of the folders; one that starts with `/` may be anywhere.
+fn in_one_of(folders: &[&str], path: &str) -> bool {
+    folders
+        .iter()
+        .any(|folder| path.starts_with(folder) || (folder.starts_with('/') && path.contains(folder)))
 }
 
 fn installs(path: &Named, traces: bool) -> bool {
@@ -119,6 +126,7 @@ mod tests {
     #[test]
     fn only_programs_read_arguments_and_end_the_process() {
         check("bins/aethon-cli/src/main.rs", "fn f() { std::process::exit(1) }", 0);
+        check("crates/aethon/examples/tool.rs", "fn main() { std::process::exit(1) }", 0);
         check("crates/aethon/src/builder.rs", "fn f() { std::process::exit(1) }", 1);
         check("crates/aethon/src/builder.rs", "use std::process; fn f() { process::exit(1) }", 1);
         check("crates/aethon/src/builder.rs", "use std::env::{args, var};", 1);
