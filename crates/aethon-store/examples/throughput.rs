@@ -14,7 +14,8 @@ use aethon_core::session::{Begin, Finish, TurnLog};
 use aethon_store::{Options, Store};
 use jiff::Timestamp;
 
-const QUESTION: &str = "What is the weather like in the mountains today, and should I take an umbrella with me?";
+const QUESTION: &str =
+    "What is the weather like in the mountains today, and should I take an umbrella with me?";
 const ANSWER: &str = "It is **sunny**, with some clouds in the afternoon. You will not need an umbrella, but take \
                       a hat and enough water; the hut at the lake is closed until Thursday.";
 
@@ -92,8 +93,7 @@ async fn turn(store: &Store, session: &SessionId) {
     inbound.dedupe =
         Some(Dedupe { id: turn.as_str().to_owned(), fingerprint: None, valid_for: Some(86_400) });
     let now = Timestamp::UNIX_EPOCH;
-    let begin =
-        Begin { message: Message::new(Role::User, vec![Block::text(QUESTION)], now), replaces: None };
+    let begin = Begin { message: Message::new(Role::User, vec![Block::text(QUESTION)], now), replaces: None };
     store.accept(&turn, &inbound, Some(begin)).await.unwrap();
     store.window(session, 10).await.unwrap();
     let reply = Reply {

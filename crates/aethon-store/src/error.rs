@@ -36,8 +36,6 @@ enum Reason {
     Thread(#[source] std::io::Error),
     #[error("a job of the storage panicked; it was rolled back")]
     Panicked,
-    #[error("the whole group of jobs was rolled back: {0}")]
-    Group(String),
     #[error("the storage is closed")]
     Closed,
     #[error(transparent)]
@@ -69,12 +67,22 @@ impl Error {
         Self(Reason::Closed)
     }
 
-    /// The error that another job of the same commit gets: the cause itself cannot be copied.
+    /// The same error for another job of the same commit.
     pub(crate) fn for_another(&self) -> Self {
-        Self(match &self.0 {
-            Reason::Closed => Reason::Closed,
-            other => Reason::Group(other.to_string()),
-        })
+        match &self.0 {
+            Reason::InUse(cause)
+            | Reason::DiskFull(cause)
+            | Reason::Damaged(cause)
+            | Reason::Failed(cause) => copy(cause).into(),
+            Reason::Closed => Self::closed(),
+            other => aethon_core::error::Error::internal(other.to_string()).into(),
+        }
+    }
+
+    /// Whether the file system refused to store more, in one way or another.
+    pub(crate) fn is_about_the_disk(&self) -> bool {
+        let code = if let Reason::Failed(cause) = &self.0 { cause.sqlite_error_code() } else { None };
+        self.is_disk_full() || code == Some(ErrorCode::SystemIoFailure)
     }
 
     /// Whether a newer version of the program wrote the database.
@@ -105,6 +113,14 @@ impl Error {
     /// Whether the storage was closed before.
     pub fn is_closed(&self) -> bool {
         matches!(self.0, Reason::Closed)
+    }
+}
+
+/// Errors of SQLite are copied whole; others (of a conversion, say) keep their words.
+fn copy(cause: &rusqlite::Error) -> rusqlite::Error {
+    match cause {
+        rusqlite::Error::SqliteFailure(code, text) => rusqlite::Error::SqliteFailure(*code, text.clone()),
+        other => rusqlite::Error::ToSqlConversionFailure(other.to_string().into()),
     }
 }
 

@@ -15,8 +15,7 @@ use crate::time::from_millis;
 /// The most sessions in a page.
 const MAX_PAGE: usize = 500;
 
-pub(crate) const PAGE: &str =
-    "SELECT session_key, updated_at, id, channel, sender, title, agent_name, created_at,
+const PAGE: &str = "SELECT session_key, updated_at, id, channel, sender, title, agent_name, created_at,
     message_count FROM sessions WHERE (updated_at, session_key) < (?1, ?2) AND (?3 IS NULL OR channel = ?3)
     ORDER BY updated_at DESC, session_key DESC LIMIT ?4";
 const COUNT: &str = "SELECT count(*) FROM sessions WHERE ?1 IS NULL OR channel = ?1";

@@ -84,8 +84,7 @@ pub(crate) fn text(sql: &Sql<'_>, id: i64) -> Result<Option<String>, Error> {
     Ok(content.map(|content| Message::new(Role::Assistant, blocks(&content), from_millis(0)).text()))
 }
 
-pub(crate) const PAGE: &str =
-    "SELECT id, role, content, created_at, turn, model, usage, stop_reason FROM messages
+const PAGE: &str = "SELECT id, role, content, created_at, turn, model, usage, stop_reason FROM messages
     WHERE session_key = ?1 AND superseded_by IS NULL AND id > ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4";
 
 /// The newest live messages with ids between the two, oldest first.
@@ -101,7 +100,7 @@ pub(crate) fn page(
     Ok(messages)
 }
 
-pub(crate) const FOLDED: &str = "SELECT folds_through FROM messages
+const FOLDED: &str = "SELECT folds_through FROM messages INDEXED BY messages_folding
     WHERE session_key = ?1 AND folds_through IS NOT NULL AND superseded_by IS NULL ORDER BY id DESC LIMIT 1";
 
 /// The last message of a session that a model sees only as part of a summary; 0 when there is none.

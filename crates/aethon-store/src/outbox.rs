@@ -14,10 +14,9 @@ use crate::error::Error;
 use crate::store::Store;
 use crate::time::{from_millis, to_millis};
 
-pub(crate) const DUE: &str =
-    "SELECT id, session, turn, channel, recipient, text, expires_at, attempts FROM outbox
+const DUE: &str = "SELECT id, session, turn, channel, recipient, text, expires_at, attempts FROM outbox
     WHERE due_at <= ?1 ORDER BY +id LIMIT ?2";
-pub(crate) const NEXT_DUE: &str = "SELECT min(due_at) FROM outbox WHERE due_at IS NOT NULL";
+const NEXT_DUE: &str = "SELECT min(due_at) FROM outbox WHERE due_at IS NOT NULL";
 
 #[async_trait]
 impl Outbox for Store {

@@ -36,8 +36,7 @@ pub(crate) struct Opening {
     pub(crate) now: i64,
 }
 
-pub(crate) const FIND: &str =
-    "SELECT session_key, title_source, is_oneshot, sender = '' FROM sessions WHERE id = ?1";
+const FIND: &str = "SELECT session_key, title_source, is_oneshot, sender = '' FROM sessions WHERE id = ?1";
 
 /// Finds a session, or creates it.
 pub(crate) fn open(sql: &Sql<'_>, opening: &Opening) -> Result<Opened, Error> {

@@ -73,7 +73,7 @@ impl Store {
             max_bytes: options.max_bytes,
         };
         let connection = db::open(&settings)?;
-        let writer = Writer::start(connection, settings.busy_timeout, CHORES)?;
+        let writer = Writer::start(connection, settings.clone(), CHORES)?;
         let readers = Readers::new(settings);
         Ok(Self(Arc::new(Inner { readers, writer, clock: options.clock, agent_name: options.agent_name })))
     }

@@ -93,8 +93,7 @@ pub(crate) fn known(
     sql.first(BY_KEY, [key], read)?.map(|row| row.into_record(sql)).transpose()
 }
 
-pub(crate) const BY_DEDUPE: &str =
-    "SELECT turn_key, dedupe_until FROM turns WHERE channel = ?1 AND dedupe_id = ?2";
+const BY_DEDUPE: &str = "SELECT turn_key, dedupe_until FROM turns WHERE channel = ?1 AND dedupe_id = ?2";
 
 fn release(sql: &Sql<'_>, key: i64) -> Result<(), Error> {
     const RELEASE: &str = "UPDATE turns SET dedupe_id = NULL, dedupe_until = NULL WHERE turn_key = ?1";
@@ -114,8 +113,7 @@ pub(crate) fn release_expired(sql: &Sql<'_>, now: i64, limit: i64) -> Result<usi
     Ok(expired.len())
 }
 
-pub(crate) const STANDING: &str =
-    "SELECT turn_key, session_key, phase, first_message FROM turns WHERE id = ?1";
+const STANDING: &str = "SELECT turn_key, session_key, phase, first_message FROM turns WHERE id = ?1";
 
 /// Where a turn stands; an error when there is none (any more).
 pub(crate) fn standing(sql: &Sql<'_>, id: &TurnId) -> Result<Standing, Error> {
@@ -181,8 +179,7 @@ const BY_ID: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, 
     WHERE id = ?1 AND session_key <> 0";
 const BY_KEY: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message FROM turns
     WHERE turn_key = ?1";
-pub(crate) const OPEN: &str =
-    "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message FROM turns
+const OPEN: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message FROM turns
     INDEXED BY turns_open WHERE phase < 2 AND (?1 IS NULL OR session_key = ?1) ORDER BY turn_key";
 
 /// Removes turns of a session: the open ones, or some of all. Those whose dedupe ids still count become shells.

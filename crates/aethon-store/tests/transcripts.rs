@@ -85,7 +85,7 @@ async fn sessions_are_paged_by_last_use_and_stay_stable_when_one_moves() {
     let home = Home::new();
     for n in 0..7 {
         // Three of them at the very same moment.
-        if n < 3 || n > 5 {
+        if !(3..=5).contains(&n) {
             home.advance(1);
         }
         home.turn(&format!("webchat:s{n}"), "x", "y").await;

@@ -2,10 +2,13 @@
 //!
 //! Nothing here knows what is stored; jobs come as closures over [`Sql`].
 
+mod checkpoints;
 mod chores;
 mod file;
 mod migrate;
 mod open;
+#[cfg(test)]
+mod plans;
 mod readers;
 mod sql;
 mod writer;

@@ -71,7 +71,11 @@ impl<'c> Sql<'c> {
         let kept = self.prepared.borrow_mut().remove(&key);
         let mut statement = match kept {
             Some(statement) => statement,
-            None => self.connection.prepare(sql)?,
+            None => {
+                #[cfg(test)]
+                super::plans::note(self.connection, sql);
+                self.connection.prepare(sql)?
+            }
         };
         let result = run(&mut statement);
         self.prepared.borrow_mut().insert(key, statement);

@@ -12,13 +12,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::checkpoints::Checkpoints;
 use super::chores::Chores;
+use super::open::Settings;
 use super::sql::Sql;
 use crate::error::Error;
 
@@ -42,7 +43,7 @@ impl Writer {
     /// Starts the thread on this connection.
     pub(crate) fn start(
         mut connection: Connection,
-        busy_timeout: Duration,
+        settings: Settings,
         chores: &'static [Chore],
     ) -> Result<Self, Error> {
         let (queue, jobs) = channel();
@@ -52,7 +53,7 @@ impl Writer {
             counter.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
             Ok(())
         }))?;
-        let chores = Chores::new(chores, log_pages, busy_timeout);
+        let chores = Chores::new(chores, Checkpoints::new(settings, log_pages));
         let work = move || serve(connection, &jobs, chores);
         let thread =
             std::thread::Builder::new().name("store-writer".into()).spawn(work).map_err(Error::thread)?;
@@ -103,8 +104,8 @@ trait Job: Send {
     /// Runs and keeps the outcome.
     fn run(&mut self, sql: &Sql<'_>);
 
-    /// Whether the outcome is a failure.
-    fn has_failed(&self) -> bool;
+    /// What went wrong, if something did.
+    fn failure(&self) -> Option<&Error>;
 
     /// Sends the outcome; or, if the group's transaction failed, that.
     fn answer(self: Box<Self>, group: Result<(), Error>);
@@ -124,8 +125,8 @@ impl<T: Send, F: FnMut(&Sql<'_>) -> Result<T, Error> + Send> Job for Task<F, T> 
         self.outcome = Some(result.unwrap_or_else(|_| Err(Error::panicked())));
     }
 
-    fn has_failed(&self) -> bool {
-        !matches!(self.outcome, Some(Ok(_)))
+    fn failure(&self) -> Option<&Error> {
+        self.outcome.as_ref().and_then(|outcome| outcome.as_ref().err())
     }
 
     fn answer(self: Box<Self>, group: Result<(), Error>) {
@@ -139,12 +140,25 @@ impl<T: Send, F: FnMut(&Sql<'_>) -> Result<T, Error> + Send> Job for Task<F, T> 
     }
 }
 
+/// Whether the disk took what it was given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Room {
+    Enough,
+    Lacking,
+}
+
+impl Room {
+    fn after(error: &Error) -> Self {
+        if error.is_about_the_disk() { Self::Lacking } else { Self::Enough }
+    }
+}
+
 /// How a group ended.
 enum Attempt {
     /// Everything that succeeded is stored.
     Committed,
     /// A job failed after it had written: nothing is stored, and the others can be tried again.
-    Spoiled,
+    Spoiled(Room),
     /// The transaction itself failed: nothing is stored.
     Failed(Error),
 }
@@ -160,8 +174,10 @@ fn serve(connection: Connection, jobs: &Receiver<Box<dyn Job>>, mut chores: Chor
             match first {
                 Ok(job) => {
                     let group = std::iter::once(job).chain(jobs.try_iter()).take(GROUP).collect();
-                    run_group(&sql, group);
-                    chores.written(&sql);
+                    match run_group(&sql, group) {
+                        Room::Enough => chores.written(&sql),
+                        Room::Lacking => chores.make_room(&sql),
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => chores.step(&sql),
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -174,12 +190,25 @@ fn serve(connection: Connection, jobs: &Receiver<Box<dyn Job>>, mut chores: Chor
     }
 }
 
-fn run_group(sql: &Sql<'_>, mut group: Vec<Box<dyn Job>>) {
+fn run_group(sql: &Sql<'_>, mut group: Vec<Box<dyn Job>>) -> Room {
     match attempt(sql, &mut group) {
-        Attempt::Committed => group.into_iter().for_each(|job| job.answer(Ok(()))),
-        Attempt::Failed(error) => group.into_iter().for_each(|job| job.answer(Err(error.for_another()))),
-        Attempt::Spoiled if group.len() == 1 => group.into_iter().for_each(|job| job.answer(Ok(()))),
-        Attempt::Spoiled => group.into_iter().for_each(|job| run_group(sql, vec![job])),
+        Attempt::Committed => {
+            group.into_iter().for_each(|job| job.answer(Ok(())));
+            Room::Enough
+        }
+        Attempt::Failed(error) => {
+            group.into_iter().for_each(|job| job.answer(Err(error.for_another())));
+            Room::after(&error)
+        }
+        // Its own failure is the answer.
+        Attempt::Spoiled(room) if group.len() == 1 => {
+            group.into_iter().for_each(|job| job.answer(Ok(())));
+            room
+        }
+        Attempt::Spoiled(_) => {
+            let rooms: Vec<Room> = group.into_iter().map(|job| run_group(sql, vec![job])).collect();
+            if rooms.contains(&Room::Lacking) { Room::Lacking } else { Room::Enough }
+        }
     }
 }
 
@@ -190,10 +219,13 @@ fn attempt(sql: &Sql<'_>, group: &mut [Box<dyn Job>]) -> Attempt {
     for job in group {
         let before = sql.connection().total_changes();
         job.run(sql);
-        let untouched = sql.connection().total_changes() == before && !sql.connection().is_autocommit();
-        if job.has_failed() && !untouched {
+        let touched = sql.connection().total_changes() != before || sql.connection().is_autocommit();
+        if let Some(error) = job.failure()
+            && touched
+        {
+            let room = Room::after(error);
             roll_back(sql);
-            return Attempt::Spoiled;
+            return Attempt::Spoiled(room);
         }
     }
     match sql.execute("COMMIT", []) {

@@ -1,0 +1,100 @@
+//! Bringing the log into the main file without making anybody wait for the disk.
+//!
+//! In idle moments the writer does it itself. Under load a thread of its own copies most of the log meanwhile, and the
+//! writer only does the short rest afterwards, because a log starts afresh only when all of it was copied.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::OpenFlags;
+
+use super::open::{Settings, connect};
+use super::sql::Sql;
+use crate::error::Error;
+
+/// How many pages (of 4 KiB) the log grows by before it is checkpointed in the middle of work.
+const LOG_PAGES: u32 = 4096;
+
+/// Where the log stands.
+pub(super) struct Checkpoints {
+    settings: Settings,
+    /// The length of the log after the latest commit.
+    pages: Arc<AtomicU32>,
+    /// The length at which something has to be done.
+    due_at: u32,
+    /// Runs a checkpoint beside the writer; joined before the next one, or at the end.
+    running: Option<JoinHandle<()>>,
+}
+
+impl Checkpoints {
+    pub(super) fn new(settings: Settings, pages: Arc<AtomicU32>) -> Self {
+        Self { settings, pages, due_at: LOG_PAGES, running: None }
+    }
+
+    /// After a commit.
+    pub(super) fn written(&mut self, sql: &Sql<'_>) {
+        let pages = self.pages.load(Ordering::Relaxed);
+        if self.running.as_ref().is_some_and(JoinHandle::is_finished) {
+            self.join();
+            self.run_here(sql, "PRAGMA wal_checkpoint(PASSIVE)");
+            // Should a reader have kept the log from starting afresh, it may grow by as much again.
+            self.due_at = pages.saturating_add(LOG_PAGES);
+        } else if pages < LOG_PAGES {
+            self.due_at = LOG_PAGES;
+        } else if pages >= self.due_at && self.running.is_none() {
+            self.begin_beside();
+        }
+    }
+
+    /// In an idle moment: also empties the log, so that nothing of a removed message is left in it.
+    pub(super) fn tidy(&mut self, sql: &Sql<'_>) {
+        self.join();
+        if self.pages.swap(0, Ordering::Relaxed) > 0 {
+            self.run_here(sql, "PRAGMA wal_checkpoint(TRUNCATE)");
+            self.due_at = LOG_PAGES;
+        }
+    }
+
+    /// Waits for nobody: what a reader still needs stays in the log until the next time.
+    fn run_here(&self, sql: &Sql<'_>, how: &'static str) {
+        let connection = sql.connection();
+        let done = connection.busy_timeout(Duration::ZERO).and_then(|()| sql.first(how, [], |_| Ok(())));
+        if let Err(error) = done.and_then(|_| connection.busy_timeout(self.settings.busy_timeout)) {
+            tracing::warn!(%error, "a checkpoint failed; the log of the database grows until one succeeds");
+        }
+    }
+
+    fn begin_beside(&mut self) {
+        let settings = self.settings.clone();
+        let work = move || {
+            if let Err(error) = checkpoint(&settings) {
+                tracing::warn!(%error, "a checkpoint beside the writer failed");
+            }
+        };
+        match std::thread::Builder::new().name("store-checkpoint".into()).spawn(work) {
+            Ok(thread) => self.running = Some(thread),
+            Err(error) => tracing::warn!(%error, "no thread for a checkpoint"),
+        }
+    }
+
+    fn join(&mut self) {
+        if self.running.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("a checkpoint beside the writer panicked");
+        }
+    }
+}
+
+impl Drop for Checkpoints {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+fn checkpoint(settings: &Settings) -> Result<(), Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = connect(&settings.path, flags, Duration::ZERO)?;
+    connection.execute_batch("PRAGMA cache_size = -64;")?;
+    Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
+}

@@ -1,0 +1,128 @@
+//! Tests only: how SQLite goes about every statement that this crate prepares.
+//!
+//! Each statement is explained when it is first prepared; the test then uses the whole store and looks for tables that
+//! are read from end to end.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use rusqlite::Connection;
+
+static SEEN: Mutex<BTreeMap<&'static str, Vec<String>>> = Mutex::new(BTreeMap::new());
+
+pub(super) fn note(connection: &Connection, sql: &'static str) {
+    let explain = |sql: &str| -> rusqlite::Result<Vec<String>> {
+        connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?
+            .raw_query()
+            .mapped(|row| row.get(3))
+            .collect()
+    };
+    // PRAGMA and COMMIT have no plan.
+    let plan = explain(sql).unwrap_or_default();
+    SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(sql, plan);
+}
+
+mod tests {
+    use aethon_core::channel::{DeliveryOutcome, NewDelivery, Outbox};
+    use aethon_core::ids::{SessionId, TurnId};
+    use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role, TurnEnd};
+    use aethon_core::model::Usage;
+    use aethon_core::session::{Begin, Clear, Finish, SessionQuery, Transcripts, TurnLog};
+    use jiff::Timestamp;
+
+    use super::SEEN;
+    use crate::{Options, Store};
+
+    /// Statements that may read a whole table, by their beginnings: nobody waits for them, or the table is tiny.
+    const MAY_SCAN: &[&str] = &[
+        "SELECT count(*) FROM sessions",               // the total that the list shows
+        "SELECT session_key, updated_at, id, channel", // a search, or the list itself in the order of its index
+        "SELECT DISTINCT messages.session_key",        // the words of the index
+        "DELETE FROM outbox WHERE settled_at IS NOT NULL AND session", // a week of deliveries, when a session goes
+        "DELETE FROM posted",                                          // once a day
+        "SELECT session_key, cut_at FROM purges",
+        "SELECT indexed_through FROM search_mark",
+        "UPDATE search_mark",
+        "INSERT INTO message_words",
+    ];
+
+    #[tokio::test]
+    async fn every_statement_of_a_turn_uses_an_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("aethon.db"), Options::default()).unwrap();
+        use_everything(&store).await;
+        store.close().await;
+        let seen = SEEN.lock().unwrap();
+        for wanted in
+            ["INSERT INTO messages", "UPDATE messages SET superseded_by", "UPDATE turns", "UPDATE outbox"]
+        {
+            assert!(seen.keys().any(|sql| sql.starts_with(wanted)), "{wanted} was not used");
+        }
+        for (sql, plan) in seen.iter() {
+            let scans = plan.iter().any(|step| step.starts_with("SCAN") && !step.contains("turns_open"));
+            let sorts = plan.iter().any(|step| step.contains("TEMP B-TREE"));
+            let may = MAY_SCAN.iter().any(|begin| sql.starts_with(begin));
+            assert!(may || !scans, "{sql}\nreads a whole table: {plan:#?}");
+            assert!(may || !sorts || sql.contains("+id"), "{sql}\nsorts: {plan:#?}");
+        }
+        // The first page of the list must not sort all sessions.
+        let list = seen
+            .iter()
+            .find(|(sql, _)| sql.starts_with("SELECT session_key, updated_at") && sql.contains("?4"));
+        assert!(list.unwrap().1.iter().any(|step| step.contains("sessions_by_use")), "{list:#?}");
+    }
+
+    async fn use_everything(store: &Store) {
+        let session = SessionId::parse("webchat:plan").unwrap();
+        let message = |role| Message::new(role, vec![Block::text("plan")], Timestamp::UNIX_EPOCH);
+        let mut replaces = None;
+        for round in 0..2 {
+            let turn = TurnId::fresh();
+            let mut inbound = Inbound::say(session.clone(), "plan");
+            inbound.dedupe = Some(Dedupe { id: round.to_string(), fingerprint: None, valid_for: Some(0) });
+            let begin = Begin { message: message(Role::User), replaces: replaces.replace(turn.clone()) };
+            store.accept(&turn, &inbound, None).await.unwrap();
+            store.begin(&turn, begin.clone()).await.unwrap();
+            store.begin(&turn, begin).await.unwrap();
+            store.append(&turn, vec![message(Role::Assistant)]).await.unwrap();
+            store.unfinished().await.unwrap();
+            store.pending(&session).await.unwrap();
+            store.window(&session, 5).await.unwrap();
+            let delivery = NewDelivery {
+                channel: "x".into(),
+                recipient: None,
+                text: "plan".into(),
+                expires_at: Timestamp::UNIX_EPOCH,
+            };
+            let reply = Reply {
+                turn: turn.clone(),
+                session: session.clone(),
+                text: "plan".into(),
+                end: TurnEnd::End,
+                model: "m".into(),
+                usage: Usage::default(),
+                failure: None,
+            };
+            let messages = vec![message(Role::Assistant)];
+            store.finish(Finish { messages, reply, deliveries: vec![delivery] }).await.unwrap();
+            store.turn(&turn).await.unwrap();
+            store.accept(&TurnId::fresh(), &inbound, None).await.unwrap();
+        }
+        for delivery in store.due(Timestamp::MAX, 5).await.unwrap() {
+            store.settle(delivery.id, DeliveryOutcome::Delivered).await.unwrap();
+        }
+        store.next_due().await.unwrap();
+        store.post(&session, "k", message(Role::Assistant)).await.unwrap();
+        store.rename(&session, "t").await.unwrap();
+        store.messages(&session, None, 5).await.unwrap();
+        store.session(&session).await.unwrap();
+        for search in [None, Some("plan".to_owned())] {
+            let query = SessionQuery { limit: 5, search, ..SessionQuery::default() };
+            store.sessions(query).await.unwrap();
+        }
+        store.clear(&session, Clear::Reset).await.unwrap();
+        store.clear(&session, Clear::Delete).await.unwrap();
+        store.maintain(0).await.unwrap();
+    }
+}
