@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, SystemTime};
 
-use aethon_core::shutdown::Shutdown;
 use http::StatusCode;
+use http::header::{CONNECTION, HeaderValue};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, Sleep};
 
 use crate::app::App;
@@ -39,14 +39,15 @@ const STALL: Duration = Duration::from_secs(30);
 /// For how long the rest of what a client sends is read after an answer that did not wait for it.
 const LINGER: Duration = Duration::from_secs(3);
 
-/// What a connection belongs to.
-pub(crate) struct Surroundings {
-    /// The application.
-    pub(crate) app: Arc<App>,
-    /// The wish to stop: requests are finished, nothing new begins.
-    pub(crate) shutdown: Shutdown,
-    /// The end of patience: the connection is dropped.
-    pub(crate) cut: Shutdown,
+/// How far the end of the server has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    /// It has not begun.
+    Serving,
+    /// Requests are finished, nothing new begins.
+    Draining,
+    /// What is left is dropped.
+    Cut,
 }
 
 /// Serves one connection to its end, or until it has become a WebSocket.
@@ -54,9 +55,9 @@ pub(crate) async fn serve(
     stream: TcpStream,
     peer: IpAddr,
     permit: OwnedSemaphorePermit,
-    context: Surroundings,
+    app: Arc<App>,
+    mut phase: watch::Receiver<Phase>,
 ) {
-    let Surroundings { app, mut shutdown, mut cut } = context;
     // Small answers must not wait for more to come. An error here means that the peer is gone, which reading tells too.
     let _ = stream.set_nodelay(true);
     let progress = Arc::new(Progress::default());
@@ -65,9 +66,9 @@ pub(crate) async fn serve(
     builder.half_close(true).header_read_timeout(None).max_buf_size(MAX_HEAD);
     let service = Service { app, progress, peer };
     let mut connection = pin!(builder.serve_connection(TokioIo::new(wire), service).with_upgrades());
-    let mut is_draining = false;
+    let mut known = Phase::Serving;
     loop {
-        tokio::select! {
+        let next = tokio::select! {
             biased;
             ended = connection.as_mut() => {
                 if let Err(error) = ended {
@@ -75,12 +76,14 @@ pub(crate) async fn serve(
                 }
                 return;
             }
-            () = shutdown.requested(), if !is_draining => {
-                is_draining = true;
-                connection.as_mut().graceful_shutdown();
-            }
-            () = cut.requested() => return,
+            // An error means that the server is gone, and with it the wish to serve.
+            next = phase.wait_for(|phase| *phase > known) => next.map_or(Phase::Cut, |phase| *phase),
+        };
+        if next == Phase::Cut {
+            return;
         }
+        known = next;
+        connection.as_mut().graceful_shutdown();
     }
 }
 
@@ -135,9 +138,13 @@ impl Progress {
         self.is_unread.store(false, Ordering::Relaxed);
     }
 
-    fn done(&self, answer: &Response) {
+    /// Notes that the answer is there. With a body that nobody has read, the connection cannot be used again.
+    fn done(&self, answer: &mut Response) {
         self.answered.fetch_add(1, Ordering::Relaxed);
         let is_upgrade = answer.status() == StatusCode::SWITCHING_PROTOCOLS;
+        if self.is_unread.load(Ordering::Relaxed) && !is_upgrade {
+            answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         self.stage.store(if is_upgrade { UPGRADED } else { WAITING }, Ordering::Relaxed);
     }
 
@@ -249,7 +256,7 @@ impl Wire {
     }
 
     fn whole(&self, problem: Problem) -> Vec<u8> {
-        response::raw(problem, &self.app.request_ids.next(), &date(&self.app))
+        response::raw(problem, self.app.request_ids.next(), &date(&self.app))
     }
 
     /// Takes a bare answer of hyper out of the way and a whole one in its place.

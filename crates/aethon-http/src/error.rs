@@ -38,7 +38,10 @@ impl Error {
 
 /// An error as the client sees it.
 #[derive(Debug, Clone)]
-pub(crate) struct Problem {
+pub(crate) struct Problem(Box<Content>);
+
+#[derive(Debug, Clone)]
+struct Content {
     status: StatusCode,
     code: &'static str,
     detail: Cow<'static, str>,
@@ -67,7 +70,7 @@ struct Wire<'a> {
 impl Problem {
     /// A problem: its status, its stable word, and a sentence.
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { status, code, detail: detail.into(), fields: Vec::new(), header: None }
+        Self(Box::new(Content { status, code, detail: detail.into(), fields: Vec::new(), header: None }))
     }
 
     /// 400: the request itself is not well formed.
@@ -104,7 +107,7 @@ impl Problem {
         let (field, message) = (field.into(), message.into());
         let mut problem =
             Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", format!("{field}: {message}"));
-        problem.fields.push(Field { field, message });
+        problem.0.fields.push(Field { field, message });
         problem
     }
 
@@ -120,7 +123,7 @@ impl Problem {
     /// With another stable word.
     #[must_use]
     pub(crate) fn with_code(mut self, code: &'static str) -> Self {
-        self.code = code;
+        self.0.code = code;
         self
     }
 
@@ -133,14 +136,14 @@ impl Problem {
     /// With a header.
     #[must_use]
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.header = Some((name, value));
+        self.0.header = Some((name, value));
         self
     }
 
     /// The status.
     #[cfg(test)]
     pub(crate) fn status(&self) -> StatusCode {
-        self.status
+        self.0.status
     }
 
     /// The answer.
@@ -151,21 +154,22 @@ impl Problem {
 
     /// The answer's head and its body as bytes.
     pub(crate) fn into_parts(self) -> (http::Response<()>, Vec<u8>) {
+        let Content { status, code, detail, fields, header } = *self.0;
         let wire = Wire {
             r#type: "about:blank",
-            title: self.status.canonical_reason().unwrap_or("Error"),
-            status: self.status.as_u16(),
-            detail: &self.detail,
-            code: self.code,
-            errors: &self.fields,
+            title: status.canonical_reason().unwrap_or("Error"),
+            status: status.as_u16(),
+            detail: &detail,
+            code,
+            errors: &fields,
         };
         // Strings and a number: this cannot fail, and an empty body would still carry the status.
         let body = serde_json::to_vec(&wire).unwrap_or_default();
         let mut answer = http::Response::new(());
-        *answer.status_mut() = self.status;
+        *answer.status_mut() = status;
         let headers = answer.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if let Some((name, value)) = self.header {
+        if let Some((name, value)) = header {
             headers.insert(name, value);
         }
         (answer, body)

@@ -70,14 +70,14 @@ pub(crate) fn json(value: &impl Serialize) -> Answer {
 }
 
 /// Puts the headers on that every answer carries. What a handler has not allowed to be kept is not kept.
-pub(crate) fn finish<B>(answer: &mut http::Response<B>, id: &HeaderValue) {
+pub(crate) fn finish<B>(answer: &mut http::Response<B>, id: HeaderValue) {
     let headers = answer.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, POLICY);
     headers.insert(X_CONTENT_TYPE_OPTIONS, NO_SNIFF);
     headers.insert(REFERRER_POLICY, NO_REFERRER);
     headers.insert(OPENER_POLICY, SAME_ORIGIN);
     headers.insert(RESOURCE_POLICY, SAME_ORIGIN);
-    headers.insert(X_REQUEST_ID, id.clone());
+    headers.insert(X_REQUEST_ID, id);
     headers.entry(CACHE_CONTROL).or_insert(NO_STORE);
 }
 
@@ -110,7 +110,7 @@ impl RequestIds {
 }
 
 /// An answer as bytes, for where hyper has no part in it: it closes the connection.
-pub(crate) fn raw(problem: Problem, id: &HeaderValue, date: &str) -> Vec<u8> {
+pub(crate) fn raw(problem: Problem, id: HeaderValue, date: &str) -> Vec<u8> {
     let (mut answer, body) = problem.into_parts();
     finish(&mut answer, id);
     let status = answer.status();
@@ -146,7 +146,7 @@ mod tests {
     fn a_raw_answer_is_a_whole_problem() {
         let ids = RequestIds::new();
         let problem = Problem::new(StatusCode::REQUEST_TIMEOUT, "timeout", "too slow");
-        let text = String::from_utf8(raw(problem, &ids.next(), "Thu, 01 Jan 1970 00:00:00 GMT")).unwrap();
+        let text = String::from_utf8(raw(problem, ids.next(), "Thu, 01 Jan 1970 00:00:00 GMT")).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n"), "{head}");
         assert!(head.contains(&format!("content-length: {}\r\n", body.len())));

@@ -121,7 +121,12 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/ws/dashboard", Gated, Dashboard, Handler::Socket(Socket::Dashboard)),
     get("/dashboard", Gated, Dashboard, Now(pages::dashboard)),
     get("/api/status", Gated, Nothing, Now(status::status)),
-    api(Method::POST, "/api/sign-out", Takes::Nothing, Now(sign_out::sign_out)),
+    api(
+        Method::POST,
+        "/api/sign-out",
+        Takes::Nothing,
+        After(|app, request| Box::pin(sign_out::sign_out(app, request))),
+    ),
     api(
         Method::GET,
         "/api/sessions",

@@ -9,14 +9,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
+use aethon_core::shutdown::Shutdown;
 use http::StatusCode;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::app::{App, Deps};
-use crate::connection::{self, Surroundings};
+use crate::connection::{self, Phase};
 use crate::error::{Error, Problem, Result};
 use crate::host::unbracketed;
 use crate::options::Options;
@@ -62,7 +62,7 @@ impl Server {
         let (grace, most) = (limits.shutdown_grace, limits.max_connections.clamp(1, Semaphore::MAX_PERMITS));
         let connections = Arc::new(Semaphore::new(most));
         let refusals = Arc::new(Semaphore::new(MOST_REFUSALS));
-        let (cut, is_cut) = ShutdownTrigger::pair();
+        let (phase, phases) = watch::channel(Phase::Serving);
         loop {
             let accepted = tokio::select! {
                 biased;
@@ -77,12 +77,8 @@ impl Server {
                 }
             };
             if let Ok(permit) = Arc::clone(&connections).try_acquire_owned() {
-                let surroundings = Surroundings {
-                    app: Arc::clone(&self.app),
-                    shutdown: shutdown.clone(),
-                    cut: is_cut.clone(),
-                };
-                tokio::spawn(connection::serve(stream, peer.ip(), permit, surroundings));
+                let app = Arc::clone(&self.app);
+                tokio::spawn(connection::serve(stream, peer.ip(), permit, app, phases.clone()));
             } else if let Ok(permit) = Arc::clone(&refusals).try_acquire_owned() {
                 let app = Arc::clone(&self.app);
                 tokio::spawn(async move {
@@ -93,12 +89,13 @@ impl Server {
             }
         }
         drop(self.listener);
+        phase.send_replace(Phase::Draining);
         // Each connection holds a permit to its end: having all of them means that all have ended.
         let all = u32::try_from(most).unwrap_or(u32::MAX);
         if tokio::time::timeout(grace, connections.acquire_many(all)).await.is_err() {
             let left = most - connections.available_permits();
             tracing::warn!(connections = left, "the grace is over; connections that have not ended are cut");
-            cut.trigger();
+            phase.send_replace(Phase::Cut);
         }
     }
 }
@@ -116,7 +113,7 @@ async fn refuse(mut stream: TcpStream, app: &App) -> io::Result<()> {
     let detail = "as many connections are open as may be (`server.max_connections`)";
     let problem =
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_connections", detail).retry_after(1);
-    let answer = response::raw(problem, &app.request_ids.next(), &connection::date(app));
+    let answer = response::raw(problem, app.request_ids.next(), &connection::date(app));
     stream.write_all(&answer).await?;
     stream.shutdown().await?;
     // What the client sends is read away, because a reset would take the answer from it.

@@ -57,7 +57,7 @@ pub(crate) fn call(
     head: http::request::Parts,
     body: RequestBody,
     peer: IpAddr,
-    after: impl FnOnce(&Response) + Send + 'static,
+    after: impl FnOnce(&mut Response) + Send + 'static,
 ) -> Answering {
     let id = app.request_ids.next();
     let client = Client::of(peer, &head.headers, &app.options.trusted_proxies);
@@ -66,14 +66,15 @@ pub(crate) fn call(
     let step = catch_unwind(AssertUnwindSafe(|| dispatch(app, request)));
     match step.unwrap_or_else(|panic| Step::Answer(Err(panicked(&*panic, &id)))) {
         Step::Answer(answer) => {
-            let answer = completed(answer, &id);
-            after(&answer);
+            let mut answer = completed(answer, id);
+            after(&mut answer);
             Answering::Now(Some(answer))
         }
         Step::Later(handler) => Answering::Later(Box::pin(async move {
             let answer = AssertUnwindSafe(handler).catch_unwind().await;
-            let answer = completed(answer.unwrap_or_else(|panic| Err(panicked(&*panic, &id))), &id);
-            after(&answer);
+            let answer = answer.unwrap_or_else(|panic| Err(panicked(&*panic, &id)));
+            let mut answer = completed(answer, id);
+            after(&mut answer);
             answer
         })),
     }
@@ -84,10 +85,10 @@ enum Step {
     Later(crate::routes::Later),
 }
 
-fn completed(answer: Answer, id: &HeaderValue) -> Response {
+fn completed(answer: Answer, id: HeaderValue) -> Response {
     let mut answer = answer.unwrap_or_else(Problem::into_response);
-    response::finish(&mut answer, id);
     tracing::debug!(status = answer.status().as_u16(), id = ?id, "answered");
+    response::finish(&mut answer, id);
     answer
 }
 
@@ -99,13 +100,11 @@ fn panicked(panic: &(dyn Any + Send), id: &HeaderValue) -> Problem {
 }
 
 fn dispatch(app: &Arc<App>, mut request: Request) -> Step {
-    let passed = match admit(app, &mut request) {
-        Ok(passed) => passed,
-        Err(answer) => return Step::Answer(answer),
-    };
-    let (route, params) = match passed {
-        Passed::To(route, params) => (route, params),
-        Passed::Socket { socket, is_admitted } => {
+    let (route, params) = match admit(app, &mut request) {
+        Err(problem) => return Step::Answer(Err(problem)),
+        Ok(Next::Answered(answer)) => return Step::Answer(Ok(answer)),
+        Ok(Next::Handler(route, params)) => (route, params),
+        Ok(Next::Socket { socket, is_admitted }) => {
             let opening = http::Request::from_parts(request.head, ());
             return Step::Answer(Ok(ws::upgrade(app, socket, opening, is_admitted)));
         }
@@ -113,22 +112,32 @@ fn dispatch(app: &Arc<App>, mut request: Request) -> Step {
     request.params = params;
     match &route.handler {
         Handler::Now(handler) => Step::Answer(handler(app, &request)),
+        Handler::Later(handler) if route.takes == Takes::Nothing && request.changes_state() => {
+            let (app, handler) = (Arc::clone(app), *handler);
+            // A body that is not wanted is read all the same, so that the connection can be used again.
+            Step::Later(Box::pin(async move {
+                request.read(&app.options.limits).await?;
+                handler(app, request).await
+            }))
+        }
         Handler::Later(handler) => Step::Later(handler(Arc::clone(app), request)),
         Handler::Socket(_) => Step::Answer(Ok(upgrade_required())),
     }
 }
 
-/// Where a request goes that passed the checks.
-enum Passed {
-    /// To a row of the table.
-    To(&'static Route, Params),
+/// Where a request goes next.
+enum Next {
+    /// To the handler of a row.
+    Handler(&'static Route, Params),
     /// To a socket, perhaps only to be told that it may not come in.
     Socket { socket: Socket, is_admitted: bool },
+    /// Nowhere: this is its answer.
+    Answered(Response),
 }
 
-/// Every check before a handler. `Err` is the answer to a request that does not get to one.
-fn admit(app: &App, request: &mut Request) -> Result<Passed, Answer> {
-    let host = app.hosts.check(&request.head.uri, &request.head.headers).map_err(Err)?;
+/// Every check before a handler.
+fn admit(app: &App, request: &mut Request) -> Result<Next, Problem> {
+    let host = app.hosts.check(&request.head.uri, &request.head.headers)?;
     let path = request.head.uri.path();
     let exists = |needs| match needs {
         Needs::Nothing => true,
@@ -137,27 +146,27 @@ fn admit(app: &App, request: &mut Request) -> Result<Passed, Answer> {
     };
     if let Some(socket) = socket(request, exists) {
         request.verdict = verdict(app, request);
-        count_wrong(app, request).map_err(Err)?;
+        count_wrong(app, request)?;
         let is_own = app.origins.allows(&request.head.headers, &host);
-        return Ok(Passed::Socket { socket, is_admitted: is_own && request.verdict.is_granted() });
+        return Ok(Next::Socket { socket, is_admitted: is_own && request.verdict.is_granted() });
     }
     if router::access(path) == Access::Gated {
         request.verdict = verdict(app, request);
         if !request.verdict.is_granted() {
-            return Err(refused(app, request));
+            return refused(app, request).map(Next::Answered);
         }
     }
     let (route, params) = match router::resolve(&request.head.method, path, exists) {
         Target::Route(route, params) => (route, params),
-        Target::OtherMethods(allow) => return Err(Err(Problem::method_not_allowed(allow))),
-        Target::Nothing => return Err(Err(Problem::not_found("there is nothing at this address"))),
+        Target::OtherMethods(allow) => return Err(Problem::method_not_allowed(allow)),
+        Target::Nothing => return Err(Problem::not_found("there is nothing at this address")),
     };
     if request.changes_state() {
-        request.check_content_type(route.takes == Takes::Json).map_err(Err)?;
-        app.origins.check_change(&request.head.headers, &host).map_err(Err)?;
-        request.check_length(&app.options.limits).map_err(Err)?;
+        request.check_content_type(route.takes == Takes::Json)?;
+        app.origins.check_change(&request.head.headers, &host)?;
+        request.check_length(&app.options.limits)?;
     }
-    Ok(Passed::To(route, params))
+    Ok(Next::Handler(route, params))
 }
 
 fn is_entrance(request: &Request) -> bool {

@@ -25,8 +25,11 @@ pub(crate) struct FakeAssistant {
     pub(crate) transcripts: Arc<FakeTranscripts>,
     seen: Mutex<Vec<Inbound>>,
     known: Mutex<HashMap<String, (Option<String>, Submitted)>>,
-    held: Mutex<Vec<(watch::Sender<Option<Arc<Reply>>>, Reply)>>,
+    held: Mutex<Vec<Held>>,
 }
+
+/// A turn that waits until it is released.
+type Held = (watch::Sender<Option<Arc<Reply>>>, Reply);
 
 impl FakeAssistant {
     /// What was submitted so far and began a turn.
