@@ -1,0 +1,106 @@
+//! The tools as the engine sees them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "tests and what they share"
+)]
+
+use std::sync::Arc;
+
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::surface::Unattended;
+use aethon_core::testkit::ManualClock;
+use aethon_core::tool::{Tool, ToolContext};
+use aethon_tools::{Options, tools};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+struct Set {
+    workspace: TempDir,
+    tools: Vec<Arc<dyn Tool>>,
+}
+
+impl Set {
+    fn new() -> Self {
+        let workspace = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
+        let options =
+            Options { workspace: workspace.path().into(), workspace_only: true, ..Options::default() };
+        Self { tools: tools(&options, clock), workspace }
+    }
+
+    async fn call(&self, name: &str, input: Value) -> Result<String, String> {
+        let context = ToolContext {
+            session: SessionId::of("webchat", "a").unwrap(),
+            turn: TurnId::fresh(),
+            surface: Arc::new(Unattended),
+            max_output_chars: 1_000,
+        };
+        let tool = self.tools.iter().find(|tool| tool.spec().name == name).unwrap();
+        tool.call(&context, input).await.map(|output| output.text).map_err(|error| error.to_string())
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        std::fs::write(self.workspace.path().join(name), content).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_time_is_told_here_and_elsewhere() {
+    let set = Set::new();
+    let there = set.call("current_time", json!({"timezone": "Asia/Tokyo"})).await.unwrap();
+    assert_eq!(there, "Tuesday, 2026-02-03, 13:05:06 (Asia/Tokyo, UTC+09:00)");
+    assert!(set.call("current_time", json!({})).await.unwrap().contains("2026-02-0"));
+    let wrong = set.call("current_time", json!({"timezone": "Middle/Earth"})).await.unwrap_err();
+    assert!(wrong.contains("Middle/Earth"), "{wrong}");
+}
+
+#[tokio::test]
+async fn a_file_is_read_in_pieces() {
+    let set = Set::new();
+    set.write("short.txt", "one\ntwo\n");
+    assert_eq!(set.call("file_read", json!({"path": "short.txt"})).await.unwrap(), "one\ntwo\n");
+    let long: String = (1..=500).map(|n| format!("line {n}\n")).collect();
+    set.write("long.txt", long);
+    let first = set.call("file_read", json!({"path": "long.txt"})).await.unwrap();
+    assert!(first.starts_with("line 1\nline 2\n") && first.len() <= 1_000, "{first}");
+    let next = first.split("offset ").nth(1).unwrap().trim_end_matches("]\n").parse::<usize>().unwrap();
+    let second =
+        set.call("file_read", json!({"path": "long.txt", "offset": next, "limit": 2})).await.unwrap();
+    assert!(second.starts_with(&format!("line {next}\nline {}\n[", next + 1)), "{second}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_said() {
+    let set = Set::new();
+    set.write("picture.png", b"\x89PNG\r\n\x1a\n\0\0");
+    set.write("latin.txt", b"caf\xe9");
+    set.write("empty", "");
+    for (input, expected) in [
+        (json!({"path": "picture.png"}), "is not a UTF-8 text file"),
+        (json!({"path": "latin.txt"}), "is not a UTF-8 text file"),
+        (json!({"path": "absent"}), "there is no file"),
+        (json!({"path": "empty", "offset": 7}), "has only 0 lines"),
+        (json!({"path": 7}), "arguments"),
+        (json!({"path": "/etc/passwd"}), "security.workspace_only"),
+    ] {
+        let error = set.call("file_read", input.clone()).await.unwrap_err();
+        assert!(error.contains(expected), "{input}: {error}");
+    }
+    assert_eq!(set.call("file_read", json!({"path": "empty"})).await.unwrap(), "[the file is empty]");
+}
+
+#[test]
+fn every_tool_describes_itself() {
+    for tool in Set::new().tools {
+        let spec = tool.spec();
+        assert!(spec.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{}", spec.name);
+        assert!(!spec.description.is_empty());
+        assert_eq!(spec.parameters["type"], "object");
+        for name in spec.roles.keys() {
+            assert!(spec.parameters["properties"].get(name).is_some(), "{name}");
+        }
+    }
+}
