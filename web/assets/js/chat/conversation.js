@@ -11,6 +11,7 @@ export class Conversation {
   /** @type {Turn[]} The stored messages as turns, made once per change. */ #past = [];
   /** @type {Map<string, Turn>} Turns of this visit, by their id. */ #live = new Map();
   /** @type {Map<string, Turn>} Not yet acknowledged, by the id the page gave them. */ #local = new Map();
+  /** @type {Map<string, string>} The key under which a turn was first shown, so that it keeps its place on the page. */ #keys = new Map();
   /** @type {Set<string>} Turns that a retry or an edit is about to replace. */ #replaced = new Set();
   hasOlder = false;
   title = "";
@@ -48,7 +49,7 @@ export class Conversation {
   apply(detail, asked) {
     const messages = detail.messages ?? [];
     this.#keepOlderThan(messages);
-    this.#past = turnsFromStored(this.#stored);
+    this.#readPast();
     this.title = detail.title ?? this.title;
     this.#replaced.clear();
     const pending = new Map((detail.pending ?? []).map((entry) => [entry.turn, entry]));
@@ -63,7 +64,7 @@ export class Conversation {
     const fresh = older.filter((message) => !known.has(message.id));
     this.hasOlder = hasMore && fresh.length > 0;
     this.#stored = [...fresh, ...this.#stored];
-    this.#past = turnsFromStored(this.#stored);
+    this.#readPast();
   }
 
   /** A message the person has just sent. @param {string} id @param {string} text @param {Attachment[]} files @param {string} at */
@@ -155,7 +156,13 @@ export class Conversation {
     turn.heard = Date.now();
     this.#replaced.delete(id);
     this.#live.set(id, turn);
+    this.#keys.set(id, turn.key);
     return turn;
+  }
+
+  #readPast() {
+    this.#past = turnsFromStored(this.#stored);
+    for (const turn of this.#past) turn.key = (turn.id && this.#keys.get(turn.id)) || turn.key;
   }
 
   /** @param {StoredMessage[]} tail */

@@ -10,6 +10,7 @@ import { TurnView } from "./turn-view.js";
 /** @import { TurnActions } from "./turn-view.js" */
 
 const nearEnd = 48;
+const handMs = 500;
 
 export class Transcript {
   element = make("section", { class: "transcript", tabindex: "0", "aria-label": texts.turn.conversation });
@@ -21,6 +22,8 @@ export class Transcript {
   #isAtEnd = true;
   #hasNews = false;
   #loadOlder;
+  #height = 0;
+  #touchedAt = 0;
 
   /** @param {TurnActions} actions @param {() => Promise<boolean>} loadOlder */
   constructor(actions, loadOlder) {
@@ -29,6 +32,9 @@ export class Transcript {
     this.element.append(this.#column);
     this.toEnd.hidden = true;
     this.element.addEventListener("scroll", () => this.#look(), { passive: true });
+    for (const event of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+      this.element.addEventListener(event, () => (this.#touchedAt = Date.now()), { passive: true });
+    }
     new ResizeObserver(() => this.#follow()).observe(this.#column);
     new ResizeObserver(() => this.#follow()).observe(this.element);
     new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.#fetchOlder(), {
@@ -94,13 +100,23 @@ export class Transcript {
 
   #look() {
     const { scrollHeight, scrollTop, clientHeight } = this.element;
+    const hasMoved = scrollHeight === this.#height || Date.now() - this.#touchedAt < handMs;
+    this.#height = scrollHeight;
+    if (this.#isAtEnd && !hasMoved) {
+      // The column changed its height, not the reader their mind.
+      this.#follow();
+      return;
+    }
     this.#isAtEnd = scrollHeight - scrollTop - clientHeight < nearEnd;
     if (this.#isAtEnd) this.#hasNews = false;
     this.#offerEnd();
   }
 
   #follow() {
-    if (this.#isAtEnd) this.element.scrollTop = this.element.scrollHeight;
+    if (this.#isAtEnd) {
+      this.#height = this.element.scrollHeight;
+      this.element.scrollTop = this.#height;
+    }
     this.#offerEnd();
   }
 
