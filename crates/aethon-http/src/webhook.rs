@@ -74,8 +74,9 @@ pub(crate) async fn trigger(app: Arc<App>, mut request: Request) -> Answer {
 pub(crate) async fn channel(app: Arc<App>, mut request: Request) -> Answer {
     let body = signed_body(&app, &mut request).await?;
     let channel = request.params.get(0).unwrap_or_default();
-    if !is_channel_name(&channel) {
-        let detail = "a channel's name is 1 to 64 lower-case letters, digits, `-` and `_`";
+    // However it is spelled, `trigger` is the other route's, and its sessions are not a channel's.
+    if !is_channel_name(&channel) || channel == "trigger" {
+        let detail = "a channel's name is 1 to 64 lower-case letters, digits, `-` and `_`, and not `trigger`";
         return Err(Problem::not_found(detail).with_code("unknown_channel"));
     }
     let text = Fields::parse(&body)?.required_text("text")?;

@@ -316,6 +316,7 @@ async fn a_webhook_refuses_in_its_order() {
         200
     );
     assert_eq!(bench.post("/webhook/UPPER", r#"{"text": "x"}"#).await.code(), "unknown_channel");
+    assert_eq!(bench.post("/webhook/%74rigger", r#"{"text": "x"}"#).await.code(), "unknown_channel");
     for (text, status, code) in [
         ("!error auth", 502, "model_error"),
         ("!error timeout", 504, "model_error"),
