@@ -261,6 +261,10 @@ impl Wire {
 
     /// Takes a bare answer of hyper out of the way and a whole one in its place.
     fn replaces(&mut self, head: &[u8]) -> bool {
+        if self.progress.is(UPGRADED) {
+            // What goes over a WebSocket may say anything, and a write may begin anywhere in it.
+            return false;
+        }
         let Some(problem) = unparsable(head) else { return false };
         self.progress.expect_body();
         self.own = self.whole(problem);

@@ -82,7 +82,7 @@ impl Talk<'_> {
                     Err(unwritable) => return unwritable.close(),
                 }
             }
-            if is_stopping && !self.seats.iter().any(|seat| seat.room.is_busy()) {
+            if is_stopping && !self.seats.iter().any(|seat| seat.room.is_running()) {
                 return Some(Close::AWAY);
             }
             tokio::select! {

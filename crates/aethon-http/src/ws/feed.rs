@@ -33,7 +33,12 @@ struct State {
     /// What happened before the acknowledgement; `None` once that was given.
     held: Option<Vec<(TurnId, TurnEvent)>>,
     rendered: Incremental,
-    /// Whether a tool was called since the last text, so that what follows begins a new paragraph.
+    /// All that was said, over several responses of the model when it used tools in between. The reply is the last of
+    /// them; the page shows them all.
+    said: String,
+    /// Where the last response begins.
+    last_response: usize,
+    /// Whether a tool was called since the last text, so that what follows is another response.
     is_after_tool: bool,
     /// Before this, no blocks are sent.
     quiet_until: Option<Instant>,
@@ -59,6 +64,8 @@ impl Feed {
             turn: None,
             held,
             rendered: Incremental::default(),
+            said: String::new(),
+            last_response: 0,
             is_after_tool: false,
             quiet_until: None,
             is_due: false,
@@ -140,9 +147,8 @@ impl Feed {
             return;
         }
         self.room.push(turn, &Body::Delta { text });
-        if std::mem::take(&mut state.is_after_tool) {
-            state.rendered.push("\n\n");
-        }
+        state.part_responses();
+        state.said.push_str(text);
         state.rendered.push(text);
         if !self.room.is_watched() {
             return;
@@ -184,15 +190,19 @@ impl Feed {
     }
 
     fn show_end(&self, state: &mut State, turn: &TurnId, reply: &Reply) {
+        state.part_responses();
         let rendered = std::mem::take(&mut state.rendered);
+        let mut whole = std::mem::take(&mut state.said);
+        whole.truncate(state.last_response);
+        whole.push_str(&reply.text);
         let html = if self.room.is_watched() || rendered.has_told() {
-            let finished = rendered.finish(&reply.text);
+            let finished = rendered.finish(&whole);
             if let Some(html) = &finished.changed {
                 self.room.push(turn, &Body::Blocks { from: finished.from, html });
             }
             finished.html
         } else {
-            markdown::render(&reply.text)
+            markdown::render(&whole)
         };
         if let Some(failure) = &reply.failure {
             self.room.push(turn, &Body::Error { code: &failure.code, message: &failure.message });
@@ -206,6 +216,17 @@ impl Feed {
     fn lock(&self) -> MutexGuard<'_, State> {
         // The state is whole between statements that could panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// What comes after a tool call begins a new paragraph.
+    fn part_responses(&mut self) {
+        if std::mem::take(&mut self.is_after_tool) && !self.said.is_empty() {
+            self.said.push_str("\n\n");
+            self.rendered.push("\n\n");
+            self.last_response = self.said.len();
+        }
     }
 }
 

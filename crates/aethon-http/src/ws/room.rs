@@ -20,7 +20,9 @@ use super::frames::{self, Body};
 /// How many frames a log holds.
 const MAX_FRAMES: usize = 4096;
 /// How many bytes of frames a log holds.
-const MAX_BYTES: usize = 2 << 20;
+const MAX_BYTES: usize = 4 << 20;
+/// How many frames may fill the log to the brim, so that a single long reply is no gap for those who keep up.
+const NEWEST: usize = 8;
 /// How many frames and bytes a reader takes at once.
 const BATCH: (usize, usize) = (64, 256 << 10);
 /// The longest text that parts of an answer are joined to when the log is full.
@@ -177,9 +179,9 @@ impl Room {
             || state.log.iter().rev().any(|entry| entry.turn.as_str() == turn)
     }
 
-    /// Whether any turn waits or runs.
-    pub(super) fn is_busy(&self) -> bool {
-        !self.lock().open.is_empty()
+    /// Whether a turn runs. Those that wait do not count: when the program stops, they are left for the next start.
+    pub(super) fn is_running(&self) -> bool {
+        self.lock().open.iter().any(|open| open.is_running)
     }
 
     /// Whether anybody reads.
@@ -294,7 +296,12 @@ impl State {
         self.drop_superseded();
         self.join_deltas();
         // Some slack, so that not every frame from now on tidies up again.
-        while self.log.len() > MAX_FRAMES / 4 * 3 || self.bytes > MAX_BYTES / 4 * 3 {
+        let is_large = |state: &Self| match state.log.len() {
+            0 | 1 => false,
+            2..=NEWEST => state.bytes > MAX_BYTES,
+            frames => frames > MAX_FRAMES / 4 * 3 || state.bytes > MAX_BYTES / 4 * 3,
+        };
+        while is_large(self) {
             let Some(entry) = self.log.pop_front() else { break };
             self.bytes -= entry.text.len();
             self.floor = entry.seq;
@@ -466,6 +473,11 @@ mod tests {
         }
         assert!(room.census().bytes <= MAX_BYTES);
         assert!(read(&room, 1000).is_none());
+        done(&room, "huge", &"x".repeat(MAX_BYTES));
+        assert!(room.lock().log.len() == 1, "one frame is kept, however long");
+        for number in 0..3 {
+            done(&room, &format!("again{number}"), &long);
+        }
         assert!(read(&room, room.census().newest - 3).is_some_and(|frames| frames.len() == 3));
         for number in 0..20_000 {
             room.push(&turn("u"), &Body::Ack { id: &number.to_string(), queued: 0 });
@@ -493,7 +505,7 @@ mod tests {
         assert_eq!(room.stored_seq(), 1004);
         done(&room, "b", "y");
         assert_eq!(room.stored_seq(), 1006);
-        assert!(!room.is_busy());
+        assert!(!room.is_running());
     }
 
     #[test]

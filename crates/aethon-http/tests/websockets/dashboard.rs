@@ -1,0 +1,129 @@
+//! `/ws/dashboard`: what happens, live.
+
+use std::sync::Arc;
+
+use aethon_core::approval::{Decision, Resolution, ResolutionReason};
+use aethon_core::clock::{Clock, SystemClock};
+use aethon_core::event::{Event, SessionChange};
+use aethon_core::ids::SessionId;
+use aethon_core::log::{Level, LogRecord};
+use aethon_core::message::{Block, Message, Role};
+use serde_json::{Map, json};
+
+use crate::client::Client;
+use crate::stage::Stage;
+
+fn session() -> SessionId {
+    SessionId::parse("webchat:a").unwrap()
+}
+
+fn message(text: &str) -> Event {
+    let message = Message::new(Role::User, vec![Block::text(text)], SystemClock.now());
+    Event::Message { session: session(), message: Arc::new(message) }
+}
+
+fn log(text: &str) -> Event {
+    let record = LogRecord {
+        ts: SystemClock.now(),
+        level: Level::Warn,
+        target: "test".into(),
+        message: text.into(),
+        fields: Map::new(),
+    };
+    Event::Log(Arc::new(record))
+}
+
+/// A socket that surely listens: it has answered.
+async fn listening(stage: &Stage) -> Client {
+    let mut client = Client::connect(stage.address, "/ws/dashboard", &[]).await;
+    client.send("{}").await;
+    assert_eq!(client.json().await["channel"], "error");
+    client
+}
+
+#[tokio::test]
+async fn without_a_subscription_everything_comes() {
+    let stage = Stage::open().await;
+    let mut client = listening(&stage).await;
+    stage.bus.publish(|| message("hi"));
+    stage.bus.publish(|| Event::Session { session: session(), change: SessionChange::Created });
+    let resolution = Resolution { decision: Decision::Deny, reason: ResolutionReason::Timeout };
+    stage.bus.publish(|| Event::ApprovalDone { id: "q".into(), resolution });
+    stage.bus.publish(|| log("careful"));
+    let frame = client.json().await;
+    assert_eq!((&frame["channel"], &frame["seq"]), (&"messages".into(), &1.into()));
+    assert_eq!(frame["data"]["session_id"], "webchat:a");
+    assert_eq!(frame["data"]["message"]["content"][0]["text"], "hi");
+    let frame = client.json().await;
+    assert_eq!(
+        frame,
+        json!({"channel": "sessions", "data": {"session_id": "webchat:a", "change": "created"}, "seq": 2})
+    );
+    let frame = client.json().await;
+    let data = json!({"state": "done", "id": "q", "decision": "deny", "reason": "timeout"});
+    assert_eq!(frame, json!({"channel": "approvals", "data": data, "seq": 3}));
+    let frame = client.json().await;
+    assert_eq!(
+        (&frame["channel"], &frame["data"]["level"], &frame["data"]["message"]),
+        (&"logs".into(), &"warn".into(), &"careful".into())
+    );
+}
+
+#[tokio::test]
+async fn a_subscription_narrows() {
+    let stage = Stage::open().await;
+    let mut client = listening(&stage).await;
+    client.send_json(json!({"channel": "subscribe", "topics": ["logs", "usage", "recordings"]})).await;
+    client.send("x").await;
+    assert_eq!(client.json().await["data"]["code"], "bad_frame");
+    stage.bus.publish(|| message("unseen"));
+    stage.bus.publish(|| log("seen"));
+    let frame = client.json().await;
+    assert_eq!((&frame["channel"], &frame["seq"]), (&"logs".into(), &1.into()));
+}
+
+#[tokio::test]
+async fn wrong_frames_are_errors_and_never_close() {
+    let stage = Stage::open().await;
+    let mut client = listening(&stage).await;
+    for (text, code) in [
+        ("hello", "bad_frame"),
+        ("[]", "bad_frame"),
+        (r#"{"channel":"subscribe"}"#, "bad_frame"),
+        (r#"{"channel":"subscribe","topics":"logs"}"#, "bad_frame"),
+        (r#"{"channel":"subscribe","topics":["nothing"]}"#, "unknown_topic"),
+        (r#"{"channel":"publish","topics":[]}"#, "bad_frame"),
+    ] {
+        client.send(text).await;
+        let frame = client.json().await;
+        assert_eq!((&frame["channel"], &frame["data"]["code"]), (&"error".into(), &code.into()), "{text}");
+        assert!(frame["data"]["message"].is_string());
+    }
+    stage.bus.publish(|| log("still all"));
+    assert_eq!(client.json().await["channel"], "logs");
+}
+
+#[tokio::test]
+async fn a_reader_that_lags_is_told_how_much() {
+    let stage = Stage::open().await;
+    let mut client = listening(&stage).await;
+    // Published without a pause, so that the socket's task cannot keep up with the bus.
+    for number in 0..3000 {
+        stage.bus.publish(|| log(&number.to_string()));
+    }
+    let mut missed = 0;
+    let mut received = 0;
+    loop {
+        let frame = client.json().await;
+        if frame["channel"] == "lagged" {
+            missed += frame["data"]["missed"].as_u64().unwrap();
+            continue;
+        }
+        received += 1;
+        if frame["data"]["message"] == "2999" {
+            break;
+        }
+    }
+    assert!(missed > 0);
+    assert_eq!(missed + received, 3000);
+}

@@ -1,0 +1,18 @@
+//! The WebSockets over a real server on loopback, with a scripted assistant behind it (INTERFACE.md, section 5).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "the allowance for tests does not reach the functions that they share"
+)]
+
+mod chat_v1;
+mod client;
+mod dashboard;
+mod gate;
+mod limits;
+mod plain;
+mod resume;
+mod script;
+mod stage;

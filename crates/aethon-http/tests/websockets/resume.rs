@@ -1,0 +1,106 @@
+//! Going on after a lost connection: nothing is lost and nothing comes twice.
+
+use aethon_core::ids::SessionId;
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+
+fn seqs(frames: &[Value]) -> Vec<u64> {
+    frames.iter().map(|frame| frame["seq"].as_u64().expect("a frame of a turn")).collect()
+}
+
+#[tokio::test]
+async fn a_replay_goes_on_live_from_any_point() {
+    let stage = Stage::open().await;
+    let mut first = stage.v1("/ws/chat").await;
+    first.send_json(json!({"type": "message", "id": "m1", "text": "a b c d\n!gate\ne f g"})).await;
+    let mut before = first.until("ack").await;
+    while before.iter().filter(|frame| frame["type"] == "delta").count() < 4 {
+        before.push(first.json().await);
+    }
+    let mut second = stage.v1("/ws/chat").await;
+    let after = before[2]["seq"].as_u64().unwrap();
+    second.send_json(json!({"type": "resume", "session": "default", "after": after})).await;
+    let mut replayed = vec![second.json().await];
+    stage.assistant.gate.notify_one();
+    replayed.extend(second.until("done").await);
+    before.extend(first.until("done").await);
+    assert_eq!(replayed, before[3..], "the same frames, without gap or doubling");
+}
+
+#[tokio::test]
+async fn resuming_while_frames_pour_in_loses_and_doubles_nothing() {
+    let stage = Stage::open().await;
+    let mut first = stage.v1("/ws/chat").await;
+    first.send_json(json!({"type": "message", "id": "m1", "text": "!many 1500"})).await;
+    let mut seen = first.until("delta").await;
+    // Comes back again and again, each time after the last frame that it has seen.
+    while seen.last().unwrap()["type"] != "done" {
+        let mut client = stage.v1("/ws/chat").await;
+        let after = seen.last().unwrap()["seq"].as_u64().unwrap();
+        client.send_json(json!({"type": "resume", "session": "default", "after": after})).await;
+        for _ in 0..97 {
+            seen.push(client.json().await);
+            if seen.last().unwrap()["type"] == "done" {
+                break;
+            }
+        }
+    }
+    assert!(seqs(&seen).windows(2).all(|pair| pair[0] + 1 == pair[1]));
+    let said: String = seen
+        .iter()
+        .filter(|frame| frame["type"] == "delta")
+        .map(|frame| frame["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(said, (0..1500).map(|number| format!("{number} ")).collect::<String>());
+}
+
+#[tokio::test]
+async fn a_turn_that_nobody_watched_can_be_seen_afterwards() {
+    let stage = Stage::open().await;
+    let mut first = stage.v1("/ws/chat").await;
+    first.send_json(json!({"type": "message", "id": "m1", "text": "a\n!gate\nb"})).await;
+    let ack = first.until("ack").await.pop().unwrap();
+    drop(first);
+    let mut second = stage.v1("/ws/chat").await;
+    stage.assistant.gate.notify_one();
+    second.send_json(json!({"type": "resume", "session": "default", "after": ack["seq"]})).await;
+    let frames = second.until("done").await;
+    assert_eq!(frames.last().unwrap()["text"], "ab");
+    assert_eq!(seqs(&frames)[0], ack["seq"].as_u64().unwrap() + 1);
+}
+
+#[tokio::test]
+async fn what_cannot_be_replayed_is_said() {
+    let stage = Stage::open().await;
+    let mut client = stage.v1("/ws/chat").await;
+    client.send_json(json!({"type": "message", "id": "m1", "text": "hi"})).await;
+    let last = client.until("done").await.pop().unwrap()["seq"].as_u64().unwrap();
+    client.send_json(json!({"type": "resume", "session": "default", "after": 12})).await;
+    assert_eq!(client.json().await["code"], "resume_gap");
+    client
+        .send_json(json!({"type": "resume", "session": "default", "after": 9_007_199_254_740_991_u64}))
+        .await;
+    client.send_json(json!({"type": "message", "id": "m2", "text": "live"})).await;
+    let frames = client.until("done").await;
+    assert_eq!(seqs(&frames)[0], last + 1, "nothing old comes again");
+    client.send_json(json!({"type": "resume", "session": "default", "after": 0})).await;
+    assert_eq!(client.until("done").await[0]["id"], "m1", "0 is the beginning of what is kept");
+}
+
+#[tokio::test]
+async fn the_stored_sequence_is_where_a_transcript_ends() {
+    let stage = Stage::open().await;
+    let session = SessionId::parse("webchat:default").unwrap();
+    assert_eq!(stage.hub.stored_seq(&session), 0);
+    let mut client = stage.v1("/ws/chat").await;
+    client.send_json(json!({"type": "message", "id": "m1", "text": "hi"})).await;
+    let done = client.until("done").await.pop().unwrap()["seq"].as_u64().unwrap();
+    assert_eq!(stage.hub.stored_seq(&session), done);
+    client.send_json(json!({"type": "message", "id": "m2", "text": "ho\n!gate"})).await;
+    client.until("delta").await;
+    assert_eq!(stage.hub.stored_seq(&session), done, "what runs is not stored yet");
+    stage.assistant.gate.notify_one();
+    let done = client.until("done").await.pop().unwrap()["seq"].as_u64().unwrap();
+    assert_eq!(stage.hub.stored_seq(&session), done);
+}

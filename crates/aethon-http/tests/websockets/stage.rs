@@ -1,0 +1,140 @@
+//! A server on a free port of loopback, with the scripted assistant behind it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use aethon_core::approval::ApprovalDesk;
+use aethon_core::channel::Channels;
+use aethon_core::clock::SystemClock;
+use aethon_core::error::Result;
+use aethon_core::event::EventBus;
+use aethon_core::ids::{MessageId, SessionId};
+use aethon_core::log::LogBook;
+use aethon_core::message::Message;
+use aethon_core::model::{Capabilities, ModelError, ModelProvider, ModelRequest, ModelStream, Readiness};
+use aethon_core::secret::Secret;
+use aethon_core::service::ConfigView;
+use aethon_core::session::{Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord};
+use aethon_core::shutdown::ShutdownTrigger;
+use aethon_http::ws::Hub;
+use aethon_http::{Deps, Options, Server};
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio::task::JoinHandle;
+
+use crate::client::Client;
+use crate::script::Script;
+
+pub(crate) struct Stage {
+    pub(crate) address: SocketAddr,
+    pub(crate) assistant: Arc<Script>,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) bus: EventBus,
+    pub(crate) shutdown: ShutdownTrigger,
+    pub(crate) served: JoinHandle<()>,
+}
+
+impl Stage {
+    pub(crate) async fn open() -> Self {
+        Self::with(Options::default()).await
+    }
+
+    pub(crate) async fn with_token(token: &str) -> Self {
+        Self::with(Options { token: Secret::new(token), ..Options::default() }).await
+    }
+
+    pub(crate) async fn with(options: Options) -> Self {
+        let (bus, desk) = (EventBus::default(), ApprovalDesk::default());
+        let assistant = Script::new(bus.clone(), desk.clone());
+        let hub = Arc::new(Hub::new(Arc::new(SystemClock)));
+        let (shutdown, is_shut) = ShutdownTrigger::pair();
+        let deps = Deps {
+            assistant: Arc::clone(&assistant) as _,
+            transcripts: Arc::new(Nothing),
+            desk,
+            bus: bus.clone(),
+            logs: LogBook::default(),
+            config: Arc::new(Nothing),
+            provider: Arc::new(Nothing),
+            clock: Arc::new(SystemClock),
+            channels: Channels::default(),
+            hub: Arc::clone(&hub),
+            shutdown: is_shut.clone(),
+        };
+        let server = Server::bind(Options { port: 0, ..options }, deps).await.unwrap();
+        let address = server.local_addr();
+        let served = tokio::spawn(server.serve(is_shut));
+        Self { address, assistant, hub, bus, shutdown, served }
+    }
+
+    /// A plain chat socket.
+    pub(crate) async fn plain(&self) -> Client {
+        Client::connect(self.address, "/ws/chat", &[]).await
+    }
+
+    /// A socket of the JSON protocol, past its `ready`.
+    pub(crate) async fn v1(&self, path: &str) -> Client {
+        let mut client =
+            Client::connect(self.address, path, &[("sec-websocket-protocol", "aethon.chat.v1")]).await;
+        assert_eq!(client.json().await["type"], "ready");
+        client
+    }
+}
+
+/// Storage, configuration and model, of which the sockets need nothing.
+struct Nothing;
+
+#[async_trait]
+impl Transcripts for Nothing {
+    async fn sessions(&self, _query: SessionQuery) -> Result<SessionPage> {
+        Ok(SessionPage::default())
+    }
+    async fn session(&self, _id: &SessionId) -> Result<Option<SessionSummary>> {
+        Ok(None)
+    }
+    async fn messages(
+        &self,
+        _id: &SessionId,
+        _before: Option<MessageId>,
+        _limit: usize,
+    ) -> Result<Vec<Message>> {
+        Ok(Vec::new())
+    }
+    async fn pending(&self, _id: &SessionId) -> Result<Vec<TurnRecord>> {
+        Ok(Vec::new())
+    }
+    async fn rename(&self, _id: &SessionId, _title: &str) -> Result<bool> {
+        Ok(false)
+    }
+    async fn clear(&self, _id: &SessionId, _how: Clear) -> Result<bool> {
+        Ok(false)
+    }
+    async fn post(&self, _id: &SessionId, _key: &str, _message: Message) -> Result<Option<MessageId>> {
+        Ok(None)
+    }
+}
+
+impl ConfigView for Nothing {
+    fn dump(&self) -> Value {
+        Value::Null
+    }
+    fn schema(&self) -> Value {
+        Value::Null
+    }
+}
+
+#[async_trait]
+impl ModelProvider for Nothing {
+    fn capabilities(&self) -> &Capabilities {
+        unimplemented!("the sockets do not ask")
+    }
+    fn readiness(&self) -> Readiness {
+        Readiness::Ready
+    }
+    async fn stream(&self, _request: ModelRequest) -> Result<ModelStream, ModelError> {
+        unimplemented!("the sockets do not ask")
+    }
+    async fn probe(&self) -> Result<String, ModelError> {
+        unimplemented!("the sockets do not ask")
+    }
+}
