@@ -14,6 +14,11 @@ pub(crate) fn tokens(bytes: usize) -> u64 {
     bytes.div_ceil(4) as u64
 }
 
+/// The service's figure, or the estimate where it has none. A zero is none: some send it instead of leaving it out.
+pub(crate) fn unless_counted(counted: Option<u64>, estimate: u64) -> u64 {
+    counted.filter(|&tokens| tokens > 0).unwrap_or(estimate)
+}
+
 /// The tokens that a request takes.
 pub(crate) fn request(request: &ModelRequest) -> u64 {
     let conversation: usize = request.messages.iter().map(|message| self::message(message)).sum();

@@ -252,8 +252,8 @@ impl Reader {
         // The service counts cached tokens apart from the others.
         let input = self.usage.input_tokens.map(|fresh| fresh.saturating_add(cached).saturating_add(written));
         Usage {
-            input_tokens: input.unwrap_or(self.input_tokens),
-            output_tokens: self.usage.output_tokens.unwrap_or_else(|| estimate::tokens(self.told)),
+            input_tokens: estimate::unless_counted(input, self.input_tokens),
+            output_tokens: estimate::unless_counted(self.usage.output_tokens, estimate::tokens(self.told)),
             cached_tokens: cached,
             ..Usage::default()
         }

@@ -154,8 +154,8 @@ impl Decoder for Reader {
             _ => StopReason::End,
         };
         let usage = Usage {
-            input_tokens: figures.prompt.unwrap_or(self.input_tokens),
-            output_tokens: figures.output.unwrap_or_else(|| estimate::tokens(self.told)),
+            input_tokens: estimate::unless_counted(figures.prompt, self.input_tokens),
+            output_tokens: estimate::unless_counted(figures.output, estimate::tokens(self.told)),
             ..Usage::default()
         };
         events.push_back(ModelEvent::Finished { stop, usage, model: self.model.take() });

@@ -247,10 +247,14 @@ impl Reader {
         let counted = self.usage;
         let cached = counted.and_then(|usage| usage.prompt_tokens_details?.cached_tokens);
         Usage {
-            input_tokens: counted.and_then(|usage| usage.prompt_tokens).unwrap_or(self.input_tokens),
-            output_tokens: counted
-                .and_then(|usage| usage.completion_tokens)
-                .unwrap_or_else(|| estimate::tokens(self.told)),
+            input_tokens: estimate::unless_counted(
+                counted.and_then(|usage| usage.prompt_tokens),
+                self.input_tokens,
+            ),
+            output_tokens: estimate::unless_counted(
+                counted.and_then(|usage| usage.completion_tokens),
+                estimate::tokens(self.told),
+            ),
             cached_tokens: cached.unwrap_or(0),
             ..Usage::default()
         }
