@@ -29,7 +29,8 @@ system's allocator, the same body) are three processes on the same machine and s
 three together reach. CPU is the server's alone: user and system time of its process from `/proc/PID/stat`, divided by the \
 answered requests. Memory is `Rss` of `/proc/PID/smaps_rollup`. Every server runs in a fresh home on disk with the `echo` \
 model and default settings, except where a row names others. Requests are HTTP/1.1 over kept connections, one at a time \
-on each. Loads on the two servers alternate, and the median of the rounds counts.";
+on each. Loads on the two servers alternate, and the median of the rounds counts. A \
+session is talked to over one socket at a time, replaced every 90 messages to stay below the limit on messages a second.";
 
 /// Measures and prints; writes docs/performance.md where asked to.
 pub(crate) fn measure(root: &Path, options: &Options) -> Result<()> {

@@ -15,6 +15,9 @@ const CLOSE: [u8; 8] = [0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8];
 /// How many handshakes are under way at once.
 const AT_ONCE: usize = 64;
 
+/// Turns after which a talking socket is replaced by a new one.
+const TURNS_A_SOCKET: usize = 90;
+
 /// Opens so many sockets, each on a session of its own, by hand: an idle peer needs no buffers.
 pub(super) async fn open_idle(address: SocketAddr, count: usize) -> Result<Vec<TcpStream>> {
     let mut streams = Vec::with_capacity(count);
@@ -60,16 +63,27 @@ pub(super) async fn close(streams: Vec<TcpStream>) -> Result<()> {
     Ok(())
 }
 
-/// Sends so many messages over one plain socket, each after the reply to the one before; the time of each.
+/// Sends so many messages into one session, each after the reply to the one before; the time of each. The server lets a
+/// socket send a hundred messages at once and fifty a second after that, so every ninety go over a socket of their own;
+/// connecting is not timed.
 pub(super) async fn turns(address: SocketAddr, session: &str, count: usize) -> Result<Vec<Duration>> {
+    let mut times = Vec::with_capacity(count);
+    while times.len() < count {
+        let some = TURNS_A_SOCKET.min(count - times.len());
+        talk(address, session, some, &mut times).await?;
+    }
+    Ok(times)
+}
+
+/// Sends so many messages over one socket.
+async fn talk(address: SocketAddr, session: &str, count: usize, times: &mut Vec<Duration>) -> Result<()> {
     let stream = TcpStream::connect(address).await.context("cannot connect")?;
     stream.set_nodelay(true)?;
     let url = format!("ws://{address}/ws/chat?session={session}");
     let (mut socket, _) =
         tokio_tungstenite::client_async(url, stream).await.context("cannot open a socket")?;
-    let mut times = Vec::with_capacity(count);
-    for number in 0..count {
-        let text = format!("message {number}: {}", "a sentence of ordinary length. ".repeat(4));
+    for _ in 0..count {
+        let text = format!("message {}: {}", times.len(), "a sentence of ordinary length. ".repeat(4));
         let sent = Instant::now();
         socket.send(Message::text(text.clone())).await?;
         loop {
@@ -82,8 +96,7 @@ pub(super) async fn turns(address: SocketAddr, session: &str, count: usize) -> R
         }
         times.push(sent.elapsed());
     }
-    socket.close(None).await?;
-    Ok(times)
+    socket.close(None).await.context("cannot close the socket")
 }
 
 #[cfg(test)]
@@ -125,9 +138,12 @@ mod tests {
     fn each_turn_is_timed() {
         run(async {
             let (listener, address) = listener().await;
-            let server = tokio::spawn(serve(listener, 1, str::to_owned));
-            assert_eq!(turns(address, "bench", 20).await.unwrap().len(), 20);
-            assert_eq!(server.await.unwrap(), 1);
+            let server = tokio::spawn(serve(listener, 3, str::to_owned));
+            assert_eq!(
+                turns(address, "bench", 2 * TURNS_A_SOCKET + 1).await.unwrap().len(),
+                2 * TURNS_A_SOCKET + 1
+            );
+            assert_eq!(server.await.unwrap(), 3);
         });
     }
 
