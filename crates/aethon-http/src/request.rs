@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName};
+use http::header::{
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, SEC_WEBSOCKET_KEY,
+    SEC_WEBSOCKET_VERSION, UPGRADE,
+};
 use http::{Method, StatusCode};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
@@ -191,16 +194,16 @@ impl Request {
     /// Whether it asks for a WebSocket in a form that can be answered with one.
     pub(crate) fn is_upgrade(&self) -> bool {
         let headers = &self.head.headers;
-        let asks_for = |name: &str, word: &str| {
+        let asks_for = |name: HeaderName, word: &str| {
             let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
             values.flat_map(|value| value.split(',')).any(|part| part.trim().eq_ignore_ascii_case(word))
         };
-        self.head.method == Method::GET
+        asks_for(UPGRADE, "websocket")
+            && asks_for(CONNECTION, "upgrade")
+            && self.head.method == Method::GET
             && self.head.version == http::Version::HTTP_11
-            && asks_for("connection", "upgrade")
-            && asks_for("upgrade", "websocket")
-            && self.header_is("sec-websocket-version", "13")
-            && headers.get("sec-websocket-key").is_some_and(|key| key.len() == 24)
+            && headers.get(SEC_WEBSOCKET_VERSION).is_some_and(|version| version == "13")
+            && headers.get(SEC_WEBSOCKET_KEY).is_some_and(|key| key.len() == 24)
     }
 }
 

@@ -299,9 +299,9 @@ async fn stopping_lets_requests_finish_and_closes_what_is_idle() {
     server.assistant.release();
     let answer = busy.answer().await;
     assert_eq!((answer.status, answer.header("connection")), (200, Some("close")));
-    drop(silent);
     let address = server.address;
     server.stopped().await;
+    drop(silent);
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
 }
 
