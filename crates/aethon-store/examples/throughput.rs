@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role, TurnEnd};
 use aethon_core::model::Usage;
-use aethon_core::session::{Begin, Finish, TurnLog};
+use aethon_core::session::{Begin, Clear, Finish, SessionQuery, Transcripts, TurnLog};
 use aethon_store::{Options, Store};
 use jiff::Timestamp;
 
@@ -38,13 +38,60 @@ async fn main() {
     }
     measure("one session with 20,000 messages", &store, callers, seconds, long).await;
 
+    let summary = store.session(&long(0)).await.unwrap().unwrap();
+    timed("a search with the index behind", search(&store)).await;
+    let begun = Instant::now();
+    let clearing = tokio::spawn({
+        let store = store.clone();
+        async move { store.clear(&long(0), Clear::Delete).await.unwrap() }
+    });
+    let mut longest = Duration::ZERO;
+    while !clearing.is_finished() {
+        let before = Instant::now();
+        turn(&store, &own(0)).await;
+        longest = longest.max(before.elapsed());
+    }
+    println!(
+        "removing {} messages: {:.0} ms, longest turn meanwhile {:.1} ms",
+        summary.message_count,
+        millis(begun.elapsed()),
+        millis(longest)
+    );
+
     let (begun, cpu) = (Instant::now(), cpu_time());
     store.close().await;
     println!("close: {:.1} ms, {:.1} ms CPU", millis(begun.elapsed()), millis(cpu_time() - cpu));
     let begun = Instant::now();
     let store = Store::open(&path, Options::default()).unwrap();
     println!("open: {:.2} ms ({} MiB)", millis(begun.elapsed()), path.metadata().unwrap().len() >> 20);
+    println!("resident after opening: {} KiB", resident());
+    timed("a turn after opening", turn(&store, &own(0))).await;
+    timed("the list of sessions", async {
+        drop(store.sessions(SessionQuery { limit: 50, ..<_>::default() }).await)
+    })
+    .await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    println!("resident when idle: {} KiB", resident());
     store.close().await;
+}
+
+async fn search(store: &Store) {
+    let query =
+        SessionQuery { limit: 50, search: Some("umbrella mountains".into()), ..SessionQuery::default() };
+    println!("{} sessions found", store.sessions(query).await.unwrap().count);
+}
+
+async fn timed(what: &str, work: impl Future<Output = ()>) {
+    let begun = Instant::now();
+    work.await;
+    println!("{what}: {:.1} ms", millis(begun.elapsed()));
+}
+
+/// The resident memory of this process, from `/proc`, in KiB.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 async fn measure(

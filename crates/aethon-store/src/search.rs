@@ -55,6 +55,12 @@ impl Words {
         terms.join(" ")
     }
 
+    /// A word that stands in the JSON of a message as it is, so that most messages need not be read closely.
+    fn plain(&self) -> &str {
+        let plain = self.runs.iter().filter(|run| run.is_ascii());
+        plain.max_by_key(|run| run.len()).map_or("", String::as_str)
+    }
+
     /// Whether a text contains all of them.
     fn are_in(&self, text: &str) -> bool {
         let mut missing: Vec<&String> = self.runs.iter().collect();
@@ -74,14 +80,15 @@ pub(crate) fn sessions(sql: &Sql<'_>, words: &Words) -> Result<BTreeSet<i64>, Er
         CROSS JOIN messages ON messages.id = message_words.rowid
         WHERE message_words MATCH ?1 AND messages.superseded_by IS NULL";
     const BEHIND: &str = "SELECT session_key, content FROM messages
-        WHERE id > ?1 AND superseded_by IS NULL AND role IN ('user', 'assistant')";
+        WHERE id > ?1 AND superseded_by IS NULL AND role IN ('user', 'assistant')
+        AND instr(lower(content), ?2) > 0";
     if words.runs.is_empty() {
         return Ok(BTreeSet::new());
     }
     let mark: i64 = sql.one(MARK, [], |row| row.get(0))?;
     let mut found: BTreeSet<i64> =
         sql.all(INDEXED, [words.for_index()], |row| row.get(0))?.into_iter().collect();
-    let behind = sql.all(BEHIND, [mark], |row| {
+    let behind = sql.all(BEHIND, params![mark, words.plain()], |row| {
         let session: i64 = row.get(0)?;
         Ok(words.are_in(&searchable(row.get_ref(1)?.as_str()?)).then_some(session))
     })?;
@@ -109,13 +116,42 @@ pub(crate) fn index_some(sql: &Sql<'_>) -> Result<bool, Error> {
     Ok(is_full)
 }
 
+/// Really removes some of the words that were taken out: until the parts of the index are merged, it only notes that
+/// they do not count any more. `true` when more is left.
+pub(crate) fn erase_some(sql: &Sql<'_>) -> Result<bool, Error> {
+    const ERASING: &str = "SELECT erasing FROM search_mark";
+    const SET: &str = "UPDATE search_mark SET erasing = ?1";
+    const BEGIN: &str = "INSERT INTO message_words (message_words, rank) VALUES ('merge', -16)";
+    const GO_ON: &str = "INSERT INTO message_words (message_words, rank) VALUES ('merge', 16)";
+    match sql.one(ERASING, [], |row| row.get::<_, i64>(0))? {
+        0 => Ok(false),
+        1 => {
+            sql.execute(BEGIN, [])?;
+            sql.execute(SET, [2])?;
+            Ok(true)
+        }
+        _ => {
+            let before = sql.connection().total_changes();
+            sql.execute(GO_ON, [])?;
+            // The statement itself counts as one change; more means that something was merged.
+            let more = sql.connection().total_changes() - before >= 2;
+            if !more {
+                sql.execute(SET, [0])?;
+            }
+            Ok(more)
+        }
+    }
+}
+
 /// Takes a message out of the index. The index needs the very text that it was given.
 pub(crate) fn forget(sql: &Sql<'_>, id: i64, role: &str, content: &str) -> Result<(), Error> {
     const FORGET: &str = "INSERT INTO message_words (message_words, rowid, text) VALUES ('delete', ?1, ?2)";
+    const ERASE: &str = "UPDATE search_mark SET erasing = 1 WHERE erasing <> 1";
     let mark: i64 = sql.one(MARK, [], |row| row.get(0))?;
     let text = if id <= mark { text_for_index(role, content) } else { String::new() };
     if !text.is_empty() {
         sql.execute(FORGET, params![id, text])?;
+        sql.execute(ERASE, [])?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::time::to_millis;
 use crate::{purge, search};
 
 /// What happens in idle moments.
-const CHORES: &[Chore] = &[purge::purge_some, search::index_some];
+const CHORES: &[Chore] = &[purge::purge_some, search::index_some, search::erase_some];
 
 /// How a store behaves.
 #[derive(Clone)]

@@ -239,3 +239,6 @@ fn add(
 fn gone_unless(exists: bool, turn: &TurnId) -> Result<(), Error> {
     if exists { Ok(()) } else { Err(turns::no_turn(turn)) }
 }
+
+#[cfg(test)]
+mod cost;

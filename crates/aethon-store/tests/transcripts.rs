@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::time::{Duration, Instant};
+
 use aethon_core::channel::{DeliveryOutcome, Outbox};
 use aethon_core::ids::TurnId;
 use aethon_core::message::Role;
@@ -141,12 +143,16 @@ async fn search_finds_titles_ids_and_words_of_messages() {
     }
 }
 
-/// Waits for nothing: does in a connection of our own what idle moments do would be cheating, so the mark is awaited.
+/// Waits until idle moments have indexed every message.
 fn index_everything(home: &Home) {
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    let behind = "SELECT (SELECT coalesce(max(id), 0) FROM messages) - indexed_through FROM search_mark";
-    while home.count(behind) > 0 {
-        assert!(std::time::Instant::now() < deadline, "the index does not catch up");
+    until_zero(home, "SELECT (SELECT coalesce(max(id), 0) FROM messages) - indexed_through FROM search_mark");
+}
+
+/// Waits until a query says 0.
+fn until_zero(home: &Home, query: &str) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while home.count(query) > 0 {
+        assert!(Instant::now() < deadline, "it never comes to {query} = 0");
         std::thread::yield_now();
     }
 }
@@ -239,7 +245,7 @@ async fn a_reset_session_keeps_its_name_and_loses_its_messages() {
 
 #[tokio::test]
 async fn a_deleted_session_leaves_nothing_in_the_file() {
-    let mut home = Home::new();
+    let home = Home::new();
     let keep = home.turn("webchat:keep", "stays", "stays too").await;
     for n in 0..100 {
         home.turn(S, &format!("xylophone{n} {}", "word ".repeat(n * 20)), "quetzal").await;
@@ -249,7 +255,7 @@ async fn a_deleted_session_leaves_nothing_in_the_file() {
     assert!(!home.store.clear(&session(S), Clear::Delete).await.unwrap());
     assert!(home.store.session(&session(S)).await.unwrap().is_none());
     assert!(home.store.turn(&keep).await.unwrap().is_some());
-    home.reopen().await;
+    until_zero(&home, "SELECT erasing FROM search_mark");
     home.store.close().await;
     let file = std::fs::read(home.path()).unwrap();
     for word in ["xylophone", "quetzal"] {

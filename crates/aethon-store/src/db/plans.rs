@@ -43,6 +43,7 @@ mod tests {
         "DELETE FROM posted",                                          // once a day
         "SELECT session_key, cut_at FROM purges",
         "SELECT indexed_through FROM search_mark",
+        "SELECT erasing FROM search_mark",
         "UPDATE search_mark",
         "INSERT INTO message_words",
     ];

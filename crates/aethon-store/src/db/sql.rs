@@ -12,11 +12,19 @@ use rusqlite::{Connection, Params, Result, Row, Statement};
 pub(crate) struct Sql<'c> {
     connection: &'c Connection,
     prepared: RefCell<HashMap<usize, Statement<'c>>>,
+    /// How many steps SQLite's machine has made, for tests of what something costs.
+    #[cfg(test)]
+    pub(crate) steps: std::cell::Cell<i64>,
 }
 
 impl<'c> Sql<'c> {
     pub(crate) fn new(connection: &'c Connection) -> Self {
-        Self { connection, prepared: RefCell::default() }
+        Self {
+            connection,
+            prepared: RefCell::default(),
+            #[cfg(test)]
+            steps: std::cell::Cell::default(),
+        }
     }
 
     /// Runs a statement and tells how many rows it changed.
@@ -78,6 +86,8 @@ impl<'c> Sql<'c> {
             }
         };
         let result = run(&mut statement);
+        #[cfg(test)]
+        self.steps.update(|sum| sum + i64::from(statement.reset_status(rusqlite::StatementStatus::VmStep)));
         self.prepared.borrow_mut().insert(key, statement);
         result
     }

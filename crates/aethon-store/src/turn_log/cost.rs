@@ -1,0 +1,73 @@
+//! Tests only: what a turn costs, in steps of SQLite's machine, which are the same on every computer.
+
+use std::time::Duration;
+
+use aethon_core::message::{Block, Role};
+use jiff::Timestamp;
+
+use super::*;
+use crate::db::{self, Settings, Synchronous};
+
+#[test]
+fn a_turn_costs_the_same_however_long_its_session_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        path: folder.path().join("aethon.db"),
+        synchronous: Synchronous::Normal,
+        busy_timeout: Duration::ZERO,
+        max_bytes: None,
+    };
+    let connection = db::open(&settings).unwrap();
+    let sql = Sql::new(&connection);
+    let cost = || {
+        let before = sql.steps.get();
+        turn(&sql);
+        sql.steps.get() - before
+    };
+    sql.execute("BEGIN IMMEDIATE", []).unwrap();
+    (0..20).for_each(|_| turn(&sql));
+    let early = cost();
+    (0..3000).for_each(|_| turn(&sql));
+    let late = cost();
+    sql.execute("COMMIT", []).unwrap();
+    // Inserting into a larger tree may take a few more comparisons, and nothing else.
+    assert!(late <= early + early / 10, "{early} steps became {late}");
+    assert!(early < 1500, "{early} steps for a turn");
+}
+
+/// What the engine does for one message: accept and begin, read, finish.
+fn turn(sql: &Sql<'_>) {
+    let session = SessionId::parse("webchat:long").unwrap();
+    let message = |role| Message::new(role, vec![Block::text("text")], Timestamp::UNIX_EPOCH);
+    let id = TurnId::fresh();
+    let inbound = Inbound::say(session.clone(), "text");
+    let opening = Opening {
+        id: session.clone(),
+        sender: Some("owner".into()),
+        agent_name: "aethon".into(),
+        is_oneshot: false,
+        now: 1,
+    };
+    let new = NewTurn {
+        id: id.clone(),
+        channel: "webchat".into(),
+        dedupe: Some((id.as_str().to_owned(), Some(5))),
+        inbound: to_json(&inbound).unwrap(),
+        now: 1,
+    };
+    let start = Start::from(&Begin { message: message(Role::User), replaces: None }).unwrap();
+    accept(sql, &opening, &new, Some(&start)).unwrap();
+    let key = sessions::key(sql, session.as_str()).unwrap().unwrap();
+    let after = messages::folded_through(sql, key).unwrap();
+    assert!(!messages::page(sql, key, (after, i64::MAX), 10).unwrap().is_empty());
+    let ending = Ending {
+        turn: id,
+        session,
+        messages: prepared(&[message(Role::Assistant)]).unwrap(),
+        holder: Some(0),
+        outcome: r#"{"end":"end","model":"m"}"#.into(),
+        deliveries: Vec::new(),
+        now: 2,
+    };
+    ending.store(sql).unwrap();
+}
