@@ -7,7 +7,8 @@
 //! The way in is [`Store`], which is [`aethon_core::session::TurnLog`], [`aethon_core::session::Transcripts`] and
 //! [`aethon_core::channel::Outbox`] at once. Rooms: `db` is the file, its threads and its versions, and knows nothing of
 //! conversations; `sessions`, `messages`, `turns` (the inbox), `outbox` hold the statements of one table each; `search`
-//! finds words; `listing` makes pages of sessions; `purge` and `maintenance` remove; `turn_log` and `transcripts` put them together into the traits.
+//! finds words; `listing` makes pages of sessions; `purge` and `maintenance` remove; `turn_log` and `transcripts` put
+//! them together into the traits.
 
 mod db;
 mod error;
