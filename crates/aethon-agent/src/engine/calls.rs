@@ -113,6 +113,7 @@ impl Turn<'_> {
             }
             Err(error) => {
                 log_storage("a message of a turn could not be stored", &error);
+                self.is_window_whole = false;
                 Err(Ending::fault(
                     "storage",
                     "The answer could not be stored, so the turn was ended; the log has more.",

@@ -7,6 +7,7 @@ use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::SessionId;
 use aethon_core::message::Message;
 
+use crate::caught::caught;
 use crate::dispatcher::{Job, Lanes};
 use crate::options::Options;
 use crate::parts::Parts;
@@ -38,7 +39,10 @@ impl Shared {
         let session = first.session().clone();
         let mut next = Some(first);
         while let Some(job) = next {
-            self.run(job).await;
+            // Turns catch their own faults; this is for what is left, so that the others of the session get their turn.
+            if let Err(panic) = caught(self.run(job)).await {
+                tracing::error!(%session, panic, "the end of a turn panicked");
+            }
             next = self.lanes.next(&session);
         }
     }

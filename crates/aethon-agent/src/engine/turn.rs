@@ -42,6 +42,8 @@ pub(super) struct Turn<'e> {
     /// Calls whose results are not stored yet.
     pub(super) open: Option<OpenCalls>,
     pub(super) repetition: Repetition,
+    /// Whether the window holds what the storage holds, as far as is known.
+    pub(super) is_window_whole: bool,
     last: Option<Message>,
     usage: Usage,
     model: Option<String>,
@@ -65,7 +67,8 @@ impl Shared {
                 let sentence =
                     "The message could not be worked on, because the storage failed; the log has more.";
                 let ending = Ending::fault("storage", sentence);
-                let turn = Turn::new(self, job, Window::default(), 0);
+                let mut turn = Turn::new(self, job, Window::default(), 0);
+                turn.is_window_whole = false;
                 turn.finish(ending).await;
             }
         }
@@ -143,6 +146,7 @@ impl<'e> Turn<'e> {
             speech: Speech::default(),
             open: None,
             repetition: Repetition::default(),
+            is_window_whole: true,
             last: None,
             usage: Usage::default(),
             model: None,
@@ -256,7 +260,7 @@ impl<'e> Turn<'e> {
         }
         let session = &self.context.session;
         let beside = self.shared.lanes.was_written_beside(session);
-        if !beside && !self.job.inbound.oneshot {
+        if !beside && self.is_window_whole && !self.job.inbound.oneshot {
             self.shared.windows.put(session, std::mem::take(&mut self.window));
         }
     }

@@ -5,13 +5,19 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aethon_core::hook::{Hook, TurnContext, Verdict};
 use aethon_core::message::{Failure, Inbound, Message, Reply, ToolCall, ToolResult};
 use aethon_core::model::{ModelRequest, Usage};
 use aethon_core::tool::{ToolContext, ToolSpec};
 
+use tokio::time::timeout;
+
 use crate::caught::caught;
+
+/// How long a hook may take over what has happened already; nothing else bounds it.
+const LONGEST_NOTE: Duration = Duration::from_secs(10);
 
 /// Hooks in their order. Cheap to clone.
 #[derive(Clone, Default)]
@@ -99,7 +105,9 @@ async fn refusing(
 }
 
 async fn logging(name: &'static str, note: impl Future<Output = ()>) {
-    if let Err(panic) = caught(note).await {
-        tracing::error!(hook = name, panic, "a hook panicked");
+    match timeout(LONGEST_NOTE, caught(note)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(panic)) => tracing::error!(hook = name, panic, "a hook panicked"),
+        Err(_) => tracing::error!(hook = name, "a hook took too long and was dropped"),
     }
 }

@@ -50,3 +50,33 @@ impl Hook for InputLimits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aethon_core::ids::{SessionId, TurnId};
+
+    #[tokio::test]
+    async fn long_messages_and_binary_ones_are_refused() {
+        let limits = InputLimits { max_chars: 5 };
+        let session = SessionId::of("webchat", "a").unwrap();
+        let turn = TurnContext {
+            session: session.clone(),
+            turn: TurnId::fresh(),
+            channel: "webchat".into(),
+            sender: "owner".into(),
+        };
+        for (text, expected) in [
+            ("hello", None),
+            ("äöüäö", None),
+            ("hello!", Some("input_too_long")),
+            ("a\tb\nc", None),
+            ("\u{1b}[0m", None),
+            ("a\0b", Some("input_not_text")),
+        ] {
+            let checked = limits.before_turn(&turn, &Inbound::say(session.clone(), text)).await;
+            let code = checked.err().map(|failure| failure.code);
+            assert_eq!(code.as_deref(), expected, "{text:?}");
+        }
+    }
+}

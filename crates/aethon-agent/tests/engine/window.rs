@@ -1,9 +1,12 @@
 //! What of a conversation a model sees.
 
 use aethon_agent::Options;
-use aethon_core::message::Role;
+use aethon_core::ids::TurnId;
+use aethon_core::message::{Block, Inbound, Message, Role, ToolCall};
+use aethon_core::session::{TurnPhase, TurnRecord};
+use serde_json::json;
 
-use crate::house::{House, Plan, TestTool, What, calls, says, session};
+use crate::house::{House, Plan, TestTool, What, calls, now, says, session, told};
 
 #[tokio::test]
 async fn what_a_turn_costs_does_not_depend_on_what_was_before() {
@@ -77,4 +80,44 @@ async fn a_new_process_reads_what_the_old_one_stored() {
     let seen: Vec<_> = next.model.requests()[0].messages.iter().map(|message| message.text()).collect();
     assert_eq!(seen, ["first", "one", "second"]);
     assert_eq!(next.model.requests()[0].turn_start, 2);
+}
+
+#[tokio::test]
+async fn a_history_that_was_broken_off_is_mended_for_the_model() {
+    let house = House::new([]);
+    let (session, turn) = (session("a"), TurnId::fresh());
+    let call = ToolCall { id: "c0".into(), name: "t".into(), input: json!({}), opaque: None };
+    let messages = vec![
+        Message::new(Role::Tool, Vec::new(), now()),
+        Message::new(Role::User, vec![Block::text("before")], now()),
+        Message::new(Role::Assistant, vec![Block::ToolCall(call)], now()),
+    ];
+    let inbound = Inbound::say(session.clone(), "before");
+    let (phase, attempts) = (TurnPhase::Done, 1);
+    let record = TurnRecord { turn, inbound, phase, accepted_at: now(), attempts, reply: None };
+    house.store.leave_behind(record, messages);
+    house.ask(&session, "after").await;
+    let seen: Vec<_> = house.model.requests()[0].messages.iter().map(|message| told(message)).collect();
+    let expected = [
+        "user: before",
+        "assistant: call t",
+        "tool: result interrupted; it may or may not have run",
+        "user: after",
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_could_not_be_stored_does_not_cost_the_history() {
+    let tools = vec![TestTool::new("t", What::Count) as _];
+    let house = House::with([says("one"), calls(&["t"]), says("three")], Plan { tools, ..Plan::default() });
+    let session = session("a");
+    house.ask(&session, "first").await;
+    house.store.fail("append", 1);
+    let failed = house.ask(&session, "second").await;
+    assert_eq!(failed.failure.as_ref().unwrap().code, "storage");
+    house.ask(&session, "third").await;
+    let seen: Vec<_> = house.model.requests()[2].messages.iter().map(|message| message.text()).collect();
+    assert_eq!(seen, ["first", "one", "second", "third"]);
+    house.assert_well_formed(&session);
 }
