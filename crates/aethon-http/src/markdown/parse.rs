@@ -15,7 +15,7 @@ use super::tree;
 /// The longest text that is parsed, in bytes.
 const MAX_SOURCE: usize = 2 << 20;
 /// How long parsing may take.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(1);
 /// What a text may grow by when rendered: a factor, and an allowance for short texts.
 const MAX_GROWTH: (usize, usize) = (24, 64 << 10);
 

@@ -24,6 +24,8 @@ const IDLE: Duration = Duration::from_secs(600);
 const SWEEP: Duration = Duration::from_secs(60);
 /// How many rooms there are before idle ones go whole.
 const MAX_ROOMS: usize = 4096;
+/// How many may come on top before that is looked after, so that not every new room looks at all others.
+const SLACK: usize = 512;
 /// How much all logs take before those of idle rooms go early.
 const MAX_BYTES: usize = 64 << 20;
 
@@ -38,12 +40,14 @@ pub struct Hub {
 struct Rooms {
     by_session: HashMap<SessionId, Arc<Room>>,
     swept: Instant,
+    /// From this many on, they are looked through without waiting for the time to come.
+    crowd: usize,
 }
 
 impl Hub {
     /// A hub without rooms.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        let rooms = Rooms { by_session: HashMap::new(), swept: Instant::now() };
+        let rooms = Rooms { by_session: HashMap::new(), swept: Instant::now(), crowd: MAX_ROOMS + SLACK };
         Self { clock, rooms: Mutex::new(rooms), numbered: AtomicU64::new(0) }
     }
 
@@ -72,7 +76,7 @@ impl Hub {
         if let Some(room) = rooms.by_session.get(session) {
             return Arc::clone(room);
         }
-        self.sweep_rooms(&mut rooms);
+        self.sweep_if_due(&mut rooms);
         let base = self.base();
         let room = Arc::new(Room::new(session.clone(), base));
         rooms.by_session.insert(session.clone(), Arc::clone(&room));
@@ -81,15 +85,19 @@ impl Hub {
 
     /// Tidies up, if it is time to. Sockets call this when their own clock ticks.
     pub(super) fn sweep(&self) {
-        let mut rooms = self.lock();
-        if rooms.swept.elapsed() >= SWEEP {
-            self.sweep_rooms(&mut rooms);
-        }
+        self.sweep_if_due(&mut self.lock());
     }
 
     fn base(&self) -> u64 {
         let now = u64::try_from(self.clock.now().as_millisecond()).unwrap_or(0).saturating_mul(1000);
         now.max(self.numbered.load(Ordering::Relaxed))
+    }
+
+    fn sweep_if_due(&self, rooms: &mut Rooms) {
+        if rooms.swept.elapsed() >= SWEEP || rooms.by_session.len() >= rooms.crowd {
+            self.sweep_rooms(rooms);
+            rooms.crowd = rooms.by_session.len().max(MAX_ROOMS) + SLACK;
+        }
     }
 
     fn sweep_rooms(&self, rooms: &mut Rooms) {
@@ -155,10 +163,11 @@ mod tests {
     #[test]
     fn rooms_are_bounded_and_numbers_never_go_back() {
         let hub = hub();
-        for number in 0..MAX_ROOMS + 100 {
+        for number in 0..MAX_ROOMS + SLACK + 100 {
             hub.announce(&session(&number.to_string()), "hi");
             hub.announce(&session(&number.to_string()), "again");
         }
+        assert!(hub.lock().by_session.len() < MAX_ROOMS + SLACK);
         hub.sweep_rooms(&mut hub.lock());
         assert!(hub.lock().by_session.len() <= MAX_ROOMS);
         let gone = session("0");
