@@ -112,9 +112,11 @@ impl Builder {
         let flags = Flags {
             insecure_bind: self.insecure_bind,
             docker_host: sources.variable("DOCKER_HOST").map(str::to_owned),
+            user_home: sources.variable("HOME").map(PathBuf::from),
         };
         Ok(Prepared {
             home: Home::at(&sources.home),
+            file: loaded.file,
             config: loaded.config,
             warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
             flags,
@@ -128,6 +130,8 @@ impl Builder {
 /// A checked configuration and everything that is needed to open the assistant. Nothing has been opened or written.
 pub struct Prepared {
     pub(crate) home: Home,
+    /// The configuration file that was read, if there was one.
+    pub(crate) file: Option<PathBuf>,
     pub(crate) config: Config,
     pub(crate) warnings: Vec<String>,
     pub(crate) flags: Flags,

@@ -6,6 +6,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use aethon_config::Config;
@@ -17,13 +18,15 @@ use aethon_http::options::Network;
 const DOCKER_PATIENCE: Duration = Duration::from_secs(3);
 const DOCKER_SOCKET: &str = "unix:///var/run/docker.sock";
 
-/// What the operator said on the command line and the environment, as far as a start depends on it.
+/// What the operator said on the command line and the environment, as far as the program depends on it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Flags {
     /// `--insecure-bind`: the operator's own authenticating proxy stands in front.
     pub(crate) insecure_bind: bool,
     /// `DOCKER_HOST`, if set.
     pub(crate) docker_host: Option<String>,
+    /// `HOME`: the person's own directory, under which file tools may read.
+    pub(crate) user_home: Option<PathBuf>,
 }
 
 /// Everything that speaks against starting like this, each in one sentence that names the key, the value and the remedy.

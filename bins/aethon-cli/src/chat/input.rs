@@ -35,7 +35,7 @@ fn read_line(wanted: &AtomicBool) -> Option<String> {
             continue;
         }
         let mut byte = [0];
-        match rustix::io::read(&handle, &mut byte) {
+        match rustix::io::read(handle, &mut byte) {
             Ok(0) | Err(_) => return (!line.is_empty()).then(|| String::from_utf8_lossy(&line).into_owned()),
             Ok(_) if byte[0] == b'\n' => return Some(String::from_utf8_lossy(&line).into_owned()),
             Ok(_) => line.push(byte[0]),

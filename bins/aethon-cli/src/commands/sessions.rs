@@ -94,7 +94,7 @@ impl Source {
             }
             Self::Here(aethon) => {
                 let gone = aethon.assistant().clear(id, Clear::Delete).await?;
-                found(gone.then(|| json!(null)), id).map(drop)
+                found(gone.then_some(Value::Null), id).map(drop)
             }
         }
     }

@@ -64,7 +64,17 @@ fn hooks(prepared: &Prepared) -> Hooks {
 }
 
 fn tools(prepared: &Prepared) -> Vec<Arc<dyn Tool>> {
-    prepared.parts.tools.clone()
+    let home = &prepared.home;
+    let own =
+        [home.config(), home.database(), home.credentials(), home.run(), home.recordings(), home.logs()];
+    let options = aethon_tools::Options {
+        workspace: home.workspace(),
+        user_home: prepared.flags.user_home.clone(),
+        workspace_only: prepared.config.security.workspace_only,
+        own: own.into_iter().chain(prepared.file.clone()).collect(),
+    };
+    let built_in = aethon_tools::tools(&options, prepared.clock());
+    built_in.into_iter().chain(prepared.parts.tools.iter().cloned()).collect()
 }
 
 fn options(config: &Config) -> Options {
