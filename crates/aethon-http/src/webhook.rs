@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use aethon_core::ids::{SessionId, is_channel_name, unique};
-use aethon_core::message::{Dedupe, Destination, Failure, Inbound, Reply, TurnEnd};
+use aethon_core::message::{Dedupe, Destination, Inbound, Reply, TurnEnd};
 use aethon_core::surface::Unattended;
 use bytes::Bytes;
 use http::StatusCode;
@@ -175,22 +175,28 @@ fn answer(reply: &Reply) -> Answer {
             response::json(&Answered { status: "ok", response: text })
         }
         TurnEnd::Budget => Err(failed(reply, StatusCode::TOO_MANY_REQUESTS, "budget_exceeded")),
-        TurnEnd::Error => match reply.failure.as_ref().map(|failure| failure.code.as_str()) {
-            Some("timeout") => Err(failed(reply, StatusCode::GATEWAY_TIMEOUT, "model_error")),
-            Some("internal") => Err(failed(reply, StatusCode::INTERNAL_SERVER_ERROR, "internal_error")),
-            Some("interrupted") => Err(failed(reply, StatusCode::SERVICE_UNAVAILABLE, "interrupted")),
-            _ => Err(failed(reply, StatusCode::BAD_GATEWAY, "model_error")),
-        },
+        TurnEnd::Error => Err(match reply.failure.as_ref().map(|failure| failure.code.as_str()) {
+            Some("timeout") => failed(reply, StatusCode::GATEWAY_TIMEOUT, "model_error"),
+            // Refused before any model was asked.
+            Some("input_too_long" | "input_not_text") => Problem::invalid("text", sentence(reply)),
+            Some("interrupted") => failed(reply, StatusCode::SERVICE_UNAVAILABLE, "interrupted"),
+            Some("internal" | "storage") => {
+                failed(reply, StatusCode::INTERNAL_SERVER_ERROR, "internal_error")
+            }
+            _ => failed(reply, StatusCode::BAD_GATEWAY, "model_error"),
+        }),
     }
 }
 
 /// The failure with the sentence that the chat would show.
 fn failed(reply: &Reply, status: StatusCode, code: &'static str) -> Problem {
-    let sentence = |failure: &Failure| failure.message.clone();
-    let detail = reply.failure.as_ref().map_or_else(|| reply.text.clone(), sentence);
-    let problem = Problem::new(status, code, detail);
+    let problem = Problem::new(status, code, sentence(reply));
     match reply.failure.as_ref().and_then(|failure| failure.retry_after) {
         Some(seconds) => problem.retry_after(seconds),
         None => problem,
     }
+}
+
+fn sentence(reply: &Reply) -> String {
+    reply.failure.as_ref().map_or_else(|| reply.text.clone(), |failure| failure.message.clone())
 }

@@ -320,6 +320,8 @@ async fn a_webhook_refuses_in_its_order() {
     for (text, status, code) in [
         ("!error auth", 502, "model_error"),
         ("!error timeout", 504, "model_error"),
+        ("!error storage", 500, "internal_error"),
+        ("!error input_too_long", 422, "invalid_request"),
         ("!budget", 429, "budget_exceeded"),
         ("!full", 503, "busy"),
         ("!panic", 500, "internal_error"),
