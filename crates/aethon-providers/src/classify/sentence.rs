@@ -81,6 +81,7 @@ fn not_found(service: &Service, status: Option<u16>, report: &Report) -> String 
             "{base} redirects elsewhere ({status}), which is not followed; set model.host to the final address."
         );
     }
+    let why = quoted(service, report);
     let names_model = report.words().contains("model");
     match service.provider {
         Provider::Ollama if names_model => {
@@ -92,9 +93,11 @@ fn not_found(service: &Service, status: Option<u16>, report: &Report) -> String 
             )
         }
         Provider::OpenAi if service.endpoint.is_own => {
-            format!("{base} does not serve chat completions; check model.host, which usually ends in /v1.")
+            format!(
+                "{base} does not serve chat completions{why}; check model.host, which usually ends in /v1."
+            )
         }
-        _ => format!("{base} is not the address of {title}; check model.host and model.model_id."),
+        _ => format!("{base} is not the address of {title}{why}; check model.host and model.model_id."),
     }
 }
 
@@ -107,7 +110,11 @@ pub(super) fn of_failure(service: &Service, failure: &Failure) -> (ModelErrorKin
             network(format!("{base} could not be found; check the network, and model.host if it is set."))
         }
         Failure::Refused if service.endpoint.is_loopback => {
-            network(format!("Nothing answers at {base}; start {title} there, or correct model.host."))
+            let server = match service.provider {
+                Provider::Ollama | Provider::LiteLlm => title,
+                _ => "the model server",
+            };
+            network(format!("Nothing answers at {base}; start {server} there, or correct model.host."))
         }
         Failure::Refused => {
             network(format!("{base} refuses connections; check model.host, or try again later."))
