@@ -228,3 +228,14 @@ fn thoughts_go_back_unchanged_and_unmarked() {
     assert_eq!(body["max_tokens"], 64_000);
     assert_eq!(body.get("temperature"), None);
 }
+
+#[test]
+fn what_another_implementation_sends_is_understood() {
+    let outcome = play(recording!("aimock_two_tools.sse"));
+    assert!(outcome.error.is_none() && outcome.text() == "Both.", "{outcome:?}");
+    let calls = outcome.events.iter().filter(|event| matches!(event, ModelEvent::ToolCall(_))).count();
+    assert_eq!(calls, 2);
+    // It counts nothing and sends zeros: estimated.
+    let Some(ModelEvent::Finished { stop, usage, .. }) = outcome.events.last() else { panic!("{outcome:?}") };
+    assert_eq!((*stop, usage.input_tokens), (StopReason::ToolUse, 1000));
+}

@@ -141,3 +141,16 @@ fn what_is_not_set_is_not_sent() {
         json!({"model": "llama3.2", "messages": [{"role": "user", "content": "hi"}], "stream": true})
     );
 }
+
+#[test]
+fn what_another_implementation_sends_is_understood() {
+    let events = ended(play(recording!("aimock_two_tools.ndjson")), StopReason::ToolUse, (1000, 12));
+    assert_eq!(
+        events,
+        [
+            ModelEvent::Text("Both.".into()),
+            tool_call("call_test_1", "file_read", json!({"path": "a.txt"})),
+            tool_call("call_test_2", "current_time", json!({})),
+        ]
+    );
+}

@@ -313,3 +313,17 @@ fn invalid_arguments_and_foreign_thoughts_go_back_in_a_form_that_is_taken() {
     assert_eq!(serde_json::from_str::<Value>(arguments).unwrap(), json!({"invalid_arguments": "{\"pa"}));
     assert_eq!(body["messages"][2]["content"], Value::Null);
 }
+
+#[test]
+fn what_another_implementation_sends_is_understood() {
+    let outcome = play(recording!("aimock_two_tools.sse"));
+    assert_eq!(outcome.text(), "Both.");
+    let events = ended(outcome, StopReason::ToolUse, (4, 11, 0), "gpt-4o");
+    assert_eq!(
+        events[1..],
+        [
+            tool_call("call_8SPj7GV1ktHhSbU2", "file_read", json!({"path": "a.txt"})),
+            tool_call("call_TU9HIXzOpFQOI3pz", "current_time", json!({})),
+        ]
+    );
+}
