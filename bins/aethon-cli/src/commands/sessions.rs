@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use aethon::core::ids::SessionId;
 use aethon::core::session::Clear;
 use anyhow::{Result, bail};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{confirm, print, print_json};
 use crate::args::{Common, ExportForm, SessionsCommand};
