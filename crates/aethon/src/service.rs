@@ -134,10 +134,10 @@ async fn listen(
             "the address {host}:{port} is in use: stop the program that has it, or set channels.webchat.port to another port (0 takes a free one)"
         ))
         .because(error)),
-        Err(error) => Err(Error::refused(format!(
-            "the address {host}:{port} cannot be bound: {error}; check channels.webchat.host and channels.webchat.port"
-        ))
-        .because(error)),
+        Err(error) => {
+            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+            Err(Error::refused(format!("{error}{cause}")).because(error))
+        }
     }
 }
 
