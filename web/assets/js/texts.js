@@ -135,6 +135,7 @@ export const texts = {
 
   tool: {
     running: "Running",
+    waits: "Waits for you",
     ok: "Done",
     error: "Failed",
     denied: "Denied",

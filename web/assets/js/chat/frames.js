@@ -51,10 +51,13 @@ const handlers = {
   approval: (turn, { id, tool, input, summary, expires_at }) => {
     if (approvalPart(turn, id)) return;
     add(turn, { kind: "approval", id, tool, input, summary, expires_at, decision: null, reason: null, sending: false });
+    markWaiting(turn, tool, true);
   },
   approval_done: (turn, { id, decision, reason }) => {
     const approval = approvalPart(turn, id);
-    if (approval) Object.assign(approval, { decision, reason, sending: false });
+    if (!approval) return;
+    Object.assign(approval, { decision, reason, sending: false });
+    markWaiting(turn, approval.tool, false);
   },
   usage: (turn, { input_tokens, output_tokens, cached_tokens, cost_usd }) => {
     turn.usage = { input_tokens, output_tokens, cached_tokens, cost_usd };
@@ -89,6 +92,13 @@ export function approvalPart(turn, id) {
 function settleHtml(turn, html) {
   const before = turn.reply.extras.map(({ part }) => ({ at: 0, part }));
   turn.reply = { ...emptyReply(), source: turn.reply.source, blocks: [html], extras: before };
+}
+
+/** The tool's own line says that it waits for a decision. @param {Turn} turn @param {string} name @param {boolean} waits */
+function markWaiting(turn, name, waits) {
+  const parts = turn.reply.extras.map(({ part }) => part);
+  const tool = parts.findLast((part) => part.kind === "tool" && part.name === name && part.state === "running" && Boolean(part.waits) !== waits);
+  if (tool?.kind === "tool") tool.waits = waits;
 }
 
 /** A failed reply ends in the sentence of its failure, for those who see only text; here the failure has its own place. @param {Turn} turn */

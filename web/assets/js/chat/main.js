@@ -20,6 +20,7 @@ import { Transcript } from "./transcript.js";
 import { modelMissing, welcome } from "./welcome.js";
 
 /** @import { Link } from "./socket.js" */
+/** @import { Turn } from "./types.js" */
 
 class ChatPage {
   #announcer = new Announcer();
@@ -59,6 +60,7 @@ class ChatPage {
   #skip = make("a", { class: "skip-link", href: "#message" }, texts.skip);
   /** @type {Session | null} */ #session = null;
   /** @type {any} */ #status = null;
+  /** @type {{turn: Turn, frame: any}[]} What happened since the last drawing. */ #heard = [];
   /** @type {Problem | null} */ #problem = null;
   #isDenied = false;
   #isOnline = false;
@@ -130,6 +132,7 @@ class ChatPage {
     if (this.#session?.name === name || this.#isDenied) return;
     this.#session?.close();
     this.#problem = null;
+    this.#heard = [];
     this.#transcript.clear();
     this.#transcript.showSkeleton();
     this.#composer.switchTo(name);
@@ -145,8 +148,7 @@ class ChatPage {
       failed: (problem) => this.#failed(problem),
       accepted: () => void this.#sidebar.refresh(),
       told: (turn, frame) => {
-        this.#draw();
-        this.#announcer.follow(turn, frame, (index) => this.#transcript.view(turn)?.block(index));
+        if (frame.type !== "delta") this.#heard.push({ turn, frame });
         if (frame.type === "done") void this.#sidebar.refresh();
       },
       said: (text) => toast(text),
@@ -246,6 +248,16 @@ class ChatPage {
     this.#composer.setBusy(session.conversation.unfinished().length > 0);
     this.#drawNotice(turns.length > 0);
     this.#drawTitle();
+    this.#announce();
+  }
+
+  /** Reads out what has come, now that it is on the page. */
+  #announce() {
+    const heard = this.#heard;
+    this.#heard = [];
+    for (const { turn, frame } of heard) {
+      this.#announcer.follow(turn, frame, (index) => this.#transcript.view(turn)?.block(index));
+    }
   }
 
   #showWelcome() {

@@ -78,13 +78,15 @@ function toolView(part) {
   const stateIcons = { running: "loop", ok: "check", error: "alert", denied: "shield" };
   let drawn = "";
   const update = () => {
-    const now = `${part.state} ${part.ms} ${part.output !== undefined}`;
+    const now = `${part.state} ${part.ms} ${part.waits} ${part.output !== undefined}`;
     if (now === drawn) return;
     drawn = now;
     shortInput.textContent = brief(part.input);
     state.dataset.state = part.state;
     const time = !part.ms ? "" : ` · ${duration(part.ms)}`;
-    fill(state, icon(stateIcons[part.state] ?? "tool", part.state === "running" ? "spin" : ""), `${texts.tool[part.state] ?? ""}${time}`);
+    const waits = part.state === "running" && part.waits;
+    const mark = waits ? icon("shield") : icon(stateIcons[part.state] ?? "tool", part.state === "running" ? "spin" : "");
+    fill(state, mark, waits ? texts.tool.waits : `${texts.tool[part.state] ?? ""}${time}`);
     if (element.open) element.dispatchEvent(new Event("toggle"));
   };
   update();

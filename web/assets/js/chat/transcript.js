@@ -23,6 +23,7 @@ export class Transcript {
   #hasNews = false;
   #loadOlder;
   #height = 0;
+  /** @type {Element[]} */ #shown = [];
   #touchedAt = 0;
 
   /** @param {TurnActions} actions @param {() => Promise<boolean>} loadOlder */
@@ -54,12 +55,14 @@ export class Transcript {
   showInstead(element) {
     this.#column.classList.add("is-blank");
     arrange(this.#column, [element]);
+    this.#shown = [];
     this.#look();
   }
 
   showSkeleton() {
     this.#column.classList.remove("is-blank");
     arrange(this.#column, [skeleton(6), skeleton(6)]);
+    this.#shown = [];
   }
 
   /** @param {Turn[]} turns @param {boolean} hasOlder */
@@ -82,7 +85,10 @@ export class Transcript {
     for (const key of this.#views.keys()) if (!keys.has(key)) this.#views.delete(key);
     this.#older.hidden = !hasOlder;
     this.#older.textContent = "";
-    arrange(this.#column, [this.#older, ...elements]);
+    const wanted = [this.#older, ...elements];
+    const isArranged = wanted.length === this.#column.childElementCount && wanted.every((element, index) => element === this.#shown[index]);
+    if (!isArranged) arrange(this.#column, wanted);
+    this.#shown = wanted;
     if (!this.#isAtEnd && unfinished > 0) this.#hasNews = true;
     this.#follow();
   }

@@ -6,7 +6,7 @@
  *
  * @typedef {{text: string, files: Attachment[], at: string | null, state: "sent" | "sending" | "failed", error: string}} Said
  *
- * @typedef {{kind: "tool", call: string, name: string, input: any, output: any, state: "running" | "ok" | "error" | "denied", ms?: number}} ToolPart
+ * @typedef {{kind: "tool", call: string, name: string, input: any, output: any, state: "running" | "ok" | "error" | "denied", ms?: number, waits?: boolean}} ToolPart
  * @typedef {{kind: "approval", id: string, tool: string, input: any, summary: string, expires_at: string | null,
  *   decision: "approve" | "deny" | null, reason: string | null, sending: boolean}} ApprovalPart
  * @typedef {{kind: "reasoning", text: string}} ReasoningPart

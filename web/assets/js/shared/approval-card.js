@@ -55,8 +55,10 @@ export function approvalCard(asked, decide) {
     isSettled = true;
     const outcome = asked.reason === "user" || !asked.reason ? asked.decision : asked.reason;
     const words = texts.approval.done[outcome] ?? texts.approval.done.deny;
+    const isAllowed = asked.decision === "approve";
     element.classList.add("approval-settled");
-    actions.replaceWith(make("div", {}, badge(words, asked.decision === "approve" ? "good" : "bad", asked.decision === "approve" ? "check" : "close")));
+    // What was asked stands in the line of the tool; here only the outcome remains.
+    fill(element, badge(words, isAllowed ? "good" : "bad", isAllowed ? "check" : "close"), make("span", {}, asked.tool));
   };
   update();
   tick();
