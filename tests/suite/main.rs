@@ -9,15 +9,24 @@
 )]
 
 mod api;
+mod approvals;
+mod attachments;
+mod branch;
 mod browser;
+mod chat;
 mod config;
 mod connections;
+mod dashboard_socket;
 mod home;
 mod host;
+mod plain;
 mod requests;
 mod responses;
+mod resume;
 mod secrets;
 mod sessions;
+mod sockets;
 mod start;
 mod stop;
+mod stopping;
 mod token;

@@ -48,7 +48,7 @@ enabled = false
 args = ["--key=${credential:argument}"]
 env = { KEY = "canary/5ecret+Value-mcp" }
 [mcp.servers.remote]
-url = "https://user:canary%2F5ecret%2BValue-url@mcp.example/"
+url = "https://mcp.example/?token=canary%2F5ecret%2BValue-url"
 enabled = false
 headers = { Authorization = "Bearer canary/5ecret+Value-header" }
 "#;
@@ -174,7 +174,8 @@ fn no_log_shows_a_secret() {
     for target in [
         format!("/dashboard?token={encoded}-token"),
         format!("/api/status?token={encoded}-wrong"),
-        format!("/api/nothing/{encoded}?token={encoded}-token"),
+        format!("/api/nothing/{encoded}-token?token={encoded}-token"),
+        "/api/nothing/canary%2f5ecret%2bValue-token".to_owned(),
         format!("/api/sessions?token={encoded}-token&limit=x"),
     ] {
         assert_clean(&target, &server.get(&target).text());
@@ -250,7 +251,7 @@ fn no_refusal_shows_a_secret() {
         "[webhook]\nsecret = \"canary/5ecret+Value\"\nsecret = \"canary/5ecret+Value\"\n",
         "[model]\napi_key = [\"canary/5ecret+Value\"]\n",
         "[model]\napi_key = { key = \"canary/5ecret+Value\" }\n",
-        "dashboard = \"canary/5ecret+Value\"\n",
+        "[mcp.servers.x]\nurl = \"https://user:canary%2F5ecret%2BValue@mcp.example/\"\n",
         "[model]\nprovider = \"${credential:webhook}\"\n",
     ] {
         let home = planted();

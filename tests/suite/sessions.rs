@@ -194,7 +194,9 @@ fn a_title_can_be_set() {
 fn a_reset_empties_and_a_delete_removes() {
     let server = Server::start(&[]);
     for name in ["one", "two"] {
-        server.chat(name).say("m1", "!say hello");
+        let mut chat = server.chat(name);
+        chat.say("m1", "!say hello");
+        chat.say("m2", "!say pomegranate");
     }
     assert_eq!(post(&server, "webchat:one", "reset") / 100, 2);
     let session = server.get("/api/sessions/webchat:one").json();
@@ -207,7 +209,7 @@ fn a_reset_empties_and_a_delete_removes() {
     // The session can be used again, and what was removed is found no more.
     assert_eq!(server.chat("one").say("m1-again", "!say fresh").last().unwrap()["text"], "fresh");
     assert_eq!(server.said("webchat:one").len(), 2);
-    assert_eq!(server.get("/api/sessions?q=hello").json()["count"], 0);
+    assert_eq!(server.get("/api/sessions?q=pomegranate").json()["count"], 0);
 }
 
 #[test]
@@ -252,7 +254,7 @@ fn a_session_can_be_exported() {
     let json = server.get("/api/sessions/webchat:default/export?format=json");
     assert_eq!(json.status, 200);
     assert_eq!(json.json()["messages"].as_array().unwrap().len(), 120, "the whole of it");
-    assert_eq!(json.json()["session_id"], "webchat:default");
+    assert!(json.text().contains("\"session_id\":\"webchat:default\""), "and whose it is");
     let disposition = json.header("content-disposition").expect("a file to save");
     assert!(disposition.starts_with("attachment"), "{disposition}");
     let markdown = server.get("/api/sessions/webchat:default/export?format=markdown");

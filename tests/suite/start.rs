@@ -195,9 +195,11 @@ fn a_second_server_on_the_same_home_is_refused() {
 
 #[test]
 fn without_the_webchat_there_is_no_listener() {
-    let server = Server::start(&["channels.webchat.enabled=false"]);
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let port = format!("channels.webchat.port={}", free.port());
+    let server = Server::start(&["channels.webchat.enabled=false", &port]);
     assert_eq!(server.greeting, "aethon 0.3.0 running without a listener");
-    assert!(TcpStream::connect(("127.0.0.1", 18790)).is_err(), "the default port stays free");
+    assert!(TcpStream::connect(free).is_err(), "the port stays free");
     assert_eq!(server.terminate().code(), Some(0));
 }
 

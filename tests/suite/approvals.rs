@@ -1,0 +1,198 @@
+//! Approvals: INTERFACE sections 3 (`approval.*`), 4 (`/api/approvals*`) and 5; SECURITY "approval".
+
+use std::time::{Duration, Instant};
+
+use aethon_tests::socket::of_type;
+use aethon_tests::{Server, Socket, eventually};
+use serde_json::{Value, json};
+
+const READ: &str = "!tool file_read {\"path\": \"notes.txt\"}";
+
+fn asking(more: &[&str]) -> Server {
+    let mut settings = vec!["approval.enabled=true", "approval.requires_approval=[\"file_read\"]"];
+    settings.extend_from_slice(more);
+    let server = Server::start(&settings);
+    std::fs::write(server.home().path().join("workspace/notes.txt"), "milk and honey\n").unwrap();
+    server
+}
+
+/// Sends the message and waits for the question.
+fn asked(chat: &mut Socket, id: &str, text: &str) -> Value {
+    chat.send_json(&json!({"type": "message", "id": id, "text": text}));
+    chat.until("approval").pop().unwrap()
+}
+
+fn decide(chat: &mut Socket, question: &Value, decision: &str) -> Vec<Value> {
+    chat.send_json(&json!({"type": "approval", "id": question["id"], "decision": decision}));
+    chat.until("done")
+}
+
+fn state(frames: &[Value]) -> &str {
+    of_type(frames, "tool").last().and_then(|tool| tool["state"].as_str()).expect("a tool frame")
+}
+
+fn settled(frames: &[Value]) -> (&str, &str) {
+    let done = of_type(frames, "approval_done")[0];
+    (done["decision"].as_str().unwrap(), done["reason"].as_str().unwrap())
+}
+
+#[test]
+fn the_question_shows_the_exact_arguments() {
+    let server = asking(&[]);
+    let mut chat = server.chat("default");
+    let question = asked(&mut chat, "m1", READ);
+    assert_eq!((&question["tool"], &question["input"]), (&json!("file_read"), &json!({"path": "notes.txt"})));
+    assert!(question["id"].is_string() && !question["summary"].as_str().unwrap().is_empty(), "{question}");
+    assert!(question["expires_at"].as_str().unwrap().ends_with('Z'), "{question}");
+    assert!(question["seq"].is_u64() && question["turn"].is_string());
+
+    let pending = server.get("/api/approvals").json()["approvals"].clone();
+    assert_eq!(pending.as_array().unwrap().len(), 1);
+    for name in ["id", "tool", "input", "summary", "expires_at"] {
+        assert_eq!(pending[0][name], question[name], "{name}");
+    }
+    decide(&mut chat, &question, "deny");
+}
+
+#[test]
+fn approved_by_a_frame_it_runs_once() {
+    let server = asking(&[]);
+    let mut chat = server.chat("default");
+    let question = asked(&mut chat, "m1", READ);
+    let frames = decide(&mut chat, &question, "approve");
+    assert_eq!((state(&frames), settled(&frames)), ("ok", ("approve", "user")));
+    assert!(frames.last().unwrap()["text"].as_str().unwrap().contains("milk and honey"));
+    // It is settled: a second answer finds nothing, and the next call asks again.
+    chat.send_json(&json!({"type": "approval", "id": question["id"], "decision": "approve"}));
+    assert_eq!(chat.frame()["type"], "error");
+    let next = asked(&mut chat, "m2", READ);
+    assert_ne!(next["id"], question["id"], "an answer is for one call");
+    assert_eq!(settled(&decide(&mut chat, &next, "deny")).0, "deny");
+}
+
+#[test]
+fn denied_by_a_frame_it_does_not_run() {
+    let server = asking(&[]);
+    let mut chat = server.chat("default");
+    let question = asked(&mut chat, "m1", READ);
+    let frames = decide(&mut chat, &question, "deny");
+    assert_eq!((state(&frames), settled(&frames)), ("denied", ("deny", "user")));
+    let done = frames.last().unwrap();
+    assert_eq!(done["stop_reason"], "end", "the model is told and goes on");
+    assert!(!done["text"].as_str().unwrap().contains("milk and honey"), "{done}");
+}
+
+#[test]
+fn answered_over_the_api() {
+    let server = asking(&[]);
+    let mut chat = server.chat("default");
+    for (id, decision, expected) in [("m1", "approve", "ok"), ("m2", "deny", "denied")] {
+        let question = asked(&mut chat, id, READ);
+        let target = format!("/api/approvals/{}", question["id"].as_str().unwrap());
+        assert_eq!(server.post(&target, &json!({"decision": decision})).status / 100, 2);
+        let frames = chat.until("done");
+        assert_eq!((state(&frames), settled(&frames)), (expected, (decision, "user")));
+        assert_eq!(server.post(&target, &json!({"decision": decision})).status, 404, "answered once");
+        assert_eq!(server.get("/api/approvals").json()["approvals"], json!([]));
+    }
+}
+
+#[test]
+fn no_answer_is_a_denial() {
+    let server = asking(&["approval.timeout_seconds=1"]);
+    let mut chat = server.chat("default");
+    let begun = Instant::now();
+    asked(&mut chat, "m1", READ);
+    let frames = chat.until("done");
+    assert_eq!((state(&frames), settled(&frames)), ("denied", ("deny", "timeout")));
+    assert!(begun.elapsed() >= Duration::from_millis(900) && begun.elapsed() < Duration::from_secs(5));
+    assert_eq!(server.get("/api/approvals").json()["approvals"], json!([]));
+}
+
+#[test]
+fn where_nobody_can_answer_it_is_denied_at_once() {
+    let server = asking(&[]);
+    let begun = Instant::now();
+    let mut plain = server.socket("/ws/chat?session=plain");
+    plain.send(READ);
+    let told = plain.text();
+    assert!(!told.contains("milk and honey"), "{told}");
+    let answer = server.post("/webhook/trigger", &json!({"text": READ}));
+    assert_eq!(answer.status, 200);
+    assert!(!answer.text().contains("milk and honey"), "{}", answer.text());
+    assert!(begun.elapsed() < Duration::from_secs(10), "without waiting for a time-out");
+    assert_eq!(server.get("/api/approvals").json()["approvals"], json!([]));
+}
+
+#[test]
+fn each_call_of_a_batch_asks() {
+    let server = asking(&[]);
+    std::fs::write(server.home().path().join("workspace/other.txt"), "bread\n").unwrap();
+    let mut chat = server.chat("default");
+    let text = format!("{READ}\n!tool file_read {{\"path\": \"other.txt\"}}\n!tool current_time {{}}");
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": text}));
+    let mut frames = Vec::new();
+    let mut answered = 0;
+    while frames.last().is_none_or(|frame: &Value| frame["type"] != "done") {
+        let frame = chat.frame();
+        if frame["type"] == "approval" {
+            // The first file may be read, the second may not.
+            let decision = if frame["input"]["path"] == "notes.txt" { "approve" } else { "deny" };
+            chat.send_json(&json!({"type": "approval", "id": frame["id"], "decision": decision}));
+            answered += 1;
+        }
+        frames.push(frame);
+    }
+    assert_eq!(answered, 2, "a call that needs none is not asked about");
+    let text = frames.last().unwrap()["text"].as_str().unwrap().to_owned();
+    assert!(text.contains("milk and honey") && !text.contains("bread"), "{text}");
+}
+
+#[test]
+fn a_question_reaches_every_window_and_any_may_answer() {
+    let server = asking(&[]);
+    let (mut one, mut two) = (server.chat("default"), server.chat("default"));
+    two.send_json(&json!({"type": "stop"}));
+    let question = asked(&mut one, "m1", READ);
+    assert_eq!(two.until("approval").pop().unwrap(), question);
+    two.send_json(&json!({"type": "approval", "id": question["id"], "decision": "approve"}));
+    for socket in [&mut one, &mut two] {
+        assert_eq!(settled(&socket.until("done")), ("approve", "user"));
+    }
+}
+
+#[test]
+fn a_question_survives_a_reconnect() {
+    let server = asking(&[]);
+    let mut chat = server.chat("default");
+    let question = asked(&mut chat, "m1", READ);
+    drop(chat);
+    let mut chat = server.chat("default");
+    chat.send_json(&json!({"type": "resume", "session": "default", "after": 0}));
+    assert_eq!(chat.until("approval").pop().unwrap(), question);
+    assert_eq!(state(&decide(&mut chat, &question, "approve")), "ok");
+}
+
+#[test]
+fn while_it_is_off_nobody_is_asked() {
+    let server = Server::start(&["approval.requires_approval=[\"current_time\"]"]);
+    let frames = server.chat("default").say("m1", "!tool current_time {}");
+    assert!(of_type(&frames, "approval").is_empty());
+    assert_eq!(state(&frames), "ok");
+}
+
+#[test]
+fn after_a_crash_nothing_is_approved_by_itself() {
+    let server = asking(&[]);
+    let mut chat = server.chat("default");
+    asked(&mut chat, "m1", READ);
+    drop(chat);
+    let settings =
+        ["approval.enabled=true", "approval.requires_approval=[\"file_read\"]", "approval.timeout_seconds=1"];
+    let server = Server::start_in(server.kill(), &settings);
+    eventually("the turn has ended", || {
+        (server.get("/api/sessions/webchat:default").json()["busy"] == false).then_some(())
+    });
+    let messages = server.messages("webchat:default");
+    assert!(!format!("{messages:?}").contains("milk and honey"), "{messages:?}");
+}

@@ -1,0 +1,113 @@
+//! Answering again and branching: INTERFACE section 5 `retry` and `edit`.
+
+use aethon_tests::socket::of_type;
+use aethon_tests::{Server, Socket};
+use serde_json::{Value, json};
+
+/// Three turns; returns them.
+fn three_turns(chat: &mut Socket) -> Vec<Value> {
+    let say = |number: usize| format!("!tool current_time {{}}\n!then\n!say answer {number}");
+    (0..3).map(|number| chat.say(&format!("m{number}"), &say(number))[0]["turn"].clone()).collect()
+}
+
+fn texts(server: &Server, wanted: &str) -> Vec<String> {
+    let said = server.said("webchat:default").into_iter();
+    said.filter(|(role, text)| role == wanted && !text.is_empty()).map(|(_, text)| text).collect()
+}
+
+#[test]
+fn a_retry_answers_again_in_the_place_of_the_answer() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    let turns = three_turns(&mut chat);
+    chat.send_json(&json!({"type": "retry", "turn": turns[2]}));
+    let frames = chat.until("done");
+    let turn = &frames[0]["turn"];
+    assert_eq!(frames[0]["type"], "ack");
+    assert!(turn.is_string() && *turn != turns[2], "a turn of its own");
+    assert_eq!(frames.last().unwrap()["text"], "answer 2");
+    assert_eq!(texts(&server, "user").len(), 3, "the question is not doubled");
+    assert_eq!(texts(&server, "assistant"), ["answer 0", "answer 1", "answer 2"]);
+    let first = frames[0]["seq"].as_u64().unwrap();
+    assert!(frames.iter().all(|frame| frame["seq"].as_u64() >= Some(first)));
+    // And once more: the new turn can be answered again as well.
+    chat.send_json(&json!({"type": "retry", "turn": turn}));
+    chat.until("done");
+    assert_eq!(texts(&server, "user").len(), 3);
+}
+
+#[test]
+fn a_retry_of_an_earlier_turn_drops_what_came_after() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    let turns = three_turns(&mut chat);
+    chat.send_json(&json!({"type": "retry", "turn": turns[0]}));
+    assert_eq!(chat.until("done").last().unwrap()["text"], "answer 0");
+    assert_eq!(texts(&server, "assistant"), ["answer 0"]);
+    let session = server.get("/api/sessions/webchat:default").json();
+    assert_eq!(session["message_count"], session["messages"].as_array().unwrap().len());
+}
+
+#[test]
+fn an_edit_branches_from_the_message() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    let turns = three_turns(&mut chat);
+    chat.send_json(&json!({"type": "edit", "turn": turns[1], "text": "!say edited"}));
+    let frames = chat.until("done");
+    assert_eq!(frames.last().unwrap()["text"], "edited");
+    assert_eq!(texts(&server, "assistant"), ["answer 0", "edited"]);
+    assert_eq!(texts(&server, "user").last().unwrap(), "!say edited");
+    // The conversation goes on from there, also after a restart.
+    chat.say("m9", "!say onward");
+    let home = server.home();
+    drop(chat);
+    server.terminate();
+    let server = Server::start_in(home, &[]);
+    assert_eq!(texts(&server, "assistant"), ["answer 0", "edited", "onward"]);
+}
+
+#[test]
+fn a_failed_turn_can_be_answered_again() {
+    let server = Server::start(&["model.max_retries=0"]);
+    let mut chat = server.chat("default");
+    let failed = chat.say("m1", "!error auth 1");
+    assert_eq!(failed.last().unwrap()["stop_reason"], "error");
+    chat.send_json(&json!({"type": "retry", "turn": failed[0]["turn"]}));
+    let frames = chat.until("done");
+    assert_eq!(of_type(&frames, "ack").len(), 1);
+    assert_eq!(texts(&server, "user"), ["!error auth 1"]);
+}
+
+#[test]
+fn a_stopped_turn_can_be_answered_again() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 40 15\n!say whole"}));
+    let turn = chat.until("delta")[0]["turn"].clone();
+    chat.send_json(&json!({"type": "stop", "turn": turn}));
+    assert_eq!(chat.until("done").last().unwrap()["stop_reason"], "stopped");
+    chat.send_json(&json!({"type": "retry", "turn": turn}));
+    let done = chat.until("done").pop().unwrap();
+    assert!(done["stop_reason"] == "end" && done["text"].as_str().unwrap().ends_with("whole"), "{done}");
+    let answers = texts(&server, "assistant");
+    assert!(answers.len() == 1 && answers[0].ends_with("whole"), "{answers:?}");
+}
+
+#[test]
+fn a_turn_of_another_session_is_not_touched() {
+    let server = Server::start(&[]);
+    let mut other = server.chat("other");
+    let turn = other.say("m1", "!say theirs")[0]["turn"].clone();
+    let mut chat = server.chat("default");
+    for frame in [
+        json!({"type": "retry", "turn": turn}),
+        json!({"type": "edit", "turn": turn, "text": "!say mine"}),
+        json!({"type": "retry", "turn": "0"}),
+    ] {
+        chat.send_json(&frame);
+        let answer = chat.frame();
+        assert_eq!(answer["type"], "error", "{frame}: {answer}");
+    }
+    assert_eq!(server.said("webchat:other").last().unwrap().1, "theirs");
+}

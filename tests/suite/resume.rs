@@ -1,0 +1,177 @@
+//! Reconnecting: INTERFACE section 5 `resume` and `seq`, "loses and doubles nothing" of the issue.
+
+use aethon_tests::socket::spoken;
+use aethon_tests::{Random, Server, Socket, eventually};
+use serde_json::{Value, json};
+
+/// A new connection that goes on after a frame.
+fn resumed(server: &Server, session: &str, after: u64) -> Socket {
+    let mut chat = server.chat(session);
+    chat.send_json(&json!({"type": "resume", "session": session, "after": after}));
+    chat
+}
+
+fn seq(frame: &Value) -> u64 {
+    frame["seq"].as_u64().unwrap_or_else(|| panic!("a number in {frame}"))
+}
+
+/// Numbers increase and no frame comes twice.
+fn assert_increasing(frames: &[Value]) {
+    for pair in frames.windows(2) {
+        assert!(seq(&pair[0]) < seq(&pair[1]), "{} then {}", pair[0], pair[1]);
+    }
+}
+
+#[test]
+fn a_connection_that_breaks_in_mid_reply_loses_and_doubles_nothing() {
+    let server = Server::start(&[]);
+    let mut random = Random::new(5);
+    for round in 0..4 {
+        let session = format!("s{round}");
+        let mut chat = server.chat(&session);
+        chat.send_json(
+            &json!({"type": "message", "id": "m1", "text": "!stream 250 3\n!say # end\n!say of it"}),
+        );
+        let mut frames: Vec<Value> = Vec::new();
+        let mut left = random.between(1, 60);
+        loop {
+            let frame = chat.frame();
+            let is_done = frame["type"] == "done";
+            frames.push(frame);
+            if is_done {
+                break;
+            }
+            left -= 1;
+            if left == 0 {
+                left = random.between(1, 60);
+                // Cut as a network would, without a farewell.
+                chat.stream().shutdown(std::net::Shutdown::Both).expect("it can be cut");
+                let after = frames.last().map_or(0, seq);
+                chat = resumed(&server, &session, after);
+            }
+        }
+        assert_increasing(&frames);
+        let done = frames.last().unwrap();
+        assert_eq!(done["text"], spoken(&frames), "round {round}");
+        assert!(done["text"].as_str().unwrap().starts_with("token1 token2 token3 "));
+        assert_eq!(server.said(&format!("webchat:{session}")).len(), 2);
+    }
+}
+
+#[test]
+fn a_reply_goes_on_while_nobody_is_there() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 30 5\n!say finished"}));
+    let first = chat.until("delta");
+    drop(chat);
+    eventually("it has ended without an audience", || {
+        let said = server.said("webchat:default");
+        said.last().filter(|(role, text)| role == "assistant" && text.ends_with("finished")).map(drop)
+    });
+    let mut chat = resumed(&server, "default", seq(first.last().unwrap()));
+    let mut frames = first;
+    frames.extend(chat.until("done"));
+    assert_increasing(&frames);
+    assert_eq!(frames.last().unwrap()["text"], spoken(&frames));
+}
+
+#[test]
+fn a_resume_after_the_end_brings_nothing() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    let last = seq(chat.say("m1", "!say hello").last().unwrap());
+    let mut chat = resumed(&server, "default", last);
+    assert!(chat.is_silent(std::time::Duration::from_millis(400)));
+    let next = chat.say("m2", "!say next");
+    assert!(seq(&next[0]) > last);
+}
+
+#[test]
+fn a_resume_reaches_back_over_several_turns() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    let mut told = Vec::new();
+    for number in 0..3 {
+        told.extend(chat.say(&format!("m{number}"), "!stream 5 1\n!say end"));
+    }
+    for after in [0, seq(&told[0]), seq(&told[5]), seq(&told[told.len() - 2])] {
+        let mut chat = resumed(&server, "default", after);
+        let expected: Vec<&Value> = told.iter().filter(|frame| seq(frame) > after).collect();
+        let replayed: Vec<Value> = (0..expected.len()).map(|_| chat.frame()).collect();
+        assert_eq!(replayed.iter().collect::<Vec<_>>(), expected, "after {after}");
+    }
+}
+
+#[test]
+fn a_resume_of_another_session_is_of_that_one() {
+    let server = Server::start(&[]);
+    let told = server.chat("there").say("m1", "!say there");
+    let mut chat = server.chat("here");
+    chat.send_json(&json!({"type": "resume", "session": "there", "after": seq(&told[0])}));
+    let replayed = chat.until("done");
+    assert_eq!(replayed, told[1..]);
+}
+
+#[test]
+fn a_resume_twice_on_one_socket_is_possible() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    let told = chat.say("m1", "!say hello");
+    for _ in 0..2 {
+        chat.send_json(&json!({"type": "resume", "session": "default", "after": seq(&told[0])}));
+        assert_eq!(chat.until("done"), told[1..]);
+    }
+}
+
+#[test]
+fn numbers_increase_across_a_restart() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    let last = seq(chat.say("m1", "!stream 200 0\n!say hello").last().unwrap());
+    let home = server.home();
+    drop(chat);
+    server.terminate();
+    let server = Server::start_in(home, &[]);
+    let mut chat = resumed(&server, "default", last);
+    let frames = chat.say("m2", "!say next");
+    let numbered: Vec<Value> = frames.into_iter().filter(|frame| frame["seq"].is_u64()).collect();
+    assert!(seq(&numbered[0]) > last, "{} after {last}", numbered[0]);
+    assert_increasing(&numbered);
+    assert_eq!(spoken(&numbered), "next");
+
+    let last = seq(numbered.last().unwrap());
+    drop(chat);
+    let server = Server::start_in(server.kill(), &[]);
+    let next = server.chat("default").say("m3", "!say third");
+    assert!(seq(&next[0]) > last, "after a crash as well: {} after {last}", next[0]);
+}
+
+#[test]
+fn a_client_that_resumes_over_a_crash_gets_the_answer() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    let message = json!({"type": "message", "id": "m1", "text": "!stream 60 10\n!say finished"});
+    chat.send_json(&message);
+    let before = chat.until("delta");
+    drop(chat);
+    let server = Server::start_in(server.kill(), &[]);
+    let mut chat = resumed(&server, "default", seq(before.last().unwrap()));
+    chat.send_json(&message);
+    let frames = chat.until("done");
+    let ack = frames.iter().find(|frame| frame["type"] == "ack").expect("known by its id");
+    assert_eq!(ack["turn"], before[0]["turn"]);
+    assert!(frames.last().unwrap()["text"].as_str().unwrap().ends_with("finished"));
+    assert_eq!(server.said("webchat:default").len(), 2);
+}
+
+#[test]
+fn a_number_from_the_future_is_no_harm() {
+    let server = Server::start(&[]);
+    server.chat("default").say("m1", "!say hello");
+    for after in [999_999_999_u64, u64::MAX, u64::MAX - 1] {
+        let mut chat = resumed(&server, "default", after);
+        chat.send_json(&json!({"type": "message", "id": format!("n{after}"), "text": "!say still here"}));
+        assert_eq!(chat.until("done").last().unwrap()["text"], "still here");
+    }
+}

@@ -1,0 +1,233 @@
+//! Both sockets: who may open them, and how they are closed. Specification 5.1.7, INTERFACE section 5, SECURITY "Origin".
+
+use std::io::Write;
+
+use aethon_tests::{Server, Socket};
+use tungstenite::Message;
+use tungstenite::protocol::frame::coding::CloseCode;
+
+const V1: (&str, &str) = ("Sec-WebSocket-Protocol", "aethon.chat.v1");
+const TARGETS: [&str; 2] = ["/ws/chat", "/ws/dashboard"];
+
+/// The code with which a socket is closed that is opened with these headers; the handshake itself must succeed.
+fn code(server: &Server, target: &str, headers: &[(&str, &str)]) -> u16 {
+    Socket::open(server.address, target, headers).close_code()
+}
+
+fn is_open(server: &Server, target: &str, headers: &[(&str, &str)]) -> bool {
+    let mut socket = Socket::open(server.address, target, headers);
+    if target.starts_with("/ws/chat") {
+        socket.send("!say open");
+        return socket.text() == "open";
+    }
+    socket.send("not json");
+    socket.frame()["channel"] == "error"
+}
+
+fn foreign(server: &Server) -> Vec<String> {
+    let own = format!("http://{}", server.address);
+    let port = server.address.port();
+    vec![
+        "https://evil.example".into(),
+        "null".into(),
+        format!("{own}.evil.example"),
+        format!("http://evil.example:{port}"),
+        format!("http://127.0.0.1:{}", port ^ 1),
+        "http://127.0.0.1".into(),
+        format!("http://x127.0.0.1:{port}"),
+        format!("{own}@evil.example"),
+        "file://".into(),
+        "garbage".into(),
+    ]
+}
+
+#[test]
+fn a_foreign_origin_is_closed_with_1008_token_or_not() {
+    let open = Server::start(&[]);
+    let guarded = Server::start(&["dashboard.auth_token=t0ken"]);
+    for target in TARGETS {
+        for origin in foreign(&open) {
+            assert_eq!(code(&open, target, &[("Origin", &origin)]), 1008, "{target} {origin}");
+        }
+        for origin in foreign(&guarded) {
+            let headers = [("Origin", origin.as_str()), ("Authorization", "Bearer t0ken")];
+            assert_eq!(code(&guarded, target, &headers), 1008, "{target} {origin} with the right token");
+        }
+    }
+    assert_eq!(code(&open, "/ws/chat", &[("Origin", "https://evil.example"), V1]), 1008);
+}
+
+#[test]
+fn the_own_origin_and_no_origin_are_let_in() {
+    let server = Server::start(&[]);
+    let own = format!("http://{}", server.address);
+    let name = format!("localhost:{}", server.address.port());
+    let named = format!("http://{name}");
+    let upper = format!("HTTP://LOCALHOST:{}", server.address.port());
+    for target in TARGETS {
+        assert!(is_open(&server, target, &[]));
+        assert!(is_open(&server, target, &[("Origin", &own)]));
+        assert!(is_open(&server, target, &[("Host", &name), ("Origin", &named)]));
+        assert!(is_open(&server, target, &[("Host", &name), ("Origin", &upper)]));
+        assert_eq!(
+            code(&server, target, &[("Host", &name), ("Origin", &own)]),
+            1008,
+            "the same as the Host header"
+        );
+    }
+}
+
+#[test]
+fn an_allowed_origin_is_let_in() {
+    let server = Server::start(&["channels.webchat.allowed_origins=[\"https://home.example\"]"]);
+    for target in TARGETS {
+        assert!(is_open(&server, target, &[("Origin", "https://home.example")]));
+        for origin in [
+            "http://home.example",
+            "https://home.example.evil.example",
+            "https://home.example:8443",
+            "https://xhome.example",
+        ] {
+            assert_eq!(code(&server, target, &[("Origin", origin)]), 1008, "{origin}");
+        }
+    }
+}
+
+#[test]
+fn a_missing_or_wrong_token_is_closed_with_1008() {
+    let server = Server::start(&["dashboard.auth_token=t0ken"]);
+    for target in TARGETS {
+        for headers in [
+            &[][..],
+            &[("Authorization", "Bearer wrong")],
+            &[("Authorization", "Bearer ")],
+            &[("Cookie", "aethon_dash=wrong")],
+            &[("Cookie", "aethon_dash=wrong"), ("Authorization", "Bearer t0ken")],
+        ] {
+            assert_eq!(code(&server, target, headers), 1008, "{target} {headers:?}");
+        }
+        assert_eq!(code(&server, &format!("{target}?token=wrong"), &[]), 1008);
+        assert!(is_open(&server, target, &[("Authorization", "Bearer t0ken")]));
+        assert!(is_open(&server, target, &[("Cookie", "aethon_dash=t0ken")]));
+        assert!(is_open(&server, &format!("{target}?token=t0ken"), &[]));
+    }
+    let cookie = server.get("/dashboard?token=t0ken").header("set-cookie").unwrap().to_owned();
+    let pair = cookie.split(';').next().unwrap();
+    assert!(is_open(&server, "/ws/chat", &[("Cookie", pair)]), "as the page does it");
+}
+
+#[test]
+fn nothing_of_a_refused_peer_is_read() {
+    let server = Server::start(&["dashboard.auth_token=t0ken"]);
+    let mut socket = Socket::open(server.address, "/ws/chat", &[]);
+    let _ = socket.send_message(Message::text("!say hello"));
+    assert_eq!(socket.close_code(), 1008);
+    let sessions = server.send(&aethon_tests::Request::get("/api/sessions").bearer("t0ken")).json();
+    assert_eq!(sessions["count"], 0);
+}
+
+#[test]
+fn a_frame_over_a_mebibyte_is_closed_with_1009() {
+    let server = Server::start(&[]);
+    for (target, headers) in [("/ws/chat", &[][..]), ("/ws/chat", &[V1]), ("/ws/dashboard", &[])] {
+        let mut socket = Socket::open(server.address, target, headers);
+        let _ = socket.send_message(Message::text("x".repeat((1 << 20) + 1)));
+        assert_eq!(socket.close_code(), 1009, "{target}");
+        // Told by its header alone, before a byte of it came.
+        let mut socket = Socket::open(server.address, target, headers);
+        let mut head = vec![0x81, 0xff];
+        head.extend_from_slice(&(1_u64 << 40).to_be_bytes());
+        head.extend_from_slice(&[0; 4]);
+        socket.stream().write_all(&head).unwrap();
+        assert_eq!(socket.close_code(), 1009, "{target}");
+        // In parts, each of them small.
+        let mut socket = Socket::open(server.address, target, headers);
+        let part = vec![b'x'; 100_000];
+        for number in 0..12 {
+            let mut frame = vec![if number == 0 { 0x01 } else { 0x00 }, 0xff];
+            frame.extend_from_slice(&(part.len() as u64).to_be_bytes());
+            frame.extend_from_slice(&[0; 4]);
+            frame.extend_from_slice(&part);
+            if socket.stream().write_all(&frame).is_err() {
+                break;
+            }
+        }
+        assert_eq!(socket.close_code(), 1009, "{target}");
+    }
+    let mut socket = server.socket("/ws/chat");
+    socket.send(&format!("!say fits\n{}", "x".repeat(300_000)));
+    assert_eq!(socket.text(), "fits");
+}
+
+#[test]
+fn what_is_no_text_is_closed_with_its_code() {
+    let server = Server::start(&[]);
+    for (target, headers) in [("/ws/chat", &[][..]), ("/ws/chat", &[V1]), ("/ws/dashboard", &[])] {
+        let mut socket = Socket::open(server.address, target, headers);
+        assert!(socket.send_message(Message::binary(vec![1, 2, 3])));
+        assert_eq!(socket.close_code(), 1003, "a binary frame on {target}");
+        let mut socket = Socket::open(server.address, target, headers);
+        socket.stream().write_all(&[0x81, 0x82, 0, 0, 0, 0, 0xc3, 0x28]).unwrap();
+        assert_eq!(socket.close_code(), 1007, "text that is not UTF-8 on {target}");
+        for broken in [&[0x81, 0x02, b'h', b'i'][..], &[0xf1, 0x80, 0, 0, 0, 0], &[0x83, 0x80, 0, 0, 0, 0]] {
+            let mut socket = Socket::open(server.address, target, headers);
+            socket.stream().write_all(broken).unwrap();
+            assert_eq!(socket.close_code(), 1002, "{broken:?} on {target}");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_cannot_be_a_session_is_refused() {
+    let server = Server::start(&[]);
+    for name in ["%00", "x%0ay", &"x".repeat(500)] {
+        let target = format!("/ws/chat?session={name}");
+        assert_eq!(code(&server, &target, &[]), 1008, "{target}");
+        assert_eq!(code(&server, &target, &[V1]), 1008, "{target}");
+    }
+}
+
+#[test]
+fn pings_are_answered_and_a_close_is_returned() {
+    let server = Server::start(&[]);
+    let mut socket = server.socket("/ws/chat");
+    socket.stream().write_all(&[0x89, 0x82, 0, 0, 0, 0, b'h', b'i']).unwrap();
+    // A pong is read past; the reply shows that the socket goes on.
+    socket.send("!say here");
+    assert_eq!(socket.text(), "here");
+    socket.stream().write_all(&[0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]).unwrap();
+    assert_eq!(socket.close_code(), u16::from(CloseCode::Normal));
+}
+
+#[test]
+fn a_slow_reader_is_closed_with_1013_and_costs_little() {
+    let server = Server::start(&[]);
+    let mut slow = Socket::narrow(server.address, "/ws/chat?session=busy", &[V1]);
+    assert_eq!(slow.frame()["type"], "ready");
+    slow.send(r#"{"type": "stop"}"#);
+    let mut quick = server.chat("busy");
+    quick.say("first", "!say first");
+    let before = server.resident();
+    let text = "x".repeat(100_000);
+    for number in 0..80 {
+        // Far more than any queue or any buffer of the system holds.
+        let frames = quick.say(&format!("m{number}"), &format!("!say {text}"));
+        assert_eq!(frames.last().unwrap()["stop_reason"], "end");
+    }
+    let grown = server.resident().saturating_sub(before);
+    assert!(grown < 96 * 1024, "{grown} KiB more");
+    assert_eq!(slow.close_code(), 1013);
+    assert_eq!(quick.say("last", "!say still quick").last().unwrap()["text"], "still quick");
+}
+
+#[test]
+fn a_flood_of_messages_is_slowed_and_not_lost() {
+    let server = Server::start(&["model.provider=echo"]);
+    let mut socket = server.socket("/ws/dashboard");
+    for _ in 0..300 {
+        socket.send("nonsense");
+    }
+    for _ in 0..300 {
+        assert_eq!(socket.frame()["channel"], "error");
+    }
+}
