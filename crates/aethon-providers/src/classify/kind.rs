@@ -80,6 +80,8 @@ const WORDS: &[(ModelErrorKind, &[&str])] = &[
             "api key not valid",
             "invalid api key",
             "incorrect api key",
+            // A LiteLLM proxy without a database, asked with a key that is not its master key.
+            "no_db_connection",
             "unauthorized",
         ],
     ),

@@ -41,6 +41,11 @@ pub(super) fn of(
             "A proxy in front of {title} at {} answered with an error page{code}; try again in a moment.",
             service.endpoint.base
         ),
+        // Seen of a LiteLLM proxy that has a master key and is asked without one.
+        Overloaded if service.provider == Provider::LiteLlm && service.key.is_empty() => format!(
+            "{title} is overloaded or failing{code}; try again in a moment, or if it wants a key, {}.",
+            service.how_to_set_key()
+        ),
         Overloaded => format!("{title} is overloaded or failing{code}; try again in a moment."),
         Timeout => silent(service, service.timeout),
         NotFound => not_found(service, status, report),

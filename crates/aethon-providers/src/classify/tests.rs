@@ -288,6 +288,21 @@ fn a_service_of_ones_own_without_a_key_names_the_key_to_set() {
 }
 
 #[test]
+fn a_litellm_proxy_that_hides_a_wrong_key_is_seen_through() {
+    let of = |key: &str, code, body: &[u8]| {
+        status(&service(Provider::LiteLlm, "http://localhost:4000", key), code, &HeaderMap::new(), body)
+    };
+    let body =
+        br#"{"error":{"message":"No connected db.","type":"no_db_connection","param":null,"code":"400"}}"#;
+    let error = of(KEY, 400, body);
+    assert_eq!(error.kind(), Auth);
+    assert!(error.to_string().contains("model.api_key"), "{error}");
+    let error = of("", 500, b"Internal Server Error");
+    assert_eq!(error.kind(), Overloaded);
+    assert!(error.to_string().contains("model.api_key"), "{error}");
+}
+
+#[test]
 fn the_wait_that_is_asked_for_is_told() {
     let mut headers = HeaderMap::new();
     headers.insert("retry-after", "90".parse().unwrap());
