@@ -53,6 +53,7 @@ class ChatPage {
   });
   #banner = connectionBanner(() => this.#session?.retryNow());
   #title = make("h1", {});
+  #drawerButton = iconButton({ label: texts.sidebar.open, icon: "menu", look: "drawer-button", press: () => this.#setDrawer(true) });
   #notice = make("div", {});
   #dock = make("div", { class: "dock" });
   #main = make("main", { class: "conversation", id: "main" });
@@ -87,8 +88,7 @@ class ChatPage {
   }
 
   #build() {
-    const drawer = iconButton({ label: texts.sidebar.open, icon: "menu", look: "drawer-button", press: () => this.#setDrawer(true) });
-    drawer.setAttribute("aria-controls", "sidebar");
+    this.#drawerButton.setAttribute("aria-controls", "sidebar");
     this.#dock.append(
       this.#transcript.toEnd,
       this.#notice,
@@ -96,7 +96,7 @@ class ChatPage {
       make("p", { class: "composer-hint" }, texts.composer.hint),
     );
     this.#main.append(
-      make("header", { class: "topbar" }, drawer, this.#title, iconButton({ label: texts.sidebar.newChat, icon: "plus", look: "drawer-button", press: () => this.#newChat() })),
+      make("header", { class: "topbar" }, this.#drawerButton, this.#title, iconButton({ label: texts.sidebar.newChat, icon: "plus", look: "drawer-button", press: () => this.#newChat() })),
       this.#banner.element,
       this.#transcript.element,
       this.#dock,
@@ -167,8 +167,14 @@ class ChatPage {
   /** @param {boolean} isOpen @returns {boolean} whether that changed anything */
   #setDrawer(isOpen) {
     const wasOpen = this.#frame.classList.contains("drawer-open");
-    this.#frame.classList.toggle("drawer-open", isOpen);
-    return wasOpen !== isOpen;
+    // Where there is room the list is always there, and nothing opens.
+    const opens = isOpen && matchMedia("(width <= 780px)").matches;
+    if (opens === wasOpen) return false;
+    this.#frame.classList.toggle("drawer-open", opens);
+    this.#main.inert = opens;
+    if (opens) this.#sidebar.focusFirst();
+    else this.#drawerButton.focus();
+    return true;
   }
 
   /** @param {Link} link */

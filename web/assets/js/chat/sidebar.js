@@ -72,6 +72,10 @@ export class Sidebar {
     fill(this.#list, skeleton(6));
   }
 
+  focusFirst() {
+    this.element.querySelector("button")?.focus();
+  }
+
   focusSearch() {
     this.#search.focus();
     this.#search.select();
