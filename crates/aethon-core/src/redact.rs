@@ -44,7 +44,9 @@ impl Redactor {
             let plain = value.expose().trim();
             if plain.len() >= SHORTEST_VALUE {
                 all.push(Secret::new(base64(plain.as_bytes()).trim_end_matches('=')));
-                all.push(Secret::new(url_encode(plain)));
+                let encoded = url_encode(plain);
+                all.push(Secret::new(with_small_digits(&encoded)));
+                all.push(Secret::new(encoded));
                 all.push(Secret::new(plain));
             }
         }
@@ -126,6 +128,19 @@ fn url_encode(text: &str) -> String {
     out
 }
 
+/// The other spelling of an encoded text: `%2f` instead of `%2F`.
+fn with_small_digits(encoded: &str) -> String {
+    let mut parts = encoded.split('%');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2).unwrap_or((part, ""));
+        out.push('%');
+        out.push_str(&digits.to_ascii_lowercase());
+        out.push_str(rest);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +150,7 @@ mod tests {
         let redactor = Redactor::new([Secret::new("pa ss+word!")]);
         assert_eq!(redactor.redact("x pa ss+word! y"), "x *** y");
         assert_eq!(redactor.redact("q=pa%20ss%2Bword%21&"), "q=***&");
+        assert_eq!(redactor.redact("q=pa%20ss%2bword%21&"), "q=***&");
         assert_eq!(redactor.redact("cGEgc3Mrd29yZCE="), "***=");
         assert!(matches!(redactor.redact("nothing here"), Cow::Borrowed(_)));
     }
