@@ -1,7 +1,7 @@
 //! Markdown for a terminal: comrak's tree to ANSI text.
 //!
-//! The reply comes in pieces; a block is printed, once, when the next one begins, so that nothing on the screen has to be
-//! taken back. Control characters of the source never reach the terminal. Without colours the structure stays readable.
+//! The reply comes in pieces; a block is printed for good, once, when the next one begins. Until then a terminal may show
+//! what it looks like so far. Control characters of the source never reach the terminal. Without colours the structure stays readable.
 
 use comrak::nodes::{AstNode, ListType, NodeValue, TableAlignment};
 use comrak::{Arena, Options, parse_document};
@@ -66,6 +66,12 @@ impl Stream {
         self.source.push_str(&plain(text));
         let end = self.settled();
         self.emit(end)
+    }
+
+    /// What the block that is still coming in looks like so far.
+    pub(crate) fn unfinished(&self) -> String {
+        let text = &self.source[self.printed..];
+        if text.trim().is_empty() { String::new() } else { markdown(text, self.style) }
     }
 
     /// The rest.
@@ -284,7 +290,7 @@ fn wrapped(text: &str, style: Style, indent: &str, out: &mut String) {
 }
 
 /// Columns that a text takes: characters outside of escape codes (wide characters count as one, which only wraps late).
-fn columns_of(text: &str) -> usize {
+pub(crate) fn columns_of(text: &str) -> usize {
     let mut inside = false;
     text.chars()
         .filter(|&c| {

@@ -1,20 +1,27 @@
 //! A turn on the terminal: the reply as it comes, tool calls in a line, questions with their exact arguments.
 
 use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::backend::{ChatEvent, Outcome};
-use crate::render::{Stream, Style, plain};
+use crate::render::{Stream, Style, columns_of, plain};
 
 /// The widest a reply is set; longer lines are hard to read.
 const WIDEST: usize = 100;
+
+/// How often the block that is still coming in is drawn again.
+const FRAME: Duration = Duration::from_millis(50);
 
 /// What one turn shows.
 pub(super) struct Screen {
     style: Style,
     stream: Stream,
     said: bool,
+    /// Lines on the screen that are taken back when more comes in.
+    draft: usize,
+    drawn: Option<Instant>,
 }
 
 /// The style of standard output.
@@ -26,7 +33,7 @@ pub(crate) fn style() -> Style {
 
 impl Screen {
     pub(super) fn new(style: Style) -> Self {
-        Self { style, stream: Stream::new(style), said: false }
+        Self { style, stream: Stream::new(style), said: false, draft: 0, drawn: None }
     }
 
     /// Shows an event; returns the outcome at the end.
@@ -35,6 +42,7 @@ impl Screen {
             ChatEvent::Text(text) => {
                 let settled = self.stream.push(&text);
                 self.paragraph(&settled);
+                self.preview();
             }
             ChatEvent::Tool { name, state, input, output } => {
                 self.tool(&name, &state, input.as_ref(), output.as_deref())
@@ -93,13 +101,47 @@ impl Screen {
         put(&format!("{}\n", self.style.bold(&format!("{kind}: {}", plain(text)))));
     }
 
+    /// Draws the block that is still coming in, on a terminal: as much of its end as the screen holds.
+    fn preview(&mut self) {
+        if !self.style.colour || self.drawn.is_some_and(|drawn| drawn.elapsed() < FRAME) {
+            return;
+        }
+        let room =
+            crossterm::terminal::size().map_or(24, |(_, rows)| usize::from(rows)).saturating_sub(3).max(1);
+        let text = self.stream.unfinished();
+        // A line that is wider than the screen takes several rows of it.
+        let height = |line: &&str| columns_of(line).div_ceil(usize::from(columns).max(1)).max(1);
+        let mut used = 0;
+        let fits = |line: &&str| {
+            used += height(line);
+            used <= room
+        };
+        let mut shown: Vec<&str> = text.lines().rev().take_while(fits).collect();
+        shown.reverse();
+        let gap = if self.said && !shown.is_empty() { "\n" } else { "" };
+        let body: String = shown.iter().map(|line| format!("{line}\n")).collect();
+        self.take_back();
+        put(&format!("{gap}{body}"));
+        self.draft = shown.iter().map(height).sum::<usize>() + gap.len();
+        self.drawn = Some(Instant::now());
+    }
+
+    fn take_back(&mut self) {
+        if self.draft > 0 {
+            put(&format!("\u{1b}[{}A\u{1b}[J", self.draft));
+            self.draft = 0;
+        }
+    }
+
     fn settle(&mut self) {
+        self.take_back();
         let rest = self.stream.finish();
         self.paragraph(&rest);
     }
 
     fn paragraph(&mut self, text: &str) {
         if !text.is_empty() {
+            self.take_back();
             if self.said {
                 put("\n");
             }
