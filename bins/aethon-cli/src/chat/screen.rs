@@ -106,8 +106,8 @@ impl Screen {
         if !self.style.colour || self.drawn.is_some_and(|drawn| drawn.elapsed() < FRAME) {
             return;
         }
-        let room =
-            crossterm::terminal::size().map_or(24, |(_, rows)| usize::from(rows)).saturating_sub(3).max(1);
+        let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
+        let room = usize::from(rows).saturating_sub(3).max(1);
         let text = self.stream.unfinished();
         // A line that is wider than the screen takes several rows of it.
         let height = |line: &&str| columns_of(line).div_ceil(usize::from(columns).max(1)).max(1);
