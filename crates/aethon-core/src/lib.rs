@@ -17,6 +17,7 @@ pub mod error;
 pub mod event;
 pub mod hook;
 pub mod ids;
+pub mod ledger;
 pub mod log;
 pub mod message;
 pub mod model;
