@@ -12,6 +12,7 @@
     reason = "this crate only serves tests, where a failed expectation is the result"
 )]
 
+pub mod browser;
 pub mod http;
 pub mod random;
 pub mod server;
@@ -20,6 +21,7 @@ pub mod stub;
 
 use std::time::{Duration, Instant};
 
+pub use browser::Browser;
 pub use http::{Request, Response};
 pub use random::Random;
 pub use server::{Server, home, program, run, run_cli, run_server};

@@ -1,0 +1,145 @@
+//! The chat page as a person sees it: what is said, what is answered, which buttons there are.
+
+use std::sync::Arc;
+
+use aethon_tests::browser::keys::{ENTER, SHIFT};
+use aethon_tests::{Browser, Server};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A server and a browser that shows its chat.
+pub(crate) struct Page {
+    /// The browser; closed before the server ends.
+    pub(crate) browser: Browser,
+    server: Option<Server>,
+    origin: String,
+}
+
+/// An exchange on the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Turn {
+    /// What the person said.
+    pub(crate) said: String,
+    /// What was answered, tools and notes left out.
+    pub(crate) reply: String,
+    /// What stands under the message and under the reply.
+    pub(crate) state: String,
+    /// Whether the reply goes on.
+    pub(crate) is_live: bool,
+}
+
+impl Page {
+    /// Opens the chat of a new server with these settings; nothing where there is no browser.
+    pub(crate) fn open(settings: &[&str]) -> Option<Self> {
+        let page = Self::beside(Server::start(settings))?;
+        page.go("/");
+        page.until("the page is connected", "shown(one('#message')) && !one('.skeleton')");
+        Some(page)
+    }
+
+    /// A browser beside this server, with nothing opened yet.
+    pub(crate) fn beside(server: Server) -> Option<Self> {
+        let origin = format!("http://{}", server.address);
+        Some(Self { browser: Browser::start()?, server: Some(server), origin })
+    }
+
+    /// The server.
+    pub(crate) fn server(&self) -> &Server {
+        self.server.as_ref().expect("the server runs")
+    }
+
+    /// Kills the server as a power cut would.
+    pub(crate) fn kill_server(&mut self) -> Arc<TempDir> {
+        self.server.take().expect("the server runs").kill()
+    }
+
+    /// Starts it again in its home, where it was.
+    pub(crate) fn start_server(&mut self, home: Arc<TempDir>) {
+        let port = self.origin.rsplit(':').next().expect("an origin has a port").to_owned();
+        self.server = Some(Server::start_in(home, &[&format!("channels.webchat.port={port}")]));
+    }
+
+    /// Opens a path of the server.
+    pub(crate) fn go(&self, path: &str) {
+        self.browser.open(&format!("{}{path}", self.origin));
+    }
+
+    /// Waits until an expression is true, and returns its value.
+    pub(crate) fn until(&self, what: &str, expression: &str) -> Value {
+        self.browser.until(what, expression)
+    }
+
+    /// Says something: written at once, sent by Enter.
+    pub(crate) fn say(&self, text: &str) {
+        self.fill("#message", text);
+        self.browser.chord(&[ENTER]);
+    }
+
+    /// Says something and waits for the end of the reply.
+    pub(crate) fn ask(&self, text: &str) -> Turn {
+        let before = self.turns().len();
+        self.say(text);
+        self.until("the message is on the page", &format!("all('.turn').length > {before}"));
+        self.settled()
+    }
+
+    /// Waits until no reply goes on, and returns the last turn.
+    pub(crate) fn settled(&self) -> Turn {
+        self.until("every reply has ended", "all('.turn').length > 0 && !one('.turn[data-live]')");
+        self.turns().pop().expect("there is a turn")
+    }
+
+    /// Puts text into a box and the focus as well.
+    pub(crate) fn fill(&self, selector: &str, text: &str) {
+        self.until("the box is there", &format!("shown(one('{selector}'))"));
+        let script = "const box = one(arguments[0]); box.focus(); box.value = arguments[1];
+            box.dispatchEvent(new Event('input', {bubbles: true}));";
+        self.browser.run(script, &[json!(selector), json!(text)]);
+    }
+
+    /// Types a message of several lines, key by key, and leaves it unsent.
+    pub(crate) fn type_lines(&self, text: &str) {
+        for (number, line) in text.lines().enumerate() {
+            if number > 0 {
+                self.browser.chord(&[SHIFT, ENTER]);
+            }
+            self.browser.type_keys(line);
+        }
+    }
+
+    /// The exchanges on the page.
+    pub(crate) fn turns(&self) -> Vec<Turn> {
+        let script = "const words = (root, s) => [...root.querySelectorAll(s)].map((e) => e.innerText.trim()).join('\\n');
+            return all('.turn').map((turn) => [words(turn, '.said .said-text'), words(turn, '.reply-parts > .prose'),
+                words(turn, '.said-state, .reply > div:last-child > :not(.actions)'), turn.hasAttribute('data-live')])";
+        let turns = self.browser.run(script, &[]);
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let read = |turn: &Value| Turn {
+            said: word(&turn[0]),
+            reply: word(&turn[1]),
+            state: word(&turn[2]),
+            is_live: turn[3] == true,
+        };
+        turns.as_array().expect("a list of turns").iter().map(read).collect()
+    }
+
+    /// The focused element: its tag, and its name or its words.
+    pub(crate) fn focused(&self) -> String {
+        let script = "const e = document.activeElement;
+            return `${e.tagName.toLowerCase()} ${e.ariaLabel ?? e.innerText}`.trim()";
+        self.browser.run(script, &[]).as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Every test ends with this: nobody but the server was asked for anything, no script failed, and nothing had to be
+    /// stopped by the policy.
+    pub(crate) fn assert_clean(&self) {
+        assert_eq!(self.browser.alert(), None, "a dialog of a script is open");
+        let socket = self.origin.replacen("http", "ws", 1);
+        let own = [format!("{}/", self.origin), format!("{socket}/"), "data:".into(), "blob:".into()];
+        let foreign = |address: &String| !own.iter().any(|own| address.starts_with(own));
+        let foreign: Vec<String> = self.browser.asked().into_iter().filter(foreign).collect();
+        assert!(foreign.is_empty(), "the page asked for {foreign:?}");
+        let complaints = self.browser.complaints();
+        assert!(complaints.is_empty(), "the browser complained: {complaints:#?}");
+    }
+}
