@@ -7,35 +7,6 @@ pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
+mod terminal;
 
-use std::io::{IsTerminal, Write};
-
-use anyhow::{Context, Result, bail};
-
-/// Prints to standard output; a closed pipe (`| head`) is no failure.
-pub(crate) fn print(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error).context("standard output"),
-        _ => Ok(()),
-    }
-}
-
-/// Prints a JSON document.
-pub(crate) fn print_json(value: &serde_json::Value) -> Result<()> {
-    print(&format!("{}\n", serde_json::to_string_pretty(value)?))
-}
-
-/// Asks before something is removed; without a terminal `--yes` is needed.
-pub(crate) fn confirm(what: &str, yes: bool) -> Result<bool> {
-    if yes {
-        return Ok(true);
-    }
-    if !std::io::stdin().is_terminal() {
-        bail!("{what} asks first: pass --yes where nobody can answer");
-    }
-    eprint!("{what}? type yes: ");
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer).context("the terminal cannot be read")?;
-    Ok(answer.trim().eq_ignore_ascii_case("yes"))
-}
+pub(crate) use terminal::{confirm, print, print_json};
