@@ -3,7 +3,7 @@
 use aethon_tests::browser::keys::{CONTROL, ENTER, ESCAPE};
 use serde_json::json;
 
-use crate::page::Page;
+use crate::page::{Page, tokens};
 
 #[test]
 fn a_message_is_written_and_answered_by_keyboard_alone() {
@@ -59,8 +59,7 @@ fn a_reply_streams_in_and_can_be_stopped() {
     assert!(page.turns()[0].reply.starts_with(&early.reply), "what was said stays");
     assert!(page.turns()[0].is_live, "it goes on");
     let whole = page.settled();
-    let tokens: Vec<String> = (1..=60).map(|number| format!("token{number}")).collect();
-    assert_eq!((whole.reply, whole.state.as_str()), (tokens.join(" "), ""));
+    assert_eq!((whole.reply, whole.state.as_str()), (tokens(60), ""));
     assert!(!browser.is("shown(one('.stop'))"), "there is nothing to stop");
 
     // By the key, from where one writes; and by the button.

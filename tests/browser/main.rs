@@ -11,5 +11,13 @@
     reason = "in tests a failed expectation is the result"
 )]
 
+mod accessibility;
+mod approvals;
 mod chat;
+mod conversations;
+mod hostile;
+mod keyboard;
+mod long;
 mod page;
+mod recovery;
+mod sign_in;

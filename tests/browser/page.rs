@@ -111,7 +111,7 @@ impl Page {
     pub(crate) fn turns(&self) -> Vec<Turn> {
         let script = "const words = (root, s) => [...root.querySelectorAll(s)].map((e) => e.innerText.trim()).join('\\n');
             return all('.turn').map((turn) => [words(turn, '.said .said-text'), words(turn, '.reply-parts > .prose'),
-                words(turn, '.said-state, .reply > div:last-child > :not(.actions)'), turn.hasAttribute('data-live')])";
+                words(turn, '.said-state, .aside-line, .reply > div:last-child > :not(.actions)'), turn.hasAttribute('data-live')])";
         let turns = self.browser.run(script, &[]);
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let read = |turn: &Value| Turn {
@@ -142,4 +142,10 @@ impl Page {
         let complaints = self.browser.complaints();
         assert!(complaints.is_empty(), "the browser complained: {complaints:#?}");
     }
+}
+
+/// What `!stream COUNT MS` answers.
+pub(crate) fn tokens(count: u32) -> String {
+    let tokens: Vec<String> = (1..=count).map(|number| format!("token{number}")).collect();
+    tokens.join(" ")
 }

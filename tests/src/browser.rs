@@ -43,7 +43,7 @@ pub mod keys {
 }
 
 const CHROMIUM: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-const ARGUMENTS: [&str; 13] = [
+const ARGUMENTS: [&str; 14] = [
     "--headless=new",
     "--no-sandbox",
     "--disable-gpu",
@@ -56,6 +56,8 @@ const ARGUMENTS: [&str; 13] = [
     "--disable-component-update",
     "--disable-sync",
     "--window-size=1280,860",
+    // A mouse, which a machine without a screen need not have.
+    "--blink-settings=primaryPointerType=4,availablePointerTypes=4,primaryHoverType=2,availableHoverTypes=2",
     // Nothing but this machine exists.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ];
@@ -262,7 +264,6 @@ impl Browser {
     pub fn become_phone(&self, width: u32, height: u32) {
         self.metrics(width, height, true);
         self.devtools("Emulation.setTouchEmulationEnabled", &json!({"enabled": true}));
-        self.prefer(&[("pointer", "coarse"), ("hover", "none")]);
     }
 
     fn metrics(&self, width: u32, height: u32, is_phone: bool) {
@@ -305,7 +306,9 @@ impl Browser {
                 Some("Network.webSocketCreated") => &parameters["url"],
                 _ => continue,
             };
-            self.asked.borrow_mut().extend(address.as_str().map(str::to_owned));
+            // What the browser's own windows ask of the browser is none of it.
+            let address = address.as_str().filter(|address| !address.starts_with("chrome:"));
+            self.asked.borrow_mut().extend(address.map(str::to_owned));
         }
         self.asked.borrow().clone()
     }

@@ -8,6 +8,7 @@
     reason = "in tests a failed expectation is the result"
 )]
 
+mod anthropic;
 mod api;
 mod approvals;
 mod attachments;
@@ -21,6 +22,7 @@ mod home;
 mod host;
 mod idempotency;
 mod models;
+mod openai;
 mod plain;
 mod requests;
 mod responses;
@@ -34,3 +36,4 @@ mod stopping;
 mod token;
 mod untrusted;
 mod webhooks;
+mod workspace;

@@ -1,0 +1,123 @@
+//! What axe-core finds: nothing, on every page and in both themes.
+
+use aethon_tests::{Browser, Server};
+use serde_json::{Value, json};
+
+use crate::page::Page;
+
+const AXE: &str = include_str!("vendor/axe-core/axe.min.js");
+
+/// Runs axe-core on what the page shows.
+fn assert_no_barriers(browser: &Browser, what: &str) {
+    if !browser.is("window.axe") {
+        browser.run(AXE, &[]);
+    }
+    let found = browser.run(
+        "const {violations} = await axe.run(document, {resultTypes: ['violations']});
+        return violations.map(({id, help, nodes}) => [id, help, nodes.map(({html, failureSummary}) => [html.slice(0, 300), failureSummary])])",
+        &[],
+    );
+    assert_eq!(found, json!([]), "{what}: {}", serde_json::to_string_pretty(&found).unwrap_or_default());
+}
+
+/// The same in both themes, as the system asks for them. Nothing moves, so that no colour is between two others.
+fn assert_no_barriers_in_both(browser: &Browser, what: &str) {
+    for theme in ["light", "dark"] {
+        browser.prefer(&[("prefers-color-scheme", theme), ("prefers-reduced-motion", "reduce")]);
+        browser
+            .until("the theme is there", &format!("matchMedia('(prefers-color-scheme: {theme})').matches"));
+        assert_eq!(is_dark(browser), theme == "dark", "{what}");
+        assert_no_barriers(browser, &format!("{what}, {theme}"));
+    }
+}
+
+fn is_dark(browser: &Browser) -> bool {
+    let background = browser.run(
+        "const probe = document.createElement('canvas').getContext('2d');
+        probe.fillStyle = getComputedStyle(document.body).backgroundColor; probe.fillRect(0, 0, 1, 1);
+        return [...probe.getImageData(0, 0, 1, 1).data]",
+        &[],
+    );
+    background.as_array().unwrap().iter().take(3).filter_map(Value::as_u64).sum::<u64>() < 200
+}
+
+#[test]
+fn the_chat_has_no_barriers() {
+    let settings =
+        ["approval.enabled=true", "approval.requires_approval=[\"file_read\"]", "model.max_retries=0"];
+    let Some(page) = Page::open(&settings) else { return };
+    let browser = &page.browser;
+    page.until("the suggestions are there", "shown(one('.suggestions button'))");
+    assert_no_barriers_in_both(browser, "the empty chat");
+    page.ask("hello");
+    page.ask("!tool current_time {}");
+    page.ask("!error auth 2");
+    page.say("!stream 500 30");
+    page.until("it streams", "one('.turn[data-live] .prose')?.innerText.includes('token3')");
+    browser.click("[aria-label=Stop]");
+    page.settled();
+    page.say("!tool file_read {\"path\": \"notes.txt\"}");
+    page.until("it asks", "shown(one('.approval-actions'))");
+    page.say("!say queued");
+    page.until("it waits", "/Queued/.test(all('.turn').at(-1).innerText)");
+    browser.run("for (const fold of all('details.fold')) fold.open = true", &[]);
+    page.until("code is coloured", "one('.code code span[class^=hljs]')");
+    page.until("the tool is open", "one('.fold-body .sheet')");
+    assert_no_barriers_in_both(browser, "the chat with content");
+    browser.click("[aria-label='Keyboard shortcuts']");
+    page.until("the help is open", "one('dialog[open]')");
+    assert_no_barriers_in_both(browser, "a dialog");
+    page.assert_clean();
+}
+
+#[test]
+fn menus_the_switch_of_themes_and_the_drawer_have_no_barriers() {
+    let Some(page) = Page::open(&["model.provider=openai"]) else { return };
+    let browser = &page.browser;
+    page.ask("hello");
+    browser.prefer(&[("prefers-color-scheme", "light"), ("prefers-reduced-motion", "reduce")]);
+    page.until("it is listed", "one('.session a')");
+    for theme in ["dark", "light"] {
+        browser.click(&format!("[data-theme={theme}]"));
+        assert_eq!(is_dark(browser), theme == "dark", "the switch counts");
+        browser.reload();
+        page.until("the page is there", "one('.turn') && one('.session a')");
+        assert_eq!(is_dark(browser), theme == "dark", "and is remembered");
+        browser.run("one('.session a').focus(); one('.session button').click();", &[]);
+        page.until("the menu is open", "one('[role=menu]')");
+        assert_no_barriers(browser, &format!("a menu, {theme}"));
+    }
+    browser.become_phone(390, 844);
+    browser.reload();
+    page.until("the page is there", "one('.turn')");
+    browser.click("[aria-label='Show conversations']");
+    page.until("the drawer is open", "one('.sidebar').getBoundingClientRect().left === 0");
+    assert_no_barriers(browser, "the drawer");
+    page.assert_clean();
+}
+
+#[test]
+fn the_dashboard_and_the_sign_in_have_no_barriers() {
+    let Some(page) = Page::beside(Server::start(&["dashboard.auth_token=token"])) else { return };
+    let browser = &page.browser;
+    page.go("/");
+    page.until("it asks", "shown(one('#token'))");
+    assert_no_barriers_in_both(browser, "the chat that asks for the token");
+    page.go("/dashboard");
+    page.until("it asks", "shown(one('#token'))");
+    page.fill("#token", "wrong");
+    browser.click_words("Sign in");
+    page.until("it complains", "one('#token-error').innerText !== ''");
+    assert_no_barriers_in_both(browser, "the sign-in page");
+    page.fill("#token", "token");
+    browser.click_words("Sign in");
+    page.until(
+        "the dashboard is there",
+        "shown(one('.log-table')) && /Live/.test(one('.panel-top').innerText)",
+    );
+    assert_no_barriers_in_both(browser, "the overview");
+    browser.click("a[data-panel=logs]");
+    page.until("the panel is there", "one('h1').innerText === 'Logs'");
+    assert_no_barriers_in_both(browser, "the logs");
+    page.assert_clean();
+}

@@ -1,0 +1,200 @@
+//! Many conversations, second thoughts, and files that go along.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use aethon_tests::browser::keys::{CONTROL, ENTER, UP};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+
+use crate::page::Page;
+
+/// Opens the menu of a conversation by its title and picks an entry.
+fn pick(page: &Page, title: &str, entry: &str) {
+    let options = format!("one('[aria-label=\"Options for {title}\"]')");
+    page.until("the conversation is listed", &options);
+    page.browser.run(&format!("{options}.closest('li').querySelector('a').focus(); {options}.click();"), &[]);
+    page.browser.click(&format!("//button[@role='menuitem'][normalize-space()='{entry}']"));
+}
+
+fn listed(page: &Page) -> String {
+    page.browser.text("all('.session-title').map((e) => e.innerText).join('|')")
+}
+
+#[test]
+fn conversations_are_begun_found_renamed_and_deleted() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    page.ask("!say about apples");
+    for fruit in ["pears", "plums"] {
+        browser.click_words("New chat");
+        page.until("it is empty", "shown(one('.welcome')) && all('.turn').length === 0");
+        page.ask(&format!("!say about {fruit}"));
+    }
+    page.until("all are listed", "all('.session-title').length === 3");
+    assert_eq!(browser.text("all('.session[data-current]').length"), "1");
+    assert!(
+        page.browser.is("one('.session[data-current]').innerText.includes('plums')"),
+        "{}",
+        listed(&page)
+    );
+
+    browser.chord(&[CONTROL, 'k']);
+    page.until("the search has the focus", "document.activeElement.type === 'search'");
+    browser.type_keys("apples");
+    page.until(
+        "one is found",
+        "all('.session-title').length === 1 && /apples/.test(one('.session-title').innerText)",
+    );
+    browser.click(".session a");
+    page.until("the older one is back", "one('.reply .prose')?.innerText === 'about apples'");
+    page.fill("[type=search]", "no such fruit");
+    page.until("it says so", "/No conversation matches/.test(one('.sessions').innerText)");
+    page.fill("[type=search]", "");
+    page.until("all are listed", "all('.session-title').length === 3");
+
+    pick(&page, "!say about pears", "Rename");
+    page.until("a dialog asks", "document.activeElement.id === 'prompt-input'");
+    browser.type_keys("Fruit & <b>veg</b>");
+    browser.chord(&[ENTER]);
+    page.until("it has its title", "all('.session-title').some((e) => e.innerText === 'Fruit & <b>veg</b>')");
+    pick(&page, "Fruit & <b>veg</b>", "Pin");
+    page.until("it is first", "/^Pinned/.test(one('.sessions').innerText.trim())");
+
+    pick(&page, "!say about plums", "Delete");
+    page.until("it asks", "/gone for good/.test(one('dialog[open]')?.innerText)");
+    browser.click_words("Cancel");
+    page.until("nothing happened", "!one('dialog') && all('.session-title').length === 3");
+    pick(&page, "!say about plums", "Delete");
+    browser.click("//dialog//button[normalize-space()='Delete']");
+    page.until("it is gone", "all('.session-title').length === 2");
+    assert!(!listed(&page).contains("plums"), "{}", listed(&page));
+    browser.reload();
+    page.until("the rest is there", "all('.session-title').length === 2");
+    let titles = listed(&page);
+    assert_eq!(titles, "Fruit & <b>veg</b>|!say about apples", "the pin and the title stay");
+    assert_eq!(page.server().get("/api/sessions").json()["count"], 2);
+    page.assert_clean();
+}
+
+#[test]
+fn a_reply_is_asked_for_again_and_a_message_edited() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    page.ask("!say one");
+    page.ask("!say two");
+    browser.run("window.before = one('.turn:last-child').dataset.turn", &[]);
+    browser.click(".turn:last-child .reply [aria-label='Answer again']");
+    page.until(
+        "it is another turn",
+        "one('.turn:last-child').dataset.turn !== before && !one('[data-live]')",
+    );
+    let said: Vec<String> = page.turns().into_iter().map(|turn| turn.reply).collect();
+    assert_eq!(said, ["one", "two"]);
+
+    browser.run("one('#message').focus()", &[]);
+    browser.chord(&[UP]);
+    page.until("the last message is open", "document.activeElement.matches('.edit-box textarea')");
+    browser.type_keys(" and a half");
+    browser.chord(&[ENTER]);
+    page.until(
+        "it is answered",
+        "all('.reply .prose').at(-1)?.innerText === 'two and a half' && !one('[data-live]')",
+    );
+    let said: Vec<String> = page.turns().into_iter().map(|turn| turn.said).collect();
+    assert_eq!(said, ["!say one", "!say two and a half"]);
+    // From the first on: what followed is replaced.
+    browser.run("one('.turn [aria-label=\"Edit your message\"]').click()", &[]);
+    page.until("it is open", "document.activeElement.matches('.edit-box textarea')");
+    browser.type_keys(" again");
+    browser.click("//div[@class='edit-box']//button[normalize-space()='Send']");
+    page.until(
+        "it is answered",
+        "all('.turn').length === 1 && one('.reply .prose')?.innerText === 'one again' && !one('[data-live]')",
+    );
+    browser.reload();
+    page.until(
+        "the same after a reload",
+        "all('.turn').length === 1 && one('.reply .prose')?.innerText === 'one again'",
+    );
+    page.assert_clean();
+}
+
+#[test]
+fn what_is_sent_meanwhile_waits_for_its_turn() {
+    let Some(page) = Page::open(&[]) else { return };
+    page.say("!stream 80 30");
+    page.until("it begins", "one('.reply .prose')?.innerText.includes('token2')");
+    page.say("!say second");
+    page.say("!say third");
+    page.until("one waits", "/Queued behind one message/.test(all('.turn')[1]?.innerText)");
+    page.until("and another", "/Queued behind 2 messages/.test(all('.turn')[2]?.innerText)");
+    let last = page.settled();
+    let replies: Vec<String> = page.turns().into_iter().map(|turn| turn.reply).collect();
+    assert_eq!(
+        (last.reply.as_str(), &replies[1..]),
+        ("third", &["second".to_owned(), "third".to_owned()][..])
+    );
+    page.assert_clean();
+}
+
+#[test]
+fn pictures_and_texts_go_along_and_programs_do_not() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    let write = |name: &str, bytes: &[u8]| -> PathBuf {
+        let path = browser.folder().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    };
+    let picture = write("square.png", &png(40, 30));
+    let text = write("list.txt", "eggs, flour, größere Löffel\n".as_bytes());
+    let program = write("setup.exe", b"MZ\x90\x00\x03\x00\x00\x00");
+    browser.give_files("[type=file]", &[picture, text]);
+    page.until("both are attached", "all('.composer-file').length === 2");
+    page.until("the picture is shown", "one('.composer-file img')?.naturalWidth === 40");
+    browser.give_files("[type=file]", &[program]);
+    page.until("it is refused", "/setup\\.exe was not attached/.test(one('.composer-error').innerText)");
+    assert_eq!(browser.text("all('.composer-file').length"), "2");
+    browser.click("[aria-label='Remove list.txt']");
+    page.until("it is taken off", "all('.composer-file').length === 1");
+    browser.give_files("[type=file]", &[browser.folder().join("list.txt")]);
+    page.until("and put on again", "all('.composer-file').length === 2");
+    let turn = page.ask("!say seen");
+    assert_eq!((turn.said.as_str(), turn.reply.as_str()), ("!say seen", "seen"));
+    for when in ["sent", "stored"] {
+        page.until("the picture is shown", "one('.said-files img')?.naturalWidth === 40");
+        page.until("the text is named", "one('.said-files .file-chip')?.innerText === 'list.txt'");
+        browser.click(".said-files .file-chip");
+        page.until("the text is shown", "/größere Löffel/.test(one('dialog[open]')?.innerText)");
+        browser.click_words("Close");
+        page.until("it is closed", "!one('dialog')");
+        browser.click(".said-files [aria-label='Open square.png']");
+        page.until("the picture is large", "one('dialog[open] img')?.naturalHeight === 30");
+        browser.click_words("Close");
+        if when == "sent" {
+            browser.reload();
+        }
+    }
+    page.assert_clean();
+}
+
+/// A picture of one colour.
+pub(crate) fn png(width: u32, height: u32) -> Vec<u8> {
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    for _ in 0..height {
+        packed.write_all(&[0]).unwrap();
+        packed.write_all(&[200, 120, 60].repeat(width as usize)).unwrap();
+    }
+    let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
+    let head = [&width.to_be_bytes()[..], &height.to_be_bytes(), &[8, 2, 0, 0, 0]].concat();
+    for (kind, content) in [(b"IHDR", head), (b"IDAT", packed.finish().unwrap()), (b"IEND", Vec::new())] {
+        let content = [&kind[..], &content].concat();
+        let mut sum = flate2::Crc::new();
+        sum.update(&content);
+        bytes.extend(u32::try_from(content.len() - 4).unwrap().to_be_bytes());
+        bytes.extend(&content);
+        bytes.extend(sum.sum().to_be_bytes());
+    }
+    bytes
+}

@@ -1,0 +1,62 @@
+//! What happens when the page or the server goes away in mid-reply: nothing is lost and nothing is there twice.
+
+use crate::page::{Page, tokens};
+
+#[test]
+fn a_reload_in_mid_reply_shows_it_to_its_end_once() {
+    let Some(page) = Page::open(&[]) else { return };
+    page.say("!stream 100 30");
+    page.until("it begins", "one('.reply .prose')?.innerText.includes('token5')");
+    for round in 0..3 {
+        page.browser.reload();
+        page.until("the reply is back", "one('.turn[data-live] .prose')?.innerText.includes('token5')");
+        assert_eq!(page.turns().len(), 1, "round {round}: {:?}", page.turns());
+    }
+    let turn = page.settled();
+    assert_eq!((turn.said.as_str(), turn.reply), ("!stream 100 30", tokens(100)));
+    page.browser.reload();
+    page.until("the transcript is there", "all('.turn').length === 1 && !one('.turn[data-live]')");
+    assert_eq!(page.turns()[0].reply, tokens(100), "as it was stored");
+    assert_eq!(page.server().said("webchat:default").len(), 2);
+    page.assert_clean();
+}
+
+#[test]
+fn a_server_killed_in_mid_reply_is_waited_for_and_the_reply_ends_once() {
+    let Some(mut page) = Page::open(&[]) else { return };
+    page.say("!stream 60 30");
+    page.until("it begins", "one('.reply .prose')?.innerText.includes('token5')");
+    let home = page.kill_server();
+    page.until(
+        "the page says so",
+        "shown(one('.banner')) && /connection is lost/.test(one('.banner').innerText)",
+    );
+    assert!(page.turns()[0].reply.starts_with("token1 token2"), "what came stays: {:?}", page.turns());
+    page.say("!say written while it was away");
+    page.until("it waits", "/Will be sent when the connection is back/.test(all('.turn').at(-1).innerText)");
+    page.start_server(home);
+    page.browser.click_words("Try now");
+    page.until("the page is connected", "!shown(one('.banner'))");
+    page.until("both are answered", "all('.turn').length === 2 && !one('[data-live]')");
+    let turns = page.turns();
+    assert_eq!((turns[0].said.as_str(), turns[0].reply.as_str()), ("!stream 60 30", tokens(60).as_str()));
+    assert_eq!(turns[1].reply, "written while it was away");
+    page.browser.reload();
+    page.until("the transcript is there", "all('.turn').length === 2 && !one('.turn[data-live]')");
+    assert_eq!(page.turns(), turns, "after a reload it is the same");
+    assert_eq!(page.server().said("webchat:default").len(), 4);
+    page.assert_clean();
+}
+
+#[test]
+fn two_pages_of_one_conversation_show_the_same() {
+    let Some(page) = Page::open(&[]) else { return };
+    page.ask("!say from the page");
+    // Somebody else, such as another tab or the terminal.
+    let mut other = page.server().chat("default");
+    other.say("m1", "!say from elsewhere");
+    page.until("both are there", "all('.turn').length === 2 && !one('.turn[data-live]')");
+    page.until("with the question", "all('.said-text')[1]?.innerText === '!say from elsewhere'");
+    assert_eq!(page.turns()[1].reply, "from elsewhere");
+    page.assert_clean();
+}
