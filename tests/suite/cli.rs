@@ -1,0 +1,250 @@
+//! `aethon-cli` as a client: INTERFACE section 1 (`ask`, `sessions`, attaching, `NO_COLOR`), issue item 10.
+
+use std::path::Path;
+use std::process::Output;
+
+use aethon_tests::{Server, home, program, run, run_cli};
+use serde_json::{Value, json};
+
+const FAKE: [&str; 2] = ["--set", "model.provider=fake"];
+
+fn cli(home: &Path, arguments: &[&str], input: Option<&str>) -> Output {
+    run_cli(home, &[&FAKE[..], arguments].concat(), input)
+}
+
+fn out(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn words(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_str(&out(output)).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+#[test]
+fn ask_answers_in_process_when_no_daemon_runs() {
+    let home = home();
+    assert_eq!(out(&cli(home.path(), &["ask", "!say hello"], None)).trim(), "hello");
+    assert!(home.path().join("aethon.db").exists(), "and keeps the conversation");
+    assert_eq!(cli(home.path(), &["ask", "!say again"], None).status.code(), Some(0));
+}
+
+#[test]
+fn ask_reads_what_is_piped_in() {
+    let home = home();
+    assert_eq!(out(&cli(home.path(), &["ask"], Some("!say from the pipe\n"))).trim(), "from the pipe");
+    let echo = ["--set", "model.provider=echo", "ask", "review this:"];
+    let told = out(&run_cli(home.path(), &echo, Some("line one\nline two\n")));
+    assert!(
+        told.contains("review this:") && told.contains("line one") && told.contains("line two"),
+        "{told}"
+    );
+    let nothing = cli(home.path(), &["ask"], Some(" \n"));
+    assert!(nothing.status.code().is_some_and(|code| code != 0) && !words(&nothing).is_empty());
+}
+
+#[test]
+fn ask_in_json_is_for_programs() {
+    let home = home();
+    let answer = json(&cli(home.path(), &["ask", "--json", "!say **hello**"], None));
+    assert_eq!((&answer["text"], &answer["stop_reason"]), (&json!("**hello**"), &json!("end")));
+    assert!(answer["session_id"].is_string() && answer["model"] == "fake", "{answer}");
+    let failed = cli(home.path(), &["--set", "model.max_retries=0", "ask", "--json", "!error auth"], None);
+    assert_eq!(failed.status.code(), Some(1));
+    let answer: Value = serde_json::from_slice(&failed.stdout).expect("JSON all the same");
+    assert_eq!(answer["stop_reason"], "error");
+    assert!(answer["error"].as_str().is_some_and(|error| error.len() > 20), "{answer}");
+}
+
+#[test]
+fn ask_that_fails_says_so_and_exits_1() {
+    let failed = cli(home().path(), &["--set", "model.max_retries=0", "ask", "!error auth"], None);
+    assert_eq!(failed.status.code(), Some(1));
+    let told = words(&failed) + &String::from_utf8_lossy(&failed.stdout);
+    assert!(told.contains("model.api_key"), "{told}");
+}
+
+#[test]
+fn ask_runs_tools_and_denies_what_needs_an_approval() {
+    let home = home();
+    std::fs::create_dir(home.path().join("workspace")).unwrap();
+    std::fs::write(home.path().join("workspace/notes.txt"), "milk and honey").unwrap();
+    let read = "!tool file_read {\"path\": \"notes.txt\"}";
+    assert!(out(&cli(home.path(), &["ask", read], None)).contains("milk and honey"));
+    let asking = [
+        "--set",
+        "approval.enabled=true",
+        "--set",
+        "approval.requires_approval=[\"file_read\"]",
+        "ask",
+        read,
+    ];
+    assert!(!out(&cli(home.path(), &asking, None)).contains("milk and honey"));
+}
+
+#[test]
+fn a_question_goes_to_the_daemon_that_runs() {
+    let server = Server::start(&[]);
+    let home = server.home();
+    assert_eq!(out(&cli(home.path(), &["ask", "--session", "terminal", "!say hello"], None)).trim(), "hello");
+    let said = server.said("webchat:terminal");
+    assert_eq!(said[1].1, "hello", "its session appears in the daemon");
+    // Nothing but the home leads there; the model is that of the daemon.
+    let told =
+        out(&run_cli(home.path(), &["--set", "model.provider=echo", "ask", "!say by the daemon"], None));
+    assert_eq!(told.trim(), "by the daemon");
+}
+
+#[test]
+fn a_daemon_with_a_token_is_reached_with_it() {
+    let server = Server::start(&["dashboard.auth_token=t0ken"]);
+    let home = server.home();
+    let refused = cli(home.path(), &["ask", "!say hello"], None);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(words(&refused).contains("dashboard.auth_token"), "{}", words(&refused));
+    let with_token = ["--set", "dashboard.auth_token=t0ken", "ask", "!say hello"];
+    assert_eq!(out(&cli(home.path(), &with_token, None)).trim(), "hello");
+}
+
+#[test]
+fn connect_names_the_daemon() {
+    let server = Server::start(&[]);
+    let elsewhere = home();
+    let address = format!("http://{}", server.address);
+    let arguments = ["--connect", &address, "ask", "--session", "far", "!say from afar"];
+    assert_eq!(out(&cli(elsewhere.path(), &arguments, None)).trim(), "from afar");
+    assert_eq!(server.said("webchat:far").len(), 2);
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for address in [format!("http://{gone}"), "not an address".to_owned()] {
+        let output = cli(elsewhere.path(), &["--connect", &address, "ask", "!say x"], None);
+        assert!(output.status.code().is_some_and(|code| code != 0), "{address}");
+        assert!(words(&output).contains(&address), "{address}: {}", words(&output));
+    }
+}
+
+#[test]
+fn a_daemon_that_died_is_not_waited_for() {
+    let server = Server::start(&[]);
+    let home = server.kill();
+    assert_eq!(out(&cli(home.path(), &["ask", "!say in process"], None)).trim(), "in process");
+}
+
+/// The same questions about sessions, to the daemon or to the database.
+fn check_sessions(home: &Path) {
+    let list = json(&cli(home, &["sessions", "list", "--json"], None));
+    assert_eq!(list["count"], 2, "{list}");
+    let text = out(&cli(home, &["sessions", "list"], None));
+    assert!(text.contains("webchat:one") && text.contains("webchat:two"), "{text}");
+    let found = json(&cli(home, &["sessions", "list", "--query", "pomegranate", "--json"], None));
+    assert_eq!(found["sessions"][0]["session_id"], "webchat:two", "{found}");
+    let shown = json(&cli(home, &["sessions", "show", "webchat:one", "--json"], None));
+    assert_eq!(shown["session_id"], "webchat:one", "{shown}");
+    assert_eq!(shown["messages"].as_array().unwrap().len(), 2);
+    assert!(out(&cli(home, &["sessions", "show", "webchat:one"], None)).contains("apple"));
+    let exported = out(&cli(home, &["sessions", "export", "webchat:two"], None));
+    assert!(exported.contains("pomegranate"), "{exported}");
+    assert!(exported.lines().next().is_some_and(|line| line.len() > 4), "it has its title: {exported}");
+    let exported = json(&cli(home, &["sessions", "export", "webchat:two", "--format", "json"], None));
+    assert_eq!(exported["messages"].as_array().unwrap().len(), 2);
+    let missing = cli(home, &["sessions", "show", "webchat:none"], None);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(words(&missing).contains("webchat:none"), "{}", words(&missing));
+    // Nobody can be asked here.
+    let refused = cli(home, &["sessions", "rm", "webchat:one"], Some("yes\n"));
+    assert_ne!(refused.status.code(), Some(0));
+    assert!(words(&refused).contains("--yes"), "{}", words(&refused));
+    assert_eq!(cli(home, &["sessions", "rm", "--yes", "webchat:one"], None).status.code(), Some(0));
+    assert_eq!(json(&cli(home, &["sessions", "list", "--json"], None))["count"], 1);
+    assert_eq!(cli(home, &["sessions", "rm", "--yes", "webchat:one"], None).status.code(), Some(1));
+}
+
+fn two_sessions(server: &Server) {
+    server.chat("one").say("m1", "!say apple");
+    server.chat("two").say("m1", "!say pomegranate");
+}
+
+#[test]
+fn sessions_beside_the_daemon() {
+    let server = Server::start(&[]);
+    two_sessions(&server);
+    check_sessions(server.home().path());
+    assert_eq!(server.get("/api/sessions").json()["count"], 1);
+}
+
+#[test]
+fn sessions_without_a_daemon() {
+    let server = Server::start(&[]);
+    two_sessions(&server);
+    let home = server.home();
+    server.terminate();
+    check_sessions(home.path());
+}
+
+#[test]
+fn both_exports_are_the_same() {
+    let server = Server::start(&[]);
+    two_sessions(&server);
+    let home = server.home();
+    let export = || {
+        let mut export =
+            json(&cli(home.path(), &["sessions", "export", "webchat:two", "--format", "json"], None));
+        // Whether it runs is known to the daemon alone.
+        if let Some(fields) = export.as_object_mut() {
+            fields.remove("busy");
+        }
+        export
+    };
+    let beside = export();
+    server.terminate();
+    assert_eq!(export(), beside);
+}
+
+#[test]
+fn away_from_a_terminal_there_is_no_colour() {
+    let home = home();
+    for no_color in [None, Some("1")] {
+        for arguments in [
+            &["ask", "# Title\n**bold** `code`\n\n```rust\nfn main() {}\n```"][..],
+            &["doctor"],
+            &["sessions", "list"],
+        ] {
+            let mut command = program("aethon-cli", home.path());
+            command.args(["--set", "model.provider=echo"]).args(arguments);
+            if let Some(value) = no_color {
+                command.env("NO_COLOR", value);
+            }
+            let output = run(&mut command, None);
+            for stream in [&output.stdout, &output.stderr] {
+                assert!(!stream.contains(&0x1b), "{arguments:?}: {}", String::from_utf8_lossy(stream));
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_arguments_exit_2() {
+    for arguments in [
+        &["no-such-command"][..],
+        &["ask", "--no-such-flag"],
+        &["config"],
+        &["config", "get"],
+        &["completions", "tcl"],
+        &["sessions", "export", "x", "--format", "pdf"],
+    ] {
+        let output = run_cli(home().path(), arguments, None);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(!words(&output).is_empty());
+    }
+}
+
+#[test]
+fn completions_are_printed_for_each_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = out(&run_cli(home().path(), &["completions", shell], None));
+        assert!(script.contains("aethon-cli") && script.contains("doctor"), "{shell}");
+    }
+}

@@ -1,0 +1,284 @@
+//! Nothing acknowledged is lost and nothing is doubled: "storage" and "done when" of the issue, INTERFACE section 5 `ack`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use aethon_tests::{Random, Server, Socket, eventually};
+use serde_json::{Value, json};
+use tungstenite::Message;
+
+const TURNS: usize = 100;
+const SESSIONS: usize = 4;
+
+/// What the clients know: which messages were acknowledged, and as which turns.
+#[derive(Default)]
+struct Known {
+    acknowledged: BTreeMap<usize, String>,
+    done: BTreeMap<usize, String>,
+}
+
+fn session(number: usize) -> String {
+    format!("s{}", number % SESSIONS)
+}
+
+fn message(number: usize) -> Value {
+    let text = match number % 3 {
+        0 => format!("!say answer-{number}."),
+        1 => format!("!stream 6 8\n!say answer-{number}."),
+        _ => format!("!tool current_time {{}}\n!then\n!sleep 20\n!say answer-{number}."),
+    };
+    json!({"type": "message", "id": format!("id-{number}"), "session": session(number), "text": text})
+}
+
+/// Notes what a frame tells.
+fn note(known: &mut Known, turns: &mut BTreeMap<String, usize>, frame: &Value) {
+    let turn = frame["turn"].as_str().unwrap_or_default().to_owned();
+    match frame["type"].as_str() {
+        Some("ack") => {
+            let id = frame["id"].as_str().expect("an id");
+            let number: usize = id.trim_start_matches("id-").parse().expect("our id");
+            let before = known.acknowledged.insert(number, turn.clone());
+            assert!(before.is_none_or(|before| before == turn), "{id} became another turn");
+            turns.insert(turn, number);
+        }
+        Some("done") => {
+            if let Some(number) = turns.get(&turn) {
+                known.done.insert(*number, frame["text"].as_str().unwrap_or_default().to_owned());
+            }
+        }
+        Some("error") if frame.get("turn").is_none() => panic!("refused: {frame}"),
+        _ => {}
+    }
+}
+
+/// Sends what is not acknowledged yet and listens until the time is up or the connection breaks.
+fn talk(server: &Server, known: &mut Known, until: Instant) {
+    let mut turns: BTreeMap<String, usize> =
+        known.acknowledged.iter().map(|(number, turn)| (turn.clone(), *number)).collect();
+    let mut chat = server.chat("s0");
+    let mut waiting: Vec<usize> =
+        (0..TURNS).filter(|number| !known.acknowledged.contains_key(number)).collect();
+    waiting.reverse();
+    let mut outstanding: usize = 0;
+    while Instant::now() < until {
+        // A few at a time, so that a kill meets turns in every state.
+        while outstanding < 4 {
+            let Some(number) = waiting.pop() else { break };
+            if !chat.send_message(Message::text(message(number).to_string())) {
+                return;
+            }
+            outstanding += 1;
+        }
+        let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        chat.stream().set_read_timeout(Some(left)).expect("a time-out can be set");
+        let Ok(Message::Text(text)) = chat.next() else { return };
+        let frame: Value = serde_json::from_str(&text).expect("a frame");
+        // Turns that a restart took up again are told here as well.
+        if frame["type"] == "done" {
+            outstanding = outstanding.max(1) - 1;
+        }
+        note(known, &mut turns, &frame);
+    }
+}
+
+fn texts(message: &Value) -> String {
+    let blocks = message["content"].as_array().expect("content");
+    blocks.iter().filter(|block| block["type"] == "text").filter_map(|block| block["text"].as_str()).collect()
+}
+
+/// Every call has its result in the message behind it, and every result its call in the one before.
+fn assert_well_formed(messages: &[Value]) {
+    let of = |message: Option<&Value>, kind: &str, key: &str| -> Vec<String> {
+        let blocks = message.and_then(|message| message["content"].as_array()).cloned().unwrap_or_default();
+        let found = blocks.iter().filter(|block| block["type"] == kind);
+        found.map(|block| block[key].as_str().expect("an id").to_owned()).collect()
+    };
+    for (number, message) in messages.iter().enumerate() {
+        let mut calls = of(Some(message), "tool_call", "id");
+        let mut results = of(messages.get(number + 1), "tool_result", "call");
+        calls.sort();
+        results.sort();
+        assert_eq!(calls, results, "around message {number}: {message}");
+    }
+}
+
+#[test]
+fn kill_9_at_random_moments_loses_nothing_acknowledged_and_doubles_nothing() {
+    let mut random = Random::new(9);
+    let mut known = Known::default();
+    let mut home = aethon_tests::home();
+    let mut kills = 0;
+    while known.acknowledged.len() < TURNS {
+        let server = Server::start_in(home.clone(), &[]);
+        // Now and then it dies while it takes up what the crash before left over.
+        let time = if random.between(0, 5) == 0 { random.between(1, 40) } else { wait_until_idle(&server) };
+        let until = Instant::now() + Duration::from_millis(time + random.between(10, 80));
+        talk(&server, &mut known, until);
+        home = server.kill();
+        kills += 1;
+        assert!(kills < 150, "{} acknowledged", known.acknowledged.len());
+    }
+    assert!(kills >= 8, "{kills} kills are too few to say anything");
+    let server = Server::start_in(home, &[]);
+    let mut notices = 0;
+    for of_session in 0..SESSIONS {
+        let id = format!("webchat:s{of_session}");
+        eventually("everything is answered", || {
+            (server.get(&format!("/api/sessions/{id}")).json()["busy"] == false).then_some(())
+        });
+        let messages = server.messages(&id);
+        assert_well_formed(&messages);
+        notices += check_session(&known, of_session, &messages);
+    }
+    assert!(notices <= TURNS / 10, "{notices} turns of {TURNS} were given up");
+}
+
+/// Waits until what a crash left over is done; returns 0, the time that is added then.
+fn wait_until_idle(server: &Server) -> u64 {
+    eventually("what was left over is done", || {
+        let sessions = server.get("/api/sessions").json();
+        let is_idle = sessions["sessions"].as_array()?.iter().all(|session| session["busy"] == false);
+        is_idle.then_some(0)
+    })
+}
+
+/// Checks the transcript of one session; returns how many turns ended with a notice instead of their answer.
+fn check_session(known: &Known, of_session: usize, messages: &[Value]) -> usize {
+    let mut notices = 0;
+    let is_user = |message: &&Value| message["role"] == "user";
+    let expected: Vec<usize> = (0..TURNS).filter(|number| number % SESSIONS == of_session).collect();
+    assert_eq!(
+        messages.iter().filter(is_user).count(),
+        expected.len(),
+        "each message once, session {of_session}"
+    );
+    for number in expected {
+        let question = message(number)["text"].as_str().expect("text").to_owned();
+        let asked: Vec<usize> = (0..messages.len())
+            .filter(|at| is_user(&&messages[*at]) && texts(&messages[*at]) == question)
+            .collect();
+        assert_eq!(asked.len(), 1, "message {number}");
+        let rest = &messages[asked[0] + 1..];
+        let end = rest.iter().position(|message| message["role"] == "user").unwrap_or(rest.len());
+        let answer = format!("answer-{number}.");
+        let answers = rest[..end].iter().filter(|message| texts(message).contains(&answer)).count();
+        if answers == 0 {
+            // A turn in which the program died twice is closed, and says so.
+            assert!(
+                rest[..end].iter().any(|message| message.to_string().contains("\"notice\"")),
+                "turn {number}: {:?}",
+                &rest[..end]
+            );
+            notices += 1;
+        } else {
+            assert_eq!(answers, 1, "turn {number} is answered once");
+        }
+        let everywhere = messages
+            .iter()
+            .filter(|message| message["role"] == "assistant" && texts(message).contains(&answer))
+            .count();
+        assert_eq!(everywhere, answers, "and nowhere else");
+        if let Some(told) = known.done.get(&number) {
+            assert!(told.contains(&answer) && answers == 1, "what was shown as done is stored: {number}");
+        }
+    }
+    notices
+}
+
+#[test]
+fn an_acknowledged_message_that_waited_survives_too() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    for number in 0..8 {
+        chat.send_json(&json!({"type": "message", "id": format!("m{number}"), "text": format!("!sleep 30\n!say answer {number}")}));
+    }
+    let mut acknowledged = 0;
+    while acknowledged < 8 {
+        if chat.frame()["type"] == "ack" {
+            acknowledged += 1;
+        }
+    }
+    let server = Server::start_in(server.kill(), &[]);
+    let said = eventually("all are answered", || {
+        let said = server.said("webchat:default");
+        (said.iter().filter(|(role, _)| role == "assistant").count() >= 8).then_some(said)
+    });
+    for number in 0..8 {
+        let question = format!("!sleep 30\n!say answer {number}");
+        let answer = format!("answer {number}");
+        assert_eq!(said.iter().filter(|(role, text)| role == "user" && *text == question).count(), 1);
+        assert_eq!(
+            said.iter().filter(|(role, text)| role == "assistant" && *text == answer).count(),
+            1,
+            "{said:?}"
+        );
+    }
+}
+
+#[test]
+fn a_plain_message_that_a_crash_cut_off_is_closed() {
+    let server = Server::start(&[]);
+    let mut socket = server.socket("/ws/chat");
+    socket.send("!stream 1000 10");
+    eventually("it is stored", || (server.get("/api/sessions").json()["count"] == 1).then_some(()));
+    drop(socket);
+    // Without an id its sender saw the connection break and asks again: it is not answered by itself.
+    let server = Server::start_in(server.kill(), &[]);
+    eventually("it is closed", || {
+        (server.get("/api/sessions/webchat:default").json()["busy"] == false).then_some(())
+    });
+    let mut socket = server.socket("/ws/chat");
+    socket.send("!say again");
+    assert_eq!(socket.text(), "again");
+    let questions = server.said("webchat:default").into_iter().filter(|(role, _)| role == "user").count();
+    assert_eq!(questions, 2);
+}
+
+#[test]
+fn a_crash_during_a_tool_call_leaves_a_well_formed_history() {
+    let settings = [
+        "approval.enabled=true",
+        "approval.requires_approval=[\"current_time\"]",
+        "approval.timeout_seconds=1",
+    ];
+    let server = Server::start(&settings);
+    let mut chat = server.chat("default");
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": "!tool current_time {}\n!tool current_time {\"x\": 1}\n!then\n!say end"}));
+    chat.until("approval");
+    drop(chat);
+    let server = Server::start_in(server.kill(), &settings);
+    eventually("it has ended", || {
+        (server.get("/api/sessions/webchat:default").json()["busy"] == false).then_some(())
+    });
+    let messages = server.messages("webchat:default");
+    assert_well_formed(&messages);
+    assert_eq!(messages.iter().filter(|message| message["role"] == "user").count(), 1, "{messages:?}");
+}
+
+#[test]
+fn two_homes_know_nothing_of_each_other() {
+    let (one, two) = (Server::start(&[]), Server::start(&[]));
+    one.chat("default").say("m1", "!say here");
+    assert_eq!(two.get("/api/sessions").json()["count"], 0);
+    let homes: [Arc<tempfile::TempDir>; 2] = [one.home(), two.home()];
+    assert_ne!(homes[0].path(), homes[1].path());
+}
+
+#[test]
+fn a_socket_that_sends_the_same_id_from_two_places_at_once_runs_it_once() {
+    let server = Server::start(&[]);
+    let mut sockets: Vec<Socket> = (0..4).map(|_| server.chat("default")).collect();
+    for number in 0..10 {
+        for socket in &mut sockets {
+            socket.send_json(
+                &json!({"type": "message", "id": format!("m{number}"), "text": format!("!say {number}")}),
+            );
+        }
+    }
+    for _ in 0..10 {
+        sockets[0].until("done");
+    }
+    let said = server.said("webchat:default");
+    assert_eq!(said.len(), 20, "{said:?}");
+}
