@@ -13,6 +13,7 @@ pub mod approval;
 pub mod assistant;
 pub mod channel;
 pub mod clock;
+pub mod embed;
 pub mod error;
 pub mod event;
 pub mod hook;

@@ -82,6 +82,13 @@ pub struct ModelRequest {
 /// What comes out of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelEvent {
+    /// Another model than the configured one answers; comes before anything else, or not at all.
+    Model {
+        /// Which one.
+        model: String,
+        /// Why, as a sentence.
+        reason: String,
+    },
     /// More of the answer.
     Text(String),
     /// More of what it thinks.

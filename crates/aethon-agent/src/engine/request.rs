@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use aethon_core::ids::TurnId;
 use aethon_core::message::Failure;
-use aethon_core::model::{ModelError, ModelErrorKind, ModelProvider, ModelRequest};
-use aethon_core::surface::Surface;
+use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest};
+use aethon_core::surface::{Surface, TurnEvent};
 use futures_util::StreamExt;
 use tokio::task::coop::consume_budget;
 use tokio::time::sleep;
@@ -68,7 +68,8 @@ impl Turn<'_> {
         let allowed = self.control.guard(parts.hooks.before_model(&self.context, &request)).await;
         allowed.map_err(|interrupt| Ending::interrupted(interrupt, timeout))?.map_err(Ending::failed)?;
         let surface = &*self.job.surface;
-        let listening = listen(&*parts.provider, request, &mut self.speech, surface, &self.context.turn);
+        let mut audience = Audience { surface, turn: &self.context.turn, told_model: &mut self.told_model };
+        let listening = listen(&*parts.provider, request, &mut self.speech, &mut audience);
         let heard = self.control.guard(caught(listening)).await;
         self.speech.flush(surface, &self.context.turn);
         if !matches!(heard, Ok(Ok(Ok(())))) {
@@ -107,16 +108,36 @@ impl Turn<'_> {
     }
 }
 
+/// Who is shown what the model says.
+struct Audience<'t> {
+    surface: &'t dyn Surface,
+    turn: &'t TurnId,
+    /// The last model that was told to answer instead of the configured one.
+    told_model: &'t mut Option<String>,
+}
+
+impl Audience<'_> {
+    /// Tells once that another model answers, and not with every request of the turn.
+    fn tell_model(&mut self, model: String, reason: String) {
+        if self.told_model.as_ref() != Some(&model) {
+            *self.told_model = Some(model.clone());
+            self.surface.emit(self.turn, TurnEvent::Model { model, reason });
+        }
+    }
+}
+
 async fn listen(
     provider: &dyn ModelProvider,
     request: ModelRequest,
     speech: &mut Speech,
-    surface: &dyn Surface,
-    turn: &TurnId,
+    audience: &mut Audience<'_>,
 ) -> Result<(), ModelError> {
     let mut stream = provider.stream(request).await?;
     while let Some(event) = stream.next().await {
-        speech.take(event?, surface, turn);
+        match event? {
+            ModelEvent::Model { model, reason } => audience.tell_model(model, reason),
+            event => speech.take(event, audience.surface, audience.turn),
+        }
         if speech.end().is_some() {
             return Ok(());
         }

@@ -25,6 +25,8 @@ impl Speech {
     /// Takes the next event in, and shows it.
     pub(super) fn take(&mut self, event: ModelEvent, surface: &dyn Surface, turn: &TurnId) {
         match event {
+            // Not something that is said; the listener tells it.
+            ModelEvent::Model { .. } => {}
             ModelEvent::Text(text) => self.text(text, surface, turn),
             ModelEvent::Reasoning(text) => {
                 self.has_output = true;

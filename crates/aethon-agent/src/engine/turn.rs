@@ -44,6 +44,8 @@ pub(super) struct Turn<'e> {
     pub(super) repetition: Repetition,
     /// Whether the window holds what the storage holds, as far as is known.
     pub(super) is_window_whole: bool,
+    /// The model that was last told to answer instead of the configured one.
+    pub(super) told_model: Option<String>,
     last: Option<Message>,
     usage: Usage,
     model: Option<String>,
@@ -147,6 +149,7 @@ impl<'e> Turn<'e> {
             open: None,
             repetition: Repetition::default(),
             is_window_whole: true,
+            told_model: None,
             last: None,
             usage: Usage::default(),
             model: None,
