@@ -34,6 +34,8 @@ use crate::service::{self, Answering};
 const MAX_HEAD: usize = 32 * 1024;
 /// How long a connection may be idle between requests.
 const IDLE: Duration = Duration::from_secs(75);
+/// How long the rest of a head may take once the program stops.
+const LAST_CALL: Duration = Duration::from_secs(1);
 /// How long a client may take nothing of an answer.
 const STALL: Duration = Duration::from_secs(30);
 /// For how long the rest of what a client sends is read after an answer that did not wait for it.
@@ -224,7 +226,12 @@ impl Wire {
             self.awaited = Awaited::Next;
             self.since = Instant::now();
         }
-        let limit = if self.awaited == Awaited::Next { IDLE } else { self.app.options.limits.header_timeout };
+        let mut limit =
+            if self.awaited == Awaited::Next { IDLE } else { self.app.options.limits.header_timeout };
+        if self.app.deps.shutdown.is_requested() {
+            // Nothing runs for a head that may never end, so it does not hold the end of the program up.
+            limit = limit.min(LAST_CALL);
+        }
         let deadline = self.since + limit;
         loop {
             let timer = self.read_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));

@@ -22,6 +22,7 @@ const MOST: usize = 100_000;
 
 #[derive(Serialize)]
 struct Export {
+    #[serde(flatten)]
     session: SessionSummary,
     messages: Vec<Shown>,
 }
