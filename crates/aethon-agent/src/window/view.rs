@@ -58,8 +58,8 @@ impl Window {
 
     /// Where the messages of a turn begin.
     pub(crate) fn turn_start(&self, turn: &TurnId) -> usize {
-        let first = self.entries.iter().position(|entry| entry.message.turn.as_ref() == Some(turn));
-        first.unwrap_or(self.entries.len())
+        let own = self.entries.iter().rev().take_while(|entry| entry.message.turn.as_ref() == Some(turn));
+        self.entries.len() - own.count()
     }
 
     /// How many messages there are.
