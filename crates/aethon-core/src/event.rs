@@ -9,6 +9,7 @@ use tokio::sync::broadcast;
 
 use crate::approval::{ApprovalRequest, Resolution};
 use crate::ids::{SessionId, TurnId};
+use crate::ledger::{DaySpend, LedgerEntry};
 use crate::log::LogRecord;
 use crate::message::{Message, TurnEnd};
 
@@ -59,6 +60,13 @@ pub enum Event {
     },
     /// A line was logged.
     Log(Arc<LogRecord>),
+    /// A model call was settled.
+    Usage {
+        /// The day's money after it.
+        today: DaySpend,
+        /// The call.
+        entry: Arc<LedgerEntry>,
+    },
 }
 
 /// What happened to a session.

@@ -52,9 +52,22 @@ pub enum WorkKind {
     Scheduled,
     /// What nobody waits for; the first to stop when money gets short.
     Background,
+    /// Calls that a crash cut off, at what was set aside for them. Only the ledger itself writes these.
+    Interrupted,
 }
 
 impl WorkKind {
+    /// All kinds.
+    pub const ALL: [Self; 7] = [
+        Self::Turn,
+        Self::Compaction,
+        Self::Delegation,
+        Self::Embedding,
+        Self::Scheduled,
+        Self::Background,
+        Self::Interrupted,
+    ];
+
     /// The word on the wire and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -64,7 +77,13 @@ impl WorkKind {
             Self::Embedding => "embedding",
             Self::Scheduled => "scheduled",
             Self::Background => "background",
+            Self::Interrupted => "interrupted",
         }
+    }
+
+    /// The kind that goes by this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
@@ -125,7 +144,8 @@ pub trait Ledger: Send + Sync {
     async fn reserve(&self, amount_usd: f64, ceiling_usd: f64) -> Result<Option<i64>>;
 
     /// Records a call and gives its reservation back. Without a reservation nobody has to wait for the disk: the entry is
-    /// written with the next commit.
+    /// written with the next commit. A call with a reservation belongs to the day of that, so that what midnight cuts in
+    /// two cannot pass the ceiling of either day; one without belongs to the day on which it ended.
     async fn settle(&self, reservation: Option<i64>, entry: LedgerEntry) -> Result<()>;
 
     /// Today's money.

@@ -32,3 +32,4 @@ pub mod surface;
 pub mod testkit;
 pub mod tool;
 pub mod untrusted;
+pub mod usage;

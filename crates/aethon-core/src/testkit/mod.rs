@@ -1,12 +1,14 @@
 //! Fakes for tests, shared by all crates: a clock that is set by hand, surfaces that collect what they are shown, a model
-//! that follows a script, and a storage in memory.
+//! that follows a script, a storage and a ledger in memory.
 
 mod clock;
+mod ledger;
 mod model;
 mod store;
 mod surface;
 
 pub use clock::ManualClock;
+pub use ledger::MemoryLedger;
 pub use model::{Gate, ScriptedModel, Step};
 pub use store::MemoryStore;
 pub use surface::{CollectingSurface, DeskSurface};

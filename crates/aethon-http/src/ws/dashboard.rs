@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use aethon_core::event::{Event, SessionChange};
+use aethon_core::ledger::LedgerEntry;
 use aethon_core::message::{Block, Message};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -121,6 +122,7 @@ fn topic(event: &Event) -> &'static str {
         Event::Session { .. } | Event::TurnStarted { .. } | Event::TurnEnded { .. } => "sessions",
         Event::ApprovalOpened(_) | Event::ApprovalDone { .. } => "approvals",
         Event::Log(_) => "logs",
+        Event::Usage { .. } => "usage",
     }
 }
 
@@ -153,7 +155,23 @@ fn data(event: &Event) -> Value {
             json!({ "state": "done", "id": id, "decision": resolution.decision, "reason": resolution.reason })
         }
         Event::Log(record) => json!(**record),
+        Event::Usage { today, entry } => json!({ "today": today, "call": call(entry) }),
     }
+}
+
+/// A model call, with the names that `/api/usage` has.
+fn call(entry: &LedgerEntry) -> Value {
+    let mut data = json!(entry.usage);
+    if let Some(fields) = data.as_object_mut() {
+        fields.insert("at".into(), json!(entry.at));
+        fields.insert("session_id".into(), json!(entry.session));
+        fields.insert("turn".into(), json!(entry.turn));
+        fields.insert("provider".into(), json!(entry.provider));
+        fields.insert("model".into(), json!(entry.model));
+        fields.insert("kind".into(), json!(entry.kind));
+        fields.insert("ok".into(), json!(entry.is_ok));
+    }
+    data
 }
 
 /// A message without what makes it long.

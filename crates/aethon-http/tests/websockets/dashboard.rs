@@ -6,8 +6,10 @@ use aethon_core::approval::{Decision, Resolution, ResolutionReason};
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::SessionId;
+use aethon_core::ledger::{DaySpend, LedgerEntry, WorkKind};
 use aethon_core::log::{Level, LogRecord};
 use aethon_core::message::{Block, Message, Role};
+use aethon_core::model::Usage;
 use serde_json::{Map, json};
 
 use crate::client::Client;
@@ -80,6 +82,32 @@ async fn a_subscription_narrows() {
     stage.bus.publish(|| log("seen"));
     let frame = client.json().await;
     assert_eq!((&frame["channel"], &frame["seq"]), (&"logs".into(), &1.into()));
+}
+
+#[tokio::test]
+async fn a_settled_call_comes_with_the_money_of_the_day() {
+    let stage = Stage::open().await;
+    let mut client = listening(&stage).await;
+    let entry = LedgerEntry {
+        at: "2026-11-20T10:00:00Z".parse().unwrap(),
+        session: Some(session()),
+        turn: None,
+        provider: "openai".into(),
+        model: "gpt-5.1".into(),
+        kind: WorkKind::Compaction,
+        usage: Usage { input_tokens: 9, output_tokens: 4, cached_tokens: 3, cost_usd: 0.25 },
+        is_ok: true,
+    };
+    let today = DaySpend { spent_usd: 0.75, reserved_usd: 0.5 };
+    stage.bus.publish(|| Event::Usage { today, entry: Arc::new(entry) });
+    let frame = client.json().await;
+    let call = json!({
+        "at": "2026-11-20T10:00:00Z", "session_id": "webchat:a", "turn": null, "provider": "openai",
+        "model": "gpt-5.1", "kind": "compaction", "ok": true,
+        "input_tokens": 9, "output_tokens": 4, "cached_tokens": 3, "cost_usd": 0.25
+    });
+    let data = json!({"today": {"spent_usd": 0.75, "reserved_usd": 0.5}, "call": call});
+    assert_eq!(frame, json!({"channel": "usage", "data": data, "seq": 1}));
 }
 
 #[tokio::test]

@@ -1,0 +1,168 @@
+//! What was spent, put together for people: the page, the terminal and other programs show the same document.
+//!
+//! The ledger keeps the sums; here they are added up, held against the ceiling and given a state in one word.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::ledger::{DaySpend, Ledger, UsageRow};
+use crate::model::Usage;
+
+/// What may be spent in a day.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Budget {
+    /// The ceiling in USD; 0 is none.
+    pub daily_usd: f64,
+    /// The share of the ceiling at which the owner is warned.
+    pub warn_ratio: f64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { daily_usd: 0.0, warn_ratio: 0.8 }
+    }
+}
+
+impl Budget {
+    /// How a day stands under this ceiling.
+    pub fn state(&self, day: DaySpend) -> BudgetState {
+        if self.daily_usd <= 0.0 {
+            BudgetState::Ok
+        } else if day.spent_usd + day.reserved_usd >= self.daily_usd {
+            BudgetState::Exhausted
+        } else if day.spent_usd >= self.daily_usd * self.warn_ratio {
+            BudgetState::Warn
+        } else {
+            BudgetState::Ok
+        }
+    }
+}
+
+/// How a day stands under its ceiling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetState {
+    /// There is no ceiling, or it is far.
+    Ok,
+    /// The share at which the owner wants to know is spent.
+    Warn,
+    /// Nothing is left.
+    Exhausted,
+}
+
+/// The ceiling and what has gone from it today.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BudgetReport {
+    /// The ceiling in USD; 0 is none.
+    pub daily_usd: f64,
+    /// Spent and set aside.
+    #[serde(flatten)]
+    pub today: DaySpend,
+    /// In one word.
+    pub state: BudgetState,
+}
+
+/// The sum of some rows.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Totals {
+    /// How many calls there were.
+    pub requests: u64,
+    /// How many of them failed.
+    pub failed: u64,
+    /// Tokens and cost together.
+    #[serde(flatten)]
+    pub usage: Usage,
+}
+
+impl Totals {
+    /// The sum of these rows.
+    pub fn of<'a>(rows: impl IntoIterator<Item = &'a UsageRow>) -> Self {
+        rows.into_iter().fold(Self::default(), |mut sum, row| {
+            sum.requests += row.requests;
+            sum.failed += row.failed;
+            sum.usage += row.usage;
+            sum
+        })
+    }
+}
+
+/// What was spent in some days.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UsageReport {
+    /// Today, in UTC.
+    pub day: Date,
+    /// How many days it tells of, today included.
+    pub days: u32,
+    /// The sum of today.
+    pub today: Totals,
+    /// The sum of all these days.
+    pub total: Totals,
+    /// By day, model and kind of work, newest day first.
+    pub rows: Vec<UsageRow>,
+    /// The ceiling.
+    pub budget: BudgetReport,
+}
+
+impl UsageReport {
+    /// Reads the last `days` days from the ledger.
+    pub async fn read(ledger: &dyn Ledger, budget: &Budget, now: Timestamp, days: u32) -> Result<Self> {
+        let rows = ledger.report(days).await?;
+        let spend = ledger.today().await?;
+        let day = day_of(now);
+        Ok(Self {
+            day,
+            days,
+            today: Totals::of(rows.iter().filter(|row| row.day == day)),
+            total: Totals::of(&rows),
+            rows,
+            budget: BudgetReport { daily_usd: budget.daily_usd, today: spend, state: budget.state(spend) },
+        })
+    }
+}
+
+/// The day of a moment, in UTC.
+pub fn day_of(time: Timestamp) -> Date {
+    TimeZone::UTC.to_datetime(time).date()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_follows_the_ceiling() {
+        let check = |daily_usd: f64, spent_usd: f64, reserved_usd: f64, expected: BudgetState| {
+            let budget = Budget { daily_usd, ..Budget::default() };
+            let found = budget.state(DaySpend { spent_usd, reserved_usd });
+            assert_eq!(found, expected, "{spent_usd} and {reserved_usd} of {daily_usd}");
+        };
+        check(0.0, 99.0, 1.0, BudgetState::Ok);
+        check(1.0, 0.0, 0.0, BudgetState::Ok);
+        check(1.0, 0.79, 0.1, BudgetState::Ok);
+        check(1.0, 0.8, 0.0, BudgetState::Warn);
+        check(1.0, 0.99, 0.0, BudgetState::Warn);
+        check(1.0, 0.8, 0.2, BudgetState::Exhausted);
+        check(1.0, 1.5, 0.0, BudgetState::Exhausted);
+    }
+
+    #[test]
+    fn a_report_is_one_flat_document() {
+        let row = UsageRow {
+            day: day_of("2026-11-20T23:59:59Z".parse().unwrap()),
+            provider: "fake".into(),
+            model: "m".into(),
+            kind: crate::ledger::WorkKind::Turn,
+            requests: 2,
+            failed: 1,
+            usage: Usage { input_tokens: 5, output_tokens: 7, cached_tokens: 3, cost_usd: 0.5 },
+        };
+        let json = serde_json::to_value(&row).unwrap();
+        assert_eq!(json["day"], "2026-11-20");
+        assert_eq!((&json["kind"], &json["cost_usd"]), (&"turn".into(), &0.5.into()));
+        let sum = Totals::of([&row, &row]);
+        assert_eq!((sum.requests, sum.failed, sum.usage.input_tokens), (4, 2, 10));
+    }
+}
