@@ -34,7 +34,7 @@ fn assert_no_barriers_in_both(browser: &Browser, what: &str) {
 fn is_dark(browser: &Browser) -> bool {
     let background = browser.run(
         "const probe = document.createElement('canvas').getContext('2d');
-        probe.fillStyle = getComputedStyle(document.body).backgroundColor; probe.fillRect(0, 0, 1, 1);
+        probe.fillStyle = getComputedStyle(document.documentElement).backgroundColor; probe.fillRect(0, 0, 1, 1);
         return [...probe.getImageData(0, 0, 1, 1).data]",
         &[],
     );
@@ -61,7 +61,7 @@ fn the_chat_has_no_barriers() {
     page.say("!say queued");
     page.until("it waits", "/Queued/.test(all('.turn').at(-1).innerText)");
     browser.run("for (const fold of all('details.fold')) fold.open = true", &[]);
-    page.until("code is coloured", "one('.code code span[class^=hljs]')");
+    page.until("code is coloured", "one('.code code span[class^=hl-]')");
     page.until("the tool is open", "one('.fold-body .sheet')");
     assert_no_barriers_in_both(browser, "the chat with content");
     browser.click("[aria-label='Keyboard shortcuts']");

@@ -21,18 +21,18 @@ fn a_message_is_written_and_answered_by_keyboard_alone() {
     assert_eq!(turn.said, "first line\nsecond line");
     assert_eq!(browser.text("one('#message').value"), "", "the box is empty again");
     let rendered = [
-        "one('.prose h1').innerText === 'A scripted reply'",
-        "one('.prose h2').innerText === 'What it can do'",
+        "one('.prose .depth-1').innerText === 'A scripted reply'",
+        "one('.prose .depth-2').innerText === 'What it can do'",
         "one('.prose ol > li ul > li code').innerText === '!error rate_limit'",
         "all('.prose input[type=checkbox]').map((box) => box.checked).join() === 'true,false'",
         "one('.prose table th').innerText === 'directive' && all('.prose table tbody tr').length === 3",
         "one('.prose em').innerText === 'every' && one('.prose strong').innerText === 'directive'",
-        "one('.code figcaption span').innerText === 'Rust'",
+        "one('.code figcaption span').innerText.toLowerCase() === 'rust'",
     ];
     for expression in rendered {
         assert!(browser.is(expression), "{expression}\n{turn:?}");
     }
-    page.until("code is coloured", "one('.code code span[class^=hljs]')");
+    page.until("code is coloured", "one('.code code span[class^=hl-]')");
 
     let origin = browser.text("location.origin");
     let permission =

@@ -136,6 +136,7 @@ fn tools_titles_and_names_stay_text() {
         assert!(page.server().send(&title).status < 400 || payload.contains('\n'), "{payload}");
     }
     page.go("/#/titled-2");
+    browser.reload();
     page.until("the titles are listed", "all('.session-title').length > 20");
     page.until("and shown", "one('.topbar h1').innerText === '<img src=x onerror=window.__xss=2>'");
     browser.run("one('[data-name=titled-2] a').focus(); one('[data-name=titled-2] button').click();", &[]);

@@ -15,7 +15,7 @@ const MARK: &str = "let number = 0;
 const FOCUSED: &str = "const e = document.activeElement;
     const ring = (e) => { const s = getComputedStyle(e); return s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) > 0; };
     const composer = e.closest('.composer');
-    const seen = ring(e) || (e.matches('textarea') && composer && getComputedStyle(composer).boxShadow !== 'none');
+    const seen = ring(e) || (e.matches('.skip-link') && e.getBoundingClientRect().top >= 0) || (e.matches('textarea') && composer && getComputedStyle(composer).boxShadow !== 'none');
     return [e.dataset.control ?? null, seen, e.outerHTML.slice(0, 160)];";
 
 /// Tabs through the whole page once and returns what was not reached, and what was reached unseen.

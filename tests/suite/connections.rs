@@ -346,3 +346,21 @@ fn no_request_parameter_brings_it_down() {
     }
     assert_eq!(server.get("/api/sessions").json()["count"], 1);
 }
+
+#[test]
+fn many_turns_run_at_once() {
+    let server = Server::start(&[]);
+    let address = server.address;
+    let turn = move |number: usize| {
+        let body = json!({"text": format!("!sleep 200\n!say {number}")});
+        Request::post("/webhook/trigger", &body).send(address).json()["response"] == number.to_string()
+    };
+    let begun = Instant::now();
+    let turns: Vec<_> = (0..100).map(|number| std::thread::spawn(move || turn(number))).collect();
+    assert!(turns.into_iter().all(|turn| turn.join().unwrap()));
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "{:?} for what takes 20 s one after the other",
+        begun.elapsed()
+    );
+}

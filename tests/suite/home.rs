@@ -169,3 +169,23 @@ fn the_home_may_come_from_the_environment() {
     assert_eq!(server.get("/health").status, 200);
     assert!(root.path().join(".aethon/aethon.db").exists(), "the default is ~/.aethon");
 }
+
+#[test]
+fn storage_may_be_asked_to_survive_a_power_cut() {
+    let server = Server::start(&["storage.synchronous=full"]);
+    server.chat("default").say("m1", "!say kept");
+    let server = Server::start_in(server.kill(), &["storage.synchronous=full"]);
+    assert_eq!(server.said("webchat:default")[1].1, "kept");
+}
+
+#[test]
+fn the_log_level_decides_what_is_logged() {
+    let lines = |level: &str| {
+        let server = Server::start(&[&format!("logging.level={level}")]);
+        server.chat("default").say("m1", "!say hello");
+        server.signal(rustix::process::Signal::TERM);
+        server.wait().1.lines().count()
+    };
+    assert_eq!(lines("error"), 0, "nothing failed");
+    assert!(lines("debug") > lines("info"));
+}

@@ -20,6 +20,7 @@ mod cli_setup;
 mod config;
 mod connections;
 mod dashboard_socket;
+mod dialects;
 mod durability;
 mod home;
 mod host;

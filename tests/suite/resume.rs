@@ -175,3 +175,27 @@ fn a_number_from_the_future_is_no_harm() {
         assert_eq!(chat.until("done").last().unwrap()["text"], "still here");
     }
 }
+
+#[test]
+fn a_page_that_loads_in_mid_reply_goes_on_from_what_it_loaded() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    chat.say("m1", "!say before");
+    chat.send_json(&json!({"type": "message", "id": "m2", "text": "!stream 100 5\n!say end"}));
+    chat.until("delta");
+    let session = server.get("/api/sessions/webchat:default").json();
+    assert_eq!(session["busy"], true);
+    let mut page = resumed(&server, "default", session["seq"].as_u64().expect("where to go on"));
+    let frames = page.until("done");
+    assert_increasing(&frames);
+    assert_eq!(
+        frames.last().unwrap()["text"],
+        spoken(&frames),
+        "the whole of the reply, and nothing before it"
+    );
+    let stored = session["messages"].to_string();
+    assert!(
+        stored.contains("before") && !stored.contains("token1"),
+        "what is told live is not loaded: {stored}"
+    );
+}

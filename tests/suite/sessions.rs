@@ -264,3 +264,16 @@ fn a_session_can_be_exported() {
     json.assert_guarded();
     markdown.assert_guarded();
 }
+
+#[test]
+fn a_stored_reply_is_rendered_as_safely_as_a_live_one() {
+    let server = Server::start(&["model.provider=echo"]);
+    let frames =
+        server.chat("default").say("m1", "# Title\n\n**bold** <script>alert(1)</script> [a](javascript:x)");
+    let messages = server.messages("webchat:default");
+    let html = messages[1]["content"][0]["html"].clone();
+    let blocks: Vec<&str> = html.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(blocks.concat(), frames.last().unwrap()["html"].as_str().unwrap(), "the same as at first");
+    assert!(!blocks.concat().contains("<script") && !blocks.concat().contains("href=\"javascript"));
+    assert!(messages[0]["content"][0].get("html").is_none(), "what a person wrote is text");
+}

@@ -231,3 +231,31 @@ fn a_flood_of_messages_is_slowed_and_not_lost() {
         assert_eq!(socket.frame()["channel"], "error");
     }
 }
+
+#[test]
+fn every_socket_is_pinged_after_half_a_minute() {
+    use std::io::Read;
+    let server = Server::start(&[]);
+    let begun = std::time::Instant::now();
+    let mut sockets = [server.socket("/ws/chat"), server.chat("default"), server.socket("/ws/dashboard")];
+    for socket in &mut sockets {
+        let stream = socket.stream();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(45))).unwrap();
+        // Nothing else is sent to who says nothing, so the first frame that comes is the ping. The dashboard may be told
+        // of log records, which are text frames.
+        let mut head = [0; 2];
+        stream.read_exact(&mut head).unwrap();
+        while head[0] == 0x81 {
+            let mut length = usize::from(head[1]);
+            if length == 126 {
+                let mut long = [0; 2];
+                stream.read_exact(&mut long).unwrap();
+                length = usize::from(u16::from_be_bytes(long));
+            }
+            stream.read_exact(&mut vec![0; length]).unwrap();
+            stream.read_exact(&mut head).unwrap();
+        }
+        assert_eq!(head[0], 0x89, "a ping");
+    }
+    assert!(begun.elapsed() >= std::time::Duration::from_secs(25));
+}

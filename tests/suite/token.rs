@@ -333,3 +333,35 @@ fn guessing_from_many_connections_is_limited_as_well() {
     let refused: usize = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
     assert!(refused <= 65, "{refused} guesses were answered with 401");
 }
+
+#[test]
+fn behind_a_trusted_proxy_each_client_has_a_limit_of_its_own() {
+    let from = |server: &Server, address: &str| {
+        let request = Request::get("/api/status").bearer("wrong").header("X-Forwarded-For", address);
+        server.send(&request).status
+    };
+    let proxied = Server::start(&[SETTING, "server.trusted_proxies=[\"127.0.0.1\"]"]);
+    for _ in 0..70 {
+        from(&proxied, "203.0.113.1");
+    }
+    assert_eq!((from(&proxied, "203.0.113.1"), from(&proxied, "203.0.113.2")), (429, 401));
+    // What anybody else says of himself does not get him past it.
+    let direct = guarded();
+    for number in 0..70 {
+        from(&direct, &format!("203.0.113.{number}"));
+    }
+    assert_eq!(from(&direct, "203.0.113.200"), 429);
+}
+
+#[test]
+fn signing_out_takes_the_cookie_back() {
+    let server = guarded();
+    let cookie = sign_in(&server);
+    let own = format!("http://{}", server.address);
+    let request = Request::new("POST", "/api/sign-out").header("Cookie", &cookie);
+    assert_eq!(server.send(&request.clone().header("Origin", "https://evil.example")).status, 403);
+    let answer = server.send(&request.header("Origin", &own));
+    assert_eq!(answer.status / 100, 2);
+    let cleared = answer.header("set-cookie").expect("the cookie is taken back");
+    assert!(cleared.starts_with("aethon_dash=;") && cleared.contains("Max-Age=0"), "{cleared}");
+}

@@ -21,7 +21,14 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
         },
         ConfigCommand::Set { key, value } => {
             let sources = sources(common)?;
+            aethon::Home::at(&sources.home).prepare()?;
             set_in_file(&sources, &key, &value).map_err(refused)?;
+            // A slip in the key is pointed out now, and not at the next start. Other faults of the file were there before.
+            if let Ok(prepared) = crate::builder(common).load() {
+                for warning in prepared.warnings() {
+                    eprintln!("warning: {warning}");
+                }
+            }
             print(&format!(
                 "{key} is set in {}; a running aethon-server takes it up when it is restarted\n",
                 sources.config_file().display()
