@@ -124,6 +124,12 @@ mod tests {
         check(Provider::Anthropic, "", "https://api.anthropic.com");
         check(Provider::Anthropic, "https://proxy.example/claude/", "https://proxy.example/claude");
         check(Provider::Anthropic, "https://proxy.example/v1", "https://proxy.example");
+        check(
+            Provider::Gemini,
+            "https://generativelanguage.googleapis.com/v1/",
+            "https://generativelanguage.googleapis.com",
+        );
+        check(Provider::Gemini, "https://proxy.example/v1beta", "https://proxy.example/v1beta");
         check(Provider::Mistral, "https://api.mistral.ai/v1/", "https://api.mistral.ai");
         check(Provider::LiteLlm, "http://localhost:4000", "http://localhost:4000/v1");
         check(Provider::LiteLlm, "http://localhost:4000/v1/", "http://localhost:4000/v1");

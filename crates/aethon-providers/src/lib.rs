@@ -15,7 +15,9 @@ mod classify;
 mod echo;
 mod endpoint;
 mod estimate;
+mod facts;
 mod fake;
+mod gemini;
 mod headers;
 mod litellm;
 mod mistral;
@@ -33,5 +35,6 @@ mod testing;
 mod transport;
 mod unavailable;
 
+pub use facts::prices;
 pub use options::{AnthropicVersion, OpenAiApi, Options, Provider};
 pub use registry::build;

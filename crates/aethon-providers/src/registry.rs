@@ -8,6 +8,7 @@ use crate::anthropic::Anthropic;
 use crate::echo::Echo;
 use crate::endpoint::Endpoint;
 use crate::fake::Fake;
+use crate::gemini::Gemini;
 use crate::ollama::Ollama;
 use crate::openai::OpenAi;
 use crate::options::{OpenAiApi, Options, Provider};
@@ -49,6 +50,7 @@ fn dialect(options: &Options, service: Arc<Service>, capabilities: Capabilities)
     let settings = Settings::of(options);
     match options.provider {
         Provider::Anthropic => Box::new(Anthropic::new(service, capabilities, settings, options.api_version)),
+        Provider::Gemini => Box::new(Gemini::new(service, capabilities, settings)),
         Provider::Ollama => Box::new(Ollama::new(service, capabilities, settings)),
         Provider::Mistral => {
             Box::new(OpenAi::with_profile(service, capabilities, settings, mistral::PROFILE))
@@ -62,7 +64,7 @@ fn dialect(options: &Options, service: Arc<Service>, capabilities: Capabilities)
 
 fn not_spoken_yet(options: &Options) -> Option<&'static str> {
     match options.provider {
-        Provider::Gemini | Provider::Bedrock => Some(options.provider.title()),
+        Provider::Bedrock => Some(options.provider.title()),
         Provider::OpenAi if options.api == OpenAiApi::Responses => {
             Some("OpenAI's interface model.api = \"responses\"")
         }

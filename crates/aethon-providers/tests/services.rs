@@ -106,6 +106,7 @@ async fn ask(provider: &dyn ModelProvider) -> Result<(String, StopReason), Model
 
 const OPENAI: &str = include_str!("data/openai/text.sse");
 const ANTHROPIC: &str = include_str!("data/anthropic/text.sse");
+const GEMINI: &str = include_str!("data/gemini/text.sse");
 const OLLAMA: &str = include_str!("data/ollama/text.ndjson");
 
 #[tokio::test]
@@ -139,6 +140,20 @@ async fn every_service_is_asked_where_and_how_it_wants() {
     let head = check(Provider::Anthropic, old, "", ANTHROPIC, "/v1/messages", "x-api-key: sk-test").await;
     assert!(head.contains("anthropic-version: 2023-06-01") && !head.contains("authorization"), "{head}");
     check(Provider::Ollama, new, "", OLLAMA, "/api/chat", bearer).await;
+    let (path, key) = (
+        "/v1/models/some-model:streamgeneratecontent?alt=sse",
+        "x-goog-api-key: sk-test-0123456789abcdefghij",
+    );
+    check(Provider::Gemini, new, "", GEMINI, path, key).await;
+    check(
+        Provider::Gemini,
+        new,
+        "/v1beta/",
+        GEMINI,
+        "/v1beta/models/some-model:streamgeneratecontent?alt=sse",
+        key,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -152,7 +167,9 @@ async fn an_answer_comes_through() {
 
 #[tokio::test]
 async fn a_missing_key_is_told_and_nothing_is_sent() {
-    for service in [Provider::OpenAi, Provider::Anthropic, Provider::Mistral, Provider::LiteLlm] {
+    for service in
+        [Provider::OpenAi, Provider::Anthropic, Provider::Gemini, Provider::Mistral, Provider::LiteLlm]
+    {
         let mut options = options(service, "");
         options.api_key = Secret::new(" ");
         let model = build(options);
@@ -184,7 +201,7 @@ async fn a_server_of_ones_own_is_asked_without_a_key() {
 #[tokio::test]
 async fn what_is_not_spoken_yet_says_so() {
     let responses = Options { api: OpenAiApi::Responses, ..options(Provider::OpenAi, "") };
-    for options in [options(Provider::Gemini, ""), options(Provider::Bedrock, ""), responses] {
+    for options in [options(Provider::Bedrock, ""), responses] {
         let model = build(options);
         let Readiness::NotConfigured(sentence) = model.readiness() else { panic!("it pretends") };
         assert!(sentence.contains("not spoken by this version"), "{sentence}");

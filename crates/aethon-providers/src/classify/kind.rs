@@ -28,6 +28,8 @@ const WORDS: &[(ModelErrorKind, &[&str])] = &[
             "budget has been exceeded",
             "budget_exceeded",
             "payment required",
+            "servicequotaexceeded",
+            "too many tokens per day",
         ],
     ),
     (
@@ -53,6 +55,7 @@ const WORDS: &[(ModelErrorKind, &[&str])] = &[
             "too large for model with",
             "reduce the length of the messages",
             "request_too_large",
+            "too many input tokens",
         ],
     ),
     (
@@ -66,7 +69,20 @@ const WORDS: &[(ModelErrorKind, &[&str])] = &[
             "flagged as potentially violating",
         ],
     ),
-    (Overloaded, &["overloaded", "server_error", "service_unavailable", "engine is currently busy"]),
+    (
+        Overloaded,
+        &[
+            "overloaded",
+            "server_error",
+            "service_unavailable",
+            "engine is currently busy",
+            "internalserver",
+            "serviceunavailable",
+            "modelnotready",
+            "modelerrorexception",
+            "modelstreamerror",
+        ],
+    ),
     (
         RateLimit,
         &["rate_limit", "rate limit", "ratelimit", "too many requests", "throttl", "resource_exhausted"],
@@ -83,9 +99,25 @@ const WORDS: &[(ModelErrorKind, &[&str])] = &[
             // A LiteLLM proxy without a database, asked with a key that is not its master key.
             "no_db_connection",
             "unauthorized",
+            "accessdenied",
+            "unrecognizedclient",
+            "expiredtoken",
+            "invalidsignature",
         ],
     ),
-    (NotFound, &["model_not_found", "not_found_error", "does not exist", "invalid_model", "invalid model"]),
+    (
+        NotFound,
+        &[
+            "model_not_found",
+            "not_found_error",
+            "does not exist",
+            "invalid_model",
+            "invalid model",
+            "resourcenotfound",
+            "model identifier is invalid",
+        ],
+    ),
+    (InvalidRequest, &["validationexception"]),
 ];
 
 /// The class of an answer with this status.
@@ -117,6 +149,15 @@ pub(super) fn of_report(report: &Report) -> ModelErrorKind {
 
 fn of_words(report: &Report) -> Option<ModelErrorKind> {
     let words = report.words();
+    // Google says "exceeded your current quota" for a limit of the minute and of the day alike.
+    if report.codes.contains("resource_exhausted") {
+        if report.codes.contains("perday") {
+            return Some(Quota);
+        }
+        if report.wait.is_some() {
+            return Some(RateLimit);
+        }
+    }
     let found = WORDS.iter().find(|(_, signs)| signs.iter().any(|sign| words.contains(sign)));
     found.map(|(kind, _)| *kind)
 }

@@ -1,7 +1,10 @@
 //! What a service says about a failure: a code and a message, found in the shapes that services use.
 //!
 //! OpenAI, Anthropic and Google nest an `error` object, Ollama and some proxies put a string there, Mistral and AWS
-//! write `message` at the top, FastAPI servers `detail`. Proxies in between answer with a page of HTML.
+//! write `message` at the top, FastAPI servers `detail`. Google adds `details` with the wait and the quota that was hit.
+//! Proxies in between answer with a page of HTML.
+
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -12,6 +15,8 @@ pub(crate) struct Report {
     pub(super) codes: String,
     /// The message, on one line.
     pub(super) message: String,
+    /// How long it asks to be left alone, where it says so in the body.
+    pub(super) wait: Option<Duration>,
     /// Whether it was a web page.
     pub(super) is_page: bool,
 }
@@ -37,7 +42,7 @@ impl Report {
         };
         let mut codes = Vec::new();
         for place in [value, error] {
-            for key in ["code", "type", "status", "param"] {
+            for key in ["code", "type", "status", "param", "__type"] {
                 match place.get(key) {
                     Some(Value::String(code)) => codes.push(code.to_lowercase()),
                     Some(Value::Number(code)) => codes.push(code.to_string()),
@@ -45,8 +50,17 @@ impl Report {
                 }
             }
         }
+        let details = error.get("details").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        codes.extend(details.iter().flat_map(detail_codes));
+        let wait = details.iter().find_map(|detail| seconds(detail.get("retryDelay")?.as_str()?));
         let message = message_of(error).or_else(|| message_of(value)).unwrap_or_default();
-        Self { codes: codes.join(" "), message: one_line(&message), is_page: false }
+        Self { codes: codes.join(" "), message: one_line(&message), wait, is_page: false }
+    }
+
+    /// With a code that came beside the body.
+    pub(super) fn with_code(mut self, code: &str) -> Self {
+        self.codes = format!("{} {}", code.to_lowercase(), self.codes).trim().to_owned();
+        self
     }
 
     fn of_text(text: &str) -> Self {
@@ -55,7 +69,7 @@ impl Report {
         let is_page =
             start.starts_with("<!doctype") || start.starts_with("<html") || start.starts_with("<?xml");
         let message = if is_page { title_of(text).unwrap_or_default() } else { one_line(text) };
-        Self { codes: String::new(), message, is_page }
+        Self { message, is_page, ..Self::default() }
     }
 
     /// Codes and message together in lower case.
@@ -64,12 +78,27 @@ impl Report {
     }
 }
 
+/// The reason, and the names of the quotas that were passed.
+fn detail_codes(detail: &Value) -> Vec<String> {
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_lowercase);
+    let violations =
+        detail.get("violations").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let quotas = violations.iter().filter_map(|violation| text(violation, "quotaId"));
+    text(detail, "reason").into_iter().chain(quotas).collect()
+}
+
+/// `34s` or `34.5s`, as Google writes a duration.
+fn seconds(text: &str) -> Option<Duration> {
+    let seconds: f64 = text.strip_suffix('s')?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok().filter(|wait| *wait < Duration::from_secs(30 * 24 * 3600))
+}
+
 fn message_of(value: &Value) -> Option<String> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     if let Some(text) = text(value) {
         return Some(text);
     }
-    for key in ["message", "detail", "msg", "error_description"] {
+    for key in ["message", "Message", "detail", "msg", "error_description"] {
         let found = match value.get(key) {
             Some(Value::String(message)) => Some(message.clone()),
             // FastAPI: a list of what is wrong with which field.

@@ -25,6 +25,7 @@ pub(super) fn of(
     let title = service.title();
     let code = status.map(|status| format!(" ({status})")).unwrap_or_default();
     match kind {
+        Auth if service.provider == Provider::Bedrock => aws(service, report),
         Auth => auth(service, status),
         Quota => format!(
             "The {title} account has no credit or quota left; add credit there, or set another model.api_key."
@@ -77,6 +78,15 @@ fn auth(service: &Service, status: Option<u16>) -> String {
         );
     }
     format!("{title} does not accept the key; {} to a valid one.", service.how_to_set_key())
+}
+
+fn aws(service: &Service, report: &Report) -> String {
+    let why = quoted(service, report);
+    let model = &service.model;
+    format!(
+        "Amazon Bedrock does not let these AWS credentials use {model}{why}; check them, the region, and the account's \
+         access to the model."
+    )
 }
 
 fn not_found(service: &Service, status: Option<u16>, report: &Report) -> String {

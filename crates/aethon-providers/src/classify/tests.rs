@@ -272,6 +272,81 @@ fn failures_of_litellm_are_understood() {
     );
 }
 
+fn google(code: u16, status: &str, message: &str, details: serde_json::Value) -> String {
+    json!({"error": {"code": code, "message": message, "status": status, "details": details}}).to_string()
+}
+
+#[test]
+fn failures_of_gemini_are_understood() {
+    let g = Provider::Gemini;
+    let reason = json!([{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]);
+    let message = "API key not valid. Please pass a valid API key.";
+    check(g, 400, &google(400, "INVALID_ARGUMENT", message, reason), Auth, "GEMINI_API_KEY");
+    check(g, 403, &google(403, "PERMISSION_DENIED", "Denied", json!([])), Auth, "rights");
+    let message = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).";
+    check(g, 400, &google(400, "INVALID_ARGUMENT", message, json!([])), ContextLength, "too long");
+    let message = "Invalid JSON payload received. Unknown name \"foo\"";
+    check(g, 400, &google(400, "INVALID_ARGUMENT", message, json!([])), InvalidRequest, "Unknown name");
+    let message = "models/x is not found for API version v1, or is not supported for generateContent.";
+    check(g, 404, &google(404, "NOT_FOUND", message, json!([])), NotFound, "model.model_id");
+    check(g, 503, &google(503, "UNAVAILABLE", "The model is overloaded.", json!([])), Overloaded, "(503)");
+    check(
+        g,
+        500,
+        &google(500, "INTERNAL", "An internal error has occurred.", json!([])),
+        Overloaded,
+        "(500)",
+    );
+}
+
+#[test]
+fn a_limit_of_the_minute_is_told_from_an_empty_account() {
+    let of = |quota: &str, delay: Option<&str>| {
+        let mut details = vec![json!({"violations": [{"quotaMetric": "requests", "quotaId": quota}]})];
+        details.extend(delay.map(|delay| json!({"retryDelay": delay})));
+        let message = "You exceeded your current quota, please check your plan and billing details.";
+        let body = google(429, "RESOURCE_EXHAUSTED", message, details.into());
+        let error = status(&service(Provider::Gemini, "", KEY), 429, &HeaderMap::new(), body.as_bytes());
+        (error.kind(), error.retry_after())
+    };
+    let minute = "GenerateRequestsPerMinutePerProjectPerModel-FreeTier";
+    assert_eq!(of(minute, Some("34.5s")), (RateLimit, Some(Duration::from_millis(34_500))));
+    assert_eq!(of(minute, None), (Quota, None));
+    let day = "GenerateRequestsPerDayPerProjectPerModel-FreeTier";
+    assert_eq!(of(day, Some("20s")).0, Quota);
+    assert_eq!(of(minute, Some("-1s")), (Quota, None));
+}
+
+#[test]
+fn failures_of_bedrock_are_understood() {
+    let of = |code: u16, kind: &str, message: &str| {
+        let mut headers = HeaderMap::new();
+        headers.insert("x-amzn-errortype", format!("{kind}:http://internal.amazon.com/").parse().unwrap());
+        let body = json!({"message": message}).to_string();
+        let error =
+            status(&service(Provider::Bedrock, "https://x.example", KEY), code, &headers, body.as_bytes());
+        assert!(error.to_string().ends_with('.'), "{error}");
+        error.kind()
+    };
+    assert_eq!(
+        of(429, "ThrottlingException", "Too many tokens, please wait before trying again."),
+        RateLimit
+    );
+    assert_eq!(of(429, "ThrottlingException", "Too many tokens per day, please wait"), Quota);
+    assert_eq!(of(429, "ModelNotReadyException", "not ready"), Overloaded);
+    assert_eq!(of(400, "ServiceQuotaExceededException", "x"), Quota);
+    assert_eq!(of(400, "ValidationException", "Input is too long for requested model."), ContextLength);
+    assert_eq!(of(400, "ValidationException", "The provided model identifier is invalid."), NotFound);
+    assert_eq!(of(400, "ValidationException", "toolConfig is wrong"), InvalidRequest);
+    assert_eq!(of(403, "AccessDeniedException", "You don't have access to the model"), Auth);
+    assert_eq!(of(403, "ExpiredTokenException", "The security token is expired"), Auth);
+    assert_eq!(of(404, "ResourceNotFoundException", "The model is not there"), NotFound);
+    assert_eq!(of(408, "ModelTimeoutException", "x"), Timeout);
+    assert_eq!(of(424, "ModelErrorException", "x"), Overloaded);
+    assert_eq!(of(500, "InternalServerException", "x"), Overloaded);
+    assert_eq!(of(503, "ServiceUnavailableException", "x"), Overloaded);
+}
+
 #[test]
 fn a_service_of_ones_own_without_a_key_names_the_key_to_set() {
     let error =

@@ -10,9 +10,13 @@ use crate::transport::Failure;
 
 /// For an answer whose status says that it failed.
 pub(crate) fn status(service: &Service, status: u16, headers: &HeaderMap, body: &[u8]) -> ModelError {
-    let report = Report::of_body(body);
+    let mut report = Report::of_body(body);
+    // Where AWS says what went wrong; what follows a colon is an address.
+    if let Some(kind) = headers.get("x-amzn-errortype").and_then(|value| value.to_str().ok()) {
+        report = report.with_code(kind.split(':').next().unwrap_or(kind));
+    }
     let kind = kind::of_status(status, &report);
-    let wait = wait::of(headers);
+    let wait = wait::of(headers).or(report.wait);
     ModelError::new(kind, sentence::of(service, kind, Some(status), &report, wait))
         .with_status(status)
         .with_retry_after(wait)
@@ -22,7 +26,8 @@ pub(crate) fn status(service: &Service, status: u16, headers: &HeaderMap, body: 
 /// For a failure that is reported within an answer.
 pub(crate) fn reported(service: &Service, report: &Report) -> ModelError {
     let kind = kind::of_report(report);
-    ModelError::new(kind, sentence::of(service, kind, None, report, None))
+    ModelError::new(kind, sentence::of(service, kind, None, report, report.wait))
+        .with_retry_after(report.wait)
         .with_detail(detail(service, report))
 }
 

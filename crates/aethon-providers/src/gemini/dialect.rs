@@ -1,0 +1,86 @@
+//! Joins the codec to the service: addresses, the key's header, and what the list of models says.
+
+use std::sync::Arc;
+
+use aethon_core::model::{Capabilities, ModelError, ModelRequest};
+use serde_json::Value;
+
+use super::{stream, wire};
+use crate::headers;
+use crate::remote::Dialect;
+use crate::service::Service;
+use crate::settings::Settings;
+use crate::stream::{Decoder, Framing};
+use crate::transport::{Method, Outgoing};
+
+/// The streamed `generateContent`.
+pub(crate) struct Gemini {
+    service: Arc<Service>,
+    capabilities: Capabilities,
+    settings: Settings,
+}
+
+impl Gemini {
+    pub(crate) fn new(service: Arc<Service>, capabilities: Capabilities, settings: Settings) -> Self {
+        Self { service, capabilities, settings }
+    }
+}
+
+/// Where a method of a model is. A base that ends in the older revision keeps it.
+pub(crate) fn method_path(service: &Service, method: &str) -> String {
+    let model = service.model.trim_start_matches("models/");
+    format!("{}/models/{model}:{method}", version(service))
+}
+
+fn version(service: &Service) -> &'static str {
+    if service.endpoint.base.ends_with("/v1beta") { "" } else { "/v1" }
+}
+
+/// A request with the key.
+pub(crate) fn outgoing(
+    service: &Service,
+    method: Method,
+    path: &str,
+    accept: &'static str,
+    body: Vec<u8>,
+) -> Outgoing {
+    let mut headers = headers::json(accept);
+    headers.extend(headers::key("x-goog-api-key", &service.key));
+    Outgoing { method, url: service.url(path), headers, body }
+}
+
+impl Dialect for Gemini {
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
+
+    fn ask(&self, request: &ModelRequest) -> Outgoing {
+        let body = wire::body(request, &self.capabilities, &self.settings);
+        let path = method_path(&self.service, "streamGenerateContent?alt=sse");
+        outgoing(&self.service, Method::Post, &path, "text/event-stream", self.settings.finish(body))
+    }
+
+    fn decoder(&self, input_tokens: u64) -> Box<dyn Decoder> {
+        Box::new(stream::Reader::new(self.service.clone(), input_tokens))
+    }
+
+    fn probe(&self) -> Outgoing {
+        let path = format!("{}/models?pageSize=1000", version(&self.service));
+        outgoing(&self.service, Method::Get, &path, "application/json", Vec::new())
+    }
+
+    fn judge(&self, answer: &Value) -> Result<String, ModelError> {
+        let (base, model) = (&self.service.endpoint.base, &self.service.model);
+        let models = answer.get("models").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let bare = |name: &str| name.trim_start_matches("models/").to_owned();
+        let listed = models
+            .iter()
+            .filter_map(|entry| entry.get("name")?.as_str())
+            .any(|name| bare(name) == bare(model));
+        Ok(if listed || models.is_empty() {
+            format!("Gemini answers at {base}")
+        } else {
+            format!("Gemini answers at {base}, but does not list the model {model}")
+        })
+    }
+}

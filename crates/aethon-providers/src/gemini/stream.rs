@@ -1,0 +1,333 @@
+//! Reading a streamed `generateContent`: every event is a whole response, with more of the answer.
+//!
+//! There is no word for the end of the stream: a `finishReason` says that the model is done, and the body ends. Calls
+//! come whole. A part that carries a thought signature is kept, so that it can go back as it came.
+
+use std::sync::Arc;
+
+use aethon_core::message::{Opaque, ToolCall};
+use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, StopReason, Usage};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::DIALECT;
+use crate::classify::{self, Report};
+use crate::estimate;
+use crate::service::Service;
+use crate::stream::{CallIds, Decoder, Events, Progress};
+
+/// More calls than any answer means.
+const MOST_CALLS: usize = 256;
+
+/// Reads one answer.
+pub(super) struct Reader {
+    service: Arc<Service>,
+    input_tokens: u64,
+    ids: CallIds,
+    thought: String,
+    calls: usize,
+    told: usize,
+    model: Option<String>,
+    usage: UsageWire,
+    finish: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Response {
+    candidates: Option<Vec<Candidate>>,
+    prompt_feedback: Option<Feedback>,
+    usage_metadata: Option<UsageWire>,
+    model_version: Option<String>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Candidate {
+    index: Option<u64>,
+    content: Option<Content>,
+    finish_reason: Option<String>,
+    finish_message: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    parts: Option<Vec<Part>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Part {
+    text: Option<String>,
+    #[serde(default)]
+    thought: Option<bool>,
+    #[serde(alias = "thought_signature")]
+    thought_signature: Option<String>,
+    #[serde(alias = "function_call")]
+    function_call: Option<FunctionCall>,
+    #[serde(alias = "inline_data")]
+    inline_data: Option<InlineData>,
+}
+
+#[derive(Deserialize)]
+struct FunctionCall {
+    id: Option<String>,
+    #[serde(default)]
+    name: String,
+    args: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct InlineData {
+    #[serde(alias = "mime_type")]
+    mime_type: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Feedback {
+    block_reason: Option<String>,
+}
+
+/// Every response repeats what is known so far; the last figures count.
+#[derive(Deserialize, Default, Clone, Copy)]
+#[serde(rename_all = "camelCase")]
+struct UsageWire {
+    prompt_token_count: Option<u64>,
+    tool_use_prompt_token_count: Option<u64>,
+    cached_content_token_count: Option<u64>,
+    candidates_token_count: Option<u64>,
+    thoughts_token_count: Option<u64>,
+}
+
+impl UsageWire {
+    fn update(&mut self, newer: Option<Self>) {
+        let Some(newer) = newer else { return };
+        self.prompt_token_count = newer.prompt_token_count.or(self.prompt_token_count);
+        self.tool_use_prompt_token_count =
+            newer.tool_use_prompt_token_count.or(self.tool_use_prompt_token_count);
+        self.cached_content_token_count =
+            newer.cached_content_token_count.or(self.cached_content_token_count);
+        self.candidates_token_count = newer.candidates_token_count.or(self.candidates_token_count);
+        self.thoughts_token_count = newer.thoughts_token_count.or(self.thoughts_token_count);
+    }
+}
+
+impl Reader {
+    pub(super) fn new(service: Arc<Service>, input_tokens: u64) -> Self {
+        Self::with_ids(service, input_tokens, CallIds::random())
+    }
+
+    pub(super) fn with_ids(service: Arc<Service>, input_tokens: u64, ids: CallIds) -> Self {
+        Self {
+            service,
+            input_tokens,
+            ids,
+            thought: String::new(),
+            calls: 0,
+            told: 0,
+            model: None,
+            usage: UsageWire::default(),
+            finish: None,
+        }
+    }
+
+    fn part(&mut self, part: Part, events: &mut Events) -> Result<(), ModelError> {
+        let signature = part.thought_signature.filter(|signature| !signature.is_empty());
+        if let Some(call) = part.function_call {
+            return self.call(call, signature, events);
+        }
+        if let Some(picture) = part.inline_data {
+            self.end_thought(None, events);
+            let mime = picture.mime_type.unwrap_or_else(|| "unknown type".into());
+            self.say(format!("[A picture ({mime}) came here, which cannot be shown.]"), events);
+        }
+        let text = part.text.unwrap_or_default();
+        if part.thought == Some(true) {
+            self.think(text, events);
+            if signature.is_some() {
+                self.end_thought(signature, events);
+            }
+            return Ok(());
+        }
+        if !text.is_empty() {
+            self.end_thought(None, events);
+            self.say(text, events);
+        }
+        if let Some(signature) = signature {
+            self.end_thought(None, events);
+            // What was signed has been told already; the signature goes back on an empty part behind it.
+            events.push_back(kept(json!({ "text": "", "thoughtSignature": signature }), String::new()));
+        }
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        call: FunctionCall,
+        signature: Option<String>,
+        events: &mut Events,
+    ) -> Result<(), ModelError> {
+        self.end_thought(None, events);
+        // A nameless call is a fragment that nothing can run.
+        if call.name.is_empty() {
+            return Ok(());
+        }
+        self.calls += 1;
+        if self.calls > MOST_CALLS {
+            return Err(classify::malformed(&self.service, "too many tool calls in one answer"));
+        }
+        let given = call.id.filter(|id| !id.is_empty());
+        let mut data = Map::new();
+        if let Some(signature) = signature {
+            data.insert("thoughtSignature".into(), signature.into());
+        }
+        if let Some(id) = &given {
+            data.insert("id".into(), id.as_str().into());
+        }
+        let opaque = (!data.is_empty()).then(|| Opaque { dialect: DIALECT.into(), data: data.into() });
+        let input = match call.args {
+            None | Some(Value::Null) => Value::Object(Map::new()),
+            Some(args @ Value::Object(_)) => args,
+            Some(other) => Value::String(other.to_string()),
+        };
+        self.told += call.name.len() + 40;
+        let id = given.unwrap_or_else(|| self.ids.make());
+        events.push_back(ModelEvent::ToolCall(ToolCall { id, name: call.name, input, opaque }));
+        Ok(())
+    }
+
+    fn say(&mut self, text: String, events: &mut Events) {
+        self.told += text.len();
+        events.push_back(ModelEvent::Text(text));
+    }
+
+    fn think(&mut self, text: String, events: &mut Events) {
+        if !text.is_empty() {
+            self.told += text.len();
+            self.thought.push_str(&text);
+            events.push_back(ModelEvent::Reasoning(text));
+        }
+    }
+
+    fn end_thought(&mut self, signature: Option<String>, events: &mut Events) {
+        let text = std::mem::take(&mut self.thought);
+        match signature {
+            Some(signature) => {
+                let data = json!({ "text": text, "thought": true, "thoughtSignature": signature });
+                events.push_back(kept(data, text));
+            }
+            None if text.is_empty() => {}
+            None => events.push_back(ModelEvent::ReasoningDone { text, opaque: None }),
+        }
+    }
+
+    /// A reason that is a failure and no end.
+    fn check_finish(&self, why: Option<&str>) -> Result<(), ModelError> {
+        match self.finish.as_deref() {
+            Some(
+                reason @ ("MALFORMED_FUNCTION_CALL"
+                | "MALFORMED_RESPONSE"
+                | "UNEXPECTED_TOOL_CALL"
+                | "TOO_MANY_TOOL_CALLS"
+                | "MISSING_THOUGHT_SIGNATURE"),
+            ) => {
+                let detail = format!("finishReason {reason} {}", why.unwrap_or_default());
+                let sentence = "Gemini made a tool call that cannot be understood; try again.";
+                Err(ModelError::new(ModelErrorKind::Malformed, sentence)
+                    .with_detail(self.service.redact(&detail)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn blocked(&self, reason: &str) -> ModelError {
+        let sentence = "Gemini refuses this content; put it in other words.";
+        ModelError::new(ModelErrorKind::Refused, sentence)
+            .with_detail(self.service.redact(&format!("blockReason {reason}")))
+    }
+
+    fn stop(&self) -> StopReason {
+        match self.finish.as_deref() {
+            Some("MAX_TOKENS") => StopReason::Length,
+            Some(
+                "SAFETY"
+                | "RECITATION"
+                | "BLOCKLIST"
+                | "PROHIBITED_CONTENT"
+                | "SPII"
+                | "LANGUAGE"
+                | "IMAGE_SAFETY"
+                | "IMAGE_PROHIBITED_CONTENT"
+                | "IMAGE_RECITATION",
+            ) => StopReason::Refusal,
+            _ if self.calls > 0 => StopReason::ToolUse,
+            _ => StopReason::End,
+        }
+    }
+
+    fn usage(&self) -> Usage {
+        let usage = self.usage;
+        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+        };
+        let input = sum(usage.prompt_token_count, usage.tool_use_prompt_token_count);
+        let output = sum(usage.candidates_token_count, usage.thoughts_token_count);
+        Usage {
+            input_tokens: estimate::unless_counted(input, self.input_tokens),
+            output_tokens: estimate::unless_counted(output, estimate::tokens(self.told)),
+            // Part of the prompt's count.
+            cached_tokens: usage.cached_content_token_count.unwrap_or(0),
+            ..Usage::default()
+        }
+    }
+}
+
+fn kept(data: Value, text: String) -> ModelEvent {
+    ModelEvent::ReasoningDone { text, opaque: Some(Opaque { dialect: DIALECT.into(), data }) }
+}
+
+impl Decoder for Reader {
+    fn frame(&mut self, _name: Option<&str>, data: &str, events: &mut Events) -> Result<(), ModelError> {
+        let data = data.trim();
+        if data.is_empty() || data == "[DONE]" {
+            return Ok(());
+        }
+        let response: Response = serde_json::from_str(data)
+            .map_err(|error| classify::malformed(&self.service, &format!("a response: {error}")))?;
+        if let Some(error) = response.error.filter(|error| !error.is_null()) {
+            return Err(classify::reported(&self.service, &Report::of_value(&error)));
+        }
+        self.model = self.model.take().or(response.model_version.filter(|model| !model.is_empty()));
+        self.usage.update(response.usage_metadata);
+        if let Some(reason) = response.prompt_feedback.and_then(|feedback| feedback.block_reason) {
+            return Err(self.blocked(&reason));
+        }
+        let candidates = response.candidates.unwrap_or_default();
+        let Some(first) = candidates.into_iter().find(|candidate| candidate.index.unwrap_or(0) == 0) else {
+            return Ok(());
+        };
+        for part in first.content.and_then(|content| content.parts).unwrap_or_default() {
+            self.part(part, events)?;
+        }
+        let reason = first.finish_reason.filter(|reason| reason != "FINISH_REASON_UNSPECIFIED");
+        self.finish = reason.or(self.finish.take());
+        self.check_finish(first.finish_message.as_deref())
+    }
+
+    fn progress(&self) -> Progress {
+        if self.finish.is_some() { Progress::Complete } else { Progress::Running }
+    }
+
+    fn end(&mut self, events: &mut Events) {
+        self.end_thought(None, events);
+        events.push_back(ModelEvent::Finished {
+            stop: self.stop(),
+            usage: self.usage(),
+            model: self.model.take(),
+        });
+    }
+}

@@ -1,0 +1,258 @@
+//! The codec against recorded streams and against the facts of the wire.
+
+use aethon_core::message::{Block, Opaque, Role, ToolCall};
+use aethon_core::model::{ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{DIALECT, stream, wire};
+use crate::options::{Options, Provider};
+use crate::settings::Settings;
+use crate::stream::replay::{Outcome, replay, survive};
+use crate::stream::{CallIds, Decoder, Framing};
+use crate::testing::{call, conversation, message, request, result, service, tool};
+
+fn reader() -> Box<dyn Decoder> {
+    let service = service(Provider::Gemini, "gemini-2.5-flash");
+    Box::new(stream::Reader::with_ids(service, 1000, CallIds::with_prefix("test")))
+}
+
+macro_rules! recording {
+    ($name:literal) => {
+        include_str!(concat!("../../tests/data/gemini/", $name))
+    };
+}
+
+fn play(recording: &str) -> Outcome {
+    replay(Framing::Events, &reader, recording)
+}
+
+fn kept(data: Value) -> Opaque {
+    Opaque { dialect: DIALECT.into(), data }
+}
+
+fn tool_call(id: &str, name: &str, input: Value, opaque: Option<Value>) -> ModelEvent {
+    ModelEvent::ToolCall(ToolCall { id: id.into(), name: name.into(), input, opaque: opaque.map(kept) })
+}
+
+fn ended(outcome: Outcome, stop: StopReason, usage: (u64, u64, u64)) -> Vec<ModelEvent> {
+    assert!(outcome.error.is_none(), "{outcome:?}");
+    let (input_tokens, output_tokens, cached_tokens) = usage;
+    let expected = Usage { input_tokens, output_tokens, cached_tokens, ..Usage::default() };
+    let mut events = outcome.events;
+    let Some(ModelEvent::Finished { stop: found, usage, model }) = events.pop() else { panic!("{events:?}") };
+    assert_eq!((found, usage), (stop, expected));
+    assert!(model.is_some_and(|model| model.starts_with("gemini-")));
+    events
+}
+
+#[test]
+fn text_and_calls_come_out() {
+    let outcome = play(recording!("text.sse"));
+    assert_eq!(outcome.text(), "Grüß dich, 🌍!");
+    ended(outcome, StopReason::End, (21, 7, 0));
+
+    // Thoughts count as output; what was cached is part of the input.
+    let events = ended(play(recording!("one_tool.sse")), StopReason::ToolUse, (80, 68, 64));
+    let signature = json!({"thoughtSignature": "CtwDAR/dKlY="});
+    assert_eq!(events, [tool_call("call_test_1", "file_read", json!({"path": "ä.txt"}), Some(signature))]);
+
+    let events = ended(play(recording!("two_tools.sse")), StopReason::ToolUse, (90, 40, 0));
+    let first = json!({"thoughtSignature": "c2ln", "id": "fc1"});
+    assert_eq!(
+        events[1..],
+        [
+            tool_call("fc1", "file_read", json!({"path": "a"}), Some(first)),
+            tool_call("fc2", "current_time", json!({}), Some(json!({"id": "fc2"}))),
+        ]
+    );
+}
+
+#[test]
+fn thoughts_keep_their_signatures() {
+    let events = ended(play(recording!("thinking.sse")), StopReason::End, (10, 50, 0));
+    let signature = json!({"text": "", "thoughtSignature": "EqQBCgIY"});
+    assert_eq!(
+        events,
+        [
+            ModelEvent::Reasoning("Let me ".into()),
+            ModelEvent::Reasoning("see.".into()),
+            ModelEvent::ReasoningDone { text: "Let me see.".into(), opaque: None },
+            ModelEvent::Text("42".into()),
+            ModelEvent::ReasoningDone { text: String::new(), opaque: Some(kept(signature)) },
+        ]
+    );
+    let events = ended(play(recording!("signed_thought.sse")), StopReason::End, (10, 2, 0));
+    let data = json!({"text": "Hm.", "thought": true, "thoughtSignature": "c2lnbmVk"});
+    assert_eq!(events[1], ModelEvent::ReasoningDone { text: "Hm.".into(), opaque: Some(kept(data)) });
+}
+
+#[test]
+fn every_end_is_understood() {
+    ended(play(recording!("length.sse")), StopReason::Length, (5, 2, 0));
+    let refused = play(recording!("safety.sse"));
+    assert_eq!(refused.text(), "Well, ");
+    ended(refused, StopReason::Refusal, (12, 6, 0));
+    let odd = play(recording!("picture_and_unknown.sse"));
+    assert!(odd.text().starts_with("Here: [A picture (image/png)"), "{odd:?}");
+    ended(odd, StopReason::End, (3, 1290, 0));
+    let aimock = play(recording!("aimock_two_tools.sse"));
+    assert_eq!(aimock.text(), "Both.");
+    let calls = aimock.events.iter().filter(|event| matches!(event, ModelEvent::ToolCall(_))).count();
+    assert!(calls == 2 && aimock.error.is_none(), "{aimock:?}");
+}
+
+#[test]
+fn failures_have_their_class_and_come_after_what_was_said() {
+    let check = |recording, text: &str, kind| {
+        let outcome = play(recording);
+        assert_eq!(outcome.text(), text);
+        assert_eq!(outcome.error.unwrap().kind(), kind);
+    };
+    check(recording!("blocked.sse"), "", ModelErrorKind::Refused);
+    check(recording!("malformed_call.sse"), "", ModelErrorKind::Malformed);
+    check(recording!("error_in_the_middle.sse"), "Part of", ModelErrorKind::Overloaded);
+    check(recording!("cut.sse"), "Part of", ModelErrorKind::Network);
+    check("data: {\"candidates\": 7}\n\n", "", ModelErrorKind::Malformed);
+}
+
+#[test]
+fn a_whole_response_is_an_answer_too() {
+    let whole = json!({
+        "candidates": [{"content": {"parts": [{"text": "Whole."}]}, "finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 4}, "modelVersion": "gemini-2.5-flash",
+    });
+    ended(replay(Framing::Whole, &reader, &whole.to_string()), StopReason::End, (3, 4, 0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_bytes_can_make_it_panic(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..100), 0..8)) {
+        survive(Framing::Events, reader(), &pieces);
+    }
+
+    #[test]
+    fn a_damaged_recording_ends_in_an_answer_or_an_error(at in 0_usize..3000, byte in any::<u8>()) {
+        let mut bytes = recording!("two_tools.sse").as_bytes().to_vec();
+        let at = at % bytes.len();
+        bytes[at] = byte;
+        survive(Framing::Events, reader(), &[bytes]);
+    }
+}
+
+fn body(options: &Options, request: &ModelRequest) -> Value {
+    let settings = Settings::of(options);
+    let body = wire::body(request, &crate::capabilities::of(options), &settings);
+    serde_json::from_slice(&settings.finish(body)).unwrap()
+}
+
+#[test]
+fn a_request_is_written_as_gemini_wants_it() {
+    let options = Options {
+        max_tokens: Some(500),
+        temperature: Some(0.5),
+        top_p: Some(0.25),
+        extra: json!({"generationConfig": {"thinkingConfig": {"thinkingBudget": 64}}})
+            .as_object()
+            .unwrap()
+            .clone(),
+        ..Options::new(Provider::Gemini, "gemini-2.5-flash")
+    };
+    let expected = json!({
+        "systemInstruction": {"parts": [{"text": "You help."}]},
+        "tools": [{"functionDeclarations": [{
+            "name": "file_read", "description": "Reads a file.",
+            "parameters_json_schema": tool("file_read").parameters,
+        }]}],
+        "generationConfig": {
+            "maxOutputTokens": 500, "temperature": 0.5, "topP": 0.25,
+            "thinkingConfig": {"includeThoughts": true, "thinkingBudget": 64},
+        },
+        "contents": [
+            {"role": "user", "parts": [
+                {"text": "What is this?"},
+                {"inlineData": {"mime_type": "image/png", "data": "iVBORw0KGgo="}},
+            ]},
+            {"role": "model", "parts": [
+                {"functionCall": {"name": "file_read", "args": {"path": "a.txt"}}},
+                {"functionCall": {"name": "file_read", "args": {"path": "b.txt"}}},
+            ]},
+            {"role": "user", "parts": [
+                {"functionResponse": {"name": "file_read", "response": {"output": "alpha"}}},
+                {"functionResponse": {"name": "file_read", "response": {"error": "no such file"}}},
+            ]},
+            {"role": "model", "parts": [{"text": "It is **a**."}]},
+            {"role": "user", "parts": [{"text": "Thanks, and b?"}]},
+        ],
+    });
+    assert_eq!(body(&options, &conversation()), expected);
+    let plain = Options::new(Provider::Gemini, "gemini-2.0-flash");
+    assert_eq!(body(&plain, &conversation()).get("generationConfig"), None);
+}
+
+#[test]
+fn signatures_and_ids_go_back_unchanged() {
+    let signed = |id: &str, data: Value| {
+        Block::ToolCall(ToolCall {
+            id: id.into(),
+            name: "file_read".into(),
+            input: json!({}),
+            opaque: Some(kept(data)),
+        })
+    };
+    let thought = kept(json!({"text": "", "thoughtSignature": "dGV4dA=="}));
+    let foreign = Opaque { dialect: "anthropic".into(), data: json!({"type": "thinking"}) };
+    let request = request(vec![
+        message(Role::User, vec![Block::text("go")]),
+        message(
+            Role::Assistant,
+            vec![
+                Block::Reasoning { text: "x".into(), opaque: Some(foreign) },
+                Block::text("So."),
+                Block::Reasoning { text: String::new(), opaque: Some(thought.clone()) },
+                signed("fc1", json!({"thoughtSignature": "c2ln", "id": "fc1"})),
+                signed("call_x_1", json!({"thoughtSignature": "c2ln"})),
+            ],
+        ),
+        message(Role::Tool, vec![result("fc1", "file_read", "a"), result("call_x_1", "file_read", "")]),
+    ]);
+    let body = body(&Options::new(Provider::Gemini, "gemini-3-pro-preview"), &request);
+    assert_eq!(
+        body["contents"][1]["parts"],
+        json!([
+            {"text": "So."},
+            thought.data,
+            {"functionCall": {"id": "fc1", "name": "file_read", "args": {}}, "thoughtSignature": "c2ln"},
+            {"functionCall": {"name": "file_read", "args": {}}, "thoughtSignature": "c2ln"},
+        ])
+    );
+    assert_eq!(
+        body["contents"][2]["parts"],
+        json!([
+            {"functionResponse": {"id": "fc1", "name": "file_read", "response": {"output": "a"}}},
+            {"functionResponse": {"name": "file_read", "response": {"output": "(no output)"}}},
+        ])
+    );
+}
+
+#[test]
+fn calls_of_other_models_are_taken_over() {
+    let request = request(vec![
+        message(
+            Role::Assistant,
+            vec![
+                call("toolu_1", "file_read", json!({"path": "a"})),
+                call("toolu_2", "file_read", json!("{cut")),
+            ],
+        ),
+        message(Role::Tool, vec![result("toolu_1", "file_read", "a"), result("toolu_2", "file_read", "b")]),
+    ]);
+    let body = |model: &str| body(&Options::new(Provider::Gemini, model), &request)["contents"].take();
+    let contents = body("gemini-3-pro-preview");
+    assert_eq!(contents[0]["role"], "user");
+    assert_eq!(contents[1]["parts"][0]["thoughtSignature"], "skip_thought_signature_validator");
+    assert_eq!(contents[1]["parts"][1].get("thoughtSignature"), None);
+    assert_eq!(contents[1]["parts"][1]["functionCall"]["args"], json!({"invalid_arguments": "{cut"}));
+    assert_eq!(body("gemini-2.5-flash")[1]["parts"][0].get("thoughtSignature"), None);
+}

@@ -1,0 +1,121 @@
+//! Writing a `generateContent` request.
+
+use std::collections::HashSet;
+
+use aethon_core::message::{ToolCall, ToolResult};
+use aethon_core::model::{Capabilities, ModelRequest};
+use aethon_core::tool::ToolSpec;
+use serde_json::{Map, Value, json};
+
+use super::DIALECT;
+use crate::capabilities::bare_name;
+use crate::facts;
+use crate::prompt::{self, Part, Said, Turn};
+use crate::settings::{Settings, set};
+
+/// What Gemini 3 takes for the signature of a call that another model made; without any it refuses the conversation.
+const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// The body of a request. The model stands in the path.
+pub(super) fn body(request: &ModelRequest, capabilities: &Capabilities, settings: &Settings) -> Value {
+    let mut body = json!({ "contents": contents(request, capabilities) });
+    if !request.system.trim().is_empty() {
+        body["systemInstruction"] = json!({ "parts": [{ "text": &*request.system }] });
+    }
+    if capabilities.tools && !request.tools.is_empty() {
+        let declarations: Vec<Value> = request.tools.iter().map(declaration).collect();
+        body["tools"] = json!([{ "functionDeclarations": declarations }]);
+    }
+    let mut generation = Value::Object(Map::new());
+    set(&mut generation, "maxOutputTokens", settings.max_tokens);
+    set(&mut generation, "temperature", settings.temperature);
+    set(&mut generation, "topP", settings.top_p);
+    if facts::tells_thoughts(&capabilities.model) {
+        generation["thinkingConfig"] = json!({ "includeThoughts": true });
+    }
+    if generation.as_object().is_some_and(|settings| !settings.is_empty()) {
+        body["generationConfig"] = generation;
+    }
+    body
+}
+
+fn contents(request: &ModelRequest, capabilities: &Capabilities) -> Vec<Value> {
+    let insists_on_signatures = bare_name(&capabilities.model).starts_with("gemini-3");
+    // Calls that Gemini named itself are answered by that name; names of others mean nothing to it.
+    let mut own_ids = HashSet::new();
+    let mut contents: Vec<(&str, Vec<Value>)> = Vec::with_capacity(request.messages.len());
+    for turn in prompt::turns(request, capabilities) {
+        let (role, parts) = match turn {
+            Turn::User(parts) => ("user", parts.iter().map(part).collect()),
+            Turn::Results(results) => {
+                ("user", results.iter().map(|result| response(result, &own_ids)).collect())
+            }
+            Turn::Assistant(said) => ("model", self::said(&said, insists_on_signatures, &mut own_ids)),
+        };
+        match contents.last_mut() {
+            // Results and what a person adds to them are one turn of the user.
+            Some((last, present)) if *last == role => present.extend(parts),
+            _ => contents.push((role, parts)),
+        }
+    }
+    if let Some(("model", _)) = contents.first() {
+        contents.insert(0, ("user", vec![json!({ "text": "(Earlier messages are not shown.)" })]));
+    }
+    contents.into_iter().map(|(role, parts)| json!({ "role": role, "parts": parts })).collect()
+}
+
+fn part(part: &Part<'_>) -> Value {
+    match part {
+        Part::Text(text) => json!({ "text": text }),
+        Part::Image { mime, data } => json!({ "inlineData": { "mime_type": mime, "data": data } }),
+    }
+}
+
+fn said<'a>(said: &[Said<'a>], insists_on_signatures: bool, own_ids: &mut HashSet<&'a str>) -> Vec<Value> {
+    let mut parts = Vec::with_capacity(said.len());
+    // Of calls made at once only the first carries a signature.
+    let mut is_first_call = true;
+    for piece in said {
+        match piece {
+            Said::Text(text) => parts.push(json!({ "text": text })),
+            Said::Opaque(opaque) if opaque.dialect == DIALECT => parts.push(opaque.data.clone()),
+            Said::Opaque(_) => {}
+            Said::Call(call) => {
+                let mut part = self::call(call, own_ids);
+                let unsigned = part.get("thoughtSignature").is_none();
+                if is_first_call && unsigned && insists_on_signatures {
+                    part["thoughtSignature"] = FOREIGN_SIGNATURE.into();
+                }
+                is_first_call = false;
+                parts.push(part);
+            }
+        }
+    }
+    parts
+}
+
+fn call<'a>(call: &'a ToolCall, own_ids: &mut HashSet<&'a str>) -> Value {
+    let mut part = json!({ "functionCall": { "name": call.name, "args": prompt::input(call) } });
+    let Some(opaque) = call.opaque.as_ref().filter(|opaque| opaque.dialect == DIALECT) else { return part };
+    if let Some(signature) = opaque.data.get("thoughtSignature") {
+        part["thoughtSignature"] = signature.clone();
+    }
+    if let Some(id) = opaque.data.get("id") {
+        part["functionCall"]["id"] = id.clone();
+        own_ids.insert(&call.id);
+    }
+    part
+}
+
+fn response(result: &ToolResult, own_ids: &HashSet<&str>) -> Value {
+    let key = if result.is_error || result.denied { "error" } else { "output" };
+    let mut response = json!({ "name": result.name, "response": { key: prompt::output(result) } });
+    if own_ids.contains(result.call.as_str()) {
+        response["id"] = result.call.as_str().into();
+    }
+    json!({ "functionResponse": response })
+}
+
+fn declaration(spec: &ToolSpec) -> Value {
+    json!({ "name": spec.name, "description": spec.description, "parameters_json_schema": spec.parameters })
+}
