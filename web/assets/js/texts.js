@@ -123,6 +123,7 @@ export const texts = {
     tokens: (/** @type {string} */ input, /** @type {string} */ output) => `${input} tokens in, ${output} out`,
     stopReasons: /** @type {Record<string, string>} */ ({
       stopped: "You stopped this reply.",
+      shutdown: "Aethon was shut down while it answered.",
       limit: "The reply ended at a limit.",
       budget: "The reply ended because today’s budget is used up.",
       error: "The reply ended with an error.",

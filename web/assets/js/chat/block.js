@@ -58,9 +58,6 @@ function dress(block) {
     const label = (box.parentElement?.textContent ?? "").trim();
     box.setAttribute("aria-label", label || "Task");
   }
-  for (const heading of block.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
-    heading.classList.add(`depth-${heading.tagName[1]}`);
-  }
 }
 
 /** @param {HTMLPreElement} pre */
@@ -106,7 +103,8 @@ function nameHost(link) {
 export function levelHeadings(reply) {
   let last = 2;
   for (const heading of reply.querySelectorAll(".prose :is(h1, h2, h3, h4, h5, h6)")) {
-    last = Math.min(Number(heading.tagName[1]) + 2, last + 1);
+    const depth = /\bdepth-([1-6])\b/.exec(heading.className)?.[1] ?? heading.tagName[1];
+    last = Math.min(Number(depth) + 2, last + 1);
     heading.setAttribute("aria-level", String(last));
   }
 }

@@ -72,7 +72,7 @@ const handlers = {
     if (typeof text === "string") turn.reply.source = text;
     if (typeof html === "string" && turn.reply.blocks.join("") !== html && html.trim()) settleHtml(turn, html);
     if (model) turn.model = model;
-    dropFailureText(turn);
+    dropEndingText(turn, turn.failure?.message ?? (stop_reason === "stopped" ? "Stopped." : ""));
     finish(turn, stop_reason ?? "end");
   },
 };
@@ -101,14 +101,17 @@ function markWaiting(turn, name, waits) {
   if (tool?.kind === "tool") tool.waits = waits;
 }
 
-/** A failed reply ends in the sentence of its failure, for those who see only text; here the failure has its own place. @param {Turn} turn */
-function dropFailureText({ failure, reply }) {
-  if (!failure) return;
+/**
+ * A reply that ended early ends in a sentence about it, for those who see only text; here that has its own place.
+ * @param {Turn} turn @param {string} sentence
+ */
+function dropEndingText({ reply }, sentence) {
+  if (!sentence) return;
   const words = (/** @type {string} */ text) => text.replace(/<[^>]*>|&#?\w+;|[^\p{L}\p{N}]/gu, "");
-  const said = words(failure.message);
+  const said = words(sentence);
   if (said && words(reply.blocks.at(-1) ?? "") === said) reply.blocks.pop();
   const source = reply.source.trimEnd();
-  if (source.endsWith(failure.message)) reply.source = source.slice(0, -failure.message.length).trimEnd();
+  if (source.endsWith(sentence)) reply.source = source.slice(0, -sentence.length).trimEnd();
 }
 
 /** @param {Turn} turn @param {string} stopReason */

@@ -22,6 +22,9 @@ import { modelMissing, welcome } from "./welcome.js";
 /** @import { Link } from "./socket.js" */
 /** @import { Turn } from "./types.js" */
 
+/** Where the list of conversations is a drawer. */
+const narrow = matchMedia("(width <= 780px)");
+
 class ChatPage {
   #announcer = new Announcer();
   #outbox = new Outbox(sessionStorageOrNull());
@@ -71,6 +74,7 @@ class ChatPage {
   start() {
     this.#build();
     addEventListener("hashchange", () => this.#open(currentName()));
+    narrow.addEventListener("change", () => this.#setDrawer(false));
     document.addEventListener("visibilitychange", () => !document.hidden && !this.#isDenied && void this.#sidebar.refresh());
     setInterval(() => !document.hidden && !this.#isDenied && void this.#sidebar.refresh(), 60000);
     listenForShortcuts({
@@ -149,7 +153,7 @@ class ChatPage {
       accepted: () => void this.#sidebar.refresh(),
       told: (turn, frame) => {
         if (frame.type !== "delta") this.#heard.push({ turn, frame });
-        if (frame.type === "done") void this.#sidebar.refresh();
+        if (["approval", "approval_done", "done"].includes(frame.type)) void this.#sidebar.refresh();
       },
       said: (text) => toast(text),
     });
@@ -168,7 +172,7 @@ class ChatPage {
   #setDrawer(isOpen) {
     const wasOpen = this.#frame.classList.contains("drawer-open");
     // Where there is room the list is always there, and nothing opens.
-    const opens = isOpen && matchMedia("(width <= 780px)").matches;
+    const opens = isOpen && narrow.matches;
     if (opens === wasOpen) return false;
     this.#frame.classList.toggle("drawer-open", opens);
     this.#main.inert = opens;

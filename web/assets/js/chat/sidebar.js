@@ -239,6 +239,7 @@ export class Sidebar {
     }
     this.#sessions = this.#sessions.filter((other) => other !== session);
     this.#draw();
+    this.focusFirst();
     toast(texts.session.removed);
     this.#actions.removed(nameOf(session));
   }

@@ -22,6 +22,7 @@ export class Transcript {
   #isAtEnd = true;
   #hasNews = false;
   #loadOlder;
+  #beginning;
   #height = 0;
   /** @type {Element[]} */ #shown = [];
   #touchedAt = 0;
@@ -38,10 +39,11 @@ export class Transcript {
     }
     new ResizeObserver(() => this.#follow()).observe(this.#column);
     new ResizeObserver(() => this.#follow()).observe(this.element);
-    new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.#fetchOlder(), {
+    this.#beginning = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.#fetchOlder(), {
       root: this.element,
       rootMargin: "900px 0px",
-    }).observe(this.#older);
+    });
+    this.#beginning.observe(this.#older);
   }
 
   /** Forgets the conversation that was shown. */
@@ -148,5 +150,8 @@ export class Transcript {
     }
     // What was under the reader's eyes stays there, although the column grew above it.
     if (first) this.element.scrollTop += first.getBoundingClientRect().top - place;
+    // Told anew whether the beginning is near: what came may have been short.
+    this.#beginning.unobserve(this.#older);
+    this.#beginning.observe(this.#older);
   }
 }

@@ -36,15 +36,19 @@ export function turnsFromStored(messages) {
     }
     readMessage(turn, message);
   }
-  for (const turn of turns) if (turn.stopReason === "error") readFailure(turn);
+  for (const turn of turns) readEnding(turn);
   return turns;
 }
 
-/** Why a stored turn failed stands in its last notice. @param {Turn} turn */
-function readFailure(turn) {
+const failures = new Set(["error", "limit", "budget"]);
+
+/** Why a stored turn ended early stands in its last notice; the page has a place of its own for it. @param {Turn} turn */
+function readEnding(turn) {
   const last = turn.reply.extras.at(-1)?.part;
   if (last?.kind !== "notice") return;
-  turn.failure = { code: last.code, message: last.text };
+  if (failures.has(turn.stopReason)) turn.failure = { code: last.code, message: last.text };
+  else if (turn.stopReason === "stopped" && last.code === "shutdown") turn.stopReason = "shutdown";
+  else if (turn.stopReason !== "stopped" || last.code !== "stopped") return;
   turn.reply.extras.pop();
 }
 
