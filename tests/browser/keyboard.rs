@@ -15,25 +15,21 @@ const MARK: &str = "let number = 0;
 const FOCUSED: &str = "const e = document.activeElement;
     const ring = (e) => { const s = getComputedStyle(e); return s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) > 0; };
     const composer = e.closest('.composer');
-    const seen = ring(e) || (e.matches('.skip-link') && e.getBoundingClientRect().top >= 0) || (e.matches('textarea') && composer && getComputedStyle(composer).boxShadow !== 'none');
-    return [e.dataset.control ?? null, seen, e.outerHTML.slice(0, 160)];";
+    const seen = ring(e) || (e.matches('textarea') && composer && getComputedStyle(composer).boxShadow !== 'none');
+    return [e.dataset.control ?? null, Boolean(seen), e.outerHTML.slice(0, 160)];";
 
 /// Tabs through the whole page once and returns what was not reached, and what was reached unseen.
 fn walk(page: &Page) -> (Vec<String>, Vec<String>) {
     let browser = &page.browser;
-    browser.run(
-        "document.activeElement.blur(); getSelection().removeAllRanges(); one('.skip-link').focus()",
-        &[],
-    );
     let count = browser.run(MARK, &[]).as_u64().unwrap();
     let (mut reached, mut unseen) = (std::collections::BTreeSet::new(), Vec::new());
     for _ in 0..count + 30 {
+        browser.chord(&[TAB]);
         let focused = browser.run(FOCUSED, &[]);
         if focused[1] == false && focused[0].is_string() {
             unseen.push(focused[2].to_string());
         }
         reached.extend(focused[0].as_str().map(str::to_owned));
-        browser.chord(&[TAB]);
     }
     let all = (0..count).map(|number| number.to_string());
     let missed = all.filter(|number| !reached.contains(number));
