@@ -12,9 +12,9 @@ use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// A program that holds thousands of idle connections gives their memory back with this allocator; the system's keeps it.
+/// After thousands of connections have come and gone, this allocator gives their memory back; the system's keeps it.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Your assistant: browser chat, chat socket, dashboard, JSON interface and webhooks on one port.
 #[derive(Debug, Parser)]
