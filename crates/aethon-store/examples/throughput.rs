@@ -1,6 +1,7 @@
 //! How many durable turns a second: `cargo run --release -p aethon-store --example throughput [CALLERS [SECONDS]]`.
 //!
-//! A turn is one `accept` that begins it, one `window` as the engine reads it, and one `finish`. Measured with short
+//! A turn is one `accept` that begins it, one `window` as the engine reads it, one model call in the ledger that nobody
+//! waits for, and one `finish`. Measured with short
 //! sessions and with one that has 20,000 messages, with and without dedupe ids; CPU is the whole process, so the callers'
 //! part (JSON, tasks) is in it. What idle moments do afterwards (the search index) is shown apart.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for a person that measures")]
@@ -8,6 +9,7 @@
 use std::time::{Duration, Instant};
 
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ledger::{Ledger, LedgerEntry, WorkKind};
 use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role, TurnEnd};
 use aethon_core::model::Usage;
 use aethon_core::session::{Begin, Clear, Finish, SessionQuery, Transcripts, TurnLog};
@@ -143,6 +145,17 @@ async fn turn(store: &Store, session: &SessionId) {
     let begin = Begin { message: Message::new(Role::User, vec![Block::text(QUESTION)], now), replaces: None };
     store.accept(&turn, &inbound, Some(begin)).await.unwrap();
     store.window(session, 10).await.unwrap();
+    let entry = LedgerEntry {
+        at: now,
+        session: Some(session.clone()),
+        turn: Some(turn.clone()),
+        provider: "echo".to_owned(),
+        model: "echo".to_owned(),
+        kind: WorkKind::Turn,
+        usage: Usage { input_tokens: 300, output_tokens: 60, cached_tokens: 0, cost_usd: 0.0 },
+        is_ok: true,
+    };
+    store.settle(None, entry).await.unwrap();
     let reply = Reply {
         turn,
         session: session.clone(),

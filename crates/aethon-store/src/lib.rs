@@ -4,14 +4,15 @@
 //! So a write is one queue, one transaction and one answer, however many callers there are, and no caller ever sees an
 //! acknowledgement before the commit that it stands for. Reads go to connections of their own and never wait for it.
 //!
-//! The way in is [`Store`], which is [`aethon_core::session::TurnLog`], [`aethon_core::session::Transcripts`] and
-//! [`aethon_core::channel::Outbox`] at once. Rooms: `db` is the file, its threads and its versions, and knows nothing of
-//! conversations; `sessions`, `messages`, `turns` (the inbox), `outbox` hold the statements of one table each; `search`
-//! finds words; `listing` makes pages of sessions; `purge` and `maintenance` remove; `turn_log` and `transcripts` put
+//! The way in is [`Store`], which is [`aethon_core::session::TurnLog`], [`aethon_core::session::Transcripts`],
+//! [`aethon_core::channel::Outbox`] and [`aethon_core::ledger::Ledger`] at once. Rooms: `db` is the file, its threads and its versions, and knows nothing of
+//! conversations; `sessions`, `messages`, `turns` (the inbox), `outbox` hold the statements of one table each; `ledger`
+//! counts money; `search` finds words; `listing` makes pages of sessions; `purge` and `maintenance` remove; `turn_log` and `transcripts` put
 //! them together into the traits.
 
 mod db;
 mod error;
+mod ledger;
 mod listing;
 mod maintenance;
 mod messages;
@@ -27,8 +28,8 @@ mod turns;
 
 pub use db::Synchronous;
 pub use error::Error;
-pub use maintenance::{Health, Removed};
-pub use store::{Options, Store};
+pub use maintenance::{Health, Keep, Removed};
+pub use store::{Opener, Options, Store};
 
 /// A shorthand.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

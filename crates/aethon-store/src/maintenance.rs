@@ -4,9 +4,9 @@ use aethon_core::session::Clear;
 
 use crate::db::{Sql, VERSION};
 use crate::error::Error;
-use crate::store::Store;
+use crate::store::{Opener, Store};
 use crate::time::days;
-use crate::{outbox, purge, turns};
+use crate::{ledger, outbox, purge, turns};
 
 /// How long deliveries are kept after they have arrived or were given up, so that a person can look.
 const SETTLED_DAYS: u32 = 7;
@@ -17,6 +17,15 @@ const POSTED_DAYS: u32 = 90;
 /// How many rows go in one transaction.
 const STEP: i64 = 128;
 
+/// How long things are kept that nobody removes, in days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keep {
+    /// One-shot sessions, after their last use.
+    pub oneshots: u32,
+    /// Single model calls; their sums stay for ever.
+    pub calls: u32,
+}
+
 /// What [`Store::maintain`] has removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Removed {
@@ -26,6 +35,8 @@ pub struct Removed {
     pub deliveries: usize,
     /// Dedupe ids and keys of posts that count no more.
     pub dedupe_ids: usize,
+    /// Single model calls.
+    pub calls: usize,
 }
 
 /// What [`Store::check`] has found.
@@ -40,12 +51,12 @@ pub struct Health {
 }
 
 impl Store {
-    /// Removes one-shot sessions that nobody used for so many days, old settled deliveries and expired dedupe ids, a
-    /// little at a time. For a quiet moment, about once a day.
-    pub async fn maintain(&self, oneshot_keep_days: u32) -> Result<Removed, Error> {
+    /// Removes one-shot sessions that nobody used, old settled deliveries, expired dedupe ids and old calls, a little at a
+    /// time. For a quiet moment, about once a day.
+    pub async fn maintain(&self, keep: Keep) -> Result<Removed, Error> {
         let now = self.now();
         let mut removed = Removed::default();
-        let oneshots_before = now.saturating_sub(days(oneshot_keep_days));
+        let oneshots_before = now.saturating_sub(days(keep.oneshots));
         removed.sessions = self.repeat(move |sql| forget_oneshots(sql, oneshots_before, now)).await?;
         self.purge().await?;
         let settled_before = now.saturating_sub(days(SETTLED_DAYS));
@@ -53,6 +64,11 @@ impl Store {
         removed.dedupe_ids = self.repeat(move |sql| turns::release_expired(sql, now, STEP)).await?;
         let posted_before = now.saturating_sub(days(POSTED_DAYS));
         removed.dedupe_ids += self.write(move |sql| forget_posted(sql, posted_before)).await?;
+        // No call takes a day: what was set aside before yesterday belongs to a program that is gone.
+        let today = self.day();
+        self.write(move |sql| ledger::write_off(sql, today - 1, Opener::Guest)).await?;
+        let calls_before = today - i64::from(keep.calls);
+        removed.calls = self.repeat(move |sql| ledger::forget_before(sql, calls_before, STEP)).await?;
         Ok(removed)
     }
 

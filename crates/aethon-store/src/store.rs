@@ -9,15 +9,27 @@ use aethon_core::clock::{Clock, SystemClock};
 
 use crate::db::{self, Chore, Readers, Settings, Sql, Synchronous, Writer};
 use crate::error::Error;
-use crate::time::to_millis;
-use crate::{purge, search};
+use crate::time::{day_number, to_millis};
+use crate::{ledger, purge, search};
 
 /// What happens in idle moments.
 const CHORES: &[Chore] = &[purge::purge_some, search::index_some, search::erase_some];
 
+/// Who opens a store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Opener {
+    /// The one daemon of the home. What an earlier daemon had set aside for calls when it crashed is counted as spent.
+    Daemon,
+    /// A program that may run beside the daemon, and touches nothing of its.
+    #[default]
+    Guest,
+}
+
 /// How a store behaves.
 #[derive(Clone)]
 pub struct Options {
+    /// Who opens it.
+    pub opener: Opener,
     /// What an acknowledged write survives.
     pub synchronous: Synchronous,
     /// Where the time comes from.
@@ -33,6 +45,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            opener: Opener::Guest,
             synchronous: Synchronous::Normal,
             clock: Arc::new(SystemClock),
             agent_name: "aethon".to_owned(),
@@ -58,6 +71,7 @@ struct Inner {
     writer: Writer,
     clock: Arc<dyn Clock>,
     agent_name: String,
+    opener: Opener,
 }
 
 impl Store {
@@ -73,9 +87,13 @@ impl Store {
             max_bytes: options.max_bytes,
         };
         let connection = db::open(&settings)?;
+        if options.opener == Opener::Daemon {
+            write_off(&Sql::new(&connection), day_at(&*options.clock))?;
+        }
         let writer = Writer::start(connection, settings.clone(), CHORES)?;
         let readers = Readers::new(settings);
-        Ok(Self(Arc::new(Inner { readers, writer, clock: options.clock, agent_name: options.agent_name })))
+        let Options { clock, agent_name, opener, .. } = options;
+        Ok(Self(Arc::new(Inner { readers, writer, clock, agent_name, opener })))
     }
 
     /// Stores what waits, brings the log into the main file and closes it. Whatever is asked of any clone afterwards is
@@ -98,6 +116,19 @@ impl Store {
         self.0.writer.run(work).await
     }
 
+    /// Queues a write for the next commit, and waits for a place in the queue only.
+    pub(crate) async fn write_later(
+        &self,
+        work: impl FnMut(&Sql<'_>) -> Result<(), Error> + Send + 'static,
+    ) -> Result<(), Error> {
+        self.0.writer.run_later(work).await
+    }
+
+    /// Commits what was queued for later, so that a read sees it.
+    pub(crate) async fn flush(&self) -> Result<(), Error> {
+        if self.0.writer.has_later() { self.write(|_| Ok(())).await } else { Ok(()) }
+    }
+
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Sql<'_>) -> Result<T, Error> + Send + 'static,
@@ -110,9 +141,34 @@ impl Store {
         to_millis(self.0.clock.now())
     }
 
+    /// Today, in days since 1970, UTC.
+    pub(crate) fn day(&self) -> i64 {
+        day_at(&*self.0.clock)
+    }
+
     pub(crate) fn agent_name(&self) -> &str {
         &self.0.agent_name
     }
+
+    pub(crate) fn opener(&self) -> Opener {
+        self.0.opener
+    }
+}
+
+/// Counts what an earlier daemon had set aside as spent. Writes nothing, and so waits for nobody, when there is nothing.
+fn write_off(sql: &Sql<'_>, today: i64) -> Result<(), Error> {
+    if !ledger::is_anything_set_aside(sql)? {
+        return Ok(());
+    }
+    let calls = db::in_transaction(sql, |sql| ledger::write_off(sql, today - 1, Opener::Daemon))?;
+    if calls > 0 {
+        tracing::warn!(calls, "model calls were cut off; they count at what was set aside for them");
+    }
+    Ok(())
+}
+
+fn day_at(clock: &dyn Clock) -> i64 {
+    day_number(to_millis(clock.now()))
 }
 
 impl fmt::Debug for Store {

@@ -16,3 +16,13 @@ pub(crate) fn from_millis(millis: i64) -> Timestamp {
 pub(crate) fn days(days: u32) -> i64 {
     i64::from(days) * 86_400_000
 }
+
+/// The day of a stored time, in days since 1970, UTC.
+pub(crate) fn day_number(millis: i64) -> i64 {
+    millis.div_euclid(days(1))
+}
+
+/// The first moment of a day.
+pub(crate) fn day_start(number: i64) -> Timestamp {
+    from_millis(number.saturating_mul(days(1)))
+}

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use aethon_core::ledger::{DaySpend, Ledger};
 use aethon_core::session::{SessionQuery, Transcripts, TurnLog};
 use aethon_store::{Options, Store};
 use common::*;
@@ -54,7 +55,7 @@ async fn a_database_of_a_newer_version_is_refused_and_left_as_it_is() {
     let error = open(&home.path()).unwrap_err();
     assert!(error.is_newer_version());
     let text = error.to_string();
-    assert!(text.contains("99") && text.contains("up to 2") && text.contains("aethon.db"), "{text}");
+    assert!(text.contains("99") && text.contains("up to 3") && text.contains("aethon.db"), "{text}");
     assert_eq!(contents(home.folder.path()), before);
 }
 
@@ -122,7 +123,7 @@ async fn an_older_version_is_copied_and_then_migrated() {
     let store = open(&path).unwrap();
     let query = SessionQuery { limit: 5, search: Some("armadillo".into()), ..SessionQuery::default() };
     assert_eq!(store.sessions(query).await.unwrap().count, 1);
-    assert_eq!(store.check().await.unwrap().version, 2);
+    assert_eq!(store.check().await.unwrap().version, 3);
     store.close().await;
 
     let copy = folder.path().join("aethon.db.bak-v1");
@@ -137,6 +138,30 @@ async fn an_older_version_is_copied_and_then_migrated() {
     // The way back: the copy opens like any old database.
     std::fs::rename(&copy, &path).unwrap();
     open(&path).unwrap().close().await;
+}
+
+/// A database as version 2 left it: without a ledger.
+fn version_two(path: &Path) {
+    version_one(path);
+    let connection = Connection::open(path).unwrap();
+    connection.execute_batch(include_str!("../src/db/migrations/0002_search.sql")).unwrap();
+    connection.execute_batch("PRAGMA user_version = 2").unwrap();
+}
+
+#[tokio::test]
+async fn a_version_without_a_ledger_is_copied_and_gets_an_empty_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("aethon.db");
+    version_two(&path);
+    let store = open(&path).unwrap();
+    assert_eq!(store.today().await.unwrap(), DaySpend::default());
+    assert!(store.reserve(1.0, 1.0).await.unwrap().is_some());
+    assert_eq!(texts(&store.window(&session("webchat:old"), 5).await.unwrap()), ["an armadillo"]);
+    store.close().await;
+    let connection = Connection::open(folder.path().join("aethon.db.bak-v2")).unwrap();
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(version, 2);
+    assert!(connection.prepare("SELECT 1 FROM spending").is_err());
 }
 
 #[tokio::test]
@@ -168,7 +193,7 @@ async fn a_sound_database_says_so_and_a_broken_one_says_what() {
         home.turn(S, &format!("question {n}"), &"answer ".repeat(50)).await;
     }
     let health = home.store.check().await.unwrap();
-    assert_eq!((health.version, health.problems), (2, Vec::<String>::new()));
+    assert_eq!((health.version, health.problems), (3, Vec::<String>::new()));
     home.store.close().await;
     let mut bytes = std::fs::read(home.path()).unwrap();
     assert_eq!(health.size, bytes.len() as u64);

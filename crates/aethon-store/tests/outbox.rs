@@ -6,9 +6,11 @@ mod common;
 use aethon_core::channel::{DeliveryOutcome, Outbox};
 use aethon_core::ids::TurnId;
 use aethon_core::session::{Transcripts, TurnLog};
-use aethon_store::Removed;
+use aethon_store::{Keep, Removed};
 use common::*;
 use jiff::{SignedDuration, Timestamp};
+
+const KEEP: Keep = Keep { oneshots: 30, calls: 30 };
 
 const S: &str = "webhook:x";
 
@@ -96,15 +98,15 @@ async fn maintenance_removes_what_has_had_its_time() {
     let first = due(&home, 0).await[0].0;
     home.store.settle(first, DeliveryOutcome::Delivered).await.unwrap();
 
-    assert_eq!(home.store.maintain(30).await.unwrap(), Removed::default());
+    assert_eq!(home.store.maintain(KEEP).await.unwrap(), Removed::default());
     home.advance(30 * DAY + 1);
     run("webhook:trigger:young").await;
-    let removed = home.store.maintain(30).await.unwrap();
-    assert_eq!(removed, Removed { sessions: 5, deliveries: 1, dedupe_ids: 1 });
+    let removed = home.store.maintain(KEEP).await.unwrap();
+    assert_eq!(removed, Removed { sessions: 5, deliveries: 1, dedupe_ids: 1, calls: 0 });
     let left =
         home.store.sessions(aethon_core::session::SessionQuery { limit: 50, ..Default::default() }).await;
     assert_eq!(left.unwrap().count, 5);
     assert_eq!(home.count("SELECT count(*) FROM outbox"), 1);
     assert_eq!(home.count("SELECT count(*) FROM turns WHERE dedupe_id IS NOT NULL"), 0);
-    assert_eq!(home.store.maintain(30).await.unwrap(), Removed::default());
+    assert_eq!(home.store.maintain(KEEP).await.unwrap(), Removed::default());
 }

@@ -13,8 +13,11 @@ use super::file;
 use crate::error::Error;
 
 /// The migrations, oldest first. One that was ever released is never edited again.
-const MIGRATIONS: &[&str] =
-    &[include_str!("migrations/0001_conversations.sql"), include_str!("migrations/0002_search.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_conversations.sql"),
+    include_str!("migrations/0002_search.sql"),
+    include_str!("migrations/0003_ledger.sql"),
+];
 
 /// The version that this program writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;

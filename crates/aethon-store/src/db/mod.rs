@@ -17,7 +17,7 @@ pub(crate) use migrate::VERSION;
 pub(crate) use open::{Settings, open};
 pub(crate) use readers::Readers;
 pub(crate) use sql::Sql;
-pub(crate) use writer::{Chore, Writer};
+pub(crate) use writer::{Chore, Writer, in_transaction};
 
 /// What an acknowledged write survives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -4,14 +4,18 @@
 //! again: when one of a group fails after it has written, the group is rolled back and each job runs alone, so that a
 //! failure touches nobody else and the usual case pays for no savepoints.
 //!
+//! A job that nobody waits for is held until the next one that somebody does wait for, or a moment if none comes: it costs
+//! no commit of its own.
+//!
 //! Full: [`WAITING`] jobs may wait; further callers wait (asynchronously) for a place. When nothing comes for a moment,
 //! [chores](super::chores) are done: indexing, removing, checkpoints.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
@@ -29,6 +33,9 @@ const WAITING: usize = 1024;
 /// How many jobs share a commit at most: enough to make its cost small, few enough to answer soon.
 const GROUP: usize = 128;
 
+/// How long a job that nobody waits for is held when no other comes.
+const HELD: Duration = Duration::from_millis(20);
+
 /// Work for idle moments. Does a little and tells whether more is left; runs in a transaction of its own.
 pub(crate) type Chore = fn(&Sql<'_>) -> Result<bool, Error>;
 
@@ -37,6 +44,8 @@ pub(crate) struct Writer {
     places: Arc<Semaphore>,
     queue: Mutex<Option<Sender<Box<dyn Job>>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// How many jobs are on their way that nobody waits for.
+    later: Arc<AtomicUsize>,
 }
 
 impl Writer {
@@ -61,6 +70,7 @@ impl Writer {
             places: Arc::new(Semaphore::new(WAITING)),
             queue: Mutex::new(Some(queue)),
             thread: Mutex::new(Some(thread)),
+            later: Arc::default(),
         })
     }
 
@@ -75,6 +85,21 @@ impl Writer {
         let task = Task { work, outcome: None, reply, _place: place };
         self.send(Box::new(task))?;
         answer.await.map_err(|_| Error::closed())?
+    }
+
+    /// Queues a job for the next commit. Nobody learns of its outcome but the log.
+    pub(crate) async fn run_later(
+        &self,
+        work: impl FnMut(&Sql<'_>) -> Result<(), Error> + Send + 'static,
+    ) -> Result<(), Error> {
+        let place = self.places.clone().acquire_owned().await.map_err(|_| Error::closed())?;
+        let ticket = Ticket::new(&self.later);
+        self.send(Box::new(Later { work, failure: None, _ticket: ticket, _place: place }))
+    }
+
+    /// Whether jobs are on their way that nobody waits for.
+    pub(crate) fn has_later(&self) -> bool {
+        self.later.load(Ordering::Acquire) > 0
     }
 
     fn send(&self, job: Box<dyn Job>) -> Result<(), Error> {
@@ -101,6 +126,11 @@ impl Drop for Writer {
 
 /// A job in the queue, whatever it returns.
 trait Job: Send {
+    /// Whether nobody waits for it.
+    fn can_wait(&self) -> bool {
+        false
+    }
+
     /// Runs and keeps the outcome.
     fn run(&mut self, sql: &Sql<'_>);
 
@@ -140,6 +170,52 @@ impl<T: Send, F: FnMut(&Sql<'_>) -> Result<T, Error> + Send> Job for Task<F, T> 
     }
 }
 
+/// A job that nobody waits for.
+struct Later<F> {
+    work: F,
+    failure: Option<Error>,
+    /// Both freed when the job is done.
+    _ticket: Ticket,
+    _place: OwnedSemaphorePermit,
+}
+
+impl<F: FnMut(&Sql<'_>) -> Result<(), Error> + Send> Job for Later<F> {
+    fn can_wait(&self) -> bool {
+        true
+    }
+
+    fn run(&mut self, sql: &Sql<'_>) {
+        let result = catch_unwind(AssertUnwindSafe(|| (self.work)(sql)));
+        self.failure = result.unwrap_or_else(|_| Err(Error::panicked())).err();
+    }
+
+    fn failure(&self) -> Option<&Error> {
+        self.failure.as_ref()
+    }
+
+    fn answer(self: Box<Self>, group: Result<(), Error>) {
+        if let Some(error) = self.failure.or(group.err()) {
+            tracing::error!(error = &error as &dyn std::error::Error, "something was not stored");
+        }
+    }
+}
+
+/// Counts a job while it is on its way.
+struct Ticket(Arc<AtomicUsize>);
+
+impl Ticket {
+    fn new(counter: &Arc<AtomicUsize>) -> Self {
+        counter.fetch_add(1, Ordering::AcqRel);
+        Self(Arc::clone(counter))
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 /// Whether the disk took what it was given.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Room {
@@ -166,27 +242,39 @@ enum Attempt {
 fn serve(connection: Connection, jobs: &Receiver<Box<dyn Job>>, mut chores: Chores) {
     {
         let sql = Sql::new(&connection);
+        let mut held: Vec<Box<dyn Job>> = Vec::new();
         loop {
-            let first = match chores.pause() {
+            let pause = if held.is_empty() { chores.pause() } else { Some(HELD) };
+            let next = match pause {
                 None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(pause) => jobs.recv_timeout(pause),
             };
-            match first {
+            match next {
+                Ok(job) if job.can_wait() && held.len() + 1 < GROUP => held.push(job),
                 Ok(job) => {
-                    let group = std::iter::once(job).chain(jobs.try_iter()).take(GROUP).collect();
-                    match run_group(&sql, group) {
-                        Room::Enough => chores.written(&sql),
-                        Room::Lacking => chores.make_room(&sql),
-                    }
+                    let room = GROUP.saturating_sub(held.len() + 1);
+                    let group = held.drain(..).chain([job]).chain(jobs.try_iter().take(room)).collect();
+                    commit(&sql, group, &mut chores);
                 }
-                Err(RecvTimeoutError::Timeout) => chores.step(&sql),
+                Err(RecvTimeoutError::Timeout) if held.is_empty() => chores.step(&sql),
+                Err(RecvTimeoutError::Timeout) => commit(&sql, std::mem::take(&mut held), &mut chores),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
+        }
+        if !held.is_empty() {
+            commit(&sql, held, &mut chores);
         }
     }
     // The last connection to close brings the log into the file and removes it.
     if let Err((_, error)) = connection.close() {
         tracing::warn!(%error, "the database could not be closed; nothing is lost");
+    }
+}
+
+fn commit(sql: &Sql<'_>, group: Vec<Box<dyn Job>>, chores: &mut Chores) {
+    match run_group(sql, group) {
+        Room::Enough => chores.written(sql),
+        Room::Lacking => chores.make_room(sql),
     }
 }
 
@@ -239,10 +327,18 @@ fn attempt(sql: &Sql<'_>, group: &mut [Box<dyn Job>]) -> Attempt {
 
 /// Runs a chore in a transaction of its own.
 pub(super) fn run_chore(sql: &Sql<'_>, chore: Chore) -> Result<bool, Error> {
+    in_transaction(sql, chore)
+}
+
+/// Runs something in a transaction of its own.
+pub(crate) fn in_transaction<T>(
+    sql: &Sql<'_>,
+    work: impl FnOnce(&Sql<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
     sql.execute("BEGIN IMMEDIATE", [])?;
-    let done = chore(sql).and_then(|more| {
+    let done = work(sql).and_then(|result| {
         sql.execute("COMMIT", [])?;
-        Ok(more)
+        Ok(result)
     });
     if done.is_err() {
         roll_back(sql);
