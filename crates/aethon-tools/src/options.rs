@@ -1,6 +1,10 @@
 //! What the tools may reach, as values. The facade fills them from the configuration.
 
 use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where programs are when the environment does not say.
+pub(crate) const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The reach of the tools.
 #[derive(Debug, Clone, Default)]
@@ -14,4 +18,68 @@ pub struct Options {
     /// The assistant's own files and directories that no tool may open: configuration, database, credentials, `run`,
     /// `recordings`. A file stands for its siblings with a longer name too (`aethon.db-wal`, `config.toml.bak`).
     pub own: Vec<PathBuf>,
+    /// How commands run.
+    pub shell: ShellOptions,
+}
+
+/// How commands run. They get these variables and `TERM`, and nothing else of the program's own environment.
+#[derive(Debug, Clone)]
+pub struct ShellOptions {
+    /// `security.sandbox`: where they run.
+    pub sandbox: Sandbox,
+    /// How long one may take when the model does not say.
+    pub timeout: Duration,
+    /// The longest that a model can ask for.
+    pub max_timeout: Duration,
+    /// `PATH`; the usual directories when absent.
+    pub path: Option<String>,
+    /// `HOME`.
+    pub home: Option<PathBuf>,
+    /// `LANG`; UTF-8 without a language when absent.
+    pub lang: Option<String>,
+    /// `TMPDIR`.
+    pub tmpdir: Option<String>,
+}
+
+/// Where commands run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sandbox {
+    /// On this machine.
+    #[default]
+    None,
+    /// In a container only; until there is one, not at all.
+    Docker,
+}
+
+impl Default for ShellOptions {
+    fn default() -> Self {
+        Self {
+            sandbox: Sandbox::default(),
+            timeout: Duration::from_secs(120),
+            max_timeout: Duration::from_secs(600),
+            path: None,
+            home: None,
+            lang: None,
+            tmpdir: None,
+        }
+    }
+}
+
+impl ShellOptions {
+    /// The whole environment of a command.
+    pub(crate) fn environment(&self) -> Vec<(String, String)> {
+        let home = self.home.as_ref().and_then(|home| home.to_str()).map(str::to_owned);
+        let path = self.path.clone().unwrap_or_else(|| USUAL_PATH.to_owned());
+        let lang = self.lang.clone().unwrap_or_else(|| "C.UTF-8".to_owned());
+        [
+            ("PATH", Some(path)),
+            ("HOME", home),
+            ("LANG", Some(lang)),
+            ("TERM", Some("dumb".to_owned())),
+            ("TMPDIR", self.tmpdir.clone()),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
+    }
 }

@@ -65,6 +65,7 @@ impl Disk {
             user_home: Some(self.path("home")),
             workspace_only,
             own: own.map(|name| self.path("home/.aethon").join(name)).into(),
+            ..Options::default()
         })
     }
 }

@@ -75,6 +75,28 @@ impl Workspace {
         self.judge(file, path, &base)
     }
 
+    /// The directory in which a command is to run; the workspace when `path` is empty. Only a confined workspace limits
+    /// it, and only where a command begins: where it goes from there is the command's affair, and the sandbox's. Blocks.
+    pub(crate) fn directory(&self, path: &str) -> Result<PathBuf, ToolError> {
+        if path.len() > LONGEST_PATH || path.contains('\0') {
+            return Err(ToolError::failed("the directory's path is too long or contains a NUL character"));
+        }
+        let wanted = match (path.trim(), &self.home) {
+            ("~", Some(home)) => home.clone(),
+            (path, _) => self.absolute(path),
+        };
+        let real = wanted
+            .canonicalize()
+            .map_err(|error| ToolError::failed(format!("the directory {path:?} cannot be used: {error}")))?;
+        if self.is_confined && self.base_of(&real).is_none() {
+            return Err(self.outside(path));
+        }
+        if !real.is_dir() {
+            return Err(ToolError::failed(format!("{path:?} is not a directory")));
+        }
+        Ok(real)
+    }
+
     /// The last word is about what is open.
     fn judge(&self, file: File, path: &str, base: &Path) -> Result<Opened, ToolError> {
         let metadata = file.metadata().map_err(|error| failed(path, &error))?;

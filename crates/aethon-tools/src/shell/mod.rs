@@ -1,0 +1,9 @@
+//! Running commands. What is started, watched and ended is in `process`, the course of a call in `run`, what is kept of
+//! its output in `output`; `tool` is what a model sees. Which commands are refused is judged elsewhere, by a hook.
+
+mod output;
+mod process;
+mod run;
+mod tool;
+
+pub(crate) use tool::Shell;

@@ -1,0 +1,221 @@
+//! The output of a command: a bounded head and tail while it comes, and a readable text in the end.
+//!
+//! Commands write what they like: more than memory holds, bytes that are no text, sequences that colour a terminal. A
+//! model needs the beginning and the end, in characters.
+
+/// The most bytes that are kept, whatever the caller asks for.
+const MOST_KEPT: usize = 512 * 1024;
+/// The fewest, so that an error message always fits.
+const FEWEST_KEPT: usize = 256;
+/// How far a cut may move, so that it does not fall inside a line or a word. A secret that is cut in half would not be
+/// recognised when secrets are masked.
+const LONGEST_MOVE: usize = 2048;
+/// The most characters of a terminal's command sequence that are dropped; what is longer is none.
+const LONGEST_SEQUENCE: usize = 256;
+/// How many bytes of binary output are shown.
+const SAMPLE: usize = 32;
+
+/// The head and the tail of a stream of bytes.
+#[derive(Debug)]
+pub(super) struct Kept {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    head_limit: usize,
+    tail_limit: usize,
+    total: u64,
+}
+
+impl Kept {
+    /// Keeps about this many bytes: two thirds from the beginning, the rest from the end.
+    pub(super) fn new(limit: usize) -> Self {
+        let limit = limit.clamp(FEWEST_KEPT, MOST_KEPT);
+        let head_limit = limit * 2 / 3;
+        Self { head: Vec::new(), tail: Vec::new(), head_limit, tail_limit: limit - head_limit, total: 0 }
+    }
+
+    /// Takes the next bytes.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = self.head_limit - self.head.len();
+        let (first, rest) = bytes.split_at(room.min(bytes.len()));
+        self.head.extend_from_slice(first);
+        // Twice the limit, so that the tail is moved once in a while and not with every byte.
+        let newest = &rest[rest.len().saturating_sub(2 * self.tail_limit)..];
+        if self.tail.len() + newest.len() > 2 * self.tail_limit {
+            let spare = (self.tail.len() + newest.len()).saturating_sub(self.tail_limit);
+            self.tail.drain(..spare.min(self.tail.len()));
+        }
+        self.tail.extend_from_slice(newest);
+    }
+
+    /// The text, with a line where something was left out.
+    pub(super) fn text(&self) -> String {
+        let whole = self.head.len() + self.tail.len();
+        if self.total == whole as u64 && whole <= self.head_limit + self.tail_limit {
+            return readable(&[self.head.as_slice(), &self.tail].concat());
+        }
+        let head = &self.head[..end_of_line(&self.head)];
+        let tail = &self.tail[self.tail.len().saturating_sub(self.tail_limit)..];
+        let tail = &tail[start_of_line(tail)..];
+        let cut = self.total - (head.len() + tail.len()) as u64;
+        let total = self.total;
+        let mut text = readable(head);
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[... {cut} of {total} bytes were left out here ...]\n"));
+        text.push_str(&readable(tail));
+        text
+    }
+}
+
+fn end_of_line(head: &[u8]) -> usize {
+    let from = head.len() - LONGEST_MOVE.min(head.len() / 2);
+    let last = |wanted: fn(&u8) -> bool| head[from..].iter().rposition(wanted).map(|at| from + at + 1);
+    let at = last(|byte| *byte == b'\n').or_else(|| last(u8::is_ascii_whitespace));
+    at.unwrap_or_else(|| head.len() - broken_end(head))
+}
+
+fn start_of_line(tail: &[u8]) -> usize {
+    let window = &tail[..LONGEST_MOVE.min(tail.len() / 2)];
+    let first = |wanted: fn(&u8) -> bool| window.iter().position(wanted).map(|at| at + 1);
+    let at = first(|byte| *byte == b'\n').or_else(|| first(u8::is_ascii_whitespace));
+    at.unwrap_or_else(|| tail.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count())
+}
+
+/// How many bytes at the end begin a character that is cut off.
+fn broken_end(bytes: &[u8]) -> usize {
+    let chunk = bytes.utf8_chunks().last();
+    chunk.map_or(0, |chunk| chunk.invalid().len())
+}
+
+/// The bytes as text that can be read: no terminal sequences, no control characters, what is no text as `\xNN`.
+pub(super) fn readable(bytes: &[u8]) -> String {
+    if is_binary(bytes) {
+        let sample: Vec<String> = bytes.iter().take(SAMPLE).map(|byte| format!("{byte:02x}")).collect();
+        return format!("[{} bytes that are no text, beginning with {}]\n", bytes.len(), sample.join(" "));
+    }
+    let mut text = String::with_capacity(bytes.len());
+    let mut state = State::Text;
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            state = state.next(c, &mut text);
+        }
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    text.replace("\r\n", "\n").replace('\r', "\n")
+}
+
+/// Whether more than a third of the bytes are neither text nor what terminals understand.
+fn is_binary(bytes: &[u8]) -> bool {
+    let mut strange = 0;
+    for chunk in bytes.utf8_chunks() {
+        let controls = |byte: &u8| {
+            (*byte < 0x20 && !matches!(byte, b'\n' | b'\r' | b'\t' | 0x1b | 0x8)) || *byte == 0x7f
+        };
+        strange += chunk.valid().bytes().filter(controls).count() + chunk.invalid().len();
+    }
+    strange >= 8 && strange > bytes.len() / 3
+}
+
+/// Where in a terminal's command sequence a character stands.
+#[derive(Clone, Copy)]
+enum State {
+    Text,
+    Escape,
+    /// `ESC [ … letter`: colours, movements of the cursor.
+    Control(usize),
+    /// `ESC ] … BEL`: titles, links.
+    System(usize),
+}
+
+impl State {
+    fn next(self, c: char, text: &mut String) -> Self {
+        match (self, c) {
+            (_, '\u{1b}') => Self::Escape,
+            (Self::Escape, '[') => Self::Control(0),
+            (Self::Escape, ']' | 'P' | '_' | '^') => Self::System(0),
+            // Two letters that choose a character set, and the end of a title.
+            (Self::Escape, '(' | ')') => Self::Control(LONGEST_SEQUENCE),
+            (Self::Escape, '\\' | '=' | '>' | '7' | '8' | 'M') => Self::Text,
+            (Self::Control(_), '@'..='~') => Self::Text,
+            (Self::Control(length), ' '..='?') if length < LONGEST_SEQUENCE => Self::Control(length + 1),
+            (Self::System(_), '\u{7}') => Self::Text,
+            (Self::System(length), _) if length < LONGEST_SEQUENCE && c != '\n' => Self::System(length + 1),
+            _ => {
+                if c.is_control() && !matches!(c, '\n' | '\r' | '\t') {
+                    text.push_str(&format!("\\x{:02x}", u32::from(c)));
+                } else {
+                    text.push(c);
+                }
+                Self::Text
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn output_becomes_text() {
+        let check = |bytes: &[u8], expected: &str| assert_eq!(readable(bytes), expected, "{bytes:?}");
+        check(b"plain\n", "plain\n");
+        check("grün\tü".as_bytes(), "grün\tü");
+        check(b"\x1b[1;31mred\x1b[0m end", "red end");
+        check(b"\x1b]0;title\x07text", "text");
+        check(b"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link");
+        check(b"10%\r20%\r\ndone", "10%\n20%\ndone");
+        check(b"caf\xe9 and more", "caf\\xe9 and more");
+        check(b"bell\x07 and nul\0 in a text", "bell\\x07 and nul\\x00 in a text");
+        check(b"\x1b[", "");
+        assert!(readable(&[0u8; 100]).starts_with("[100 bytes that are no text, beginning with 00 00"));
+        assert!(readable(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0").contains("7f 45 4c 46"));
+    }
+
+    #[test]
+    fn head_and_tail_are_kept_whole_lines_of_them() {
+        let mut kept = Kept::new(300);
+        for number in 0..1000 {
+            kept.push(format!("line {number}\n").as_bytes());
+        }
+        let text = kept.text();
+        assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("line 998\nline 999\n"), "{text}");
+        assert!(text.contains("of 8890 bytes were left out here ...]\nline 9"), "{text}");
+        assert!(text.len() < 400);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut kept = Kept::new(usize::MAX);
+        let block = vec![b'x'; 100_000];
+        for _ in 0..1000 {
+            kept.push(&block);
+        }
+        assert!(kept.head.capacity() + kept.tail.capacity() < 4 * MOST_KEPT);
+        assert!(kept.text().contains("of 100000000 bytes"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_in_any_pieces_are_text(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..200), 0..40), limit in 0usize..2000) {
+            let mut kept = Kept::new(limit);
+            for piece in &pieces {
+                kept.push(piece);
+            }
+            let text = kept.text();
+            prop_assert!(!text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')), "{text:?}");
+        }
+
+        #[test]
+        fn what_fits_is_whole(text in "[a-z \n]{0,250}", piece in 1usize..50) {
+            let mut kept = Kept::new(256);
+            text.as_bytes().chunks(piece).for_each(|part| kept.push(part));
+            prop_assert_eq!(kept.text(), text);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The course of a call: read until the command ends or its time is up, then end what is left of it.
+//!
+//! A command has ended when its shell has; what it left in the background may still hold the pipe, so the end of the
+//! output is waited for only briefly. Everything that a call started ends with it.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+
+use super::output::Kept;
+use super::process::{Ended, Launch, Running, start};
+
+/// How long the output may go on when the command has ended: a process substitution may still be writing.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+/// How long a killed process may take to be gone.
+const DYING: Duration = Duration::from_secs(2);
+
+/// What became of a command.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// How it ended; `None` when its time was up.
+    pub(super) ended: Option<Ended>,
+    /// What it wrote.
+    pub(super) output: Kept,
+    /// How long it took.
+    pub(super) took: Duration,
+    /// Whether processes were still there that it had left in the background.
+    pub(super) left_running: bool,
+}
+
+/// Runs a command to its end. Dropping the future ends it.
+pub(super) async fn run(launch: Launch, limit: Duration, mut kept: Kept) -> io::Result<Outcome> {
+    let begun = Instant::now();
+    let Running { group, output, mut ended } = start(launch).await?;
+    let mut output = Receiver::from_owned_fd(output.into())?;
+    let deadline = begun + limit;
+    let mut is_open = true;
+    let mut buffer = vec![0; 32 * 1024];
+    let status = loop {
+        tokio::select! {
+            status = &mut ended => break Some(status.unwrap_or(Ended::Unknown)),
+            () = sleep_until(deadline) => break None,
+            read = output.read(&mut buffer), if is_open => match read {
+                Ok(0) | Err(_) => is_open = false,
+                Ok(length) => kept.push(&buffer[..length]),
+            },
+        }
+    };
+    let took = begun.elapsed();
+    let mut left_running = false;
+    if is_open && status.is_some() {
+        let rest = drain(&mut output, &mut buffer, &mut kept);
+        left_running = timeout_at(Instant::now() + LAST_WORDS, rest).await.is_err();
+    }
+    group.kill();
+    if status.is_none() {
+        // What is not gone by then hangs in the kernel; the thread of the call goes on waiting for it.
+        let _ = timeout(DYING, ended).await;
+    }
+    if is_open && (left_running || status.is_none()) {
+        // Who left the group may hold the pipe still; it is the watcher's, and nobody waits for it.
+        let _ = timeout(LAST_WORDS, drain(&mut output, &mut buffer, &mut kept)).await;
+    }
+    Ok(Outcome { ended: status, output: kept, took, left_running })
+}
+
+async fn drain(output: &mut Receiver, buffer: &mut [u8], kept: &mut Kept) {
+    while let Ok(length) = output.read(buffer).await {
+        if length == 0 {
+            return;
+        }
+        kept.push(&buffer[..length]);
+    }
+}

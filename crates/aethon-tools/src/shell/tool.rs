@@ -1,0 +1,185 @@
+//! `shell`: a command in a shell.
+//!
+//! It runs with `bash` where there is one, because that is what models write, and with `sh` elsewhere; without a terminal,
+//! without input, and with an environment that holds nothing of the assistant's.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::output::Kept;
+use super::process::{Ended, Launch};
+use super::run::{Outcome, run};
+use crate::files::Workspace;
+use crate::options::{Options, Sandbox, ShellOptions, USUAL_PATH};
+
+/// Room for the lines that say what became of the command.
+const NOTE: usize = 400;
+/// The longest command; the system takes arguments of 128 KiB.
+const LONGEST_COMMAND: usize = 100_000;
+/// How much longer than a command's own limit a call may take.
+const LEEWAY: Duration = Duration::from_secs(10);
+
+/// Runs commands.
+pub(crate) struct Shell {
+    spec: ToolSpec,
+    workspace: Arc<Workspace>,
+    options: ShellOptions,
+    shell: Vec<OsString>,
+    setsid: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    command: String,
+    timeout_seconds: Option<u64>,
+    cwd: Option<String>,
+}
+
+impl Shell {
+    pub(crate) fn new(options: &Options, workspace: Arc<Workspace>) -> Self {
+        let shell = &options.shell;
+        let path = shell.path.clone().unwrap_or_else(|| USUAL_PATH.into());
+        let bash = program("bash", &path);
+        let name = if bash.is_some() { "bash" } else { "sh" };
+        let words: Vec<OsString> = match bash {
+            Some(bash) => vec![bash.into(), "--noprofile".into(), "--norc".into(), "-c".into()],
+            None => vec!["/bin/sh".into(), "-c".into()],
+        };
+        let spec = spec(name, shell);
+        let setsid = program("setsid", &format!("{path}:{USUAL_PATH}"));
+        Self { spec, workspace, options: shell.clone(), shell: words, setsid }
+    }
+
+    fn launch(&self, command: &str, directory: PathBuf) -> Launch {
+        let mut shell = self.shell.clone();
+        shell.push(command.into());
+        Launch { shell, directory, environment: self.options.environment(), setsid: self.setsid.clone() }
+    }
+}
+
+fn spec(shell: &str, options: &ShellOptions) -> ToolSpec {
+    let (usual, most) = (options.timeout.as_secs(), options.max_timeout.as_secs());
+    ToolSpec {
+        name: "shell".into(),
+        description: format!(
+            "Runs a command with {shell} in the workspace directory and returns what it writes, stdout and stderr \
+             together, and its exit status. There is no terminal and no input: pass options that keep programs from \
+             asking. The command and everything it started, in the background too, ends with the call."
+        ),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "command": {"type": "string", "description": "the command, as typed at a prompt; may have several lines"},
+                "timeout_seconds": {
+                    "type": "integer", "minimum": 1, "maximum": most,
+                    "description": format!("how long it may take; {usual} when absent")
+                },
+                "cwd": {"type": "string", "description": "the directory to run it in; the workspace when absent"}
+            },
+            "required": ["command"],
+            "additionalProperties": false
+        }),
+        roles: [("command".to_owned(), ArgumentRole::Command), ("cwd".to_owned(), ArgumentRole::ReadPath)]
+            .into(),
+        untrusted_output: false,
+        timeout: Some(options.max_timeout + LEEWAY),
+    }
+}
+
+#[async_trait]
+impl Tool for Shell {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        if self.options.sandbox == Sandbox::Docker {
+            return Err(ToolError::denied(
+                "commands may run in the docker sandbox only (`security.sandbox = \"docker\"`), and this version \
+                 cannot run them there yet; with `security.sandbox = \"none\"` they run on the machine itself",
+            ));
+        }
+        let arguments: Arguments = serde_json::from_value(input)
+            .map_err(|error| ToolError::failed(format!("the arguments of `shell` are wrong: {error}")))?;
+        let command = checked(&arguments.command)?;
+        let limit = self.limit(arguments.timeout_seconds);
+        let (workspace, wanted) = (self.workspace.clone(), arguments.cwd.unwrap_or_default());
+        let directory =
+            tokio::task::spawn_blocking(move || workspace.directory(&wanted)).await.map_err(|_| {
+                ToolError::failed("looking up the directory failed because of a fault in the program")
+            })??;
+        let kept = Kept::new(context.max_output_chars.saturating_sub(NOTE));
+        match run(self.launch(command, directory), limit, kept).await {
+            Ok(outcome) => report(&outcome, limit),
+            Err(error) => Err(ToolError::failed(format!("the command could not be started: {error}"))),
+        }
+    }
+}
+
+impl Shell {
+    fn limit(&self, wanted: Option<u64>) -> Duration {
+        let wanted = wanted.map_or(self.options.timeout, |seconds| Duration::from_secs(seconds.max(1)));
+        wanted.min(self.options.max_timeout)
+    }
+}
+
+fn checked(command: &str) -> Result<&str, ToolError> {
+    if command.trim().is_empty() || command.contains('\0') {
+        return Err(ToolError::failed("`command` is empty or contains a NUL character"));
+    }
+    if command.len() > LONGEST_COMMAND {
+        return Err(ToolError::failed(format!(
+            "`command` is longer than {LONGEST_COMMAND} bytes; write it into a file and run that"
+        )));
+    }
+    Ok(command)
+}
+
+/// What the model is told. The time is told in whole seconds, and only where it matters: two runs with the same outcome
+/// must read the same, or a turn that goes in circles would not be noticed.
+fn report(outcome: &Outcome, limit: Duration) -> Result<ToolOutput, ToolError> {
+    let mut text = outcome.output.text();
+    if text.is_empty() {
+        text.push_str("[no output]");
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    if outcome.left_running {
+        text.push_str("[what it had left running in the background was ended]\n");
+    }
+    let after = match outcome.took.as_secs() {
+        0 => String::new(),
+        seconds => format!(" after {seconds} s"),
+    };
+    match outcome.ended {
+        Some(Ended::Status(status)) => text.push_str(&format!("[exit status {status}{after}]")),
+        Some(Ended::Signal(signal)) => text.push_str(&format!("[killed by signal {signal}{after}]")),
+        Some(Ended::Unknown) => text.push_str(&format!("[ended{after}; the exit status is not known]")),
+        None => {
+            let limit = limit.as_secs();
+            text.push_str(&format!(
+                "[not done after {limit} s: the command and everything it had started was killed; `timeout_seconds` \
+                 can give it longer]"
+            ));
+            return Err(ToolError::failed(text));
+        }
+    }
+    Ok(ToolOutput::text(text))
+}
+
+/// The first program of this name on a search path; only absolute directories count.
+fn program(name: &str, path: &str) -> Option<PathBuf> {
+    path.split(':')
+        .map(Path::new)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file())
+}
