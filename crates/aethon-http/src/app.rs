@@ -12,6 +12,7 @@ use aethon_core::assistant::Assistant;
 use aethon_core::channel::Channels;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
+use aethon_core::ledger::Ledger;
 use aethon_core::log::LogBook;
 use aethon_core::model::ModelProvider;
 use aethon_core::service::ConfigView;
@@ -34,6 +35,8 @@ pub struct Deps {
     pub assistant: Arc<dyn Assistant>,
     /// What is kept of conversations.
     pub transcripts: Arc<dyn Transcripts>,
+    /// What was spent.
+    pub ledger: Arc<dyn Ledger>,
     /// The open questions.
     pub desk: ApprovalDesk,
     /// What happens, live.

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use aethon_core::secret::Secret;
+use aethon_core::usage::Budget;
 
 /// The settings of the application.
 #[derive(Debug, Clone)]
@@ -29,6 +30,8 @@ pub struct Options {
     pub allowed_hosts: Vec<String>,
     /// Peers that may set `X-Forwarded-*`.
     pub trusted_proxies: Vec<Network>,
+    /// What may be spent in a day.
+    pub budget: Budget,
     /// Bounds on connections and requests.
     pub limits: Limits,
     /// The version that `/api/status` and the sockets tell.
@@ -73,6 +76,7 @@ impl Default for Options {
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
             trusted_proxies: Vec::new(),
+            budget: Budget::default(),
             limits: Limits::default(),
             version: env!("CARGO_PKG_VERSION"),
         }

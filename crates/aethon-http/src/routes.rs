@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use http::Method;
 
-use crate::api::{approvals, config, logs, sessions, sign_out, status};
+use crate::api::{approvals, config, logs, sessions, sign_out, status, usage};
 use crate::app::App;
 use crate::request::Request;
 use crate::response::Answer;
@@ -177,6 +177,12 @@ pub(crate) static ROUTES: &[Route] = &[
         "/api/approvals/{id}",
         Json,
         After(|app, request| Box::pin(approvals::decide(app, request))),
+    ),
+    api(
+        Method::GET,
+        "/api/usage",
+        Takes::Nothing,
+        After(|app, request| Box::pin(usage::usage(app, request))),
     ),
     api(Method::GET, "/api/logs", Takes::Nothing, Now(logs::newest)),
 ];

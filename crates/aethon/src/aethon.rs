@@ -11,12 +11,14 @@ use aethon_core::assistant::{self, Assistant};
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
 use aethon_core::ids::SessionId;
+use aethon_core::ledger::Ledger;
 use aethon_core::log::LogBook;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
 use aethon_core::session::{SessionQuery, Transcripts};
 use aethon_core::surface::Unattended;
-use aethon_store::Store;
+use aethon_core::usage::UsageReport;
+use aethon_store::{Opener, Store};
 use serde_json::{Value, json};
 
 use crate::builder::Prepared;
@@ -39,10 +41,10 @@ pub struct Aethon {
 }
 
 impl Aethon {
-    pub(crate) async fn open(prepared: Prepared) -> Result<Self> {
+    pub(crate) async fn open(prepared: Prepared, opener: Opener) -> Result<Self> {
         prepared.home.prepare()?;
         let clock = prepared.clock();
-        let store = wire::store::open(&prepared.home.database(), &prepared.config, clock.clone())?;
+        let store = wire::store::open(&prepared.home.database(), &prepared.config, clock.clone(), opener)?;
         let provider = prepared.provider();
         let (desk, bell) = (ApprovalDesk::default(), Bell::default());
         let engine = wire::agent::engine(&prepared, &store, provider.clone(), &desk, &bell);
@@ -63,6 +65,11 @@ impl Aethon {
 
     /// What is kept of conversations.
     pub fn transcripts(&self) -> Arc<dyn Transcripts> {
+        Arc::new(self.store.clone())
+    }
+
+    /// What was spent.
+    pub fn ledger(&self) -> Arc<dyn Ledger> {
         Arc::new(self.store.clone())
     }
 
@@ -105,6 +112,12 @@ impl Aethon {
         let mut document = json!(session);
         document["messages"] = json!(messages);
         Ok(Some(document))
+    }
+
+    /// What the last days took, as `GET /api/usage` gives it.
+    pub async fn usage_document(&self, days: u32) -> Result<Value> {
+        let budget = wire::http::budget(&self.config);
+        Ok(json!(UsageReport::read(&self.store, &budget, self.clock.now(), days).await?))
     }
 
     /// Lets running turns finish for `grace`, stores what they had, and closes the storage.

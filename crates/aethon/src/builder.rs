@@ -15,6 +15,8 @@ use aethon_core::log::LogBook;
 use aethon_core::model::{ModelProvider, Readiness};
 use aethon_core::redact::Redactor;
 use aethon_core::tool::Tool;
+use aethon_providers::AwsEnvironment;
+use aethon_store::Opener;
 
 use crate::aethon::Aethon;
 use crate::error::{Error, Result};
@@ -120,6 +122,7 @@ impl Builder {
             config: loaded.config,
             warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
             flags,
+            aws: AwsEnvironment::from_variables(|name| sources.variable(name).map(str::to_owned)),
             parts: self.parts,
             bus: EventBus::default(),
             logs: LogBook::default(),
@@ -135,6 +138,7 @@ pub struct Prepared {
     pub(crate) config: Config,
     pub(crate) warnings: Vec<String>,
     pub(crate) flags: Flags,
+    pub(crate) aws: AwsEnvironment,
     pub(crate) parts: Parts,
     pub(crate) bus: EventBus,
     pub(crate) logs: LogBook,
@@ -202,18 +206,18 @@ impl Prepared {
 
     /// Opens the storage and starts the engine.
     pub async fn open(self) -> Result<Aethon> {
-        Aethon::open(self).await
+        Aethon::open(self, Opener::Guest).await
     }
 
     pub(crate) fn provider(&self) -> Arc<dyn ModelProvider> {
         self.parts
             .model
             .clone()
-            .unwrap_or_else(|| aethon_providers::build(wire::model::options(&self.config.model)))
+            .unwrap_or_else(|| aethon_providers::build(wire::model::options(&self.config.model, &self.aws)))
     }
 
     pub(crate) fn redactor(&self) -> Redactor {
-        Redactor::new(self.config.secrets().into_iter().cloned())
+        Redactor::new(self.config.secrets().into_iter().chain(self.aws.secrets()).cloned())
     }
 
     pub(crate) fn clock(&self) -> Arc<dyn Clock> {

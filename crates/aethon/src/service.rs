@@ -10,6 +10,7 @@ use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::surface::{Surface, Unattended};
 use aethon_http::ws::{Hub, WebChat};
 use aethon_http::{Deps, Server};
+use aethon_store::{Keep, Opener, Store};
 use tokio::task::JoinHandle;
 
 use crate::aethon::Aethon;
@@ -41,7 +42,8 @@ impl Service {
         prepared.preflight().await?;
         prepared.home.prepare()?;
         let lock = prepared.home.lock()?;
-        let aethon = prepared.open().await?;
+        // The home is ours alone now, so whatever an earlier daemon had under way is over.
+        let aethon = Aethon::open(prepared, Opener::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()));
         let webchat: Arc<dyn Channel> = Arc::new(WebChat::new(aethon.assistant(), hub.clone()));
@@ -66,7 +68,7 @@ impl Service {
             worker: tokio::spawn(worker.run(shutdown.clone())),
             upkeep: tokio::spawn(upkeep(
                 aethon.store.clone(),
-                aethon.config.session.oneshot_keep_days,
+                wire::store::keep(&aethon.config),
                 shutdown.clone(),
             )),
             aethon,
@@ -118,6 +120,7 @@ async fn listen(
     let deps = Deps {
         assistant: aethon.assistant(),
         transcripts: aethon.transcripts(),
+        ledger: aethon.ledger(),
         desk: aethon.desk.clone(),
         bus: aethon.bus.clone(),
         logs: aethon.logs.clone(),
@@ -147,13 +150,13 @@ fn watcher(hub: &Arc<Hub>, record: &TurnRecord) -> Arc<dyn Surface> {
     if session.channel() == "webchat" { hub.surface(session) } else { Arc::new(Unattended) }
 }
 
-async fn upkeep(store: aethon_store::Store, oneshot_keep_days: u32, mut shutdown: Shutdown) {
+async fn upkeep(store: Store, keep: Keep, mut shutdown: Shutdown) {
     loop {
         tokio::select! {
             () = shutdown.requested() => return,
             () = tokio::time::sleep(UPKEEP) => {}
         }
-        if let Err(error) = store.maintain(oneshot_keep_days).await {
+        if let Err(error) = store.maintain(keep).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "old rows could not be removed");
         }
     }

@@ -6,3 +6,4 @@ pub(crate) mod logs;
 pub(crate) mod sessions;
 pub(crate) mod sign_out;
 pub(crate) mod status;
+pub(crate) mod usage;

@@ -2,11 +2,15 @@
 
 use aethon_core::approval::{ApprovalDesk, ApprovalRequest};
 use aethon_core::channel::Channels;
-use aethon_core::clock::SystemClock;
+use aethon_core::clock::{Clock as _, SystemClock};
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ledger::{LedgerEntry, WorkKind};
 use aethon_core::message::{Destination, Role};
+use aethon_core::model::Usage;
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::ShutdownTrigger;
+use aethon_core::testkit::MemoryLedger;
+use aethon_core::usage::{Budget, day_of};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use jiff::Timestamp;
@@ -63,6 +67,7 @@ impl Bench {
         let deps = Deps {
             transcripts: assistant.transcripts.clone(),
             assistant: assistant.clone(),
+            ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
             desk: ApprovalDesk::default(),
             bus: Default::default(),
             logs: Default::default(),
@@ -448,6 +453,10 @@ async fn numbers_and_words_in_queries_are_checked() {
         ("/api/sessions/webchat:a?before=x", "before"),
         ("/api/sessions/webchat:a?limit=1001", "limit"),
         ("/api/sessions/webchat:a/export?format=pdf", "format"),
+        ("/api/usage?days=0", "days"),
+        ("/api/usage?days=367", "days"),
+        ("/api/usage?days=-1", "days"),
+        ("/api/usage?days=1.5", "days"),
         ("/api/logs?limit=x", "limit"),
         ("/api/logs?level=loud", "level"),
     ] {
@@ -455,6 +464,44 @@ async fn numbers_and_words_in_queries_are_checked() {
         assert_eq!((seen.status, &seen.json()["errors"][0]["field"]), (422, &json!(field)), "{target}");
     }
     assert_eq!(bench.get("/api/logs?level=WARN", &[]).await.json(), json!({"records": []}));
+}
+
+#[tokio::test]
+async fn usage_is_told_by_day_model_and_kind_under_the_ceiling() {
+    let budget = Budget { daily_usd: 1.0, warn_ratio: 0.5 };
+    let bench = Bench::new(Options { budget, ..Options::default() });
+    let empty = bench.get("/api/usage", &[]).await.json();
+    assert_eq!((&empty["rows"], &empty["days"]), (&json!([]), &json!(30)));
+    let now = SystemClock.now();
+    let entry = |kind, cost_usd, is_ok| LedgerEntry {
+        at: now,
+        session: None,
+        turn: None,
+        provider: "openai".into(),
+        model: "gpt-5.1".into(),
+        kind,
+        usage: Usage { input_tokens: 10, output_tokens: 5, cached_tokens: 4, cost_usd },
+        is_ok,
+    };
+    let ledger = &bench.app.deps.ledger;
+    ledger.settle(None, entry(WorkKind::Turn, 0.25, true)).await.unwrap();
+    ledger.settle(None, entry(WorkKind::Turn, 0.0, false)).await.unwrap();
+    ledger.settle(None, entry(WorkKind::Compaction, 0.25, true)).await.unwrap();
+    ledger.reserve(0.25, 1.0).await.unwrap();
+    let usage = bench.get("/api/usage?days=366", &[]).await.json();
+    let tokens = |input: u64| json!({"input": input, "output": input / 2, "cached": input / 10 * 4});
+    let of = |row: &Value| {
+        let count = |name: &str| row[name].as_u64().expect("a count");
+        let (input, output, cached) = (count("input_tokens"), count("output_tokens"), count("cached_tokens"));
+        (count("requests"), count("failed"), json!({"input": input, "output": output, "cached": cached}))
+    };
+    assert_eq!((of(&usage["rows"][0]), of(&usage["rows"][1])), ((2, 1, tokens(20)), (1, 0, tokens(10))));
+    assert_eq!(usage["rows"][1]["kind"], "compaction");
+    assert_eq!((&usage["day"], &usage["rows"][0]["day"]), (&json!(day_of(now)), &json!(day_of(now))));
+    assert_eq!((of(&usage["today"]), of(&usage["total"])), ((3, 1, tokens(30)), (3, 1, tokens(30))));
+    assert_eq!(usage["today"]["cost_usd"], 0.5);
+    let budget = json!({"daily_usd": 1.0, "spent_usd": 0.5, "reserved_usd": 0.25, "state": "warn"});
+    assert_eq!(usage["budget"], budget);
 }
 
 #[tokio::test]

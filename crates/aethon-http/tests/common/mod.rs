@@ -11,6 +11,7 @@ use aethon_core::clock::SystemClock;
 use aethon_core::event::EventBus;
 use aethon_core::log::LogBook;
 use aethon_core::shutdown::ShutdownTrigger;
+use aethon_core::testkit::MemoryLedger;
 use aethon_http::ws::{Hub, WebChat};
 use aethon_http::{Deps, Options, Server};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -37,6 +38,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
     Deps {
         transcripts: assistant.transcripts.clone(),
         assistant: assistant.clone(),
+        ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
         desk: ApprovalDesk::default(),
         bus: EventBus::default(),
         logs: LogBook::default(),

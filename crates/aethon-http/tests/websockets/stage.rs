@@ -16,6 +16,7 @@ use aethon_core::secret::Secret;
 use aethon_core::service::ConfigView;
 use aethon_core::session::{Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord};
 use aethon_core::shutdown::ShutdownTrigger;
+use aethon_core::testkit::MemoryLedger;
 use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use async_trait::async_trait;
@@ -51,6 +52,7 @@ impl Stage {
         let deps = Deps {
             assistant: Arc::clone(&assistant) as _,
             transcripts: Arc::new(Nothing),
+            ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
             desk,
             bus: bus.clone(),
             logs: LogBook::default(),

@@ -1,8 +1,9 @@
-//! `[channels.webchat]`, `[dashboard]`, `[webhook]` and `[server]` to the HTTP application's options.
+//! `[channels.webchat]`, `[dashboard]`, `[webhook]`, `[budget]` and `[server]` to the HTTP application's options.
 
 use std::time::Duration;
 
 use aethon_config::Config;
+use aethon_core::usage::Budget;
 use aethon_http::options::{Limits, Network, Options, Webhooks};
 
 /// How much longer connections get than turns, so that a turn that is stopped at the end of the grace can say so.
@@ -21,6 +22,7 @@ pub(crate) fn options(config: &Config) -> Options {
         allowed_hosts: webchat.allowed_hosts.clone(),
         // Entries that are no network have been refused by the preflight.
         trusted_proxies: server.trusted_proxies.iter().filter_map(|proxy| Network::parse(proxy)).collect(),
+        budget: budget(config),
         limits: Limits {
             max_body_bytes: server.max_body_bytes,
             max_connections: server.max_connections,
@@ -31,4 +33,9 @@ pub(crate) fn options(config: &Config) -> Options {
         },
         version: env!("CARGO_PKG_VERSION"),
     }
+}
+
+/// What may be spent in a day.
+pub(crate) fn budget(config: &Config) -> Budget {
+    Budget { daily_usd: config.budget.daily_usd, warn_ratio: config.budget.warn_ratio }
 }
