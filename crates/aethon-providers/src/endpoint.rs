@@ -22,8 +22,7 @@ impl Endpoint {
     pub(crate) fn of(options: &Options) -> Result<Self, String> {
         let host = options.host.trim();
         let is_own = !host.is_empty();
-        let text =
-            if is_own { with_scheme(options.provider, host) } else { own_base(options.provider).into() };
+        let text = if is_own { with_scheme(options.provider, host) } else { own_base(options) };
         let refuse = |why: &str| Err(format!("model.host `{host}` {why}."));
         let Ok(url) = Url::parse(&text) else {
             return refuse("is not an address; write it as https://example.com/v1");
@@ -54,17 +53,23 @@ impl Endpoint {
 }
 
 /// The provider's own address.
-fn own_base(provider: Provider) -> &'static str {
-    match provider {
+fn own_base(options: &Options) -> String {
+    let base = match options.provider {
         Provider::OpenAi => "https://api.openai.com/v1",
         Provider::Anthropic => "https://api.anthropic.com",
         Provider::Ollama => "http://127.0.0.1:11434",
         Provider::LiteLlm => "http://127.0.0.1:4000",
         Provider::Mistral => "https://api.mistral.ai",
         Provider::Gemini => "https://generativelanguage.googleapis.com",
-        Provider::Bedrock => "https://bedrock-runtime.us-east-1.amazonaws.com",
+        Provider::Bedrock => return bedrock_base(options.region.as_deref().unwrap_or("us-east-1")),
         Provider::Fake | Provider::Echo => "http://localhost",
-    }
+    };
+    base.to_owned()
+}
+
+fn bedrock_base(region: &str) -> String {
+    let suffix = if region.starts_with("cn-") { ".cn" } else { "" };
+    format!("https://bedrock-runtime.{region}.amazonaws.com{suffix}")
 }
 
 /// Ollama's SDK takes `gpu-box` for `http://gpu-box:11434`; the others want a whole address.
@@ -140,6 +145,16 @@ mod tests {
         check(Provider::Ollama, "[::1]:9999", "http://[::1]:9999");
         check(Provider::Ollama, "http://localhost:11434/api/", "http://localhost:11434");
         check(Provider::Ollama, "https://ollama.com/v1", "https://ollama.com");
+    }
+
+    #[test]
+    fn bedrock_is_in_its_region() {
+        let check = |region: &str, expected: &str| {
+            let options = Options { region: Some(region.into()), ..Options::new(Provider::Bedrock, "m") };
+            assert_eq!(Endpoint::of(&options).unwrap().base, expected);
+        };
+        check("eu-central-1", "https://bedrock-runtime.eu-central-1.amazonaws.com");
+        check("cn-north-1", "https://bedrock-runtime.cn-north-1.amazonaws.com.cn");
     }
 
     #[test]

@@ -10,6 +10,8 @@
 //! `classify`; a new wire format is one more `Dialect` and one line in `registry`.
 
 mod anthropic;
+mod aws;
+mod bedrock;
 mod capabilities;
 mod classify;
 mod echo;
@@ -36,5 +38,5 @@ mod transport;
 mod unavailable;
 
 pub use facts::prices;
-pub use options::{AnthropicVersion, OpenAiApi, Options, Provider};
+pub use options::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Provider};
 pub use registry::build;

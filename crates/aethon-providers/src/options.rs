@@ -7,6 +7,8 @@ use std::time::Duration;
 use aethon_core::secret::Secret;
 use serde_json::{Map, Value};
 
+pub use crate::aws::AwsEnvironment;
+
 /// Who serves the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Provider {
@@ -117,6 +119,8 @@ pub struct Options {
     pub allow_http: bool,
     /// The region, for Bedrock.
     pub region: Option<String>,
+    /// What the environment says about AWS, for Bedrock.
+    pub aws: AwsEnvironment,
     /// Which of OpenAI's interfaces is used.
     pub api: OpenAiApi,
     /// The revision of Anthropic's interface.
@@ -146,6 +150,7 @@ impl Options {
             host: String::new(),
             allow_http: false,
             region: None,
+            aws: AwsEnvironment::default(),
             api: OpenAiApi::default(),
             api_version: AnthropicVersion::default(),
             max_tokens: None,

@@ -139,6 +139,15 @@ pub(crate) fn input(call: &ToolCall) -> Cow<'_, Value> {
     }
 }
 
+/// An id that every service takes: what is not a letter, a digit, `-` or `_` is replaced, for a transcript may hold ids
+/// of other services after a change of models.
+pub(crate) fn plain_id(id: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
+    let id: String = id.chars().map(plain).collect();
+    // The end of an id is what tells it from others.
+    id.get(id.len().saturating_sub(64)..).unwrap_or(&id).to_owned()
+}
+
 /// The text parts joined by blank lines.
 pub(crate) fn joined(parts: &[Part<'_>]) -> String {
     let text = |part: &Part<'_>| if let Part::Text(text) = part { Some(text.to_string()) } else { None };

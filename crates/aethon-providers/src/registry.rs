@@ -5,6 +5,7 @@ use std::sync::Arc;
 use aethon_core::model::{Capabilities, ModelErrorKind, ModelProvider};
 
 use crate::anthropic::Anthropic;
+use crate::bedrock::{self, Bedrock, Signer};
 use crate::echo::Echo;
 use crate::endpoint::Endpoint;
 use crate::fake::Fake;
@@ -16,7 +17,7 @@ use crate::remote::{Dialect, Remote};
 use crate::service::{Service, how_to_set_key};
 use crate::settings::Settings;
 use crate::unavailable::Unavailable;
-use crate::{capabilities, headers, litellm, mistral};
+use crate::{capabilities, facts, headers, litellm, mistral};
 
 /// Makes the provider. Never fails: what is missing or wrong is in its readiness, so that a service starts and says
 /// what to set.
@@ -39,7 +40,15 @@ fn remote(options: &Options, capabilities: Capabilities) -> Result<Remote, (Mode
             format!("{what} is not spoken by this version of Aethon yet; set model.provider to another one.");
         return Err((ModelErrorKind::InvalidRequest, reason));
     }
-    let endpoint = Endpoint::of(options).map_err(|reason| (ModelErrorKind::InvalidRequest, reason))?;
+    let wrong = |reason| (ModelErrorKind::InvalidRequest, reason);
+    let resolved;
+    let options = if options.provider == Provider::Bedrock {
+        resolved = bedrock::resolve(options).map_err(wrong)?;
+        &resolved
+    } else {
+        options
+    };
+    let endpoint = Endpoint::of(options).map_err(wrong)?;
     check_key(options, &endpoint).map_err(|reason| (ModelErrorKind::Auth, reason))?;
     let service = Arc::new(Service::new(options, endpoint));
     let dialect = dialect(options, service.clone(), capabilities.clone());
@@ -50,6 +59,12 @@ fn dialect(options: &Options, service: Arc<Service>, capabilities: Capabilities)
     let settings = Settings::of(options);
     match options.provider {
         Provider::Anthropic => Box::new(Anthropic::new(service, capabilities, settings, options.api_version)),
+        Provider::Bedrock => {
+            let facts = facts::of(options.provider, &options.model_id, true);
+            let region = options.region.clone().unwrap_or_default();
+            let signer = Signer::new(service.clone(), region, options.aws.clone());
+            Box::new(Bedrock::new(service, capabilities, facts, settings, signer))
+        }
         Provider::Gemini => Box::new(Gemini::new(service, capabilities, settings)),
         Provider::Ollama => Box::new(Ollama::new(service, capabilities, settings)),
         Provider::Mistral => {
@@ -64,7 +79,6 @@ fn dialect(options: &Options, service: Arc<Service>, capabilities: Capabilities)
 
 fn not_spoken_yet(options: &Options) -> Option<&'static str> {
     match options.provider {
-        Provider::Bedrock => Some(options.provider.title()),
         Provider::OpenAi if options.api == OpenAiApi::Responses => {
             Some("OpenAI's interface model.api = \"responses\"")
         }
@@ -82,10 +96,15 @@ fn check_key(options: &Options, endpoint: &Endpoint) -> Result<(), String> {
         ));
     }
     if !options.api_key.is_empty() {
+        let in_the_open = endpoint.base.starts_with("http:") && !endpoint.is_loopback;
+        if options.provider == Provider::Bedrock && in_the_open {
+            return Err("A key for Amazon Bedrock is sent over https only; correct model.host.".into());
+        }
         return Ok(());
     }
     match options.provider {
-        Provider::Ollama => Ok(()),
+        // Without a key Bedrock's requests are signed, with what is found when they are made.
+        Provider::Ollama | Provider::Bedrock => Ok(()),
         // A server of one's own may want no key; if it does, its refusal names the one to set.
         Provider::OpenAi | Provider::LiteLlm if endpoint.is_own => Ok(()),
         Provider::LiteLlm => Err(format!(

@@ -31,12 +31,18 @@ const FIGURES_WAIT: Duration = Duration::from_secs(3);
 const END_WAIT: Duration = Duration::from_millis(50);
 
 /// How one wire format is written and read.
+#[async_trait]
 pub(crate) trait Dialect: Send + Sync {
     /// How an answer is cut into frames.
     fn framing(&self) -> Framing;
 
     /// The request for an answer.
     fn ask(&self, request: &ModelRequest) -> Outgoing;
+
+    /// The request with what opens the service for it, where that is not in its headers from the start.
+    async fn open(&self, outgoing: Outgoing) -> Result<Outgoing, ModelError> {
+        Ok(outgoing)
+    }
 
     /// What reads the answer to a request. `input_tokens` stands in where the service counts none.
     fn decoder(&self, input_tokens: u64) -> Box<dyn Decoder>;
@@ -46,6 +52,11 @@ pub(crate) trait Dialect: Send + Sync {
 
     /// What the answer to the probe says, for a person.
     fn judge(&self, answer: &Value) -> Result<String, ModelError>;
+
+    /// What a failure of the probe says, where a failure may be good news.
+    fn judge_failure(&self, error: ModelError) -> Result<String, ModelError> {
+        Err(error)
+    }
 }
 
 /// The provider.
@@ -64,6 +75,7 @@ impl Remote {
 
     /// Sends a request; an answer that reports a failure is one.
     async fn send(&self, outgoing: Outgoing) -> Result<Incoming, ModelError> {
+        let outgoing = self.dialect.open(outgoing).await?;
         let mut incoming = match self.client.send(outgoing).await {
             Ok(incoming) => incoming,
             Err(failure) => return Err(classify::failure(&self.service, &failure)),
@@ -100,7 +112,9 @@ impl ModelProvider for Remote {
             Media::Page => {
                 return Err(classify::body_failure(&self.service, &error_body(&mut body).await));
             }
-            Media::Json if self.dialect.framing() == Framing::Events => Framing::Whole,
+            Media::Json if matches!(self.dialect.framing(), Framing::Events | Framing::Binary) => {
+                Framing::Whole
+            }
             _ => self.dialect.framing(),
         };
         let answer = Answer {
@@ -116,7 +130,10 @@ impl ModelProvider for Remote {
     }
 
     async fn probe(&self) -> Result<String, ModelError> {
-        let mut incoming = self.send(self.dialect.probe()).await?;
+        let mut incoming = match self.send(self.dialect.probe()).await {
+            Ok(incoming) => incoming,
+            Err(error) => return self.dialect.judge_failure(error),
+        };
         if let Media::Page = media_type(&incoming.headers) {
             return Err(classify::body_failure(&self.service, &error_body(&mut incoming.body).await));
         }

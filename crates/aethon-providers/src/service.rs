@@ -20,7 +20,7 @@ pub(crate) struct Service {
     redactor: ServiceRedactor,
 }
 
-/// Knows this service's key.
+/// Knows what opens this service.
 struct ServiceRedactor(Redactor);
 
 impl std::fmt::Debug for ServiceRedactor {
@@ -31,6 +31,7 @@ impl std::fmt::Debug for ServiceRedactor {
 
 impl Service {
     pub(crate) fn new(options: &Options, endpoint: Endpoint) -> Self {
+        let secrets = options.aws.secrets().into_iter().chain([&options.api_key]).cloned();
         Self {
             provider: options.provider,
             model: options.model_id.clone(),
@@ -38,7 +39,7 @@ impl Service {
             timeout: options.timeout,
             key: options.api_key.clone(),
             key_variable: options.key_variable.clone(),
-            redactor: ServiceRedactor(Redactor::new([options.api_key.clone()])),
+            redactor: ServiceRedactor(Redactor::new(secrets)),
         }
     }
 

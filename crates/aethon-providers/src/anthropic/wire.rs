@@ -83,7 +83,7 @@ fn said_block(said: &Said<'_>) -> Option<Value> {
         Said::Opaque(opaque) => (opaque.dialect == DIALECT).then(|| opaque.data.clone()),
         Said::Call(call) => Some(json!({
             "type": "tool_use",
-            "id": call_id(&call.id),
+            "id": prompt::plain_id(&call.id),
             "name": call.name,
             "input": prompt::input(call),
         })),
@@ -93,19 +93,13 @@ fn said_block(said: &Said<'_>) -> Option<Value> {
 fn tool_result(result: &ToolResult) -> Value {
     let mut block = json!({
         "type": "tool_result",
-        "tool_use_id": call_id(&result.call),
+        "tool_use_id": prompt::plain_id(&result.call),
         "content": prompt::output(result),
     });
     if result.is_error || result.denied {
         block["is_error"] = true.into();
     }
     block
-}
-
-/// Ids of other services, as they stand in a transcript after a change of models, with what is not allowed replaced.
-fn call_id(id: &str) -> String {
-    let allowed = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
-    id.chars().map(allowed).collect()
 }
 
 fn tool(spec: &ToolSpec) -> Value {

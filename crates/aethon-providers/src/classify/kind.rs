@@ -118,6 +118,7 @@ const WORDS: &[(ModelErrorKind, &[&str])] = &[
         ],
     ),
     (InvalidRequest, &["validationexception"]),
+    (Timeout, &["modeltimeoutexception"]),
 ];
 
 /// The class of an answer with this status.

@@ -58,7 +58,7 @@ impl Report {
     }
 
     /// With a code that came beside the body.
-    pub(super) fn with_code(mut self, code: &str) -> Self {
+    pub(crate) fn with_code(mut self, code: &str) -> Self {
         self.codes = format!("{} {}", code.to_lowercase(), self.codes).trim().to_owned();
         self
     }

@@ -4,18 +4,23 @@ use std::collections::VecDeque;
 
 use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent};
 
+use super::binary::{Broken, Messages};
 use super::lines::Lines;
 use super::sse::{self, Parser};
 
 /// The longest answer, in bytes of its wire form.
 const LIMIT: usize = 64 * 1024 * 1024;
 
+/// How the name of a binary message that reports a failure begins; the service's word for it follows.
+pub(crate) const FAILURE: &str = "failure:";
+
 /// Where events are put.
 pub(crate) type Events = VecDeque<ModelEvent>;
 
 /// Understands the frames of one answer of one dialect.
 pub(crate) trait Decoder: Send {
-    /// Takes a frame: the data of one server-sent event, or one line.
+    /// Takes a frame: the data of one server-sent event or message, or one line. A message that reports a failure has a
+    /// name that begins with [`FAILURE`].
     fn frame(&mut self, name: Option<&str>, data: &str, events: &mut Events) -> Result<(), ModelError>;
 
     /// How far the answer has come.
@@ -44,6 +49,8 @@ pub(crate) enum Framing {
     Events,
     /// One JSON text a line.
     Lines,
+    /// AWS's binary messages.
+    Binary,
     /// The whole body is one frame: a service that does not stream.
     Whole,
 }
@@ -51,6 +58,7 @@ pub(crate) enum Framing {
 enum Frames {
     Events(Parser),
     Lines(Lines),
+    Binary(Messages),
     Whole(Vec<u8>),
 }
 
@@ -68,6 +76,7 @@ impl Decoding {
         let frames = match framing {
             Framing::Events => Frames::Events(Parser::default()),
             Framing::Lines => Frames::Lines(Lines::default()),
+            Framing::Binary => Frames::Binary(Messages::default()),
             Framing::Whole => Frames::Whole(Vec::new()),
         };
         Self { service, frames, decoder, received: 0 }
@@ -97,6 +106,17 @@ impl Decoding {
                 }
                 outcome.map_err(|_| self.too_long())
             }
+            Frames::Binary(messages) => {
+                let mut found = Vec::new();
+                let outcome = messages.push(bytes, &mut found);
+                for sse::Event { name, data } in found {
+                    self.frame(name.as_deref(), &data, events)?;
+                }
+                outcome.map_err(|broken| match broken {
+                    Broken::TooLong => self.too_long(),
+                    Broken::Damaged(what) => self.damaged(what),
+                })
+            }
             Frames::Lines(lines) => {
                 let mut found = Vec::new();
                 let outcome = lines.push(bytes, &mut found);
@@ -113,6 +133,8 @@ impl Decoding {
         let last = match &mut self.frames {
             Frames::Events(parser) => parser.finish().map(|event| (event.name, event.data)),
             Frames::Lines(lines) => lines.finish().map(|line| (None, line)),
+            // Half a message says nothing.
+            Frames::Binary(_) => None,
             Frames::Whole(whole) => Some((None, String::from_utf8_lossy(whole).into_owned())),
         };
         if let Some((name, data)) = last {
@@ -150,6 +172,11 @@ impl Decoding {
         }
         let sentence = format!("The connection to {service} ended in mid-answer; try again.");
         ModelError::new(ModelErrorKind::Network, sentence)
+    }
+
+    fn damaged(&self, what: &str) -> ModelError {
+        let sentence = format!("The answer of {} arrived damaged; try again.", self.service);
+        ModelError::new(ModelErrorKind::Malformed, sentence).with_detail(what)
     }
 
     fn too_long(&self) -> ModelError {

@@ -1,9 +1,10 @@
 //! From the bytes of an answer to the events of the core.
 //!
-//! `sse` and `lines` cut bytes into frames and know no provider; a [`Decoder`] turns frames into events and knows no
+//! `sse`, `lines` and `binary` cut bytes into frames and know no provider; a [`Decoder`] turns frames into events and knows no
 //! bytes; `decoding` joins the two. All of it is synchronous, so that tests can cut a recorded answer at every byte.
 //! What several dialects must get right about calls of tools is in `calls`.
 
+mod binary;
 mod calls;
 mod decoding;
 mod lines;
@@ -12,4 +13,4 @@ pub(crate) mod replay;
 mod sse;
 
 pub(crate) use calls::{CallIds, arguments};
-pub(crate) use decoding::{Decoder, Decoding, Events, Framing, Progress};
+pub(crate) use decoding::{Decoder, Decoding, Events, FAILURE, Framing, Progress};

@@ -33,6 +33,7 @@ const PIECES: usize = 4;
 pub(crate) enum Method {
     Get,
     Post,
+    Put,
 }
 
 /// A request.
@@ -151,6 +152,7 @@ impl Exchange {
         let method = match outgoing.method {
             Method::Get => http::Method::GET,
             Method::Post => http::Method::POST,
+            Method::Put => http::Method::PUT,
         };
         let mut request = http::Request::builder().method(method).uri(outgoing.url);
         for (name, value) in outgoing.headers {
@@ -158,7 +160,7 @@ impl Exchange {
         }
         match outgoing.method {
             Method::Get => self.agent.run(request.body(())?),
-            Method::Post => self.agent.run(request.body(outgoing.body)?),
+            Method::Post | Method::Put => self.agent.run(request.body(outgoing.body)?),
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use aethon_config::schema::{Api, ApiVersion, Model, Provider as Name};
-use aethon_providers::{AnthropicVersion, OpenAiApi, Options, Provider};
+use aethon_providers::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Provider};
 
-pub(crate) fn options(model: &Model) -> Options {
+pub(crate) fn options(model: &Model, aws: &AwsEnvironment) -> Options {
     Options {
         provider: provider(model.provider),
         model_id: model.model_id.clone(),
@@ -14,6 +14,7 @@ pub(crate) fn options(model: &Model) -> Options {
         host: model.host.clone(),
         allow_http: model.allow_http,
         region: model.region.clone(),
+        aws: aws.clone(),
         api: match model.api {
             Api::Chat => OpenAiApi::Chat,
             Api::Responses => OpenAiApi::Responses,

@@ -1,0 +1,92 @@
+//! Joins the codec to the service: addresses, signatures, and a probe that costs nothing.
+
+use std::sync::Arc;
+
+use aethon_core::model::{Capabilities, ModelError, ModelErrorKind, ModelRequest};
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::signer::Signer;
+use super::{sigv4, stream, wire};
+use crate::capabilities::bare_name;
+use crate::facts::Facts;
+use crate::headers;
+use crate::remote::Dialect;
+use crate::service::Service;
+use crate::settings::Settings;
+use crate::stream::{Decoder, Framing};
+use crate::transport::{Method, Outgoing};
+
+/// Converse, streamed where the model can.
+pub(crate) struct Bedrock {
+    service: Arc<Service>,
+    capabilities: Capabilities,
+    facts: Facts,
+    settings: Settings,
+    signer: Signer,
+}
+
+impl Bedrock {
+    pub(crate) fn new(
+        service: Arc<Service>,
+        capabilities: Capabilities,
+        facts: Facts,
+        settings: Settings,
+        signer: Signer,
+    ) -> Self {
+        Self { service, capabilities, facts, settings, signer }
+    }
+
+    /// Meta's models answer with tools only when they are not streamed.
+    fn streams(&self, body: &Value) -> bool {
+        let is_llama = bare_name(&self.capabilities.model).starts_with("llama");
+        !(is_llama && body.get("toolConfig").is_some())
+    }
+}
+
+/// A request to a model. Its id stands in the path with everything encoded that is not a plain character.
+pub(crate) fn outgoing(service: &Service, operation: &str, accept: &'static str, body: Vec<u8>) -> Outgoing {
+    let path = format!("/model/{}/{operation}", sigv4::encode(&service.model, b""));
+    Outgoing { method: Method::Post, url: service.url(&path), headers: headers::json(accept), body }
+}
+
+#[async_trait]
+impl Dialect for Bedrock {
+    fn framing(&self) -> Framing {
+        Framing::Binary
+    }
+
+    fn ask(&self, request: &ModelRequest) -> Outgoing {
+        let body = wire::body(request, &self.capabilities, &self.facts, &self.settings);
+        let (operation, accept) = match self.streams(&body) {
+            true => ("converse-stream", "application/vnd.amazon.eventstream"),
+            false => ("converse", "application/json"),
+        };
+        outgoing(&self.service, operation, accept, self.settings.finish(body))
+    }
+
+    async fn open(&self, outgoing: Outgoing) -> Result<Outgoing, ModelError> {
+        self.signer.sign(outgoing).await
+    }
+
+    fn decoder(&self, input_tokens: u64) -> Box<dyn Decoder> {
+        Box::new(stream::Reader::new(self.service.clone(), input_tokens))
+    }
+
+    /// A conversation of nothing: what is checked before the service complains about it is what a probe wants to know.
+    fn probe(&self) -> Outgoing {
+        let body = json!({ "messages": [] }).to_string().into_bytes();
+        outgoing(&self.service, "converse", "application/json", body)
+    }
+
+    fn judge(&self, _answer: &Value) -> Result<String, ModelError> {
+        Ok(format!("Amazon Bedrock answers at {}", self.service.endpoint.base))
+    }
+
+    fn judge_failure(&self, error: ModelError) -> Result<String, ModelError> {
+        if error.kind() == ModelErrorKind::InvalidRequest && error.status() == Some(400) {
+            return self.judge(&Value::Null);
+        }
+        Err(error)
+    }
+}
