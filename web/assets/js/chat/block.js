@@ -1,5 +1,5 @@
 // One top-level block of a reply: server-rendered Markdown, dressed for the page (code with label and copy button, tables
-// that scroll by themselves, hosts behind links).
+// that scroll by themselves).
 
 import { copyButton } from "../shared/copy.js";
 import { make } from "../shared/dom.js";
@@ -53,7 +53,6 @@ function dress(block) {
     box.append(table);
     for (const cell of table.querySelectorAll("th:empty")) cell.replaceWith(make("td"));
   }
-  for (const link of block.querySelectorAll("a")) nameHost(link);
   for (const box of block.querySelectorAll("input")) {
     const label = (box.parentElement?.textContent ?? "").trim();
     box.setAttribute("aria-label", label || "Task");
@@ -87,13 +86,6 @@ function colour(block) {
   for (const code of /** @type {NodeListOf<HTMLElement>} */ (block.querySelectorAll(".code code"))) {
     void highlight(code, languageOf(code));
   }
-}
-
-/** A link whose words do not say where it leads says it behind them. @param {HTMLAnchorElement} link */
-function nameHost(link) {
-  const { host } = link;
-  if (!host || host === location.host || (link.textContent ?? "").toLowerCase().includes(host.replace(/^www\./, ""))) return;
-  link.after(make("span", { class: "host" }, host));
 }
 
 /**

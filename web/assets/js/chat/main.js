@@ -163,6 +163,7 @@ class ChatPage {
   }
 
   #newChat() {
+    if (this.#isDenied) return;
     location.hash = hrefOf(freshName());
     this.#setDrawer(false);
     this.#composer.focus();
@@ -208,6 +209,7 @@ class ChatPage {
     this.#banner.element.hidden = true;
     this.#main.classList.remove("is-stale");
     this.#dock.hidden = true;
+    this.#frame.classList.add("is-denied");
     this.#sidebar.clear();
     this.#skip.hidden = true;
     this.#title.textContent = texts.signIn.title;
@@ -221,6 +223,7 @@ class ChatPage {
   #admit() {
     this.#isDenied = false;
     this.#dock.hidden = false;
+    this.#frame.classList.remove("is-denied");
     this.#skip.hidden = false;
     void this.#enter();
   }

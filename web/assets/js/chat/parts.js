@@ -6,7 +6,7 @@ import { icon } from "../shared/icons.js";
 import { duration } from "../shared/time.js";
 import { texts } from "../texts.js";
 import { approvalCard } from "../shared/approval-card.js";
-import { asChange, brief, changeSheet, noOutput, sheet } from "../shared/sheet.js";
+import { asChange, brief, changeSheet, noOutput, sheet, visible } from "../shared/sheet.js";
 
 /** @import { Part, ToolPart, ApprovalPart } from "./types.js" */
 /** @typedef {{element: HTMLElement, update: () => void}} PartView */
@@ -81,7 +81,7 @@ function toolView(part) {
     const now = `${part.state} ${part.ms} ${part.waits} ${part.output !== undefined}`;
     if (now === drawn) return;
     drawn = now;
-    shortInput.textContent = brief(part.input);
+    fill(shortInput, ...visible(brief(part.input)));
     state.dataset.state = part.state;
     const time = !part.ms ? "" : ` · ${duration(part.ms)}`;
     const waits = part.state === "running" && part.waits;

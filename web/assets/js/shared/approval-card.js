@@ -5,7 +5,7 @@ import { texts } from "../texts.js";
 import { badge, button } from "./controls.js";
 import { fill, make } from "./dom.js";
 import { icon } from "./icons.js";
-import { asChange, changeSheet, hasOddCharacters, sheet } from "./sheet.js";
+import { asChange, changeSheet, hasOddCharacters, sheet, visible } from "./sheet.js";
 import { countdown } from "./time.js";
 
 const graceMs = 500;
@@ -35,7 +35,7 @@ export function approvalCard(asked, decide) {
   fill(
     element,
     make("div", { class: "approval-head" }, icon("shield"), make("h3", {}, texts.approval.title(asked.tool))),
-    asked.summary && make("p", { class: "approval-summary" }, asked.summary),
+    asked.summary && make("p", { class: "approval-summary" }, ...visible(asked.summary)),
     asked.origin && make("p", { class: "field-hint" }, asked.origin),
     make("p", { class: "field-hint" }, texts.approval.lead),
     argumentList(asked.input),
