@@ -18,6 +18,7 @@ pub mod random;
 pub mod server;
 pub mod socket;
 pub mod stub;
+pub mod terminal;
 
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,7 @@ pub use random::Random;
 pub use server::{Server, home, program, run, run_cli, run_server};
 pub use socket::Socket;
 pub use stub::Stub;
+pub use terminal::Terminal;
 
 /// Looks again and again until there is something to see; panics when that takes too long.
 pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {

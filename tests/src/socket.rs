@@ -100,6 +100,13 @@ impl Socket {
         self.until("done")
     }
 
+    /// Says something wrong and takes the answer: the server has then heard all that was sent before, and a chat socket
+    /// waits no longer for a resume before it shows what is live.
+    pub fn settle(&mut self) {
+        self.send("not json");
+        while !self.text().contains("\"error\"") {}
+    }
+
     /// Waits for the close and returns its code.
     pub fn close_code(&mut self) -> u16 {
         loop {
@@ -113,7 +120,7 @@ impl Socket {
     }
 
     /// The next message of any kind but pings, or how the connection broke.
-    pub fn next(&mut self) -> Result<Message, Error> {
+    pub fn receive(&mut self) -> Result<Message, Error> {
         loop {
             match self.inner.read() {
                 Ok(Message::Ping(_) | Message::Pong(_)) => {}

@@ -152,7 +152,7 @@ fn each_call_of_a_batch_asks() {
 fn a_question_reaches_every_window_and_any_may_answer() {
     let server = asking(&[]);
     let (mut one, mut two) = (server.chat("default"), server.chat("default"));
-    two.send_json(&json!({"type": "stop"}));
+    two.settle();
     let question = asked(&mut one, "m1", READ);
     assert_eq!(two.until("approval").pop().unwrap(), question);
     two.send_json(&json!({"type": "approval", "id": question["id"], "decision": "approve"}));

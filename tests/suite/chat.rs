@@ -159,9 +159,8 @@ fn everybody_in_a_session_sees_its_turns() {
     let server = Server::start(&[]);
     let (mut one, mut two) = (server.chat("shared"), server.chat("shared"));
     let mut stranger = server.chat("private");
-    // Before it has said something a socket waits a moment for a resume; this ends the wait.
     for socket in [&mut two, &mut stranger] {
-        socket.send_json(&json!({"type": "stop"}));
+        socket.settle();
     }
     let mine = one.say("m1", "!stream 10 5\n!say shared");
     let theirs = two.until("done");

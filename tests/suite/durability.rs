@@ -72,7 +72,7 @@ fn talk(server: &Server, known: &mut Known, until: Instant) {
         }
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         chat.stream().set_read_timeout(Some(left)).expect("a time-out can be set");
-        let Ok(Message::Text(text)) = chat.next() else { return };
+        let Ok(Message::Text(text)) = chat.receive() else { return };
         let frame: Value = serde_json::from_str(&text).expect("a frame");
         // Turns that a restart took up again are told here as well.
         if frame["type"] == "done" {

@@ -37,6 +37,7 @@ mod sockets;
 mod start;
 mod stop;
 mod stopping;
+mod terminal;
 mod token;
 mod untrusted;
 mod webhooks;

@@ -204,7 +204,7 @@ fn a_slow_reader_is_closed_with_1013_and_costs_little() {
     let server = Server::start(&[]);
     let mut slow = Socket::narrow(server.address, "/ws/chat?session=busy", &[V1]);
     assert_eq!(slow.frame()["type"], "ready");
-    slow.send(r#"{"type": "stop"}"#);
+    slow.settle();
     let mut quick = server.chat("busy");
     quick.say("first", "!say first");
     let before = server.resident();

@@ -1,8 +1,7 @@
 //! The loop of prompt and turn.
 //!
-//! Ctrl-C during a turn stops the turn, a second one leaves; at the prompt it clears the line, and on an empty line it
-//! leaves. Enter sends; Alt-Enter, or a backslash at the end of a line, breaks the line. What was typed is remembered in
-//! the home.
+//! Ctrl-C stops the turn, or clears the line; a second one right after it leaves. Enter sends; Alt-Enter, or a backslash
+//! at the end of a line, breaks the line. What was typed is remembered in the home.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -41,6 +40,7 @@ pub(crate) async fn run(mut backend: Box<dyn Backend>, session: &str, history: P
     let mut chat = Chat {
         session: session.to_owned(),
         interrupts: signal(SignalKind::interrupt()).context("Ctrl-C cannot be watched")?,
+        was_interrupted: false,
     };
     if !std::io::stdin().is_terminal() {
         return chat.piped(backend.as_mut()).await;
@@ -62,13 +62,17 @@ pub(crate) async fn run(mut backend: Box<dyn Backend>, session: &str, history: P
         .context("the line editor failed")?;
         editor = Some(back);
         match line.context("the terminal cannot be read")? {
-            Signal::Success(text) if text.trim().is_empty() => {}
+            Signal::Success(text) if text.trim().is_empty() => chat.was_interrupted = false,
             Signal::Success(text) => {
+                chat.was_interrupted = false;
                 if !chat.take(backend.as_mut(), &text).await? {
                     break;
                 }
             }
-            Signal::CtrlC => put(&style().dim("(Ctrl-D or /quit leaves)\n")),
+            Signal::CtrlC if !chat.was_interrupted => {
+                chat.was_interrupted = true;
+                put(&style().dim("(again to leave, or Ctrl-D, or /quit)\n"));
+            }
             _ => break,
         }
     }
@@ -79,6 +83,8 @@ pub(crate) async fn run(mut backend: Box<dyn Backend>, session: &str, history: P
 struct Chat {
     session: String,
     interrupts: Signals,
+    /// Whether the last thing that the person did was to press Ctrl-C.
+    was_interrupted: bool,
 }
 
 impl Chat {
@@ -116,6 +122,7 @@ impl Chat {
                     if std::mem::replace(&mut stopping, true) {
                         return Ok(false);
                     }
+                    self.was_interrupted = true;
                     backend.stop(&self.session).await?;
                     continue;
                 }

@@ -1,0 +1,211 @@
+//! `aethon-cli` where a person sits: INTERFACE section 1 (colour, hidden input, questions), issue item 10.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use aethon_tests::{Server, Terminal, home, program};
+
+/// The terminal chat in this home, ready for the first line.
+fn chat(home: &Path, settings: &[&str]) -> Terminal {
+    let mut command = program("aethon-cli", home);
+    for setting in ["model.provider=fake"].iter().chain(settings) {
+        command.args(["--set", setting]);
+    }
+    let mut terminal = Terminal::start(&mut command);
+    terminal.shows("> ");
+    terminal
+}
+
+/// Text without the codes that move and colour.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text.chars();
+    while let Some(character) = rest.next() {
+        if character == '\u{1b}' {
+            // A sequence ends with a letter.
+            for code in rest.by_ref() {
+                if code.is_ascii_alphabetic() {
+                    break;
+                }
+            }
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
+#[test]
+fn a_reply_is_rendered_and_streamed() {
+    let home = home();
+    let mut terminal = chat(home.path(), &[]);
+    terminal.press("!say **bo**ld and `code`\r");
+    let shown = plain(&terminal.shows("code\u{1b}"));
+    assert!(shown.contains("bold and code"), "{shown}");
+    terminal.shows("> ");
+    terminal.press("!stream 30 20\r");
+    terminal.shows("token3");
+    terminal.shows("token30");
+    terminal.shows("> ");
+    terminal.press("/quit\r");
+    assert_eq!(terminal.end().code(), Some(0));
+}
+
+#[test]
+fn no_color_is_honoured() {
+    let home = home();
+    let mut command = program("aethon-cli", home.path());
+    command.env("NO_COLOR", "1").args(["--set", "model.provider=fake", "ask", "!say **bo**ld and `code`"]);
+    let mut terminal = Terminal::start(&mut command);
+    terminal.shows("bold and");
+    assert!(!terminal.all().contains("\u{1b}["), "{:?}", terminal.all());
+    assert_eq!(terminal.end().code(), Some(0));
+    let mut command = program("aethon-cli", home.path());
+    command.args(["--set", "model.provider=fake", "ask", "!say **bo**ld"]);
+    let mut terminal = Terminal::start(&mut command);
+    terminal.shows("bo");
+    assert!(terminal.all().contains("\u{1b}["), "without it there is colour: {:?}", terminal.all());
+}
+
+#[test]
+fn ctrl_c_stops_the_turn_and_the_chat_goes_on() {
+    let home = home();
+    let mut terminal = chat(home.path(), &[]);
+    terminal.press("!stream 2000 20\r");
+    terminal.shows("token3");
+    terminal.interrupt();
+    terminal.shows("stopped");
+    terminal.shows("> ");
+    terminal.press("!stream 2 0\r");
+    terminal.shows("token2");
+}
+
+#[test]
+fn a_second_ctrl_c_leaves() {
+    let home = home();
+    let mut terminal = chat(home.path(), &[]);
+    terminal.press("!stream 2000 20\r");
+    terminal.shows("token3");
+    terminal.interrupt();
+    terminal.shows("stopped");
+    terminal.shows("> ");
+    // At the prompt the terminal hands the key over as it is.
+    terminal.press("\u{3}");
+    assert_eq!(terminal.end().code(), Some(0));
+}
+
+#[test]
+fn ctrl_d_leaves() {
+    let home = home();
+    let mut terminal = chat(home.path(), &[]);
+    terminal.press("\u{4}");
+    assert_eq!(terminal.end().code(), Some(0));
+}
+
+#[test]
+fn an_approval_shows_the_arguments_and_waits_for_a_yes() {
+    let home = home();
+    std::fs::create_dir(home.path().join("workspace")).unwrap();
+    std::fs::write(home.path().join("workspace/notes.txt"), "milk and honey").unwrap();
+    let asking = ["approval.enabled=true", "approval.requires_approval=[\"file_read\"]"];
+    let mut terminal = chat(home.path(), &asking);
+    for (answer, is_read) in [("no", false), ("", false), ("yes", true)] {
+        terminal.press("!tool file_read {\"path\": \"notes.txt\"}\r");
+        let question = plain(&terminal.shows("run it?"));
+        assert!(question.contains("\"path\": \"notes.txt\"") && question.contains("file_read"), "{question}");
+        terminal.press(&format!("{answer}\r"));
+        let shown = terminal.shows("> ");
+        assert_eq!(shown.contains("milk and honey"), is_read, "{answer:?}: {}", plain(&shown));
+    }
+}
+
+#[test]
+fn the_commands_of_the_chat() {
+    let server = Server::start(&[]);
+    server.chat("garden").say("m1", "!say the roses");
+    let home = server.home();
+    let mut terminal = chat(home.path(), &[]);
+    terminal.press("/help\r");
+    let help = terminal.shows("/sessions") + &terminal.shows("> ");
+    for command in ["/help", "/new", "/sessions", "/stop"] {
+        assert!(help.contains(command), "{command}: {help}");
+    }
+    terminal.press("/sessions\r");
+    terminal.shows("webchat:garden");
+    terminal.shows("> ");
+    terminal.press("/new kitchen\r");
+    terminal.shows("kitchen");
+    terminal.shows("> ");
+    terminal.press("!stream 3 0\r");
+    terminal.shows("token3");
+    terminal.shows("> ");
+    assert_eq!(server.said("webchat:kitchen").len(), 2, "the daemon has it");
+    terminal.press("/stop\r");
+    terminal.shows("> ");
+    terminal.press("/quit\r");
+    assert_eq!(terminal.end().code(), Some(0));
+}
+
+#[test]
+fn several_lines_are_one_message() {
+    let home = home();
+    let mut terminal = chat(home.path(), &[]);
+    // Alt-Enter breaks the line, Enter sends.
+    terminal.press("!stream 2 0\u{1b}\r!say wo**rd**s\r");
+    terminal.shows("token2");
+    let shown = plain(&terminal.shows("> "));
+    assert!(shown.contains("words"), "{shown}");
+}
+
+#[test]
+fn what_was_typed_is_remembered_and_private() {
+    let home = home();
+    let mut terminal = chat(home.path(), &[]);
+    terminal.press("!stream 3 0\r");
+    terminal.shows("token3");
+    terminal.shows("> ");
+    terminal.press("/quit\r");
+    assert_eq!(terminal.end().code(), Some(0));
+    let history = home.path().join("run/history");
+    assert_eq!(std::fs::metadata(&history).unwrap().permissions().mode() & 0o777, 0o600);
+    let mut terminal = chat(home.path(), &[]);
+    // Twice up: past the command that left, to the message.
+    terminal.press("\u{1b}[A\u{1b}[A\r");
+    terminal.shows("token3");
+}
+
+#[test]
+fn a_secret_is_not_shown_while_it_is_typed() {
+    let home = home();
+    let mut command = program("aethon-cli", home.path());
+    let mut terminal = Terminal::start(command.args(["secrets", "set", "openai"]));
+    terminal.shows("openai");
+    // Typed when the terminal is ready for it, which nothing on the screen tells: the keys wait in the terminal, where
+    // echo is off by then or the test fails.
+    terminal.shows(":");
+    terminal.press("sk-hidden\r");
+    terminal.shows("stored");
+    assert_eq!(
+        std::fs::read_to_string(home.path().join("credentials/openai")).unwrap().trim_end(),
+        "sk-hidden"
+    );
+    let shown = terminal.all();
+    assert_eq!(terminal.end().code(), Some(0));
+    assert!(!shown.contains("sk-hidden"), "{shown}");
+}
+
+#[test]
+fn a_removal_asks_first() {
+    let home = home();
+    std::fs::create_dir(home.path().join("credentials")).unwrap();
+    let file = home.path().join("credentials/openai");
+    std::fs::write(&file, "sk-value").unwrap();
+    for (answer, is_removed) in [("no", false), ("", false), ("yes", true)] {
+        let mut command = program("aethon-cli", home.path());
+        let mut terminal = Terminal::start(command.args(["secrets", "rm", "openai"]));
+        terminal.shows("?");
+        terminal.press(&format!("{answer}\r"));
+        assert_eq!(terminal.end().code() == Some(0), is_removed, "{answer:?}");
+        assert_eq!(file.exists(), !is_removed, "{answer:?}");
+    }
+}
