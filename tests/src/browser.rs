@@ -359,10 +359,10 @@ impl Drop for Browser {
     fn drop(&mut self) {
         let wire = self.wire.get_mut();
         // Asked to, Chromium goes with all its processes; if it cannot be asked, it is made to.
-        if wire.command("DELETE", &format!("/session/{}", self.session), None).is_err() {
-            if let Some(chromium) = self.chromium {
-                let _ = rustix::process::kill_process(chromium, rustix::process::Signal::KILL);
-            }
+        if wire.command("DELETE", &format!("/session/{}", self.session), None).is_err()
+            && let Some(chromium) = self.chromium
+        {
+            let _ = rustix::process::kill_process(chromium, rustix::process::Signal::KILL);
         }
         self.driver.stop();
     }
