@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isText } from "../assets/js/chat/attachments.js";
 import { grouped } from "../assets/js/chat/grouping.js";
+import { most, percent, sumsByDay } from "../assets/js/dashboard/usage-sums.js";
 import { delayBefore } from "../assets/js/shared/backoff.js";
 import { asChange, brief, hasOddCharacters } from "../assets/js/shared/sheet.js";
 import { countdown, duration, money } from "../assets/js/shared/time.js";
@@ -51,4 +52,18 @@ test("text is told from binary", () => {
   assert.ok(isText(new TextEncoder().encode("Grüße\n")));
   assert.ok(!isText(new Uint8Array([0x89, 0x50, 0, 1])));
   assert.ok(!isText(new Uint8Array([0xff, 0xfe, 0x41])));
+});
+
+test("usage has a sum for every day, also for those on which nothing happened", () => {
+  const row = (day, cost_usd) => ({ day, cost_usd, input_tokens: 10, output_tokens: 5 });
+  const sums = sumsByDay([row("2026-11-20", 0.5), row("2026-11-20", 0.25), row("2026-11-18", 1), row("2026-10-01", 9)], "2026-11-20", 3);
+  assert.deepEqual(sums, [
+    { day: "2026-11-18", cost: 1, tokens: 15 }, { day: "2026-11-19", cost: 0, tokens: 0 }, { day: "2026-11-20", cost: 0.75, tokens: 30 },
+  ]);
+  assert.equal(most(sums, "tokens").day, "2026-11-20");
+  assert.deepEqual(sumsByDay([], "no day", 3), []);
+});
+
+test("a share that is there is never shown as none", () => {
+  assert.deepEqual([percent(0, 5), percent(1, 100000), percent(1, 2), percent(7, 5), percent(1, 0)], [0, 1, 50, 100, 0]);
 });

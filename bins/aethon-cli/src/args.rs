@@ -96,6 +96,15 @@ pub(crate) enum Command {
     /// Look at conversations.
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Show what the models took: tokens and cost by day, model and kind of work.
+    Usage {
+        /// How many days, today included.
+        #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=366))]
+        days: u32,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Print a completion script for a shell.
     Completions {
         /// The shell.

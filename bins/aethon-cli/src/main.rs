@@ -41,6 +41,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Secrets(command) => commands::secrets::run(common, command),
         Command::Doctor { strict, json } => runtime()?.block_on(commands::doctor::run(common, strict, json)),
         Command::Sessions(command) => runtime()?.block_on(commands::sessions::run(common, command)),
+        Command::Usage { days, json } => runtime()?.block_on(commands::usage::run(common, days, json)),
         Command::Chat { session } => runtime()?.block_on(commands::chat::chat(common, &session)),
         Command::Ask { text, session, json } => {
             runtime()?.block_on(commands::chat::ask(common, text, session, json))

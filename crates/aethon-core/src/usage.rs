@@ -11,6 +11,10 @@ use crate::error::Result;
 use crate::ledger::{DaySpend, Ledger, UsageRow};
 use crate::model::Usage;
 
+/// The share of a ceiling from which on it counts as reached: the last call stops short of it, where a token would be too
+/// much.
+const FULL: f64 = 0.999;
+
 /// What may be spent in a day.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Budget {
@@ -31,7 +35,7 @@ impl Budget {
     pub fn state(&self, day: DaySpend) -> BudgetState {
         if self.daily_usd <= 0.0 {
             BudgetState::Ok
-        } else if day.spent_usd + day.reserved_usd >= self.daily_usd {
+        } else if day.spent_usd + day.reserved_usd >= self.daily_usd * FULL {
             BudgetState::Exhausted
         } else if day.spent_usd >= self.daily_usd * self.warn_ratio {
             BudgetState::Warn
@@ -145,6 +149,7 @@ mod tests {
         check(1.0, 0.8, 0.0, BudgetState::Warn);
         check(1.0, 0.99, 0.0, BudgetState::Warn);
         check(1.0, 0.8, 0.2, BudgetState::Exhausted);
+        check(1.0, 0.9995, 0.0, BudgetState::Exhausted);
         check(1.0, 1.5, 0.0, BudgetState::Exhausted);
     }
 

@@ -8,5 +8,6 @@ pub(crate) mod init;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
 mod terminal;
+pub(crate) mod usage;
 
 pub(crate) use terminal::{confirm, print, print_json};

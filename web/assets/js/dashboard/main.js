@@ -13,14 +13,16 @@ import { levelChoice, logTable, logsPath } from "./logs.js";
 import { overview, statusPath } from "./overview.js";
 import { sectionHead } from "./pieces.js";
 import { Store } from "./store.js";
+import { daysChoice, usagePanel, usagePath, usageTodayPath } from "./usage.js";
 
 const words = texts.dashboard;
 const store = new Store();
 const approvals = make("div", { class: "stack" });
 
 const panels = [
-  { id: "overview", group: words.groups.now, label: words.overview, icon: "gauge", needs: () => [statusPath, approvalsPath, logsPath(8)], show: () => overview(store, approvals) },
+  { id: "overview", group: words.groups.now, label: words.overview, icon: "gauge", needs: () => [statusPath, approvalsPath, logsPath(8), usageTodayPath], show: () => overview(store, approvals) },
   { id: "approvals", group: words.groups.now, label: words.approvals, icon: "shield", needs: () => [approvalsPath], show: () => make("section", {}, sectionHead(words.waiting), approvalList(store, approvals)) },
+  { id: "usage", group: words.groups.system, label: texts.usage.title, icon: "coins", needs: () => [usagePath()], show: () => usagePanel(store), tools: () => daysChoice(store) },
   { id: "logs", group: words.groups.system, label: words.logs, icon: "list", needs: () => [logsPath(200)], show: () => logTable(store, 200), tools: () => levelChoice(store, 200) },
 ];
 
@@ -41,7 +43,7 @@ document.querySelector(".skip-link")?.addEventListener("click", (event) => {
   document.getElementById("content")?.focus();
 });
 
-const live = new Live(["sessions", "messages", "approvals", "logs"], hear);
+const live = new Live(["sessions", "messages", "approvals", "logs", "usage"], hear);
 store.addEventListener("change", draw);
 addEventListener("hashchange", open);
 setInterval(() => !document.hidden && void store.load(statusPath), 15000);
@@ -66,7 +68,9 @@ function open() {
 }
 
 function draw() {
-  fill(body, current().show());
+  // A panel that has not changed stays where it is, with the focus and the scroll in it.
+  const shownPanel = current().show();
+  if (body.firstChild !== shownPanel) fill(body, shownPanel);
   const count = store.get(approvalsPath)?.value?.approvals?.length ?? 0;
   waiting.textContent = String(count);
   waiting.hidden = count === 0;
@@ -80,8 +84,14 @@ function hear(topic, _data) {
   if (topic === "sessions") store.counts.sessions += 1;
   if (topic === "messages") store.counts.messages += 1;
   if (topic === "approvals") store.soon(approvalsPath);
+  if (topic === "usage") for (const path of current().needs()) if (isUsage(path)) store.soon(path);
   if (topic === "logs" || topic === "link" || topic === "lagged") for (const path of current().needs()) store.soon(path);
   store.tell();
+}
+
+/** @param {string} path */
+function isUsage(path) {
+  return path.startsWith("/api/usage");
 }
 
 function buildRail() {

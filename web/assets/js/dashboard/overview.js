@@ -7,6 +7,7 @@ import { texts } from "../texts.js";
 import { approvalList } from "./approvals.js";
 import { logTable } from "./logs.js";
 import { fact, loaded, sectionHead } from "./pieces.js";
+import { spentToday, usageTodayPath } from "./usage.js";
 
 /** @import { Store } from "./store.js" */
 
@@ -37,6 +38,7 @@ function facts(store, status) {
     fact(words.service, state, stale || undefined),
     fact(words.model, status.model_ready === false ? badge(words.notReady, "warn", "key") : (status.model ?? words.unknown), status.model_ready === false ? (status.model_hint ?? texts.model.missingHint) : status.provider),
     fact(words.channels, channelNames(status.channels), `${words.version} ${status.version ?? words.unknown}`),
+    spentToday(store.get(usageTodayPath)?.value),
     fact(words.messageEvents, String(store.counts.messages), words.sinceOpen),
     fact(words.sessionEvents, String(store.counts.sessions), words.sinceOpen),
   );
