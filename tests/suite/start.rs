@@ -237,3 +237,14 @@ fn the_log_format_is_text_or_json_and_goes_to_stderr() {
         assert!(record.is_object());
     }
 }
+
+#[test]
+fn a_failure_while_it_runs_exits_1() {
+    // Its one line cannot be written: that is no refusal of what it was told, but a failure.
+    let home = home();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = server_command(home.path(), &[]);
+    let output = command.stdout(full).stderr(std::process::Stdio::piped()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_names(&words(&output), &["standard output"]);
+}
