@@ -15,7 +15,7 @@ use aethon_core::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, Readiness, StopReason,
 };
 use aethon_core::secret::Secret;
-use aethon_providers::{AnthropicVersion, OpenAiApi, Options, Provider, build};
+use aethon_providers::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Provider, build};
 use futures_util::StreamExt;
 
 const KEY: &str = "sk-test-0123456789abcdefghij";
@@ -201,7 +201,7 @@ async fn a_server_of_ones_own_is_asked_without_a_key() {
 #[tokio::test]
 async fn what_is_not_spoken_yet_says_so() {
     let responses = Options { api: OpenAiApi::Responses, ..options(Provider::OpenAi, "") };
-    for options in [options(Provider::Bedrock, ""), responses] {
+    for options in [responses] {
         let model = build(options);
         let Readiness::NotConfigured(sentence) = model.readiness() else { panic!("it pretends") };
         assert!(sentence.contains("not spoken by this version"), "{sentence}");
@@ -309,4 +309,89 @@ async fn a_probe_tells_what_is_there() {
 
     let (host, _requests) = serve(answer("401 Unauthorized", "", "{}"));
     assert_eq!(provider(Provider::Anthropic, &host).probe().await.unwrap_err().kind(), ModelErrorKind::Auth);
+}
+
+/// Bedrock's stream as aimock sends it, behind its head.
+fn binary(stream: &mut TcpStream) {
+    let body = include_bytes!("data/bedrock/aimock_two_tools.bin");
+    let kind = "application/vnd.amazon.eventstream";
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", body.len());
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(body).unwrap();
+}
+
+fn bedrock(host: &str, aws: AwsEnvironment) -> Options {
+    let api_key = Secret::default();
+    let region = Some("eu-west-1".into());
+    let aws = AwsEnvironment { metadata_disabled: true, ..aws };
+    let model_id = "eu.anthropic.claude-sonnet-4-5-20250929-v1:0".into();
+    Options { api_key, region, aws, model_id, ..options(Provider::Bedrock, host) }
+}
+
+fn aws_key() -> AwsEnvironment {
+    AwsEnvironment {
+        access_key_id: Some("AKIDEXAMPLE".into()),
+        secret_access_key: Secret::new("wJalrXUtnFEMI/K7MDENG"),
+        session_token: Secret::new("the/session/token"),
+        ..AwsEnvironment::default()
+    }
+}
+
+#[tokio::test]
+async fn bedrock_is_asked_with_a_signature_or_a_bearer_key() {
+    let (host, requests) = serve(binary);
+    assert_eq!(ask(&*build(bedrock(&host, aws_key()))).await.unwrap(), ("Both.".into(), StopReason::ToolUse));
+    let head = requests.recv().unwrap();
+    let path = "/model/eu.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse-stream";
+    assert!(head.starts_with(&format!("POST {path} HTTP/1.1\r\n")), "{head}");
+    let head = head.to_lowercase();
+    for part in [
+        "authorization: aws4-hmac-sha256 credential=akidexample/",
+        "/eu-west-1/bedrock/aws4_request, signedheaders=content-type;host;x-amz-date;x-amz-security-token, signature=",
+        "x-amz-security-token: the/session/token",
+        "accept: application/vnd.amazon.eventstream",
+        &format!("host: {}", host.trim_start_matches("http://")),
+    ] {
+        assert!(head.contains(part), "{part}\n{head}");
+    }
+
+    let bearer = AwsEnvironment { bearer_token: Secret::new(KEY), ..aws_key() };
+    ask(&*build(bedrock(&host, bearer))).await.unwrap();
+    let head = requests.recv().unwrap().to_lowercase();
+    assert!(head.contains(&format!("authorization: bearer {KEY}")) && !head.contains("x-amz-"), "{head}");
+}
+
+#[tokio::test]
+async fn what_bedrock_misses_is_told() {
+    let told = |options: Options| match build(options).readiness() {
+        Readiness::NotConfigured(sentence) => sentence,
+        Readiness::Ready => panic!("it is ready"),
+    };
+    let without_region = Options { region: None, ..bedrock("", aws_key()) };
+    assert!(told(without_region).contains("model.region"));
+    let bearer = AwsEnvironment { bearer_token: Secret::new(KEY), ..AwsEnvironment::default() };
+    let in_the_open = Options { allow_http: true, ..bedrock("http://bedrock.example", bearer) };
+    assert!(told(in_the_open).contains("https only"));
+
+    let model = build(bedrock("", AwsEnvironment::default()));
+    assert_eq!(model.readiness(), Readiness::Ready);
+    let error = ask(&*model).await.unwrap_err();
+    assert_eq!(error.kind(), ModelErrorKind::Auth);
+    assert!(error.to_string().contains("AWS_ACCESS_KEY_ID"), "{error}");
+}
+
+#[tokio::test]
+async fn a_probe_of_bedrock_costs_nothing() {
+    let complaint = "x-amzn-errortype: ValidationException:http://x/\r\n";
+    let (host, requests) = serve(answer("400 Bad Request", complaint, "{\"message\":\"messages is empty\"}"));
+    let sentence = build(bedrock(&host, aws_key())).probe().await.unwrap();
+    assert!(sentence.contains(&host), "{sentence}");
+    assert!(requests.recv().unwrap().ends_with("{\"messages\":[]}"));
+
+    let refusal = "x-amzn-errortype: UnrecognizedClientException\r\n";
+    let message = "{\"message\":\"The security token included in the request is invalid.\"}";
+    let (host, _requests) = serve(answer("403 Forbidden", refusal, message));
+    let error = build(bedrock(&host, aws_key())).probe().await.unwrap_err();
+    assert_eq!(error.kind(), ModelErrorKind::Auth);
+    assert!(error.to_string().contains("AWS credentials"), "{error}");
 }

@@ -121,7 +121,7 @@ fn a_whole_message_is_an_answer_too() {
         ],
         "usage": {"input_tokens": 3, "output_tokens": 4},
     });
-    let outcome = replay(Framing::Whole, &reader, &whole.to_string());
+    let outcome = replay(Framing::Whole, &reader, whole.to_string());
     let events = ended(outcome, StopReason::ToolUse, (3, 4, 0));
     assert_eq!(events[1], tool_call("toolu_1", "file_read", json!({"path": "a"})));
 }

@@ -1,1 +1,271 @@
+//! The codec against recorded streams and against the facts of the wire. The recordings are written in words, one
+//! message a line, and put into the binary form here.
 
+use aethon_core::message::{Block, Opaque, Role, ToolCall};
+use aethon_core::model::{ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{DIALECT, stream, wire};
+use crate::facts;
+use crate::options::{Options, Provider};
+use crate::settings::Settings;
+use crate::stream::binary::writing;
+use crate::stream::replay::{Outcome, replay, survive};
+use crate::stream::{CallIds, Decoder, Framing};
+use crate::testing::{call, conversation, message, request, result, service, tool};
+
+const CLAUDE: &str = "global.anthropic.claude-sonnet-4-5-20250929-v1:0";
+
+fn reader() -> Box<dyn Decoder> {
+    let service = service(Provider::Bedrock, CLAUDE);
+    Box::new(stream::Reader::with_ids(service, 1000, CallIds::with_prefix("test")))
+}
+
+macro_rules! recording {
+    ($name:literal) => {
+        include_str!(concat!("../../tests/data/bedrock/", $name))
+    };
+}
+
+fn play(recording: &str) -> Outcome {
+    replay(Framing::Binary, &reader, writing::recording(recording))
+}
+
+fn kept(data: Value) -> Opaque {
+    Opaque { dialect: DIALECT.into(), data }
+}
+
+fn tool_call(id: &str, name: &str, input: Value) -> ModelEvent {
+    ModelEvent::ToolCall(ToolCall { id: id.into(), name: name.into(), input, opaque: None })
+}
+
+fn ended(outcome: Outcome, stop: StopReason, usage: (u64, u64, u64)) -> Vec<ModelEvent> {
+    assert!(outcome.error.is_none(), "{outcome:?}");
+    let (input_tokens, output_tokens, cached_tokens) = usage;
+    let usage = Usage { input_tokens, output_tokens, cached_tokens, ..Usage::default() };
+    let mut events = outcome.events;
+    assert_eq!(events.pop(), Some(ModelEvent::Finished { stop, usage, model: None }), "{events:?}");
+    events
+}
+
+#[test]
+fn text_and_calls_come_out() {
+    let outcome = play(recording!("text.events"));
+    assert_eq!(outcome.text(), "Grüß dich, 🌍!");
+    ended(outcome, StopReason::End, (21, 7, 0));
+
+    // What was cached, and what was written to the cache, counts as input.
+    let events = ended(play(recording!("one_tool.events")), StopReason::ToolUse, (2500, 89, 2000));
+    let id = "tooluse_kZJMlvQmRJ6eAyJE5GIl7Q";
+    assert_eq!(events[1..], [tool_call(id, "file_read", json!({"path": "ä.txt"}))]);
+
+    let events = ended(play(recording!("two_tools.events")), StopReason::ToolUse, (10, 30, 0));
+    assert_eq!(
+        events,
+        [
+            tool_call("tooluse_1", "file_read", json!({"path": "a"})),
+            tool_call("tooluse_2", "current_time", json!({})),
+        ]
+    );
+}
+
+#[test]
+fn thoughts_keep_their_signatures() {
+    let events = ended(play(recording!("thinking.events")), StopReason::End, (10, 50, 0));
+    let thought = json!({"reasoningText": {"text": "Let me see.", "signature": "EqQBCgIYAhIM"}});
+    let redacted = json!({"redactedContent": "EmwKAhgBEgy3va3pzix"});
+    assert_eq!(
+        events,
+        [
+            ModelEvent::Reasoning("Let me ".into()),
+            ModelEvent::Reasoning("see.".into()),
+            ModelEvent::ReasoningDone { text: "Let me see.".into(), opaque: Some(kept(thought)) },
+            ModelEvent::ReasoningDone { text: String::new(), opaque: Some(kept(redacted)) },
+            ModelEvent::Text("42".into()),
+        ]
+    );
+    let events = ended(play(recording!("unsigned_thinking.events")), StopReason::End, (10, 5, 0));
+    assert_eq!(events[1], ModelEvent::ReasoningDone { text: "Hm.".into(), opaque: None });
+}
+
+#[test]
+fn every_end_is_understood() {
+    let events = ended(play(recording!("length_in_arguments.events")), StopReason::Length, (10, 4, 0));
+    let cut = json!("{\"path\":\"a\",\"content\":\"cut o");
+    assert_eq!(events, [tool_call("tooluse_1", "file_write", cut)]);
+    ended(play(recording!("guardrail.events")), StopReason::Refusal, (10, 4, 0));
+    let odd = play(recording!("unknown_and_without_metadata.events"));
+    assert_eq!(odd.text(), "So far.");
+    ended(odd, StopReason::End, (1000, 2, 0));
+}
+
+#[test]
+fn failures_have_their_class_and_come_after_what_was_said() {
+    let check = |recording, text: &str, kind| {
+        let outcome = play(recording);
+        assert_eq!(outcome.text(), text);
+        assert_eq!(outcome.error.unwrap().kind(), kind, "{recording}");
+    };
+    check(recording!("exception_in_the_middle.events"), "Part", ModelErrorKind::Overloaded);
+    check(recording!("throttled.events"), "Part", ModelErrorKind::RateLimit);
+    check(recording!("invalid.events"), "", ModelErrorKind::InvalidRequest);
+    check(recording!("malformed_call.events"), "", ModelErrorKind::Malformed);
+    check(recording!("cut.events"), "Part", ModelErrorKind::Network);
+    check("contentBlockDelta {\"delta\":7}", "", ModelErrorKind::Malformed);
+}
+
+#[test]
+fn damage_on_the_way_is_noticed() {
+    let mut bytes = writing::recording(recording!("text.events"));
+    let at = bytes.len() - 50;
+    bytes[at] ^= 1;
+    let outcome = replay(Framing::Binary, &reader, &bytes);
+    assert_eq!(outcome.text(), "Grüß dich, 🌍!");
+    let error = outcome.error.unwrap();
+    assert_eq!(error.kind(), ModelErrorKind::Malformed);
+    assert!(error.to_string().contains("damaged"), "{error}");
+}
+
+#[test]
+fn what_another_implementation_sends_is_understood() {
+    let bytes = include_bytes!("../../tests/data/bedrock/aimock_two_tools.bin");
+    let outcome = replay(Framing::Binary, &reader, bytes);
+    assert!(outcome.error.is_none() && outcome.text() == "Both.", "{outcome:?}");
+    let calls = outcome.events.iter().filter(|event| matches!(event, ModelEvent::ToolCall(_))).count();
+    assert_eq!(calls, 2);
+}
+
+#[test]
+fn a_whole_answer_is_understood_too() {
+    let whole = json!({
+        "output": {"message": {"role": "assistant", "content": [
+            {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "c2ln"}}},
+            {"text": "Whole."},
+            {"toolUse": {"toolUseId": "tooluse_1", "name": "file_read", "input": {"path": "a"}}},
+        ]}},
+        "stopReason": "tool_use", "usage": {"inputTokens": 3, "outputTokens": 4, "totalTokens": 7},
+    });
+    let events = ended(replay(Framing::Whole, &reader, whole.to_string()), StopReason::ToolUse, (3, 4, 0));
+    assert_eq!(
+        events[2..],
+        [ModelEvent::Text("Whole.".into()), tool_call("tooluse_1", "file_read", json!({"path": "a"})),]
+    );
+    let outcome = replay(Framing::Whole, &reader, "{\"a\": 1}");
+    assert_eq!(outcome.error.unwrap().kind(), ModelErrorKind::Malformed);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_bytes_can_make_it_panic(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..100), 0..8)) {
+        survive(Framing::Binary, reader(), &pieces);
+    }
+
+    #[test]
+    fn no_events_can_make_it_panic(payloads in proptest::collection::vec(("messageStart|contentBlock(Start|Delta|Stop)|messageStop|metadata|xException", "\\PC{0,40}"), 0..8)) {
+        let text: String = payloads.iter().map(|(name, payload)| format!("{name} {payload}\n")).collect();
+        survive(Framing::Binary, reader(), &[writing::recording(&text)]);
+    }
+}
+
+fn body(options: &Options, request: &ModelRequest) -> Value {
+    let settings = Settings::of(options);
+    let facts = facts::of(options.provider, &options.model_id, true);
+    let body = wire::body(request, &crate::capabilities::of(options), &facts, &settings);
+    serde_json::from_slice(&settings.finish(body)).unwrap()
+}
+
+fn cache_point() -> Value {
+    json!({"cachePoint": {"type": "default"}})
+}
+
+#[test]
+fn a_request_is_written_as_bedrock_wants_it() {
+    let options = Options {
+        max_tokens: Some(500),
+        temperature: Some(0.5),
+        top_p: Some(0.25),
+        extra: json!({"additionalModelRequestFields": {"thinking": {"type": "enabled"}}})
+            .as_object()
+            .unwrap()
+            .clone(),
+        ..Options::new(Provider::Bedrock, CLAUDE)
+    };
+    let expected = json!({
+        "system": [{"text": "You help."}, cache_point()],
+        "inferenceConfig": {"maxTokens": 500, "temperature": 0.5, "topP": 0.25},
+        "additionalModelRequestFields": {"thinking": {"type": "enabled"}},
+        "toolConfig": {"tools": [
+            {"toolSpec": {
+                "name": "file_read", "description": "Reads a file.",
+                "inputSchema": {"json": tool("file_read").parameters},
+            }},
+            cache_point(),
+        ]},
+        "messages": [
+            {"role": "user", "content": [
+                {"text": "What is this?"},
+                {"image": {"format": "png", "source": {"bytes": "iVBORw0KGgo="}}},
+            ]},
+            {"role": "assistant", "content": [
+                {"toolUse": {"toolUseId": "call_1", "name": "file_read", "input": {"path": "a.txt"}}},
+                {"toolUse": {"toolUseId": "call_2", "name": "file_read", "input": {"path": "b.txt"}}},
+            ]},
+            {"role": "user", "content": [
+                {"toolResult": {"toolUseId": "call_1", "content": [{"text": "alpha"}]}},
+                {"toolResult": {"toolUseId": "call_2", "content": [{"text": "no such file"}], "status": "error"}},
+            ]},
+            {"role": "assistant", "content": [{"text": "It is **a**."}, cache_point()]},
+            {"role": "user", "content": [{"text": "Thanks, and b?"}]},
+        ],
+    });
+    assert_eq!(body(&options, &conversation()), expected);
+}
+
+#[test]
+fn cache_points_go_only_where_the_model_takes_them() {
+    let points = |model: &str| {
+        body(&Options::new(Provider::Bedrock, model), &conversation())
+            .to_string()
+            .matches("cachePoint")
+            .count()
+    };
+    assert_eq!(points(CLAUDE), 3);
+    assert_eq!(points("amazon.nova-pro-v1:0"), 2);
+    assert_eq!(points("meta.llama3-3-70b-instruct-v1:0"), 0);
+    assert_eq!(points("arn:aws:bedrock:us-east-1:1:application-inference-profile/abc"), 0);
+}
+
+#[test]
+fn thoughts_go_back_unchanged_and_calls_bring_their_tools() {
+    let thought = json!({"reasoningText": {"text": "Hm.", "signature": "c2ln"}});
+    let foreign = Opaque { dialect: "anthropic".into(), data: json!({"type": "thinking"}) };
+    let think = |opaque| Block::Reasoning { text: "Hm.".into(), opaque: Some(opaque) };
+    let request = request(vec![
+        message(
+            Role::Assistant,
+            vec![think(kept(thought.clone())), think(foreign), call("fake:0/1", "file_read", json!("{cut"))],
+        ),
+        message(Role::Tool, vec![result("fake:0/1", "file_read", " ")]),
+        message(Role::User, vec![Block::text("and?")]),
+    ]);
+    let body = body(&Options::new(Provider::Bedrock, "deepseek.r1-v1:0"), &request);
+    assert_eq!(
+        body["messages"],
+        json!([
+            {"role": "user", "content": [{"text": "(Earlier messages are not shown.)"}]},
+            {"role": "assistant", "content": [
+                {"reasoningContent": thought},
+                {"toolUse": {"toolUseId": "fake_0_1", "name": "file_read", "input": {"invalid_arguments": "{cut"}}},
+            ]},
+            {"role": "user", "content": [
+                {"toolResult": {"toolUseId": "fake_0_1", "content": [{"text": "(no output)"}]}},
+                {"text": "and?"},
+            ]},
+        ])
+    );
+    let stand_in = json!([{"toolSpec": {"name": "file_read", "inputSchema": {"json": {"type": "object"}}}}]);
+    assert_eq!(body["toolConfig"]["tools"], stand_in);
+    assert_eq!(body.get("inferenceConfig"), None);
+}

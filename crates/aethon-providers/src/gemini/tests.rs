@@ -122,7 +122,7 @@ fn a_whole_response_is_an_answer_too() {
         "candidates": [{"content": {"parts": [{"text": "Whole."}]}, "finishReason": "STOP"}],
         "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 4}, "modelVersion": "gemini-2.5-flash",
     });
-    ended(replay(Framing::Whole, &reader, &whole.to_string()), StopReason::End, (3, 4, 0));
+    ended(replay(Framing::Whole, &reader, whole.to_string()), StopReason::End, (3, 4, 0));
 }
 
 proptest! {

@@ -234,12 +234,14 @@ mod tests {
     }
 
     #[test]
-    fn a_published_message_is_read() {
-        // Of AWS's own test vectors for the format: one with every type of header would be longer; this is `all_headers`'
-        // smallest neighbour, an empty message, and `payload_one_str_header`.
+    fn the_published_messages_are_read() {
         let empty = [0, 0, 0, 0x10, 0, 0, 0, 0, 0x05, 0xc2, 0x48, 0xeb, 0x7d, 0x98, 0xc8, 0xff];
         assert_eq!(read(&[&empty]), (Vec::new(), Ok(())));
         assert_eq!(raw(b"", b""), empty);
+        let with_header = message(&[("content-type", "application/json")], b"{'foo':'bar'}");
+        assert_eq!(with_header[..12], [0, 0, 0, 0x3d, 0, 0, 0, 0x20, 0x07, 0xfd, 0x83, 0x96]);
+        assert_eq!(with_header[with_header.len() - 4..], [0x8d, 0x9c, 0x08, 0xb1]);
+        assert_eq!(read(&[&with_header]), (Vec::new(), Ok(())));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! bytes; `decoding` joins the two. All of it is synchronous, so that tests can cut a recorded answer at every byte.
 //! What several dialects must get right about calls of tools is in `calls`.
 
-mod binary;
+pub(crate) mod binary;
 mod calls;
 mod decoding;
 mod lines;

@@ -32,8 +32,12 @@ pub(crate) fn play(framing: Framing, decoder: Box<dyn Decoder>, pieces: &[&[u8]]
 }
 
 /// Plays a recording in every way, insists that the same comes out each time, and returns it.
-pub(crate) fn replay(framing: Framing, decoder: &dyn Fn() -> Box<dyn Decoder>, recording: &str) -> Outcome {
-    let bytes = recording.as_bytes();
+pub(crate) fn replay(
+    framing: Framing,
+    decoder: &dyn Fn() -> Box<dyn Decoder>,
+    recording: impl AsRef<[u8]>,
+) -> Outcome {
+    let bytes = recording.as_ref();
     let whole = play(framing, decoder(), &[bytes]);
     let same = |other: Outcome, how: &str| {
         assert_eq!(other.events, whole.events, "{how}");
