@@ -38,7 +38,7 @@ const shapes = {
   chat: "M4 5h16v11H10l-4 4v-4H4z",
   offline: "M4 4l16 16M5 12a10 10 0 0 1 4-2.6M12 18h.01M8.5 15.2a5 5 0 0 1 3-1.2M13 9.1c2.3.2 4.4 1.2 6 2.9",
   coins: "M9 14a5 5 0 1 0 0-10 5 5 0 0 0 0 10ZM15.5 10a5 5 0 1 1-5.4 6.6M9 7v4",
-  layers: ""M12 4l8 4-8 4-8-4 8-4ZM4 12l8 4 8-4M4 16l8 4 8-4",
+  layers: "M12 4l8 4-8 4-8-4 8-4ZM4 12l8 4 8-4M4 16l8 4 8-4",
 };
 
 /** @typedef {keyof typeof shapes} IconName */
