@@ -29,6 +29,7 @@ mod options;
 mod prompt;
 mod registry;
 mod remote;
+mod responses;
 mod service;
 mod settings;
 mod stream;

@@ -157,7 +157,10 @@ pub(crate) fn joined(parts: &[Part<'_>]) -> String {
 /// Merges what the owner wants besides into a body, object by object. What this program depends on stays as it is.
 pub(crate) fn merge_extra(body: &mut Value, extra: &serde_json::Map<String, Value>) {
     let Some(body) = body.as_object_mut() else { return };
-    for (key, value) in extra.iter().filter(|(key, _)| !matches!(key.as_str(), "stream" | "messages")) {
+    for (key, value) in extra
+        .iter()
+        .filter(|(key, _)| !matches!(key.as_str(), "stream" | "messages" | "contents" | "input" | "store"))
+    {
         match body.get_mut(key) {
             Some(present) => merge(present, value),
             None => {

@@ -14,6 +14,7 @@ use crate::ollama::Ollama;
 use crate::openai::OpenAi;
 use crate::options::{OpenAiApi, Options, Provider};
 use crate::remote::{Dialect, Remote};
+use crate::responses::Responses;
 use crate::service::{Service, how_to_set_key};
 use crate::settings::Settings;
 use crate::unavailable::Unavailable;
@@ -35,11 +36,6 @@ pub fn build(options: Options) -> Arc<dyn ModelProvider> {
 
 /// A provider behind HTTP, or why there is none yet.
 fn remote(options: &Options, capabilities: Capabilities) -> Result<Remote, (ModelErrorKind, String)> {
-    if let Some(what) = not_spoken_yet(options) {
-        let reason =
-            format!("{what} is not spoken by this version of Aethon yet; set model.provider to another one.");
-        return Err((ModelErrorKind::InvalidRequest, reason));
-    }
     let wrong = |reason| (ModelErrorKind::InvalidRequest, reason);
     let resolved;
     let options = if options.provider == Provider::Bedrock {
@@ -73,16 +69,10 @@ fn dialect(options: &Options, service: Arc<Service>, capabilities: Capabilities)
         Provider::LiteLlm => {
             Box::new(OpenAi::with_profile(service, capabilities, settings, litellm::PROFILE))
         }
-        _ => Box::new(OpenAi::new(service, capabilities, settings)),
-    }
-}
-
-fn not_spoken_yet(options: &Options) -> Option<&'static str> {
-    match options.provider {
         Provider::OpenAi if options.api == OpenAiApi::Responses => {
-            Some("OpenAI's interface model.api = \"responses\"")
+            Box::new(Responses::new(service, capabilities, settings))
         }
-        _ => None,
+        _ => Box::new(OpenAi::new(service, capabilities, settings)),
     }
 }
 

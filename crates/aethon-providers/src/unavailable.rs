@@ -1,4 +1,4 @@
-//! A model that this version cannot ask: it says so, in the page and to `doctor`, and never pretends.
+//! A model that cannot be asked as it is configured: it says so, in the page and to `doctor`, and never pretends.
 
 use aethon_core::model::{
     Capabilities, ModelError, ModelErrorKind, ModelProvider, ModelRequest, ModelStream, Readiness,

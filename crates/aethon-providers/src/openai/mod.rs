@@ -12,3 +12,4 @@ mod wire;
 
 pub(crate) use dialect::OpenAi;
 pub(crate) use profile::{CallIdForm, OPENAI, Profile};
+pub(crate) use wire::reasons_by_itself;

@@ -43,7 +43,7 @@ pub(super) fn body(
 }
 
 /// gpt-5 and the o-series.
-fn reasons_by_itself(model: &str) -> bool {
+pub(crate) fn reasons_by_itself(model: &str) -> bool {
     let name = bare_name(model);
     let is_o_series =
         name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));

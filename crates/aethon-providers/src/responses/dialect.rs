@@ -1,0 +1,57 @@
+//! Joins the codec to the service. Addresses of models and keys are as for chat completions.
+
+use std::sync::Arc;
+
+use aethon_core::model::{Capabilities, ModelError, ModelRequest};
+use serde_json::Value;
+
+use super::{stream, wire};
+use crate::headers;
+use crate::openai::OpenAi;
+use crate::remote::Dialect;
+use crate::service::Service;
+use crate::settings::Settings;
+use crate::stream::{Decoder, Framing};
+use crate::transport::{Method, Outgoing};
+
+/// The responses interface.
+pub(crate) struct Responses {
+    service: Arc<Service>,
+    capabilities: Capabilities,
+    settings: Settings,
+    /// Probes both interfaces alike.
+    chat: OpenAi,
+}
+
+impl Responses {
+    pub(crate) fn new(service: Arc<Service>, capabilities: Capabilities, settings: Settings) -> Self {
+        let chat = OpenAi::new(service.clone(), capabilities.clone(), settings.clone());
+        Self { service, capabilities, settings, chat }
+    }
+}
+
+impl Dialect for Responses {
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
+
+    fn ask(&self, request: &ModelRequest) -> Outgoing {
+        let body = wire::body(request, &self.capabilities, &self.settings);
+        let mut headers = headers::json("text/event-stream");
+        headers.extend(headers::bearer(&self.service.key));
+        let url = self.service.url("/responses");
+        Outgoing { method: Method::Post, url, headers, body: self.settings.finish(body) }
+    }
+
+    fn decoder(&self, input_tokens: u64) -> Box<dyn Decoder> {
+        Box::new(stream::Reader::new(self.service.clone(), input_tokens))
+    }
+
+    fn probe(&self) -> Outgoing {
+        self.chat.probe()
+    }
+
+    fn judge(&self, answer: &Value) -> Result<String, ModelError> {
+        self.chat.judge(answer)
+    }
+}

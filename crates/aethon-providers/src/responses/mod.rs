@@ -1,0 +1,15 @@
+//! The dialect of OpenAI's responses interface.
+//!
+//! `wire` writes requests, `stream` reads answers and keeps encrypted thoughts, `dialect` joins them to the service.
+//! Nothing is stored at the service: each request carries the whole conversation.
+
+mod dialect;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub(crate) use dialect::Responses;
+
+/// The name under which thoughts are kept in a transcript, to be sent back unchanged.
+const DIALECT: &str = "responses";

@@ -1,0 +1,245 @@
+//! The codec against recorded streams and against the facts of the wire.
+
+use aethon_core::message::{Block, Opaque, Role, ToolCall};
+use aethon_core::model::{ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{DIALECT, stream, wire};
+use crate::options::{Options, Provider};
+use crate::settings::Settings;
+use crate::stream::replay::{Outcome, replay, survive};
+use crate::stream::{CallIds, Decoder, Framing};
+use crate::testing::{call, conversation, message, request, result, service, tool};
+
+fn reader() -> Box<dyn Decoder> {
+    let service = service(Provider::OpenAi, "gpt-5");
+    Box::new(stream::Reader::with_ids(service, 1000, CallIds::with_prefix("test")))
+}
+
+macro_rules! recording {
+    ($name:literal) => {
+        include_str!(concat!("../../tests/data/responses/", $name))
+    };
+}
+
+fn play(recording: &str) -> Outcome {
+    replay(Framing::Events, &reader, recording)
+}
+
+fn tool_call(id: &str, name: &str, input: Value) -> ModelEvent {
+    ModelEvent::ToolCall(ToolCall { id: id.into(), name: name.into(), input, opaque: None })
+}
+
+fn ended(outcome: Outcome, stop: StopReason, usage: (u64, u64, u64)) -> Vec<ModelEvent> {
+    assert!(outcome.error.is_none(), "{outcome:?}");
+    let (input_tokens, output_tokens, cached_tokens) = usage;
+    let usage = Usage { input_tokens, output_tokens, cached_tokens, ..Usage::default() };
+    let mut events = outcome.events;
+    let end = ModelEvent::Finished { stop, usage, model: Some("gpt-5-2025-08-07".into()) };
+    assert_eq!(events.pop(), Some(end), "{events:?}");
+    events
+}
+
+fn thought(summary: &[&str]) -> Opaque {
+    let summary: Vec<Value> =
+        summary.iter().map(|text| json!({"type": "summary_text", "text": text})).collect();
+    let data =
+        json!({"type": "reasoning", "id": "rs_1", "summary": summary, "encrypted_content": "gAAAAABo"});
+    Opaque { dialect: DIALECT.into(), data }
+}
+
+#[test]
+fn text_and_calls_come_out() {
+    let events = ended(play(recording!("text.sse")), StopReason::End, (21, 7, 0));
+    let text = |text: &str| ModelEvent::Text(text.into());
+    assert_eq!(events, [text("Grüß"), text(" dich, "), text("🌍!")]);
+
+    let events = ended(play(recording!("one_tool.sse")), StopReason::ToolUse, (80, 18, 64));
+    assert_eq!(
+        events,
+        [
+            ModelEvent::ReasoningDone { text: String::new(), opaque: Some(thought(&[])) },
+            tool_call("call_abc", "file_read", json!({"path": "ä.txt"})),
+        ]
+    );
+
+    let events = ended(play(recording!("two_tools.sse")), StopReason::ToolUse, (90, 40, 0));
+    assert_eq!(
+        events,
+        [
+            text("Both."),
+            tool_call("call_1", "file_read", json!({"path": "a"})),
+            tool_call("call_2", "current_time", json!({})),
+        ]
+    );
+}
+
+#[test]
+fn thoughts_keep_their_encrypted_part() {
+    let events = ended(play(recording!("reasoning.sse")), StopReason::End, (10, 50, 0));
+    let reasoning = |text: &str| ModelEvent::Reasoning(text.into());
+    let opaque = Some(thought(&["Let me see.", "Yes."]));
+    assert_eq!(
+        events,
+        [
+            reasoning("Let me "),
+            reasoning("see."),
+            reasoning("\n\n"),
+            reasoning("Yes."),
+            ModelEvent::ReasoningDone { text: "Let me see.\n\nYes.".into(), opaque },
+            ModelEvent::Text("42".into()),
+        ]
+    );
+}
+
+#[test]
+fn every_end_is_understood() {
+    let events = ended(play(recording!("length.sse")), StopReason::Length, (5, 2, 0));
+    assert_eq!(events, [ModelEvent::Text("Only a".into())]);
+    let events = ended(play(recording!("length_in_arguments.sse")), StopReason::Length, (5, 2, 0));
+    assert_eq!(events, [tool_call("call_1", "file_write", json!("{\"path\":\"a\",\"content\":\"cut o"))]);
+    ended(play(recording!("filtered.sse")), StopReason::Refusal, (12, 6, 0));
+    let refused = play(recording!("refusal.sse"));
+    assert_eq!(refused.text(), "I cannot help.");
+    ended(refused, StopReason::Refusal, (12, 6, 0));
+    let odd = play(recording!("unknown.sse"));
+    assert_eq!(odd.text(), "Hi.");
+    ended(odd, StopReason::End, (3, 1, 0));
+}
+
+#[test]
+fn failures_have_their_class_and_come_after_what_was_said() {
+    let check = |recording, text: &str, kind| {
+        let outcome = play(recording);
+        assert_eq!(outcome.text(), text);
+        assert_eq!(outcome.error.unwrap().kind(), kind, "{recording}");
+    };
+    check(recording!("failed.sse"), "Part of", ModelErrorKind::Overloaded);
+    check(recording!("rate_limited.sse"), "", ModelErrorKind::RateLimit);
+    check(recording!("error_event.sse"), "Part of", ModelErrorKind::Overloaded);
+    check(recording!("nested_error_event.sse"), "", ModelErrorKind::ContextLength);
+    check(recording!("cut.sse"), "Part of", ModelErrorKind::Network);
+    check("data: {\"type\": 7, \"item\": 1}\n\n", "", ModelErrorKind::Malformed);
+}
+
+#[test]
+fn what_another_implementation_sends_is_understood() {
+    let outcome = play(recording!("aimock_two_tools.sse"));
+    assert!(outcome.error.is_none() && outcome.text() == "Both.", "{outcome:?}");
+    let calls = outcome.events.iter().filter(|event| matches!(event, ModelEvent::ToolCall(_))).count();
+    assert_eq!(calls, 2, "{outcome:?}");
+}
+
+#[test]
+fn a_whole_response_is_an_answer_too() {
+    let whole = json!({
+        "object": "response", "status": "completed", "model": "gpt-5-2025-08-07",
+        "output": [
+            {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAABo"},
+            {"type": "message", "content": [{"type": "output_text", "text": "Whole."}]},
+            {"type": "function_call", "call_id": "call_1", "name": "file_read", "arguments": "{\"path\":\"a\"}"},
+        ],
+        "usage": {"input_tokens": 3, "output_tokens": 4},
+    });
+    let events = ended(replay(Framing::Whole, &reader, whole.to_string()), StopReason::ToolUse, (3, 4, 0));
+    assert_eq!(events[0], ModelEvent::ReasoningDone { text: String::new(), opaque: Some(thought(&[])) });
+    assert_eq!(events[1], ModelEvent::Text("Whole.".into()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_bytes_can_make_it_panic(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..100), 0..8)) {
+        survive(Framing::Events, reader(), &pieces);
+    }
+
+    #[test]
+    fn a_damaged_recording_ends_in_an_answer_or_an_error(at in 0_usize..9000, byte in any::<u8>()) {
+        let mut bytes = recording!("two_tools.sse").as_bytes().to_vec();
+        let at = at % bytes.len();
+        bytes[at] = byte;
+        survive(Framing::Events, reader(), &[bytes]);
+    }
+
+    #[test]
+    fn events_in_any_order_end_in_an_answer_or_an_error(order in proptest::collection::vec(0_usize..40, 0..60)) {
+        let events: Vec<&str> = recording!("reasoning.sse").split_inclusive("\n\n").collect();
+        let shuffled: String = order.iter().map(|&at| events[at % events.len()]).collect();
+        survive(Framing::Events, reader(), &[shuffled.into_bytes()]);
+    }
+}
+
+fn body(options: &Options, request: &ModelRequest) -> Value {
+    let settings = Settings::of(options);
+    let body = wire::body(request, &crate::capabilities::of(options), &settings);
+    serde_json::from_slice(&settings.finish(body)).unwrap()
+}
+
+#[test]
+fn a_request_is_written_as_openai_wants_it() {
+    let options = Options {
+        max_tokens: Some(500),
+        temperature: Some(0.5),
+        extra: json!({"reasoning": {"effort": "low"}, "input": "no"}).as_object().unwrap().clone(),
+        ..Options::new(Provider::OpenAi, "gpt-5")
+    };
+    let expected = json!({
+        "model": "gpt-5",
+        "stream": true,
+        "store": false,
+        "include": ["reasoning.encrypted_content"],
+        "max_output_tokens": 500,
+        "reasoning": {"effort": "low"},
+        "instructions": "You help.",
+        "tools": [{
+            "type": "function", "name": "file_read", "description": "Reads a file.",
+            "parameters": tool("file_read").parameters, "strict": false,
+        }],
+        "input": [
+            {"role": "user", "content": [
+                {"type": "input_text", "text": "What is this?"},
+                {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="},
+            ]},
+            {"type": "function_call", "call_id": "call_1", "name": "file_read", "arguments": "{\"path\":\"a.txt\"}"},
+            {"type": "function_call", "call_id": "call_2", "name": "file_read", "arguments": "{\"path\":\"b.txt\"}"},
+            {"type": "function_call_output", "call_id": "call_1", "output": "alpha"},
+            {"type": "function_call_output", "call_id": "call_2", "output": "no such file"},
+            {"role": "assistant", "content": "It is **a**."},
+            {"role": "user", "content": [{"type": "input_text", "text": "Thanks, and b?"}]},
+        ],
+    });
+    assert_eq!(body(&options, &conversation()), expected);
+    let other = body(
+        &Options { temperature: Some(0.5), ..Options::new(Provider::OpenAi, "gpt-4o") },
+        &conversation(),
+    );
+    assert_eq!((other.get("include"), &other["temperature"]), (None, &json!(0.5)));
+}
+
+#[test]
+fn thoughts_go_back_unchanged() {
+    let think = |opaque| Block::Reasoning { text: "x".into(), opaque: Some(opaque) };
+    let foreign = Opaque { dialect: "anthropic".into(), data: json!({"type": "thinking"}) };
+    let request = request(vec![
+        message(Role::User, vec![Block::text("go")]),
+        message(
+            Role::Assistant,
+            vec![
+                think(thought(&["Hm."])),
+                think(foreign),
+                call("fake:0/1", "file_read", json!({"path": "a"})),
+            ],
+        ),
+        message(Role::Tool, vec![result("fake:0/1", "file_read", " ")]),
+    ]);
+    assert_eq!(
+        body(&Options::new(Provider::OpenAi, "gpt-5"), &request)["input"],
+        json!([
+            {"role": "user", "content": [{"type": "input_text", "text": "go"}]},
+            thought(&["Hm."]).data,
+            {"type": "function_call", "call_id": "fake_0_1", "name": "file_read", "arguments": "{\"path\":\"a\"}"},
+            {"type": "function_call_output", "call_id": "fake_0_1", "output": "(no output)"},
+        ])
+    );
+}
