@@ -94,7 +94,7 @@ fn budget(budget: &Value) -> String {
         _ => String::new(),
     };
     let state = match budget["state"].as_str() {
-        Some("exhausted") => "; nothing is left until tomorrow (UTC)",
+        Some("exhausted") => "; nothing is left, and a day begins at 00:00 UTC",
         Some("warn") => "; that is close to the ceiling",
         _ => "",
     };

@@ -51,7 +51,7 @@ export function dayChart(usage) {
   return make(
     "figure",
     { class: "card day-chart" },
-    make("figcaption", { class: "chart-head" }, make("span", {}, what), make("span", {}, amount(top[measure]))),
+    make("figcaption", { class: "chart-head" }, make("span", {}, what), line && make("span", { class: "ceiling-key" }, words.ceilingLine(money(ceiling))), make("span", {}, amount(top[measure]))),
     make("div", { role: "img", "aria-label": said }, drawing(String(sums.length), "100", ...bars.flat(), ...(line ? [line] : []))),
     make("div", { class: "chart-foot", "aria-hidden": "true" }, make("span", {}, dayName(sums[0].day)), make("span", {}, dayName(usage.day))),
   );
