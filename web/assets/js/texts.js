@@ -304,7 +304,7 @@ export const texts = {
     unknownModel: "Not known",
     total: "Total",
     older: (/** @type {number} */ n) => `${plural(n, "older row is", "older rows are")} not shown.`,
-    emptyTitle: "No model was asked yet",
+    emptyTitle: "No calls in these days",
     empty: "Every call to a model is counted here, with its tokens and its cost. Say something in the chat and look again.",
   },
 
