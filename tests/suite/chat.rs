@@ -322,3 +322,17 @@ fn replies_are_rendered_without_anything_that_acts() {
         "{html}"
     );
 }
+
+#[test]
+fn a_model_that_is_faster_than_anybody_reads_loses_no_word() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    for (id, words) in [("m1", 20_000), ("m2", 30_000)] {
+        let said: Vec<String> = (0..words).map(|word| format!("w{word}")).collect();
+        let frames = chat.say(id, &format!("!say {}", said.join(" ")));
+        let done = frames.last().expect("a last frame");
+        assert_eq!(done["text"], spoken(&frames));
+        assert!(spoken(&frames).ends_with(said.last().expect("a word")));
+        assert!(of_type(&frames, "delta").len() > 100, "it still comes in pieces");
+    }
+}

@@ -21,6 +21,12 @@ const PACE: Duration = Duration::from_millis(50);
 /// By how much a kibibyte of rendered blocks stretches that.
 const PACE_PER_KIBIBYTE: Duration = Duration::from_millis(2);
 
+/// How many pieces of an answer are sent as they come between two times that blocks are sent. A model that is faster is
+/// faster than anybody reads, and its pieces are joined, so that those who keep up never lag behind the log.
+const BURST: usize = 128;
+/// How long joined pieces become before they are sent even so.
+const JOINED: usize = 4 << 10;
+
 /// The surface of one turn.
 pub(super) struct Feed {
     room: Arc<Room>,
@@ -36,6 +42,10 @@ struct State {
     /// All that was said, over several responses of the model when it used tools in between. The reply is the last of
     /// them; the page shows them all.
     said: String,
+    /// The end of the answer that was not sent yet, because the model is faster than [`BURST`].
+    waiting: String,
+    /// How many pieces were sent since the last blocks.
+    burst: usize,
     /// Where the last response begins.
     last_response: usize,
     /// Whether a tool was called since the last text, so that what follows is another response.
@@ -65,6 +75,8 @@ impl Feed {
             held,
             rendered: Incremental::default(),
             said: String::new(),
+            waiting: String::new(),
+            burst: 0,
             last_response: 0,
             is_after_tool: false,
             quiet_until: None,
@@ -135,6 +147,9 @@ impl Feed {
                 self.room.push(turn, &Body::ApprovalDone { id: &id, resolution });
             }
             TurnEvent::Usage(usage) => self.room.push(turn, &Body::Usage(usage)),
+            TurnEvent::Folded { messages, from, to, summary } => {
+                self.room.push(turn, &Body::Folded { messages, from: &from, to: &to, summary: &summary });
+            }
             TurnEvent::Notice { code, message } => {
                 self.room.push(turn, &Body::Notice { code: &code, message: &message });
             }
@@ -146,10 +161,13 @@ impl Feed {
         if text.is_empty() {
             return;
         }
-        self.room.push(turn, &Body::Delta { text });
         state.part_responses();
         state.said.push_str(text);
         state.rendered.push(text);
+        state.waiting.push_str(text);
+        if state.burst < BURST || state.waiting.len() >= JOINED {
+            self.send_waiting(state, turn);
+        }
         if !self.room.is_watched() {
             return;
         }
@@ -160,9 +178,18 @@ impl Feed {
         }
     }
 
+    fn send_waiting(&self, state: &mut State, turn: &TurnId) {
+        if !state.waiting.is_empty() {
+            self.room.push(turn, &Body::Delta { text: &state.waiting });
+            state.waiting.clear();
+            state.burst += 1;
+        }
+    }
+
     /// Sends the blocks that changed, if anybody is there to see them.
     fn send_blocks(&self, state: &mut State) {
         let Some(turn) = state.turn.clone() else { return };
+        self.send_waiting(state, &turn);
         if state.is_done || !state.rendered.is_dirty() || !self.room.is_watched() {
             return;
         }
@@ -171,6 +198,7 @@ impl Feed {
             let stretch = PACE_PER_KIBIBYTE * u32::try_from(kibibytes).unwrap_or(u32::MAX);
             self.room.push(&turn, &Body::Blocks { from, html: &html });
             state.quiet_until = Some(Instant::now() + PACE + stretch);
+            state.burst = 0;
         }
     }
 
@@ -190,6 +218,7 @@ impl Feed {
     }
 
     fn show_end(&self, state: &mut State, turn: &TurnId, reply: &Reply) {
+        self.send_waiting(state, turn);
         state.part_responses();
         let rendered = std::mem::take(&mut state.rendered);
         let mut whole = std::mem::take(&mut state.said);
