@@ -16,7 +16,9 @@ pub struct InputLimits {
 
 impl Default for InputLimits {
     fn default() -> Self {
-        Self { max_chars: 400_000 }
+        // What the doors let through: a frame, and a body by default, may have so many bytes. What a model can read is
+        // judged where its window is known.
+        Self { max_chars: 1 << 20 }
     }
 }
 
@@ -32,7 +34,9 @@ impl Hook for InputLimits {
             let chars = inbound.text.chars().count();
             if chars > self.max_chars {
                 let limit = self.max_chars;
-                let message = format!("the message has {chars} characters; at most {limit} are read");
+                let message = format!(
+                    "The message has {chars} characters, and at most {limit} are read; send less of it at once."
+                );
                 return Err(Failure { code: "input_too_long".into(), message, retry_after: None });
             }
         }
@@ -41,7 +45,7 @@ impl Hook for InputLimits {
             Some(c) => Err(Failure {
                 code: "input_not_text".into(),
                 message: format!(
-                    "the message contains the control character U+{:04X}; send it as text without",
+                    "The message contains the control character U+{:04X}; send it as text without.",
                     u32::from(c)
                 ),
                 retry_after: None,
