@@ -40,5 +40,6 @@ mod stopping;
 mod terminal;
 mod token;
 mod untrusted;
+mod usage;
 mod webhooks;
 mod workspace;
