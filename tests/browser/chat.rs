@@ -34,6 +34,10 @@ fn a_message_is_written_and_answered_by_keyboard_alone() {
     }
     page.until("code is coloured", "one('.code code span[class^=hl-]')");
 
+    page.ask("!say see [the book](https://example.com/book)");
+    let said = browser.text("all('.reply .prose').at(-1).innerText");
+    assert_eq!(said.matches("example.com").count(), 1, "where a link leads is said once: {said}");
+
     let origin = browser.text("location.origin");
     let permission =
         json!({"origin": origin, "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]});

@@ -124,6 +124,7 @@ fn tools_titles_and_names_stay_text() {
     page.until("it asks", "shown(one('.approval:not(.approval-settled)'))");
     assert!(browser.is("one('.approval .sheet').innerText.includes('<img src=x onerror=window.__xss=2>')"));
     page.until("what cannot be seen is marked", "/U\\+202E/.test(one('.approval .sheet').innerText)");
+    assert!(!browser.is("/\\u202e/.test(one('.approval').innerText)"), "wherever it is shown");
     assert_inert(&page, &canary);
 
     // Titles of conversations, in the list, in the head, in dialogs and messages.

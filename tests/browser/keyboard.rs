@@ -166,5 +166,10 @@ fn on_a_phone_nothing_is_wider_than_the_page() {
         browser.is("document.documentElement.scrollWidth <= 390"),
         "the dashboard is wider than the page"
     );
+    for panel in ["approvals", "logs"] {
+        page.go(&format!("/dashboard#/{panel}"));
+        page.until("the panel is there", &format!("one('h1')?.innerText.toLowerCase() === '{panel}'"));
+        assert!(browser.is("one('.rail').offsetHeight < 100"), "the panels of {panel} take the page");
+    }
     page.assert_clean();
 }

@@ -20,4 +20,5 @@ mod keyboard;
 mod long;
 mod page;
 mod recovery;
+mod shots;
 mod sign_in;
