@@ -5,9 +5,11 @@ mod chain;
 mod input;
 mod output_cap;
 mod redact;
+mod security;
 
 pub use approval::ApprovalRule;
 pub use chain::Hooks;
 pub use input::InputLimits;
 pub use output_cap::{OutputCap, cap};
 pub use redact::RedactOutput;
+pub use security::CommandRules;

@@ -1,0 +1,128 @@
+//! An entry of `security.blocked_commands`, and what it equals.
+
+use super::fields::{Variables, fields};
+use super::paths::{base_name, tidy};
+use super::reader::read;
+use super::word::{Body, Pipeline};
+
+/// An entry of the list.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// As it was written.
+    pub(super) text: String,
+    folded: String,
+    /// The command that it is, when it is a single one.
+    command: Option<Shape>,
+}
+
+impl Entry {
+    pub(super) fn new(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            folded: fold(text),
+            command: command(text).map(|argv| Shape::of(&argv)),
+        }
+    }
+
+    /// Whether the command, folded, contains it.
+    pub(super) fn stands_in(&self, folded: &str) -> bool {
+        folded.contains(&self.folded)
+    }
+
+    /// Whether these words are the same command: its text without quotes, or with its options in another order or
+    /// spelling and its program by another path. `folded` is the text without quotes, folded.
+    pub(super) fn equals(&self, argv: &[String], folded: &str) -> bool {
+        self.stands_in(folded) || self.command.as_ref().is_some_and(|own| own.is_in(argv))
+    }
+}
+
+/// The text with each run of blanks and tabs as one blank, and lines that are joined by `\` as one.
+pub(super) fn fold(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for c in text.replace("\\\n", "").chars() {
+        match c {
+            ' ' | '\t' => {
+                if !folded.ends_with(' ') {
+                    folded.push(' ');
+                }
+            }
+            c => folded.push(c),
+        }
+    }
+    folded
+}
+
+fn command(text: &str) -> Option<Vec<String>> {
+    let list = read(text)?;
+    let [Pipeline { stages, .. }] = list.as_slice() else { return None };
+    let [stage] = stages.as_slice() else { return None };
+    match &stage.body {
+        Body::Simple(words) if stage.redirects.is_empty() => {
+            let argv = fields(words, &Variables::new());
+            (!argv.is_empty()).then_some(argv)
+        }
+        _ => None,
+    }
+}
+
+/// A command apart from how it is written.
+#[derive(Debug, Clone)]
+struct Shape {
+    program: String,
+    letters: String,
+    long: Vec<String>,
+    operands: Vec<String>,
+}
+
+impl Shape {
+    fn of(argv: &[String]) -> Self {
+        let (program, arguments) = argv.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
+        let mut shape = Self {
+            program: base_name(program).to_owned(),
+            letters: String::new(),
+            long: Vec::new(),
+            operands: Vec::new(),
+        };
+        let mut has_options = true;
+        for argument in arguments {
+            match argument.strip_prefix('-') {
+                Some("-") if has_options => has_options = false,
+                Some(long) if has_options && long.starts_with('-') => shape.long_option(&long[1..]),
+                // Upper and lower case mean the same for what matters here: `rm -R`.
+                Some(letters) if has_options && !letters.is_empty() => {
+                    shape.letters.extend(letters.chars().map(|c| c.to_ascii_lowercase()));
+                }
+                _ => shape.operands.push(argument.clone()),
+            }
+        }
+        shape
+    }
+
+    fn long_option(&mut self, name: &str) {
+        // Programs take any beginning of a name that is clear.
+        for (full, letter) in [("recursive", 'r'), ("force", 'f')] {
+            if name.len() > 1 && full.starts_with(name) {
+                return self.letters.push(letter);
+            }
+        }
+        self.long.push(name.to_owned());
+    }
+
+    /// Whether this is in the command: the same program, all options, and the operands. As the text of an entry is found
+    /// wherever it goes on (`rm -rf /tmp` contains `rm -rf /`), the last operand may go on here too where it is the first.
+    fn is_in(&self, argv: &[String]) -> bool {
+        let other = Self::of(argv);
+        if self.program != other.program
+            || !self.letters.chars().all(|letter| other.letters.contains(letter))
+            || !self.long.iter().all(|name| other.long.contains(name))
+        {
+            return false;
+        }
+        let Some((last, first)) = self.operands.split_last() else { return true };
+        let begins = other.operands.len() > first.len()
+            && other.operands[..first.len()] == *first
+            && other.operands[first.len()].starts_with(last.as_str());
+        let has_all = self.operands.iter().all(|own| other.operands.iter().any(|one| tidy(one) == tidy(own)));
+        begins || has_all
+    }
+}

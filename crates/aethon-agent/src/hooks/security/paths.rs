@@ -1,0 +1,135 @@
+//! Paths that nobody means to delete or to overwrite, as they are written in commands.
+
+use std::path::Path;
+
+/// Directories of the system.
+const SYSTEM: &[&str] = &[
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "lib32",
+    "lib64",
+    "libx32",
+    "opt",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "srv",
+    "sys",
+    "usr",
+    "var",
+    "Users",
+    "System",
+    "Library",
+    "Applications",
+    "Volumes",
+    "private",
+];
+/// Directories of the system below others.
+const BELOW: &[&str] = &[
+    "usr/bin",
+    "usr/lib",
+    "usr/lib64",
+    "usr/sbin",
+    "usr/local",
+    "usr/share",
+    "var/lib",
+    "var/log",
+    "dev/disk",
+];
+/// Names of block devices, which a number or a letter follows.
+const BLOCK_DEVICES: &[&str] = &[
+    "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "md", "dm-", "loop", "nbd", "sr", "ram",
+    "zram",
+];
+/// Other devices that are as bad to write to.
+const OTHER_DEVICES: &[&str] = &["mem", "kmem", "port"];
+/// Files without which nobody signs in or starts the machine.
+const VITAL: &[&str] =
+    &["/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/sudoers", "/etc/fstab"];
+
+/// The home directories that are known.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Homes {
+    own: Option<String>,
+}
+
+impl Homes {
+    pub(super) fn new(home: Option<&Path>) -> Self {
+        Self { own: home.and_then(Path::to_str).map(tidy).filter(|home| home != "/") }
+    }
+
+    /// Whether a path is the root, a home or a directory of the system, or everything in one of them.
+    pub(super) fn is_precious(&self, path: &str) -> bool {
+        let path = tidy(path);
+        if path.is_empty() {
+            // The directory itself, wherever that is.
+            return false;
+        }
+        let is_own = |home: &String| {
+            path == *home || home.strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        if path == "/" || path == "~" || path == "$HOME" || self.own.as_ref().is_some_and(is_own) {
+            return true;
+        }
+        if let Some(user) = path.strip_prefix('~') {
+            return !user.is_empty() && !user.contains('/');
+        }
+        let Some(below) = path.strip_prefix('/') else { return false };
+        let parent = below.rsplit_once('/').map(|(parent, _)| parent);
+        SYSTEM.contains(&below) || BELOW.contains(&below) || matches!(parent, Some("home" | "Users"))
+    }
+}
+
+/// Whether writing there destroys a disk, the memory or the way into the system.
+pub(super) fn is_vital(path: &str) -> bool {
+    let path = tidy(path);
+    if VITAL.contains(&path.as_str()) {
+        return true;
+    }
+    let Some(device) = path.strip_prefix("/dev/") else { return false };
+    let is_block = |kind: &&str| {
+        device.strip_prefix(*kind).is_some_and(|rest| {
+            rest.is_empty() || rest.chars().all(|c| c.is_ascii_alphanumeric() || "*?[]-".contains(c))
+        })
+    };
+    device.starts_with("mapper/")
+        || device.starts_with("disk/")
+        || OTHER_DEVICES.contains(&device)
+        || BLOCK_DEVICES.iter().any(is_block)
+}
+
+/// The last part of a path, as programs are called by.
+pub(super) fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// A path in its shortest spelling: without `//`, `.`, `..` and a last part that stands for everything in the directory.
+pub(super) fn tidy(path: &str) -> String {
+    let path = path.replace("${HOME}", "$HOME");
+    let is_absolute = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                // Above a home there are homes, which is as bad.
+                if parts.len() > 1 || is_absolute {
+                    parts.pop();
+                }
+            }
+            ".." if is_absolute => {}
+            part => parts.push(part),
+        }
+    }
+    let is_everything = |part: &&str| part.contains('*') && part.chars().all(|c| "*.?[]!^".contains(c));
+    while (is_absolute || parts.len() > 1) && parts.last().is_some_and(is_everything) {
+        parts.pop();
+    }
+    let joined = parts.join("/");
+    if is_absolute { format!("/{joined}") } else { joined }
+}
