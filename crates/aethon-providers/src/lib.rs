@@ -19,6 +19,7 @@ mod endpoint;
 mod estimate;
 mod facts;
 mod fake;
+mod fallback;
 mod gemini;
 mod headers;
 mod litellm;
@@ -39,5 +40,6 @@ mod transport;
 mod unavailable;
 
 pub use facts::prices;
+pub use fallback::fallback;
 pub use options::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Provider};
 pub use registry::build;

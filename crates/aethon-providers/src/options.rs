@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use aethon_core::ledger::Price;
 use aethon_core::secret::Secret;
 use serde_json::{Map, Value};
 
@@ -133,6 +134,8 @@ pub struct Options {
     pub top_p: Option<f64>,
     /// The size of the context window, where the built-in table is wrong about it.
     pub context_window: Option<u64>,
+    /// What it costs, where the built-in table is wrong about it.
+    pub price: Option<Price>,
     /// The longest wait for the next byte.
     pub timeout: Duration,
     /// Merged into the request body.
@@ -157,6 +160,7 @@ impl Options {
             temperature: None,
             top_p: None,
             context_window: None,
+            price: None,
             timeout: Duration::from_secs(120),
             extra: Map::new(),
         }

@@ -48,7 +48,8 @@ fn remote(options: &Options, capabilities: Capabilities) -> Result<Remote, (Mode
     check_key(options, &endpoint).map_err(|reason| (ModelErrorKind::Auth, reason))?;
     let service = Arc::new(Service::new(options, endpoint));
     let dialect = dialect(options, service.clone(), capabilities.clone());
-    Ok(Remote::new(capabilities, service, dialect))
+    let price = options.price.or_else(|| facts::prices(options.provider, &options.model_id));
+    Ok(Remote::new(capabilities, service, dialect, price))
 }
 
 fn dialect(options: &Options, service: Arc<Service>, capabilities: Capabilities) -> Box<dyn Dialect> {

@@ -6,7 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::model::{Capabilities, ModelError, ModelProvider, ModelRequest, ModelStream, Readiness};
+use aethon_core::ledger::Price;
+use aethon_core::model::{
+    Capabilities, ModelError, ModelEvent, ModelProvider, ModelRequest, ModelStream, Readiness,
+};
 use async_trait::async_trait;
 use futures_util::stream;
 use serde_json::Value;
@@ -65,12 +68,19 @@ pub(crate) struct Remote {
     service: Arc<Service>,
     client: Client,
     dialect: Box<dyn Dialect>,
+    price: Option<Price>,
 }
 
 impl Remote {
-    pub(crate) fn new(capabilities: Capabilities, service: Arc<Service>, dialect: Box<dyn Dialect>) -> Self {
+    /// What answers cost is told where the price is known.
+    pub(crate) fn new(
+        capabilities: Capabilities,
+        service: Arc<Service>,
+        dialect: Box<dyn Dialect>,
+        price: Option<Price>,
+    ) -> Self {
         let client = Client::new(service.timeout, service.endpoint.is_loopback);
-        Self { capabilities, service, client, dialect }
+        Self { capabilities, service, client, dialect, price }
     }
 
     /// Sends a request; an answer that reports a failure is one.
@@ -123,6 +133,7 @@ impl ModelProvider for Remote {
             body,
             events: Events::new(),
             state: State::Reading,
+            price: self.price,
         };
         Ok(Box::pin(stream::unfold(answer, |mut answer| async {
             answer.next().await.map(|event| (event, answer))
@@ -167,6 +178,7 @@ struct Answer {
     body: Body,
     events: Events,
     state: State,
+    price: Option<Price>,
 }
 
 enum State {
@@ -176,11 +188,11 @@ enum State {
 }
 
 impl Answer {
-    async fn next(&mut self) -> Option<Result<aethon_core::model::ModelEvent, ModelError>> {
+    async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
             // What came before a failure is delivered before it.
             if let Some(event) = self.events.pop_front() {
-                return Some(Ok(event));
+                return Some(Ok(self.priced(event)));
             }
             match std::mem::replace(&mut self.state, State::Over) {
                 State::Over => return None,
@@ -188,6 +200,13 @@ impl Answer {
                 State::Reading => self.state = self.read().await,
             }
         }
+    }
+
+    fn priced(&self, mut event: ModelEvent) -> ModelEvent {
+        if let (ModelEvent::Finished { usage, .. }, Some(price)) = (&mut event, self.price) {
+            usage.cost_usd = price.of(usage);
+        }
+        event
     }
 
     /// Takes the next piece of the body.

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ledger::Price;
 use aethon_core::message::{Block, Message, Role};
 use aethon_core::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, Readiness, StopReason,
@@ -170,6 +171,22 @@ async fn an_answer_comes_through() {
     assert_eq!(model.readiness(), Readiness::Ready);
     assert_eq!(ask(&*model).await.unwrap(), ("Grüß dich, 🌍!".into(), StopReason::End));
     assert_eq!(ask(&*model).await.unwrap().1, StopReason::End);
+}
+
+#[tokio::test]
+async fn an_answer_says_what_it_cost() {
+    let (host, _requests) = serve(events(OPENAI));
+    let cost = async |model: &str, price| {
+        let options = Options { model_id: model.into(), price, ..options(Provider::OpenAi, &host) };
+        let events: Vec<_> = build(options).stream(request()).await.unwrap().collect().await;
+        let Some(Ok(ModelEvent::Finished { usage, .. })) = events.last() else { panic!("{events:?}") };
+        assert_eq!((usage.input_tokens, usage.output_tokens), (21, 7));
+        usage.cost_usd
+    };
+    assert_eq!(cost("unheard-of", None).await, 0.0);
+    assert!((cost("gpt-5", None).await - (21.0 * 1.25 + 7.0 * 10.0) / 1e6).abs() < 1e-12);
+    let price = Price { input: 1.0, output: 2.0, cached_input: None };
+    assert!((cost("gpt-5", Some(price)).await - 35e-6).abs() < 1e-12);
 }
 
 #[tokio::test]

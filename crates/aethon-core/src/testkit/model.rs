@@ -95,7 +95,11 @@ pub struct ScriptedModel {
     responses: Mutex<VecDeque<Vec<Step>>>,
     requests: Mutex<Vec<ModelRequest>>,
     dropped: Arc<AtomicUsize>,
+    aside: Option<Aside>,
 }
+
+/// What a request gets that is answered beside the script.
+pub type Aside = fn(&ModelRequest) -> Option<Vec<Step>>;
 
 impl ScriptedModel {
     /// Answers requests with these responses, in order; further ones with `ok`.
@@ -112,13 +116,33 @@ impl ScriptedModel {
             responses: Mutex::new(responses.into_iter().collect()),
             requests: Mutex::default(),
             dropped: Arc::default(),
+            aside: None,
         }
+    }
+
+    /// Answers the requests that this has an answer for with that, and not from the script.
+    #[must_use]
+    pub fn with_aside(mut self, aside: Aside) -> Self {
+        self.aside = Some(aside);
+        self
+    }
+
+    /// Puts a response at the end of the script.
+    pub fn then(&self, response: Vec<Step>) {
+        self.responses.lock().unwrap_or_else(PoisonError::into_inner).push_back(response);
     }
 
     /// With this context window.
     #[must_use]
     pub fn with_context_window(mut self, tokens: u64) -> Self {
         self.capabilities.context_window = tokens;
+        self
+    }
+
+    /// Under another name.
+    #[must_use]
+    pub fn with_name(mut self, model: &str) -> Self {
+        model.clone_into(&mut self.capabilities.model);
         self
     }
 
@@ -144,8 +168,10 @@ impl ModelProvider for ScriptedModel {
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        let aside = self.aside.and_then(|aside| aside(&request));
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
-        let script = self.responses.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let next = || self.responses.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let script = aside.or_else(next);
         let mut steps: VecDeque<Step> =
             script.unwrap_or_else(|| vec![Step::say("ok"), Step::finish(StopReason::End)]).into();
         if let Some(Step::Fail(error)) = steps.front() {
