@@ -15,6 +15,7 @@ const STEPS: &[Step] = &[
     ("lints", lints),
     ("documents", docs::run),
     ("licences", licences),
+    ("scripts", scripts),
     ("tests", |root| test::run(root, &[])),
 ];
 
@@ -52,4 +53,23 @@ fn licences(root: &Path) -> Result<()> {
         return Ok(());
     }
     process::run(root, "cargo", &["deny", "check", "--hide-inclusion-graph"])
+}
+
+/// The pure modules of the pages have tests of their own. Everything that a person sees of them is tested in a browser,
+/// so a machine without node misses detail and no behaviour.
+fn scripts(root: &Path) -> Result<()> {
+    if !process::is_installed("node", &["--version"]) {
+        println!("node is not installed: the pages are tested in the browser only");
+        return Ok(());
+    }
+    let folder = root.join("web/tests");
+    let mut arguments = vec!["--test".to_owned()];
+    for entry in std::fs::read_dir(&folder).with_context(|| format!("{} cannot be read", folder.display()))? {
+        let path = entry?.path();
+        if path.to_string_lossy().ends_with(".test.mjs") {
+            arguments.push(path.display().to_string());
+        }
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    process::run(root, "node", &arguments)
 }
