@@ -22,5 +22,5 @@ mod window;
 pub use engine::Engine;
 pub use hooks::Hooks;
 pub use options::Options;
-pub use parts::Parts;
+pub use parts::{Parts, Prices};
 pub use toolbox::{GuardedToolbox, ToolboxOptions};

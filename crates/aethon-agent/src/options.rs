@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use aethon_core::usage::Budget;
+
 /// How far the engine goes.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -19,10 +21,14 @@ pub struct Options {
     pub queue_per_session: usize,
     /// Turns that may run or wait in all sessions together; further ones are refused.
     pub max_turns: usize,
-    /// Messages of a session that a model may see.
+    /// Messages of a session that a model may see; when there are more, the older half is folded.
     pub window_messages: usize,
-    /// The share of the model's context window that a request may fill.
+    /// The share of the model's context window that a request may fill; beyond it older messages are folded.
     pub context_share: f64,
+    /// How many of the newest messages stay verbatim then, as far as they fit.
+    pub keep_recent: usize,
+    /// What may be spent in a day.
+    pub budget: Budget,
     /// Sessions whose newest messages are kept in memory.
     pub cached_sessions: usize,
     /// Bytes of messages that are kept in memory.
@@ -45,8 +51,10 @@ impl Default for Options {
             max_tool_output_chars: 12_000,
             queue_per_session: 32,
             max_turns: 512,
-            window_messages: 400,
+            window_messages: 2_000,
             context_share: 0.8,
+            keep_recent: 10,
+            budget: Budget::default(),
             cached_sessions: 256,
             cached_bytes: 32 << 20,
             delivery_lifetime: Duration::from_secs(24 * 3600),

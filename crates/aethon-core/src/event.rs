@@ -101,6 +101,11 @@ impl EventBus {
         }
     }
 
+    /// Whether anybody listens, for events that take more than a moment to build.
+    pub fn has_listeners(&self) -> bool {
+        self.0.receiver_count() > 0
+    }
+
     /// Listens from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<Event> {
         self.0.subscribe()

@@ -52,6 +52,17 @@ pub enum TurnEvent {
     },
     /// Tokens and cost so far, the sum over the turn's requests.
     Usage(Usage),
+    /// Older messages were folded: the model now sees a summary of them, and the transcript keeps them.
+    Folded {
+        /// How many.
+        messages: u64,
+        /// The id of the first of them.
+        from: String,
+        /// The id of the last of them.
+        to: String,
+        /// What stands in their place.
+        summary: String,
+    },
     /// Something the person should know.
     Notice {
         /// A stable word.

@@ -95,3 +95,9 @@ pub(crate) async fn open(prepared: Prepared, daemon: Option<Daemon>) -> Result<B
         None => Ok(Box::new(Local::open(prepared).await?)),
     }
 }
+
+/// What is said when older messages were folded into a summary.
+pub(crate) fn folded(messages: u64) -> String {
+    let were = if messages == 1 { "older message was" } else { "older messages were" };
+    format!("{messages} {were} summarised for the model; the conversation keeps them")
+}

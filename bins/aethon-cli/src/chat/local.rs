@@ -14,7 +14,7 @@ use anyhow::Result;
 use async_trait::async_trait;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::backend::{Backend, ChatEvent, Outcome};
+use super::backend::{Backend, ChatEvent, Outcome, folded};
 
 /// How long a turn may take to store what it had when the terminal leaves.
 const GRACE: Duration = Duration::from_secs(2);
@@ -117,6 +117,7 @@ fn events(event: TurnEvent) -> Vec<ChatEvent> {
             let reason = reason.as_ref().and_then(|reason| reason.as_str()).unwrap_or_default().to_owned();
             vec![ChatEvent::ApprovalDone { id, reason }]
         }
+        TurnEvent::Folded { messages, .. } => vec![ChatEvent::Notice(folded(messages))],
         TurnEvent::Notice { message, .. } => vec![ChatEvent::Notice(message)],
         TurnEvent::Model { model, reason } => vec![ChatEvent::Notice(format!("{model} answers: {reason}"))],
         TurnEvent::Done(reply) => done(reply),

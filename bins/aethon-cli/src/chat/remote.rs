@@ -9,7 +9,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message, http::HeaderValue};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::backend::{Backend, ChatEvent, Outcome};
+use super::backend::{Backend, ChatEvent, Outcome, folded};
 use crate::daemon::Daemon;
 
 /// A chat with the running daemon.
@@ -122,6 +122,7 @@ fn event(frame: &Value) -> Option<ChatEvent> {
         },
         "approval_done" => ChatEvent::ApprovalDone { id: text("id"), reason: text("reason") },
         "notice" => ChatEvent::Notice(text("message")),
+        "folded" => ChatEvent::Notice(folded(frame["messages"].as_u64().unwrap_or_default())),
         "model" => ChatEvent::Notice(format!("{} answers: {}", text("model"), text("reason"))),
         "error" => ChatEvent::Error(text("message")),
         "done" => ChatEvent::Done(Outcome {

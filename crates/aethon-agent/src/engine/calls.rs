@@ -3,7 +3,8 @@
 //! The message with the calls is stored before the first of them runs, and the results when the last one has ended; a
 //! turn that is ended in between gets results for the others, so that every call has one.
 
-use aethon_core::message::{Block, Message, Role, ToolCall, ToolResult};
+use aethon_core::message::{Block, Failure, Message, Role, ToolCall, ToolResult};
+use aethon_core::model::ModelErrorKind;
 use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
 use jiff::Timestamp;
 use tokio::time::Instant;
@@ -17,6 +18,9 @@ use crate::window::failed;
 const CUT_SHORT: &str =
     "interrupted: the turn ended before this call did; it may or may not have had an effect";
 const NOT_RUN: &str = "not run: the turn ended first";
+
+/// How often in a row a model is asked to repair arguments that are no JSON.
+const MOST_REPAIRS: u32 = 1;
 
 /// Calls that are stored, and the results that they have so far.
 pub(super) struct OpenCalls {
@@ -50,7 +54,8 @@ impl OpenCalls {
 impl Turn<'_> {
     /// Stores a message with calls, runs them, and stores their results.
     pub(super) async fn run_calls(&mut self, message: Message) -> Result<(), Ending> {
-        let calls = message.tool_calls().cloned().collect();
+        let calls: Vec<ToolCall> = message.tool_calls().cloned().collect();
+        let unreadable = calls.iter().find(|call| call.input.is_string()).map(|call| call.name.clone());
         self.append(message).await?;
         self.open = Some(OpenCalls::new(calls));
         let mut looping = None;
@@ -67,6 +72,14 @@ impl Turn<'_> {
             self.append(results).await?;
         }
         self.open = None;
+        if let Some(name) = unreadable {
+            self.unreadable += 1;
+            if self.unreadable > MOST_REPAIRS {
+                return Err(Ending::failed(garbled(&name)));
+            }
+        } else {
+            self.unreadable = 0;
+        }
         match looping {
             Some(reason) => Err(Ending::limit("loop", format!("Stopped: {reason} (`agent.loop_limit`)."))),
             None => Ok(()),
@@ -134,5 +147,17 @@ impl Turn<'_> {
             milliseconds: (!running).then_some(elapsed),
         };
         self.job.surface.emit(&self.context.turn, TurnEvent::Tool(state));
+    }
+}
+
+/// The model was told what is wrong with its arguments, and made the same mistake.
+fn garbled(tool: &str) -> Failure {
+    Failure {
+        code: ModelErrorKind::Malformed.code().into(),
+        message: format!(
+            "The model called `{tool}` with arguments that are not valid JSON, also when it was asked to repair them. Ask \
+             again, or choose another model (`model.model_id`)."
+        ),
+        retry_after: None,
     }
 }

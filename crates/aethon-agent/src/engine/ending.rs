@@ -43,6 +43,14 @@ impl Ending {
         Self::of(TurnEnd::End, code, sentence)
     }
 
+    /// The model ended, because its answer became too long.
+    pub(super) fn too_long() -> Self {
+        Self::noted(
+            "length",
+            "The answer ends here because it reached the model's output limit (`model.max_tokens`).",
+        )
+    }
+
     /// Somebody stopped it.
     pub(super) fn stopped(cause: Cause) -> Self {
         match cause {

@@ -42,6 +42,9 @@ impl Shared {
         answer: oneshot::Sender<Result<Submitted>>,
     ) {
         let turn = job.turn.clone();
+        if seat == Seat::First {
+            self.put_context_to(&mut job);
+        }
         let begin = (seat == Seat::First).then(|| job.begin());
         let accepted = caught(self.parts.log.accept(&turn, &job.inbound, begin)).await;
         let refused = match accepted {

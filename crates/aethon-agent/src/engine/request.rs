@@ -1,83 +1,138 @@
 //! Asking the model: the request, the stream of its answer, and asking again when it fails before it said anything.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::ids::TurnId;
+use aethon_core::ledger::WorkKind;
 use aethon_core::message::Failure;
-use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest};
+use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, Usage};
 use aethon_core::surface::{Surface, TurnEvent};
 use futures_util::StreamExt;
 use tokio::task::coop::consume_budget;
 use tokio::time::sleep;
 
 use super::ending::Ending;
+use super::purse::Call;
 use super::retry::{self, Next};
+use super::said_calls;
 use super::speech::Speech;
 use super::turn::Turn;
 use crate::caught::caught;
-use crate::window;
+use crate::control::Interrupt;
 
-/// How often a conversation is shortened because the service finds it too long.
-const MOST_CUTS: u32 = 3;
+/// How listening to an answer ended.
+pub(super) enum Heard {
+    /// The model has ended it.
+    Whole,
+    /// It has used up the money that was there for it.
+    OutOfMoney,
+}
 
 impl Turn<'_> {
     /// Asks the model once and listens to the end; the answer is in `self.speech`.
     pub(super) async fn ask(&mut self) -> Result<(), Ending> {
         let system = self.shared.parts.prompt.text();
-        let capabilities = self.shared.parts.provider.capabilities();
-        let (share, most) = (self.shared.options.context_share, self.shared.options.window_messages);
-        let room = window::room(capabilities, share, &system, &self.specs);
-        self.start = self.window.fit(room, most, self.start);
-        let (mut failed, mut cuts) = (0, 0);
+        let (mut failed, mut is_folded) = (0, false);
+        self.make_room(&system).await?;
         loop {
-            self.speech = Speech::default();
-            let request = ModelRequest {
-                session: self.context.session.clone(),
-                turn: self.context.turn.clone(),
-                attempt: failed,
-                system: system.clone(),
-                messages: self.window.messages(),
-                turn_start: self.start,
-                tools: self.specs.clone(),
-            };
+            let request = self.request(&system, failed);
+            self.speech = self.next_speech();
             let Err(error) = self.send(request).await? else { return Ok(()) };
             tracing::warn!(
                 session = %self.context.session, kind = error.kind().code(), status = error.status(),
                 detail = error.detail(), attempt = failed, "the model failed: {error}"
             );
-            if error.kind() == ModelErrorKind::ContextLength && cuts < MOST_CUTS && self.shorten() {
-                cuts += 1;
+            let is_too_long = error.kind() == ModelErrorKind::ContextLength && !self.speech.has_output();
+            if is_too_long && !is_folded && self.fold_for_the_service(&system).await? {
+                is_folded = true;
                 continue;
             }
-            if self.speech.has_output() {
-                return Err(Ending::failed(failure(&error, None)));
+            let next = match self.speech.has_output() {
+                true => Next::GiveUp,
+                false => retry::next(&error, failed, self.shared.options.max_retries, self.control.left()),
+            };
+            let retry_after = match next {
+                Next::Wait(wait) => {
+                    failed += 1;
+                    self.pause(wait).await?;
+                    continue;
+                }
+                Next::TooLate(wait) => Some(wait),
+                Next::GiveUp => error.retry_after().filter(|_| !self.speech.has_output()),
+            };
+            self.speech.flush(&*self.job.surface, &self.context.turn);
+            let mut failure = failure(&error, retry_after);
+            if is_too_long && is_folded {
+                failure
+                    .message
+                    .push_str(" Older messages were folded into a summary, and it still does not fit.");
             }
-            match retry::next(&error, failed, self.shared.options.max_retries, self.control.left()) {
-                Next::Wait(wait) => self.pause(wait).await?,
-                Next::TooLate(wait) => return Err(Ending::failed(failure(&error, Some(wait)))),
-                Next::GiveUp => return Err(Ending::failed(failure(&error, error.retry_after()))),
-            }
-            failed += 1;
+            return Err(Ending::failed(failure));
         }
+    }
+
+    fn request(&self, system: &Arc<str>, attempt: u32) -> ModelRequest {
+        let mut messages = self.window.messages();
+        messages.extend(self.continued.iter().flatten().cloned());
+        ModelRequest {
+            session: self.context.session.clone(),
+            turn: self.context.turn.clone(),
+            attempt,
+            system: system.clone(),
+            messages,
+            turn_start: self.start,
+            tools: self.specs.clone(),
+        }
+    }
+
+    fn next_speech(&self) -> Speech {
+        if let Some([part, _]) = &self.continued {
+            return Speech::after(part);
+        }
+        if self.specs.is_empty() {
+            return Speech::default();
+        }
+        let belief = said_calls::belief(self.window.calls_properly(), self.window.message(self.start));
+        Speech::offered(self.specs.clone(), belief)
     }
 
     /// Sends a request and listens. The outer error ends the turn, the inner one is the model's.
     async fn send(&mut self, request: ModelRequest) -> Result<Result<(), ModelError>, Ending> {
         let timeout = self.shared.options.turn_timeout;
         let parts = &self.shared.parts;
+        let model = parts.provider.capabilities();
         let allowed = self.control.guard(parts.hooks.before_model(&self.context, &request)).await;
         allowed.map_err(|interrupt| Ending::interrupted(interrupt, timeout))?.map_err(Ending::failed)?;
+        let estimated = self.estimated(&request.system);
+        let call = self.call(WorkKind::Turn, self.window.gauge.tokens(estimated));
+        let leave = self.shared.purse.ask(&call, model).await.map_err(Ending::failed)?;
         let surface = &*self.job.surface;
         let mut audience = Audience { surface, turn: &self.context.turn, told_model: &mut self.told_model };
-        let listening = listen(&*parts.provider, request, &mut self.speech, &mut audience);
+        let most = leave.output.unwrap_or(u64::MAX);
+        let listening = listen(&*parts.provider, request, &mut self.speech, &mut audience, most);
         let heard = self.control.guard(caught(listening)).await;
-        self.speech.flush(surface, &self.context.turn);
-        if !matches!(heard, Ok(Ok(Ok(())))) {
-            parts.hooks.after_model(&self.context, None, &self.speech.usage()).await;
+        if !matches!(heard, Ok(Ok(Err(_)))) {
+            self.speech.flush(surface, &self.context.turn);
+        }
+        let taken = taken(&heard, &self.speech, call.input);
+        let is_ok = matches!(heard, Ok(Ok(Ok(Heard::Whole))));
+        let named = self.speech.named().map(str::to_owned);
+        let (usage, warning) =
+            self.shared.purse.settle(call, leave, (model, named.as_deref()), (taken, is_ok)).await;
+        self.warn(warning);
+        if is_ok {
+            self.speech.set_usage(usage);
+            self.weigh(usage.input_tokens, estimated);
+        } else {
+            self.usage += usage;
+            parts.hooks.after_model(&self.context, None, &usage).await;
         }
         match heard {
             Err(interrupt) => Err(Ending::interrupted(interrupt, timeout)),
-            Ok(Ok(outcome)) => Ok(outcome),
+            Ok(Ok(Ok(Heard::Whole))) => Ok(Ok(())),
+            Ok(Ok(Ok(Heard::OutOfMoney))) => Err(Ending::failed(self.shared.purse.used_up().await)),
+            Ok(Ok(Err(error))) => Ok(Err(error)),
             Ok(Err(panic)) => {
                 tracing::error!(panic, "the model provider panicked");
                 Err(Ending::fault(
@@ -88,24 +143,31 @@ impl Turn<'_> {
         }
     }
 
+    /// A call of this turn, for the ledger.
+    pub(super) fn call(&self, kind: WorkKind, input: u64) -> Call {
+        Call { session: self.context.session.clone(), turn: self.context.turn.clone(), kind, input }
+    }
+
     async fn pause(&mut self, wait: Duration) -> Result<(), Ending> {
         let timeout = self.shared.options.turn_timeout;
         let paused = self.control.guard(sleep(wait)).await;
         paused.map_err(|interrupt| Ending::interrupted(interrupt, timeout))
     }
+}
 
-    /// Drops older messages; `false` when there are none, or the answer has begun.
-    fn shorten(&mut self) -> bool {
-        if self.speech.has_output() {
-            return false;
-        }
-        let before = self.window.len();
-        match self.window.halve(self.start) {
-            Some(start) => self.start = start,
-            None => return false,
-        }
-        self.window.len() < before
+type Listened<T> = Result<Result<Result<T, ModelError>, String>, Interrupt>;
+
+/// What a call took, as far as it is known. What was sent counts when the service had begun to work on it.
+fn taken<T>(heard: &Listened<T>, speech: &Speech, input: u64) -> Usage {
+    if let Some(usage) = speech.usage() {
+        return usage;
     }
+    let has_worked = match heard {
+        Ok(Ok(Err(error))) => speech.heard() > 0 || error.kind() == ModelErrorKind::Timeout,
+        Ok(Ok(Ok(_)) | Err(_)) | Err(_) => true,
+    };
+    let input_tokens = if has_worked { input } else { 0 };
+    Usage { input_tokens, output_tokens: speech.heard(), ..Usage::default() }
 }
 
 /// Who is shown what the model says.
@@ -131,7 +193,8 @@ async fn listen(
     request: ModelRequest,
     speech: &mut Speech,
     audience: &mut Audience<'_>,
-) -> Result<(), ModelError> {
+    most: u64,
+) -> Result<Heard, ModelError> {
     let mut stream = provider.stream(request).await?;
     while let Some(event) = stream.next().await {
         match event? {
@@ -139,7 +202,10 @@ async fn listen(
             event => speech.take(event, audience.surface, audience.turn),
         }
         if speech.end().is_some() {
-            return Ok(());
+            return Ok(Heard::Whole);
+        }
+        if speech.heard() >= most {
+            return Ok(Heard::OutOfMoney);
         }
         // A model that never makes us wait must not keep the others, or a stop, waiting.
         consume_budget().await;
@@ -157,7 +223,7 @@ fn failure(error: &ModelError, retry_after: Option<Duration>) -> Failure {
     Failure { code: error.kind().code().to_owned(), message, retry_after: seconds }
 }
 
-fn in_words(seconds: u64) -> String {
+pub(super) fn in_words(seconds: u64) -> String {
     match seconds {
         1 => "1 second".into(),
         0..=119 => format!("{seconds} seconds"),

@@ -6,7 +6,7 @@ use aethon_core::error::Result;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::hook::TurnContext;
 use aethon_core::ids::MessageId;
-use aethon_core::message::{Message, Role};
+use aethon_core::message::{Block, Message, Role, TurnEnd};
 use aethon_core::model::{StopReason, Usage};
 use aethon_core::surface::TurnEvent;
 use aethon_core::tool::{ToolContext, ToolSpec};
@@ -19,10 +19,20 @@ use super::speech::Speech;
 use crate::caught::caught;
 use crate::control::{Cause, Control};
 use crate::dispatcher::{Job, Stage};
-use crate::window::{Window, missing_results};
+use crate::prompt::CONTEXT_PAGE;
+use crate::window::{Window, estimate_tools, is_summary, missing_results};
 
 /// How often a model may pause a turn and be asked to go on.
 const MOST_PAUSES: u32 = 8;
+
+/// How many messages are looked through at once for the one that started a turn.
+const PAGE: usize = 200;
+
+/// The same, how often at most.
+const MOST_PAGES: usize = 25;
+
+const GO_ON: &str = "Your answer was cut off by the output limit. Go on exactly where it stopped: repeat nothing, and say \
+nothing about the cut.";
 
 const RESTARTED: &str = "interrupted by a restart of the assistant; it may or may not have run";
 
@@ -33,6 +43,8 @@ pub(super) struct Turn<'e> {
     pub(super) context: TurnContext,
     pub(super) tools: ToolContext,
     pub(super) specs: Arc<[ToolSpec]>,
+    /// What the descriptions of the tools are estimated at.
+    pub(super) tools_tokens: u64,
     pub(super) control: Control,
     pub(super) window: Window,
     /// Where this turn's own messages begin in the window.
@@ -46,8 +58,12 @@ pub(super) struct Turn<'e> {
     pub(super) is_window_whole: bool,
     /// The model that was last told to answer instead of the configured one.
     pub(super) told_model: Option<String>,
+    /// An answer that was cut off by the output limit, and the wish to have the rest of it.
+    pub(super) continued: Option<[Arc<Message>; 2]>,
+    /// Responses in a row with arguments that were no JSON.
+    pub(super) unreadable: u32,
+    pub(super) usage: Usage,
     last: Option<Message>,
-    usage: Usage,
     model: Option<String>,
 }
 
@@ -69,7 +85,7 @@ impl Shared {
                 let sentence =
                     "The message could not be worked on, because the storage failed; the log has more.";
                 let ending = Ending::fault("storage", sentence);
-                let mut turn = Turn::new(self, job, Window::default(), 0);
+                let mut turn = Turn::new(self, job, self.new_window(), 0);
                 turn.is_window_whole = false;
                 turn.finish(ending).await;
             }
@@ -81,7 +97,11 @@ impl Shared {
         let fresh = job.stage != Stage::LeftBehind && job.replaces.is_none();
         let id = match job.stage {
             Stage::Begun(id) => id,
-            Stage::Waiting | Stage::LeftBehind => self.parts.log.begin(&job.turn, job.begin()).await?,
+            Stage::Waiting => {
+                self.put_context_to(job);
+                self.parts.log.begin(&job.turn, job.begin()).await?
+            }
+            Stage::LeftBehind => self.parts.log.begin(&job.turn, job.begin()).await?,
         };
         let taken = Message::new(Role::User, Vec::new(), job.message.created_at);
         let mut message = std::mem::replace(&mut job.message, taken);
@@ -96,7 +116,7 @@ impl Shared {
         }
         let cached = self.windows.take(session).filter(|_| fresh);
         // A session that is used once has nothing that could be read.
-        let window = cached.or_else(|| (fresh && job.inbound.oneshot).then(Window::default));
+        let window = cached.or_else(|| (fresh && job.inbound.oneshot).then(|| self.new_window()));
         if let Some(mut window) = window {
             let start = window.len();
             window.push(message);
@@ -111,8 +131,11 @@ impl Shared {
     }
 
     async fn read_window(&self, job: &Job) -> Result<Window> {
-        let log = &self.parts.log;
-        let mut messages = log.window(job.session(), self.options.window_messages).await?;
+        let (log, most) = (&self.parts.log, self.options.window_messages.saturating_add(1));
+        let mut messages = log.window(job.session(), most).await?;
+        // A history from before there were summaries may be longer than what is read.
+        let is_cut = messages.len() >= most && !messages.iter().any(is_summary);
+        let unread = if is_cut { self.older_than(job, &mut messages).await? } else { 0 };
         if job.stage == Stage::LeftBehind {
             let own = messages.iter().filter(|message| message.turn.as_ref() == Some(&job.turn));
             if let Some(mut missing) = missing_results(own, RESTARTED, self.parts.clock.now()) {
@@ -121,7 +144,56 @@ impl Shared {
                 messages.push(missing);
             }
         }
-        Ok(Window::of(messages))
+        if let Some(first) = self.start_of_a_folded_turn(job, &messages).await? {
+            messages.insert(0, first);
+        }
+        let window = Window::of(messages, self.limits().rule(), self.calibration.gauge());
+        Ok(window.after_unread(unread))
+    }
+
+    /// How many messages of a session are older than these, which then begin with a turn.
+    async fn older_than(&self, job: &Job, messages: &mut Vec<Message>) -> Result<u64> {
+        let first = messages.iter().position(|message| message.role == Role::User);
+        messages.drain(..first.unwrap_or(0));
+        let session = self.parts.transcripts.session(job.session()).await?;
+        let all = session.map_or(0, |session| session.message_count);
+        Ok(all.saturating_sub(messages.len() as u64))
+    }
+
+    /// The message that started the turn in the middle of which the conversation was folded: it stays in sight.
+    async fn start_of_a_folded_turn(&self, job: &Job, messages: &[Message]) -> Result<Option<Message>> {
+        let first = messages.iter().find(|message| message.role != Role::System);
+        let is_folded = messages.iter().any(is_summary);
+        let Some(first) = first.filter(|first| is_folded && first.role == Role::Assistant) else {
+            return Ok(None);
+        };
+        let mut before = first.id;
+        for _ in 0..MOST_PAGES {
+            let older = self.parts.transcripts.messages(job.session(), Some(before), PAGE).await?;
+            let Some(oldest) = older.first().map(|message| message.id) else { return Ok(None) };
+            let is_start = |message: &&Message| message.role == Role::User && message.turn == first.turn;
+            if let Some(start) = older.iter().rev().find(is_start) {
+                return Ok(first.turn.is_some().then(|| start.clone()));
+            }
+            before = oldest;
+        }
+        Ok(None)
+    }
+
+    /// Puts the page of changing things to the message that begins a turn, unless the model knows it as it is. It is
+    /// stored with the message, so that what was sent once is sent again byte for byte.
+    pub(super) fn put_context_to(&self, job: &mut Job) {
+        let Some(page) = self.parts.prompt.context() else { return };
+        let known = if job.replaces.is_some() { None } else { self.windows.context(job.session()).flatten() };
+        let is_there = job
+            .message
+            .content
+            .iter()
+            .any(|block| matches!(block, Block::File { name, .. } if name == CONTEXT_PAGE));
+        if known.as_ref() != Some(&page) && !is_there {
+            let (name, mime) = (CONTEXT_PAGE.to_owned(), "text/markdown".to_owned());
+            job.message.content.push(Block::File { name, mime, text: page.to_string() });
+        }
     }
 }
 
@@ -132,7 +204,7 @@ impl<'e> Turn<'e> {
             session: context.session.clone(),
             turn: context.turn.clone(),
             surface: job.surface.clone(),
-            max_output_chars: shared.options.max_tool_output_chars,
+            max_output_chars: shared.limits().output_chars(shared.options.max_tool_output_chars),
         };
         let can_call = shared.parts.provider.capabilities().tools;
         let specs = if can_call { shared.parts.toolbox.specs() } else { Arc::default() };
@@ -142,6 +214,7 @@ impl<'e> Turn<'e> {
             job,
             context,
             tools,
+            tools_tokens: estimate_tools(&specs),
             specs,
             window,
             start,
@@ -150,8 +223,10 @@ impl<'e> Turn<'e> {
             repetition: Repetition::default(),
             is_window_whole: true,
             told_model: None,
-            last: None,
+            continued: None,
+            unreadable: 0,
             usage: Usage::default(),
+            last: None,
             model: None,
         }
     }
@@ -178,9 +253,16 @@ impl<'e> Turn<'e> {
         checked
             .map_err(|interrupt| Ending::interrupted(interrupt, options.turn_timeout))?
             .map_err(Ending::failed)?;
-        let mut pauses = 0;
-        for _ in 0..options.max_iterations {
-            self.ask().await?;
+        let (mut pauses, mut was_cut) = (0, false);
+        for step in 1..=options.max_iterations {
+            match self.ask().await {
+                Ok(()) => {}
+                // What there is of the answer is worth more than the failure to get the rest of it.
+                Err(ending) if self.continued.is_some() && is_failure(&ending) => {
+                    return Ok(Ending::too_long());
+                }
+                Err(ending) => return Err(ending),
+            }
             let (message, stop) = self.heard().await;
             if message.tool_calls().next().is_some() {
                 self.run_calls(message).await?;
@@ -189,6 +271,13 @@ impl<'e> Turn<'e> {
                 if !message.content.is_empty() {
                     self.append(message).await?;
                 }
+            } else if stop == StopReason::Length
+                && !was_cut
+                && step < options.max_iterations
+                && says_something(&message)
+            {
+                was_cut = true;
+                self.go_on_after(message);
             } else {
                 let ending = conclude(&message, stop);
                 self.last = Some(message);
@@ -199,11 +288,27 @@ impl<'e> Turn<'e> {
         Err(Ending::limit("iterations", format!("Stopped: after {steps} steps (`agent.max_iterations`).")))
     }
 
+    /// Asks for the rest of an answer that was cut off. Nothing of it is stored until it is whole: it is one answer.
+    fn go_on_after(&mut self, part: Message) {
+        let mut wish = Message::new(Role::User, vec![Block::text(GO_ON)], part.created_at);
+        wish.turn = Some(self.context.turn.clone());
+        self.continued = Some([Arc::new(part), Arc::new(wish)]);
+    }
+
+    /// Shows a warning about the budget.
+    pub(super) fn warn(&self, warning: Option<String>) {
+        if let Some(message) = warning {
+            let notice = TurnEvent::Notice { code: "budget_warning".into(), message };
+            self.job.surface.emit(&self.context.turn, notice);
+        }
+    }
+
     /// Takes the complete response over.
     async fn heard(&mut self) -> (Message, StopReason) {
         let speech = std::mem::take(&mut self.speech);
         let stop = speech.end().unwrap_or(StopReason::End);
-        let usage = speech.usage();
+        let usage = speech.usage().unwrap_or_default();
+        self.continued = None;
         let now = self.shared.parts.clock.now();
         let configured = &self.shared.parts.provider.capabilities().model;
         let message = speech.into_message(&self.context.turn, configured, now);
@@ -273,10 +378,7 @@ impl<'e> Turn<'e> {
 fn conclude(message: &Message, stop: StopReason) -> Ending {
     let is_empty = message.text().trim().is_empty();
     match (stop, is_empty) {
-        (StopReason::Length, _) => Ending::noted(
-            "length",
-            "The answer ends here because it reached the model's output limit (`model.max_tokens`).",
-        ),
+        (StopReason::Length, _) => Ending::too_long(),
         (StopReason::Refusal, true) => Ending::fault("refused", "The model refused to answer this."),
         (StopReason::Refusal, false) => Ending::noted("refused", "The model refused to go on."),
         (_, true) => {
@@ -284,4 +386,12 @@ fn conclude(message: &Message, stop: StopReason) -> Ending {
         }
         (_, false) => Ending::done(),
     }
+}
+
+fn is_failure(ending: &Ending) -> bool {
+    matches!(ending.end, TurnEnd::Error | TurnEnd::Budget)
+}
+
+fn says_something(message: &Message) -> bool {
+    !message.text().trim().is_empty()
 }

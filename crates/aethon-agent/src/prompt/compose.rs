@@ -8,6 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pages::Page;
 
+/// The page of the workspace that says what is going on.
+pub const CONTEXT_PAGE: &str = "CONTEXT.md";
+
 const PERSONA: &str = "You are Aethon, a personal assistant that its owner runs on their own machine. Be friendly, \
 direct and honest. Answer in the language you are addressed in, as briefly as the matter allows, in Markdown. When you \
 do not know something, say so, or find out with a tool.";
@@ -23,7 +26,8 @@ it, and never repeat the markers.\n\
 pub struct PromptOptions {
     /// The assistant's name.
     pub name: String,
-    /// The workspace, with the pages `SOUL.md` (who the assistant is) and `TOOLS.md` (how tools are used here).
+    /// The workspace, with the pages `SOUL.md` (who the assistant is), `TOOLS.md` (how tools are used here) and
+    /// `CONTEXT.md` (what is going on).
     pub workspace: PathBuf,
 }
 
@@ -37,6 +41,8 @@ struct Current {
     soul: Page,
     tools: Page,
     text: Arc<str>,
+    context: Page,
+    context_text: Option<Arc<str>>,
 }
 
 impl Prompt {
@@ -47,7 +53,21 @@ impl Prompt {
         soul.read();
         tools.read();
         let text = compose(&options, &soul, &tools);
-        Self { options, current: Mutex::new(Current { soul, tools, text }) }
+        let mut context = Page::new(&options.workspace, CONTEXT_PAGE);
+        context.read();
+        let context_text = context.text().map(Arc::from);
+        Self { options, current: Mutex::new(Current { soul, tools, text, context, context_text }) }
+    }
+
+    /// What `CONTEXT.md` says now, if there is one. It changes, so it is no part of the system prompt: it goes with the
+    /// next message of a person.
+    pub fn context(&self) -> Option<Arc<str>> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.context.has_changed() {
+            current.context.read();
+            current.context_text = current.context.text().map(Arc::from);
+        }
+        current.context_text.clone()
     }
 
     /// The prompt as it is now. Reads the pages again if they have changed; they are small files on a local disk, so this
@@ -105,5 +125,16 @@ mod tests {
 
         std::fs::remove_file(workspace.path().join("SOUL.md")).unwrap();
         assert!(prompt.text().starts_with("You are Aethon"));
+    }
+
+    #[test]
+    fn what_changes_is_no_part_of_it() {
+        let workspace = tempfile::tempdir().unwrap();
+        let prompt = prompt(workspace.path());
+        let text = prompt.text();
+        assert_eq!(prompt.context(), None);
+        std::fs::write(workspace.path().join(CONTEXT_PAGE), "The owner is in Lisbon this week.\n").unwrap();
+        assert_eq!(prompt.context().as_deref(), Some("The owner is in Lisbon this week."));
+        assert!(Arc::ptr_eq(&text, &prompt.text()));
     }
 }

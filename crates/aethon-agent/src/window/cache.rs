@@ -1,7 +1,7 @@
 //! The windows that are kept between turns, the least recently used ones dropped first.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aethon_core::ids::SessionId;
 
@@ -29,6 +29,11 @@ impl Windows {
     /// Takes the window of a session out, if it is there.
     pub(crate) fn take(&self, session: &SessionId) -> Option<Window> {
         self.lock().remove(session)
+    }
+
+    /// The page of changing things that the model of a session knows; `None` when the window is not here.
+    pub(crate) fn context(&self, session: &SessionId) -> Option<Option<Arc<str>>> {
+        self.lock().windows.get(session).map(|(_, window)| window.context().cloned())
     }
 
     /// Puts a window back.

@@ -33,12 +33,12 @@ pub(super) fn bytes(message: &Message) -> usize {
 }
 
 /// The tokens of a text.
-pub(super) fn text(text: &str) -> u64 {
+pub(crate) fn text(text: &str) -> u64 {
     (text.len() as u64).div_ceil(4)
 }
 
 /// The tokens of tool descriptions.
-pub(super) fn tools(tools: &[ToolSpec]) -> u64 {
+pub(crate) fn tools(tools: &[ToolSpec]) -> u64 {
     tools
         .iter()
         .map(|tool| text(&tool.description) + (json_length(&tool.parameters) as u64).div_ceil(4))

@@ -1,43 +1,85 @@
-//! The window of one session.
+//! The window of one session: what of its conversation the model sees.
 //!
-//! It is cut at the front and only there, at the beginning of a turn, so that a tool message never loses its call; and it
-//! is cut by a good piece at a time, so that the prefix of the requests stays the same for many turns and the providers'
-//! caches hold.
+//! It only grows, until it is folded: then a summary stands in front of what is left. Old tool output is shortened on the
+//! way, at marks that depend on the messages alone; so a process that reads the conversation anew shows the model the
+//! same bytes as the one before, and the providers' caches hold.
 
 use std::sync::Arc;
 
 use aethon_core::ids::TurnId;
-use aethon_core::message::{Message, Role};
-use aethon_core::model::Capabilities;
-use aethon_core::tool::ToolSpec;
+use aethon_core::message::{Block, Message, Role};
 use jiff::Timestamp;
 
-use super::{estimate, pairs};
+use super::gauge::Gauge;
+use super::plan::Stretch;
+use super::{estimate, pairs, shorten};
+use crate::prompt::CONTEXT_PAGE;
 
-/// What a cut leaves, in per cent of what fits.
-const AFTER_A_CUT: u64 = 70;
+/// How the ids of calls begin that a model has only said.
+pub(crate) const SAID_CALL: &str = "said_";
+
+/// What squeezing leaves of a message in any case, in tokens.
+const SQUEEZED: u64 = 60;
+
+/// When old tool output is shortened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Rule {
+    /// After so many tokens for the first time, and after each further half as many; 0 is never.
+    pub(crate) mark: u64,
+    /// How many of the newest messages stay as they are.
+    pub(crate) keep: usize,
+}
 
 /// The newest messages of a session, as a model sees them.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
+    rule: Rule,
     entries: Vec<Entry>,
+    /// What the model is shown.
     tokens: u64,
     bytes: usize,
+    /// What it would be shown if nothing were shortened.
+    whole: u64,
+    /// Where tool output is shortened next.
+    next_mark: u64,
+    /// Before this entry it is.
+    shortened: usize,
+    /// Messages of the conversation that were too far back to be read.
+    unread: u64,
+    /// The page of changing things that stands in it.
+    context: Option<Arc<str>>,
+    /// Whether the model has made a call in it as its provider wants them made.
+    calls_properly: bool,
+    /// The scale that it is weighed on.
+    pub(crate) gauge: Gauge,
 }
 
 #[derive(Debug)]
 struct Entry {
     message: Arc<Message>,
+    whole: u64,
+    /// What the model is shown.
+    shown: Arc<Message>,
     tokens: u64,
 }
 
 impl Window {
+    /// An empty one.
+    pub(crate) fn new(rule: Rule, gauge: Gauge) -> Self {
+        Self { rule, gauge, next_mark: rule.mark, ..Self::default() }
+    }
+
     /// The window over messages that were read from the storage. They may begin in the middle of a turn, and end in the
-    /// middle of one that was broken off.
-    pub(crate) fn of(messages: Vec<Message>) -> Self {
-        let mut window = Self::default();
+    /// middle of one that was broken off. The newest summary comes first, whatever came before it was stored.
+    pub(crate) fn of(mut messages: Vec<Message>, rule: Rule, gauge: Gauge) -> Self {
+        let mut window = Self::new(rule, gauge);
+        if let Some(newest) = messages.iter().rposition(is_summary) {
+            window.push(Arc::new(messages.remove(newest)));
+        }
         for message in messages {
-            if window.entries.is_empty() && message.role == Role::Tool {
+            let without_call = message.role == Role::Tool && window.entries.len() <= window.front();
+            // What an older summary said is in the newest one.
+            if without_call || is_summary(&message) {
                 continue;
             }
             window.close_pairs(&message);
@@ -46,20 +88,41 @@ impl Window {
         window
     }
 
+    /// With so many older messages that were not read.
+    #[must_use]
+    pub(crate) fn after_unread(self, messages: u64) -> Self {
+        Self { unread: messages, ..self }
+    }
+
     /// Adds a message at the end. What a model never sees is left out.
     pub(crate) fn push(&mut self, message: Arc<Message>) {
         let tokens = estimate::message(&message);
-        if tokens > 0 {
-            self.tokens += tokens;
-            self.bytes += estimate::bytes(&message);
-            self.entries.push(Entry { message, tokens });
+        if tokens == 0 {
+            return;
+        }
+        if message.role == Role::User
+            && let Some(page) = message.content.iter().find_map(context_page)
+        {
+            self.context = Some(page.into());
+        }
+        self.calls_properly |= message.tool_calls().any(|call| !call.id.starts_with(SAID_CALL));
+        self.tokens += tokens;
+        self.whole += tokens;
+        self.bytes += estimate::bytes(&message);
+        self.entries.push(Entry { shown: message.clone(), tokens, message, whole: tokens });
+        if self.rule.mark > 0 && self.whole > self.next_mark {
+            while self.whole > self.next_mark {
+                self.next_mark += (self.rule.mark / 2).max(1);
+            }
+            self.shorten(self.rule.keep);
         }
     }
 
     /// Where the messages of a turn begin.
     pub(crate) fn turn_start(&self, turn: &TurnId) -> usize {
-        let own = self.entries.iter().rev().take_while(|entry| entry.message.turn.as_ref() == Some(turn));
-        self.entries.len() - own.count()
+        let is_own =
+            |entry: &&Entry| entry.message.turn.as_ref() == Some(turn) && entry.message.role != Role::System;
+        self.entries.len() - self.entries.iter().rev().take_while(is_own).count()
     }
 
     /// How many messages there are.
@@ -69,25 +132,108 @@ impl Window {
 
     /// The messages, for a request.
     pub(crate) fn messages(&self) -> Vec<Arc<Message>> {
-        self.entries.iter().map(|entry| entry.message.clone()).collect()
+        self.entries.iter().map(|entry| entry.shown.clone()).collect()
     }
 
-    /// Makes it fit: at most so many tokens and messages. Keeps what comes from `turn_start` on in any case, and returns
-    /// where that is afterwards.
-    pub(crate) fn fit(&mut self, room: u64, messages: usize, turn_start: usize) -> usize {
-        if self.tokens <= room && self.entries.len() <= messages {
-            return turn_start;
-        }
-        self.cut(room / 100 * AFTER_A_CUT, messages * AFTER_A_CUT as usize / 100, turn_start)
+    /// About how many tokens the model is shown.
+    pub(crate) fn tokens(&self) -> u64 {
+        self.tokens
     }
 
-    /// Drops the older half of what came before this turn; `None` when there is nothing left to drop.
-    pub(crate) fn halve(&mut self, turn_start: usize) -> Option<usize> {
-        if turn_start == 0 {
-            return None;
+    /// The page of changing things as the model knows it.
+    pub(crate) fn context(&self) -> Option<&Arc<str>> {
+        self.context.as_ref()
+    }
+
+    /// Whether the model has made a call in it as its provider wants them made.
+    pub(crate) fn calls_properly(&self) -> bool {
+        self.calls_properly
+    }
+
+    /// The message at a place, as the model is shown it.
+    pub(crate) fn message(&self, place: usize) -> Option<&Message> {
+        self.entries.get(place).map(|entry| &*entry.shown)
+    }
+
+    /// Shortens the tool output of all but the newest messages.
+    pub(crate) fn shorten(&mut self, keep: usize) {
+        let until = self.entries.len().saturating_sub(keep);
+        for place in self.shortened..until {
+            if let Some(shorter) = shorten::outputs(&self.entries[place].shown) {
+                self.show(place, shorter);
+            }
         }
-        let own: u64 = self.entries[turn_start..].iter().map(|entry| entry.tokens).sum();
-        Some(self.cut(own + (self.tokens - own) / 2, usize::MAX, turn_start))
+        self.shortened = self.shortened.max(until);
+    }
+
+    /// The whole messages from one place to before another.
+    pub(crate) fn part(&self, from: usize, to: usize) -> impl Iterator<Item = &Arc<Message>> {
+        self.entries[from.min(to)..to].iter().map(|entry| &entry.message)
+    }
+
+    /// What each message takes when it is whole, and who it is from.
+    pub(super) fn stretches(&self) -> impl DoubleEndedIterator<Item = Stretch> {
+        self.entries.iter().map(|entry| Stretch { role: entry.message.role, tokens: entry.whole })
+    }
+
+    /// How many summaries stand in front: one or none.
+    pub(crate) fn front(&self) -> usize {
+        usize::from(self.entries.first().is_some_and(|entry| is_summary(&entry.message)))
+    }
+
+    /// How many messages before `at` nobody but the summaries knows of: those that were not read, and those that the
+    /// summary in front stands for.
+    pub(crate) fn hidden(&self) -> u64 {
+        let folded = self.entries.first().and_then(|entry| folded(&entry.message));
+        self.unread + folded.map_or(0, |(messages, _)| messages)
+    }
+
+    /// The id of the first message that the summary in front stands for.
+    pub(crate) fn first_hidden(&self) -> Option<&str> {
+        self.entries.first().and_then(|entry| folded(&entry.message)).map(|(_, from)| from)
+    }
+
+    /// Puts a summary in the place of what comes before `at`. The message that started the turn at `start` stays. Returns
+    /// where the turn begins afterwards.
+    pub(crate) fn fold(&mut self, summary: Arc<Message>, at: usize, start: usize) -> usize {
+        let mut next = Self::new(self.rule, self.gauge.emptied());
+        let rest = self.entries.split_off(at);
+        next.push(summary);
+        if at > start {
+            next.push(self.entries[start].message.clone());
+        }
+        for entry in rest {
+            next.push(entry.message);
+        }
+        *self = next;
+        if at > start { 1 } else { start - at + 1 }
+    }
+
+    /// Cuts the longest messages until the whole takes at most so many tokens, or nothing is left that could be cut.
+    /// Returns whether anything of the message at `place` was cut.
+    pub(crate) fn squeeze(&mut self, room: u64, place: usize) -> bool {
+        let mut as_short_as_can_be = vec![false; self.entries.len()];
+        let mut cut_there = false;
+        while self.tokens > room {
+            let candidates = self
+                .entries
+                .iter()
+                .enumerate()
+                .filter(|(at, entry)| entry.tokens > SQUEEZED && !as_short_as_can_be[*at]);
+            let Some((longest, tokens)) =
+                candidates.map(|(at, entry)| (at, entry.tokens)).max_by_key(|(_, tokens)| *tokens)
+            else {
+                break;
+            };
+            match shorten::to_tokens(&self.entries[longest].message, (tokens / 2).max(SQUEEZED)) {
+                Some(shorter) if estimate::message(&shorter) < tokens => {
+                    self.show(longest, shorter);
+                    cut_there |= longest == place;
+                }
+                _ => as_short_as_can_be[longest] = true,
+            }
+        }
+        cut_there
     }
 
     /// The bytes that it holds.
@@ -95,23 +241,13 @@ impl Window {
         self.bytes
     }
 
-    fn cut(&mut self, room: u64, messages: usize, turn_start: usize) -> usize {
-        let mut tokens = self.tokens;
-        let mut drop = 0;
-        for (place, entry) in self.entries.iter().enumerate().take(turn_start + 1) {
-            if entry.message.role == Role::User || place == turn_start {
-                drop = place;
-                if tokens <= room && self.entries.len() - place <= messages {
-                    break;
-                }
-            }
-            tokens -= entry.tokens;
-        }
-        for entry in self.entries.drain(..drop) {
-            self.tokens -= entry.tokens;
-            self.bytes = self.bytes.saturating_sub(estimate::bytes(&entry.message));
-        }
-        turn_start - drop
+    fn show(&mut self, place: usize, shorter: Message) {
+        let entry = &mut self.entries[place];
+        let tokens = estimate::message(&shorter);
+        self.tokens = self.tokens - entry.tokens + tokens;
+        self.bytes += estimate::bytes(&shorter);
+        entry.tokens = tokens;
+        entry.shown = Arc::new(shorter);
     }
 
     /// Before anything but the results follows a call, the call gets its results. The storage has them too, unless the
@@ -129,19 +265,21 @@ impl Window {
     }
 }
 
-/// The tokens that a conversation may take in a request to this model.
-pub(crate) fn room(model: &Capabilities, share: f64, system: &str, tools: &[ToolSpec]) -> u64 {
-    if model.context_window == 0 {
-        return u64::MAX;
+/// Whether a message is a summary of older ones.
+pub(crate) fn is_summary(message: &Message) -> bool {
+    folded(message).is_some()
+}
+
+fn folded(message: &Message) -> Option<(u64, &str)> {
+    message.content.iter().find_map(|block| match block {
+        Block::Folded { messages, from, .. } => Some((*messages, from.as_str())),
+        _ => None,
+    })
+}
+
+fn context_page(block: &Block) -> Option<&str> {
+    match block {
+        Block::File { name, text, .. } if name == CONTEXT_PAGE => Some(text),
+        _ => None,
     }
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "an estimate; context windows are far below 2^52"
-    )]
-    let usable = (model.context_window as f64 * share.clamp(0.1, 1.0)) as u64;
-    let taken = model.max_output + estimate::text(system) + estimate::tools(tools);
-    // A quarter is left to the conversation whatever else asks for room; the service has the last word.
-    usable.saturating_sub(taken).max(model.context_window / 4)
 }

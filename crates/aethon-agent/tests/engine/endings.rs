@@ -54,10 +54,11 @@ async fn those_who_watch_the_whole_are_told_too() {
             Event::Session { change, .. } => format!("{change:?}"),
             Event::TurnStarted { .. } => "turn".into(),
             Event::TurnEnded { end, .. } => end.as_str().into(),
+            Event::Usage { entry, .. } => format!("{} tokens", entry.usage.input_tokens),
             other => format!("{other:?}"),
         });
     }
-    assert_eq!(seen, ["turn", "user: hi", "Created", "assistant: ok", "end", "Updated"]);
+    assert_eq!(seen, ["turn", "user: hi", "Created", "10 tokens", "assistant: ok", "end", "Updated"]);
 }
 
 #[tokio::test]

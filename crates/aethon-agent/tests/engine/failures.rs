@@ -90,15 +90,36 @@ async fn nothing_is_tried_again_after_output() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conversation_that_is_too_long_for_the_service_is_shortened() {
-    let house =
-        House::new([says("1"), says("2"), vec![fails(ModelErrorKind::ContextLength, None)], says("3")]);
+async fn a_conversation_that_is_too_long_for_the_service_is_folded_once() {
+    let too_long = || vec![fails(ModelErrorKind::ContextLength, None)];
+    let house = House::new([says("1"), says("2"), too_long(), says("they counted"), says("3")]);
     let session = session("a");
     house.ask(&session, "one").await;
     house.ask(&session, "two").await;
     assert_eq!(house.ask(&session, "three").await.text, "3");
-    let sizes: Vec<_> = house.model.requests().iter().map(|request| request.messages.len()).collect();
-    assert_eq!(sizes, [1, 3, 5, 3]);
+    let sizes: Vec<_> = house.asked().iter().map(|request| request.messages.len()).collect();
+    assert_eq!(sizes, [1, 3, 5, 2]);
+    let again = &house.asked()[3];
+    assert!(crate::house::told(&again.messages[0]).contains("they counted"));
+    assert_eq!((again.messages[1].text().as_str(), again.turn_start), ("three", 1));
+
+    let house = House::new([says("1"), too_long(), says("they counted"), too_long()]);
+    house.ask(&session, "one").await;
+    let reply = house.ask(&session, "two").await;
+    assert_eq!(
+        (reply.end, reply.failure.as_ref().unwrap().code.as_str()),
+        (TurnEnd::Error, "context_length")
+    );
+    assert!(reply.text.contains("Older messages were folded"), "{}", reply.text);
+    assert_eq!(house.asked().len(), 3);
+    assert_eq!(house.ask(&session, "three").await.text, "ok");
+}
+
+#[tokio::test]
+async fn a_single_message_that_the_service_finds_too_long_is_an_honest_failure() {
+    let (house, reply) = ask(vec![vec![fails(ModelErrorKind::ContextLength, None)]]).await;
+    assert_eq!(reply.failure.as_ref().unwrap().code, "context_length");
+    assert_eq!(house.model.requests().len(), 1);
 }
 
 #[tokio::test]
@@ -181,8 +202,6 @@ async fn endings_that_need_a_word_get_one() {
         let (house, reply) = ask(vec![steps]).await;
         assert_eq!((reply.end, house.told(&session("a"))[1].as_str()), (end, said));
     };
-    let length = vec![Step::say("long"), Step::finish(StopReason::Length)];
-    check(length, TurnEnd::End, "assistant: long | (length)").await;
     check(vec![Step::finish(StopReason::Refusal)], TurnEnd::Error, "assistant: (refused)").await;
     check(vec![Step::finish(StopReason::End)], TurnEnd::End, "assistant: (empty_answer)").await;
 }

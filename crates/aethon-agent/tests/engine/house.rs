@@ -1,5 +1,6 @@
 //! An engine with everything round it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,10 +14,13 @@ use aethon_core::assistant::{Assistant, Submitted};
 use aethon_core::event::EventBus;
 use aethon_core::hook::Hook;
 use aethon_core::ids::SessionId;
+use aethon_core::ledger::Price;
 use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role};
-use aethon_core::model::StopReason;
+use aethon_core::model::{ModelRequest, StopReason};
 use aethon_core::surface::{Surface, TurnEvent};
-use aethon_core::testkit::{CollectingSurface, ManualClock, MemoryStore, ScriptedModel, Step};
+use aethon_core::testkit::{
+    Aside, CollectingSurface, ManualClock, MemoryLedger, MemoryStore, ScriptedModel, Step,
+};
 use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -25,6 +29,9 @@ use serde_json::{Value, json};
 pub struct House {
     pub store: Arc<MemoryStore>,
     pub model: Arc<ScriptedModel>,
+    pub ledger: Arc<MemoryLedger>,
+    #[allow(dead_code, reason = "not every test moves the time")]
+    pub clock: Arc<ManualClock>,
     pub desk: ApprovalDesk,
     pub bus: EventBus,
     pub engine: Engine,
@@ -37,6 +44,10 @@ pub struct Plan {
     pub tools: Vec<Arc<dyn Tool>>,
     pub hooks: Vec<Arc<dyn Hook>>,
     pub store: Option<Arc<MemoryStore>>,
+    pub ledger: Option<Arc<MemoryLedger>>,
+    pub price: Option<Price>,
+    pub aside: Option<Aside>,
+    pub workspace: Option<PathBuf>,
     pub context_window: Option<u64>,
     pub ask_for: Vec<String>,
 }
@@ -55,6 +66,9 @@ impl House {
         if let Some(tokens) = plan.context_window {
             model = model.with_context_window(tokens);
         }
+        if let Some(aside) = plan.aside {
+            model = model.with_aside(aside);
+        }
         let model = Arc::new(model);
         let store = plan.store.unwrap_or_else(|| Arc::new(MemoryStore::at(now())));
         let clock = Arc::new(ManualClock::at(now()));
@@ -72,20 +86,25 @@ impl House {
             clock.clone(),
             ToolboxOptions { approval_timeout: Duration::from_secs(120) },
         );
-        let prompt = PromptOptions { name: "Aethon".into(), workspace: "/nonexistent".into() };
+        let ledger = plan.ledger.unwrap_or_else(|| Arc::new(MemoryLedger::new(clock.clone())));
+        let workspace = plan.workspace.unwrap_or_else(|| "/nonexistent".into());
+        let prompt = PromptOptions { name: "Aethon".into(), workspace };
+        let price = plan.price;
         let parts = Parts {
             log: store.clone(),
             transcripts: store.clone(),
+            ledger: ledger.clone(),
+            prices: Arc::new(move |_, _| price),
             provider: model.clone(),
             toolbox: Arc::new(toolbox),
             hooks,
             prompt: Arc::new(Prompt::new(prompt)),
             bus: bus.clone(),
-            clock,
+            clock: clock.clone(),
             bell: Bell::default(),
         };
         let engine = Engine::new(parts, plan.options);
-        Self { store, model, desk, bus, engine }
+        Self { store, model, ledger, clock, desk, bus, engine }
     }
 
     pub async fn submit(&self, inbound: Inbound, surface: Arc<dyn Surface>) -> Submitted {
@@ -98,6 +117,11 @@ impl House {
 
     pub async fn ask(&self, session: &SessionId, text: &str) -> Arc<Reply> {
         self.say(session, text).await.reply.wait().await.unwrap()
+    }
+
+    /// The requests of turns, without those for summaries.
+    pub fn asked(&self) -> Vec<ModelRequest> {
+        self.model.requests().into_iter().filter(|request| !is_for_summary(request)).collect()
     }
 
     /// What is in a transcript, as words.
@@ -113,6 +137,10 @@ impl House {
             assert_pairs(&request.messages.iter().map(|message| &**message).collect::<Vec<_>>());
         }
     }
+}
+
+pub fn is_for_summary(request: &ModelRequest) -> bool {
+    request.system.starts_with("You write summaries")
 }
 
 fn assert_pairs(messages: &[&Message]) {
@@ -191,7 +219,9 @@ fn word(event: TurnEvent) -> Option<String> {
             format!("settled {:?} {:?}", resolution.decision, resolution.reason)
         }
         TurnEvent::Done(reply) => format!("done {}", reply.end.as_str()),
-        TurnEvent::Model { .. } | TurnEvent::Usage(_) | TurnEvent::Notice { .. } => return None,
+        TurnEvent::Folded { messages, .. } => format!("folded {messages}"),
+        TurnEvent::Notice { code, .. } => format!("notice {code}"),
+        TurnEvent::Model { .. } | TurnEvent::Usage(_) => return None,
     })
 }
 

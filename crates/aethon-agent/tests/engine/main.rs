@@ -9,13 +9,18 @@
 )]
 
 mod approvals;
+mod budget;
+mod compaction;
+mod continuing;
 mod delivery;
 mod endings;
 mod failures;
 mod house;
 mod intake;
 mod order;
+mod prefix;
 mod recovery;
+mod said;
 mod stopping;
 mod tools;
 mod window;

@@ -9,6 +9,6 @@ mod surface;
 
 pub use clock::ManualClock;
 pub use ledger::MemoryLedger;
-pub use model::{Gate, ScriptedModel, Step};
+pub use model::{Aside, Gate, ScriptedModel, Step};
 pub use store::MemoryStore;
 pub use surface::{CollectingSurface, DeskSurface};

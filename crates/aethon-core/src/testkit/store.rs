@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::channel::NewDelivery;
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionId, TurnId};
-use crate::message::{Inbound, Message, Role};
+use crate::message::{Block, Inbound, Message, Role};
 use crate::session::{
     Accepted, Begin, Clear, Finish, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnLog,
     TurnPhase, TurnRecord,
@@ -197,6 +197,10 @@ impl TurnLog for MemoryStore {
         let state = self.enter("window")?;
         let messages = state.sessions.get(session).map(|session| session.messages.as_slice());
         let messages = messages.unwrap_or_default();
+        let folded_through = messages.iter().rev().find_map(folded_through).unwrap_or_default();
+        let first =
+            messages.iter().position(|message| message.id.0 > folded_through).unwrap_or(messages.len());
+        let messages = &messages[first..];
         Ok(messages[messages.len().saturating_sub(limit)..].to_vec())
     }
 
@@ -275,4 +279,12 @@ impl Transcripts for MemoryStore {
         state.sessions.entry(id.clone()).or_default().messages.push(message);
         Ok(Some(posted))
     }
+}
+
+/// The last message that the summary in this one stands for.
+fn folded_through(message: &Message) -> Option<i64> {
+    message.content.iter().find_map(|block| match block {
+        Block::Folded { to, .. } => to.parse().ok(),
+        _ => None,
+    })
 }

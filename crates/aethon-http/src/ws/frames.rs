@@ -41,6 +41,8 @@ pub(super) enum Body<'a> {
     },
     /// Tokens and cost so far.
     Usage(Usage),
+    /// Older messages were folded into a summary for the model.
+    Folded { messages: u64, from: &'a str, to: &'a str, summary: &'a str },
     /// Something the person should know.
     Notice { code: &'a str, message: &'a str },
     /// The turn failed; `done` follows.

@@ -1,0 +1,74 @@
+//! What a request to a model may take at most.
+
+use aethon_core::model::Capabilities;
+
+use super::gauge::scaled;
+use super::view::Rule;
+
+/// The bounds of the requests to one model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// The tokens of a whole request: system prompt, tools and conversation.
+    pub(crate) tokens: u64,
+    /// The messages of a conversation that are kept verbatim.
+    pub(crate) messages: usize,
+    /// How many of the newest messages are to stay as they are.
+    pub(crate) keep: usize,
+}
+
+impl Limits {
+    /// The bounds of this model: a share of its window, and never so much that its answer has no room. A model whose
+    /// answer could fill the window gets half of it for that.
+    pub(crate) fn of(model: &Capabilities, share: f64, messages: usize, keep: usize) -> Self {
+        if model.context_window == 0 {
+            return Self { tokens: u64::MAX, messages, keep };
+        }
+        let window = model.context_window;
+        let wanted = scaled(window, share.clamp(0.1, 1.0)).min(window);
+        let beside_the_answer = window - model.max_output.min(window / 2);
+        Self { tokens: wanted.min(beside_the_answer), messages, keep }
+    }
+
+    /// When old tool output is shortened: somewhat before a window of common text would be full.
+    pub(crate) fn rule(&self) -> Rule {
+        let mark = if self.tokens == u64::MAX { 0 } else { self.tokens / 10 * 6 };
+        Rule { mark, keep: self.keep }
+    }
+
+    /// The characters that one tool output may have, of those that are allowed anyway: a quarter of a request.
+    pub(crate) fn output_chars(&self, allowed: usize) -> usize {
+        allowed.min(usize::try_from(self.tokens).unwrap_or(usize::MAX))
+    }
+
+    /// The characters that a summary may have.
+    pub(crate) fn summary_chars(&self) -> usize {
+        usize::try_from(self.tokens / 2).unwrap_or(usize::MAX).clamp(400, 8_000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_has_its_room() {
+        let check = |context_window, max_output, share, expected| {
+            let model = Capabilities {
+                provider: "p".into(),
+                model: "m".into(),
+                context_window,
+                max_output,
+                images: false,
+                tools: true,
+            };
+            let limits = Limits::of(&model, share, 10, 5);
+            assert_eq!(limits.tokens, expected, "{context_window} {max_output} {share}");
+        };
+        check(200_000, 8_000, 0.8, 160_000);
+        check(200_000, 64_000, 0.8, 136_000);
+        check(8_000, 8_000, 0.8, 4_000);
+        check(8_000, 1_000, 0.8, 6_400);
+        check(8_000, 1_000, 7.0, 7_000);
+        check(0, 1_000, 0.8, u64::MAX);
+    }
+}

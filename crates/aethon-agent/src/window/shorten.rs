@@ -1,0 +1,161 @@
+//! Shorter forms of messages, for the model only: the transcript keeps the whole.
+
+use std::borrow::Cow;
+
+use aethon_core::message::{Block, Message};
+use serde_json::Value;
+
+use super::estimate;
+
+/// What is left of an old tool output.
+const OLD_OUTPUT: usize = 400;
+
+/// Below this a text is not cut any more.
+const LEAST: usize = 80;
+
+/// The message with its tool outputs shortened; `None` when they are short already.
+pub(super) fn outputs(message: &Message) -> Option<Message> {
+    let is_long =
+        |block: &Block| matches!(block, Block::ToolResult(result) if result.output.len() > OLD_OUTPUT * 2);
+    if !message.content.iter().any(is_long) {
+        return None;
+    }
+    let mut message = message.clone();
+    for block in &mut message.content {
+        if let Block::ToolResult(result) = block {
+            cut(&mut result.output, OLD_OUTPUT);
+        }
+    }
+    Some(message)
+}
+
+/// The message in about so many tokens; `None` when it cannot be made any shorter. What must go back to a provider as it
+/// came (signed thoughts) stays.
+pub(super) fn to_tokens(message: &Message, tokens: u64) -> Option<Message> {
+    let before = estimate::message(message);
+    let mut chars = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
+    while chars >= LEAST {
+        let shorter = to_chars(message, chars);
+        let now = estimate::message(&shorter);
+        if now <= tokens || chars / 2 < LEAST {
+            return (now < before).then_some(shorter);
+        }
+        chars /= 2;
+    }
+    None
+}
+
+fn to_chars(message: &Message, chars: usize) -> Message {
+    let mut message = message.clone();
+    let long = message.content.iter().filter(|block| length(block) > LEAST).count().max(1);
+    let each = (chars / long).max(LEAST);
+    for block in &mut message.content {
+        match block {
+            Block::Text { text, .. } | Block::File { text, .. } => cut(text, each),
+            Block::Folded { summary, .. } => cut(summary, each),
+            Block::ToolResult(result) => cut(&mut result.output, each),
+            Block::ToolCall(call) => cut_strings(&mut call.input, each),
+            Block::Image { mime, .. } => {
+                *block =
+                    Block::text(format!("[A picture ({mime}) is left out here, because it does not fit.]"));
+            }
+            Block::Reasoning { .. } | Block::Notice { .. } => {}
+        }
+    }
+    message
+}
+
+fn length(block: &Block) -> usize {
+    match block {
+        Block::Text { text, .. } | Block::File { text, .. } => text.len(),
+        Block::Folded { summary, .. } => summary.len(),
+        Block::ToolResult(result) => result.output.len(),
+        Block::ToolCall(call) => call.input.to_string().len(),
+        Block::Image { .. } | Block::Reasoning { .. } | Block::Notice { .. } => 0,
+    }
+}
+
+fn cut_strings(value: &mut Value, chars: usize) {
+    match value {
+        Value::String(text) => cut(text, chars),
+        Value::Array(items) => items.iter_mut().for_each(|item| cut_strings(item, chars)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| cut_strings(field, chars)),
+        _ => {}
+    }
+}
+
+fn cut(text: &mut String, chars: usize) {
+    if let Cow::Owned(shorter) = in_chars(text, chars) {
+        *text = shorter;
+    }
+}
+
+/// The text in about so many bytes: its beginning and its end, and how much is left out between them.
+pub(crate) fn in_chars(text: &str, chars: usize) -> Cow<'_, str> {
+    // A cut that saves less than the note about it takes is none.
+    if text.len() <= chars.saturating_add(80) {
+        return Cow::Borrowed(text);
+    }
+    let head = text.floor_char_boundary(chars * 2 / 3);
+    let tail = text.ceil_char_boundary(text.len() - (chars - chars * 2 / 3));
+    let left_out = text[head..tail].chars().count();
+    Cow::Owned(format!(
+        "{}\n[... {left_out} characters are left out here ...]\n{}",
+        &text[..head],
+        &text[tail..]
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aethon_core::message::{Role, ToolCall, ToolResult};
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    fn message(content: Vec<Block>) -> Message {
+        Message::new(Role::Tool, content, Timestamp::UNIX_EPOCH)
+    }
+
+    fn result(output: String) -> Block {
+        Block::ToolResult(ToolResult {
+            call: "c".into(),
+            name: "t".into(),
+            output,
+            is_error: false,
+            denied: false,
+        })
+    }
+
+    #[test]
+    fn long_outputs_keep_their_beginning_and_end() {
+        let long = format!("begin {} end", "ä".repeat(2000));
+        let shorter = outputs(&message(vec![result(long), result("short".into())])).unwrap();
+        let Block::ToolResult(first) = &shorter.content[0] else { panic!() };
+        assert!(first.output.starts_with("begin ä") && first.output.ends_with("ä end"), "{}", first.output);
+        assert!(first.output.len() < 600 && first.output.contains("characters are left out here"));
+        assert_eq!(shorter.content[1], result("short".into()));
+        assert!(outputs(&message(vec![result("x".repeat(700))])).is_none());
+    }
+
+    #[test]
+    fn a_message_is_cut_to_what_fits() {
+        let call = ToolCall {
+            id: "1".into(),
+            name: "file_write".into(),
+            input: json!({"path": "a.txt", "content": "x".repeat(9000)}),
+            opaque: None,
+        };
+        let image = Block::Image { mime: "image/png".into(), data: "A".repeat(9000) };
+        for content in [
+            vec![Block::text("word ".repeat(3000))],
+            vec![Block::ToolCall(call)],
+            vec![image],
+            vec![result("y".repeat(9000)), result("z".repeat(9000))],
+        ] {
+            let cut = to_tokens(&message(content), 200).unwrap();
+            assert!(estimate::message(&cut) <= 260, "{} {cut:?}", estimate::message(&cut));
+        }
+        assert!(to_tokens(&message(vec![Block::text("short")]), 20).is_none());
+    }
+}

@@ -1,0 +1,322 @@
+//! Conversations that are longer than the model can hold.
+
+use std::sync::Arc;
+
+use aethon_agent::Options;
+use aethon_core::ledger::WorkKind;
+use aethon_core::message::{Block, Inbound, Message, Role, TurnEnd};
+use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
+use aethon_core::surface::TurnEvent;
+use aethon_core::testkit::{Aside, CollectingSurface, Step};
+use serde_json::json;
+
+use crate::house::{House, Plan, TestTool, What, calls, is_for_summary, quiet, says, session, shown};
+
+/// What a request takes, by the same rule of thumb for everything in it.
+fn size(request: &ModelRequest) -> usize {
+    let block = |block: &Block| match block {
+        Block::Text { text, .. } | Block::File { text, .. } => text.len(),
+        Block::ToolCall(call) => call.name.len() + call.input.to_string().len(),
+        Block::ToolResult(result) => result.output.len(),
+        Block::Folded { summary, .. } => summary.len(),
+        Block::Image { .. } => 6_400,
+        Block::Reasoning { .. } | Block::Notice { .. } => 0,
+    };
+    let messages: usize = request.messages.iter().flat_map(|message| &message.content).map(block).sum();
+    let tools: usize =
+        request.tools.iter().map(|tool| tool.description.len() + tool.parameters.to_string().len()).sum();
+    (request.system.len() + messages + tools) / 4
+}
+
+fn folded(message: &Message) -> Option<(u64, i64, i64, String)> {
+    message.content.iter().find_map(|block| match block {
+        Block::Folded { messages, from, to, summary } => {
+            Some((*messages, from.parse().unwrap(), to.parse().unwrap(), summary.clone()))
+        }
+        _ => None,
+    })
+}
+
+fn long(text: &str, words: usize) -> String {
+    format!("{text} {}", "word ".repeat(words))
+}
+
+#[tokio::test]
+async fn older_messages_become_a_summary_that_the_person_is_told() {
+    let mut responses: Vec<_> = (0..4).map(|n| says(&long(&format!("answer {n}"), 300))).collect();
+    responses.push(says("They talked about words."));
+    responses.push(says("the last answer"));
+    let options = Options { keep_recent: 2, ..Options::default() };
+    let house = House::with(responses, Plan { context_window: Some(4_000), options, ..Plan::default() });
+    let session = session("a");
+    for turn in 0..4 {
+        house.ask(&session, &long(&format!("message {turn}"), 200)).await;
+    }
+    let surface = quiet();
+    let inbound = Inbound::say(session.clone(), long("message 4", 200));
+    let reply = house.submit(inbound, surface.clone()).await.reply.wait().await.unwrap();
+    assert_eq!(reply.text, "the last answer");
+
+    let transcript = house.store.transcript(&session);
+    let texts: Vec<_> = transcript.iter().map(Message::text).filter(|text| !text.is_empty()).collect();
+    assert_eq!(texts.len(), 10, "nothing is gone");
+    let stored = transcript.iter().find_map(folded).expect("the summary is stored");
+    assert_eq!(stored.3, "They talked about words.");
+    assert_eq!((stored.0, stored.1), (u64::try_from(stored.2).unwrap(), 1));
+    assert!(shown(&surface).contains(&format!("folded {}", stored.0)), "{:?}", shown(&surface));
+
+    let asked = house.asked();
+    let last = asked.last().unwrap();
+    assert_eq!(folded(&last.messages[0]).unwrap().3, "They talked about words.");
+    assert_eq!(last.messages[1].id.0, stored.2 + 1, "what follows was not folded");
+    assert_eq!(last.messages.last().unwrap().text(), long("message 4", 200));
+
+    let for_summary: Vec<_> = house.model.requests().into_iter().filter(is_for_summary).collect();
+    assert_eq!(for_summary.len(), 1);
+    assert!(
+        for_summary[0].tools.is_empty() && for_summary[0].messages[0].text().contains("> message 0 word")
+    );
+    let kinds: Vec<_> = house.ledger.entries().iter().map(|entry| entry.kind).collect();
+    assert_eq!(kinds.iter().filter(|kind| **kind == WorkKind::Compaction).count(), 1);
+    assert_eq!(kinds.len(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_summary_of_the_model_a_digest_stands_in_its_place() {
+    let error = ModelError::new(ModelErrorKind::Overloaded, "busy");
+    let endless = (0..5_000).map(|_| Step::say("words without end ")).collect();
+    for (no_summary, is_digest) in [
+        (vec![Step::Fail(error)], true),
+        (vec![Step::say("  "), Step::finish(StopReason::End)], true),
+        (vec![Step::Panic], true),
+        (vec![Step::Hang], true),
+        (vec![Step::say("broken off")], false),
+        (endless, false),
+    ] {
+        let mut responses: Vec<_> = (0..4).map(|n| says(&long(&format!("answer {n}"), 300))).collect();
+        responses.extend([no_summary, says("done")]);
+        let house = House::with(responses, Plan { context_window: Some(4_000), ..Plan::default() });
+        let session = session("a");
+        for turn in 0..5 {
+            house.ask(&session, &long(&format!("message {turn}"), 200)).await;
+        }
+        let summary = house.store.transcript(&session).iter().find_map(folded).unwrap().3;
+        assert_eq!(summary.contains("- The person: message 0 word"), is_digest, "{summary}");
+        assert!(summary.len() < 2_500, "{}", summary.len());
+        assert_eq!(house.told(&session).last().unwrap(), "assistant: done");
+    }
+}
+
+#[tokio::test]
+async fn a_restart_shows_the_model_what_the_process_before_did() {
+    let answers = |from: usize| {
+        (from..from + 40)
+            .map(move |n| if n % 7 == 3 { calls(&["t"]) } else { says(&long(&format!("a{n}"), 60)) })
+    };
+    let output: &'static str = Box::leak("0123456789".repeat(300).into_boxed_str());
+    let plan = |store| Plan {
+        tools: vec![TestTool::new("t", What::Say(output)) as _],
+        context_window: Some(8_000),
+        options: Options { keep_recent: 4, ..Options::default() },
+        store,
+        ..Plan::default()
+    };
+    let session = session("a");
+    let mut house = House::with(answers(0), plan(None));
+    for turn in 0..30 {
+        house.ask(&session, &long(&format!("message {turn}"), 300)).await;
+        if turn % 4 != 3 {
+            continue;
+        }
+        let next = House::with(answers(turn), plan(Some(house.store.clone())));
+        let before = house.asked().pop().unwrap();
+        next.ask(&session, "and now?").await;
+        let after = next.asked().remove(0);
+        assert_eq!(before.system, after.system);
+        assert_eq!(before.tools, after.tools);
+        let is_new_fold = folded(&after.messages[0]) != folded(&before.messages[0]);
+        let same = before.messages.iter().zip(&after.messages).all(|(one, other)| one == other);
+        assert!(same || is_new_fold, "turn {turn}");
+        house = next;
+    }
+    assert!(house.store.transcript(&session).iter().filter(|message| folded(message).is_some()).count() > 1);
+}
+
+#[tokio::test]
+async fn a_turn_longer_than_the_window_goes_on_with_its_question_in_sight() {
+    let output: &'static str = Box::leak("0123456789".repeat(300).into_boxed_str());
+    let tools = vec![TestTool::new("t", What::Count) as _, TestTool::new("read", What::Say(output)) as _];
+    // Each step reads something large and counts, so that it is no loop.
+    let mut responses: Vec<Vec<Step>> = Vec::new();
+    for step in 0..200 {
+        responses.push(vec![
+            Step::call(&format!("r{step}"), "read", json!({"page": step, "why": "x".repeat(200)})),
+            Step::call(&format!("t{step}"), "t", json!({"page": step})),
+            Step::finish(StopReason::ToolUse),
+        ]);
+    }
+    let options = Options { max_iterations: 60, ..Options::default() };
+    let plan = Plan { tools, options, context_window: Some(8_000), ..Plan::default() };
+    let house = House::with(responses, plan);
+    let session = session("a");
+    let reply = house.ask(&session, "read all the pages").await;
+    assert_eq!(reply.end, TurnEnd::Limit);
+    let asked = house.asked();
+    assert!(asked.len() >= 50, "{}", asked.len());
+    for request in &asked {
+        assert!(size(request) <= 6_400, "{}", size(request));
+        assert_eq!(request.messages[request.turn_start].text(), "read all the pages");
+    }
+    house.assert_well_formed(&session);
+    assert!(house.store.transcript(&session).iter().any(|message| folded(message).is_some()));
+
+    // The next process finds the question too.
+    let next = House::with([says("so?")], Plan { store: Some(house.store.clone()), ..Plan::default() });
+    next.ask(&session, "and?").await;
+    let texts: Vec<_> = next.asked()[0].messages.iter().map(|message| message.text()).collect();
+    assert_eq!((texts[1].as_str(), texts.last().unwrap().as_str()), ("read all the pages", "and?"));
+}
+
+#[tokio::test]
+async fn a_message_that_does_not_fit_is_cut_for_the_model_and_kept_whole() {
+    let house = House::with([], Plan { context_window: Some(4_000), ..Plan::default() });
+    let (session, surface) = (session("a"), quiet());
+    let text = format!("BEGIN {} END", "word ".repeat(20_000));
+    let reply =
+        house.submit(Inbound::say(session.clone(), text.clone()), surface.clone()).await.reply.wait().await;
+    assert_eq!(reply.unwrap().text, "ok");
+    let request = house.asked().remove(0);
+    assert!(size(&request) <= 3_000, "{}", size(&request));
+    let seen = request.messages[0].text();
+    assert!(seen.starts_with("BEGIN") && seen.ends_with("END") && seen.contains("characters are left out"));
+    assert_eq!(house.store.transcript(&session)[0].text(), text);
+    assert!(shown(&surface).contains(&"notice context_cut".to_owned()));
+}
+
+#[tokio::test]
+async fn the_counts_of_the_provider_are_taken_for_the_truth() {
+    // A language of which a token is a byte or two: the provider counts four times what is estimated.
+    let count = |tokens| {
+        let usage = Usage { input_tokens: tokens, output_tokens: 10, ..Usage::default() };
+        vec![Step::say("ok"), Step::Event(ModelEvent::Finished { stop: StopReason::End, usage, model: None })]
+    };
+    let house =
+        House::with([count(3_600), count(4_000)], Plan { context_window: Some(8_000), ..Plan::default() });
+    let session = session("a");
+    for turn in 0..4 {
+        house.ask(&session, &long(&format!("message {turn}"), 500)).await;
+    }
+    assert!(house.store.transcript(&session).iter().any(|message| folded(message).is_some()));
+    let plain = House::with([], Plan { context_window: Some(8_000), ..Plan::default() });
+    for turn in 0..4 {
+        plain.ask(&session, &long(&format!("message {turn}"), 500)).await;
+    }
+    assert!(!plain.store.transcript(&session).iter().any(|message| folded(message).is_some()));
+}
+
+#[tokio::test]
+async fn it_can_be_stopped_while_it_summarises() {
+    let mut responses: Vec<_> = (0..4).map(|n| says(&long(&format!("answer {n}"), 300))).collect();
+    responses.push(vec![Step::say("so far"), Step::Hang]);
+    let house = House::with(responses, Plan { context_window: Some(4_000), ..Plan::default() });
+    let session = session("a");
+    for turn in 0..4 {
+        house.ask(&session, &long(&format!("message {turn}"), 200)).await;
+    }
+    let submitted = house.say(&session, &long("message 4", 200)).await;
+    while house.model.requests().len() < 5 {
+        tokio::task::yield_now().await;
+    }
+    aethon_core::assistant::Assistant::stop(&house.engine, &session, Some(&submitted.turn)).await;
+    assert_eq!(submitted.reply.wait().await.unwrap().end, TurnEnd::Stopped);
+    assert!(!house.store.transcript(&session).iter().any(|message| folded(message).is_some()));
+    assert_eq!(house.ask(&session, "again").await.text, "ok");
+}
+
+#[tokio::test]
+async fn a_summary_that_cannot_be_stored_ends_the_turn_and_loses_nothing() {
+    let responses = (0..4).map(|n| says(&long(&format!("answer {n}"), 300)));
+    let house = House::with(responses, Plan { context_window: Some(4_000), ..Plan::default() });
+    let session = session("a");
+    for turn in 0..4 {
+        house.ask(&session, &long(&format!("message {turn}"), 200)).await;
+    }
+    house.store.fail("append", 1);
+    let failed = house.ask(&session, &long("message 4", 200)).await;
+    assert_eq!(failed.failure.as_ref().unwrap().code, "storage");
+    assert_eq!(house.ask(&session, "again").await.text, "ok");
+    assert!(house.store.transcript(&session).iter().any(|message| folded(message).is_some()));
+}
+
+/// Five hundred turns with large tool outputs on a small window.
+#[tokio::test]
+async fn five_hundred_turns_always_fit_and_lose_nothing() {
+    let output: &'static str = Box::leak("a line of a large file\n".repeat(500).into_boxed_str());
+    let tools = vec![TestTool::new("file_read", What::Say(output)) as _];
+    let aside: Aside =
+        |request| is_for_summary(request).then(|| says(&"What was said, in short. ".repeat(200)));
+    let plan = Plan { tools, context_window: Some(8_000), aside: Some(aside), ..Plan::default() };
+    let house = House::with([], plan);
+    let session = session("a");
+    for turn in 0..500 {
+        let number = |n: usize| {
+            vec![
+                Step::call(&format!("c{turn}-{n}"), "file_read", json!({"page": n})),
+                Step::finish(StopReason::ToolUse),
+            ]
+        };
+        house.model.then(number(0));
+        house.model.then(number(1));
+        house.model.then(says(&long(&format!("answer {turn}"), turn % 50)));
+        let surface = Arc::new(CollectingSurface::default());
+        let text = format!("message {turn}: the secret of turn {turn} is {}", turn * 7919);
+        let reply = house
+            .submit(Inbound::say(session.clone(), text), surface.clone())
+            .await
+            .reply
+            .wait()
+            .await
+            .unwrap();
+        assert_eq!(reply.end, TurnEnd::End, "turn {turn}: {}", reply.text);
+    }
+    for (number, request) in house.model.requests().iter().enumerate() {
+        assert!(size(request) < 7_000, "request {number}: {}", size(request));
+    }
+    house.assert_well_formed(&session);
+    let transcript = house.store.transcript(&session);
+    let said: Vec<_> =
+        transcript.iter().filter(|message| message.role == Role::User).map(Message::text).collect();
+    assert_eq!(said.len(), 500);
+    assert!(said.iter().enumerate().all(|(turn, text)| text.ends_with(&(turn * 7919).to_string())));
+    let results = transcript.iter().filter(|message| message.role == Role::Tool);
+    assert!(
+        results.clone().count() == 1_000
+            && results
+                .map(|message| match &message.content[0] {
+                    Block::ToolResult(result) => result.output.len(),
+                    _ => 0,
+                })
+                .all(|length| length > 5_000)
+    );
+    let folds: Vec<_> = transcript.iter().filter_map(folded).collect();
+    assert!(
+        folds.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 == pair[1].1 && pair[0].2 < pair[1].2)
+    );
+    assert!(folds.last().unwrap().0 > 1_500, "{:?}", folds.last());
+}
+
+#[tokio::test]
+async fn nothing_is_said_of_a_conversation_that_fits() {
+    let house = House::new([]);
+    let surface = quiet();
+    for _ in 0..20 {
+        house.submit(Inbound::say(session("a"), "hi"), surface.clone()).await.reply.wait().await.unwrap();
+    }
+    assert!(
+        !surface
+            .events()
+            .iter()
+            .any(|(_, event)| matches!(event, TurnEvent::Folded { .. } | TurnEvent::Notice { .. }))
+    );
+    assert_eq!(house.model.requests().len(), 20);
+}
