@@ -115,6 +115,9 @@ impl Builder {
             insecure_bind: self.insecure_bind,
             docker_host: sources.variable("DOCKER_HOST").map(str::to_owned),
             user_home: sources.variable("HOME").map(PathBuf::from),
+            path: sources.variable("PATH").map(str::to_owned),
+            lang: sources.variable("LANG").map(str::to_owned),
+            tmpdir: sources.variable("TMPDIR").map(str::to_owned),
         };
         Ok(Prepared {
             home: Home::at(&sources.home),
@@ -210,10 +213,7 @@ impl Prepared {
     }
 
     pub(crate) fn provider(&self) -> Arc<dyn ModelProvider> {
-        self.parts
-            .model
-            .clone()
-            .unwrap_or_else(|| aethon_providers::build(wire::model::options(&self.config.model, &self.aws)))
+        self.parts.model.clone().unwrap_or_else(|| wire::model::provider_of(&self.config, &self.aws))
     }
 
     pub(crate) fn redactor(&self) -> Redactor {

@@ -27,6 +27,12 @@ pub(crate) struct Flags {
     pub(crate) docker_host: Option<String>,
     /// `HOME`: the person's own directory, under which file tools may read.
     pub(crate) user_home: Option<PathBuf>,
+    /// `PATH`: where commands find programs.
+    pub(crate) path: Option<String>,
+    /// `LANG`: the language and the encoding of commands.
+    pub(crate) lang: Option<String>,
+    /// `TMPDIR`: where commands put temporary files.
+    pub(crate) tmpdir: Option<String>,
 }
 
 /// Everything that speaks against starting like this, each in one sentence that names the key, the value and the remedy.

@@ -3,16 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::hooks::{ApprovalRule, InputLimits, OutputCap, RedactOutput};
+use aethon_agent::hooks::{ApprovalRule, CommandRules, InputLimits, OutputCap, RedactOutput};
 use aethon_agent::outbox::Bell;
 use aethon_agent::prompt::{Prompt, PromptOptions};
 use aethon_agent::{Engine, GuardedToolbox, Hooks, Options, Parts, ToolboxOptions};
 use aethon_config::Config;
+use aethon_config::schema::Sandbox;
 use aethon_core::approval::ApprovalDesk;
 use aethon_core::hook::Hook;
 use aethon_core::model::ModelProvider;
 use aethon_core::tool::Tool;
+use aethon_core::usage::Budget;
 use aethon_store::Store;
+use aethon_tools::ShellOptions;
 
 use crate::builder::Prepared;
 
@@ -37,6 +40,8 @@ pub(crate) fn engine(
     let parts = Parts {
         log: Arc::new(store.clone()),
         transcripts: Arc::new(store.clone()),
+        ledger: Arc::new(store.clone()),
+        prices: super::prices::prices(&config.budget),
         provider,
         toolbox: Arc::new(toolbox),
         hooks,
@@ -51,8 +56,10 @@ pub(crate) fn engine(
 /// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder added last.
 fn hooks(prepared: &Prepared) -> Hooks {
     let approval = &prepared.config.approval;
-    let built_in: [Arc<dyn Hook>; 4] = [
+    let blocked = &prepared.config.security.blocked_commands;
+    let built_in: [Arc<dyn Hook>; 5] = [
         Arc::new(InputLimits::default()),
+        Arc::new(CommandRules::new(blocked, prepared.flags.user_home.as_deref())),
         Arc::new(ApprovalRule {
             enabled: approval.enabled,
             requires_approval: approval.requires_approval.clone(),
@@ -72,9 +79,29 @@ fn tools(prepared: &Prepared) -> Vec<Arc<dyn Tool>> {
         user_home: prepared.flags.user_home.clone(),
         workspace_only: prepared.config.security.workspace_only,
         own: own.into_iter().chain(prepared.file.clone()).collect(),
+        shell: shell(prepared),
     };
     let built_in = aethon_tools::tools(&options, prepared.clock());
     built_in.into_iter().chain(prepared.parts.tools.iter().cloned()).collect()
+}
+
+/// Commands get what the person's own shell would have, and nothing else of this program's environment.
+fn shell(prepared: &Prepared) -> ShellOptions {
+    let usual = ShellOptions::default();
+    let (config, flags) = (&prepared.config, &prepared.flags);
+    let longest = Duration::from_secs(config.agent.turn_timeout_seconds);
+    ShellOptions {
+        sandbox: match config.security.sandbox {
+            Sandbox::None => aethon_tools::Sandbox::None,
+            Sandbox::Docker => aethon_tools::Sandbox::Docker,
+        },
+        timeout: usual.timeout.min(longest),
+        max_timeout: longest,
+        home: flags.user_home.clone(),
+        path: flags.path.clone(),
+        lang: flags.lang.clone(),
+        tmpdir: flags.tmpdir.clone(),
+    }
 }
 
 fn options(config: &Config) -> Options {
@@ -85,6 +112,8 @@ fn options(config: &Config) -> Options {
         loop_limit: usize::try_from(config.agent.loop_limit).unwrap_or(usize::MAX),
         max_tool_output_chars: config.agent.max_tool_output_chars,
         context_share: config.session.max_context_share,
+        keep_recent: config.session.keep_recent,
+        budget: Budget { daily_usd: config.budget.daily_usd, warn_ratio: config.budget.warn_ratio },
         ..Options::default()
     }
 }

@@ -3,4 +3,5 @@
 pub(crate) mod agent;
 pub(crate) mod http;
 pub(crate) mod model;
+pub(crate) mod prices;
 pub(crate) mod store;

@@ -1,11 +1,26 @@
-//! `[model]` to the provider's options.
+//! `[model]` and its fallbacks to the provider that answers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_config::Config;
 use aethon_config::schema::{Api, ApiVersion, Model, Provider as Name};
+use aethon_core::model::ModelProvider;
 use aethon_providers::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Provider};
 
-pub(crate) fn options(model: &Model, aws: &AwsEnvironment) -> Options {
+/// The model with its fallbacks behind it.
+pub(crate) fn provider_of(config: &Config, aws: &AwsEnvironment) -> Arc<dyn ModelProvider> {
+    let prices = super::prices::prices(&config.budget);
+    let build = |model: &Model| {
+        let price = prices(model.provider.name(), &model.model_id);
+        aethon_providers::build(Options { price, ..options(model, aws) })
+    };
+    let models = config.model.candidates().iter().map(build).collect();
+    // There is always the model itself.
+    aethon_providers::fallback(models).unwrap_or_else(|| build(&config.model))
+}
+
+fn options(model: &Model, aws: &AwsEnvironment) -> Options {
     Options {
         provider: provider(model.provider),
         model_id: model.model_id.clone(),
@@ -29,6 +44,7 @@ pub(crate) fn options(model: &Model, aws: &AwsEnvironment) -> Options {
         context_window: model.context_window.map(u64::from),
         timeout: Duration::from_secs(model.timeout_seconds),
         extra: model.extra.clone(),
+        price: None,
     }
 }
 
@@ -44,4 +60,20 @@ fn provider(name: Name) -> Provider {
         Name::Fake => Provider::Fake,
         Name::Echo => Provider::Echo,
     }
+}
+
+/// The provider of this name.
+pub(crate) fn named(name: &str) -> Option<Provider> {
+    const ALL: [Name; 9] = [
+        Name::OpenAi,
+        Name::Anthropic,
+        Name::Ollama,
+        Name::Bedrock,
+        Name::Gemini,
+        Name::LiteLlm,
+        Name::Mistral,
+        Name::Fake,
+        Name::Echo,
+    ];
+    ALL.into_iter().find(|known| known.name() == name).map(provider)
 }
