@@ -1,5 +1,6 @@
 //! Which provider answers for which options. The one place that lists them all.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use aethon_core::model::{Capabilities, ModelErrorKind, ModelProvider};
@@ -36,20 +37,23 @@ pub fn build(options: Options) -> Arc<dyn ModelProvider> {
 
 /// A provider behind HTTP, or why there is none yet.
 fn remote(options: &Options, capabilities: Capabilities) -> Result<Remote, (ModelErrorKind, String)> {
-    let wrong = |reason| (ModelErrorKind::InvalidRequest, reason);
-    let resolved;
-    let options = if options.provider == Provider::Bedrock {
-        resolved = bedrock::resolve(options).map_err(wrong)?;
-        &resolved
-    } else {
-        options
-    };
-    let endpoint = Endpoint::of(options).map_err(wrong)?;
-    check_key(options, &endpoint).map_err(|reason| (ModelErrorKind::Auth, reason))?;
-    let service = Arc::new(Service::new(options, endpoint));
-    let dialect = dialect(options, service.clone(), capabilities.clone());
+    let (options, service) = reach(options)?;
+    let dialect = dialect(&options, service.clone(), capabilities.clone());
     let price = options.price.or_else(|| facts::prices(options.provider, &options.model_id));
     Ok(Remote::new(capabilities, service, dialect, price))
+}
+
+/// The service that is meant, with what AWS's environment adds to its options; or why it cannot be asked.
+pub(crate) fn reach(options: &Options) -> Result<(Cow<'_, Options>, Arc<Service>), (ModelErrorKind, String)> {
+    let wrong = |reason| (ModelErrorKind::InvalidRequest, reason);
+    let options = match options.provider {
+        Provider::Bedrock => Cow::Owned(bedrock::resolve(options).map_err(wrong)?),
+        _ => Cow::Borrowed(options),
+    };
+    let endpoint = Endpoint::of(&options).map_err(wrong)?;
+    check_key(&options, &endpoint).map_err(|reason| (ModelErrorKind::Auth, reason))?;
+    let service = Arc::new(Service::new(&options, endpoint));
+    Ok((options, service))
 }
 
 fn dialect(options: &Options, service: Arc<Service>, capabilities: Capabilities) -> Box<dyn Dialect> {

@@ -83,19 +83,25 @@ impl Remote {
         Self { capabilities, service, client, dialect, price }
     }
 
-    /// Sends a request; an answer that reports a failure is one.
+    /// Opens the service for a request and sends it.
     async fn send(&self, outgoing: Outgoing) -> Result<Incoming, ModelError> {
         let outgoing = self.dialect.open(outgoing).await?;
-        let mut incoming = match self.client.send(outgoing).await {
-            Ok(incoming) => incoming,
-            Err(failure) => return Err(classify::failure(&self.service, &failure)),
-        };
-        if (200..300).contains(&incoming.status) {
-            return Ok(incoming);
-        }
-        let body = error_body(&mut incoming.body).await;
-        Err(classify::status(&self.service, incoming.status, &incoming.headers, &body))
+        exchange(&self.client, &self.service, outgoing).await
     }
+}
+
+/// Sends a request; an answer that reports a failure is one.
+pub(crate) async fn exchange(
+    client: &Client,
+    service: &Service,
+    outgoing: Outgoing,
+) -> Result<Incoming, ModelError> {
+    let mut incoming = client.send(outgoing).await.map_err(|failure| classify::failure(service, &failure))?;
+    if (200..300).contains(&incoming.status) {
+        return Ok(incoming);
+    }
+    let body = error_body(&mut incoming.body).await;
+    Err(classify::status(service, incoming.status, &incoming.headers, &body))
 }
 
 /// What a failure's body says. It is only an explanation: neither a slow nor a broken one may hide the failure.

@@ -16,7 +16,7 @@ use aethon_core::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, Readiness, StopReason,
 };
 use aethon_core::secret::Secret;
-use aethon_providers::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Provider, build};
+use aethon_providers::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Provider, build, embedder};
 use futures_util::StreamExt;
 
 const KEY: &str = "sk-test-0123456789abcdefghij";
@@ -410,4 +410,32 @@ async fn a_probe_of_bedrock_costs_nothing() {
     let error = build(bedrock(&host, aws_key())).probe().await.unwrap_err();
     assert_eq!(error.kind(), ModelErrorKind::Auth);
     assert!(error.to_string().contains("AWS credentials"), "{error}");
+}
+
+#[tokio::test]
+async fn texts_become_vectors_batch_by_batch() {
+    let (host, requests) = serve(answer("200 OK", "", "{\"embedding\":[0.5,0.25]}"));
+    let titan = embedder(Options { model_id: String::new(), ..bedrock(&host, aws_key()) }, None);
+    assert_eq!(titan.embed(&["a", "b"]).await.unwrap(), [[0.5, 0.25], [0.5, 0.25]]);
+    assert_eq!(titan.model(), "bedrock/amazon.titan-embed-text-v2:0");
+    for text in ["a", "b"] {
+        let request = requests.recv().unwrap();
+        assert!(
+            request.contains("AWS4-HMAC-SHA256")
+                && request.ends_with(&format!("{{\"inputText\":\"{text}\"}}"))
+        );
+    }
+    assert_eq!(titan.embed(&[]).await.unwrap(), Vec::<Vec<f32>>::new());
+
+    let (host, _requests) = serve(answer("200 OK", "", "{\"data\":[{\"embedding\":[1]}]}"));
+    let error = embedder(options(Provider::OpenAi, &host), None).embed(&["a", "b"]).await.unwrap_err();
+    assert_eq!(error.kind(), ModelErrorKind::Malformed);
+    assert_eq!(error.detail(), Some("1 vectors for 2 texts"));
+
+    let (host, _requests) = serve(answer("429 Too Many", "retry-after: 3\r\n", "{}"));
+    let error = embedder(options(Provider::OpenAi, &host), None).embed(&["a"]).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.retry_after()),
+        (ModelErrorKind::RateLimit, Some(Duration::from_secs(3)))
+    );
 }

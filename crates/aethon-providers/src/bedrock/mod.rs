@@ -13,7 +13,7 @@ mod tests;
 mod wire;
 
 pub(crate) use credentials::resolve;
-pub(crate) use dialect::Bedrock;
+pub(crate) use dialect::{Bedrock, outgoing};
 pub(crate) use signer::Signer;
 
 /// The name under which thoughts are kept in a transcript, to be sent back unchanged.

@@ -8,7 +8,7 @@ mod stream;
 mod tests;
 mod wire;
 
-pub(crate) use dialect::Gemini;
+pub(crate) use dialect::{Gemini, method_path, outgoing};
 
 /// The name under which thought signatures are kept in a transcript, to be sent back unchanged.
 const DIALECT: &str = "gemini";
