@@ -4,6 +4,7 @@ use aethon_core::model::Readiness;
 use serde::Serialize;
 
 use crate::app::App;
+use crate::auth::Verdict;
 use crate::pages;
 use crate::request::Request;
 use crate::response::{self, Answer};
@@ -23,6 +24,7 @@ struct Status<'a> {
     model_ready: bool,
     model_hint: Option<String>,
     channels: Vec<&'a str>,
+    token_required: bool,
 }
 
 /// `GET /api/status`. To one of our own pages that shows the token in the Authorization header it also gives the
@@ -42,6 +44,7 @@ pub(crate) fn status(app: &App, request: &Request) -> Answer {
         model_ready: hint.is_none(),
         model_hint: hint,
         channels: app.deps.channels.names().collect(),
+        token_required: request.verdict != Verdict::Open,
     })?;
     if request.verdict.is_bearer() && request.header_is("sec-fetch-site", "same-origin") {
         pages::sign_in(app, request, &mut answer);

@@ -64,11 +64,12 @@ impl Script {
 
 impl Part {
     fn read(&mut self, line: &str) {
-        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let rest = rest.trim();
+        let (word, said) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = said.trim();
         let read = match word {
             "!say" => {
-                self.say.push(rest.to_owned());
+                // What is behind the one blank is the text as it is: leading blanks mean something in Markdown.
+                self.say.push(said.to_owned());
                 Ok(())
             }
             "!tool" => call(rest).map(|call| self.calls.push(call)),
@@ -164,10 +165,10 @@ mod tests {
 
     #[test]
     fn directives_are_read_line_by_line() {
-        let part = only("hello\n  !sleep 20\n!stream 3 5\n!say a  b\n!say c\n!unknown\nsay !say no");
+        let part = only("hello\n  !sleep 20\n!stream 3 5\n!say a  b\n!say   c\n!unknown\nsay !say no");
         assert_eq!(part.sleep, Duration::from_millis(20));
         assert_eq!(part.tokens, Some(Tokens { count: 3, gap: Duration::from_millis(5) }));
-        assert_eq!(part.say, ["a  b", "c"]);
+        assert_eq!(part.say, ["a  b", "  c"]);
         assert!(part.mistakes.is_empty());
     }
 

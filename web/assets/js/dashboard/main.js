@@ -31,6 +31,8 @@ const tools = make("div", {});
 const link = make("div", { role: "status" });
 const body = make("div", {});
 const waiting = badge("", "warn");
+// Only where a token is asked for is there something to sign out of; the state of the service tells.
+const leave = make("button", { type: "button", class: "rail-link", hidden: true, on: { click: () => void signOut() } }, icon("leave"), make("span", {}, texts.signIn.out));
 const rail = buildRail();
 
 document.body.append(
@@ -63,7 +65,7 @@ function open() {
     if (entry.getAttribute("data-panel") === panel.id) entry.setAttribute("aria-current", "page");
     else entry.removeAttribute("aria-current");
   }
-  for (const path of new Set([...panel.needs(), approvalsPath])) void store.load(path);
+  for (const path of new Set([...panel.needs(), approvalsPath, statusPath])) void store.load(path);
   draw();
 }
 
@@ -74,6 +76,7 @@ function draw() {
   const count = store.get(approvalsPath)?.value?.approvals?.length ?? 0;
   waiting.textContent = String(count);
   waiting.hidden = count === 0;
+  leave.hidden = !store.get(statusPath)?.value?.token_required;
   const state = live?.state ?? "connecting";
   const shown = { open: badge(words.live, "good", "check"), connecting: badge(words.connecting), waiting: badge(words.notLive, "warn", "offline") }[state];
   if (link.textContent !== shown.textContent) fill(link, shown);
@@ -106,13 +109,12 @@ function buildRail() {
       nav.append(entry);
     }
   }
-  const out = make("button", { type: "button", class: "rail-link", on: { click: () => void signOut() } }, icon("leave"), make("span", {}, texts.signIn.out));
   return make(
     "aside",
     { class: "rail" },
     make("span", { class: "brand" }, make("img", { src: mark, alt: "", width: 24, height: 24 }), make("span", {}, texts.product)),
     nav,
-    make("div", { class: "rail-foot" }, themeSwitch(), make("a", { class: "rail-link", href: "/" }, icon("chat"), make("span", {}, words.openChat)), out),
+    make("div", { class: "rail-foot" }, themeSwitch(), make("a", { class: "rail-link", href: "/" }, icon("chat"), make("span", {}, words.openChat)), leave),
   );
 }
 
