@@ -33,6 +33,7 @@ mod responses;
 mod resume;
 mod secrets;
 mod sessions;
+mod shell;
 mod sockets;
 mod start;
 mod stop;
