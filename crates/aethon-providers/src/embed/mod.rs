@@ -73,7 +73,7 @@ fn usual_model(provider: Provider) -> &'static str {
 
 /// The same error with the keys of the section that embedders are configured in.
 fn in_section(error: ModelError) -> ModelError {
-    let mut sentence = error.to_string();
+    let mut sentence = error.to_string().replace(" and model.extra", "");
     for key in ["api_key", "host", "model_id", "allow_http", "timeout_seconds"] {
         sentence = sentence.replace(&format!("model.{key}"), &format!("memory.embedding.{key}"));
     }

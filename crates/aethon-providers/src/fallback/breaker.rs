@@ -107,8 +107,9 @@ impl Breaker {
             return;
         }
         let wait = match (class(error.kind()), asked) {
+            // What a person must mend does not pass within the second that a service names.
+            (Class::Lasting, asked) => self.back_off(LASTING, random).max(asked.unwrap_or_default()),
             (_, Some(asked)) => asked,
-            (Class::Lasting, None) => self.back_off(LASTING, random),
             (Class::AtOnce, None) => self.back_off(PASSING, random),
             (Class::Passing, None) if self.failures < THRESHOLD && self.opened == 0 => return,
             (Class::Passing, None) => self.back_off(PASSING, random),
@@ -191,6 +192,8 @@ mod tests {
         assert_eq!(wait(Overloaded, Some(40)), Err(Duration::from_secs(40)));
         assert_eq!(wait(RateLimit, None), Err(PASSING.0));
         assert_eq!(wait(Auth, None), Err(LASTING.0));
+        assert_eq!(wait(ModelErrorKind::Quota, Some(1)), Err(LASTING.0));
+        assert_eq!(wait(ModelErrorKind::Quota, Some(100)), Err(Duration::from_secs(100)));
         assert_eq!(wait(Overloaded, None), Ok(Leave::Free));
         assert_eq!(wait(RateLimit, Some(u64::MAX)), Err(LONGEST_ASKED));
     }
