@@ -17,7 +17,7 @@ pub struct AwsEnvironment {
     pub bearer_token: Secret,
     /// `AWS_PROFILE`.
     pub profile: Option<String>,
-    /// `AWS_REGION`, else `AWS_DEFAULT_REGION`.
+    /// `AWS_REGION`, else `AWS_DEFAULT_REGION`; what the owner configured stands here before both.
     pub region: Option<String>,
     /// `AWS_SHARED_CREDENTIALS_FILE`.
     pub shared_credentials_file: Option<PathBuf>,

@@ -9,7 +9,7 @@ use crate::options::{Options, Provider};
 pub(crate) fn of(options: &Options) -> Capabilities {
     let is_hosted = options.host.trim().is_empty() && options.provider != Provider::Ollama;
     let facts = facts::of(options.provider, &options.model_id, is_hosted);
-    let context_window = options.context_window.unwrap_or(facts.context_window).max(1);
+    let context_window = options.overrides.context_window.unwrap_or(facts.context_window).max(1);
     let max_output = options.max_tokens.map_or(facts.max_output, u64::from);
     Capabilities {
         provider: options.provider.name().to_owned(),
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn the_owner_knows_better_than_the_table() {
         let mut options = Options::new(Provider::OpenAi, "gpt-5");
-        options.context_window = Some(1000);
+        options.overrides.context_window = Some(1000);
         options.max_tokens = Some(5000);
         let found = of(&options);
         assert_eq!((found.context_window, found.max_output), (1000, 1000));

@@ -61,7 +61,7 @@ fn own_base(options: &Options) -> String {
         Provider::LiteLlm => "http://127.0.0.1:4000",
         Provider::Mistral => "https://api.mistral.ai",
         Provider::Gemini => "https://generativelanguage.googleapis.com",
-        Provider::Bedrock => return bedrock_base(options.region.as_deref().unwrap_or("us-east-1")),
+        Provider::Bedrock => return bedrock_base(options.aws.region.as_deref().unwrap_or("us-east-1")),
         Provider::Fake | Provider::Echo => "http://localhost",
     };
     base.to_owned()
@@ -111,6 +111,7 @@ fn is_loopback(host: &Host<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::AwsEnvironment;
 
     fn of(provider: Provider, host: &str, allow_http: bool) -> Result<Endpoint, String> {
         Endpoint::of(&Options { host: host.into(), allow_http, ..Options::new(provider, "m") })
@@ -150,7 +151,8 @@ mod tests {
     #[test]
     fn bedrock_is_in_its_region() {
         let check = |region: &str, expected: &str| {
-            let options = Options { region: Some(region.into()), ..Options::new(Provider::Bedrock, "m") };
+            let aws = AwsEnvironment { region: Some(region.into()), ..AwsEnvironment::default() };
+            let options = Options { aws, ..Options::new(Provider::Bedrock, "m") };
             assert_eq!(Endpoint::of(&options).unwrap().base, expected);
         };
         check("eu-central-1", "https://bedrock-runtime.eu-central-1.amazonaws.com");

@@ -44,5 +44,5 @@ mod unavailable;
 pub use embed::embedder;
 pub use facts::prices;
 pub use fallback::fallback;
-pub use options::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Provider};
+pub use options::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Overrides, Provider};
 pub use registry::build;

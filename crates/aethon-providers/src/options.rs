@@ -103,6 +103,15 @@ pub enum AnthropicVersion {
     V2023,
 }
 
+/// What the built-in table is wrong about.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Overrides {
+    /// The size of the context window in tokens.
+    pub context_window: Option<u64>,
+    /// What the model costs.
+    pub price: Option<Price>,
+}
+
 /// One model and how to reach it.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -118,9 +127,7 @@ pub struct Options {
     pub host: String,
     /// Whether plain http may leave this machine.
     pub allow_http: bool,
-    /// The region, for Bedrock.
-    pub region: Option<String>,
-    /// What the environment says about AWS, for Bedrock.
+    /// What is known of AWS, for Bedrock.
     pub aws: AwsEnvironment,
     /// Which of OpenAI's interfaces is used.
     pub api: OpenAiApi,
@@ -132,10 +139,8 @@ pub struct Options {
     pub temperature: Option<f64>,
     /// Nucleus sampling.
     pub top_p: Option<f64>,
-    /// The size of the context window, where the built-in table is wrong about it.
-    pub context_window: Option<u64>,
-    /// What it costs, where the built-in table is wrong about it.
-    pub price: Option<Price>,
+    /// What the owner knows better than the built-in table.
+    pub overrides: Overrides,
     /// The longest wait for the next byte.
     pub timeout: Duration,
     /// Merged into the request body.
@@ -152,15 +157,13 @@ impl Options {
             key_variable: String::new(),
             host: String::new(),
             allow_http: false,
-            region: None,
             aws: AwsEnvironment::default(),
             api: OpenAiApi::default(),
             api_version: AnthropicVersion::default(),
             max_tokens: None,
             temperature: None,
             top_p: None,
-            context_window: None,
-            price: None,
+            overrides: Overrides::default(),
             timeout: Duration::from_secs(120),
             extra: Map::new(),
         }

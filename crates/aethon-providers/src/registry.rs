@@ -39,7 +39,7 @@ pub fn build(options: Options) -> Arc<dyn ModelProvider> {
 fn remote(options: &Options, capabilities: Capabilities) -> Result<Remote, (ModelErrorKind, String)> {
     let (options, service) = reach(options)?;
     let dialect = dialect(&options, service.clone(), capabilities.clone());
-    let price = options.price.or_else(|| facts::prices(options.provider, &options.model_id));
+    let price = options.overrides.price.or_else(|| facts::prices(options.provider, &options.model_id));
     Ok(Remote::new(capabilities, service, dialect, price))
 }
 
@@ -62,7 +62,7 @@ fn dialect(options: &Options, service: Arc<Service>, capabilities: Capabilities)
         Provider::Anthropic => Box::new(Anthropic::new(service, capabilities, settings, options.api_version)),
         Provider::Bedrock => {
             let facts = facts::of(options.provider, &options.model_id, true);
-            let region = options.region.clone().unwrap_or_default();
+            let region = options.aws.region.clone().unwrap_or_default();
             let signer = Signer::new(service.clone(), region, options.aws.clone());
             Box::new(Bedrock::new(service, capabilities, facts, settings, signer))
         }

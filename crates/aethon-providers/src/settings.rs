@@ -22,7 +22,7 @@ impl Settings {
             max_tokens: options.max_tokens,
             temperature: options.temperature,
             top_p: options.top_p,
-            context_window: options.context_window,
+            context_window: options.overrides.context_window,
             extra: options.extra.clone(),
         }
     }

@@ -16,7 +16,9 @@ use aethon_core::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, Readiness, StopReason,
 };
 use aethon_core::secret::Secret;
-use aethon_providers::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Provider, build, embedder};
+use aethon_providers::{
+    AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Overrides, Provider, build, embedder,
+};
 use futures_util::StreamExt;
 
 const KEY: &str = "sk-test-0123456789abcdefghij";
@@ -177,7 +179,8 @@ async fn an_answer_comes_through() {
 async fn an_answer_says_what_it_cost() {
     let (host, _requests) = serve(events(OPENAI));
     let cost = async |model: &str, price| {
-        let options = Options { model_id: model.into(), price, ..options(Provider::OpenAi, &host) };
+        let overrides = Overrides { context_window: None, price };
+        let options = Options { model_id: model.into(), overrides, ..options(Provider::OpenAi, &host) };
         let events: Vec<_> = build(options).stream(request()).await.unwrap().collect().await;
         let Some(Ok(ModelEvent::Finished { usage, .. })) = events.last() else { panic!("{events:?}") };
         assert_eq!((usage.input_tokens, usage.output_tokens), (21, 7));
@@ -338,10 +341,9 @@ fn binary(stream: &mut TcpStream) {
 
 fn bedrock(host: &str, aws: AwsEnvironment) -> Options {
     let api_key = Secret::default();
-    let region = Some("eu-west-1".into());
-    let aws = AwsEnvironment { metadata_disabled: true, ..aws };
+    let aws = AwsEnvironment { metadata_disabled: true, region: Some("eu-west-1".into()), ..aws };
     let model_id = "eu.anthropic.claude-sonnet-4-5-20250929-v1:0".into();
-    Options { api_key, region, aws, model_id, ..options(Provider::Bedrock, host) }
+    Options { api_key, aws, model_id, ..options(Provider::Bedrock, host) }
 }
 
 fn aws_key() -> AwsEnvironment {
@@ -383,7 +385,8 @@ async fn what_bedrock_misses_is_told() {
         Readiness::NotConfigured(sentence) => sentence,
         Readiness::Ready => panic!("it is ready"),
     };
-    let without_region = Options { region: None, ..bedrock("", aws_key()) };
+    let mut without_region = bedrock("", aws_key());
+    without_region.aws.region = None;
     assert!(told(without_region).contains("model.region"));
     let bearer = AwsEnvironment { bearer_token: Secret::new(KEY), ..AwsEnvironment::default() };
     let in_the_open = Options { allow_http: true, ..bedrock("http://bedrock.example", bearer) };

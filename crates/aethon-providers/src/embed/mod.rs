@@ -1,105 +1,14 @@
 //! Text into vectors: the services that do it, behind the one trait of the core.
 //!
-//! `form` is how each service is asked and answers, `batch` how many texts go into one request, `remote` the embedder
-//! behind HTTP, `fake` one for tests that needs no network.
+//! `build` chooses, `form` is how each service is asked and answers, `batch` how many texts go into one request, `remote`
+//! the embedder behind HTTP, `fake` one for tests that needs no network.
 
 mod batch;
+mod build;
 mod fake;
 mod form;
 mod remote;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
-use aethon_core::embed::Embedder;
-use aethon_core::model::{ModelError, ModelErrorKind};
-use async_trait::async_trait;
-
-use crate::bedrock::Signer;
-use crate::options::{Options, Provider};
-use crate::registry;
-use fake::Fake;
-use form::Form;
-use remote::Remote;
-
-/// Makes the embedder. An empty model id is the provider's usual embedding model; `dimensions` shortens the vectors where
-/// the model can. Never fails: what is missing or wrong is told by the first use.
-pub fn embedder(mut options: Options, dimensions: Option<u32>) -> Arc<dyn Embedder> {
-    if options.model_id.trim().is_empty() {
-        usual_model(options.provider).clone_into(&mut options.model_id);
-    }
-    let name = format!("{}/{}", options.provider.name(), options.model_id);
-    if options.provider == Provider::Fake {
-        return Arc::new(Fake::new(name, dimensions));
-    }
-    match remote(&options, &name, dimensions) {
-        Ok(remote) => Arc::new(remote),
-        Err((kind, reason)) => {
-            Arc::new(Unavailable { name, error: in_section(ModelError::new(kind, reason)) })
-        }
-    }
-}
-
-fn remote(
-    options: &Options,
-    name: &str,
-    dimensions: Option<u32>,
-) -> Result<Remote, (ModelErrorKind, String)> {
-    let Some(form) = Form::of(options.provider, &options.model_id) else {
-        let title = options.provider.title();
-        let reason = format!("{title} offers no embeddings; set memory.embedding.provider to another one.");
-        return Err((ModelErrorKind::InvalidRequest, reason));
-    };
-    let (options, service) = registry::reach(options)?;
-    let signer = (options.provider == Provider::Bedrock).then(|| {
-        let region = options.region.clone().unwrap_or_default();
-        Signer::new(service.clone(), region, options.aws.clone())
-    });
-    Ok(Remote::new(name.to_owned(), service, form, dimensions, signer))
-}
-
-/// What a newcomer would pick today.
-fn usual_model(provider: Provider) -> &'static str {
-    match provider {
-        Provider::OpenAi | Provider::LiteLlm => "text-embedding-3-small",
-        Provider::Ollama => "nomic-embed-text",
-        Provider::Gemini => "gemini-embedding-001",
-        Provider::Mistral => "mistral-embed",
-        Provider::Bedrock => "amazon.titan-embed-text-v2:0",
-        Provider::Anthropic | Provider::Fake | Provider::Echo => "none",
-    }
-}
-
-/// The same error with the keys of the section that embedders are configured in.
-fn in_section(error: ModelError) -> ModelError {
-    let mut sentence = error.to_string().replace(" and model.extra", "");
-    for key in ["api_key", "host", "model_id", "allow_http", "timeout_seconds"] {
-        sentence = sentence.replace(&format!("model.{key}"), &format!("memory.embedding.{key}"));
-    }
-    let mut told = ModelError::new(error.kind(), sentence).with_retry_after(error.retry_after());
-    if let Some(status) = error.status() {
-        told = told.with_status(status);
-    }
-    match error.detail() {
-        Some(detail) => told.with_detail(detail),
-        None => told,
-    }
-}
-
-/// An embedder that cannot be asked as it is configured.
-struct Unavailable {
-    name: String,
-    error: ModelError,
-}
-
-#[async_trait]
-impl Embedder for Unavailable {
-    fn model(&self) -> &str {
-        &self.name
-    }
-
-    async fn embed(&self, _texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
-        Err(self.error.clone())
-    }
-}
+pub use build::embedder;

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::batch::batches;
+use super::build::in_section;
 use super::form::Form;
-use super::in_section;
 use crate::bedrock::Signer;
 use crate::classify;
 use crate::remote::exchange;

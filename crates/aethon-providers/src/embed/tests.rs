@@ -4,8 +4,9 @@ use aethon_core::model::ModelErrorKind;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::embedder;
 use super::form::Form;
-use super::{Options, Provider, embedder};
+use crate::options::{Options, Provider};
 use crate::testing::service;
 
 fn asked(provider: Provider, model: &str, texts: &[&str], dimensions: Option<u32>) -> (String, Value) {

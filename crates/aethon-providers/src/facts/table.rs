@@ -3,7 +3,7 @@
 
 use aethon_core::ledger::Price;
 
-use super::{Facts, IMAGES, MARKS, THOUGHTS, TOOL_MARKS, TOOLS};
+use super::lookup::{Facts, IMAGES, MARKS, THOUGHTS, TOOL_MARKS, TOOLS};
 use crate::options::Provider;
 
 /// A family of models.

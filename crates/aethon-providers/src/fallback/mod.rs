@@ -21,14 +21,4 @@ mod provider;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
-use aethon_core::model::ModelProvider;
-
-/// The models as one, in the order in which they are tried. `None` of an empty list; a list of one is that model.
-pub fn fallback(models: Vec<Arc<dyn ModelProvider>>) -> Option<Arc<dyn ModelProvider>> {
-    match models.len() {
-        0 | 1 => models.into_iter().next(),
-        _ => provider::Fallback::new(models).map(|fallback| Arc::new(fallback) as Arc<dyn ModelProvider>),
-    }
-}
+pub use provider::fallback;

@@ -12,6 +12,14 @@ use futures_util::{StreamExt, stream};
 use super::candidate::{Answer, Candidate, is_models_fault};
 use crate::estimate;
 
+/// The models as one, in the order in which they are tried. `None` of an empty list; a list of one is that model.
+pub fn fallback(models: Vec<Arc<dyn ModelProvider>>) -> Option<Arc<dyn ModelProvider>> {
+    match models.len() {
+        0 | 1 => models.into_iter().next(),
+        _ => Fallback::new(models).map(|fallback| Arc::new(fallback) as Arc<dyn ModelProvider>),
+    }
+}
+
 /// Several models in order.
 pub(super) struct Fallback {
     capabilities: Capabilities,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{stream, wire};
-use crate::options::{Options, Provider};
+use crate::options::{Options, Overrides, Provider};
 use crate::settings::Settings;
 use crate::stream::replay::{Outcome, replay, survive};
 use crate::stream::{CallIds, Decoder, Framing};
@@ -104,7 +104,7 @@ fn a_request_is_written_as_ollama_wants_it() {
     let options = Options {
         max_tokens: Some(500),
         temperature: Some(0.5),
-        context_window: Some(16_384),
+        overrides: Overrides { context_window: Some(16_384), price: None },
         extra: json!({"think": false, "options": {"seed": 7}, "stream": false}).as_object().unwrap().clone(),
         ..Options::new(Provider::Ollama, "llama3.2-vision")
     };

@@ -6,14 +6,16 @@ use std::time::Duration;
 use aethon_config::Config;
 use aethon_config::schema::{Api, ApiVersion, Model, Provider as Name};
 use aethon_core::model::ModelProvider;
-use aethon_providers::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Provider};
+use aethon_providers::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Overrides, Provider};
 
 /// The model with its fallbacks behind it.
 pub(crate) fn provider_of(config: &Config, aws: &AwsEnvironment) -> Arc<dyn ModelProvider> {
     let prices = super::prices::prices(&config.budget);
     let build = |model: &Model| {
         let price = prices(model.provider.name(), &model.model_id);
-        aethon_providers::build(Options { price, ..options(model, aws) })
+        let mut options = options(model, aws);
+        options.overrides.price = price;
+        aethon_providers::build(options)
     };
     let models = config.model.candidates().iter().map(build).collect();
     // There is always the model itself.
@@ -28,8 +30,7 @@ fn options(model: &Model, aws: &AwsEnvironment) -> Options {
         key_variable: model.provider.key_variable().unwrap_or_default().to_owned(),
         host: model.host.clone(),
         allow_http: model.allow_http,
-        region: model.region.clone(),
-        aws: aws.clone(),
+        aws: AwsEnvironment { region: model.region.clone().or_else(|| aws.region.clone()), ..aws.clone() },
         api: match model.api {
             Api::Chat => OpenAiApi::Chat,
             Api::Responses => OpenAiApi::Responses,
@@ -41,10 +42,9 @@ fn options(model: &Model, aws: &AwsEnvironment) -> Options {
         max_tokens: model.max_tokens,
         temperature: model.temperature,
         top_p: model.top_p,
-        context_window: model.context_window.map(u64::from),
+        overrides: Overrides { context_window: model.context_window.map(u64::from), price: None },
         timeout: Duration::from_secs(model.timeout_seconds),
         extra: model.extra.clone(),
-        price: None,
     }
 }
 

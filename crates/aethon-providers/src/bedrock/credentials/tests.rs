@@ -5,14 +5,16 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 
-use aethon_core::model::ModelErrorKind;
+use aethon_core::model::{ModelError, ModelErrorKind};
 use aethon_core::secret::Secret;
 use aethon_core::testkit::ManualClock;
+use jiff::SignedDuration;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::*;
-use crate::options::Provider;
+use super::chain::{Chain, Credentials};
+use super::region::region;
+use crate::options::{AwsEnvironment, Options, Provider};
 
 fn nowhere() -> AwsEnvironment {
     AwsEnvironment { metadata_disabled: true, ..AwsEnvironment::default() }
@@ -118,18 +120,17 @@ async fn profiles_are_read_from_both_files() {
 fn the_region_is_found_in_order() {
     let files = Files::new("", "[default]\nregion = eu-west-1\n[profile work]\nregion = us-west-2\n");
     let arn = "arn:aws:bedrock:ap-south-1:123456789012:inference-profile/x";
-    let of = |given: Option<&str>, variable: Option<&str>, aws: AwsEnvironment, model: &str| {
-        let aws = AwsEnvironment { region: variable.map(str::to_owned), ..aws };
-        region(&Options { region: given.map(str::to_owned), aws, ..Options::new(Provider::Bedrock, model) })
+    let of = |given: Option<&str>, aws: AwsEnvironment, model: &str| {
+        let aws = AwsEnvironment { region: given.map(str::to_owned), ..aws };
+        region(&Options { aws, ..Options::new(Provider::Bedrock, model) })
     };
     let check = |found: Result<String, String>, expected: &str| assert_eq!(found.unwrap(), expected);
-    check(of(Some("eu-central-1"), Some("us-east-1"), files.environment(None), arn), "eu-central-1");
-    check(of(Some(" "), Some("us-east-1"), files.environment(None), arn), "us-east-1");
-    check(of(None, None, files.environment(None), arn), "eu-west-1");
-    check(of(None, None, files.environment(Some("work")), arn), "us-west-2");
-    check(of(None, None, nowhere(), arn), "ap-south-1");
-    assert!(of(None, None, nowhere(), "m").unwrap_err().contains("model.region"));
-    assert!(of(Some("evil.example/"), None, nowhere(), "m").unwrap_err().contains("not a region"));
+    check(of(Some("eu-central-1"), files.environment(None), arn), "eu-central-1");
+    check(of(Some(" "), files.environment(None), arn), "eu-west-1");
+    check(of(None, files.environment(Some("work")), arn), "us-west-2");
+    check(of(None, nowhere(), arn), "ap-south-1");
+    assert!(of(None, nowhere(), "m").unwrap_err().contains("model.region"));
+    assert!(of(Some("evil.example/"), nowhere(), "m").unwrap_err().contains("not a region"));
 }
 
 #[tokio::test]
