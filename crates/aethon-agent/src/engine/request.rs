@@ -62,13 +62,7 @@ impl Turn<'_> {
                 Next::GiveUp => error.retry_after().filter(|_| !self.speech.has_output()),
             };
             self.speech.flush(&*self.job.surface, &self.context.turn);
-            let mut failure = failure(&error, retry_after);
-            if is_too_long && is_folded {
-                failure
-                    .message
-                    .push_str(" Older messages were folded into a summary, and it still does not fit.");
-            }
-            return Err(Ending::failed(failure));
+            return Err(Ending::failed(failure(&error, retry_after)));
         }
     }
 

@@ -24,6 +24,12 @@ const FENCES: [&str; 4] = ["", "json", "tool_call", "tool_calls"];
 /// The keys of a call.
 const KEYS: [&str; 6] = ["name", "arguments", "parameters", "type", "function", "id"];
 
+/// Who says one of these may want to see a call, and not have it made.
+const JSON_WORDS: [&str; 5] = ["json", "example", "tool call", "function call", "code block"];
+
+/// How much of a question is looked at for them.
+const LONGEST_QUESTION: usize = 4_000;
+
 /// What is taken for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Belief {
@@ -36,8 +42,12 @@ pub(super) enum Belief {
 /// What to believe in a conversation in which the model made proper calls or did not, and was asked this.
 pub(super) fn belief(calls_properly: bool, asked: Option<&Message>) -> Belief {
     let asks_for_json = asked.filter(|message| message.role == Role::User).is_some_and(|message| {
-        let text = message.text().to_lowercase();
-        ["json", "example", "tool call", "function call", "code block"].iter().any(|word| text.contains(word))
+        let texts = message.content.iter().filter_map(|block| match block {
+            Block::Text { text, .. } => Some(&text[..text.floor_char_boundary(LONGEST_QUESTION)]),
+            _ => None,
+        });
+        let mut texts = texts.map(str::to_lowercase);
+        texts.any(|text| JSON_WORDS.iter().any(|word| text.contains(word)))
     });
     if calls_properly || asks_for_json { Belief::Tokens } else { Belief::PlainToo }
 }

@@ -29,13 +29,22 @@ pub(super) fn outputs(message: &Message) -> Option<Message> {
     Some(message)
 }
 
+/// What becomes of the pictures in a message that is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pictures {
+    /// They stay: they are what is asked about.
+    Stay,
+    /// A note stands in their place.
+    Go,
+}
+
 /// The message in about so many tokens; `None` when it cannot be made any shorter. What must go back to a provider as it
 /// came (signed thoughts) stays.
-pub(super) fn to_tokens(message: &Message, tokens: u64) -> Option<Message> {
+pub(super) fn to_tokens(message: &Message, tokens: u64, pictures: Pictures) -> Option<Message> {
     let before = estimate::message(message);
     let mut chars = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
     while chars >= LEAST {
-        let shorter = to_chars(message, chars);
+        let shorter = to_chars(message, chars, pictures);
         let now = estimate::message(&shorter);
         if now <= tokens || chars / 2 < LEAST {
             return (now < before).then_some(shorter);
@@ -45,7 +54,7 @@ pub(super) fn to_tokens(message: &Message, tokens: u64) -> Option<Message> {
     None
 }
 
-fn to_chars(message: &Message, chars: usize) -> Message {
+fn to_chars(message: &Message, chars: usize, pictures: Pictures) -> Message {
     let mut message = message.clone();
     let long = message.content.iter().filter(|block| length(block) > LEAST).count().max(1);
     let each = (chars / long).max(LEAST);
@@ -55,11 +64,11 @@ fn to_chars(message: &Message, chars: usize) -> Message {
             Block::Folded { summary, .. } => cut(summary, each),
             Block::ToolResult(result) => cut(&mut result.output, each),
             Block::ToolCall(call) => cut_strings(&mut call.input, each),
-            Block::Image { mime, .. } => {
+            Block::Image { mime, .. } if pictures == Pictures::Go => {
                 *block =
                     Block::text(format!("[A picture ({mime}) is left out here, because it does not fit.]"));
             }
-            Block::Reasoning { .. } | Block::Notice { .. } => {}
+            Block::Image { .. } | Block::Reasoning { .. } | Block::Notice { .. } => {}
         }
     }
     message
@@ -153,9 +162,11 @@ mod tests {
             vec![image],
             vec![result("y".repeat(9000)), result("z".repeat(9000))],
         ] {
-            let cut = to_tokens(&message(content), 200).unwrap();
+            let cut = to_tokens(&message(content), 200, Pictures::Go).unwrap();
             assert!(estimate::message(&cut) <= 260, "{} {cut:?}", estimate::message(&cut));
         }
-        assert!(to_tokens(&message(vec![Block::text("short")]), 20).is_none());
+        assert!(to_tokens(&message(vec![Block::text("short")]), 20, Pictures::Go).is_none());
+        let asked = vec![Block::Image { mime: "image/png".into(), data: "A".repeat(9000) }];
+        assert!(to_tokens(&message(asked), 200, Pictures::Stay).is_none());
     }
 }

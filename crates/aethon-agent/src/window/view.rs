@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use super::gauge::Gauge;
 use super::plan::Stretch;
+use super::shorten::Pictures;
 use super::{estimate, pairs, shorten};
 use crate::prompt::CONTEXT_PAGE;
 
@@ -209,8 +210,8 @@ impl Window {
         if at > start { 1 } else { start - at + 1 }
     }
 
-    /// Cuts the longest messages until the whole takes at most so many tokens, or nothing is left that could be cut.
-    /// Returns whether anything of the message at `place` was cut.
+    /// Cuts the longest messages until the whole takes at most so many tokens, or nothing is left that could be cut. The
+    /// pictures of the message at `place` stay; returns whether anything else of it was cut.
     pub(crate) fn squeeze(&mut self, room: u64, place: usize) -> bool {
         let mut as_short_as_can_be = vec![false; self.entries.len()];
         let mut cut_there = false;
@@ -225,7 +226,8 @@ impl Window {
             else {
                 break;
             };
-            match shorten::to_tokens(&self.entries[longest].message, (tokens / 2).max(SQUEEZED)) {
+            let pictures = if longest == place { Pictures::Stay } else { Pictures::Go };
+            match shorten::to_tokens(&self.entries[longest].message, (tokens / 2).max(SQUEEZED), pictures) {
                 Some(shorter) if estimate::message(&shorter) < tokens => {
                     self.show(longest, shorter);
                     cut_there |= longest == place;

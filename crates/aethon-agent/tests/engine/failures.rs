@@ -110,7 +110,6 @@ async fn a_conversation_that_is_too_long_for_the_service_is_folded_once() {
         (reply.end, reply.failure.as_ref().unwrap().code.as_str()),
         (TurnEnd::Error, "context_length")
     );
-    assert!(reply.text.contains("Older messages were folded"), "{}", reply.text);
     assert_eq!(house.asked().len(), 3);
     assert_eq!(house.ask(&session, "three").await.text, "ok");
 }

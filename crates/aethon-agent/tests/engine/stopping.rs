@@ -8,17 +8,23 @@ use aethon_core::message::{Inbound, TurnEnd};
 use aethon_core::model::{ModelError, ModelErrorKind, StopReason};
 use aethon_core::session::TurnPhase;
 use aethon_core::surface::{ToolPhase, TurnEvent};
-use aethon_core::testkit::{CollectingSurface, Gate, Step};
+use aethon_core::testkit::{CollectingSurface, DeskSurface, Gate, Step};
+use tokio::time::Instant;
 
 use crate::house::{House, Plan, TestTool, What, calls, quiet, says, session, shown, with_id};
+
+/// How long a stop may take in any state.
+const A_SECOND: Duration = Duration::from_secs(1);
 
 /// Starts a turn, waits until it stands where the test wants it, stops it, and returns what it came to.
 async fn stopped(house: &House, is_there: impl Fn(&TurnEvent) -> bool) -> (String, Arc<CollectingSurface>) {
     let surface = Arc::new(CollectingSurface::default());
     let submitted = house.submit(Inbound::say(session("a"), "hi"), surface.clone()).await;
     surface.saw(is_there).await;
+    let begun = Instant::now();
     assert_eq!(house.engine.stop(&session("a"), Some(&submitted.turn)).await, 1);
     let reply = submitted.reply.wait().await.unwrap();
+    assert!(begun.elapsed() < A_SECOND, "{:?}", begun.elapsed());
     assert_eq!(reply.end, TurnEnd::Stopped);
     assert!(reply.failure.is_none());
     house.assert_well_formed(&session("a"));
@@ -61,6 +67,23 @@ async fn in_the_middle_of_a_tool() {
     house.assert_well_formed(&session("a"));
 }
 
+#[tokio::test]
+async fn while_a_person_is_asked() {
+    let tool = TestTool::new("shell", What::Say("ran"));
+    let plan = Plan { tools: vec![tool.clone()], ask_for: vec!["shell".into()], ..Plan::default() };
+    let house = House::with([calls(&["shell"])], plan);
+    let surface = Arc::new(DeskSurface::default());
+    let submitted = house.submit(Inbound::say(session("a"), "hi"), surface.clone()).await;
+    surface.saw(|event| matches!(event, TurnEvent::Approval(_))).await;
+    let begun = Instant::now();
+    assert_eq!(house.engine.stop(&session("a"), Some(&submitted.turn)).await, 1);
+    assert_eq!(submitted.reply.wait().await.unwrap().end, TurnEnd::Stopped);
+    assert!(begun.elapsed() < A_SECOND, "{:?}", begun.elapsed());
+    assert_eq!(tool.ran(), 0);
+    assert!(house.desk.pending().is_empty());
+    house.assert_well_formed(&session("a"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn while_it_waits_to_try_again() {
     let error = ModelError::new(ModelErrorKind::RateLimit, "slow down");
@@ -68,8 +91,11 @@ async fn while_it_waits_to_try_again() {
     let house = House::new([vec![Step::Fail(error)]]);
     let submitted = house.say(&session("a"), "hi").await;
     tokio::time::sleep(Duration::from_secs(10)).await;
+    // The time stands still but for what waits: a wait that was not ended would be seen here.
+    let begun = Instant::now();
     assert_eq!(house.engine.stop(&session("a"), None).await, 1);
     assert_eq!(submitted.reply.wait().await.unwrap().end, TurnEnd::Stopped);
+    assert!(begun.elapsed() < A_SECOND, "{:?}", begun.elapsed());
     assert_eq!(house.model.requests().len(), 1);
 }
 
@@ -79,6 +105,9 @@ async fn all_of_a_session_those_that_wait_included() {
     let session = session("a");
     let running = house.say(&session, "one").await;
     let waiting = house.say(&session, "two").await;
+    assert_eq!((running.queued, waiting.queued), (0, 1));
+    let states: Vec<_> = house.engine.activity().iter().map(|turn| turn.state).collect();
+    assert_eq!(states, ["running", "queued"]);
     assert_eq!(house.engine.stop(&session, None).await, 2);
     assert_eq!(running.reply.wait().await.unwrap().end, TurnEnd::Stopped);
     assert_eq!(waiting.reply.wait().await.unwrap().end, TurnEnd::Stopped);

@@ -1,9 +1,10 @@
 //! What one response of the scripted model consists of: steps to be played one after the other.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::message::{Block, Role, ToolCall, ToolResult};
+use aethon_core::message::{Block, Message, Role, ToolCall, ToolResult};
 use aethon_core::model::{ModelErrorKind, ModelEvent, ModelRequest};
 use aethon_core::untrusted;
 
@@ -58,7 +59,7 @@ pub(crate) fn answer(request: &ModelRequest) -> Answer {
     let turn = request.messages.get(request.turn_start..).unwrap_or_default();
     let started_by = turn.iter().find(|message| message.role == Role::User);
     let script = Script::parse(&started_by.map(|message| plain_text(message)).unwrap_or_default());
-    let answered = turn.iter().filter(|message| message.role == Role::Assistant).count();
+    let answered = answered(turn);
     let results: Vec<&ToolResult> = turn
         .iter()
         .flat_map(|message| &message.content)
@@ -91,6 +92,15 @@ pub(crate) fn answer(request: &ModelRequest) -> Answer {
         answer.call(answered, &part.calls);
     }
     answer
+}
+
+/// How many responses the turn has had. Those that were folded away are not there to be counted, but the ids of the
+/// calls tell their numbers.
+fn answered(turn: &[Arc<Message>]) -> usize {
+    let present = turn.iter().filter(|message| message.role == Role::Assistant).count();
+    let number = |call: &ToolCall| call.id.strip_prefix("fake-")?.split_once('-')?.0.parse::<usize>().ok();
+    let newest = turn.iter().flat_map(|message| message.tool_calls()).filter_map(number).max();
+    newest.map_or(present, |newest| present.max(newest + 1))
 }
 
 impl Answer {

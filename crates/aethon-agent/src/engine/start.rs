@@ -1,0 +1,127 @@
+//! The beginning of a turn: its message is stored, and the conversation that its model will see is found.
+
+use std::sync::Arc;
+
+use aethon_core::error::Result;
+use aethon_core::event::{Event, SessionChange};
+use aethon_core::message::{Block, Message, Role};
+use aethon_core::surface::TurnEvent;
+
+use super::shared::Shared;
+use crate::dispatcher::{Job, Stage};
+use crate::prompt::CONTEXT_PAGE;
+use crate::window::{Window, is_summary, missing_results};
+
+/// How many messages are looked through at once for the one that started a turn.
+const PAGE: usize = 200;
+
+/// The same, how often at most.
+const MOST_PAGES: usize = 25;
+
+const RESTARTED: &str = "interrupted by a restart of the assistant; it may or may not have run";
+
+impl Shared {
+    /// Begins a turn, as far as that has not happened, and finds what its model will see.
+    pub(super) async fn start(&self, job: &mut Job) -> Result<(Window, usize)> {
+        let fresh = job.stage != Stage::LeftBehind && job.replaces.is_none();
+        let id = match job.stage {
+            Stage::Begun(id) => id,
+            Stage::Waiting => {
+                self.put_context_to(job);
+                self.parts.log.begin(&job.turn, job.begin()).await?
+            }
+            Stage::LeftBehind => self.parts.log.begin(&job.turn, job.begin()).await?,
+        };
+        let taken = Message::new(Role::User, Vec::new(), job.message.created_at);
+        let mut message = std::mem::replace(&mut job.message, taken);
+        message.id = id;
+        message.turn = Some(job.turn.clone());
+        let message = Arc::new(message);
+        let (session, turn) = (job.session(), &job.turn);
+        job.surface.emit(turn, TurnEvent::Started);
+        self.parts.bus.publish(|| Event::TurnStarted { session: session.clone(), turn: turn.clone() });
+        if job.stage != Stage::LeftBehind {
+            self.tell_message(session, &message);
+        }
+        let cached = self.windows.take(session).filter(|_| fresh);
+        // A session that is used once has nothing that could be read.
+        let window = cached.or_else(|| (fresh && job.inbound.oneshot).then(|| self.new_window()));
+        if let Some(mut window) = window {
+            let start = window.len();
+            window.push(message);
+            return Ok((window, start));
+        }
+        let window = self.read_window(job).await?;
+        let start = window.turn_start(turn);
+        if window.len() == 1 {
+            self.tell_session(session, SessionChange::Created);
+        }
+        Ok((window, start))
+    }
+
+    async fn read_window(&self, job: &Job) -> Result<Window> {
+        let (log, most) = (&self.parts.log, self.options.window_messages.saturating_add(1));
+        let mut messages = log.window(job.session(), most).await?;
+        // A history from before there were summaries may be longer than what is read.
+        let is_cut = messages.len() >= most && !messages.iter().any(is_summary);
+        let unread = if is_cut { self.older_than(job, &mut messages).await? } else { 0 };
+        if job.stage == Stage::LeftBehind {
+            let own = messages.iter().filter(|message| message.turn.as_ref() == Some(&job.turn));
+            if let Some(mut missing) = missing_results(own, RESTARTED, self.parts.clock.now()) {
+                missing.turn = Some(job.turn.clone());
+                log.append(&job.turn, vec![missing.clone()]).await?;
+                messages.push(missing);
+            }
+        }
+        if let Some(first) = self.start_of_a_folded_turn(job, &messages).await? {
+            messages.insert(0, first);
+        }
+        let window = Window::of(messages, self.limits().rule(), self.calibration.gauge());
+        Ok(window.after_unread(unread))
+    }
+
+    /// How many messages of a session are older than these, which then begin with a turn.
+    async fn older_than(&self, job: &Job, messages: &mut Vec<Message>) -> Result<u64> {
+        let first = messages.iter().position(|message| message.role == Role::User);
+        messages.drain(..first.unwrap_or(0));
+        let session = self.parts.transcripts.session(job.session()).await?;
+        let all = session.map_or(0, |session| session.message_count);
+        Ok(all.saturating_sub(messages.len() as u64))
+    }
+
+    /// The message that started the turn in the middle of which the conversation was folded: it stays in sight.
+    async fn start_of_a_folded_turn(&self, job: &Job, messages: &[Message]) -> Result<Option<Message>> {
+        let first = messages.iter().find(|message| message.role != Role::System);
+        let is_folded = messages.iter().any(is_summary);
+        let Some(first) = first.filter(|first| is_folded && first.role == Role::Assistant) else {
+            return Ok(None);
+        };
+        let mut before = first.id;
+        for _ in 0..MOST_PAGES {
+            let older = self.parts.transcripts.messages(job.session(), Some(before), PAGE).await?;
+            let Some(oldest) = older.first().map(|message| message.id) else { return Ok(None) };
+            let is_start = |message: &&Message| message.role == Role::User && message.turn == first.turn;
+            if let Some(start) = older.iter().rev().find(is_start) {
+                return Ok(first.turn.is_some().then(|| start.clone()));
+            }
+            before = oldest;
+        }
+        Ok(None)
+    }
+
+    /// Puts the page of changing things to the message that begins a turn, unless the model knows it as it is. It is
+    /// stored with the message, so that what was sent once is sent again byte for byte.
+    pub(super) fn put_context_to(&self, job: &mut Job) {
+        let Some(page) = self.parts.prompt.context() else { return };
+        let known = if job.replaces.is_some() { None } else { self.windows.context(job.session()).flatten() };
+        let is_there = job
+            .message
+            .content
+            .iter()
+            .any(|block| matches!(block, Block::File { name, .. } if name == CONTEXT_PAGE));
+        if known.as_ref() != Some(&page) && !is_there {
+            let (name, mime) = (CONTEXT_PAGE.to_owned(), "text/markdown".to_owned());
+            job.message.content.push(Block::File { name, mime, text: page.to_string() });
+        }
+    }
+}
