@@ -7,6 +7,7 @@ use aethon_core::model::{
     Capabilities, ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream, Readiness,
 };
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
 
 use super::candidate::{Answer, Candidate, is_models_fault};
@@ -168,9 +169,10 @@ impl ModelProvider for Fallback {
     async fn probe(&self) -> Result<String, ModelError> {
         let mut sentences = Vec::new();
         let mut broken = None;
-        for (place, candidate) in self.candidates.iter().enumerate() {
+        let probes = join_all(self.candidates.iter().map(|candidate| candidate.provider.probe())).await;
+        for (place, (candidate, probe)) in self.candidates.iter().zip(probes).enumerate() {
             let model = &candidate.provider.capabilities().model;
-            match candidate.provider.probe().await {
+            match probe {
                 Ok(sentence) => sentences.push(sentence),
                 Err(error) if place == 0 => broken = Some(error),
                 Err(error) => sentences.push(format!("fallback {model}: {error}")),

@@ -25,6 +25,8 @@ pub(super) struct Reader {
     input_tokens: u64,
     ids: CallIds,
     thought: String,
+    /// Signatures of text, told when the text is over: in between they would tear it apart.
+    signatures: Vec<String>,
     calls: usize,
     told: usize,
     model: Option<String>,
@@ -126,6 +128,7 @@ impl Reader {
             input_tokens,
             ids,
             thought: String::new(),
+            signatures: Vec::new(),
             calls: 0,
             told: 0,
             model: None,
@@ -156,11 +159,7 @@ impl Reader {
             self.end_thought(None, events);
             self.say(text, events);
         }
-        if let Some(signature) = signature {
-            self.end_thought(None, events);
-            // What was signed has been told already; the signature goes back on an empty part behind it.
-            events.push_back(kept(json!({ "text": "", "thoughtSignature": signature }), String::new()));
-        }
+        self.signatures.extend(signature);
         Ok(())
     }
 
@@ -170,7 +169,7 @@ impl Reader {
         signature: Option<String>,
         events: &mut Events,
     ) -> Result<(), ModelError> {
-        self.end_thought(None, events);
+        self.end_text(events);
         // A nameless call is a fragment that nothing can run.
         if call.name.is_empty() {
             return Ok(());
@@ -209,6 +208,14 @@ impl Reader {
             self.told += text.len();
             self.thought.push_str(&text);
             events.push_back(ModelEvent::Reasoning(text));
+        }
+    }
+
+    /// What was signed has been told already; its signature goes back on an empty part behind it.
+    fn end_text(&mut self, events: &mut Events) {
+        self.end_thought(None, events);
+        for signature in self.signatures.drain(..) {
+            events.push_back(kept(json!({ "text": "", "thoughtSignature": signature }), String::new()));
         }
     }
 
@@ -323,7 +330,7 @@ impl Decoder for Reader {
     }
 
     fn end(&mut self, events: &mut Events) {
-        self.end_thought(None, events);
+        self.end_text(events);
         events.push_back(ModelEvent::Finished {
             stop: self.stop(),
             usage: self.usage(),

@@ -82,6 +82,9 @@ fn thoughts_keep_their_signatures() {
             ModelEvent::ReasoningDone { text: String::new(), opaque: Some(kept(signature)) },
         ]
     );
+    let events = ended(play(recording!("signed_first_part.sse")), StopReason::End, (10, 5, 0));
+    assert_eq!(events[..2], [ModelEvent::Text("In ".into()), ModelEvent::Text("one piece.".into())]);
+    assert!(matches!(&events[2..], [ModelEvent::ReasoningDone { opaque: Some(_), .. }]), "{events:?}");
     let events = ended(play(recording!("signed_thought.sse")), StopReason::End, (10, 2, 0));
     let data = json!({"text": "Hm.", "thought": true, "thoughtSignature": "c2lnbmVk"});
     assert_eq!(events[1], ModelEvent::ReasoningDone { text: "Hm.".into(), opaque: Some(kept(data)) });
