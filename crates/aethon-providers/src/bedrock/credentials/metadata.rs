@@ -48,6 +48,9 @@ impl Metadata {
     pub(super) async fn fetch(&self) -> Result<Credentials, String> {
         let environment = &self.environment;
         if let Some(path) = &environment.container_relative_uri {
+            if !path.starts_with('/') {
+                return Err("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not begin with a slash".into());
+            }
             return self.container(&format!("{CONTAINER}{path}")).await;
         }
         if let Some(url) = &environment.container_full_uri {

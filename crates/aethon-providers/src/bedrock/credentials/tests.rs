@@ -155,6 +155,10 @@ async fn a_container_hands_credentials_out() {
     };
     let error = found(elsewhere).await.unwrap_err();
     assert!(error.detail().unwrap().contains("neither https"), "{error:?}");
+
+    let disguised =
+        AwsEnvironment { container_relative_uri: Some("@example.com/".into()), ..AwsEnvironment::default() };
+    assert!(found(disguised).await.unwrap_err().detail().unwrap().contains("slash"));
 }
 
 #[tokio::test]
