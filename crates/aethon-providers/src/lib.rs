@@ -5,7 +5,7 @@
 //! conversation, runs no tool and repeats nothing; what is retried, and when, is the engine's decision. What differs
 //! between services that speak the same dialect is data, not another copy.
 //!
-//! [`build`] makes a provider of [`Options`], [`fallback`] one of several, [`embedder`] an embedder, and [`prices`] knows
+//! [`build`] makes a provider of [`Options`], [`fallback()`] one of several, [`embedder`] an embedder, and [`prices`] knows
 //! what models cost. `echo` and `fake` need no network and are for tests, demonstrations and
 //! benchmarks. The others share `remote`, which sends over `transport`, reads with `stream`, and tells failures with
 //! `classify`; a new wire format is one more `Dialect` and one line in `registry`.
