@@ -1,11 +1,14 @@
 //! Conversations longer than the model can hold: INTERFACE section 5 `folded`, USERS "the conversation dies of its own
-//! length".
+//! length" and "a prompt whose prefix changes each turn".
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use aethon_tests::Server;
 use aethon_tests::socket::of_type;
+use aethon_tests::stub::ok;
+use aethon_tests::{Server, Stub, home};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 const SMALL: [&str; 2] = ["model.context_window=8000", "session.keep_recent=4"];
 
@@ -35,7 +38,7 @@ fn a_long_conversation_is_folded_and_loses_nothing() {
     let server = with_large_file(&SMALL);
     let mut chat = server.chat("default");
     let (mut told, mut largest) = (Vec::new(), 0);
-    for turn in 0..60 {
+    for turn in 0..500 {
         let frames = chat.say(&format!("m{turn}"), &reads_much(turn));
         let done = frames.last().unwrap();
         assert_eq!((&done["stop_reason"], &done["text"]), (&json!("end"), &json!(format!("answer {turn}"))));
@@ -68,15 +71,80 @@ fn a_long_conversation_is_folded_and_loses_nothing() {
     );
     let said: Vec<_> =
         server.said("webchat:default").into_iter().filter(|(role, _)| role == "user").collect();
-    assert_eq!(said.len(), 60);
+    assert_eq!(said.len(), 500);
     assert!(said.iter().enumerate().all(|(turn, (_, text))| text.contains(&format!("marmot{turn}zebra"))));
-    assert_eq!(messages.iter().filter(|message| message["role"] == "tool").count(), 120);
+    assert_eq!(messages.iter().filter(|message| message["role"] == "tool").count(), 1_000);
 
     let found = server.get("/api/sessions?q=marmot1zebra").json();
     assert_eq!(found["sessions"][0]["session_id"], "webchat:default", "{found}");
     let usage = server.get("/api/usage?days=1").json();
     let kinds = usage["rows"].as_array().unwrap().iter().map(|row| row["kind"].as_str().unwrap().to_owned());
     assert!(kinds.collect::<BTreeSet<_>>().contains("compaction"), "{usage}");
+}
+
+/// A service of OpenAI's dialect that gives the same answer to everything, with this count of what it was sent.
+fn service(answer: &str, prompt_tokens: u64) -> Stub {
+    let chunks = [
+        json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": answer}, "finish_reason": null}]}),
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}),
+        json!({"choices": [], "usage": {"prompt_tokens": prompt_tokens, "completion_tokens": 200}}),
+    ];
+    let events: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    Stub::start(vec![ok("text/event-stream", &format!("{events}data: [DONE]\n\n"))])
+}
+
+fn served(stub: &Stub, home: Arc<TempDir>) -> Server {
+    let host = format!("model.host=\"http://{}/v1\"", stub.address);
+    let model =
+        ["model.provider=openai", "model.model_id=test-model", "model.api_key=sk-test", host.as_str()];
+    Server::start_in(home, &[&model[..], &SMALL[..]].concat())
+}
+
+#[test]
+fn no_request_is_larger_than_the_model_whatever_the_service_counts() {
+    // None of the counts is right; the last one is for an alphabet of which a letter is a token or two.
+    for counted in [0, 10, 3_000] {
+        let stub = service(&"an answer of some length ".repeat(60), counted);
+        let server = served(&stub, home());
+        let mut chat = server.chat("default");
+        for turn in 0..30 {
+            let done = chat.say(&format!("m{turn}"), &"a question of some length ".repeat(50)).pop().unwrap();
+            assert_eq!(done["stop_reason"], "end");
+        }
+        let requests = stub.requests();
+        assert!(requests.len() > 30, "a summary is a request of its own");
+        for (number, request) in requests.iter().enumerate() {
+            assert!(
+                request.body.len() / 4 < 8_000,
+                "{counted}, request {number}: {} bytes",
+                request.body.len()
+            );
+        }
+        assert!(!folds(&server.messages("webchat:default")).is_empty());
+    }
+}
+
+#[test]
+fn each_request_begins_with_the_one_before_it_across_restarts() {
+    let stub = service("an answer", 100);
+    let home = home();
+    for start in 0..3 {
+        let server = served(&stub, home.clone());
+        let mut chat = server.chat("default");
+        for turn in 0..3 {
+            chat.say(&format!("m{start}-{turn}"), &format!("question {turn} of start {start}"));
+        }
+        drop(chat);
+        server.terminate();
+    }
+    let bodies: Vec<Value> = stub.requests().iter().map(aethon_tests::stub::Seen::json).collect();
+    assert_eq!(bodies.len(), 9);
+    for pair in bodies.windows(2) {
+        assert_eq!(pair[0]["tools"].to_string(), pair[1]["tools"].to_string());
+        let [before, after] = [&pair[0], &pair[1]].map(|body| body["messages"].as_array().unwrap());
+        let text = |messages: &[Value]| messages.iter().map(Value::to_string).collect::<Vec<_>>();
+        assert_eq!(text(before), text(&after[..before.len()]));
+    }
 }
 
 #[test]

@@ -73,12 +73,12 @@ impl Turn<'_> {
         }
         self.open = None;
         if let Some(name) = unreadable {
-            self.unreadable += 1;
-            if self.unreadable > MOST_REPAIRS {
+            self.answer.unreadable += 1;
+            if self.answer.unreadable > MOST_REPAIRS {
                 return Err(Ending::failed(garbled(&name)));
             }
         } else {
-            self.unreadable = 0;
+            self.answer.unreadable = 0;
         }
         match looping {
             Some(reason) => Err(Ending::limit("loop", format!("Stopped: {reason} (`agent.loop_limit`)."))),

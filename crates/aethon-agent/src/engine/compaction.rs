@@ -3,7 +3,6 @@
 //! last one always is. The transcript loses nothing.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Block, Message, Role};
@@ -19,9 +18,6 @@ use super::shared::log_storage;
 use super::turn::Turn;
 use crate::caught::caught;
 use crate::window::{Limits, Target, digest, estimate_text, is_summary, plan, transcript};
-
-/// How long the model may take over a summary.
-const LONGEST_SUMMARY: Duration = Duration::from_secs(60);
 
 /// Of what fits, what stays when older messages are folded, in per cent: so much that little is lost, and so little that it
 /// does not have to be done again soon.
@@ -96,7 +92,7 @@ impl Turn<'_> {
     /// What the next request is estimated at.
     pub(super) fn estimated(&self, system: &str) -> u64 {
         let continued: u64 =
-            self.continued.iter().flatten().map(|message| estimate_text(&message.text())).sum();
+            self.answer.continued.iter().flatten().map(|message| estimate_text(&message.text())).sum();
         estimate_text(system) + self.tools_tokens + self.window.tokens() + continued
     }
 
@@ -196,7 +192,8 @@ impl Turn<'_> {
         }
         let Ok(leave) = self.shared.purse.ask(&call, model).await else { return Ok(None) };
         let mut heard = Summary { most: leave.output.unwrap_or(u64::MAX), chars, ..Summary::default() };
-        let asking = timeout(LONGEST_SUMMARY, caught(heard.listen(&*parts.provider, request)));
+        // The answer itself needs time too; a model on a small machine takes minutes for either.
+        let asking = timeout(self.control.left() / 2, caught(heard.listen(&*parts.provider, request)));
         let outcome = self.control.guard(asking).await;
         let is_ok = matches!(outcome, Ok(Ok(Ok(Ok(())))));
         let taken = heard.usage.unwrap_or(Usage {
@@ -205,7 +202,7 @@ impl Turn<'_> {
             ..Usage::default()
         });
         let (usage, warning) = self.shared.purse.settle(call, leave, (model, None), (taken, is_ok)).await;
-        self.usage += usage;
+        self.answer.usage += usage;
         self.warn(warning);
         parts.hooks.after_model(&self.context, None, &usage).await;
         match outcome {

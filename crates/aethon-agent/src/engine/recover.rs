@@ -74,8 +74,8 @@ impl Shared {
 
     fn is_worth_resuming(&self, record: &TurnRecord) -> bool {
         let age = self.parts.clock.now().duration_since(record.accepted_at);
-        let limit = SignedDuration::try_from(self.options.resume_within).unwrap_or(SignedDuration::MAX);
-        record.inbound.dedupe.is_some() && age < limit && record.attempts < self.options.resume_attempts
+        let limit = SignedDuration::try_from(self.options.resume.within).unwrap_or(SignedDuration::MAX);
+        record.inbound.dedupe.is_some() && age < limit && record.attempts < self.options.resume.attempts
     }
 
     /// Closes a turn as interrupted, its history well formed.

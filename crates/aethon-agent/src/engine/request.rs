@@ -68,7 +68,7 @@ impl Turn<'_> {
 
     fn request(&self, system: &Arc<str>, attempt: u32) -> ModelRequest {
         let mut messages = self.window.messages();
-        messages.extend(self.continued.iter().flatten().cloned());
+        messages.extend(self.answer.continued.iter().flatten().cloned());
         ModelRequest {
             session: self.context.session.clone(),
             turn: self.context.turn.clone(),
@@ -81,7 +81,7 @@ impl Turn<'_> {
     }
 
     fn next_speech(&self) -> Speech {
-        if let Some([part, _]) = &self.continued {
+        if let Some([part, _]) = &self.answer.continued {
             return Speech::after(part);
         }
         if self.specs.is_empty() {
@@ -102,7 +102,7 @@ impl Turn<'_> {
         let call = self.call(WorkKind::Turn, self.window.gauge.tokens(estimated));
         let leave = self.shared.purse.ask(&call, model).await.map_err(Ending::failed)?;
         let surface = &*self.job.surface;
-        let mut audience = Audience { surface, turn: &self.context.turn, told_model: &mut self.told_model };
+        let mut audience = Audience { surface, turn: &self.context.turn, told_model: &mut self.answer.told_model };
         let most = leave.output.unwrap_or(u64::MAX);
         let listening = listen(&*parts.provider, request, &mut self.speech, &mut audience, most);
         let heard = self.control.guard(caught(listening)).await;
@@ -119,7 +119,7 @@ impl Turn<'_> {
             self.speech.set_usage(usage);
             self.weigh(usage.input_tokens, estimated);
         } else {
-            self.usage += usage;
+            self.answer.usage += usage;
             parts.hooks.after_model(&self.context, None, &usage).await;
         }
         match heard {

@@ -47,7 +47,7 @@ impl Shared {
             purse: Purse::new(&parts, options.budget),
             calibration: Calibration::default(),
             lanes: Lanes::new(options.queue_per_session, options.max_turns),
-            windows: Windows::new(options.cached_sessions, options.cached_bytes),
+            windows: Windows::new(options.cache.sessions, options.cache.bytes),
             tasks: Tasks::default(),
             parts,
             options,

@@ -93,16 +93,15 @@ impl Shared {
     async fn start_of_a_folded_turn(&self, job: &Job, messages: &[Message]) -> Result<Option<Message>> {
         let first = messages.iter().find(|message| message.role != Role::System);
         let is_folded = messages.iter().any(is_summary);
-        let Some(first) = first.filter(|first| is_folded && first.role == Role::Assistant) else {
-            return Ok(None);
-        };
+        let is_step = |first: &&Message| first.role == Role::Assistant && first.turn.is_some();
+        let Some(first) = first.filter(is_step).filter(|_| is_folded) else { return Ok(None) };
         let mut before = first.id;
         for _ in 0..MOST_PAGES {
             let older = self.parts.transcripts.messages(job.session(), Some(before), PAGE).await?;
             let Some(oldest) = older.first().map(|message| message.id) else { return Ok(None) };
             let is_start = |message: &&Message| message.role == Role::User && message.turn == first.turn;
             if let Some(start) = older.iter().rev().find(is_start) {
-                return Ok(first.turn.is_some().then(|| start.clone()));
+                return Ok(Some(start.clone()));
             }
             before = oldest;
         }

@@ -46,14 +46,23 @@ pub(super) struct Turn<'e> {
     pub(super) repetition: Repetition,
     /// Whether the window holds what the storage holds, as far as is known.
     pub(super) is_window_whole: bool,
+    pub(super) answer: Answer,
+}
+
+/// What a turn has come to so far, over all requests that it made.
+#[derive(Default)]
+pub(super) struct Answer {
     /// The model that was last told to answer instead of the configured one.
     pub(super) told_model: Option<String>,
     /// An answer that was cut off by the output limit, and the wish to have the rest of it.
     pub(super) continued: Option<[Arc<Message>; 2]>,
     /// Responses in a row with arguments that were no JSON.
     pub(super) unreadable: u32,
+    /// The sum over its requests.
     pub(super) usage: Usage,
+    /// The message that ends it.
     last: Option<Message>,
+    /// The model that answered last.
     model: Option<String>,
 }
 
@@ -108,12 +117,7 @@ impl<'e> Turn<'e> {
             open: None,
             repetition: Repetition::default(),
             is_window_whole: true,
-            told_model: None,
-            continued: None,
-            unreadable: 0,
-            usage: Usage::default(),
-            last: None,
-            model: None,
+            answer: Answer::default(),
         }
     }
 
@@ -144,7 +148,7 @@ impl<'e> Turn<'e> {
             match self.ask().await {
                 Ok(()) => {}
                 // What there is of the answer is worth more than the failure to get the rest of it.
-                Err(ending) if self.continued.is_some() && is_failure(&ending) => {
+                Err(ending) if self.answer.continued.is_some() && is_failure(&ending) => {
                     return Ok(Ending::too_long());
                 }
                 Err(ending) => return Err(ending),
@@ -166,7 +170,7 @@ impl<'e> Turn<'e> {
                 self.go_on_after(message);
             } else {
                 let ending = conclude(&message, stop);
-                self.last = Some(message);
+                self.answer.last = Some(message);
                 return Ok(ending);
             }
         }
@@ -178,7 +182,7 @@ impl<'e> Turn<'e> {
     fn go_on_after(&mut self, part: Message) {
         let mut wish = Message::new(Role::User, vec![Block::text(GO_ON)], part.created_at);
         wish.turn = Some(self.context.turn.clone());
-        self.continued = Some([Arc::new(part), Arc::new(wish)]);
+        self.answer.continued = Some([Arc::new(part), Arc::new(wish)]);
     }
 
     /// Shows a warning about the budget.
@@ -194,13 +198,13 @@ impl<'e> Turn<'e> {
         let speech = std::mem::take(&mut self.speech);
         let stop = speech.end().unwrap_or(StopReason::End);
         let usage = speech.usage().unwrap_or_default();
-        self.continued = None;
+        self.answer.continued = None;
         let now = self.shared.parts.clock.now();
         let configured = &self.shared.parts.provider.capabilities().model;
         let message = speech.into_message(&self.context.turn, configured, now);
-        self.usage += usage;
-        self.model.clone_from(&message.model);
-        self.job.surface.emit(&self.context.turn, TurnEvent::Usage(self.usage));
+        self.answer.usage += usage;
+        self.answer.model.clone_from(&message.model);
+        self.job.surface.emit(&self.context.turn, TurnEvent::Usage(self.answer.usage));
         self.shared.parts.hooks.after_model(&self.context, Some(&message), &usage).await;
         (message, stop)
     }
@@ -224,12 +228,12 @@ impl<'e> Turn<'e> {
             messages.push(results);
         }
         let speech = std::mem::take(&mut self.speech);
-        let mut last = self.last.take().unwrap_or_else(|| speech.into_message(&turn, &configured, now));
+        let mut last = self.answer.last.take().unwrap_or_else(|| speech.into_message(&turn, &configured, now));
         let said = last.text();
         ending.seal(&mut last);
         messages.push(last);
-        let model = self.model.take().unwrap_or(configured);
-        let reply = ending.reply(&self.job, said, model, self.usage);
+        let model = self.answer.model.take().unwrap_or(configured);
+        let reply = ending.reply(&self.job, said, model, self.answer.usage);
         let deliveries = self.shared.deliveries(&self.job.inbound, &reply);
         let delivers = !deliveries.is_empty();
         match self.shared.store(&messages, &reply, deliveries).await {

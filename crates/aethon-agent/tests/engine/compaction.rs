@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use aethon_agent::Options;
+use aethon_core::ids::TurnId;
 use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Block, Inbound, Message, Role, TurnEnd};
 use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
+use aethon_core::session::{TurnPhase, TurnRecord};
 use aethon_core::surface::TurnEvent;
 use aethon_core::testkit::{Aside, CollectingSurface, Step};
 use serde_json::json;
 
-use crate::house::{House, Plan, TestTool, What, calls, is_for_summary, quiet, says, session, shown};
+use crate::house::{House, Plan, TestTool, What, calls, is_for_summary, now, quiet, says, session, shown};
 
 /// What a request takes, by the same rule of thumb for everything in it.
 fn size(request: &ModelRequest) -> usize {
@@ -319,4 +321,34 @@ async fn nothing_is_said_of_a_conversation_that_fits() {
             .any(|(_, event)| matches!(event, TurnEvent::Folded { .. } | TurnEvent::Notice { .. }))
     );
     assert_eq!(house.model.requests().len(), 20);
+}
+
+#[tokio::test]
+async fn a_history_from_before_there_were_summaries_is_folded_whole() {
+    let house = House::with([says("They had talked for long."), says("now")], Plan::default());
+    let session = session("a");
+    for turn in 0..1_500 {
+        let id = TurnId::fresh();
+        let said = |role, text: String| {
+            let mut message = Message::new(role, vec![Block::text(text)], now());
+            message.turn = Some(id.clone());
+            message
+        };
+        let messages = vec![
+            said(Role::User, format!("message {turn}")),
+            said(Role::Assistant, format!("answer {turn}")),
+        ];
+        let (inbound, phase) = (Inbound::say(session.clone(), "x"), TurnPhase::Done);
+        let record =
+            TurnRecord { turn: id.clone(), inbound, phase, accepted_at: now(), attempts: 1, reply: None };
+        house.store.leave_behind(record, messages);
+    }
+    assert_eq!(house.ask(&session, "and now?").await.text, "now");
+    let request = house.asked().remove(0);
+    let (messages, _, to, summary) = folded(&request.messages[0]).unwrap();
+    assert_eq!(summary, "They had talked for long.");
+    assert_eq!(messages, u64::try_from(to).unwrap(), "those that were not read count too");
+    assert_eq!(request.messages[1].id.0, to + 1);
+    assert!((900..=1_001).contains(&request.messages.len()), "{}", request.messages.len());
+    assert_eq!(house.store.transcript(&session).len(), 3_003);
 }
