@@ -21,6 +21,6 @@ mod window;
 
 pub use engine::Engine;
 pub use hooks::Hooks;
-pub use options::Options;
+pub use options::{Cache, Options, Resume};
 pub use parts::{Parts, Prices};
 pub use toolbox::{GuardedToolbox, ToolboxOptions};

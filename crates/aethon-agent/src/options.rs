@@ -29,16 +29,30 @@ pub struct Options {
     pub keep_recent: usize,
     /// What may be spent in a day.
     pub budget: Budget,
-    /// Sessions whose newest messages are kept in memory.
-    pub cached_sessions: usize,
-    /// Bytes of messages that are kept in memory.
-    pub cached_bytes: usize,
+    /// What is kept in memory between turns.
+    pub cache: Cache,
     /// After how long an undelivered reply is too old to be of use.
     pub delivery_lifetime: Duration,
-    /// How old a turn may be to be taken up again after a crash.
-    pub resume_within: Duration,
-    /// How often a turn may begin; what crashed the program so often is not tried again.
-    pub resume_attempts: u32,
+    /// Which turns are taken up again after a crash.
+    pub resume: Resume,
+}
+
+/// What is kept in memory between turns.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    /// Sessions whose newest messages are kept.
+    pub sessions: usize,
+    /// Bytes of messages that are kept.
+    pub bytes: usize,
+}
+
+/// Which turns are taken up again after a crash.
+#[derive(Debug, Clone)]
+pub struct Resume {
+    /// How old one may be.
+    pub within: Duration,
+    /// How often one may begin; what crashed the program so often is not tried again.
+    pub attempts: u32,
 }
 
 impl Default for Options {
@@ -55,11 +69,9 @@ impl Default for Options {
             context_share: 0.8,
             keep_recent: 10,
             budget: Budget::default(),
-            cached_sessions: 256,
-            cached_bytes: 32 << 20,
+            cache: Cache { sessions: 256, bytes: 32 << 20 },
             delivery_lifetime: Duration::from_secs(24 * 3600),
-            resume_within: Duration::from_secs(15 * 60),
-            resume_attempts: 3,
+            resume: Resume { within: Duration::from_secs(15 * 60), attempts: 3 },
         }
     }
 }

@@ -102,7 +102,8 @@ impl Turn<'_> {
         let call = self.call(WorkKind::Turn, self.window.gauge.tokens(estimated));
         let leave = self.shared.purse.ask(&call, model).await.map_err(Ending::failed)?;
         let surface = &*self.job.surface;
-        let mut audience = Audience { surface, turn: &self.context.turn, told_model: &mut self.answer.told_model };
+        let mut audience =
+            Audience { surface, turn: &self.context.turn, told_model: &mut self.answer.told_model };
         let most = leave.output.unwrap_or(u64::MAX);
         let listening = listen(&*parts.provider, request, &mut self.speech, &mut audience, most);
         let heard = self.control.guard(caught(listening)).await;

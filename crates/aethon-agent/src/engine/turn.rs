@@ -228,7 +228,8 @@ impl<'e> Turn<'e> {
             messages.push(results);
         }
         let speech = std::mem::take(&mut self.speech);
-        let mut last = self.answer.last.take().unwrap_or_else(|| speech.into_message(&turn, &configured, now));
+        let mut last =
+            self.answer.last.take().unwrap_or_else(|| speech.into_message(&turn, &configured, now));
         let said = last.text();
         ending.seal(&mut last);
         messages.push(last);
