@@ -243,3 +243,62 @@ fn unreadable(error: Error) -> Failure {
         retry_after: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aethon_core::testkit::{ManualClock, MemoryLedger};
+
+    fn purse(daily_usd: f64) -> Purse {
+        let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
+        let price = Price { input: 1.0, output: 1_000_000.0, cached_input: None };
+        Purse {
+            ledger: Arc::new(MemoryLedger::new(clock.clone())),
+            prices: Arc::new(move |_, _| Some(price)),
+            budget: Budget { daily_usd, warn_ratio: 0.8 },
+            clock,
+            bus: EventBus::default(),
+            warned: Mutex::default(),
+            looked: OnceCell::new(),
+        }
+    }
+
+    fn call(kind: WorkKind) -> Call {
+        let session = SessionId::parse("webchat:a").unwrap();
+        Call { session, turn: TurnId::fresh(), kind, input: 10 }
+    }
+
+    fn model(max_output: u64) -> Capabilities {
+        Capabilities {
+            provider: "p".into(),
+            model: "m".into(),
+            context_window: 1_000,
+            max_output,
+            images: false,
+            tools: false,
+        }
+    }
+
+    #[tokio::test]
+    async fn what_nobody_waits_for_stops_first() {
+        let purse = purse(100.0);
+        // Eighty-five of a hundred are taken.
+        let leave = purse.ask(&call(WorkKind::Turn), &model(85)).await.unwrap();
+        assert!(leave.reservation.is_some() && leave.output.is_none());
+        let refused = purse.ask(&call(WorkKind::Background), &model(10)).await.unwrap_err();
+        assert_eq!(refused.code, "budget_exceeded");
+        assert!(purse.ask(&call(WorkKind::Turn), &model(10)).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn what_is_left_is_all_that_a_call_gets() {
+        let purse = purse(100.0);
+        let leave = purse.ask(&call(WorkKind::Turn), &model(500)).await.unwrap();
+        assert_eq!(leave.output, Some(99));
+        assert!(purse.ask(&call(WorkKind::Turn), &model(500)).await.is_err());
+        let usage = Usage { input_tokens: 10, output_tokens: 20, ..Usage::default() };
+        let capabilities = model(500);
+        purse.settle(call(WorkKind::Turn), leave, (&capabilities, None), (usage, true)).await;
+        assert_eq!(purse.ask(&call(WorkKind::Turn), &model(500)).await.unwrap().output, Some(79));
+    }
+}

@@ -10,6 +10,8 @@ use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest, S
 use aethon_core::session::{TurnPhase, TurnRecord};
 use aethon_core::surface::TurnEvent;
 use aethon_core::testkit::{Aside, CollectingSurface, Step};
+use aethon_core::tool::Tool;
+use proptest::prelude::*;
 use serde_json::json;
 
 use crate::house::{House, Plan, TestTool, What, calls, is_for_summary, now, quiet, says, session, shown};
@@ -351,4 +353,95 @@ async fn a_history_from_before_there_were_summaries_is_folded_whole() {
     assert_eq!(request.messages[1].id.0, to + 1);
     assert!((900..=1_001).contains(&request.messages.len()), "{}", request.messages.len());
     assert_eq!(house.store.transcript(&session).len(), 3_003);
+}
+
+/// A turn that anybody could have.
+#[derive(Debug, Clone)]
+struct AnyTurn {
+    question: usize,
+    answer: usize,
+    /// The outputs of its tools, step by step.
+    steps: Vec<Vec<usize>>,
+    /// Whether the program starts anew before it.
+    restarts: bool,
+}
+
+fn any_turn() -> impl Strategy<Value = AnyTurn> {
+    let words = prop_oneof![8 => 0_usize..200, 1 => 200_usize..6_000];
+    let steps = prop::collection::vec(prop::collection::vec(0_usize..3, 1..4), 0..6);
+    (words.clone(), words, steps, prop::bool::weighted(0.1))
+        .prop_map(|(question, answer, steps, restarts)| AnyTurn { question, answer, steps, restarts })
+}
+
+/// Tools whose outputs are short, long, and longer than may be.
+fn outputs() -> Vec<Arc<dyn Tool>> {
+    let tool = |name, chars: usize| {
+        let output: &'static str = Box::leak("0123456789".repeat(chars / 10).into_boxed_str());
+        TestTool::new(name, What::Say(output)) as Arc<dyn Tool>
+    };
+    vec![tool("t0", 50), tool("t1", 3_000), tool("t2", 20_000)]
+}
+
+async fn any_conversation(context_window: u64, keep_recent: usize, turns: Vec<AnyTurn>) {
+    let aside: Aside = |request| is_for_summary(request).then(|| says("They went on."));
+    let options = Options { keep_recent, loop_limit: 0, ..Options::default() };
+    let house = |store| {
+        let options = options.clone();
+        let plan = Plan {
+            tools: outputs(),
+            options,
+            context_window: Some(context_window),
+            store,
+            ..Plan::default()
+        };
+        House::with([], Plan { aside: Some(aside), ..plan })
+    };
+    let (session, mut house_now) = (session("a"), house(None));
+    for (number, turn) in turns.iter().enumerate() {
+        if turn.restarts {
+            house_now = house(Some(house_now.store.clone()));
+        }
+        for (step, calls) in turn.steps.iter().enumerate() {
+            let call = |(n, tool): (usize, &usize)| {
+                Step::call(&format!("{number}-{step}-{n}"), &format!("t{tool}"), json!({"step": step}))
+            };
+            let calls = calls.iter().enumerate().map(call);
+            house_now.model.then(calls.chain([Step::finish(StopReason::ToolUse)]).collect());
+        }
+        house_now.model.then(says(&long("answer", turn.answer)));
+        let asked = house_now.asked().len();
+        let reply = house_now.ask(&session, &long(&format!("question {number}"), turn.question)).await;
+        assert_eq!(reply.end, TurnEnd::End, "{}", reply.text);
+        for request in &house_now.asked()[asked..] {
+            assert!(size(request) as u64 <= context_window, "{} of {context_window}", size(request));
+            assert!(request.messages[request.turn_start].text().starts_with(&format!("question {number} ")));
+        }
+        house_now.assert_well_formed(&session);
+    }
+    for request in house_now.model.requests() {
+        assert!(size(&request) as u64 <= context_window);
+    }
+    let transcript = house_now.store.transcript(&session);
+    let asked = transcript.iter().filter(|message| message.role == Role::User);
+    let lengths: Vec<_> = asked.map(|message| message.text().len()).collect();
+    let expected: Vec<_> = turns
+        .iter()
+        .enumerate()
+        .map(|(n, turn)| long(&format!("question {n}"), turn.question).len())
+        .collect();
+    assert_eq!(lengths, expected);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_conversation_fits_and_is_kept(
+        window in prop::sample::select(vec![4_000_u64, 8_000, 16_000, 64_000]),
+        keep in 0_usize..20,
+        turns in prop::collection::vec(any_turn(), 1..40),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(any_conversation(window, keep, turns));
+    }
 }
