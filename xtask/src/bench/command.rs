@@ -14,7 +14,10 @@ pub(crate) struct Options {
     /// Measure this program instead of building the server
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) server: Option<PathBuf>,
-    /// Only the groups named: health, start, memory, sockets, turns, session, size
+    /// The engine's example `turn_cost`, built already
+    #[arg(long, value_name = "PROGRAM", hide = true)]
+    pub(crate) engine: Option<PathBuf>,
+    /// Only the groups named: health, start, memory, sockets, turns, session, engine, size
     #[arg(long, value_name = "GROUP")]
     pub(crate) only: Vec<String>,
     /// How long each load lasts
@@ -38,8 +41,12 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     }
     process::run(root, "cargo", &[&build[..], &["xtask", "--features", "bench"]].concat())?;
 
+    process::run(root, "cargo", &[&build[..], &["aethon-agent", "--example", "turn_cost"]].concat())?;
+
     let server = options.server.clone().unwrap_or_else(|| release.join("aethon-server"));
     let mut arguments = vec!["measure".to_owned(), "--server".to_owned(), server.display().to_string()];
+    let engine = release.join("examples/turn_cost");
+    arguments.extend(["--engine".to_owned(), engine.display().to_string()]);
     arguments.extend(["--seconds".to_owned(), options.seconds.to_string()]);
     arguments.extend(options.only.iter().flat_map(|group| ["--only".to_owned(), group.clone()]));
     if options.write {

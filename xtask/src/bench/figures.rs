@@ -21,16 +21,17 @@ const IDLE_SOCKETS: usize = 5000;
 /// What every group needs.
 pub(super) struct Bench {
     server: PathBuf,
+    engine: PathBuf,
     duration: Duration,
     runtime: tokio::runtime::Runtime,
 }
 
 impl Bench {
-    /// Measures the program `server`; a load lasts `duration`.
-    pub(super) fn new(server: &Path, duration: Duration) -> Result<Self> {
+    /// Measures the program `server`, and `engine` for what is the engine's alone; a load lasts `duration`.
+    pub(super) fn new(server: &Path, engine: &Path, duration: Duration) -> Result<Self> {
         let server = server.canonicalize().with_context(|| format!("no program {}", server.display()))?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        Ok(Self { server, duration, runtime })
+        Ok(Self { server, engine: engine.to_owned(), duration, runtime })
     }
 
     /// A home beside the program: on the disk, where a temporary folder may be in memory.
@@ -77,6 +78,11 @@ impl Bench {
     fn ask_health(&self, address: SocketAddr) -> Result<()> {
         self.wait(async { Connection::open(address).await?.ask(&load::get("/health")).await.map(|_| ()) })
     }
+}
+
+/// The engine alone.
+pub(super) fn engine(bench: &Bench) -> Result<Vec<Row>> {
+    super::engine::figures(&bench.engine)
 }
 
 /// What a load came to.
