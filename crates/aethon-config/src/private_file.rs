@@ -38,7 +38,7 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o700))
 }
 
-/// Whether a file of this name is one that [`write`] was interrupted in writing.
+/// Whether a file of this name is one that [`write()`] was interrupted in writing.
 pub(crate) fn is_temporary(name: &str) -> bool {
     name.contains(TEMPORARY)
 }
