@@ -5,9 +5,9 @@
 //! acknowledgement before the commit that it stands for. Reads go to connections of their own and never wait for it.
 //!
 //! The way in is [`Store`], which is [`aethon_core::session::TurnLog`], [`aethon_core::session::Transcripts`],
-//! [`aethon_core::channel::Outbox`] and [`aethon_core::ledger::Ledger`] at once. Rooms: `db` is the file, its threads and its versions, and knows nothing of
+//! [`aethon_core::channel::Outbox`], [`aethon_core::ledger::Ledger`] and [`aethon_core::embed::EmbeddingCache`] at once. Rooms: `db` is the file, its threads and its versions, and knows nothing of
 //! conversations; `sessions`, `messages`, `turns` (the inbox), `outbox` hold the statements of one table each; `ledger`
-//! counts money; `search` finds words; `listing` makes pages of sessions; `purge` and `maintenance` remove; `turn_log` and `transcripts` put
+//! counts money; `vectors` keeps them; `search` finds words; `listing` makes pages of sessions; `purge` and `maintenance` remove; `turn_log` and `transcripts` put
 //! them together into the traits.
 
 mod db;
@@ -25,6 +25,7 @@ mod time;
 mod transcripts;
 mod turn_log;
 mod turns;
+mod vectors;
 
 pub use db::Synchronous;
 pub use error::Error;

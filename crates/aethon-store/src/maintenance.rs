@@ -6,7 +6,7 @@ use crate::db::{Sql, VERSION};
 use crate::error::Error;
 use crate::store::{Opener, Store};
 use crate::time::days;
-use crate::{ledger, outbox, purge, turns};
+use crate::{ledger, outbox, purge, turns, vectors};
 
 /// How long deliveries are kept after they have arrived or were given up, so that a person can look.
 const SETTLED_DAYS: u32 = 7;
@@ -17,13 +17,15 @@ const POSTED_DAYS: u32 = 90;
 /// How many rows go in one transaction.
 const STEP: i64 = 128;
 
-/// How long things are kept that nobody removes, in days.
+/// How long things are kept that nobody removes, in days, and how many of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keep {
     /// One-shot sessions, after their last use.
     pub oneshots: u32,
     /// Single model calls; their sums stay for ever.
     pub calls: u32,
+    /// Vectors, counted; the least recently used ones go.
+    pub vectors: u32,
 }
 
 /// What [`Store::maintain`] has removed.
@@ -37,6 +39,8 @@ pub struct Removed {
     pub dedupe_ids: usize,
     /// Single model calls.
     pub calls: usize,
+    /// Vectors that were used least recently.
+    pub vectors: usize,
 }
 
 /// What [`Store::check`] has found.
@@ -51,8 +55,8 @@ pub struct Health {
 }
 
 impl Store {
-    /// Removes one-shot sessions that nobody used, old settled deliveries, expired dedupe ids and old calls, a little at a
-    /// time. For a quiet moment, about once a day.
+    /// Removes one-shot sessions that nobody used, old settled deliveries, expired dedupe ids, old calls and too many
+    /// vectors, a little at a time. For a quiet moment, about once a day.
     pub async fn maintain(&self, keep: Keep) -> Result<Removed, Error> {
         let now = self.now();
         let mut removed = Removed::default();
@@ -69,6 +73,11 @@ impl Store {
         self.write(move |sql| ledger::write_off(sql, today - 1, Opener::Guest)).await?;
         let calls_before = today - i64::from(keep.calls);
         removed.calls = self.repeat(move |sql| ledger::forget_before(sql, calls_before, STEP)).await?;
+        self.flush().await?;
+        let most = i64::from(keep.vectors);
+        if let Some(through) = self.read(move |sql| vectors::surplus(sql, most)).await? {
+            removed.vectors = self.repeat(move |sql| vectors::forget_through(sql, through, STEP)).await?;
+        }
         Ok(removed)
     }
 

@@ -147,7 +147,7 @@ async fn what_a_guest_left_behind_counts_in_its_day_and_is_written_off_later() {
     beside(&home, Opener::Guest).reserve(0.5, 1.0).await.unwrap();
     assert_eq!(home.store.today().await.unwrap(), money(0.0, 0.5));
     home.advance(2 * DAY);
-    home.store.maintain(Keep { oneshots: 30, calls: 30 }).await.unwrap();
+    home.store.maintain(Keep { oneshots: 30, calls: 30, vectors: 30 }).await.unwrap();
     assert_eq!(home.store.today().await.unwrap(), money(0.0, 0.0));
     assert_eq!(brief(&home.store.report(3).await.unwrap()), [("2026-11-20".into(), "interrupted", 1, 0.5)]);
 }
@@ -200,7 +200,7 @@ async fn old_calls_go_and_their_sums_stay() {
         settle(&home.store, None, call(start() + SignedDuration::from_secs(n % 2 * 40 * DAY), 0.01)).await;
     }
     home.advance(40 * DAY);
-    let removed = home.store.maintain(Keep { oneshots: 30, calls: 30 }).await.unwrap();
+    let removed = home.store.maintain(Keep { oneshots: 30, calls: 30, vectors: 30 }).await.unwrap();
     assert_eq!(removed.calls, 150);
     assert_eq!(home.count("SELECT count(*) FROM calls"), 150);
     let rows = home.store.report(60).await.unwrap();

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use aethon_core::embed::EmbeddingCache;
 use aethon_core::ledger::{DaySpend, Ledger};
 use aethon_core::session::{SessionQuery, Transcripts, TurnLog};
 use aethon_store::{Options, Store};
@@ -55,7 +56,7 @@ async fn a_database_of_a_newer_version_is_refused_and_left_as_it_is() {
     let error = open(&home.path()).unwrap_err();
     assert!(error.is_newer_version());
     let text = error.to_string();
-    assert!(text.contains("99") && text.contains("up to 3") && text.contains("aethon.db"), "{text}");
+    assert!(text.contains("99") && text.contains("up to 4") && text.contains("aethon.db"), "{text}");
     assert_eq!(contents(home.folder.path()), before);
 }
 
@@ -123,7 +124,7 @@ async fn an_older_version_is_copied_and_then_migrated() {
     let store = open(&path).unwrap();
     let query = SessionQuery { limit: 5, search: Some("armadillo".into()), ..SessionQuery::default() };
     assert_eq!(store.sessions(query).await.unwrap().count, 1);
-    assert_eq!(store.check().await.unwrap().version, 3);
+    assert_eq!(store.check().await.unwrap().version, 4);
     store.close().await;
 
     let copy = folder.path().join("aethon.db.bak-v1");
@@ -165,6 +166,30 @@ async fn a_version_without_a_ledger_is_copied_and_gets_an_empty_one() {
 }
 
 #[tokio::test]
+async fn a_version_without_vectors_is_copied_and_keeps_its_money() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("aethon.db");
+    version_two(&path);
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch(include_str!("../src/db/migrations/0003_ledger.sql")).unwrap();
+    connection
+        .execute_batch("INSERT INTO reservations VALUES (1, 1000000000, 0, 5); PRAGMA user_version = 3")
+        .unwrap();
+    drop(connection);
+    let store = open(&path).unwrap();
+    assert_eq!(store.get("m", &[[7; 32]]).await.unwrap(), [None]);
+    store.close().await;
+    for (name, version) in [("aethon.db.bak-v3", 3), ("aethon.db", 4)] {
+        let connection = Connection::open(folder.path().join(name)).unwrap();
+        let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        let kept: i64 =
+            connection.query_row("SELECT amount FROM reservations", [], |row| row.get(0)).unwrap();
+        assert_eq!((found, kept), (version, 5), "{name}");
+        assert_eq!(connection.prepare("SELECT 1 FROM vectors").is_ok(), version == 4, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn a_new_database_is_not_copied_and_an_empty_file_is_a_new_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("aethon.db");
@@ -193,7 +218,7 @@ async fn a_sound_database_says_so_and_a_broken_one_says_what() {
         home.turn(S, &format!("question {n}"), &"answer ".repeat(50)).await;
     }
     let health = home.store.check().await.unwrap();
-    assert_eq!((health.version, health.problems), (3, Vec::<String>::new()));
+    assert_eq!((health.version, health.problems), (4, Vec::<String>::new()));
     home.store.close().await;
     let mut bytes = std::fs::read(home.path()).unwrap();
     assert_eq!(health.size, bytes.len() as u64);

@@ -10,7 +10,7 @@ use aethon_store::{Keep, Removed};
 use common::*;
 use jiff::{SignedDuration, Timestamp};
 
-const KEEP: Keep = Keep { oneshots: 30, calls: 30 };
+const KEEP: Keep = Keep { oneshots: 30, calls: 30, vectors: 30 };
 
 const S: &str = "webhook:x";
 
@@ -102,7 +102,7 @@ async fn maintenance_removes_what_has_had_its_time() {
     home.advance(30 * DAY + 1);
     run("webhook:trigger:young").await;
     let removed = home.store.maintain(KEEP).await.unwrap();
-    assert_eq!(removed, Removed { sessions: 5, deliveries: 1, dedupe_ids: 1, calls: 0 });
+    assert_eq!(removed, Removed { sessions: 5, deliveries: 1, dedupe_ids: 1, ..Removed::default() });
     let left =
         home.store.sessions(aethon_core::session::SessionQuery { limit: 50, ..Default::default() }).await;
     assert_eq!(left.unwrap().count, 5);

@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_conversations.sql"),
     include_str!("migrations/0002_search.sql"),
     include_str!("migrations/0003_ledger.sql"),
+    include_str!("migrations/0004_vectors.sql"),
 ];
 
 /// The version that this program writes.

@@ -25,6 +25,7 @@ pub(super) fn note(connection: &Connection, sql: &'static str) {
 
 mod tests {
     use aethon_core::channel::{DeliveryOutcome, NewDelivery, Outbox};
+    use aethon_core::embed::EmbeddingCache;
     use aethon_core::ids::{SessionId, TurnId};
     use aethon_core::ledger::{Ledger, LedgerEntry, WorkKind};
     use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role, TurnEnd};
@@ -50,6 +51,7 @@ mod tests {
         "SELECT EXISTS (SELECT 1 FROM reservations)", // the calls that run, when a daemon starts
         "SELECT day, count(*), sum(amount) FROM reservations",
         "DELETE FROM reservations WHERE day",
+        "SELECT used_on, id FROM vectors", // an index, once a day
     ];
 
     #[tokio::test]
@@ -99,7 +101,11 @@ mod tests {
         store.reserve(1.0, 5.0).await.unwrap();
         store.today().await.unwrap();
         store.report(3).await.unwrap();
-        store.maintain(Keep { oneshots: 0, calls: 0 }).await.unwrap();
+        for _ in 0..2 {
+            store.put("m", vec![([0; 32], vec![1.0])]).await.unwrap();
+        }
+        store.get("m", &[[0; 32]]).await.unwrap();
+        store.maintain(Keep { oneshots: 0, calls: 0, vectors: 0 }).await.unwrap();
     }
 
     async fn use_everything(store: &Store) {
@@ -152,6 +158,6 @@ mod tests {
         }
         store.clear(&session, Clear::Reset).await.unwrap();
         store.clear(&session, Clear::Delete).await.unwrap();
-        store.maintain(Keep { oneshots: 0, calls: 0 }).await.unwrap();
+        store.maintain(Keep { oneshots: 0, calls: 0, vectors: 0 }).await.unwrap();
     }
 }

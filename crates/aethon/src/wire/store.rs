@@ -9,6 +9,10 @@ use aethon_store::{Keep, Opener, Options, Store, Synchronous};
 
 use crate::error::{Error, Result};
 
+/// How many vectors are kept. Usual ones take 4 to 12 KB: some hundred megabytes at most, and more texts than a person's
+/// memories and documents come to.
+const VECTORS: u32 = 50_000;
+
 pub(crate) fn open(path: &Path, config: &Config, clock: Arc<dyn Clock>, opener: Opener) -> Result<Store> {
     let synchronous = match config.storage.synchronous {
         schema::Synchronous::Normal => Synchronous::Normal,
@@ -22,7 +26,7 @@ pub(crate) fn open(path: &Path, config: &Config, clock: Arc<dyn Clock>, opener: 
 pub(crate) fn keep(config: &Config) -> Keep {
     let telemetry = &config.telemetry;
     let calls = if telemetry.enabled { telemetry.keep_days } else { 0 };
-    Keep { oneshots: config.session.oneshot_keep_days, calls }
+    Keep { oneshots: config.session.oneshot_keep_days, calls, vectors: VECTORS }
 }
 
 /// Whether the database is sound, in words. For `doctor`.

@@ -1,0 +1,95 @@
+//! The cache of vectors: what a service made of a text, found again by the text's digest.
+//!
+//! A vector is noted as used at most once a day, so that finding it again is a read. The least recently used ones go
+//! when there are too many; see [`Store::maintain`].
+
+use aethon_core::embed::{EmbeddingCache, TextKey};
+use aethon_core::error::Result as CoreResult;
+use async_trait::async_trait;
+use rusqlite::{Row, params};
+
+use crate::db::Sql;
+use crate::error::Error;
+use crate::store::Store;
+
+/// How many vectors are written in one transaction: some hundred kilobytes, for which nobody else waits long.
+const STEP: usize = 64;
+
+/// The bytes of a number.
+const WIDTH: usize = size_of::<f32>();
+
+#[async_trait]
+impl EmbeddingCache for Store {
+    async fn get(&self, model: &str, keys: &[TextKey]) -> CoreResult<Vec<Option<Vec<f32>>>> {
+        let (today, model, keys) = (self.day(), model.to_owned(), keys.to_vec());
+        let rows: Vec<_> = self
+            .read(move |sql| keys.iter().map(|key| find(sql, &model, key)).collect::<Result<_, _>>())
+            .await?;
+        let is_stale = |row: &&Kept| row.used_on < today;
+        let stale: Vec<i64> = rows.iter().flatten().filter(is_stale).map(|row| row.id).collect();
+        if !stale.is_empty() {
+            self.write_later(move |sql| stale.iter().try_for_each(|&id| note_use(sql, id, today))).await?;
+        }
+        Ok(rows.into_iter().map(|row| row?.vector).collect())
+    }
+
+    async fn put(&self, model: &str, vectors: Vec<(TextKey, Vec<f32>)>) -> CoreResult<()> {
+        let today = self.day();
+        for some in vectors.chunks(STEP) {
+            let (model, some) = (model.to_owned(), some.to_vec());
+            self.write(move |sql| some.iter().try_for_each(|row| keep(sql, today, &model, row))).await?;
+        }
+        Ok(())
+    }
+}
+
+/// A row of the table.
+struct Kept {
+    id: i64,
+    used_on: i64,
+    /// None when the bytes cannot be a vector (the file was edited by hand): then it is asked for again.
+    vector: Option<Vec<f32>>,
+}
+
+fn find(sql: &Sql<'_>, model: &str, key: &TextKey) -> Result<Option<Kept>, Error> {
+    const FIND: &str = "SELECT id, used_on, vector FROM vectors WHERE model = ?1 AND key = ?2";
+    let kept = |row: &Row<'_>| {
+        Ok(Kept { id: row.get(0)?, used_on: row.get(1)?, vector: numbers(row.get_ref(2)?.as_blob()?) })
+    };
+    Ok(sql.first(FIND, params![model, key.as_slice()], kept)?)
+}
+
+fn keep(sql: &Sql<'_>, today: i64, model: &str, (key, vector): &(TextKey, Vec<f32>)) -> Result<(), Error> {
+    const KEEP: &str = "INSERT INTO vectors (model, key, used_on, vector) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT DO UPDATE SET used_on = ?3, vector = ?4";
+    let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
+    sql.execute(KEEP, params![model, key.as_slice(), today, bytes])?;
+    Ok(())
+}
+
+fn note_use(sql: &Sql<'_>, id: i64, today: i64) -> Result<(), Error> {
+    const NOTE: &str = "UPDATE vectors SET used_on = ?2 WHERE id = ?1";
+    sql.execute(NOTE, [id, today])?;
+    Ok(())
+}
+
+fn numbers(bytes: &[u8]) -> Option<Vec<f32>> {
+    let (numbers, rest) = bytes.as_chunks::<WIDTH>();
+    let vector: Vec<f32> = numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+    (rest.is_empty() && !vector.is_empty() && vector.iter().all(|number| number.is_finite()))
+        .then_some(vector)
+}
+
+/// The newest use among those that go when so many may stay: its day and number. `None` when there are no more than that.
+pub(crate) fn surplus(sql: &Sql<'_>, most: i64) -> Result<Option<(i64, i64)>, Error> {
+    const SURPLUS: &str = "SELECT used_on, id FROM vectors ORDER BY used_on DESC, id DESC LIMIT 1 OFFSET ?1";
+    Ok(sql.first(SURPLUS, [most], |row| Ok((row.get(0)?, row.get(1)?)))?)
+}
+
+/// Removes some of those that were used no later than this. Returns how many.
+pub(crate) fn forget_through(sql: &Sql<'_>, (day, id): (i64, i64), limit: i64) -> Result<usize, Error> {
+    const FORGET: &str =
+        "DELETE FROM vectors WHERE id IN (SELECT id FROM vectors WHERE (used_on, id) <= (?1, ?2)
+        ORDER BY used_on, id LIMIT ?3)";
+    Ok(sql.execute(FORGET, [day, id, limit])?)
+}
