@@ -58,7 +58,10 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Er
         "PRAGMA user_version = {VERSION}; PRAGMA application_id = {APPLICATION_ID};"
     ))?;
     transaction.commit()?;
-    tracing::info!(from, to = VERSION, "the database was brought to the current version");
+    match from {
+        0 => tracing::info!(version = VERSION, "a new database was made"),
+        _ => tracing::info!(from, to = VERSION, "the database was brought to the current version"),
+    }
     // So that the version stands in the header of the main file, where the next start looks first.
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     Ok(())
