@@ -41,7 +41,7 @@ mod testing;
 mod transport;
 mod unavailable;
 
-pub use embed::embedder;
+pub use embed::{TextKeys, embedder};
 pub use facts::prices;
 pub use fallback::fallback;
 pub use options::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Overrides, Provider};

@@ -9,6 +9,7 @@ use aethon_config::Config;
 use aethon_core::approval::ApprovalDesk;
 use aethon_core::assistant::{self, Assistant};
 use aethon_core::clock::Clock;
+use aethon_core::embed::Embedder;
 use aethon_core::event::EventBus;
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::Ledger;
@@ -33,6 +34,7 @@ pub struct Aethon {
     pub(crate) store: Store,
     pub(crate) engine: Arc<Engine>,
     pub(crate) provider: Arc<dyn ModelProvider>,
+    pub(crate) embedder: Option<Arc<dyn Embedder>>,
     pub(crate) desk: ApprovalDesk,
     pub(crate) bus: EventBus,
     pub(crate) logs: LogBook,
@@ -48,8 +50,9 @@ impl Aethon {
         let provider = prepared.provider();
         let (desk, bell) = (ApprovalDesk::default(), Bell::default());
         let engine = wire::agent::engine(&prepared, &store, provider.clone(), &desk, &bell);
+        let embedder = wire::embedding::embedder(&prepared, &store);
         let Prepared { home, config, bus, logs, .. } = prepared;
-        Ok(Self { home, config, store, engine, provider, desk, bus, logs, clock, bell })
+        Ok(Self { home, config, store, engine, provider, embedder, desk, bus, logs, clock, bell })
     }
 
     /// Asks in a session, `channel:name`, and waits for the reply. Questions for approval are denied.
@@ -86,6 +89,12 @@ impl Aethon {
     /// The model that answers.
     pub fn model(&self) -> &dyn ModelProvider {
         &*self.provider
+    }
+
+    /// Who turns text into vectors, where `memory.embedding` names somebody. A text is asked for once and then kept; every
+    /// call is in the ledger, and none is made when the day's budget is nearly used up.
+    pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
+        self.embedder.clone()
     }
 
     /// Where everything lies.

@@ -76,6 +76,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.push(database(&prepared).await);
     findings.push(port(&prepared));
     findings.push(model(&prepared).await);
+    findings.extend(embedding(&prepared).await);
     findings
 }
 
@@ -181,4 +182,30 @@ async fn model(prepared: &Prepared) -> Finding {
             "check model.host and the network",
         ),
     }
+}
+
+/// How the embedder is, where one is configured. One that is known to be free is asked for the vector of a word; any other
+/// only for what it is set up with, because every question to it costs.
+async fn embedding(prepared: &Prepared) -> Option<Finding> {
+    let (embedder, price) = wire::embedding::service(&prepared.config, &prepared.aws)?;
+    let name = embedder.model();
+    if let Readiness::NotConfigured(hint) = embedder.readiness() {
+        return Some(Finding::broken("embedding", format!("{name} is not set up"), hint));
+    }
+    if price.is_none_or(|price| price.input > 0.0) {
+        return Some(Finding::ok("embedding", format!("{name} is set up; not asked, because that costs")));
+    }
+    let asked = tokio::time::timeout(MODEL_PATIENCE, embedder.embed(&["word"])).await;
+    Some(match asked {
+        Ok(Ok(vectors)) => {
+            let length = vectors.first().map_or(0, Vec::len);
+            Finding::ok("embedding", format!("{name}: vectors of {length} numbers"))
+        }
+        Ok(Err(error)) => Finding::broken("embedding", format!("{name} cannot be used"), error.to_string()),
+        Err(_) => Finding::broken(
+            "embedding",
+            format!("{name} did not answer within {} s", MODEL_PATIENCE.as_secs()),
+            "check memory.embedding.host and the network",
+        ),
+    })
 }

@@ -17,6 +17,7 @@
 mod aethon;
 mod builder;
 pub mod doctor;
+mod embedding;
 mod error;
 mod home;
 mod logging;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aethon_core::embed::Embedder;
-use aethon_core::model::{ModelError, ModelErrorKind};
+use aethon_core::model::{ModelError, ModelErrorKind, Readiness};
 use async_trait::async_trait;
 
 use super::fake::Fake;
@@ -91,5 +91,9 @@ impl Embedder for Unavailable {
 
     async fn embed(&self, _texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
         Err(self.error.clone())
+    }
+
+    fn readiness(&self) -> Readiness {
+        Readiness::NotConfigured(self.error.to_string())
     }
 }

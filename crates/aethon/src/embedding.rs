@@ -1,0 +1,212 @@
+//! Vectors that are paid for once: an embedder between those who want vectors and the service that makes them.
+//!
+//! Texts that were seen before are answered from the cache; the others go to the service together, each once, under the
+//! day's budget and into the ledger. Vectors can wait, since search goes on by words without them, so they stop as early
+//! as other work in the background: at `budget.warn_ratio` of the ceiling. No service tells its count of tokens through
+//! [`Embedder`], so what is written down is an estimate, on the high side.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use aethon_core::clock::Clock;
+use aethon_core::embed::{Embedder, EmbeddingCache, TextKey};
+use aethon_core::event::{Event, EventBus};
+use aethon_core::ledger::{Ledger, LedgerEntry, Price, WorkKind};
+use aethon_core::model::{ModelError, ModelErrorKind, Readiness, Usage};
+use aethon_core::usage::Budget;
+use aethon_providers::TextKeys;
+use async_trait::async_trait;
+
+/// How many texts are asked for, written down and kept together: what fails later costs none of them again.
+const TOGETHER: usize = 256;
+
+/// The fewest bytes of text that a token stands for on average, in most languages.
+const TOKEN_BYTES: usize = 3;
+
+/// What a cached embedder is made of.
+pub(crate) struct Parts {
+    pub(crate) service: Arc<dyn Embedder>,
+    pub(crate) keys: TextKeys,
+    pub(crate) cache: Arc<dyn EmbeddingCache>,
+    pub(crate) ledger: Arc<dyn Ledger>,
+    /// What the service's model costs, where that is known.
+    pub(crate) price: Option<Price>,
+    pub(crate) budget: Budget,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) bus: EventBus,
+}
+
+/// The embedder. Its model is the service's.
+pub(crate) struct CachedEmbedder(Arc<Parts>);
+
+impl CachedEmbedder {
+    pub(crate) fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+
+    /// Fills the places that are empty, asking for each text once.
+    async fn fill(
+        &self,
+        texts: &[&str],
+        keys: &[TextKey],
+        vectors: &mut [Option<Vec<f32>>],
+    ) -> Result<(), ModelError> {
+        let mut seen = HashSet::new();
+        let missing: Vec<(TextKey, String)> = (keys.iter().zip(texts).zip(vectors.iter()))
+            .filter(|((key, _), vector)| vector.is_none() && seen.insert(**key))
+            .map(|((key, text), _)| (*key, (*text).to_owned()))
+            .collect();
+        for some in missing.chunks(TOGETHER) {
+            let (parts, some) = (self.0.clone(), some.to_vec());
+            // A task of its own: what was asked for has a price, so it is kept and written down even when whoever
+            // wanted it is stopped meanwhile. It ends with the service's time-out.
+            let made = tokio::spawn(async move { parts.make(some).await }).await;
+            let made = made.unwrap_or_else(|error| {
+                tracing::error!(error = &error as &dyn std::error::Error, "an embedder broke off");
+                let message = "The embedding broke off because of a fault in the program; the log has more.";
+                Err(ModelError::new(ModelErrorKind::InvalidRequest, message))
+            })?;
+            for (key, fresh) in made {
+                for (_, place) in keys.iter().zip(&mut *vectors).filter(|(of, _)| **of == key) {
+                    *place = Some(fresh.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Embedder for CachedEmbedder {
+    fn model(&self) -> &str {
+        self.0.service.model()
+    }
+
+    fn readiness(&self) -> Readiness {
+        self.0.service.readiness()
+    }
+
+    async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+        let keys: Vec<TextKey> = texts.iter().map(|text| self.0.keys.key(text)).collect();
+        let mut vectors = self.0.kept(&keys).await;
+        for _ in 0..2 {
+            self.fill(texts, &keys, &mut vectors).await?;
+            if let Some(vectors) = all_of_one_length(&vectors) {
+                return Ok(vectors);
+            }
+            // The service has put another model behind the same name: what was kept is of no use any more.
+            vectors.fill(None);
+        }
+        Err(self.0.malformed("vectors of different lengths"))
+    }
+}
+
+impl Parts {
+    /// What the cache has; a cache that fails has nothing.
+    async fn kept(&self, keys: &[TextKey]) -> Vec<Option<Vec<f32>>> {
+        match self.cache.get(self.service.model(), keys).await {
+            Ok(found) if found.len() == keys.len() => found,
+            Ok(_) => vec![None; keys.len()],
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "kept vectors could not be read; the service is asked");
+                vec![None; keys.len()]
+            }
+        }
+    }
+
+    /// Asks the service, within the budget, and keeps what it made.
+    async fn make(&self, texts: Vec<(TextKey, String)>) -> Result<Vec<(TextKey, Vec<f32>)>, ModelError> {
+        let usage = self.estimate(&texts);
+        let reservation = self.reserve(usage.cost_usd).await?;
+        let asked: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
+        let made = self.service.embed(&asked).await.and_then(|vectors| {
+            let is_whole = vectors.len() == asked.len();
+            if is_whole { Ok(vectors) } else { Err(self.malformed("not one vector for each text")) }
+        });
+        let has_worked = match &made {
+            Ok(_) => true,
+            Err(error) => matches!(error.kind(), ModelErrorKind::Timeout | ModelErrorKind::Malformed),
+        };
+        let taken = if has_worked { usage } else { Usage::default() };
+        self.settle(reservation, taken, made.is_ok()).await;
+        let vectors: Vec<_> = texts.iter().map(|(key, _)| *key).zip(made?).collect();
+        if let Err(error) = self.cache.put(self.service.model(), vectors.clone()).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "vectors could not be kept; they will be asked for again");
+        }
+        Ok(vectors)
+    }
+
+    fn estimate(&self, texts: &[(TextKey, String)]) -> Usage {
+        let tokens = |(_, text): &(TextKey, String)| text.len().div_ceil(TOKEN_BYTES).max(1) as u64;
+        let mut usage = Usage { input_tokens: texts.iter().map(tokens).sum(), ..Usage::default() };
+        let cost = self.price.map_or(0.0, |price| price.of(&usage));
+        // Whatever the configuration says, no call earns money.
+        usage.cost_usd = if cost.is_finite() { cost.max(0.0) } else { 0.0 };
+        usage
+    }
+
+    /// Sets the money for a call aside, where there is a ceiling and a price.
+    async fn reserve(&self, usd: f64) -> Result<Option<i64>, ModelError> {
+        let Budget { daily_usd, warn_ratio } = self.budget;
+        if daily_usd <= 0.0 || usd <= 0.0 {
+            return Ok(None);
+        }
+        let refuse = |message| ModelError::new(ModelErrorKind::Quota, message);
+        match self.ledger.reserve(usd, daily_usd * warn_ratio.clamp(0.0, 1.0)).await {
+            Ok(Some(id)) => Ok(Some(id)),
+            Ok(None) => Err(refuse(
+                "Today's budget does not allow more embeddings: they stop at `budget.warn_ratio` of \
+                 `budget.daily_usd`. It starts anew at 00:00 UTC; or raise the ceiling.",
+            )),
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "the ledger failed");
+                Err(refuse(
+                    "The budget could not be looked up, because the storage failed; the log has more.",
+                ))
+            }
+        }
+    }
+
+    async fn settle(&self, reservation: Option<i64>, usage: Usage, is_ok: bool) {
+        let name = self.service.model();
+        let (provider, model) = name.split_once('/').unwrap_or(("", name));
+        let entry = LedgerEntry {
+            at: self.clock.now(),
+            session: None,
+            turn: None,
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            kind: WorkKind::Embedding,
+            usage,
+            is_ok,
+        };
+        let shown = self.bus.has_listeners().then(|| Arc::new(entry.clone()));
+        if let Err(error) = self.ledger.settle(reservation, entry).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::error!(error, "an embedding could not be written down");
+            return;
+        }
+        if let Some(entry) = shown
+            && let Ok(today) = self.ledger.today().await
+        {
+            self.bus.publish(|| Event::Usage { today, entry });
+        }
+    }
+
+    fn malformed(&self, what: &str) -> ModelError {
+        let message = format!("{} answered with {what}.", self.service.model());
+        ModelError::new(ModelErrorKind::Malformed, message)
+    }
+}
+
+/// The vectors, if every one is there and as long as the others.
+fn all_of_one_length(vectors: &[Option<Vec<f32>>]) -> Option<Vec<Vec<f32>>> {
+    let length = vectors.first().and_then(Option::as_ref).map(Vec::len);
+    let is_fitting = |vector: &Option<Vec<f32>>| vector.as_ref().map(Vec::len) == length;
+    if vectors.iter().all(is_fitting) { vectors.iter().cloned().collect() } else { None }
+}
+
+#[cfg(test)]
+mod tests;
