@@ -7,6 +7,7 @@ use aethon_core::testkit::{ManualClock, MemoryLedger};
 use aethon_providers::{Options, Provider};
 use aethon_store::Store;
 use tempfile::TempDir;
+use tokio::sync::Notify;
 
 use super::*;
 
@@ -15,6 +16,8 @@ struct Noting {
     inner: Arc<dyn Embedder>,
     asked: Mutex<Vec<Vec<String>>>,
     failure: Option<ModelErrorKind>,
+    /// Answers when it is told to; tells by the first that it was asked.
+    gate: Option<[Arc<Notify>; 2]>,
 }
 
 #[async_trait]
@@ -25,6 +28,10 @@ impl Embedder for Noting {
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
         self.asked.lock().unwrap().push(texts.iter().map(|&text| text.to_owned()).collect());
+        if let Some([asked, answer]) = &self.gate {
+            asked.notify_one();
+            answer.notified().await;
+        }
         match self.failure {
             Some(kind) => Err(ModelError::new(kind, "no")),
             None => self.inner.embed(texts).await,
@@ -71,9 +78,14 @@ impl Bench {
         cache: Option<Arc<dyn EmbeddingCache>>,
     ) -> (Arc<Noting>, CachedEmbedder) {
         let inner = aethon_providers::embedder(Options::new(Provider::Fake, "words"), Some(dimensions));
-        let service = Arc::new(Noting { inner, asked: Mutex::default(), failure });
-        let embedder = CachedEmbedder::new(Parts {
-            service: service.clone(),
+        let service = Arc::new(Noting { inner, asked: Mutex::default(), failure, gate: None });
+        let embedder = self.cached(service.clone(), cache);
+        (service, embedder)
+    }
+
+    fn cached(&self, service: Arc<Noting>, cache: Option<Arc<dyn EmbeddingCache>>) -> CachedEmbedder {
+        CachedEmbedder::new(Parts {
+            service,
             keys: TextKeys::new("", None),
             cache: cache.unwrap_or_else(|| Arc::new(self.store.clone())),
             ledger: self.ledger.clone(),
@@ -81,8 +93,7 @@ impl Bench {
             budget: Budget { daily_usd: self.daily_usd, warn_ratio: 0.5 },
             clock: self.clock.clone(),
             bus: EventBus::default(),
-        });
-        (service, embedder)
+        })
     }
 
     /// Tokens, dollars and success of every call.
@@ -173,4 +184,27 @@ async fn a_cache_that_fails_keeps_nobody_from_vectors() {
         assert_eq!(embedder.embed(&["cat"]).await.unwrap().len(), 1);
     }
     assert_eq!(service.asked.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn what_was_asked_for_is_kept_when_nobody_waits_for_it_any_more() {
+    let bench = Bench::new(100.0);
+    let [asked, answer] = [Arc::new(Notify::new()), Arc::new(Notify::new())];
+    let inner = aethon_providers::embedder(Options::new(Provider::Fake, "words"), Some(8));
+    let gate = Some([asked.clone(), answer.clone()]);
+    let service = Arc::new(Noting { inner, asked: Mutex::default(), failure: None, gate });
+    let embedder = bench.cached(service.clone(), None);
+    tokio::select! {
+        _ = embedder.embed(&["cat"]) => panic!("nobody has answered"),
+        () = asked.notified() => {}
+    }
+    answer.notify_one();
+    let key = [TextKeys::new("", None).key("cat")];
+    let kept = async || bench.store.get("fake/words", &key).await.unwrap()[0].is_some();
+    while !kept().await {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(bench.calls(), [(1, 1.0, true)]);
+    assert_eq!(embedder.embed(&["cat"]).await.unwrap().len(), 1);
+    assert_eq!(service.asked.lock().unwrap().len(), 1);
 }
