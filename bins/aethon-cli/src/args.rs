@@ -87,6 +87,9 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Find out what the configured models can do.
+    #[command(subcommand)]
+    Model(ModelCommand),
     /// Show and change the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -109,6 +112,17 @@ pub(crate) enum Command {
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelCommand {
+    /// Ask the model and each fallback a few short questions: chat, streaming, tools, pictures, speed. This costs a
+    /// little where the provider takes money. Exit status 0 when the configured model answers, else 1.
+    Test {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
     },
 }
 

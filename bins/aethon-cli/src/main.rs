@@ -16,7 +16,7 @@ use aethon::Builder;
 use anyhow::{Context, Result};
 use clap::Parser;
 
-use args::{Cli, Command, Common, LogForm};
+use args::{Cli, Command, Common, LogForm, ModelCommand};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -40,6 +40,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Config(command) => commands::config::run(common, command),
         Command::Secrets(command) => commands::secrets::run(common, command),
         Command::Doctor { strict, json } => runtime()?.block_on(commands::doctor::run(common, strict, json)),
+        Command::Model(ModelCommand::Test { json }) => {
+            runtime()?.block_on(commands::model::test(common, json))
+        }
         Command::Sessions(command) => runtime()?.block_on(commands::sessions::run(common, command)),
         Command::Usage { days, json } => runtime()?.block_on(commands::usage::run(common, days, json)),
         Command::Chat { session } => runtime()?.block_on(commands::chat::chat(common, &session)),

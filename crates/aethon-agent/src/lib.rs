@@ -19,7 +19,7 @@ mod tasks;
 mod toolbox;
 mod window;
 
-pub use engine::Engine;
+pub use engine::{Engine, calls_in_words};
 pub use hooks::Hooks;
 pub use options::{Cache, Options, Resume};
 pub use parts::{Parts, Prices};

@@ -29,6 +29,11 @@ pub trait ModelProvider: Send + Sync {
 
     /// Asks the service whether it is there and accepts the key, without spending tokens. For `doctor`.
     async fn probe(&self) -> Result<String, ModelError>;
+
+    /// Asks the service how many tokens the model can take in; `None` where services of this kind do not say.
+    async fn told_window(&self) -> Result<Option<u64>, ModelError> {
+        Ok(None)
+    }
 }
 
 /// Events of one model response, ended by [`ModelEvent::Finished`] or an error; never by silence.

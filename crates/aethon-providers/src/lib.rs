@@ -42,7 +42,7 @@ mod transport;
 mod unavailable;
 
 pub use embed::{TextKeys, embedder};
-pub use facts::prices;
+pub use facts::{is_known, prices};
 pub use fallback::fallback;
 pub use options::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Overrides, Provider};
 pub use registry::build;

@@ -11,7 +11,7 @@ use crate::echo::Echo;
 use crate::endpoint::Endpoint;
 use crate::fake::Fake;
 use crate::gemini::Gemini;
-use crate::ollama::Ollama;
+use crate::ollama::{self, Ollama};
 use crate::openai::OpenAi;
 use crate::options::{OpenAiApi, Options, Provider};
 use crate::remote::{Dialect, Remote};
@@ -40,7 +40,8 @@ fn remote(options: &Options, capabilities: Capabilities) -> Result<Remote, (Mode
     let (options, service) = reach(options)?;
     let dialect = dialect(&options, service.clone(), capabilities.clone());
     let price = options.overrides.price.or_else(|| facts::prices(options.provider, &options.model_id));
-    Ok(Remote::new(capabilities, service, dialect, price))
+    let description = (options.provider == Provider::Ollama).then_some(ollama::SHOW);
+    Ok(Remote::new(capabilities, service, dialect, price).described(description))
 }
 
 /// The service that is meant, with what AWS's environment adds to its options; or why it cannot be asked.

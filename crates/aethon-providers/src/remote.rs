@@ -62,6 +62,15 @@ pub(crate) trait Dialect: Send + Sync {
     }
 }
 
+/// How a service is asked to describe the model.
+#[derive(Clone, Copy)]
+pub(crate) struct Description {
+    /// The request.
+    pub(crate) question: fn(&Service) -> Outgoing,
+    /// The context window in the answer.
+    pub(crate) window: fn(&Value) -> Option<u64>,
+}
+
 /// The provider.
 pub(crate) struct Remote {
     capabilities: Capabilities,
@@ -69,6 +78,7 @@ pub(crate) struct Remote {
     client: Client,
     dialect: Box<dyn Dialect>,
     price: Option<Price>,
+    description: Option<Description>,
 }
 
 impl Remote {
@@ -80,13 +90,29 @@ impl Remote {
         price: Option<Price>,
     ) -> Self {
         let client = Client::new(service.timeout, service.endpoint.is_loopback);
-        Self { capabilities, service, client, dialect, price }
+        Self { capabilities, service, client, dialect, price, description: None }
+    }
+
+    /// With how the service describes the model.
+    pub(crate) fn described(mut self, description: Option<Description>) -> Self {
+        self.description = description;
+        self
     }
 
     /// Opens the service for a request and sends it.
     async fn send(&self, outgoing: Outgoing) -> Result<Incoming, ModelError> {
         let outgoing = self.dialect.open(outgoing).await?;
         exchange(&self.client, &self.service, outgoing).await
+    }
+
+    /// The JSON document that the answer to a question about the service is.
+    async fn document(&self, mut incoming: Incoming) -> Result<Value, ModelError> {
+        if let Media::Page = media_type(&incoming.headers) {
+            return Err(classify::body_failure(&self.service, &error_body(&mut incoming.body).await));
+        }
+        let body = incoming.body.read(PROBE_BYTES).await;
+        serde_json::from_slice(&body)
+            .map_err(|error| classify::malformed(&self.service, &format!("the answer to a probe: {error}")))
     }
 }
 
@@ -147,18 +173,16 @@ impl ModelProvider for Remote {
     }
 
     async fn probe(&self) -> Result<String, ModelError> {
-        let mut incoming = match self.send(self.dialect.probe()).await {
-            Ok(incoming) => incoming,
-            Err(error) => return self.dialect.judge_failure(error),
-        };
-        if let Media::Page = media_type(&incoming.headers) {
-            return Err(classify::body_failure(&self.service, &error_body(&mut incoming.body).await));
+        match self.send(self.dialect.probe()).await {
+            Ok(incoming) => self.dialect.judge(&self.document(incoming).await?),
+            Err(error) => self.dialect.judge_failure(error),
         }
-        let body = incoming.body.read(PROBE_BYTES).await;
-        let answer = serde_json::from_slice(&body).map_err(|error| {
-            classify::malformed(&self.service, &format!("the answer to a probe: {error}"))
-        })?;
-        self.dialect.judge(&answer)
+    }
+
+    async fn told_window(&self) -> Result<Option<u64>, ModelError> {
+        let Some(Description { question, window }) = self.description else { return Ok(None) };
+        let incoming = self.send(question(&self.service)).await?;
+        Ok(window(&self.document(incoming).await?))
     }
 }
 

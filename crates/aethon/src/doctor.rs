@@ -16,6 +16,9 @@ use crate::wire;
 /// How long a model service may take to answer the question whether it is there.
 const MODEL_PATIENCE: Duration = Duration::from_secs(10);
 
+/// Where to look further. It costs a little, so it is never done here.
+const DEEPER: &str = "; `aethon-cli model test` tries chat, streaming, tools and pictures";
+
 /// The outcome of one check.
 #[derive(Debug, Clone, Serialize)]
 pub struct Finding {
@@ -174,7 +177,7 @@ async fn model(prepared: &Prepared) -> Finding {
         return Finding::broken("model", format!("{name} is not set up"), hint);
     }
     match tokio::time::timeout(MODEL_PATIENCE, provider.probe()).await {
-        Ok(Ok(answer)) => Finding::ok("model", format!("{name}: {answer}")),
+        Ok(Ok(answer)) => Finding::ok("model", format!("{name}: {answer}{DEEPER}")),
         Ok(Err(error)) => Finding::broken("model", format!("{name} cannot be used"), error.to_string()),
         Err(_) => Finding::broken(
             "model",

@@ -21,6 +21,7 @@ mod embedding;
 mod error;
 mod home;
 mod logging;
+pub mod model_test;
 mod preflight;
 mod service;
 mod view;

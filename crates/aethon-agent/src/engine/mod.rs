@@ -23,3 +23,4 @@ mod start;
 mod turn;
 
 pub use assistant::Engine;
+pub use said_calls::calls_in_words;

@@ -105,6 +105,12 @@ pub(super) fn recognise(said: &str, tools: &[ToolSpec], belief: Belief) -> Optio
     Some(calls.into_iter().map(call).collect())
 }
 
+/// The tool calls that the engine takes an answer in words for, where nothing speaks against it; `None` when it is an
+/// answer. For whoever wants to know how a model makes its calls.
+pub fn calls_in_words(answer: &str, tools: &[ToolSpec]) -> Option<Vec<ToolCall>> {
+    recognise(answer, tools, Belief::PlainToo)
+}
+
 type Calls = Vec<(String, Value)>;
 
 fn in_tokens(said: &str) -> Option<Calls> {

@@ -65,6 +65,11 @@ pub(crate) fn of(provider: Provider, model: &str, is_hosted: bool) -> Facts {
     }
 }
 
+/// Whether the sizes and abilities of a model are known, and not only assumed.
+pub fn is_known(provider: Provider, model: &str) -> bool {
+    find(provider, model).is_some()
+}
+
 /// Whether a model of Gemini's tells its thoughts when it is asked to; others refuse the question.
 pub(crate) fn tells_thoughts(model: &str) -> bool {
     find(Provider::Gemini, model).is_some_and(|row| row.facts.has(THOUGHTS))

@@ -7,5 +7,5 @@
 mod lookup;
 mod table;
 
-pub use lookup::prices;
 pub(crate) use lookup::{Facts, of, tells_thoughts};
+pub use lookup::{is_known, prices};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use aethon_core::model::{Capabilities, ModelError, ModelErrorKind, ModelRequest};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{stream, wire};
 use crate::headers;
-use crate::remote::Dialect;
+use crate::remote::{Description, Dialect};
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
@@ -26,11 +26,28 @@ impl Ollama {
     }
 
     fn outgoing(&self, method: Method, path: &str, accept: &'static str, body: Vec<u8>) -> Outgoing {
-        let mut headers = headers::json(accept);
-        headers.extend(headers::bearer(&self.service.key));
-        Outgoing { method, url: self.service.url(path), headers, body }
+        outgoing(&self.service, method, path, accept, body)
     }
 }
+
+fn outgoing(service: &Service, method: Method, path: &str, accept: &'static str, body: Vec<u8>) -> Outgoing {
+    let mut headers = headers::json(accept);
+    headers.extend(headers::bearer(&service.key));
+    Outgoing { method, url: service.url(path), headers, body }
+}
+
+/// What the model was made for, as `/api/show` tells it.
+pub(crate) const SHOW: Description = Description {
+    question: |service| {
+        let body = json!({ "model": service.model }).to_string().into_bytes();
+        outgoing(service, Method::Post, "/api/show", "application/json", body)
+    },
+    // The key begins with the architecture: `llama.context_length`.
+    window: |description| {
+        let facts = description.get("model_info")?.as_object()?;
+        facts.iter().find_map(|(key, value)| key.ends_with(".context_length").then(|| value.as_u64())?)
+    },
+};
 
 impl Dialect for Ollama {
     fn framing(&self) -> Framing {

@@ -6,4 +6,4 @@ mod stream;
 mod tests;
 mod wire;
 
-pub(crate) use dialect::Ollama;
+pub(crate) use dialect::{Ollama, SHOW};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_agent::Prices;
 use aethon_config::Config;
 use aethon_config::schema::{Api, ApiVersion, Model, Provider as Name};
 use aethon_core::model::ModelProvider;
@@ -11,15 +12,40 @@ use aethon_providers::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Ove
 /// The model with its fallbacks behind it.
 pub(crate) fn provider_of(config: &Config, aws: &AwsEnvironment) -> Arc<dyn ModelProvider> {
     let prices = super::prices::prices(&config.budget);
-    let build = |model: &Model| {
-        let price = prices(model.provider.name(), &model.model_id);
-        let mut options = options(model, aws);
-        options.overrides.price = price;
-        aethon_providers::build(options)
-    };
-    let models = config.model.candidates().iter().map(build).collect();
+    let models = config.model.candidates().iter().map(|model| build(model, aws, &prices)).collect();
     // There is always the model itself.
-    aethon_providers::fallback(models).unwrap_or_else(|| build(&config.model))
+    aethon_providers::fallback(models).unwrap_or_else(|| build(&config.model, aws, &prices))
+}
+
+/// The model and each of its fallbacks by itself, for short answers. What the owner adds in `model.extra` may depend on
+/// the limit (a budget for thoughts, say), so then it stays as it is.
+pub(crate) fn each_in_short(
+    config: &Config,
+    aws: &AwsEnvironment,
+    most_tokens: u32,
+) -> Vec<(Model, Arc<dyn ModelProvider>)> {
+    let prices = super::prices::prices(&config.budget);
+    let mut models = config.model.candidates();
+    for model in models.iter_mut().filter(|model| model.extra.is_empty()) {
+        model.max_tokens = Some(model.max_tokens.map_or(most_tokens, |limit| limit.min(most_tokens)));
+    }
+    let build = |model: Model| {
+        let provider = build(&model, aws, &prices);
+        (model, provider)
+    };
+    models.into_iter().map(build).collect()
+}
+
+fn build(model: &Model, aws: &AwsEnvironment, prices: &Prices) -> Arc<dyn ModelProvider> {
+    let price = prices(model.provider.name(), &model.model_id);
+    let mut options = options(model, aws);
+    options.overrides.price = price;
+    aethon_providers::build(options)
+}
+
+/// Whether the sizes and abilities of a model are known, and not only assumed.
+pub(crate) fn is_known(model: &Model) -> bool {
+    aethon_providers::is_known(provider(model.provider), &model.model_id)
 }
 
 fn options(model: &Model, aws: &AwsEnvironment) -> Options {

@@ -1,0 +1,104 @@
+//! `model test`: what the configured models really do.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use aethon::model_test::{Check, ModelReport, Outcome, Spent, Window, WindowSource};
+use anyhow::Result;
+use serde_json::json;
+
+use super::{print, print_json};
+use crate::args::Common;
+use crate::chat::style;
+use crate::render::plain;
+
+pub(crate) async fn test(common: &Common, as_json: bool) -> Result<ExitCode> {
+    let prepared = crate::prepared(common)?;
+    if !as_json && std::io::stderr().is_terminal() {
+        eprintln!("asking; this can take half a minute a question");
+    }
+    let reports = aethon::model_test::examine(&prepared).await?;
+    let answers = reports.first().is_some_and(ModelReport::chats);
+    if as_json {
+        print_json(&json!({"answers": answers, "models": reports}))?;
+    } else {
+        print(&reports.iter().map(text).collect::<Vec<_>>().join("\n"))?;
+    }
+    Ok(if answers { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn text(report: &ModelReport) -> String {
+    let fallback = if report.fallback { " (fallback)" } else { "" };
+    let mut out = format!("{} by {}{fallback}\n", plain(&report.model), plain(&report.provider));
+    out.extend(report.checks.iter().map(line));
+    if let Some(speed) = report.tokens_per_second {
+        out.push_str(&figure("speed", &format!("{speed:.1} tokens a second")));
+    }
+    out.push_str(&figure("context", &window(&report.context_window)));
+    if report.spent.calls > 0 {
+        out.push_str(&figure("spent", &spent(&report.spent)));
+    }
+    out
+}
+
+fn line(check: &Check) -> String {
+    let style = style();
+    let mark = match check.outcome {
+        Outcome::Ok => style.paint("32", "ok     "),
+        Outcome::Partly => style.paint("33", "partly "),
+        Outcome::Failed => style.paint("31", "failed "),
+        Outcome::Skipped => style.dim("skipped"),
+    };
+    format!("  {mark}  {}: {}\n", check.ability, plain(&check.message))
+}
+
+fn figure(name: &str, value: &str) -> String {
+    format!("           {name}: {value}\n")
+}
+
+fn window(window: &Window) -> String {
+    let source = match window.source {
+        WindowSource::Config => "set by model.context_window",
+        WindowSource::Table => "known of this model",
+        WindowSource::Assumed => "assumed, because the model is unknown; set model.context_window",
+        WindowSource::Program => "as the program says that brought the model along",
+    };
+    let told = match window.told {
+        Some(told) if told != window.tokens => format!("; the service says that the model can take {told}"),
+        Some(_) => "; the service says the same".to_owned(),
+        None => String::new(),
+    };
+    format!("{} tokens, {source}{told}", window.tokens)
+}
+
+fn spent(spent: &Spent) -> String {
+    let usage = &spent.usage;
+    let cost = match spent.cost_usd {
+        Some(cost) => format!("{cost:.6} USD"),
+        None => "the price is not known; see budget.pricing".to_owned(),
+    };
+    let uncounted = match spent.uncounted {
+        0 => String::new(),
+        count => format!("; {count} of them without figures, not counted"),
+    };
+    format!(
+        "{} question{}, {} tokens in, {} out, {cost}{uncounted}",
+        spent.calls,
+        if spent.calls == 1 { "" } else { "s" },
+        usage.input_tokens,
+        usage.output_tokens
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_names_its_source() {
+        let told = |told| window(&Window { tokens: 32_768, source: WindowSource::Assumed, told });
+        assert!(told(None).ends_with("set model.context_window"));
+        assert!(told(Some(131_072)).ends_with("can take 131072"));
+        assert!(told(Some(32_768)).ends_with("says the same"));
+    }
+}

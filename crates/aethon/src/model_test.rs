@@ -1,0 +1,405 @@
+//! What the configured models really do, tried out: chat, streaming, tools, pictures, speed and context window.
+//!
+//! Each model is asked at most three short questions, each with a time-out; together they take a few hundred tokens. The
+//! calls belong to no session and stand in no ledger; the report says what they took.
+
+mod question;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::message::Block;
+use aethon_core::model::{ModelError, ModelErrorKind, ModelProvider, Readiness, StopReason, Usage};
+use aethon_core::tool::ToolSpec;
+use serde::Serialize;
+use serde_json::json;
+use tokio::time::timeout;
+
+use self::question::{Answer, Questions};
+use crate::builder::Prepared;
+use crate::error::Result;
+use crate::wire;
+
+/// How long each step may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest answer that is asked for. Models that think first need some of it for that.
+const MOST_TOKENS: u32 = 1_024;
+
+const COUNT: &str = "Count from one to thirty in words, separated by commas. Answer with nothing else.";
+const CALL: &str =
+    "The sky is blue. Report its colour with the tool report_colour. Do not answer in any other way.";
+/// The offline model `fake` does what a line of this kind says; without one it calls nothing.
+const CALL_OF_FAKE: &str = "\n!tool report_colour {\"colour\":\"blue\"}";
+const LOOK: &str = "Which colour has this picture? Answer with one word.";
+/// A red square of 64 by 64 pixels, as PNG in base64. Some models refuse smaller pictures.
+const RED_SQUARE: &str = "iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQMAAACQp+OdAAAAA1BMVEX/AAAZ4gk3AAAAD0lEQVR42mNgGAWjgHwAAAJAAAHgTR1EAAAAAElFTkSuQmCC";
+
+/// What one model does.
+#[derive(Debug, Clone, Serialize)]
+pub struct ModelReport {
+    /// The provider's name.
+    pub provider: String,
+    /// The model's id, as configured.
+    pub model: String,
+    /// Whether it stands in for another one.
+    pub fallback: bool,
+    /// What was tried, in order. An ability that was not tried is there too, as skipped.
+    pub checks: Vec<Check>,
+    /// How long the first piece of the answer took.
+    pub first_token_ms: Option<u64>,
+    /// How fast the rest came.
+    pub tokens_per_second: Option<f64>,
+    /// How much it takes in.
+    pub context_window: Window,
+    /// What the test took.
+    pub spent: Spent,
+}
+
+/// The outcome of one step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What was tried: `reachable`, `chat`, `streaming`, `tools` or `images`.
+    pub ability: &'static str,
+    /// How it went.
+    pub outcome: Outcome,
+    /// What was seen, as a sentence.
+    pub message: String,
+}
+
+/// How a step went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// As it should be.
+    Ok,
+    /// It works, but not as it should.
+    Partly,
+    /// It does not work.
+    Failed,
+    /// It was not tried.
+    Skipped,
+}
+
+/// A context window, and who says so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Window {
+    /// The tokens that the assistant reckons with.
+    pub tokens: u64,
+    /// Where they come from.
+    pub source: WindowSource,
+    /// What the service says that the model was made for, where it does.
+    pub told: Option<u64>,
+}
+
+/// Where the size of a context window comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WindowSource {
+    /// `model.context_window`.
+    Config,
+    /// The built-in table of models.
+    Table,
+    /// A guess: the model is in no table.
+    Assumed,
+    /// The program that brought the model along.
+    Program,
+}
+
+/// What a test took.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Spent {
+    /// How many questions were asked.
+    pub calls: u32,
+    /// How many of them ended without figures, so that they are not in the sums.
+    pub uncounted: u32,
+    /// The tokens.
+    pub usage: Usage,
+    /// The cost in USD, where the price is known.
+    pub cost_usd: Option<f64>,
+}
+
+impl ModelReport {
+    /// Whether the model answers.
+    pub fn chats(&self) -> bool {
+        self.checks.iter().any(|check| check.ability == "chat" && check.outcome == Outcome::Ok)
+    }
+}
+
+/// Tries the configured model and each of its fallbacks, one after the other: what runs on one machine would slow the
+/// other down. The configured one comes first.
+pub async fn examine(prepared: &Prepared) -> Result<Vec<ModelReport>> {
+    let prices = wire::prices::prices(&prepared.config.budget);
+    let mut reports = Vec::new();
+    for (source, provider) in models(prepared) {
+        let questions = Questions::new(provider.clone(), prepared.clock(), PATIENCE)?;
+        let fallback = !reports.is_empty();
+        let mut report = Trial { provider, questions, checks: Vec::new() }.run(source, fallback).await;
+        let price = prices(&report.provider, &report.model);
+        report.spent.cost_usd = price.map(|price| price.of(&report.spent.usage));
+        report.spent.usage.cost_usd = report.spent.cost_usd.unwrap_or_default();
+        reports.push(report);
+    }
+    Ok(reports)
+}
+
+fn models(prepared: &Prepared) -> Vec<(WindowSource, Arc<dyn ModelProvider>)> {
+    if let Some(model) = &prepared.parts.model {
+        return vec![(WindowSource::Program, model.clone())];
+    }
+    let source = |model: &aethon_config::schema::Model| match model.context_window {
+        Some(_) => WindowSource::Config,
+        None if wire::model::is_known(model) => WindowSource::Table,
+        None => WindowSource::Assumed,
+    };
+    let each = wire::model::each_in_short(&prepared.config, &prepared.aws, MOST_TOKENS);
+    each.into_iter().map(|(model, provider)| (source(&model), provider)).collect()
+}
+
+/// The examination of one model.
+struct Trial {
+    provider: Arc<dyn ModelProvider>,
+    questions: Questions,
+    checks: Vec<Check>,
+}
+
+impl Trial {
+    async fn run(mut self, source: WindowSource, fallback: bool) -> ModelReport {
+        let mut speed = Speed::default();
+        let mut told = None;
+        if let Readiness::NotConfigured(hint) = self.provider.readiness() {
+            self.note("reachable", Outcome::Failed, hint);
+            self.skip(&["chat", "streaming", "tools", "images"], "the model is not set up");
+        } else {
+            self.reach().await;
+            // Some services answer questions and not the probe, so a probe that fails is not the end.
+            if let Some(answer) = self.chat().await {
+                speed = Speed::of(&answer);
+                self.tools().await;
+                self.images().await;
+                told =
+                    timeout(PATIENCE, self.provider.told_window()).await.ok().and_then(|told| told.ok()?);
+            } else {
+                self.skip(&["streaming", "tools", "images"], "the model does not answer");
+            }
+        }
+        let capabilities = self.provider.capabilities();
+        ModelReport {
+            provider: capabilities.provider.clone(),
+            model: capabilities.model.clone(),
+            fallback,
+            first_token_ms: speed.first_token_ms,
+            tokens_per_second: speed.tokens_per_second,
+            context_window: Window { tokens: capabilities.context_window, source, told },
+            spent: Spent {
+                calls: self.questions.asked,
+                uncounted: self.questions.uncounted,
+                usage: self.questions.usage,
+                cost_usd: None,
+            },
+            checks: self.checks,
+        }
+    }
+
+    async fn reach(&mut self) {
+        match timeout(PATIENCE, self.provider.probe()).await {
+            Ok(Ok(sentence)) => self.note("reachable", Outcome::Ok, sentence),
+            Ok(Err(error)) => self.note("reachable", Outcome::Failed, error.to_string()),
+            Err(_) => self.note("reachable", Outcome::Failed, question::no_answer(PATIENCE)),
+        }
+    }
+
+    /// The answer to a question that is long enough for its stream to be seen. `None` when there is none.
+    async fn chat(&mut self) -> Option<Answer> {
+        let answer = match self.questions.ask(vec![Block::text(COUNT)], Vec::new()).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                self.note("chat", Outcome::Failed, error.to_string());
+                return None;
+            }
+        };
+        if answer.text.trim().is_empty() {
+            self.note("chat", Outcome::Failed, empty(&answer));
+            return None;
+        }
+        let message = format!("{} characters in {} ms", answer.text.chars().count(), millis(answer.took));
+        self.note("chat", Outcome::Ok, message);
+        if answer.pieces > 1 {
+            let first = answer.first_piece.map_or(0, millis);
+            let message = format!("{} pieces, the first after {first} ms", answer.pieces);
+            self.note("streaming", Outcome::Ok, message);
+        } else {
+            let message = "the answer came in one piece; whoever asks sees nothing until it is complete";
+            self.note("streaming", Outcome::Partly, message.into());
+        }
+        Some(answer)
+    }
+
+    async fn tools(&mut self) {
+        if !self.provider.capabilities().tools {
+            return self.skip(&["tools"], "the model is known to call no tools, so it is offered none");
+        }
+        let is_fake = self.provider.capabilities().provider == "fake";
+        let text = format!("{CALL}{}", if is_fake { CALL_OF_FAKE } else { "" });
+        let tool = report_colour();
+        let (outcome, message) = match self.questions.ask(vec![Block::text(text)], vec![tool.clone()]).await {
+            Ok(answer) => judge_call(&answer, &tool, is_fake),
+            Err(error) => (Outcome::Failed, error.to_string()),
+        };
+        self.note("tools", outcome, message);
+    }
+
+    async fn images(&mut self) {
+        if !self.provider.capabilities().images {
+            return self.skip(&["images"], "the model is known to see no pictures, so it is sent none");
+        }
+        let picture = Block::Image { mime: "image/png".into(), data: RED_SQUARE.into() };
+        let answer = self.questions.ask(vec![picture, Block::text(LOOK)], Vec::new()).await;
+        let (outcome, message) = judge_look(answer);
+        self.note("images", outcome, message);
+    }
+
+    fn note(&mut self, ability: &'static str, outcome: Outcome, message: String) {
+        self.checks.push(Check { ability, outcome, message });
+    }
+
+    fn skip(&mut self, abilities: &[&'static str], why: &str) {
+        for ability in abilities {
+            self.note(ability, Outcome::Skipped, why.to_owned());
+        }
+    }
+}
+
+fn report_colour() -> ToolSpec {
+    ToolSpec {
+        name: "report_colour".into(),
+        description: "Reports a colour.".into(),
+        parameters: json!({
+            "type": "object",
+            "properties": {"colour": {"type": "string", "description": "The name of the colour."}},
+            "required": ["colour"],
+        }),
+        roles: Default::default(),
+        untrusted_output: false,
+        timeout: None,
+    }
+}
+
+fn judge_call(answer: &Answer, tool: &ToolSpec, is_fake: bool) -> (Outcome, String) {
+    let in_words = || aethon_agent::calls_in_words(&answer.text, std::slice::from_ref(tool));
+    match answer.calls.first() {
+        Some(call) if call.name != tool.name => {
+            (Outcome::Partly, format!("it called {}, which it was not offered", quote(&call.name)))
+        }
+        Some(call) if !call.input["colour"].is_string() => {
+            (Outcome::Partly, "it called the tool with wrong arguments".into())
+        }
+        Some(_) if is_fake => (Outcome::Ok, "it called the tool, as the script in the question says".into()),
+        Some(_) => (Outcome::Ok, "it called the tool".into()),
+        None if in_words().is_some() => (
+            Outcome::Partly,
+            "as text: it wrote the call into its answer; the assistant recognises it".into(),
+        ),
+        None if answer.text.trim().is_empty() => (Outcome::Failed, empty(answer)),
+        None => (Outcome::Failed, format!("no: it answered {}", quote(&answer.text))),
+    }
+}
+
+fn judge_look(answer: std::result::Result<Answer, ModelError>) -> (Outcome, String) {
+    match answer {
+        Ok(answer) if answer.text.trim().is_empty() => (Outcome::Failed, empty(&answer)),
+        Ok(answer) if says_red(&answer.text) => (Outcome::Ok, "answered: it named the colour".into()),
+        Ok(answer) => {
+            (Outcome::Partly, format!("answered, but not with the colour red: {}", quote(&answer.text)))
+        }
+        Err(error) => {
+            use ModelErrorKind::{InvalidRequest, Refused};
+            let refused = if matches!(error.kind(), InvalidRequest | Refused) { "refused: " } else { "" };
+            (Outcome::Failed, format!("{refused}{error}"))
+        }
+    }
+}
+
+fn says_red(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphabetic()).any(|word| word.eq_ignore_ascii_case("red"))
+}
+
+/// Why an answer may be empty.
+fn empty(answer: &Answer) -> String {
+    match answer.stop {
+        StopReason::Length => "the answer was cut off at the output limit before its first word".into(),
+        StopReason::Refusal => "the provider refused to answer".into(),
+        _ => "the answer was empty".into(),
+    }
+}
+
+/// The beginning of what a model said.
+fn quote(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut = words.floor_char_boundary(LONGEST);
+    format!("\u{201c}{}{}\u{201d}", &words[..cut], if cut < words.len() { "…" } else { "" })
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What took less than this many seconds says nothing about speed.
+const SHORTEST: f64 = 0.005;
+
+/// How fast an answer came.
+#[derive(Default)]
+struct Speed {
+    first_token_ms: Option<u64>,
+    tokens_per_second: Option<f64>,
+}
+
+impl Speed {
+    /// Reads the times of an answer.
+    fn of(answer: &Answer) -> Self {
+        let tokens = answer.usage.map_or(0, |usage| usage.output_tokens);
+        // Waiting for the first piece is no part of it, unless the model thought unseen meanwhile: no language has
+        // words so short that every second character is a token.
+        let unseen = tokens > answer.seen_chars / 2;
+        let begun = answer.first_piece.filter(|_| answer.pieces > 1 && !unseen).unwrap_or_default();
+        let seconds = answer.took.saturating_sub(begun).as_secs_f64();
+        let tokens_per_second = (tokens > 0 && seconds >= SHORTEST).then(|| {
+            // Token counts are far below 2^52, so they are exact as f64.
+            (tokens as f64 / seconds * 10.0).round() / 10.0
+        });
+        Self { first_token_ms: answer.first_piece.map(millis), tokens_per_second }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(output_tokens: u64, seen_chars: u64, first_ms: u64, took_ms: u64) -> Answer {
+        Answer {
+            text: "one".into(),
+            calls: Vec::new(),
+            stop: StopReason::End,
+            usage: Some(Usage { output_tokens, ..Usage::default() }),
+            pieces: 20,
+            seen_chars,
+            first_piece: Some(Duration::from_millis(first_ms)),
+            took: Duration::from_millis(took_ms),
+        }
+    }
+
+    #[test]
+    fn speed_leaves_out_the_wait_unless_the_model_thought_meanwhile() {
+        let speed = |answer: &Answer| Speed::of(answer).tokens_per_second;
+        assert_eq!(speed(&answer(100, 400, 1_000, 3_000)), Some(50.0));
+        assert_eq!(speed(&answer(600, 400, 1_000, 3_000)), Some(200.0), "most of it was not shown");
+        assert_eq!(speed(&Answer { pieces: 1, ..answer(100, 400, 2_000, 2_000) }), Some(50.0));
+        assert_eq!(speed(&answer(100, 400, 0, 1)), None, "too short to tell");
+        assert_eq!(speed(&Answer { usage: None, ..answer(0, 400, 0, 1_000) }), None);
+    }
+
+    #[test]
+    fn a_colour_is_a_word() {
+        assert!(says_red("It is **Red**.") && !says_red("It cannot be rendered as required."));
+    }
+}
