@@ -77,7 +77,8 @@ pub struct ModelRequest {
     /// The system prompt; byte-identical from turn to turn while nothing changed.
     pub system: Arc<str>,
     /// The conversation, oldest first, well formed: every tool call has its result in the tool message that follows.
-    pub messages: Vec<Arc<Message>>,
+    /// Shared and not copied, so that a request costs the same however long the conversation is.
+    pub messages: Arc<Vec<Arc<Message>>>,
     /// Where this turn's own messages begin in `messages`.
     pub turn_start: usize,
     /// The tools that it may call.

@@ -41,7 +41,7 @@ pub(crate) enum Said<'a> {
 /// The conversation of a request.
 pub(crate) fn turns<'a>(request: &'a ModelRequest, capabilities: &Capabilities) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::with_capacity(request.messages.len());
-    for message in &request.messages {
+    for message in request.messages.iter() {
         let turn = match message.role {
             Role::User | Role::System => Turn::User(told(message, capabilities)),
             Role::Assistant => Turn::Assistant(said(message)),

@@ -21,7 +21,7 @@ pub(crate) fn request(messages: Vec<Arc<Message>>) -> ModelRequest {
         turn: TurnId::fresh(),
         attempt: 0,
         system: "You help.".into(),
-        messages,
+        messages: messages.into(),
         turn_start: 0,
         tools: Arc::new([]),
     }

@@ -23,7 +23,7 @@ fn request(messages: Vec<Arc<Message>>, turn_start: usize) -> ModelRequest {
         turn: TurnId::fresh(),
         attempt: 0,
         system: "You help.".into(),
-        messages,
+        messages: messages.into(),
         turn_start,
         tools: Arc::new([]),
     }

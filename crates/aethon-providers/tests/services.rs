@@ -87,7 +87,7 @@ fn request() -> ModelRequest {
         turn: TurnId::fresh(),
         attempt: 0,
         system: "You help.".into(),
-        messages: vec![Arc::new(said)],
+        messages: vec![Arc::new(said)].into(),
         turn_start: 0,
         tools: Arc::new([]),
     }

@@ -232,7 +232,7 @@ impl Turn<'_> {
             turn: self.context.turn.clone(),
             attempt: 0,
             system: SUMMARISER.into(),
-            messages: vec![Arc::new(message)],
+            messages: vec![Arc::new(message)].into(),
             turn_start: 0,
             tools: Arc::default(),
         }

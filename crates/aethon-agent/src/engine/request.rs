@@ -68,7 +68,9 @@ impl Turn<'_> {
 
     fn request(&self, system: &Arc<str>, attempt: u32) -> ModelRequest {
         let mut messages = self.window.messages();
-        messages.extend(self.answer.continued.iter().flatten().cloned());
+        if let Some(continued) = &self.answer.continued {
+            Arc::make_mut(&mut messages).extend(continued.iter().cloned());
+        }
         ModelRequest {
             session: self.context.session.clone(),
             turn: self.context.turn.clone(),

@@ -36,6 +36,8 @@ pub(crate) struct Rule {
 pub(crate) struct Window {
     rule: Rule,
     entries: Vec<Entry>,
+    /// What the model is shown, entry by entry, as requests share it.
+    shown: Arc<Vec<Arc<Message>>>,
     /// What the model is shown.
     tokens: u64,
     bytes: usize,
@@ -59,8 +61,7 @@ pub(crate) struct Window {
 struct Entry {
     message: Arc<Message>,
     whole: u64,
-    /// What the model is shown.
-    shown: Arc<Message>,
+    /// What the model is shown of it.
     tokens: u64,
 }
 
@@ -110,7 +111,9 @@ impl Window {
         self.tokens += tokens;
         self.whole += tokens;
         self.bytes += estimate::bytes(&message);
-        self.entries.push(Entry { shown: message.clone(), tokens, message, whole: tokens });
+        // No request is under way when a message comes in, so this list is ours alone and nothing is copied.
+        Arc::make_mut(&mut self.shown).push(message.clone());
+        self.entries.push(Entry { tokens, message, whole: tokens });
         if self.rule.mark > 0 && self.whole > self.next_mark {
             while self.whole > self.next_mark {
                 self.next_mark += (self.rule.mark / 2).max(1);
@@ -132,8 +135,8 @@ impl Window {
     }
 
     /// The messages, for a request.
-    pub(crate) fn messages(&self) -> Vec<Arc<Message>> {
-        self.entries.iter().map(|entry| entry.shown.clone()).collect()
+    pub(crate) fn messages(&self) -> Arc<Vec<Arc<Message>>> {
+        self.shown.clone()
     }
 
     /// About how many tokens the model is shown.
@@ -153,14 +156,14 @@ impl Window {
 
     /// The message at a place, as the model is shown it.
     pub(crate) fn message(&self, place: usize) -> Option<&Message> {
-        self.entries.get(place).map(|entry| &*entry.shown)
+        self.shown.get(place).map(|shown| &**shown)
     }
 
     /// Shortens the tool output of all but the newest messages.
     pub(crate) fn shorten(&mut self, keep: usize) {
         let until = self.entries.len().saturating_sub(keep);
         for place in self.shortened..until {
-            if let Some(shorter) = shorten::outputs(&self.entries[place].shown) {
+            if let Some(shorter) = shorten::outputs(&self.shown[place]) {
                 self.show(place, shorter);
             }
         }
@@ -249,7 +252,7 @@ impl Window {
         self.tokens = self.tokens - entry.tokens + tokens;
         self.bytes += estimate::bytes(&shorter);
         entry.tokens = tokens;
-        entry.shown = Arc::new(shorter);
+        Arc::make_mut(&mut self.shown)[place] = Arc::new(shorter);
     }
 
     /// Before anything but the results follows a call, the call gets its results. The storage has them too, unless the

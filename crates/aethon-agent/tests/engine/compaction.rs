@@ -139,7 +139,7 @@ async fn a_restart_shows_the_model_what_the_process_before_did() {
         assert_eq!(before.system, after.system);
         assert_eq!(before.tools, after.tools);
         let is_new_fold = folded(&after.messages[0]) != folded(&before.messages[0]);
-        let same = before.messages.iter().zip(&after.messages).all(|(one, other)| one == other);
+        let same = before.messages.iter().zip(after.messages.iter()).all(|(one, other)| one == other);
         assert!(same || is_new_fold, "turn {turn}");
         house = next;
     }

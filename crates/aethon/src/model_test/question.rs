@@ -66,7 +66,7 @@ impl Questions {
             turn: TurnId::fresh(),
             attempt: 0,
             system: "You are being tested. Do exactly what you are asked to, and be brief.".into(),
-            messages: vec![Arc::new(Message::new(Role::User, content, self.clock.now()))],
+            messages: vec![Arc::new(Message::new(Role::User, content, self.clock.now()))].into(),
             turn_start: 0,
             tools: tools.into(),
         };
