@@ -31,9 +31,8 @@ three together reach. CPU is the server's alone: user and system time of its pro
 answered requests. Memory is `Rss` of `/proc/PID/smaps_rollup`. Every server runs in a fresh home on disk with the `echo` \
 model and default settings, except where a row names others. Requests are HTTP/1.1 over kept connections, one at a time \
 on each. Loads on the two servers alternate, and the median of the rounds counts. A \
-session is talked to over one socket at a time, replaced every 90 messages to stay below the limit on messages a second. The engine's \
-part is measured in a process of its own (the example `turn_cost`), with a model that answers at once and a storage in \
-memory.";
+session is talked to over one socket. The engine's part is measured in a process of its own (the example `turn_cost`), \
+with a model that answers at once and a storage in memory.";
 
 /// Measures and prints; writes docs/performance.md where asked to.
 pub(crate) fn measure(root: &Path, options: &Options) -> Result<()> {

@@ -32,7 +32,8 @@ const WRITE_BUFFER: usize = 8 << 10;
 const PING: Duration = Duration::from_secs(30);
 /// How many such questions may stay unanswered.
 const MAX_SILENT: u8 = 2;
-/// Messages a second, and how many may come at once.
+/// Messages a second, and how many may come at once. Whatever is sent to the peer counts for one less: who waits for an
+/// answer before asking again is never held up, and who only talks is.
 const PACE: (f32, f32) = (50.0, 100.0);
 /// How long a write may stand still.
 const STALL: Duration = Duration::from_secs(30);
@@ -249,14 +250,22 @@ impl Link {
         &mut self,
         texts: impl IntoIterator<Item = Utf8Bytes>,
     ) -> Result<(), Unwritable> {
+        let mut sent = 0.0;
         let writing = async {
             for text in texts {
+                sent += 1.0;
                 self.stream.feed(Message::Text(text)).await?;
             }
             self.stream.flush().await
         };
         match timeout(STALL, writing).await {
-            Ok(Ok(())) => Ok(()),
+            Ok(Ok(())) => {
+                self.allowance = (self.allowance + sent).min(PACE.1);
+                if self.allowance >= 0.0 && self.paused.take().is_some() {
+                    self.set_timer();
+                }
+                Ok(())
+            }
             Ok(Err(_)) => Err(Unwritable { is_stalled: false }),
             Err(_) => Err(Unwritable { is_stalled: true }),
         }

@@ -23,6 +23,19 @@ async fn a_message_in_a_reply_out_in_order() {
 }
 
 #[tokio::test]
+async fn who_waits_for_each_reply_is_never_held_up() {
+    let stage = Stage::open().await;
+    let mut client = stage.plain().await;
+    let begun = std::time::Instant::now();
+    for number in 0..1000 {
+        client.send(&format!("message {number}")).await;
+        assert_eq!(client.text().await, format!("message {number}"));
+    }
+    // At fifty a second behind the first hundred it would take eighteen seconds.
+    assert!(begun.elapsed() < std::time::Duration::from_secs(15));
+}
+
+#[tokio::test]
 async fn every_message_has_exactly_one_reply() {
     let stage = Stage::open().await;
     let mut client = stage.plain().await;
