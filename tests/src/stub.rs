@@ -40,16 +40,24 @@ impl Seen {
 impl Stub {
     /// Starts it with its answers, each a whole HTTP response. The connection is closed after each.
     pub fn start(answers: Vec<Vec<u8>>) -> Self {
+        let mut answers = VecDeque::from(answers);
+        Self::answering(move |_| {
+            let answer = if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() };
+            answer.unwrap_or_default()
+        })
+    }
+
+    /// Starts it with what makes an answer, a whole HTTP response, of each request.
+    pub fn answering(mut answer: impl FnMut(&Seen) -> Vec<u8> + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port for the stand-in");
         let address = listener.local_addr().expect("it has an address");
         let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
-        let (record, mut answers) = (seen.clone(), VecDeque::from(answers));
+        let record = seen.clone();
         // Ends with the process of the tests; nothing waits for it.
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
-                let answer = if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() };
                 // A client that goes away in mid-answer is its own business.
-                let _ = serve(&connection, &answer.unwrap_or_default(), &record);
+                let _ = serve(&connection, &mut answer, &record);
             }
         });
         Self { address, seen }
@@ -76,7 +84,11 @@ pub fn failure(status: &str, extra: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-fn serve(connection: &TcpStream, answer: &[u8], record: &Mutex<Vec<Seen>>) -> std::io::Result<()> {
+fn serve(
+    connection: &TcpStream,
+    answer: &mut dyn FnMut(&Seen) -> Vec<u8>,
+    record: &Mutex<Vec<Seen>>,
+) -> std::io::Result<()> {
     connection.set_read_timeout(Some(crate::http::PATIENCE))?;
     let mut reader = BufReader::new(connection);
     let mut line = String::new();
@@ -95,6 +107,7 @@ fn serve(connection: &TcpStream, answer: &[u8], record: &Mutex<Vec<Seen>>) -> st
     } else if seen.header("transfer-encoding").is_some() {
         seen.body = crate::http::read_chunks(&mut reader)?;
     }
+    let answer = answer(&seen);
     record.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
-    (&*connection).write_all(answer)
+    (&*connection).write_all(&answer)
 }

@@ -27,6 +27,7 @@ mod durability;
 mod home;
 mod host;
 mod idempotency;
+mod local_models;
 mod model_test;
 mod models;
 mod openai;

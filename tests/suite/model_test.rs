@@ -93,7 +93,7 @@ fn a_service_is_asked_for_real() {
 }
 
 #[test]
-fn a_local_model_tells_what_it_was_made_for_and_how_it_calls() {
+fn a_local_model_tells_how_much_it_takes_and_how_it_calls() {
     let says = |text: &str| {
         let line =
             json!({"model": "llama3.2", "message": {"role": "assistant", "content": text}, "done": false});
@@ -105,8 +105,9 @@ fn a_local_model_tells_what_it_was_made_for_and_how_it_calls() {
     let stub = Stub::start(vec![
         document(json!({"models": [{"name": "llama3.2:latest"}]})),
         says("one, two"),
+        document(json!({"models": [{"name": "llama3.2:latest", "context_length": 4242}]})),
+        document(json!({"model_info": {"general.architecture": "llama", "llama.context_length": 131_072}})),
         says(r#"<tool_call>{"name": "report_colour", "arguments": {"colour": "blue"}}</tool_call>"#),
-        document(json!({"model_info": {"general.architecture": "llama", "llama.context_length": 4242}})),
     ]);
     let host = format!("model.host=\"http://{}\"", stub.address);
     let home = home();
@@ -114,7 +115,12 @@ fn a_local_model_tells_what_it_was_made_for_and_how_it_calls() {
     let output = run_cli(home.path(), &[&arguments[..], &["--set", &host]].concat(), None);
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{text}");
-    for line in ["partly   streaming", "partly   tools: as text", "skipped  images", "can take 4242"] {
+    for line in [
+        "partly   streaming",
+        "partly   tools: as text",
+        "skipped  images",
+        "4242 tokens, as its service says",
+    ] {
         assert!(text.contains(line), "{line}: {text}");
     }
     let asked = stub.requests();

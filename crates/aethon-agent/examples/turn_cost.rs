@@ -131,25 +131,25 @@ fn engine(store: &Arc<MemoryStore>, context_window: u64) -> Engine {
 }
 
 /// A model that answers at once.
-struct Instantly(Capabilities);
+struct Instantly(Arc<Capabilities>);
 
 impl Instantly {
     fn new(context_window: u64) -> Self {
-        Self(Capabilities {
+        Self(Arc::new(Capabilities {
             provider: "instant".into(),
             model: "instant".into(),
             context_window,
             max_output: 1_000,
             images: false,
             tools: true,
-        })
+        }))
     }
 }
 
 #[async_trait]
 impl ModelProvider for Instantly {
-    fn capabilities(&self) -> &Capabilities {
-        &self.0
+    fn capabilities(&self) -> Arc<Capabilities> {
+        self.0.clone()
     }
 
     fn readiness(&self) -> Readiness {

@@ -18,8 +18,8 @@ use crate::tool::ToolSpec;
 /// A model behind some wire format, or one of the offline models.
 #[async_trait]
 pub trait ModelProvider: Send + Sync {
-    /// What the configured model can do. Constant for the life of the provider.
-    fn capabilities(&self) -> &Capabilities;
+    /// What the configured model can do, as far as that is known now. Cheap; asks nobody.
+    fn capabilities(&self) -> Arc<Capabilities>;
 
     /// Whether it could answer now as far as the configuration goes; asks nobody.
     fn readiness(&self) -> Readiness;
@@ -30,9 +30,10 @@ pub trait ModelProvider: Send + Sync {
     /// Asks the service whether it is there and accepts the key, without spending tokens. For `doctor`.
     async fn probe(&self) -> Result<String, ModelError>;
 
-    /// Asks the service how many tokens the model can take in; `None` where services of this kind do not say.
-    async fn told_window(&self) -> Result<Option<u64>, ModelError> {
-        Ok(None)
+    /// What the service itself says of the model, where services of this kind do; `capabilities` follow it from then on. The
+    /// answer is remembered, so this may be called before every request. It waits for a second at most.
+    async fn learn(&self) -> Result<SelfReport, ModelError> {
+        Ok(SelfReport::default())
     }
 }
 
@@ -54,6 +55,17 @@ pub struct Capabilities {
     pub images: bool,
     /// Whether it can call tools.
     pub tools: bool,
+}
+
+/// What a service says of its model; unset where it does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SelfReport {
+    /// Tokens that a request and its answer may take together.
+    pub context_window: Option<u64>,
+    /// Whether it sees pictures.
+    pub images: Option<bool>,
+    /// Whether it can call tools.
+    pub tools: Option<bool>,
 }
 
 /// Whether a provider is set up.

@@ -4,6 +4,7 @@
 //! ready and cuts its words out of one string.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use aethon_core::message::{Block, Message, Role};
@@ -19,19 +20,19 @@ use crate::estimate;
 
 /// The provider.
 pub(crate) struct Echo {
-    capabilities: Capabilities,
+    capabilities: Arc<Capabilities>,
 }
 
 impl Echo {
-    pub(crate) fn new(capabilities: Capabilities) -> Self {
+    pub(crate) fn new(capabilities: Arc<Capabilities>) -> Self {
         Self { capabilities }
     }
 }
 
 #[async_trait]
 impl ModelProvider for Echo {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
+    fn capabilities(&self) -> Arc<Capabilities> {
+        self.capabilities.clone()
     }
 
     fn readiness(&self) -> Readiness {

@@ -24,6 +24,7 @@ mod fake;
 mod fallback;
 mod gemini;
 mod headers;
+mod known;
 mod litellm;
 mod mistral;
 mod ollama;

@@ -11,7 +11,8 @@ use crate::echo::Echo;
 use crate::endpoint::Endpoint;
 use crate::fake::Fake;
 use crate::gemini::Gemini;
-use crate::ollama::{self, Ollama};
+use crate::known::Known;
+use crate::ollama::Ollama;
 use crate::openai::OpenAi;
 use crate::options::{OpenAiApi, Options, Provider};
 use crate::remote::{Dialect, Remote};
@@ -24,7 +25,7 @@ use crate::{capabilities, facts, headers, litellm, mistral};
 /// Makes the provider. Never fails: what is missing or wrong is in its readiness, so that a service starts and says
 /// what to set.
 pub fn build(options: Options) -> Arc<dyn ModelProvider> {
-    let capabilities = capabilities::of(&options);
+    let capabilities = Arc::new(capabilities::of(&options));
     match options.provider {
         Provider::Echo => Arc::new(Echo::new(capabilities)),
         Provider::Fake => Arc::new(Fake::new(capabilities)),
@@ -36,12 +37,23 @@ pub fn build(options: Options) -> Arc<dyn ModelProvider> {
 }
 
 /// A provider behind HTTP, or why there is none yet.
-fn remote(options: &Options, capabilities: Capabilities) -> Result<Remote, (ModelErrorKind, String)> {
+fn remote(options: &Options, capabilities: Arc<Capabilities>) -> Result<Remote, (ModelErrorKind, String)> {
     let (options, service) = reach(options)?;
-    let dialect = dialect(&options, service.clone(), capabilities.clone());
+    let dialect = dialect(&options, service.clone());
     let price = options.overrides.price.or_else(|| facts::prices(options.provider, &options.model_id));
-    let description = (options.provider == Provider::Ollama).then_some(ollama::SHOW);
-    Ok(Remote::new(capabilities, service, dialect, price).described(description))
+    let is_asked = is_asked_about_its_model(&options, &service.endpoint);
+    let known = Known::new(capabilities, options.overrides.context_window.is_some());
+    Ok(Remote::new(known, service, dialect, price).asked_about_its_model(is_asked))
+}
+
+/// Whether only the service knows what its model can do: how much Ollama lets a model take is its owner's choice, and so is
+/// what a server of one's own calls its model.
+fn is_asked_about_its_model(options: &Options, endpoint: &Endpoint) -> bool {
+    match options.provider {
+        Provider::Ollama => true,
+        Provider::OpenAi => endpoint.is_own && !facts::is_known(options.provider, &options.model_id),
+        _ => false,
+    }
 }
 
 /// The service that is meant, with what AWS's environment adds to its options; or why it cannot be asked.
@@ -57,28 +69,24 @@ pub(crate) fn reach(options: &Options) -> Result<(Cow<'_, Options>, Arc<Service>
     Ok((options, service))
 }
 
-fn dialect(options: &Options, service: Arc<Service>, capabilities: Capabilities) -> Box<dyn Dialect> {
+fn dialect(options: &Options, service: Arc<Service>) -> Box<dyn Dialect> {
     let settings = Settings::of(options);
     match options.provider {
-        Provider::Anthropic => Box::new(Anthropic::new(service, capabilities, settings, options.api_version)),
+        Provider::Anthropic => Box::new(Anthropic::new(service, settings, options.api_version)),
         Provider::Bedrock => {
             let facts = facts::of(options.provider, &options.model_id, true);
             let region = options.aws.region.clone().unwrap_or_default();
             let signer = Signer::new(service.clone(), region, options.aws.clone());
-            Box::new(Bedrock::new(service, capabilities, facts, settings, signer))
+            Box::new(Bedrock::new(service, facts, settings, signer))
         }
-        Provider::Gemini => Box::new(Gemini::new(service, capabilities, settings)),
-        Provider::Ollama => Box::new(Ollama::new(service, capabilities, settings)),
-        Provider::Mistral => {
-            Box::new(OpenAi::with_profile(service, capabilities, settings, mistral::PROFILE))
-        }
-        Provider::LiteLlm => {
-            Box::new(OpenAi::with_profile(service, capabilities, settings, litellm::PROFILE))
-        }
+        Provider::Gemini => Box::new(Gemini::new(service, settings)),
+        Provider::Ollama => Box::new(Ollama::new(service, settings)),
+        Provider::Mistral => Box::new(OpenAi::with_profile(service, settings, mistral::PROFILE)),
+        Provider::LiteLlm => Box::new(OpenAi::with_profile(service, settings, litellm::PROFILE)),
         Provider::OpenAi if options.api == OpenAiApi::Responses => {
-            Box::new(Responses::new(service, capabilities, settings))
+            Box::new(Responses::new(service, settings))
         }
-        _ => Box::new(OpenAi::new(service, capabilities, settings)),
+        _ => Box::new(OpenAi::new(service, settings)),
     }
 }
 

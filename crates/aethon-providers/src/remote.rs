@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use aethon_core::ledger::Price;
 use aethon_core::model::{
-    Capabilities, ModelError, ModelEvent, ModelProvider, ModelRequest, ModelStream, Readiness,
+    Capabilities, ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream,
+    Readiness, SelfReport,
 };
 use async_trait::async_trait;
 use futures_util::stream;
@@ -18,6 +19,7 @@ use ureq::http::HeaderMap;
 use ureq::http::header::CONTENT_TYPE;
 
 use crate::classify;
+use crate::known::{Description, Known};
 use crate::service::Service;
 use crate::stream::{Decoder, Decoding, Events, Framing, Progress};
 use crate::transport::{Body, Client, Incoming, Outgoing};
@@ -27,6 +29,8 @@ const ERROR_BYTES: usize = 64 * 1024;
 const ERROR_WAIT: Duration = Duration::from_secs(5);
 /// The most of an answer to a probe that is read.
 const PROBE_BYTES: usize = 4 * 1024 * 1024;
+/// How long a service is given to describe its model.
+const DESCRIBE_WAIT: Duration = Duration::from_secs(1);
 /// How long figures are waited for after the model is done.
 const FIGURES_WAIT: Duration = Duration::from_secs(3);
 /// How long the end of the body is waited for after the service said that nothing follows. It comes with the same
@@ -40,7 +44,7 @@ pub(crate) trait Dialect: Send + Sync {
     fn framing(&self) -> Framing;
 
     /// The request for an answer.
-    fn ask(&self, request: &ModelRequest) -> Outgoing;
+    fn ask(&self, request: &ModelRequest, capabilities: &Capabilities) -> Outgoing;
 
     /// The request with what opens the service for it, where that is not in its headers from the start.
     async fn open(&self, outgoing: Outgoing) -> Result<Outgoing, ModelError> {
@@ -60,43 +64,70 @@ pub(crate) trait Dialect: Send + Sync {
     fn judge_failure(&self, error: ModelError) -> Result<String, ModelError> {
         Err(error)
     }
+
+    /// What the service says of the model, for services that are asked; `capabilities` are what is known so far.
+    async fn describe(
+        &self,
+        _desk: &Desk<'_>,
+        _capabilities: &Capabilities,
+    ) -> Result<Description, ModelError> {
+        Ok(Description::default())
+    }
 }
 
-/// How a service is asked to describe the model.
-#[derive(Clone, Copy)]
-pub(crate) struct Description {
-    /// The request.
-    pub(crate) question: fn(&Service) -> Outgoing,
-    /// The context window in the answer.
-    pub(crate) window: fn(&Value) -> Option<u64>,
+/// Where a dialect asks about the model.
+pub(crate) struct Desk<'a>(&'a Remote);
+
+impl Desk<'_> {
+    /// The JSON document that the answer is.
+    pub(crate) async fn ask(&self, outgoing: Outgoing) -> Result<Value, ModelError> {
+        let incoming = self.0.send(outgoing).await?;
+        self.0.document(incoming).await
+    }
 }
 
 /// The provider.
 pub(crate) struct Remote {
-    capabilities: Capabilities,
+    known: Known,
     service: Arc<Service>,
     client: Client,
     dialect: Box<dyn Dialect>,
     price: Option<Price>,
-    description: Option<Description>,
+    is_asked: bool,
 }
 
 impl Remote {
     /// What answers cost is told where the price is known.
     pub(crate) fn new(
-        capabilities: Capabilities,
+        known: Known,
         service: Arc<Service>,
         dialect: Box<dyn Dialect>,
         price: Option<Price>,
     ) -> Self {
         let client = Client::new(service.timeout, service.endpoint.is_loopback);
-        Self { capabilities, service, client, dialect, price, description: None }
+        Self { known, service, client, dialect, price, is_asked: false }
     }
 
-    /// With how the service describes the model.
-    pub(crate) fn described(mut self, description: Option<Description>) -> Self {
-        self.description = description;
+    /// The service is asked what its model can do.
+    pub(crate) fn asked_about_its_model(mut self, is_asked: bool) -> Self {
+        self.is_asked = is_asked;
         self
+    }
+
+    /// Asks for an answer. A service that refuses because of the tools is asked once more without them.
+    async fn begin(&self, request: ModelRequest) -> Result<Incoming, ModelError> {
+        let capabilities = self.known.capabilities();
+        let error = match self.send(self.dialect.ask(&request, &capabilities)).await {
+            Ok(incoming) => return Ok(incoming),
+            Err(error) => error,
+        };
+        let hint = classify::hint::of(&error);
+        self.known.refused(hint);
+        if hint.tools == Some(false) && capabilities.tools && !request.tools.is_empty() {
+            tracing::warn!(model = %capabilities.model, %error, "the model takes no tools and is asked without them");
+            return self.send(self.dialect.ask(&request, &self.known.capabilities())).await;
+        }
+        Err(error)
     }
 
     /// Opens the service for a request and sends it.
@@ -137,8 +168,8 @@ async fn error_body(body: &mut Body) -> Vec<u8> {
 
 #[async_trait]
 impl ModelProvider for Remote {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
+    fn capabilities(&self) -> Arc<Capabilities> {
+        self.known.capabilities()
     }
 
     fn readiness(&self) -> Readiness {
@@ -147,9 +178,7 @@ impl ModelProvider for Remote {
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let input_tokens = crate::estimate::request(&request);
-        let outgoing = self.dialect.ask(&request);
-        drop(request);
-        let Incoming { headers, mut body, .. } = self.send(outgoing).await?;
+        let Incoming { headers, mut body, .. } = self.begin(request).await?;
         let framing = match media_type(&headers) {
             Media::Page => {
                 return Err(classify::body_failure(&self.service, &error_body(&mut body).await));
@@ -179,10 +208,27 @@ impl ModelProvider for Remote {
         }
     }
 
-    async fn told_window(&self) -> Result<Option<u64>, ModelError> {
-        let Some(Description { question, window }) = self.description else { return Ok(None) };
-        let incoming = self.send(question(&self.service)).await?;
-        Ok(window(&self.document(incoming).await?))
+    async fn learn(&self) -> Result<SelfReport, ModelError> {
+        if !self.is_asked {
+            return Ok(SelfReport::default());
+        }
+        if let Some(report) = self.known.report() {
+            return Ok(report);
+        }
+        let (desk, capabilities) = (Desk(self), self.capabilities());
+        let description = match timeout(DESCRIBE_WAIT, self.dialect.describe(&desk, &capabilities)).await {
+            Ok(Ok(description)) => description,
+            // A service that was reached and does not understand the question never will.
+            Ok(Err(error)) if error.status().is_some() || error.kind() == ModelErrorKind::Malformed => {
+                self.known.describe(&Description::default());
+                return Err(error);
+            }
+            Ok(Err(error)) => return Err(error),
+            // Nobody waits for it before every turn.
+            Err(_) => Description { is_open: true, ..Description::default() },
+        };
+        self.known.describe(&description);
+        Ok(description.report)
     }
 }
 

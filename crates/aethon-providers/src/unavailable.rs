@@ -1,5 +1,7 @@
 //! A model that cannot be asked as it is configured: it says so, in the page and to `doctor`, and never pretends.
 
+use std::sync::Arc;
+
 use aethon_core::model::{
     Capabilities, ModelError, ModelErrorKind, ModelProvider, ModelRequest, ModelStream, Readiness,
 };
@@ -7,13 +9,17 @@ use async_trait::async_trait;
 
 /// Refuses every request with the same sentence.
 pub(crate) struct Unavailable {
-    capabilities: Capabilities,
+    capabilities: Arc<Capabilities>,
     kind: ModelErrorKind,
     reason: String,
 }
 
 impl Unavailable {
-    pub(crate) fn new(capabilities: Capabilities, kind: ModelErrorKind, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        capabilities: Arc<Capabilities>,
+        kind: ModelErrorKind,
+        reason: impl Into<String>,
+    ) -> Self {
         Self { capabilities, kind, reason: reason.into() }
     }
 
@@ -24,8 +30,8 @@ impl Unavailable {
 
 #[async_trait]
 impl ModelProvider for Unavailable {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
+    fn capabilities(&self) -> Arc<Capabilities> {
+        self.capabilities.clone()
     }
 
     fn readiness(&self) -> Readiness {

@@ -2,6 +2,7 @@
 //!
 //! Run it with `cargo run -p aethon --example custom_model`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use aethon::core::model::{
@@ -12,25 +13,25 @@ use async_trait::async_trait;
 use futures_util::stream;
 
 /// Answers with the newest message, backwards.
-struct Backwards(Capabilities);
+struct Backwards(Arc<Capabilities>);
 
 impl Backwards {
     fn new() -> Self {
-        Self(Capabilities {
+        Self(Arc::new(Capabilities {
             provider: "example".into(),
             model: "backwards".into(),
             context_window: 8_000,
             max_output: 1_000,
             images: false,
             tools: false,
-        })
+        }))
     }
 }
 
 #[async_trait]
 impl ModelProvider for Backwards {
-    fn capabilities(&self) -> &Capabilities {
-        &self.0
+    fn capabilities(&self) -> Arc<Capabilities> {
+        self.0.clone()
     }
 
     fn readiness(&self) -> Readiness {

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use aethon_core::model::Readiness;
+use aethon_core::model::{ModelProvider, Readiness};
 use serde::Serialize;
 
 use crate::builder::{Builder, Prepared};
@@ -15,6 +15,9 @@ use crate::wire;
 
 /// How long a model service may take to answer the question whether it is there.
 const MODEL_PATIENCE: Duration = Duration::from_secs(10);
+
+/// With fewer tokens hardly any of a conversation is left beside the system prompt and the tools.
+const SMALL_WINDOW: u64 = 8_192;
 
 /// Where to look further. It costs a little, so it is never done here.
 const DEEPER: &str = "; `aethon-cli model test` tries chat, streaming, tools and pictures";
@@ -177,7 +180,7 @@ async fn model(prepared: &Prepared) -> Finding {
         return Finding::broken("model", format!("{name} is not set up"), hint);
     }
     match tokio::time::timeout(MODEL_PATIENCE, provider.probe()).await {
-        Ok(Ok(answer)) => Finding::ok("model", format!("{name}: {answer}{DEEPER}")),
+        Ok(Ok(answer)) => able(prepared, &*provider, &format!("{name}: {answer}")).await,
         Ok(Err(error)) => Finding::broken("model", format!("{name} cannot be used"), error.to_string()),
         Err(_) => Finding::broken(
             "model",
@@ -185,6 +188,25 @@ async fn model(prepared: &Prepared) -> Finding {
             "check model.host and the network",
         ),
     }
+}
+
+/// A model that answers, and what it can do as far as that is known without asking it anything.
+async fn able(prepared: &Prepared, provider: &dyn ModelProvider, answers: &str) -> Finding {
+    // Without an answer what is assumed holds.
+    let told = provider.learn().await.ok().and_then(|report| report.context_window);
+    let capabilities = provider.capabilities();
+    let window = capabilities.context_window;
+    let can = |ability, name| if ability { format!(", {name}") } else { format!(", no {name}") };
+    let (tools, images) = (can(capabilities.tools, "tools"), can(capabilities.images, "pictures"));
+    let message = format!("{answers}; {window} tokens{tools}{images}{DEEPER}");
+    let is_small =
+        told.is_some_and(|told| told < SMALL_WINDOW) && prepared.config.model.context_window.is_none();
+    if is_small && capabilities.provider == "ollama" {
+        let fix =
+            "set model.context_window, which Ollama gets as num_ctx, or start it with OLLAMA_CONTEXT_LENGTH";
+        return Finding::warning("model", format!("{message}; that is little for an assistant"), fix);
+    }
+    Finding::ok("model", message)
 }
 
 /// How the embedder is, where one is configured. One that is known to be free is asked for the vector of a word; any other

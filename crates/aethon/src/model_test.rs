@@ -87,7 +87,7 @@ pub struct Window {
     pub tokens: u64,
     /// Where they come from.
     pub source: WindowSource,
-    /// What the service says that the model was made for, where it does.
+    /// What the service says, where it does.
     pub told: Option<u64>,
 }
 
@@ -99,6 +99,8 @@ pub enum WindowSource {
     Config,
     /// The built-in table of models.
     Table,
+    /// The service that runs the model.
+    Service,
     /// A guess: the model is in no table.
     Assumed,
     /// The program that brought the model along.
@@ -174,15 +176,21 @@ impl Trial {
             // Some services answer questions and not the probe, so a probe that fails is not the end.
             if let Some(answer) = self.chat().await {
                 speed = Speed::of(&answer);
+                // The model is loaded now, which some services have to do before they know.
+                told = self.provider.learn().await.ok().and_then(|report| report.context_window);
                 self.tools().await;
                 self.images().await;
-                told =
-                    timeout(PATIENCE, self.provider.told_window()).await.ok().and_then(|told| told.ok()?);
             } else {
                 self.skip(&["streaming", "tools", "images"], "the model does not answer");
             }
         }
         let capabilities = self.provider.capabilities();
+        let source = match source {
+            WindowSource::Table | WindowSource::Assumed if told == Some(capabilities.context_window) => {
+                WindowSource::Service
+            }
+            source => source,
+        };
         ModelReport {
             provider: capabilities.provider.clone(),
             model: capabilities.model.clone(),
@@ -245,7 +253,14 @@ impl Trial {
             Ok(answer) => judge_call(&answer, &tool, is_fake),
             Err(error) => (Outcome::Failed, error.to_string()),
         };
-        self.note("tools", outcome, message);
+        match self.provider.capabilities().tools {
+            true => self.note("tools", outcome, message),
+            false => self.note(
+                "tools",
+                Outcome::Failed,
+                "the service refuses tools with this model; it is asked without".into(),
+            ),
+        }
     }
 
     async fn images(&mut self) {

@@ -60,13 +60,13 @@ fn window(window: &Window) -> String {
     let source = match window.source {
         WindowSource::Config => "set by model.context_window",
         WindowSource::Table => "known of this model",
+        WindowSource::Service => "as its service says",
         WindowSource::Assumed => "assumed, because the model is unknown; set model.context_window",
         WindowSource::Program => "as the program says that brought the model along",
     };
     let told = match window.told {
-        Some(told) if told != window.tokens => format!("; the service says that the model can take {told}"),
-        Some(_) => "; the service says the same".to_owned(),
-        None => String::new(),
+        Some(told) if told != window.tokens => format!("; its service says {told}"),
+        _ => String::new(),
     };
     format!("{} tokens, {source}{told}", window.tokens)
 }
@@ -96,9 +96,9 @@ mod tests {
 
     #[test]
     fn the_window_names_its_source() {
-        let told = |told| window(&Window { tokens: 32_768, source: WindowSource::Assumed, told });
-        assert!(told(None).ends_with("set model.context_window"));
-        assert!(told(Some(131_072)).ends_with("can take 131072"));
-        assert!(told(Some(32_768)).ends_with("says the same"));
+        let said = |source, told| window(&Window { tokens: 32_768, source, told });
+        assert!(said(WindowSource::Assumed, None).ends_with("set model.context_window"));
+        assert!(said(WindowSource::Config, Some(4_096)).ends_with("its service says 4096"));
+        assert!(said(WindowSource::Service, Some(32_768)).ends_with("as its service says"));
     }
 }

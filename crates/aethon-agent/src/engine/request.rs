@@ -34,6 +34,7 @@ impl Turn<'_> {
     pub(super) async fn ask(&mut self) -> Result<(), Ending> {
         let system = self.shared.parts.prompt.text();
         let (mut failed, mut is_folded) = (0, false);
+        self.look_at_the_model(&system).await?;
         self.make_room(&system).await?;
         loop {
             let request = self.request(&system, failed);
@@ -102,7 +103,7 @@ impl Turn<'_> {
         allowed.map_err(|interrupt| Ending::interrupted(interrupt, timeout))?.map_err(Ending::failed)?;
         let estimated = self.estimated(&request.system);
         let call = self.call(WorkKind::Turn, self.window.gauge.tokens(estimated));
-        let leave = self.shared.purse.ask(&call, model).await.map_err(Ending::failed)?;
+        let leave = self.shared.purse.ask(&call, &model).await.map_err(Ending::failed)?;
         let surface = &*self.job.surface;
         let mut audience =
             Audience { surface, turn: &self.context.turn, told_model: &mut self.answer.told_model };
@@ -116,7 +117,7 @@ impl Turn<'_> {
         let is_ok = matches!(heard, Ok(Ok(Ok(Heard::Whole))));
         let named = self.speech.named().map(str::to_owned);
         let (usage, warning) =
-            self.shared.purse.settle(call, leave, (model, named.as_deref()), (taken, is_ok)).await;
+            self.shared.purse.settle(call, leave, (&model, named.as_deref()), (taken, is_ok)).await;
         self.warn(warning);
         if is_ok {
             self.speech.set_usage(usage);

@@ -57,7 +57,7 @@ impl Shared {
     /// What a request may take.
     pub(super) fn limits(&self) -> Limits {
         let (model, options) = (self.parts.provider.capabilities(), &self.options);
-        Limits::of(model, options.context_share, options.window_messages, options.keep_recent)
+        Limits::of(&model, options.context_share, options.window_messages, options.keep_recent)
     }
 
     /// A window for a session of which nothing is known yet.

@@ -91,7 +91,7 @@ async fn take_one(semaphore: Arc<Semaphore>) {
 
 /// A model that follows a script.
 pub struct ScriptedModel {
-    capabilities: Capabilities,
+    capabilities: Arc<Capabilities>,
     responses: Mutex<VecDeque<Vec<Step>>>,
     requests: Mutex<Vec<ModelRequest>>,
     dropped: Arc<AtomicUsize>,
@@ -105,14 +105,14 @@ impl ScriptedModel {
     /// Answers requests with these responses, in order; further ones with `ok`.
     pub fn new(responses: impl IntoIterator<Item = Vec<Step>>) -> Self {
         Self {
-            capabilities: Capabilities {
+            capabilities: Arc::new(Capabilities {
                 provider: "scripted".into(),
                 model: "scripted-1".into(),
                 context_window: 100_000,
                 max_output: 1_000,
                 images: true,
                 tools: true,
-            },
+            }),
             responses: Mutex::new(responses.into_iter().collect()),
             requests: Mutex::default(),
             dropped: Arc::default(),
@@ -135,14 +135,14 @@ impl ScriptedModel {
     /// With this context window.
     #[must_use]
     pub fn with_context_window(mut self, tokens: u64) -> Self {
-        self.capabilities.context_window = tokens;
+        Arc::make_mut(&mut self.capabilities).context_window = tokens;
         self
     }
 
     /// Under another name.
     #[must_use]
     pub fn with_name(mut self, model: &str) -> Self {
-        model.clone_into(&mut self.capabilities.model);
+        model.clone_into(&mut Arc::make_mut(&mut self.capabilities).model);
         self
     }
 
@@ -159,8 +159,8 @@ impl ScriptedModel {
 
 #[async_trait]
 impl ModelProvider for ScriptedModel {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
+    fn capabilities(&self) -> Arc<Capabilities> {
+        self.capabilities.clone()
     }
 
     fn readiness(&self) -> Readiness {

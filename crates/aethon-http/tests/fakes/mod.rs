@@ -201,25 +201,25 @@ impl Transcripts for FakeTranscripts {
 }
 
 /// A model that nobody asks.
-pub(crate) struct FakeProvider(Capabilities);
+pub(crate) struct FakeProvider(Arc<Capabilities>);
 
 impl Default for FakeProvider {
     fn default() -> Self {
-        Self(Capabilities {
+        Self(Arc::new(Capabilities {
             provider: "echo".into(),
             model: "echo-1".into(),
             context_window: 1,
             max_output: 1,
             images: false,
             tools: false,
-        })
+        }))
     }
 }
 
 #[async_trait]
 impl ModelProvider for FakeProvider {
-    fn capabilities(&self) -> &Capabilities {
-        &self.0
+    fn capabilities(&self) -> Arc<Capabilities> {
+        self.0.clone()
     }
 
     fn readiness(&self) -> Readiness {

@@ -127,7 +127,7 @@ impl ConfigView for Nothing {
 
 #[async_trait]
 impl ModelProvider for Nothing {
-    fn capabilities(&self) -> &Capabilities {
+    fn capabilities(&self) -> Arc<Capabilities> {
         unimplemented!("the sockets do not ask")
     }
     fn readiness(&self) -> Readiness {

@@ -18,19 +18,13 @@ use crate::transport::{Method, Outgoing};
 /// The messages interface.
 pub(crate) struct Anthropic {
     service: Arc<Service>,
-    capabilities: Capabilities,
     settings: Settings,
     version: AnthropicVersion,
 }
 
 impl Anthropic {
-    pub(crate) fn new(
-        service: Arc<Service>,
-        capabilities: Capabilities,
-        settings: Settings,
-        version: AnthropicVersion,
-    ) -> Self {
-        Self { service, capabilities, settings, version }
+    pub(crate) fn new(service: Arc<Service>, settings: Settings, version: AnthropicVersion) -> Self {
+        Self { service, settings, version }
     }
 
     fn outgoing(&self, method: Method, path: &str, accept: &'static str, body: Vec<u8>) -> Outgoing {
@@ -50,8 +44,8 @@ impl Dialect for Anthropic {
         Framing::Events
     }
 
-    fn ask(&self, request: &ModelRequest) -> Outgoing {
-        let body = wire::body(request, &self.capabilities, &self.settings);
+    fn ask(&self, request: &ModelRequest, capabilities: &Capabilities) -> Outgoing {
+        let body = wire::body(request, capabilities, &self.settings);
         self.outgoing(Method::Post, "/v1/messages", "text/event-stream", self.settings.finish(body))
     }
 

@@ -20,26 +20,19 @@ use crate::transport::{Method, Outgoing};
 /// Converse, streamed where the model can.
 pub(crate) struct Bedrock {
     service: Arc<Service>,
-    capabilities: Capabilities,
     facts: Facts,
     settings: Settings,
     signer: Signer,
 }
 
 impl Bedrock {
-    pub(crate) fn new(
-        service: Arc<Service>,
-        capabilities: Capabilities,
-        facts: Facts,
-        settings: Settings,
-        signer: Signer,
-    ) -> Self {
-        Self { service, capabilities, facts, settings, signer }
+    pub(crate) fn new(service: Arc<Service>, facts: Facts, settings: Settings, signer: Signer) -> Self {
+        Self { service, facts, settings, signer }
     }
 
     /// Meta's models answer with tools only when they are not streamed.
     fn streams(&self, body: &Value) -> bool {
-        let is_llama = bare_name(&self.capabilities.model).starts_with("llama");
+        let is_llama = bare_name(&self.service.model).starts_with("llama");
         !(is_llama && body.get("toolConfig").is_some())
     }
 }
@@ -56,8 +49,8 @@ impl Dialect for Bedrock {
         Framing::Binary
     }
 
-    fn ask(&self, request: &ModelRequest) -> Outgoing {
-        let body = wire::body(request, &self.capabilities, &self.facts, &self.settings);
+    fn ask(&self, request: &ModelRequest, capabilities: &Capabilities) -> Outgoing {
+        let body = wire::body(request, capabilities, &self.facts, &self.settings);
         let (operation, accept) = match self.streams(&body) {
             true => ("converse-stream", "application/vnd.amazon.eventstream"),
             false => ("converse", "application/json"),

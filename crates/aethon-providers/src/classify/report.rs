@@ -50,6 +50,8 @@ impl Report {
                 }
             }
         }
+        // llama.cpp says beside the message how much it takes.
+        codes.extend(error.get("n_ctx").and_then(Value::as_u64).map(|tokens| format!("n_ctx={tokens}")));
         let details = error.get("details").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         codes.extend(details.iter().flat_map(detail_codes));
         let wait = details.iter().find_map(|detail| seconds(detail.get("retryDelay")?.as_str()?));

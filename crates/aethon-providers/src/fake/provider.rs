@@ -1,6 +1,7 @@
 //! Plays the steps of a response as a stream of events.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::model::{
@@ -15,19 +16,19 @@ use crate::estimate;
 
 /// The scripted model.
 pub(crate) struct Fake {
-    capabilities: Capabilities,
+    capabilities: Arc<Capabilities>,
 }
 
 impl Fake {
-    pub(crate) fn new(capabilities: Capabilities) -> Self {
+    pub(crate) fn new(capabilities: Arc<Capabilities>) -> Self {
         Self { capabilities }
     }
 }
 
 #[async_trait]
 impl ModelProvider for Fake {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
+    fn capabilities(&self) -> Arc<Capabilities> {
+        self.capabilities.clone()
     }
 
     fn readiness(&self) -> Readiness {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::model::{
-    Capabilities, ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream, Readiness,
+    Capabilities, ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream,
+    Readiness, SelfReport,
 };
 use async_trait::async_trait;
 use futures_util::future::join_all;
@@ -23,7 +24,10 @@ pub fn fallback(models: Vec<Arc<dyn ModelProvider>>) -> Option<Arc<dyn ModelProv
 
 /// Several models in order.
 pub(super) struct Fallback {
-    capabilities: Capabilities,
+    /// The configured model: it gives the name.
+    first: Arc<dyn ModelProvider>,
+    /// The first that can be asked: what a request may hold is decided by it.
+    able: Arc<dyn ModelProvider>,
     candidates: Vec<Candidate>,
 }
 
@@ -38,12 +42,10 @@ struct Miss {
 impl Fallback {
     /// `None` of an empty list.
     pub(super) fn new(models: Vec<Arc<dyn ModelProvider>>) -> Option<Self> {
-        let first = models.first()?.capabilities().clone();
-        // The configured model gives the name; what a request may hold is decided by the first that can be asked.
-        let usable = models.iter().find(|model| model.readiness() == Readiness::Ready);
-        let able = usable.map_or_else(|| first.clone(), |model| model.capabilities().clone());
-        let capabilities = Capabilities { provider: first.provider, model: first.model, ..able };
-        Some(Self { capabilities, candidates: models.into_iter().map(Candidate::new).collect() })
+        let first = models.first()?.clone();
+        let able =
+            models.iter().find(|model| model.readiness() == Readiness::Ready).unwrap_or(&first).clone();
+        Some(Self { first, able, candidates: models.into_iter().map(Candidate::new).collect() })
     }
 
     /// Asks one model after the other, each at most once.
@@ -138,8 +140,14 @@ fn detail(miss: &Miss) -> String {
 
 #[async_trait]
 impl ModelProvider for Fallback {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
+    fn capabilities(&self) -> Arc<Capabilities> {
+        let able = self.able.capabilities();
+        if Arc::ptr_eq(&self.first, &self.able) {
+            return able;
+        }
+        let first = self.first.capabilities();
+        let (provider, model) = (first.provider.clone(), first.model.clone());
+        Arc::new(Capabilities { provider, model, ..Capabilities::clone(&able) })
     }
 
     fn readiness(&self) -> Readiness {
@@ -163,6 +171,12 @@ impl ModelProvider for Fallback {
         let events =
             stream::unfold(answer, |mut answer| async { answer.next().await.map(|event| (event, answer)) });
         Ok(Box::pin(stream::iter(told.map(Ok)).chain(events)))
+    }
+
+    /// Asks about every model, because each may come to answer.
+    async fn learn(&self) -> Result<SelfReport, ModelError> {
+        let reports = join_all(self.candidates.iter().map(|candidate| candidate.provider.learn())).await;
+        reports.into_iter().next().unwrap_or_else(|| Ok(SelfReport::default()))
     }
 
     /// Asks every model, because a fallback that does not work is noticed too late otherwise.

@@ -16,13 +16,12 @@ use crate::transport::{Method, Outgoing};
 /// The streamed `generateContent`.
 pub(crate) struct Gemini {
     service: Arc<Service>,
-    capabilities: Capabilities,
     settings: Settings,
 }
 
 impl Gemini {
-    pub(crate) fn new(service: Arc<Service>, capabilities: Capabilities, settings: Settings) -> Self {
-        Self { service, capabilities, settings }
+    pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
+        Self { service, settings }
     }
 }
 
@@ -54,8 +53,8 @@ impl Dialect for Gemini {
         Framing::Events
     }
 
-    fn ask(&self, request: &ModelRequest) -> Outgoing {
-        let body = wire::body(request, &self.capabilities, &self.settings);
+    fn ask(&self, request: &ModelRequest, capabilities: &Capabilities) -> Outgoing {
+        let body = wire::body(request, capabilities, &self.settings);
         let path = method_path(&self.service, "streamGenerateContent?alt=sse");
         outgoing(&self.service, Method::Post, &path, "text/event-stream", self.settings.finish(body))
     }

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use aethon_core::model::{Capabilities, ModelError, ModelErrorKind, ModelRequest};
+use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{stream, wire};
+use super::{describe, stream, wire};
 use crate::headers;
-use crate::remote::{Description, Dialect};
+use crate::known::Description;
+use crate::remote::{Desk, Dialect};
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
@@ -16,46 +18,29 @@ use crate::transport::{Method, Outgoing};
 /// The chat interface.
 pub(crate) struct Ollama {
     service: Arc<Service>,
-    capabilities: Capabilities,
     settings: Settings,
 }
 
 impl Ollama {
-    pub(crate) fn new(service: Arc<Service>, capabilities: Capabilities, settings: Settings) -> Self {
-        Self { service, capabilities, settings }
+    pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
+        Self { service, settings }
     }
 
     fn outgoing(&self, method: Method, path: &str, accept: &'static str, body: Vec<u8>) -> Outgoing {
-        outgoing(&self.service, method, path, accept, body)
+        let mut headers = headers::json(accept);
+        headers.extend(headers::bearer(&self.service.key));
+        Outgoing { method, url: self.service.url(path), headers, body }
     }
 }
 
-fn outgoing(service: &Service, method: Method, path: &str, accept: &'static str, body: Vec<u8>) -> Outgoing {
-    let mut headers = headers::json(accept);
-    headers.extend(headers::bearer(&service.key));
-    Outgoing { method, url: service.url(path), headers, body }
-}
-
-/// What the model was made for, as `/api/show` tells it.
-pub(crate) const SHOW: Description = Description {
-    question: |service| {
-        let body = json!({ "model": service.model }).to_string().into_bytes();
-        outgoing(service, Method::Post, "/api/show", "application/json", body)
-    },
-    // The key begins with the architecture: `llama.context_length`.
-    window: |description| {
-        let facts = description.get("model_info")?.as_object()?;
-        facts.iter().find_map(|(key, value)| key.ends_with(".context_length").then(|| value.as_u64())?)
-    },
-};
-
+#[async_trait]
 impl Dialect for Ollama {
     fn framing(&self) -> Framing {
         Framing::Lines
     }
 
-    fn ask(&self, request: &ModelRequest) -> Outgoing {
-        let body = wire::body(request, &self.capabilities, &self.settings);
+    fn ask(&self, request: &ModelRequest, capabilities: &Capabilities) -> Outgoing {
+        let body = wire::body(request, capabilities, &self.settings);
         self.outgoing(Method::Post, "/api/chat", "application/x-ndjson", self.settings.finish(body))
     }
 
@@ -69,16 +54,25 @@ impl Dialect for Ollama {
 
     fn judge(&self, answer: &Value) -> Result<String, ModelError> {
         let (base, model) = (&self.service.endpoint.base, self.service.model.as_str());
-        let models = answer.get("models").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let name = |entry: &Value| entry.get("name").or(entry.get("model"))?.as_str().map(str::to_owned);
-        // A name without a tag means the tag `latest`.
-        let matches = |name: String| name == model || name.strip_suffix(":latest") == Some(model);
-        if models.iter().filter_map(name).any(matches) {
+        if describe::entry(answer, model).is_some() {
             return Ok(format!("Ollama answers at {base} and has the model {model}"));
         }
         let sentence = format!(
             "Ollama at {base} has no model {model}; run `ollama pull {model}`, or change model.model_id."
         );
         Err(ModelError::new(ModelErrorKind::NotFound, sentence))
+    }
+
+    async fn describe(
+        &self,
+        desk: &Desk<'_>,
+        capabilities: &Capabilities,
+    ) -> Result<Description, ModelError> {
+        let ask = |method, path, body| desk.ask(self.outgoing(method, path, "application/json", body));
+        let running = ask(Method::Get, "/api/ps", Vec::new()).await?;
+        let model = self.service.model.as_str();
+        let shown =
+            ask(Method::Post, "/api/show", json!({ "model": model }).to_string().into_bytes()).await?;
+        Ok(describe::description(model, &running, &shown, capabilities.context_window))
     }
 }

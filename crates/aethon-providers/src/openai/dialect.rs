@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use aethon_core::model::{Capabilities, ModelError, ModelRequest};
+use async_trait::async_trait;
 use serde_json::Value;
 
 use super::profile::Profile;
-use super::{stream, wire};
+use super::{describe, stream, wire};
 use crate::headers;
-use crate::remote::Dialect;
+use crate::known::Description;
+use crate::remote::{Desk, Dialect};
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
@@ -17,25 +19,19 @@ use crate::transport::{Method, Outgoing};
 /// Chat completions of one service.
 pub(crate) struct OpenAi {
     service: Arc<Service>,
-    capabilities: Capabilities,
     profile: Profile,
     settings: Settings,
 }
 
 impl OpenAi {
     /// OpenAI itself, or what follows it.
-    pub(crate) fn new(service: Arc<Service>, capabilities: Capabilities, settings: Settings) -> Self {
-        Self::with_profile(service, capabilities, settings, super::profile::OPENAI)
+    pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
+        Self::with_profile(service, settings, super::profile::OPENAI)
     }
 
     /// A service that differs.
-    pub(crate) fn with_profile(
-        service: Arc<Service>,
-        capabilities: Capabilities,
-        settings: Settings,
-        profile: Profile,
-    ) -> Self {
-        Self { service, capabilities, profile, settings }
+    pub(crate) fn with_profile(service: Arc<Service>, settings: Settings, profile: Profile) -> Self {
+        Self { service, profile, settings }
     }
 
     fn outgoing(&self, method: Method, path: &str, accept: &'static str, body: Vec<u8>) -> Outgoing {
@@ -43,15 +39,24 @@ impl OpenAi {
         headers.extend(headers::bearer(&self.service.key));
         Outgoing { method, url: self.service.url(path), headers, body }
     }
+
+    /// Where llama.cpp says how it was started, beside what follows OpenAI.
+    fn properties(&self) -> Outgoing {
+        let mut outgoing = self.outgoing(Method::Get, "", "application/json", Vec::new());
+        let base = &self.service.endpoint.base;
+        outgoing.url = format!("{}/props", base.strip_suffix("/v1").unwrap_or(base));
+        outgoing
+    }
 }
 
+#[async_trait]
 impl Dialect for OpenAi {
     fn framing(&self) -> Framing {
         Framing::Events
     }
 
-    fn ask(&self, request: &ModelRequest) -> Outgoing {
-        let body = wire::body(request, &self.capabilities, &self.profile, &self.settings);
+    fn ask(&self, request: &ModelRequest, capabilities: &Capabilities) -> Outgoing {
+        let body = wire::body(request, capabilities, &self.profile, &self.settings);
         self.outgoing(Method::Post, self.profile.chat_path, "text/event-stream", self.settings.finish(body))
     }
 
@@ -72,5 +77,21 @@ impl Dialect for OpenAi {
         } else {
             format!("{title} answers at {base}, but does not list the model {model}")
         })
+    }
+
+    async fn describe(
+        &self,
+        desk: &Desk<'_>,
+        capabilities: &Capabilities,
+    ) -> Result<Description, ModelError> {
+        let list = desk.ask(self.probe()).await?;
+        let Some(entry) = describe::entry(&list, &self.service.model) else {
+            return Ok(Description::default());
+        };
+        let properties = match describe::is_llama_cpp(entry) {
+            true => desk.ask(self.properties()).await.ok(),
+            false => None,
+        };
+        Ok(describe::description(entry, properties.as_ref(), capabilities.context_window))
     }
 }

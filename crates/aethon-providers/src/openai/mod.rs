@@ -3,6 +3,7 @@
 //! `wire` writes requests, `stream` reads answers, `dialect` joins them to a service. Where a service differs from OpenAI,
 //! `profile` says so as data.
 
+mod describe;
 mod dialect;
 mod profile;
 mod stream;

@@ -17,16 +17,15 @@ use crate::transport::{Method, Outgoing};
 /// The responses interface.
 pub(crate) struct Responses {
     service: Arc<Service>,
-    capabilities: Capabilities,
     settings: Settings,
     /// Probes both interfaces alike.
     chat: OpenAi,
 }
 
 impl Responses {
-    pub(crate) fn new(service: Arc<Service>, capabilities: Capabilities, settings: Settings) -> Self {
-        let chat = OpenAi::new(service.clone(), capabilities.clone(), settings.clone());
-        Self { service, capabilities, settings, chat }
+    pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
+        let chat = OpenAi::new(service.clone(), settings.clone());
+        Self { service, settings, chat }
     }
 }
 
@@ -35,8 +34,8 @@ impl Dialect for Responses {
         Framing::Events
     }
 
-    fn ask(&self, request: &ModelRequest) -> Outgoing {
-        let body = wire::body(request, &self.capabilities, &self.settings);
+    fn ask(&self, request: &ModelRequest, capabilities: &Capabilities) -> Outgoing {
+        let body = wire::body(request, capabilities, &self.settings);
         let mut headers = headers::json("text/event-stream");
         headers.extend(headers::bearer(&self.service.key));
         let url = self.service.url("/responses");

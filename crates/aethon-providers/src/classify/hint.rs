@@ -1,0 +1,119 @@
+//! What a refusal gives away about the model: how much it takes, or that it calls no tools.
+//!
+//! Servers of one's own say so in a message only, and each in its own words. What is written here was read in the sources
+//! and issue lists of Ollama, llama.cpp, vLLM, OpenRouter and the vendors.
+
+use aethon_core::model::{ModelError, ModelErrorKind, SelfReport};
+
+/// What stands right before the number of tokens that a model takes.
+const BEFORE: &[&str] = &[
+    "n_ctx=",
+    "maximum context length is ",
+    "maximum context length of ",
+    "context length is only ",
+    "available context size (",
+    "exceed context window of ",
+    "context window of ",
+    "exceed context limit: ",
+    "tokens > ",
+    "too large for model with ",
+];
+
+/// How a service says that tools are the trouble.
+const NO_TOOLS: &[&str] = &[
+    "does not support tools",
+    "does not support tool use",
+    "doesn't support tool use",
+    "does not support function calling",
+    "does not support tool calling",
+    "tools are not supported",
+    "tool calling is not supported",
+    "no endpoints found that support tool use",
+    // vLLM, started without a parser for calls.
+    "enable-auto-tool-choice",
+    // llama.cpp, started without templates that know tools.
+    "requires --jinja",
+];
+
+/// Nobody serves a model with less, or with more.
+const WINDOWS: std::ops::RangeInclusive<u64> = 256..=100_000_000;
+
+/// What the refusal says of the model.
+pub(crate) fn of(error: &ModelError) -> SelfReport {
+    let words = error.detail().unwrap_or_default().to_lowercase();
+    let has_no_tools = NO_TOOLS.iter().any(|sign| words.contains(sign)) && !words.contains("streaming mode");
+    SelfReport {
+        context_window: (error.kind() == ModelErrorKind::ContextLength).then(|| window(&words)).flatten(),
+        images: None,
+        tools: has_no_tools.then_some(false),
+    }
+}
+
+fn window(words: &str) -> Option<u64> {
+    let behind = |sign: &&str| words.find(*sign).map(|at| &words[at + sign.len()..]);
+    BEFORE.iter().filter_map(behind).find_map(|rest| last_of_a_sum(rest).filter(|it| WINDOWS.contains(it)))
+}
+
+/// The number that a text begins with; of `199000 + 8000 > 200000` the limit.
+fn last_of_a_sum(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || " +>,".contains(c))).unwrap_or(text.len());
+    let (_, limit) = text[..end].rsplit_once('>').unwrap_or(("", &text[..end]));
+    let digits: String = limit.trim().chars().filter(|c| *c != ',').collect();
+    digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hint(kind: ModelErrorKind, detail: &str) -> SelfReport {
+        of(&ModelError::new(kind, "it failed").with_detail(detail))
+    }
+
+    #[test]
+    fn the_window_is_read_from_the_refusal() {
+        let check = |detail: &str, expected| {
+            assert_eq!(hint(ModelErrorKind::ContextLength, detail).context_window, expected, "{detail}");
+        };
+        check(
+            "This model's maximum context length is 8192 tokens. However, you requested 9000.",
+            Some(8_192),
+        );
+        check(
+            "exceed_context_size_error n_ctx=4096 the request exceeds the available context size",
+            Some(4_096),
+        );
+        check("request (5000 tokens) exceeds the available context size (4096 tokens)", Some(4_096));
+        check("Requested tokens (2066) exceed context window of 2048", Some(2_048));
+        check("prompt is too long: 210000 tokens > 200000 maximum", Some(200_000));
+        check("input length and `max_tokens` exceed context limit: 199000 + 8000 > 200000", Some(200_000));
+        check(
+            "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
+            Some(32_768),
+        );
+        check("maximum context length is 131,072 tokens", Some(131_072));
+        check("maximum context length is 0 tokens", None);
+        check("maximum context length is 99999999999999999999999 tokens", None);
+        check("Input is too long for requested model.", None);
+        check("maximum context length is ", None);
+        assert_eq!(hint(ModelErrorKind::RateLimit, "maximum context length is 8192").context_window, None);
+    }
+
+    #[test]
+    fn a_refusal_of_tools_is_recognised() {
+        let check = |detail: &str, expected| {
+            assert_eq!(hint(ModelErrorKind::InvalidRequest, detail).tools, expected, "{detail}");
+        };
+        check("registry.ollama.ai/library/gemma3:4b does not support tools", Some(false));
+        check(
+            "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
+            Some(false),
+        );
+        check("tools param requires --jinja flag", Some(false));
+        check("No endpoints found that support tool use.", Some(false));
+        check("This model doesn't support tool use.", Some(false));
+        check("This model doesn't support tool use in streaming mode.", None);
+        check("tools.0.name: string does not match", None);
+        check("", None);
+    }
+}

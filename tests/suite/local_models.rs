@@ -1,0 +1,133 @@
+//! Models that run on one's own machines: INTERFACE section 3 `model.context_window`, WIRE "Ollama" and "Local servers",
+//! USERS "local models: context sizes are wrong".
+
+use aethon_tests::stub::{Seen, failure, ok};
+use aethon_tests::{Server, Stub, home, run_cli};
+use serde_json::{Value, json};
+
+/// What the person's messages of a chat request hold.
+fn said(request: &Seen) -> String {
+    let body = request.json();
+    let messages = body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "user");
+    messages.map(|message| message["content"].as_str().unwrap_or_default()).collect()
+}
+
+fn settings(provider: &str, host: &str) -> [String; 4] {
+    [
+        format!("model.provider={provider}"),
+        "model.model_id=homegrown".to_owned(),
+        format!("model.host={host}"),
+        "model.max_retries=0".to_owned(),
+    ]
+}
+
+fn server(provider: &str, host: &str) -> Server {
+    Server::start(&settings(provider, host).each_ref().map(String::as_str))
+}
+
+fn lines(stub: &Stub) -> Vec<String> {
+    stub.requests().into_iter().map(|request| request.line).collect()
+}
+
+fn long() -> String {
+    format!("The beginning. {}The end.", "Words that fill the window. ".repeat(2_000))
+}
+
+/// An Ollama that gives its model 4096 tokens and, like the real one, would cut what is longer without a word.
+fn ollama() -> Stub {
+    let answer = json!({
+        "model": "homegrown", "message": {"role": "assistant", "content": "heard"}, "done": true,
+        "done_reason": "stop", "prompt_eval_count": 100, "eval_count": 1,
+    });
+    Stub::answering(move |request| match request.line.as_str() {
+        "POST /api/chat" => ok("application/x-ndjson", &format!("{answer}\n")),
+        "GET /api/tags" => ok("application/json", r#"{"models": [{"name": "homegrown:latest"}]}"#),
+        "GET /api/ps" => {
+            ok("application/json", r#"{"models": [{"name": "homegrown:latest", "context_length": 4096}]}"#)
+        }
+        "POST /api/show" => ok(
+            "application/json",
+            r#"{"capabilities": ["completion"], "model_info": {"llama.context_length": 131072}}"#,
+        ),
+        _ => failure("404 Not Found", "", r#"{"error": "unknown"}"#),
+    })
+}
+
+#[test]
+fn ollama_is_asked_what_its_model_takes_before_it_would_cut_anything() {
+    let stub = ollama();
+    let server = server("ollama", &format!("http://{}", stub.address));
+    let mut chat = server.chat("default");
+    chat.say("m1", "hello");
+    assert_eq!(lines(&stub), ["POST /api/chat"], "a short message fits anywhere");
+    let frames = chat.say("m2", &long());
+    assert_eq!(frames.last().unwrap()["text"], "heard");
+    assert!(frames.iter().any(|frame| frame["code"] == "context_cut"), "the person is told");
+    assert_eq!(lines(&stub)[1..3], ["GET /api/ps", "POST /api/show"]);
+    let sent = stub.requests().pop().unwrap();
+    assert!(sent.body.len() < 4 * 4_096, "{} bytes", sent.body.len());
+    assert!(said(&sent).contains("The beginning.") && said(&sent).contains("The end."));
+    assert_eq!(sent.json()["tools"], Value::Null, "it says that this model calls none");
+    chat.say("m3", &long());
+    let asked = lines(&stub).iter().filter(|line| *line == "GET /api/ps").count();
+    assert_eq!(asked, 1, "what it said is remembered");
+}
+
+#[test]
+fn doctor_says_what_ollama_gives_a_model() {
+    let stub = ollama();
+    let home = home();
+    let settings = settings("ollama", &format!("http://{}", stub.address));
+    let mut arguments = vec!["doctor", "--json", "--set", "channels.webchat.port=0"];
+    arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    let output = run_cli(home.path(), &arguments, None);
+    let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = findings.to_string();
+    assert!(text.contains("4096 tokens, no tools, no pictures"), "{text}");
+    assert!(text.contains("num_ctx"), "{text}");
+}
+
+#[test]
+fn a_refusal_that_says_how_much_fits_is_remembered() {
+    let refusal = "This model's maximum context length is 4096 tokens. However, you requested more.";
+    let refusal = json!({"error": {"message": refusal, "type": "BadRequestError", "code": 400}}).to_string();
+    let stub = Stub::answering(move |request| match request.line.as_str() {
+        "POST /v1/chat/completions" if request.body.len() > 4 * 4_096 => {
+            failure("400 Bad Request", "", &refusal)
+        }
+        "POST /v1/chat/completions" => ok(
+            "text/event-stream",
+            concat!(
+                "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"heard\"}}]}\n\n",
+                "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+                "data: [DONE]\n\n"
+            ),
+        ),
+        _ => failure("404 Not Found", "", r#"{"error": "unknown"}"#),
+    });
+    let server = server("openai", &format!("http://{}/v1", stub.address));
+    let mut chat = server.chat("default");
+    let refused = || stub.requests().iter().filter(|request| request.body.len() > 4 * 4_096).count();
+    for id in ["m1", "m2", "m3"] {
+        assert_eq!(chat.say(id, &long()).last().unwrap()["text"], "heard");
+        assert_eq!(refused(), 1, "once, and not again");
+    }
+}
+
+#[test]
+fn a_server_that_refuses_tools_is_asked_without_them() {
+    let stub = Stub::answering(|request| {
+        if request.json()["tools"].is_array() {
+            let refusal = r#"{"error": "registry.ollama.ai/library/homegrown does not support tools"}"#;
+            return failure("400 Bad Request", "", refusal);
+        }
+        let answer =
+            r#"{"message": {"role": "assistant", "content": "hello"}, "done": true, "done_reason": "stop"}"#;
+        ok("application/x-ndjson", &format!("{answer}\n"))
+    });
+    let server = server("ollama", &format!("http://{}", stub.address));
+    let mut chat = server.chat("default");
+    assert_eq!(chat.say("m1", "hi").last().unwrap()["text"], "hello");
+    assert_eq!(chat.say("m2", "hi").last().unwrap()["text"], "hello");
+    assert_eq!(lines(&stub).len(), 3, "refused once, and remembered");
+}
