@@ -97,7 +97,8 @@ fn the_request_is_as_the_dialect_wants_it() {
 
 #[test]
 fn the_reply_streams_with_usage_and_model() {
-    let (_stub, server) = served(vec![says(&["Hello", " **wor", "ld**", " \u{1f980}"])], &[]);
+    let price = "budget.pricing.test-model={input=1.0, output=2.0, cached_input=0.25}";
+    let (_stub, server) = served(vec![says(&["Hello", " **wor", "ld**", " \u{1f980}"])], &[price]);
     let frames = server.chat("default").say("m1", "hello");
     assert_eq!(spoken(&frames), "Hello **world** \u{1f980}");
     let done = frames.last().unwrap();
@@ -106,6 +107,13 @@ fn the_reply_streams_with_usage_and_model() {
     assert_eq!(
         (&usage["input_tokens"], &usage["output_tokens"], &usage["cached_tokens"]),
         (&json!(120), &json!(7), &json!(100))
+    );
+    let total = &server.get("/api/usage").json()["total"];
+    let millionths = |name: &str| (total[name].as_f64().unwrap() * 1e6).round();
+    assert_eq!(
+        (millionths("cost_usd"), millionths("saved_usd")),
+        (59.0, 75.0),
+        "20 + 100 / 4 + 7 * 2, and 100 * 3 / 4"
     );
 }
 

@@ -32,7 +32,7 @@ fn cli(home: &Path, arguments: &[&str]) -> String {
 #[test]
 fn an_empty_ledger_is_a_whole_document() {
     let server = Server::start(&["budget.daily_usd=2.5"]);
-    let none = json!({"requests": 0, "failed": 0, "input_tokens": 0, "output_tokens": 0, "cached_tokens": 0, "cost_usd": 0.0});
+    let none = json!({"requests": 0, "failed": 0, "input_tokens": 0, "output_tokens": 0, "cached_tokens": 0, "cost_usd": 0.0, "saved_usd": 0.0});
     let answer = server.get("/api/usage").json();
     assert_eq!(
         (&answer["days"], &answer["rows"], &answer["today"], &answer["total"]),

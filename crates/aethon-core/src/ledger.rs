@@ -27,12 +27,15 @@ pub struct Price {
 impl Price {
     /// What this much costs, in USD.
     pub fn of(&self, usage: &Usage) -> f64 {
-        let cached = usage.cached_tokens.min(usage.input_tokens);
-        let fresh = usage.input_tokens - cached;
-        let cached_price = self.cached_input.unwrap_or(self.input);
         // Token counts are far below 2^52, so they are exact as f64.
-        (fresh as f64 * self.input + cached as f64 * cached_price + usage.output_tokens as f64 * self.output)
-            / 1e6
+        let (input, output) = (usage.input_tokens as f64, usage.output_tokens as f64);
+        (input * self.input + output * self.output) / 1e6 - self.saved(usage)
+    }
+
+    /// What the cached tokens of this would have cost more, in USD.
+    pub fn saved(&self, usage: &Usage) -> f64 {
+        let cached = usage.cached_tokens.min(usage.input_tokens) as f64;
+        cached * (self.input - self.cached_input.unwrap_or(self.input)) / 1e6
     }
 }
 
@@ -104,6 +107,8 @@ pub struct LedgerEntry {
     pub kind: WorkKind,
     /// Tokens and cost.
     pub usage: Usage,
+    /// What the cached tokens would have cost more, in USD, where the price is known; 0 otherwise.
+    pub saved_usd: f64,
     /// Whether it succeeded; a failed one may have cost something too.
     pub is_ok: bool,
 }
@@ -135,6 +140,8 @@ pub struct UsageRow {
     /// Tokens and cost together.
     #[serde(flatten)]
     pub usage: Usage,
+    /// What the cached tokens would have cost more, in USD.
+    pub saved_usd: f64,
 }
 
 /// The storage of what was spent.
@@ -165,7 +172,9 @@ mod tests {
         let usage =
             Usage { input_tokens: 1_000_000, output_tokens: 100_000, cached_tokens: 400_000, cost_usd: 0.0 };
         assert!((price.of(&usage) - (1.2 + 0.2 + 1.0)).abs() < 1e-9);
+        assert!((price.saved(&usage) - 0.6).abs() < 1e-9);
         let plain = Price { cached_input: None, ..price };
         assert!((plain.of(&usage) - 3.0).abs() < 1e-9);
+        assert!(plain.saved(&usage).abs() < 1e-9);
     }
 }

@@ -79,6 +79,8 @@ pub struct Totals {
     /// Tokens and cost together.
     #[serde(flatten)]
     pub usage: Usage,
+    /// What the cached tokens would have cost more, in USD.
+    pub saved_usd: f64,
 }
 
 impl Totals {
@@ -88,6 +90,7 @@ impl Totals {
             sum.requests += row.requests;
             sum.failed += row.failed;
             sum.usage += row.usage;
+            sum.saved_usd += row.saved_usd;
             sum
         })
     }
@@ -163,6 +166,7 @@ mod tests {
             requests: 2,
             failed: 1,
             usage: Usage { input_tokens: 5, output_tokens: 7, cached_tokens: 3, cost_usd: 0.5 },
+            saved_usd: 0.25,
         };
         let json = serde_json::to_value(&row).unwrap();
         assert_eq!(json["day"], "2026-11-20");

@@ -15,7 +15,7 @@ use crate::known::Known;
 use crate::ollama::Ollama;
 use crate::openai::OpenAi;
 use crate::options::{OpenAiApi, Options, Provider};
-use crate::remote::{Dialect, Remote};
+use crate::remote::{Dialect, Inquiry, Remote};
 use crate::responses::Responses;
 use crate::service::{Service, how_to_set_key};
 use crate::settings::Settings;
@@ -41,18 +41,23 @@ fn remote(options: &Options, capabilities: Arc<Capabilities>) -> Result<Remote, 
     let (options, service) = reach(options)?;
     let dialect = dialect(&options, service.clone());
     let price = options.overrides.price.or_else(|| facts::prices(options.provider, &options.model_id));
-    let is_asked = is_asked_about_its_model(&options, &service.endpoint);
+    let inquiry = inquiry(&options, &service);
     let known = Known::new(capabilities, options.overrides.context_window.is_some());
-    Ok(Remote::new(known, service, dialect, price).asked_about_its_model(is_asked))
+    Ok(Remote::new(known, service, dialect, price).with_inquiry(inquiry))
 }
 
-/// Whether only the service knows what its model can do: how much Ollama lets a model take is its owner's choice, and so is
-/// what a server of one's own calls its model.
-fn is_asked_about_its_model(options: &Options, endpoint: &Endpoint) -> bool {
+/// How the service is asked where only it knows what its model can do: how much Ollama lets a model take is its owner's
+/// choice, and so is what a server of one's own calls its model.
+fn inquiry(options: &Options, service: &Arc<Service>) -> Option<Box<dyn Inquiry>> {
+    let settings = Settings::of(options);
     match options.provider {
-        Provider::Ollama => true,
-        Provider::OpenAi => endpoint.is_own && !facts::is_known(options.provider, &options.model_id),
-        _ => false,
+        Provider::Ollama => Some(Box::new(Ollama::new(service.clone(), settings))),
+        Provider::OpenAi
+            if service.endpoint.is_own && !facts::is_known(options.provider, &options.model_id) =>
+        {
+            Some(Box::new(OpenAi::new(service.clone(), settings)))
+        }
+        _ => None,
     }
 }
 

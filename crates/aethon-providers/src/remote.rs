@@ -64,18 +64,17 @@ pub(crate) trait Dialect: Send + Sync {
     fn judge_failure(&self, error: ModelError) -> Result<String, ModelError> {
         Err(error)
     }
-
-    /// What the service says of the model, for services that are asked; `capabilities` are what is known so far.
-    async fn describe(
-        &self,
-        _desk: &Desk<'_>,
-        _capabilities: &Capabilities,
-    ) -> Result<Description, ModelError> {
-        Ok(Description::default())
-    }
 }
 
-/// Where a dialect asks about the model.
+/// How a service is asked about its model.
+#[async_trait]
+pub(crate) trait Inquiry: Send + Sync {
+    /// What it says; `capabilities` are what is known so far.
+    async fn describe(&self, desk: &Desk<'_>, capabilities: &Capabilities)
+    -> Result<Description, ModelError>;
+}
+
+/// Where an inquiry asks.
 pub(crate) struct Desk<'a>(&'a Remote);
 
 impl Desk<'_> {
@@ -93,7 +92,7 @@ pub(crate) struct Remote {
     client: Client,
     dialect: Box<dyn Dialect>,
     price: Option<Price>,
-    is_asked: bool,
+    inquiry: Option<Box<dyn Inquiry>>,
 }
 
 impl Remote {
@@ -105,12 +104,12 @@ impl Remote {
         price: Option<Price>,
     ) -> Self {
         let client = Client::new(service.timeout, service.endpoint.is_loopback);
-        Self { known, service, client, dialect, price, is_asked: false }
+        Self { known, service, client, dialect, price, inquiry: None }
     }
 
-    /// The service is asked what its model can do.
-    pub(crate) fn asked_about_its_model(mut self, is_asked: bool) -> Self {
-        self.is_asked = is_asked;
+    /// With how the service is asked what its model can do.
+    pub(crate) fn with_inquiry(mut self, inquiry: Option<Box<dyn Inquiry>>) -> Self {
+        self.inquiry = inquiry;
         self
     }
 
@@ -209,14 +208,12 @@ impl ModelProvider for Remote {
     }
 
     async fn learn(&self) -> Result<SelfReport, ModelError> {
-        if !self.is_asked {
-            return Ok(SelfReport::default());
-        }
+        let Some(inquiry) = &self.inquiry else { return Ok(SelfReport::default()) };
         if let Some(report) = self.known.report() {
             return Ok(report);
         }
         let (desk, capabilities) = (Desk(self), self.capabilities());
-        let description = match timeout(DESCRIBE_WAIT, self.dialect.describe(&desk, &capabilities)).await {
+        let description = match timeout(DESCRIBE_WAIT, inquiry.describe(&desk, &capabilities)).await {
             Ok(Ok(description)) => description,
             // A service that was reached and does not understand the question never will.
             Ok(Err(error)) if error.status().is_some() || error.kind() == ModelErrorKind::Malformed => {

@@ -153,6 +153,7 @@ async fn turn(store: &Store, session: &SessionId) {
         model: "echo".to_owned(),
         kind: WorkKind::Turn,
         usage: Usage { input_tokens: 300, output_tokens: 60, cached_tokens: 0, cost_usd: 0.0 },
+        saved_usd: 0.0,
         is_ok: true,
     };
     store.settle(None, entry).await.unwrap();

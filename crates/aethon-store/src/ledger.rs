@@ -59,7 +59,7 @@ impl Ledger for Store {
 
     async fn report(&self, days: u32) -> CoreResult<Vec<UsageRow>> {
         const ROWS: &str = "SELECT day, provider, model, kind, requests, failed, input_tokens, output_tokens,
-            cached_tokens, cost FROM spending WHERE day > ?1
+            cached_tokens, cost, saved FROM spending WHERE day > ?1
             ORDER BY day DESC, provider DESC, model DESC, kind DESC LIMIT ?2";
         let after = self.day().saturating_sub(i64::from(days));
         self.flush().await?;
@@ -78,7 +78,14 @@ struct Call {
     kind: &'static str,
     is_ok: bool,
     tokens: [i64; 3],
+    money: Money,
+}
+
+/// What it cost, and what was saved; in billionths of a dollar.
+#[derive(Clone, Copy)]
+struct Money {
     cost: i64,
+    saved: i64,
 }
 
 impl From<LedgerEntry> for Call {
@@ -96,7 +103,7 @@ impl From<LedgerEntry> for Call {
             kind: entry.kind.as_str(),
             is_ok: entry.is_ok,
             tokens: [usage.input_tokens, usage.output_tokens, usage.cached_tokens].map(whole),
-            cost: billionths(usage.cost_usd),
+            money: Money { cost: billionths(usage.cost_usd), saved: billionths(entry.saved_usd) },
         }
     }
 }
@@ -105,8 +112,8 @@ impl Call {
     fn store(&self, sql: &Sql<'_>, reservation: Option<i64>) -> Result<(), Error> {
         const INSERT: &str =
             "INSERT INTO calls (day, ended_at, session_key, turn, provider, model, kind, is_ok,
-            input_tokens, output_tokens, cached_tokens, cost)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+            input_tokens, output_tokens, cached_tokens, cost, saved)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
         const RELEASE: &str = "DELETE FROM reservations WHERE id = ?1 RETURNING day";
         let released = match reservation {
             Some(id) => sql.first(RELEASE, [id], |row| row.get(0))?,
@@ -133,10 +140,12 @@ impl Call {
                 input,
                 output,
                 cached,
-                self.cost
+                self.money.cost,
+                self.money.saved
             ],
         )?;
-        let sum = Sum { requests: 1, failed: i64::from(!self.is_ok), tokens: self.tokens, cost: self.cost };
+        let failed = i64::from(!self.is_ok);
+        let sum = Sum { requests: 1, failed, tokens: self.tokens, money: self.money };
         add(sql, day, names, &sum)
     }
 }
@@ -146,16 +155,18 @@ struct Sum {
     requests: i64,
     failed: i64,
     tokens: [i64; 3],
-    cost: i64,
+    money: Money,
 }
 
 fn add(sql: &Sql<'_>, day: i64, names: (&str, &str, &str), sum: &Sum) -> Result<(), Error> {
-    const ADD: &str = "INSERT INTO spending VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+    const ADD: &str = "INSERT INTO spending VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
         ON CONFLICT DO UPDATE SET requests = requests + ?5, failed = failed + ?6,
         input_tokens = input_tokens + ?7, output_tokens = output_tokens + ?8,
-        cached_tokens = cached_tokens + ?9, cost = cost + ?10";
-    let ((provider, model, kind), [input, output, cached]) = (names, sum.tokens);
-    let row = params![day, provider, model, kind, sum.requests, sum.failed, input, output, cached, sum.cost];
+        cached_tokens = cached_tokens + ?9, cost = cost + ?10, saved = saved + ?11";
+    let ((provider, model, kind), [input, output, cached], money) = (names, sum.tokens, sum.money);
+    let (cost, saved) = (money.cost, money.saved);
+    let row =
+        params![day, provider, model, kind, sum.requests, sum.failed, input, output, cached, cost, saved];
     sql.execute(ADD, row)?;
     Ok(())
 }
@@ -191,7 +202,7 @@ pub(crate) fn write_off(sql: &Sql<'_>, before: i64, opener: Opener) -> Result<us
     let left: Vec<(i64, i64, i64)> =
         sql.all(LEFT, which, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     for &(day, requests, cost) in &left {
-        let sum = Sum { requests, failed: requests, tokens: [0; 3], cost };
+        let sum = Sum { requests, failed: requests, tokens: [0; 3], money: Money { cost, saved: 0 } };
         add(sql, day, ("", "", WorkKind::Interrupted.as_str()), &sum)?;
     }
     if left.is_empty() { Ok(0) } else { Ok(sql.execute(REMOVE, which)?) }
@@ -220,6 +231,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<UsageRow> {
             cached_tokens: count(8)?,
             cost_usd: dollars(row.get(9)?),
         },
+        saved_usd: dollars(row.get(10)?),
     })
 }
 

@@ -25,6 +25,7 @@ fn call(at: Timestamp, cost_usd: f64) -> LedgerEntry {
         model: "fake-1".into(),
         kind: WorkKind::Turn,
         usage: Usage { input_tokens: 100, output_tokens: 10, cached_tokens: 40, cost_usd },
+        saved_usd: cost_usd / 4.0,
         is_ok: true,
     }
 }
@@ -169,6 +170,7 @@ async fn midnight_begins_a_new_day_and_cuts_no_call_in_two() {
     settle(&home.store, None, call(now, 0.25)).await;
     let rows = home.store.report(2).await.unwrap();
     assert_eq!(brief(&rows), [("2026-11-21".into(), "turn", 1, 0.25), ("2026-11-20".into(), "turn", 2, 0.9)]);
+    assert_eq!(rows[1].saved_usd, 0.225);
     assert_eq!(home.store.report(1).await.unwrap().len(), 1);
 }
 

@@ -16,6 +16,9 @@ use rusqlite::Connection;
 
 const S: &str = "webchat:default";
 
+/// The version that this program writes.
+const CURRENT: i64 = 5;
+
 /// All files of a folder, with their contents.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     std::fs::read_dir(folder)
@@ -56,7 +59,10 @@ async fn a_database_of_a_newer_version_is_refused_and_left_as_it_is() {
     let error = open(&home.path()).unwrap_err();
     assert!(error.is_newer_version());
     let text = error.to_string();
-    assert!(text.contains("99") && text.contains("up to 4") && text.contains("aethon.db"), "{text}");
+    assert!(
+        text.contains("99") && text.contains(&format!("up to {CURRENT}")) && text.contains("aethon.db"),
+        "{text}"
+    );
     assert_eq!(contents(home.folder.path()), before);
 }
 
@@ -124,7 +130,7 @@ async fn an_older_version_is_copied_and_then_migrated() {
     let store = open(&path).unwrap();
     let query = SessionQuery { limit: 5, search: Some("armadillo".into()), ..SessionQuery::default() };
     assert_eq!(store.sessions(query).await.unwrap().count, 1);
-    assert_eq!(store.check().await.unwrap().version, 4);
+    assert_eq!(store.check().await.unwrap().version, CURRENT);
     store.close().await;
 
     let copy = folder.path().join("aethon.db.bak-v1");
@@ -179,13 +185,13 @@ async fn a_version_without_vectors_is_copied_and_keeps_its_money() {
     let store = open(&path).unwrap();
     assert_eq!(store.get("m", &[[7; 32]]).await.unwrap(), [None]);
     store.close().await;
-    for (name, version) in [("aethon.db.bak-v3", 3), ("aethon.db", 4)] {
+    for (name, version) in [("aethon.db.bak-v3", 3), ("aethon.db", CURRENT)] {
         let connection = Connection::open(folder.path().join(name)).unwrap();
         let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
         let kept: i64 =
             connection.query_row("SELECT amount FROM reservations", [], |row| row.get(0)).unwrap();
         assert_eq!((found, kept), (version, 5), "{name}");
-        assert_eq!(connection.prepare("SELECT 1 FROM vectors").is_ok(), version == 4, "{name}");
+        assert_eq!(connection.prepare("SELECT 1 FROM vectors").is_ok(), version == CURRENT, "{name}");
     }
 }
 
@@ -218,7 +224,7 @@ async fn a_sound_database_says_so_and_a_broken_one_says_what() {
         home.turn(S, &format!("question {n}"), &"answer ".repeat(50)).await;
     }
     let health = home.store.check().await.unwrap();
-    assert_eq!((health.version, health.problems), (4, Vec::<String>::new()));
+    assert_eq!((health.version, health.problems), (CURRENT, Vec::<String>::new()));
     home.store.close().await;
     let mut bytes = std::fs::read(home.path()).unwrap();
     assert_eq!(health.size, bytes.len() as u64);

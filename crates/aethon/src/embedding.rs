@@ -180,6 +180,7 @@ impl Parts {
             model: model.to_owned(),
             kind: WorkKind::Embedding,
             usage,
+            saved_usd: 0.0,
             is_ok,
         };
         let shown = self.bus.has_listeners().then(|| Arc::new(entry.clone()));

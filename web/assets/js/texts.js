@@ -291,6 +291,7 @@ export const texts = {
     tokensIn: "Tokens sent",
     tokensOut: "Tokens received",
     cachedShare: (/** @type {number} */ percent) => `${percent} % from the provider’s cache`,
+    cachedSaving: (/** @type {number} */ percent, /** @type {string} */ amount) => `${percent} % from the provider’s cache: ${amount} saved`,
     byDay: "By day",
     costByDay: "Cost by day",
     tokensByDay: "Tokens by day",

@@ -56,7 +56,22 @@ fn table(usage: &Value) -> String {
         }
         out.push('\n');
     }
-    format!("{out}{}\n", budget(&usage["budget"]))
+    format!("{out}{}{}\n", saved(&usage["total"]), budget(&usage["budget"]))
+}
+
+/// What the providers' caches were good for.
+fn saved(total: &Value) -> String {
+    let count = |key: &str| total[key].as_u64().unwrap_or(0);
+    let (cached, input) = (count("cached_tokens"), count("input_tokens"));
+    if cached == 0 || input == 0 {
+        return String::new();
+    }
+    let share = (cached.saturating_mul(100) / input).clamp(1, 100);
+    let money = match total["saved_usd"].as_f64() {
+        Some(saved) if saved > 0.0 => format!(" and saved {saved:.4} USD"),
+        _ => String::new(),
+    };
+    format!("{share} % of the tokens that were sent came from the providers' caches{money}\n")
 }
 
 fn line(row: &Value) -> [String; 9] {
@@ -115,7 +130,7 @@ mod tests {
     fn the_table_is_aligned_and_ends_with_the_budget() {
         let sum = |requests: u64, cost: f64| {
             json!({"requests": requests, "failed": 0, "input_tokens": 1200, "cached_tokens": 800,
-                   "output_tokens": 30, "cost_usd": cost})
+                   "output_tokens": 30, "cost_usd": cost, "saved_usd": 0.125})
         };
         let mut row = sum(12, 0.25);
         row["day"] = "2026-11-20".into();
@@ -132,6 +147,7 @@ mod tests {
              2026-11-20  gpt-5.1  turn               12       0       1200     800          30  0.2500\n\
              2026-11-20  -        interrupted         1       0       1200     800          30  0.5000\n\
              total                                   13       0       1200     800          30  0.7500\n\
+             66 % of the tokens that were sent came from the providers' caches and saved 0.1250 USD\n\
              today: 0.7500 of 1.00 USD, 0.1250 set aside for calls that run; that is close to the ceiling\n"
         );
     }

@@ -121,6 +121,7 @@ impl Purse {
             model: named.unwrap_or(&configured.model).to_owned(),
             kind: call.kind,
             usage,
+            saved_usd: priced.map_or(0.0, |price| price.saved(&usage)),
             is_ok,
         };
         let shown = self.bus.has_listeners().then(|| Arc::new(entry.clone()));

@@ -95,6 +95,7 @@ impl Ledger for MemoryLedger {
                     row.requests += 1;
                     row.failed += u64::from(!entry.is_ok);
                     row.usage += entry.usage;
+                    row.saved_usd += entry.saved_usd;
                 }
                 None => rows.push(UsageRow {
                     day: *day,
@@ -104,6 +105,7 @@ impl Ledger for MemoryLedger {
                     requests: 1,
                     failed: u64::from(!entry.is_ok),
                     usage: entry.usage,
+                    saved_usd: entry.saved_usd,
                 }),
             }
         }

@@ -481,6 +481,7 @@ async fn usage_is_told_by_day_model_and_kind_under_the_ceiling() {
         model: "gpt-5.1".into(),
         kind,
         usage: Usage { input_tokens: 10, output_tokens: 5, cached_tokens: 4, cost_usd },
+        saved_usd: 0.125,
         is_ok,
     };
     let ledger = &bench.app.deps.ledger;
@@ -497,6 +498,8 @@ async fn usage_is_told_by_day_model_and_kind_under_the_ceiling() {
     };
     assert_eq!((of(&usage["rows"][0]), of(&usage["rows"][1])), ((2, 1, tokens(20)), (1, 0, tokens(10))));
     assert_eq!(usage["rows"][1]["kind"], "compaction");
+    let saved = |sum: &Value| sum["saved_usd"].as_f64();
+    assert_eq!((saved(&usage["rows"][0]), saved(&usage["total"])), (Some(0.25), Some(0.375)));
     assert_eq!((&usage["day"], &usage["rows"][0]["day"]), (&json!(day_of(now)), &json!(day_of(now))));
     assert_eq!((of(&usage["today"]), of(&usage["total"])), ((3, 1, tokens(30)), (3, 1, tokens(30))));
     assert_eq!(usage["today"]["cost_usd"], 0.5);

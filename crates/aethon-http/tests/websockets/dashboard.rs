@@ -96,6 +96,7 @@ async fn a_settled_call_comes_with_the_money_of_the_day() {
         model: "gpt-5.1".into(),
         kind: WorkKind::Compaction,
         usage: Usage { input_tokens: 9, output_tokens: 4, cached_tokens: 3, cost_usd: 0.25 },
+        saved_usd: 0.125,
         is_ok: true,
     };
     let today = DaySpend { spent_usd: 0.75, reserved_usd: 0.5 };
@@ -104,7 +105,7 @@ async fn a_settled_call_comes_with_the_money_of_the_day() {
     let call = json!({
         "at": "2026-11-20T10:00:00Z", "session_id": "webchat:a", "turn": null, "provider": "openai",
         "model": "gpt-5.1", "kind": "compaction", "ok": true,
-        "input_tokens": 9, "output_tokens": 4, "cached_tokens": 3, "cost_usd": 0.25
+        "input_tokens": 9, "output_tokens": 4, "cached_tokens": 3, "cost_usd": 0.25, "saved_usd": 0.125
     });
     let data = json!({"today": {"spent_usd": 0.75, "reserved_usd": 0.5}, "call": call});
     assert_eq!(frame, json!({"channel": "usage", "data": data, "seq": 1}));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{describe, stream, wire};
 use crate::headers;
 use crate::known::Description;
-use crate::remote::{Desk, Dialect};
+use crate::remote::{Desk, Dialect, Inquiry};
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
@@ -33,7 +33,6 @@ impl Ollama {
     }
 }
 
-#[async_trait]
 impl Dialect for Ollama {
     fn framing(&self) -> Framing {
         Framing::Lines
@@ -62,7 +61,10 @@ impl Dialect for Ollama {
         );
         Err(ModelError::new(ModelErrorKind::NotFound, sentence))
     }
+}
 
+#[async_trait]
+impl Inquiry for Ollama {
     async fn describe(
         &self,
         desk: &Desk<'_>,

@@ -10,7 +10,7 @@ use super::profile::Profile;
 use super::{describe, stream, wire};
 use crate::headers;
 use crate::known::Description;
-use crate::remote::{Desk, Dialect};
+use crate::remote::{Desk, Dialect, Inquiry};
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
@@ -49,7 +49,6 @@ impl OpenAi {
     }
 }
 
-#[async_trait]
 impl Dialect for OpenAi {
     fn framing(&self) -> Framing {
         Framing::Events
@@ -78,7 +77,10 @@ impl Dialect for OpenAi {
             format!("{title} answers at {base}, but does not list the model {model}")
         })
     }
+}
 
+#[async_trait]
+impl Inquiry for OpenAi {
     async fn describe(
         &self,
         desk: &Desk<'_>,

@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0002_search.sql"),
     include_str!("migrations/0003_ledger.sql"),
     include_str!("migrations/0004_vectors.sql"),
+    include_str!("migrations/0005_saved.sql"),
 ];
 
 /// The version that this program writes.

@@ -93,6 +93,7 @@ mod tests {
             model: "m".into(),
             kind: WorkKind::Turn,
             usage: Usage::default(),
+            saved_usd: 0.0,
             is_ok: true,
         };
         let reservation = store.reserve(1.0, 5.0).await.unwrap();

@@ -89,11 +89,12 @@ function budgetCard(budget) {
 
 /** @param {any} today */
 function cards(today) {
+  const share = percent(today.cached_tokens, today.input_tokens);
   return make(
     "dl",
     { class: "cards" },
     fact(words.requests, compact(today.requests), today.failed > 0 ? words.failedCalls(today.failed) : words.noneFailed),
-    fact(words.tokensIn, compact(today.input_tokens), words.cachedShare(percent(today.cached_tokens, today.input_tokens))),
+    fact(words.tokensIn, compact(today.input_tokens), today.saved_usd > 0 ? words.cachedSaving(share, money(today.saved_usd)) : words.cachedShare(share)),
     fact(words.tokensOut, compact(today.output_tokens)),
   );
 }
