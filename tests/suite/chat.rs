@@ -214,16 +214,16 @@ fn a_failing_tool_is_told_and_the_turn_goes_on() {
 #[test]
 fn a_failing_model_is_told_in_words() {
     let server = Server::start(&["model.max_retries=0"]);
-    let mut chat = server.chat("default");
     for kind in ["rate_limit", "overloaded", "auth", "context_length", "network", "malformed"] {
+        let mut chat = server.chat(kind);
         let frames = chat.say(kind, &format!("!error {kind}"));
         let error = of_type(&frames, "error")[0];
         assert_eq!(error["code"], kind);
         assert!(error["message"].as_str().unwrap().len() > 20, "{error}");
         assert!(error["seq"].is_u64() && error["turn"].is_string(), "within a turn it is numbered");
         assert_eq!(frames.last().unwrap()["stop_reason"], "error");
+        assert_eq!(chat.say("m9", "!say well again").last().unwrap()["text"], "well again");
     }
-    assert_eq!(chat.say("m9", "!say well again").last().unwrap()["text"], "well again");
 }
 
 #[test]

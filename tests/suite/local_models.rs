@@ -131,3 +131,25 @@ fn a_server_that_refuses_tools_is_asked_without_them() {
     assert_eq!(chat.say("m2", "hi").last().unwrap()["text"], "hello");
     assert_eq!(lines(&stub).len(), 3, "refused once, and remembered");
 }
+
+#[test]
+fn a_picture_is_sent_to_a_model_that_nobody_knows_and_a_refusal_is_told() {
+    let stub = Stub::answering(|request| {
+        if request.json()["messages"].to_string().contains("iVBORw0KGgo=") {
+            return failure("400 Bad Request", "", r#"{"error": "some words that nobody knows"}"#);
+        }
+        let answer =
+            r#"{"message": {"role": "assistant", "content": "hello"}, "done": true, "done_reason": "stop"}"#;
+        ok("application/x-ndjson", &format!("{answer}\n"))
+    });
+    let server = server("ollama", &format!("http://{}", stub.address));
+    let mut chat = server.chat("default");
+    let picture = json!([{"name": "dot.png", "mime": "image/png", "data": "iVBORw0KGgo="}]);
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": "what is this?", "attachments": picture}));
+    let frames = chat.until("done");
+    assert_eq!(frames.last().unwrap()["text"], "hello");
+    assert!(frames.iter().any(|frame| frame["code"] == "picture_not_seen"), "{frames:?}");
+    assert_eq!(lines(&stub).len(), 2, "with the picture, and without");
+    assert_eq!(chat.say("m2", "hi").last().unwrap()["text"], "hello");
+    assert_eq!(lines(&stub).len(), 3, "the refusal is remembered");
+}

@@ -111,10 +111,15 @@ fn an_error_comes_once_or_so_many_times() {
         assert_eq!(frames.last().unwrap()["stop_reason"], "end");
     }
     assert_eq!(reply(&mut chat, "twice", "!error overloaded 2\n!say recovered"), "recovered");
-    for kind in ["auth", "context_length"] {
-        let frames = chat.say(kind, &format!("!error {kind}\n!say never"));
-        assert_eq!(frames.last().unwrap()["stop_reason"], "error", "{kind} does not get better by trying");
-    }
+    let frames = chat.say("auth", "!error auth\n!say never");
+    assert_eq!(frames.last().unwrap()["stop_reason"], "error", "a key does not get better by trying");
+    // A conversation that is too long does, when it is folded: once, and not again.
+    let frames = chat.say("folds", "!error context_length\n!say recovered");
+    assert_eq!(of_type(&frames, "folded").len(), 1);
+    assert_eq!(frames.last().unwrap()["text"], "recovered");
+    let frames = chat.say("gives up", "!error context_length 9\n!say never");
+    assert_eq!(frames.last().unwrap()["stop_reason"], "error");
+    assert_eq!(of_type(&frames, "error")[0]["code"], "context_length");
 }
 
 #[test]

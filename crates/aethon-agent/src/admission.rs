@@ -2,7 +2,7 @@
 
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::TurnId;
-use aethon_core::message::{Attachment, Block, Inbound, Intent, Message, Role};
+use aethon_core::message::{Attachment, Block, Inbound, Intent, Message, Role, begins_like_picture};
 use aethon_core::session::{TurnLog, TurnPhase, TurnRecord};
 use aethon_core::untrusted;
 use base64::Engine as _;
@@ -99,20 +99,10 @@ fn block(attachment: &Attachment) -> Result<Block> {
         let text = String::from_utf8(bytes).map_err(|_| refused(attachment, "is not UTF-8 text"))?;
         return Ok(Block::File { name: attachment.name.clone(), mime, text });
     }
-    if !begins_like(&mime, &bytes) {
+    if !begins_like_picture(&mime, &bytes) {
         return Err(refused(attachment, &format!("is not a picture of the type {mime}")));
     }
     Ok(Block::Image { mime, data: attachment.data.clone() })
-}
-
-/// Whether the first bytes are those of the picture format: a service would refuse the whole conversation otherwise.
-fn begins_like(mime: &str, bytes: &[u8]) -> bool {
-    match mime {
-        "image/png" => bytes.starts_with(b"\x89PNG\r\n\x1a\n"),
-        "image/jpeg" => bytes.starts_with(b"\xff\xd8\xff"),
-        "image/gif" => bytes.starts_with(b"GIF87a") || bytes.starts_with(b"GIF89a"),
-        _ => bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP"),
-    }
 }
 
 fn refused(attachment: &Attachment, why: &str) -> Error {

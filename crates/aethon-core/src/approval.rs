@@ -29,8 +29,10 @@ pub struct ApprovalRequest {
     /// The turn that asks.
     pub turn: TurnId,
     /// When it was asked.
+    #[serde(serialize_with = "crate::time::serialize")]
     pub created_at: Timestamp,
     /// When it counts as denied.
+    #[serde(serialize_with = "crate::time::serialize")]
     pub expires_at: Timestamp,
 }
 

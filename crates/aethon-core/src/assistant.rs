@@ -98,5 +98,6 @@ pub struct ActiveTurn {
     /// `running` or `queued`.
     pub state: &'static str,
     /// Since when.
+    #[serde(serialize_with = "crate::time::serialize")]
     pub since: Timestamp,
 }

@@ -30,6 +30,7 @@ pub mod shutdown;
 pub mod surface;
 #[cfg(feature = "testkit")]
 pub mod testkit;
+pub mod time;
 pub mod tool;
 pub mod untrusted;
 pub mod usage;

@@ -52,6 +52,7 @@ impl Level {
 #[derive(Debug, Clone, Serialize)]
 pub struct LogRecord {
     /// When.
+    #[serde(serialize_with = "crate::time::serialize")]
     pub ts: Timestamp,
     /// How serious.
     pub level: Level,

@@ -145,6 +145,18 @@ pub struct ToolResult {
     pub denied: bool,
 }
 
+/// Whether bytes begin as pictures of this type do: PNG, JPEG, GIF or WebP. A service would refuse the whole conversation
+/// otherwise.
+pub fn begins_like_picture(mime: &str, bytes: &[u8]) -> bool {
+    match mime {
+        "image/png" => bytes.starts_with(b"\x89PNG\r\n\x1a\n"),
+        "image/jpeg" => bytes.starts_with(b"\xff\xd8\xff"),
+        "image/gif" => bytes.starts_with(b"GIF87a") || bytes.starts_with(b"GIF89a"),
+        "image/webp" => bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP"),
+        _ => false,
+    }
+}
+
 /// A message of a transcript.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Message {
@@ -155,6 +167,7 @@ pub struct Message {
     /// What it says.
     pub content: Vec<Block>,
     /// When it was made.
+    #[serde(serialize_with = "crate::time::serialize")]
     pub created_at: Timestamp,
     /// The turn that it belongs to.
     pub turn: Option<TurnId>,

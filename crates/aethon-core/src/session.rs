@@ -173,8 +173,10 @@ pub struct SessionSummary {
     /// The agent that answers in it.
     pub agent_name: String,
     /// When it began.
+    #[serde(serialize_with = "crate::time::serialize")]
     pub created_at: Timestamp,
     /// When it last changed.
+    #[serde(serialize_with = "crate::time::serialize")]
     pub updated_at: Timestamp,
     /// Messages of the live branch.
     pub message_count: u64,

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -45,6 +46,9 @@ pub struct ToolContext {
     pub turn: TurnId,
     /// Who watches the turn and may be asked.
     pub surface: Arc<dyn Surface>,
+    /// Set when the call has got past everything that may hold it back, so that who ends it knows whether it may have had
+    /// an effect.
+    pub has_begun: Arc<AtomicBool>,
     /// The most characters of output that make sense here.
     pub max_output_chars: usize,
 }

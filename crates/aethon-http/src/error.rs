@@ -13,6 +13,9 @@ use serde::Serialize;
 
 use crate::response::Response;
 
+/// What every 401 asks for. Browsers open no window for it.
+pub(crate) const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"aethon\"");
+
 /// A shorthand.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -85,7 +88,7 @@ impl Problem {
             "unauthorized",
             "the access token is missing or wrong; send it as `Authorization: Bearer TOKEN` or sign in at /dashboard",
         )
-        .with_header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"aethon\""))
+        .with_header(WWW_AUTHENTICATE, CHALLENGE)
     }
 
     /// 404: there is nothing here.

@@ -131,10 +131,11 @@ impl HostRules {
     /// Whether a request to this path could act without a credential on an address where that matters, and whether it
     /// is free of any rule.
     fn exposure(&self, path: &str) -> (bool, bool) {
-        if !self.is_loopback {
+        if path == "/health" {
+            // Probes come by address, and it says nothing that a stranger could use.
+            (false, true)
+        } else if !self.is_loopback {
             (false, false)
-        } else if path == "/health" {
-            (false, !self.has_token)
         } else {
             (!self.has_token || (!self.has_secret && path.starts_with("/webhook/")), false)
         }
@@ -297,6 +298,7 @@ mod tests {
             ("home.example.evil.example", 421),
         ] {
             assert_eq!(status(&listed, "/api/status", &[host]), expected, "{host}");
+            assert_eq!(status(&listed, "/health", &[host]), 200, "{host}");
         }
     }
 

@@ -2,11 +2,12 @@
 
 use aethon_web::Asset;
 use http::StatusCode;
-use http::header::{HeaderMap, HeaderValue, LOCATION, SET_COOKIE};
+use http::header::{HeaderMap, HeaderValue, LOCATION, SET_COOKIE, WWW_AUTHENTICATE};
 
 use crate::app::App;
 use crate::assets::{self, Caching};
 use crate::auth::{Carrier, Verdict};
+use crate::error::CHALLENGE;
 use crate::request::Request;
 use crate::response::{self, Answer, Response};
 
@@ -39,6 +40,7 @@ pub(crate) fn dashboard(app: &App, request: &Request) -> Answer {
 pub(crate) fn sign_in_page(headers: &HeaderMap) -> Response {
     let mut answer = assets::whole(aethon_web::sign_in_page(), headers, Caching::Never);
     *answer.status_mut() = StatusCode::UNAUTHORIZED;
+    answer.headers_mut().insert(WWW_AUTHENTICATE, CHALLENGE);
     answer
 }
 

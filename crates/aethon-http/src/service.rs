@@ -27,6 +27,7 @@ use crate::request::{Client, Request, RequestBody};
 use crate::response::{self, Answer, Response};
 use crate::router::{self, Params, Target};
 use crate::routes::{Access, Handler, Needs, Route, Takes};
+use crate::signature;
 use crate::ws::{self, Socket};
 
 /// An answer, there or to come.
@@ -162,6 +163,9 @@ fn admit(app: &App, request: &mut Request) -> Result<Next, Problem> {
         Target::Nothing => return Err(Problem::not_found("there is nothing at this address")),
     };
     if request.changes_state() {
+        if route.needs == Needs::Webhooks && !app.signatures.is_signed(&request.head.headers) {
+            return Err(signature::refusal());
+        }
         request.check_content_type(route.takes == Takes::Json)?;
         app.origins.check_change(&request.head.headers, &host)?;
         request.check_length(&app.options.limits)?;

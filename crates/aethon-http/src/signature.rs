@@ -1,8 +1,11 @@
 //! The signature of a webhook: the hex HMAC-SHA256 of the raw body under `webhook.secret`.
 
 use aethon_core::secret::Secret;
+use http::StatusCode;
 use http::header::{HeaderMap, HeaderName};
 use ring::hmac;
+
+use crate::error::Problem;
 
 /// The header that carries it.
 const SIGNATURE: HeaderName = HeaderName::from_static("x-aethon-signature");
@@ -17,16 +20,33 @@ impl Verifier {
         Self((!secret.is_empty()).then(key))
     }
 
+    /// Whether the request carries what may be a signature, where one is wanted. What carries none need not be read.
+    pub(crate) fn is_signed(&self, headers: &HeaderMap) -> bool {
+        self.0.is_none() || claimed(headers).is_some()
+    }
+
     /// Whether the request carries exactly one signature, and it is that of the body: hex in either case, with or
     /// without `sha256=` in front.
     pub(crate) fn accepts(&self, headers: &HeaderMap, body: &[u8]) -> bool {
         let Some(key) = &self.0 else { return true };
-        let mut signatures = headers.get_all(SIGNATURE).iter();
-        match (signatures.next().and_then(|value| decode(value.as_bytes())), signatures.next()) {
-            (Some(signature), None) => hmac::verify(key, body, &signature).is_ok(),
-            _ => false,
-        }
+        claimed(headers).is_some_and(|signature| hmac::verify(key, body, &signature).is_ok())
     }
+}
+
+/// The answer to a request whose signature is not there or not right.
+pub(crate) fn refusal() -> Problem {
+    Problem::new(
+        StatusCode::FORBIDDEN,
+        "bad_signature",
+        "X-Aethon-Signature is missing or wrong; it must be the hex HMAC-SHA256 of the raw body under `webhook.secret`",
+    )
+}
+
+/// The one signature that a request carries, if it has the form of one.
+fn claimed(headers: &HeaderMap) -> Option<[u8; 32]> {
+    let mut signatures = headers.get_all(SIGNATURE).iter();
+    let first = signatures.next()?;
+    if signatures.next().is_some() { None } else { decode(first.as_bytes()) }
 }
 
 fn decode(value: &[u8]) -> Option<[u8; 32]> {

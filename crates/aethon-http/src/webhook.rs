@@ -1,7 +1,7 @@
 //! Inbound webhooks: other programs that send text and wait for the reply.
 //!
-//! The order of checks is INTERFACE section 6: content type and length (the service's), signature over the raw bytes,
-//! form, fields, and only then a turn. What came in goes through the same door as everything else. A repeated
+//! The order of checks is INTERFACE section 6: whether there is a signature at all, content type and length (the service's),
+//! the signature over the raw bytes, form, fields, and only then a turn. What came in goes through the same door as everything else. A repeated
 //! `Idempotency-Key` is recognised there, so the answer to it is made from the stored reply and equals the first one.
 //!
 //! A caller waits at most `server.webhook_timeout_seconds` and is then told 504. The turn goes on: its reply is stored and
@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use aethon_core::ids::{SessionId, is_channel_name, unique};
+use aethon_core::ids::{SessionId, unique};
 use aethon_core::message::{Dedupe, Destination, Inbound, Reply, TurnEnd};
 use aethon_core::surface::Unattended;
 use bytes::Bytes;
@@ -25,6 +25,7 @@ use crate::error::Problem;
 use crate::fields::Fields;
 use crate::request::Request;
 use crate::response::{self, Answer};
+use crate::signature;
 
 /// The channel that webhook sessions belong to.
 const CHANNEL: &str = "webhook";
@@ -75,8 +76,8 @@ pub(crate) async fn channel(app: Arc<App>, mut request: Request) -> Answer {
     let body = signed_body(&app, &mut request).await?;
     let channel = request.params.get(0).unwrap_or_default();
     // However it is spelled, `trigger` is the other route's, and its sessions are not a channel's.
-    if !is_channel_name(&channel) || channel == "trigger" {
-        let detail = "a channel's name is 1 to 64 lower-case letters, digits, `-` and `_`, and not `trigger`";
+    if !is_source_name(&channel) || channel == "trigger" {
+        let detail = "a channel's name is 1 to 64 letters, digits, `-`, `_`, `.` and `~`, and not `trigger`";
         return Err(Problem::not_found(detail).with_code("unknown_channel"));
     }
     let text = Fields::parse(&body)?.required_text("text")?;
@@ -90,18 +91,20 @@ pub(crate) async fn channel(app: Arc<App>, mut request: Request) -> Answer {
 
 async fn signed_body(app: &App, request: &mut Request) -> Result<Bytes, Problem> {
     let body = request.read(&app.options.limits).await?;
-    if app.signatures.accepts(&request.head.headers, &body) {
-        return Ok(body);
+    match app.signatures.accepts(&request.head.headers, &body) {
+        true => Ok(body),
+        false => Err(signature::refusal()),
     }
-    Err(Problem::new(
-        StatusCode::FORBIDDEN,
-        "bad_signature",
-        "X-Aethon-Signature is missing or wrong; it must be the hex HMAC-SHA256 of the raw body under `webhook.secret`",
-    ))
 }
 
 fn session(name: &str) -> Result<SessionId, Problem> {
     SessionId::of(CHANNEL, name).map_err(|error| Problem::invalid("session", error.to_string()))
+}
+
+/// What may stand in the path: what needs no encoding there. It names a session, so any program's own name will do.
+fn is_source_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    (1..=64).contains(&name.len()) && name.bytes().all(plain) && name.bytes().any(|byte| byte != b'.')
 }
 
 fn is_sop_name(name: &str) -> bool {

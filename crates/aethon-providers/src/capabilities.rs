@@ -49,7 +49,7 @@ mod tests {
         check(Provider::LiteLlm, "openrouter/anthropic/claude-sonnet-4-5", 200_000, true);
         check(Provider::Bedrock, "global.anthropic.claude-sonnet-4-5-20250929-v1:0", 200_000, true);
         check(Provider::Ollama, "llama3.2-vision:11b", 131_072, true);
-        check(Provider::Ollama, "somebody/unheard-of", 32_768, false);
+        check(Provider::Ollama, "somebody/unheard-of", 32_768, true);
         check(Provider::OpenAi, "unheard-of", 128_000, true);
         check(Provider::Fake, "anything", 200_000, true);
     }

@@ -14,6 +14,8 @@ pub(crate) struct Known {
     capabilities: RwLock<Arc<Capabilities>>,
     /// Whether the owner has said how many tokens it takes.
     is_window_set: bool,
+    /// Whether nothing is known of the model at first.
+    is_unknown: bool,
     report: OnceLock<SelfReport>,
     inquiries: AtomicU8,
 }
@@ -27,13 +29,19 @@ pub(crate) struct Description {
 }
 
 impl Known {
-    pub(crate) fn new(capabilities: Arc<Capabilities>, is_window_set: bool) -> Self {
+    pub(crate) fn new(capabilities: Arc<Capabilities>, is_window_set: bool, is_unknown: bool) -> Self {
         let capabilities = RwLock::new(capabilities);
-        Self { capabilities, is_window_set, report: OnceLock::new(), inquiries: AtomicU8::new(0) }
+        Self { capabilities, is_window_set, is_unknown, report: OnceLock::new(), inquiries: AtomicU8::new(0) }
     }
 
     pub(crate) fn capabilities(&self) -> Arc<Capabilities> {
         self.capabilities.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether it is only assumed that the model sees pictures.
+    pub(crate) fn are_pictures_assumed(&self) -> bool {
+        let said = self.report().and_then(|report| report.images);
+        self.is_unknown && said.is_none() && self.capabilities().images
     }
 
     /// What the service said, once there is no more to ask.
@@ -89,7 +97,7 @@ mod tests {
 
     fn known(is_window_set: bool) -> Known {
         let start = Capabilities { context_window: 32_768, max_output: 4_096, ..capabilities() };
-        Known::new(Arc::new(start), is_window_set)
+        Known::new(Arc::new(start), is_window_set, false)
     }
 
     #[test]

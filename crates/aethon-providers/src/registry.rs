@@ -42,7 +42,8 @@ fn remote(options: &Options, capabilities: Arc<Capabilities>) -> Result<Remote, 
     let dialect = dialect(&options, service.clone());
     let price = options.overrides.price.or_else(|| facts::prices(options.provider, &options.model_id));
     let inquiry = inquiry(&options, &service);
-    let known = Known::new(capabilities, options.overrides.context_window.is_some());
+    let is_unknown = !facts::is_known(options.provider, &options.model_id);
+    let known = Known::new(capabilities, options.overrides.context_window.is_some(), is_unknown);
     Ok(Remote::new(known, service, dialect, price).with_inquiry(inquiry))
 }
 

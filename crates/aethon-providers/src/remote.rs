@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::ledger::Price;
+use aethon_core::message::Block;
 use aethon_core::model::{
     Capabilities, ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream,
     Readiness, SelfReport,
@@ -113,18 +114,33 @@ impl Remote {
         self
     }
 
-    /// Asks for an answer. A service that refuses because of the tools is asked once more without them.
+    /// Asks for an answer. A service that refuses because of the tools or a picture is asked once more without them.
     async fn begin(&self, request: ModelRequest) -> Result<Incoming, ModelError> {
         let capabilities = self.known.capabilities();
         let error = match self.send(self.dialect.ask(&request, &capabilities)).await {
             Ok(incoming) => return Ok(incoming),
             Err(error) => error,
         };
-        let hint = classify::hint::of(&error);
+        let mut hint = classify::hint::of(&error);
+        // A picture stays in the conversation, so a refusal in words that nobody knows must not end it for good.
+        let is_wrong = error.kind() == ModelErrorKind::InvalidRequest;
+        if is_wrong && self.known.are_pictures_assumed() && hint.tools.is_none() && has_picture(&request) {
+            hint.images = Some(false);
+        }
         self.known.refused(hint);
-        if hint.tools == Some(false) && capabilities.tools && !request.tools.is_empty() {
-            tracing::warn!(model = %capabilities.model, %error, "the model takes no tools and is asked without them");
-            return self.send(self.dialect.ask(&request, &self.known.capabilities())).await;
+        let less = self.known.capabilities();
+        let without_tools = capabilities.tools && !less.tools && !request.tools.is_empty();
+        let without_pictures = capabilities.images && !less.images && has_picture(&request);
+        if without_tools || without_pictures {
+            let (model, detail) = (&capabilities.model, error.detail());
+            tracing::warn!(
+                model,
+                detail,
+                without_tools,
+                without_pictures,
+                "the model takes less than was assumed"
+            );
+            return self.send(self.dialect.ask(&request, &less)).await;
         }
         Err(error)
     }
@@ -144,6 +160,11 @@ impl Remote {
         serde_json::from_slice(&body)
             .map_err(|error| classify::malformed(&self.service, &format!("the answer to a probe: {error}")))
     }
+}
+
+fn has_picture(request: &ModelRequest) -> bool {
+    let is_picture = |block: &Block| matches!(block, Block::Image { .. });
+    request.messages.iter().any(|message| message.content.iter().any(is_picture))
 }
 
 /// Sends a request; an answer that reports a failure is one.

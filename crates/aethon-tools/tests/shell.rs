@@ -69,6 +69,7 @@ fn context() -> ToolContext {
         session: SessionId::of("webchat", "a").unwrap(),
         turn: TurnId::fresh(),
         surface: Arc::new(Unattended),
+        has_begun: Arc::default(),
         max_output_chars: 12_000,
     }
 }

@@ -36,6 +36,7 @@ impl Set {
             session: SessionId::of("webchat", "a").unwrap(),
             turn: TurnId::fresh(),
             surface: Arc::new(Unattended),
+            has_begun: Arc::default(),
             max_output_chars: 1_000,
         };
         let tool = self.tools.iter().find(|tool| tool.spec().name == name).unwrap();

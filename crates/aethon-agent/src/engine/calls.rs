@@ -3,6 +3,8 @@
 //! The message with the calls is stored before the first of them runs, and the results when the last one has ended; a
 //! turn that is ended in between gets results for the others, so that every call has one.
 
+use std::sync::atomic::Ordering;
+
 use aethon_core::message::{Block, Failure, Message, Role, ToolCall, ToolResult};
 use aethon_core::model::ModelErrorKind;
 use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
@@ -62,9 +64,7 @@ impl Turn<'_> {
         while let Some(call) = self.open.as_mut().and_then(OpenCalls::start_next) {
             let result = self.run_call(&call).await?;
             looping = self.repetition.note(&call, &result, self.shared.options.loop_limit).or(looping);
-            if let Some(open) = &mut self.open {
-                open.results.push(result);
-            }
+            self.note(result);
         }
         // They stay open until they are stored: should that fail, the end of the turn tries once more.
         let results = self.open.as_ref().map(|open| open.message(self.shared.parts.clock.now()));
@@ -86,9 +86,16 @@ impl Turn<'_> {
         }
     }
 
+    fn note(&mut self, result: ToolResult) {
+        if let Some(open) = &mut self.open {
+            open.results.push(result);
+        }
+    }
+
     async fn run_call(&mut self, call: &ToolCall) -> Result<ToolResult, Ending> {
         let started = Instant::now();
         self.show(call, ToolPhase::Running, None, started);
+        self.tools.has_begun.store(false, Ordering::Relaxed);
         let running = caught(self.shared.parts.toolbox.run(&self.tools, call));
         match self.control.guard(running).await {
             Ok(Ok(result)) => {
@@ -107,7 +114,12 @@ impl Turn<'_> {
                 Ok(result)
             }
             Err(interrupt) => {
-                self.show(call, ToolPhase::Error, Some(CUT_SHORT.into()), started);
+                if self.tools.has_begun.load(Ordering::Relaxed) {
+                    self.show(call, ToolPhase::Error, Some(CUT_SHORT.into()), started);
+                } else {
+                    self.show(call, ToolPhase::Denied, Some(NOT_RUN.into()), started);
+                    self.note(ToolResult { denied: true, ..failed(call, NOT_RUN) });
+                }
                 Err(Ending::interrupted(interrupt, self.shared.options.turn_timeout))
             }
         }

@@ -42,7 +42,7 @@ impl Turn<'_> {
     /// Has the service asked what its model can do, where that may matter: some servers cut what is too long and say
     /// nothing. Without an answer what is assumed holds.
     pub(super) async fn look_at_the_model(&mut self, system: &str) -> Result<(), Ending> {
-        if self.estimated(system) <= FITS_ANYWHERE && !self.begins_with_a_picture() {
+        if self.estimated(system) <= FITS_ANYWHERE {
             return Ok(());
         }
         let learnt = self.control.guard(self.shared.parts.provider.learn()).await;
@@ -51,6 +51,18 @@ impl Turn<'_> {
             tracing::debug!(%error, "the service does not say what its model can do");
         }
         Ok(())
+    }
+
+    /// Says once that the model answers without having seen the picture.
+    pub(super) fn tell_of_blindness(&mut self) {
+        let model = self.shared.parts.provider.capabilities();
+        if model.images || self.answer.is_blindness_told || !self.begins_with_a_picture() {
+            return;
+        }
+        self.answer.is_blindness_told = true;
+        let message = format!("{} cannot see pictures; it was only told that one is there.", model.model);
+        let notice = TurnEvent::Notice { code: "picture_not_seen".into(), message };
+        self.job.surface.emit(&self.context.turn, notice);
     }
 
     fn begins_with_a_picture(&self) -> bool {

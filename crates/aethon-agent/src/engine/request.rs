@@ -33,16 +33,20 @@ impl Turn<'_> {
     /// Asks the model once and listens to the end; the answer is in `self.speech`.
     pub(super) async fn ask(&mut self) -> Result<(), Ending> {
         let system = self.shared.parts.prompt.text();
-        let (mut failed, mut is_folded) = (0, false);
+        let (mut asked, mut failed, mut is_folded) = (0, 0, false);
         self.look_at_the_model(&system).await?;
         self.make_room(&system).await?;
         loop {
-            let request = self.request(&system, failed);
+            let request = self.request(&system, asked);
             self.speech = self.next_speech();
-            let Err(error) = self.send(request).await? else { return Ok(()) };
+            let Err(error) = self.send(request).await? else {
+                self.tell_of_blindness();
+                return Ok(());
+            };
+            asked += 1;
             tracing::warn!(
                 session = %self.context.session, kind = error.kind().code(), status = error.status(),
-                detail = error.detail(), attempt = failed, "the model failed: {error}"
+                detail = error.detail(), attempt = asked, "the model failed: {error}"
             );
             let is_too_long = error.kind() == ModelErrorKind::ContextLength && !self.speech.has_output();
             if is_too_long && !is_folded && self.fold_for_the_service(&system).await? {
@@ -215,7 +219,8 @@ fn failure(error: &ModelError, retry_after: Option<Duration>) -> Failure {
     let mut message = error.to_string();
     let seconds = retry_after.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
     if let Some(seconds) = seconds {
-        let sentence = message.trim_end_matches('.');
+        // The exact wait says better what the sentence may say about when.
+        let sentence = message.split("; try again").next().unwrap_or(&message).trim_end_matches('.');
         message = format!("{sentence}. Try again in {}.", in_words(seconds));
     }
     Failure { code: error.kind().code().to_owned(), message, retry_after: seconds }

@@ -56,6 +56,8 @@ pub(super) struct Answer {
     pub(super) told_model: Option<String>,
     /// An answer that was cut off by the output limit, and the wish to have the rest of it.
     pub(super) continued: Option<[Arc<Message>; 2]>,
+    /// Whether the person knows that a picture was not seen.
+    pub(super) is_blindness_told: bool,
     /// Responses in a row with arguments that were no JSON.
     pub(super) unreadable: u32,
     /// The sum over its requests.
@@ -99,6 +101,7 @@ impl<'e> Turn<'e> {
             session: context.session.clone(),
             turn: context.turn.clone(),
             surface: job.surface.clone(),
+            has_begun: Arc::default(),
             max_output_chars: shared.limits().output_chars(shared.options.max_tool_output_chars),
         };
         let can_call = shared.parts.provider.capabilities().tools;

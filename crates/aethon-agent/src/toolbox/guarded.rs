@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use aethon_core::approval::ApprovalDesk;
@@ -75,6 +76,7 @@ impl GuardedToolbox {
             Verdict::Deny(reason) => return Err(ToolError::denied(reason)),
             Verdict::Ask(_) => self.gate.ask(context, spec, call).await.map_err(ToolError::denied)?,
         }
+        context.has_begun.store(true, Ordering::Relaxed);
         let running = caught(tool.call(context, call.input.clone()));
         let done = match spec.timeout {
             None => running.await,

@@ -320,8 +320,13 @@ async fn a_webhook_refuses_in_its_order() {
         bench.post("/webhook/trigger", r#"{"text": "x", "sop_name": "", "channel": null}"#).await.status,
         200
     );
-    assert_eq!(bench.post("/webhook/UPPER", r#"{"text": "x"}"#).await.code(), "unknown_channel");
-    assert_eq!(bench.post("/webhook/%74rigger", r#"{"text": "x"}"#).await.code(), "unknown_channel");
+    for wrong in ["%74rigger", "..", "a%20b", "a%3Ab", "caf%C3%A9", &"a".repeat(65)] {
+        let seen = bench.post(&format!("/webhook/{wrong}"), r#"{"text": "x"}"#).await;
+        assert_eq!((seen.status, seen.code().as_str()), (404, "unknown_channel"), "{wrong}");
+    }
+    for right in ["GitHub", "my.channel", "n8n_2", "a~b"] {
+        assert_eq!(bench.post(&format!("/webhook/{right}"), r#"{"text": "x"}"#).await.status, 200, "{right}");
+    }
     for (text, status, code) in [
         ("!error auth", 502, "model_error"),
         ("!error timeout", 504, "model_error"),
@@ -350,7 +355,10 @@ async fn a_secret_makes_signatures_necessary() {
     assert_eq!(bench.send("POST", "/webhook/trigger", &signed, body).await.status, 200);
     assert_eq!(bench.send("POST", "/webhook/trigger", &signed, "{}").await.code(), "bad_signature");
     assert_eq!(bench.post("/webhook/x", "not json").await.code(), "bad_signature");
-    assert_eq!(bench.send("POST", "/webhook/x", &[("content-type", "text/plain")], body).await.status, 415);
+    // What is not signed is refused as that, whatever else is wrong with it.
+    let plain = ("content-type", "text/plain");
+    assert_eq!(bench.send("POST", "/webhook/x", &[plain], body).await.status, 403);
+    assert_eq!(bench.send("POST", "/webhook/x", &[plain, signed[1]], body).await.status, 415);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 //! Pictures that models can see and text; everything else is refused here, where the person who attached it still sees
 //! the answer.
 
-use aethon_core::message::Attachment;
+use aethon_core::message::{Attachment, begins_like_picture};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -38,6 +38,11 @@ fn checked_file(file: Attachment) -> Result<Attachment, Refusal> {
     if bytes.is_empty() {
         return Err(refused(format!("{name} is empty.")));
     }
+    if is_image && !begins_like_picture(&mime, &bytes) {
+        return Err(refused(format!(
+            "{name} is not a picture of the type {mime}. Attach the picture itself."
+        )));
+    }
     if is_text && std::str::from_utf8(&bytes).is_err() {
         return Err(refused(format!("{name} is not text in UTF-8. Convert it and attach it again.")));
     }
@@ -65,15 +70,15 @@ mod tests {
 
     #[test]
     fn pictures_and_text_are_taken() {
-        for mime in [
-            "image/png",
-            "IMAGE/JPEG",
-            "image/gif",
-            "image/webp",
-            "text/plain",
-            "text/markdown; charset=utf-8",
+        for (mime, data) in [
+            ("image/png", "iVBORw0KGgo="),
+            ("IMAGE/JPEG", "/9j/4A=="),
+            ("image/gif", "R0lGODlh"),
+            ("image/webp", "UklGRgAAAABXRUJQ"),
+            ("text/plain", "aGk="),
+            ("text/markdown; charset=utf-8", "aGk="),
         ] {
-            assert!(checked(vec![file("a", mime, "aGk=")]).is_ok(), "{mime}");
+            assert!(checked(vec![file("a", mime, data)]).is_ok(), "{mime}");
         }
         let kept = checked(vec![file("../../etc/pass\nwd", "Text/Plain; x", "aGk=")]).unwrap();
         assert_eq!((kept[0].name.as_str(), kept[0].mime.as_str()), ("passwd", "text/plain"));
@@ -94,6 +99,8 @@ mod tests {
         check("", "aGk=");
         check("image/png", "!!");
         check("image/png", "");
+        check("image/png", "aGk=");
+        check("image/jpeg", "iVBORw0KGgo=");
         check("text/plain", "/w==");
         assert!(checked((0..33).map(|_| file("a", "text/plain", "aGk=")).collect()).is_err());
     }

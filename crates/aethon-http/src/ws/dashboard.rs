@@ -164,7 +164,7 @@ fn call(entry: &LedgerEntry) -> Value {
     let mut data = json!(entry.usage);
     if let Some(fields) = data.as_object_mut() {
         fields.insert("saved_usd".into(), json!(entry.saved_usd));
-        fields.insert("at".into(), json!(entry.at));
+        fields.insert("at".into(), json!(aethon_core::time::text(entry.at)));
         fields.insert("session_id".into(), json!(entry.session));
         fields.insert("turn".into(), json!(entry.turn));
         fields.insert("provider".into(), json!(entry.provider));

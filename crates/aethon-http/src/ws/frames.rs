@@ -95,7 +95,7 @@ impl<'a> From<&'a ApprovalRequest> for Approval<'a> {
             tool: &request.tool,
             input: &request.input,
             summary: &request.summary,
-            expires_at: request.expires_at.to_string(),
+            expires_at: aethon_core::time::text(request.expires_at),
         }
     }
 }

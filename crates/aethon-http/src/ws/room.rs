@@ -27,6 +27,8 @@ const NEWEST: usize = 8;
 const BATCH: (usize, usize) = (64, 256 << 10);
 /// The longest text that parts of an answer are joined to when the log is full.
 const MAX_JOINED: usize = 32 << 10;
+/// The newest frames and their bytes, which stay as they are when the log is full: those who keep up get every one.
+const FRESH: (usize, usize) = (512, 1 << 20);
 
 /// A session in use.
 pub(super) struct Room {
@@ -49,17 +51,32 @@ struct State {
 }
 
 struct Entry {
-    /// The first frame that it stands for: itself, or the first of those that were joined.
-    first: u64,
+    /// The newest frame that it stands for.
     seq: u64,
+    /// The frames that were joined to it, each with where its text ends; none where nothing was.
+    parts: Vec<(u64, usize)>,
     turn: TurnId,
     kind: Kind,
     text: Utf8Bytes,
 }
 
+impl Entry {
+    fn size(&self) -> usize {
+        self.text.len() + self.parts.len() * size_of::<(u64, usize)>()
+    }
+
+    /// The frame for a reader who has seen everything up to `seq`: what is left of it where that is within.
+    fn after(&self, seq: u64) -> Utf8Bytes {
+        let seen = self.parts.iter().take_while(|(part, _)| *part <= seq).last().map(|(_, end)| *end);
+        let rest = seen.and_then(|end| self.kind.words(&self.text)?.get(end..).map(str::to_owned));
+        rest.map_or_else(|| self.text.clone(), |rest| self.kind.frame(self.seq, &self.turn, &rest))
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Delta,
+    Reasoning,
     Blocks { from: usize },
     Done,
     Other,
@@ -69,10 +86,27 @@ impl Kind {
     fn of(body: &Body<'_>) -> Self {
         match body {
             Body::Delta { .. } => Self::Delta,
+            Body::Reasoning { .. } => Self::Reasoning,
             Body::Blocks { from, .. } => Self::Blocks { from: *from },
             Body::Done { .. } => Self::Done,
             _ => Self::Other,
         }
+    }
+
+    /// The words of a frame whose neighbours go on with them; `None` for others.
+    fn words(self, frame: &str) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Words {
+            text: String,
+        }
+        let has_words = matches!(self, Self::Delta | Self::Reasoning);
+        has_words.then(|| serde_json::from_str::<Words>(frame).ok().map(|words| words.text)).flatten()
+    }
+
+    /// A frame with these words.
+    fn frame(self, seq: u64, turn: &TurnId, text: &str) -> Utf8Bytes {
+        let body = if self == Self::Reasoning { Body::Reasoning { text } } else { Body::Delta { text } };
+        frames::of_turn(seq, turn, &body)
     }
 }
 
@@ -135,7 +169,7 @@ impl Room {
         let kind = Kind::of(body);
         let text = frames::of_turn(seq, turn, body);
         state.bytes += text.len();
-        state.log.push_back(Entry { first: seq, seq, turn: turn.clone(), kind, text });
+        state.log.push_back(Entry { seq, parts: Vec::new(), turn: turn.clone(), kind, text });
         if kind == Kind::Done {
             state.last_done = seq;
             state.open.retain(|open| open.turn != *turn);
@@ -204,9 +238,6 @@ impl Room {
             return Batch::Gap;
         }
         let start = state.log.partition_point(|entry| entry.seq <= seq);
-        if state.log.get(start).is_some_and(|entry| entry.first <= seq) {
-            return Batch::Gap;
-        }
         let (mut texts, mut bytes, mut reached) = (Vec::new(), 0, seq);
         for entry in state.log.range(start..).take(BATCH.0) {
             if bytes > BATCH.1 {
@@ -214,7 +245,7 @@ impl Room {
             }
             bytes += entry.text.len();
             reached = entry.seq;
-            texts.push(entry.text.clone());
+            texts.push(entry.after(seq));
         }
         Batch::Frames(texts, reached)
     }
@@ -226,11 +257,7 @@ impl Room {
         if after == 0 {
             return Ok(state.floor);
         }
-        let is_within_joined = state
-            .log
-            .get(state.log.partition_point(|entry| entry.seq <= after))
-            .is_some_and(|entry| entry.first <= after);
-        if after < state.floor || is_within_joined { Err(state.newest) } else { Ok(after.min(state.newest)) }
+        if after < state.floor { Err(state.newest) } else { Ok(after.min(state.newest)) }
     }
 
     /// Starts to read: the reader is woken for every frame from now on. Returns the newest frame so far.
@@ -288,107 +315,140 @@ impl State {
         self.log.len() > MAX_FRAMES || self.bytes > MAX_BYTES
     }
 
-    /// Keeps the log within bounds: first by what later frames say again, then by joining, at last by forgetting.
+    /// Keeps the log within bounds: of all but the newest frames first what later ones say again goes, then neighbours
+    /// are joined, then what the end of a turn said again goes, and at last the oldest are forgotten.
     fn make_room(&mut self) {
         if !self.is_over() {
             return;
         }
-        self.drop_superseded();
-        self.join_deltas();
-        // Some slack, so that not every frame from now on tidies up again.
-        let is_large = |state: &Self| match state.log.len() {
-            0 | 1 => false,
-            2..=NEWEST => state.bytes > MAX_BYTES,
-            frames => frames > MAX_FRAMES / 4 * 3 || state.bytes > MAX_BYTES / 4 * 3,
-        };
-        while is_large(self) {
+        let fresh = self.log.split_off(self.log.len() - self.fresh());
+        let older = std::mem::take(&mut self.log);
+        self.log = joined(without_superseded_blocks(older, &fresh));
+        self.log.extend(fresh);
+        self.count();
+        if self.is_large() {
+            self.drop_what_done_says();
+            self.count();
+        }
+        while self.is_large() {
             let Some(entry) = self.log.pop_front() else { break };
-            self.bytes -= entry.text.len();
+            self.bytes -= entry.size();
             self.floor = entry.seq;
         }
     }
 
-    /// Of a turn that is over, `done` says what its texts and blocks said; blocks are said again by later ones from the
-    /// same block or an earlier one on.
-    fn drop_superseded(&mut self) {
-        let mut done: Vec<TurnId> = Vec::new();
-        let mut rendered: Vec<(TurnId, usize)> = Vec::new();
-        let mut kept = VecDeque::with_capacity(self.log.len());
-        for entry in std::mem::take(&mut self.log).into_iter().rev() {
-            let is_done = done.contains(&entry.turn);
-            let is_superseded = match entry.kind {
-                Kind::Done => {
-                    done.push(entry.turn.clone());
-                    false
-                }
-                Kind::Delta => is_done,
-                Kind::Blocks { from } => match rendered.iter_mut().find(|(turn, _)| *turn == entry.turn) {
-                    _ if is_done => true,
-                    Some((_, later)) if *later <= from => true,
-                    Some((_, later)) => {
-                        *later = from;
-                        false
-                    }
-                    None => {
-                        rendered.push((entry.turn.clone(), from));
-                        false
-                    }
-                },
-                Kind::Other => false,
-            };
-            if is_superseded {
-                self.bytes -= entry.text.len();
-            } else {
-                kept.push_front(entry);
-            }
-        }
-        self.log = kept;
+    /// How many of the newest frames stay as they are.
+    fn fresh(&self) -> usize {
+        let mut bytes = 0;
+        let is_within = |entry: &&Entry| {
+            bytes += entry.size();
+            bytes <= FRESH.1
+        };
+        self.log.iter().rev().take(FRESH.0).take_while(is_within).count()
     }
 
-    /// Neighbouring parts of an answer become one.
-    fn join_deltas(&mut self) {
-        let mut joined: VecDeque<Entry> = VecDeque::with_capacity(self.log.len());
-        let mut run: Option<(Entry, String)> = None;
-        for entry in std::mem::take(&mut self.log) {
-            let text = (entry.kind == Kind::Delta).then(|| delta_text(&entry.text)).flatten();
-            run = match (run, text) {
-                (Some((before, mut said)), Some(text))
-                    if before.turn == entry.turn && said.len() + text.len() <= MAX_JOINED =>
-                {
-                    said.push_str(&text);
-                    Some((Entry { first: before.first, ..entry }, said))
-                }
-                (before, text) => {
-                    joined.extend(before.map(rewritten));
-                    if let Some(text) = text {
-                        Some((entry, text))
-                    } else {
-                        joined.push_back(entry);
-                        None
-                    }
-                }
-            };
+    /// With some slack, so that not every frame from now on tidies up again.
+    fn is_large(&self) -> bool {
+        match self.log.len() {
+            0 | 1 => false,
+            2..=NEWEST => self.bytes > MAX_BYTES,
+            frames => frames > MAX_FRAMES / 4 * 3 || self.bytes > MAX_BYTES / 4 * 3,
         }
-        joined.extend(run.map(rewritten));
-        self.bytes = joined.iter().map(|entry| entry.text.len()).sum();
-        self.log = joined;
     }
+
+    fn count(&mut self) {
+        self.bytes = self.log.iter().map(Entry::size).sum();
+    }
+
+    /// The end of a turn says again what its texts and blocks said.
+    fn drop_what_done_says(&mut self) {
+        let ended = |entry: &&Entry| entry.kind == Kind::Done;
+        let done: Vec<TurnId> = self.log.iter().filter(ended).map(|entry| entry.turn.clone()).collect();
+        let is_said = |kind| matches!(kind, Kind::Delta | Kind::Blocks { .. });
+        let older = self.log.len() - self.fresh();
+        let mut at = 0;
+        self.log.retain(|entry| {
+            at += 1;
+            at > older || !is_said(entry.kind) || !done.contains(&entry.turn)
+        });
+    }
+}
+
+/// Blocks are said again by later ones of the same turn from the same block or an earlier one on.
+fn without_superseded_blocks(older: VecDeque<Entry>, fresh: &VecDeque<Entry>) -> VecDeque<Entry> {
+    let mut rendered: Vec<(TurnId, usize)> = Vec::new();
+    let mut is_superseded = |entry: &Entry| {
+        let Kind::Blocks { from } = entry.kind else { return false };
+        match rendered.iter_mut().find(|(turn, _)| *turn == entry.turn) {
+            Some((_, later)) if *later <= from => true,
+            Some((_, later)) => {
+                *later = from;
+                false
+            }
+            None => {
+                rendered.push((entry.turn.clone(), from));
+                false
+            }
+        }
+    };
+    for entry in fresh.iter().rev() {
+        is_superseded(entry);
+    }
+    let mut kept = VecDeque::with_capacity(older.len());
+    for entry in older.into_iter().rev() {
+        if !is_superseded(&entry) {
+            kept.push_front(entry);
+        }
+    }
+    kept
+}
+
+/// Neighbouring parts of an answer become one, which remembers where each part ended.
+fn joined(entries: VecDeque<Entry>) -> VecDeque<Entry> {
+    let mut joined: VecDeque<Entry> = VecDeque::with_capacity(entries.len());
+    let mut run: Option<(Entry, String)> = None;
+    for entry in entries {
+        let words = entry.kind.words(&entry.text);
+        run = match (run, words) {
+            (Some((before, said)), Some(words))
+                if before.turn == entry.turn
+                    && before.kind == entry.kind
+                    && said.len() + words.len() <= MAX_JOINED =>
+            {
+                Some(join(before, said, entry, &words))
+            }
+            (before, words) => {
+                joined.extend(before.map(rewritten));
+                if let Some(words) = words {
+                    Some((entry, words))
+                } else {
+                    joined.push_back(entry);
+                    None
+                }
+            }
+        };
+    }
+    joined.extend(run.map(rewritten));
+    joined
+}
+
+fn join(before: Entry, mut said: String, entry: Entry, words: &str) -> (Entry, String) {
+    let start = said.len();
+    let own =
+        |entry: &Entry, length| if entry.parts.is_empty() { vec![(entry.seq, length)] } else { Vec::new() };
+    let mut parts = own(&before, start);
+    parts.extend(&before.parts);
+    parts.extend(own(&entry, words.len()).iter().chain(&entry.parts).map(|(seq, end)| (*seq, start + end)));
+    said.push_str(words);
+    (Entry { parts, ..entry }, said)
 }
 
 /// The frame that stands for a run of parts.
 fn rewritten((mut entry, said): (Entry, String)) -> Entry {
-    if entry.first != entry.seq {
-        entry.text = frames::of_turn(entry.seq, &entry.turn, &Body::Delta { text: &said });
+    if !entry.parts.is_empty() {
+        entry.text = entry.kind.frame(entry.seq, &entry.turn, &said);
     }
     entry
-}
-
-fn delta_text(frame: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Delta {
-        text: String,
-    }
-    serde_json::from_str::<Delta>(frame).ok().map(|delta| delta.text)
 }
 
 #[cfg(test)]
@@ -461,7 +521,45 @@ mod tests {
         assert_eq!(blocks["html"][0], "<p>5990</p>");
         let seqs: Vec<_> = frames.iter().map(|frame| frame["seq"].as_u64().unwrap()).collect();
         assert!(seqs.windows(2).all(|pair| pair[0] < pair[1]));
-        assert!(read(&room, 1005).is_none(), "within what was joined");
+        // Whoever has seen a part of what was joined gets the rest of it.
+        let seqs =
+            room.lock().log.iter().find(|entry| !entry.parts.is_empty()).map(|entry| entry.parts.clone());
+        for (seq, end) in seqs.unwrap().into_iter().step_by(211) {
+            let rest: String = read(&room, seq)
+                .unwrap()
+                .iter()
+                .filter(|frame| frame["type"] == "delta")
+                .filter_map(|frame| frame["text"].as_str())
+                .collect();
+            assert_eq!(rest, said[end..], "after {seq}");
+        }
+    }
+
+    #[test]
+    fn who_keeps_up_gets_every_frame_however_much_is_said() {
+        let room = room();
+        let (mut seen, mut said, mut heard) = (1000, String::new(), String::new());
+        for number in 0..30_000 {
+            let word = format!("{number} ");
+            room.push(&turn(&format!("t{}", number / 700)), &Body::Delta { text: &word });
+            said.push_str(&word);
+            if number % 700 == 699 {
+                done(&room, &format!("t{}", number / 700), "all of it");
+            }
+            // A moment behind, by a different distance each time.
+            if number % 97 == 0 {
+                while seen < room.census().newest {
+                    let Batch::Frames(texts, reached) = room.read_after(seen) else {
+                        panic!("a gap at {seen}")
+                    };
+                    let deltas = texts.iter().filter(|text| text.contains("delta"));
+                    heard.extend(deltas.filter_map(|text| Kind::Delta.words(text)));
+                    seen = reached;
+                }
+                assert!(said == heard, "{} {}", heard.len(), said.len());
+            }
+            assert!(room.lock().log.len() <= MAX_FRAMES + 1);
+        }
     }
 
     #[test]

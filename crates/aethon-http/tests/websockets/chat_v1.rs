@@ -223,7 +223,7 @@ async fn wrong_frames_are_errors_and_never_close() {
 async fn files_come_along() {
     let stage = Stage::open().await;
     let mut client = stage.v1("/ws/chat").await;
-    let good = json!([{"name": "a.png", "mime": "image/png", "data": "aGk="}, {"name": "b.md", "mime": "text/markdown", "data": "aGk="}]);
+    let good = json!([{"name": "a.png", "mime": "image/png", "data": "iVBORw0KGgo="}, {"name": "b.md", "mime": "text/markdown", "data": "aGk="}]);
     client.send_json(json!({"type": "message", "id": "m1", "text": "", "attachments": good})).await;
     client.until("done").await;
     let files = stage.assistant.inbound().pop().unwrap().attachments;

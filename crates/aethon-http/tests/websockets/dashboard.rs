@@ -103,7 +103,7 @@ async fn a_settled_call_comes_with_the_money_of_the_day() {
     stage.bus.publish(|| Event::Usage { today, entry: Arc::new(entry) });
     let frame = client.json().await;
     let call = json!({
-        "at": "2026-11-20T10:00:00Z", "session_id": "webchat:a", "turn": null, "provider": "openai",
+        "at": "2026-11-20T10:00:00.000Z", "session_id": "webchat:a", "turn": null, "provider": "openai",
         "model": "gpt-5.1", "kind": "compaction", "ok": true,
         "input_tokens": 9, "output_tokens": 4, "cached_tokens": 3, "cost_usd": 0.25, "saved_usd": 0.125
     });

@@ -1,4 +1,4 @@
-//! What a refusal gives away about the model: how much it takes, or that it calls no tools.
+//! What a refusal gives away about the model: how much it takes, that it calls no tools, or that it sees no pictures.
 //!
 //! Servers of one's own say so in a message only, and each in its own words. What is written here was read in the sources
 //! and issue lists of Ollama, llama.cpp, vLLM, OpenRouter and the vendors.
@@ -35,6 +35,24 @@ const NO_TOOLS: &[&str] = &[
     "requires --jinja",
 ];
 
+/// How a service says that a picture is the trouble.
+const NO_PICTURES: &[&str] = &[
+    "does not support image",
+    "does not support vision",
+    "doesn't support image",
+    "not support image input",
+    "image input is not supported",
+    "images are not supported",
+    "image_url is only supported",
+    "unknown variant `image_url`",
+    "support image input",
+    "required for image input",
+    "is not a multimodal model",
+    "not multimodal",
+    // llama.cpp, started without the part that sees.
+    "mmproj",
+];
+
 /// Nobody serves a model with less, or with more.
 const WINDOWS: std::ops::RangeInclusive<u64> = 256..=100_000_000;
 
@@ -44,7 +62,7 @@ pub(crate) fn of(error: &ModelError) -> SelfReport {
     let has_no_tools = NO_TOOLS.iter().any(|sign| words.contains(sign)) && !words.contains("streaming mode");
     SelfReport {
         context_window: (error.kind() == ModelErrorKind::ContextLength).then(|| window(&words)).flatten(),
-        images: None,
+        images: NO_PICTURES.iter().any(|sign| words.contains(sign)).then_some(false),
         tools: has_no_tools.then_some(false),
     }
 }
@@ -97,6 +115,19 @@ mod tests {
         check("Input is too long for requested model.", None);
         check("maximum context length is ", None);
         assert_eq!(hint(ModelErrorKind::RateLimit, "maximum context length is 8192").context_window, None);
+    }
+
+    #[test]
+    fn a_refusal_of_pictures_is_recognised() {
+        let check = |detail: &str, expected| {
+            assert_eq!(hint(ModelErrorKind::InvalidRequest, detail).images, expected, "{detail}");
+        };
+        check("Invalid content type. image_url is only supported by certain models.", Some(false));
+        check("image input is not supported - hint: you may need to provide the mmproj", Some(false));
+        check("Failed to process inputs: this model is missing data required for image input", Some(false));
+        check("No endpoints found that support image input", Some(false));
+        check("text-model is not a multimodal model", Some(false));
+        check("The image is too large.", None);
     }
 
     #[test]

@@ -50,8 +50,10 @@ impl Facts {
     }
 }
 
-/// What is assumed of a model that is not in the table.
-const UNKNOWN: Facts = Facts { context_window: 32_768, max_output: 4_096, abilities: TOOLS, price: None };
+/// What is assumed of a model that is not in the table. That it sees pictures is found out when one is sent: a refusal is
+/// remembered, while a picture that is held back is lost on a model that would have seen it.
+const UNKNOWN: Facts =
+    Facts { context_window: 32_768, max_output: 4_096, abilities: TOOLS | IMAGES, price: None };
 /// What is assumed of one that its vendor serves itself: current ones see pictures and hold much.
 const UNKNOWN_HOSTED: Facts =
     Facts { context_window: 128_000, max_output: 8_192, abilities: TOOLS | IMAGES, price: None };

@@ -1,25 +1,30 @@
 //! The log file: one a day, the oldest removed, never more than `logging.keep_files`.
 //!
 //! Opened at the first record, so that a start costs nothing, and with mode 0600, because a log tells what its owner
-//! does. A file that cannot be written is reported once on stderr; the program goes on.
+//! does. What is said before a new home has its folder waits for that. A file that cannot be written is reported once on
+//! stderr; the program goes on.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use aethon_core::log::LogRecord;
 
+/// How many lines wait for the folder of a new home.
+const MOST_WAITING: usize = 200;
+
 pub(super) struct LogFile {
     folder: PathBuf,
     keep: usize,
     open: Option<(String, File)>,
+    waiting: Vec<String>,
     broken: bool,
 }
 
 impl LogFile {
     pub(super) fn new(folder: PathBuf, keep: usize) -> Self {
-        Self { folder, keep: keep.max(1), open: None, broken: false }
+        Self { folder, keep: keep.max(1), open: None, waiting: Vec::new(), broken: false }
     }
 
     pub(super) fn write(&mut self, record: &LogRecord, line: &str) {
@@ -27,9 +32,14 @@ impl LogFile {
         if self.open.as_ref().is_none_or(|(open_day, _)| *open_day != day) {
             self.open = self.start(day);
         }
-        if let Some((_, file)) = &mut self.open
-            && let Err(error) = file.write_all(line.as_bytes())
-        {
+        let Some((_, file)) = &mut self.open else {
+            if self.waiting.len() < MOST_WAITING {
+                self.waiting.push(line.to_owned());
+            }
+            return;
+        };
+        let early = std::mem::take(&mut self.waiting).concat();
+        if let Err(error) = file.write_all(early.as_bytes()).and_then(|()| file.write_all(line.as_bytes())) {
             self.report(&error);
         }
     }
@@ -41,6 +51,7 @@ impl LogFile {
                 self.remove_old();
                 Some((day, file))
             }
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => {
                 self.report(&error);
                 None
@@ -109,5 +120,17 @@ mod tests {
             ["2026-11-03", "2026-11-04"].map(|day| folder.path().join(format!("aethon-{day}.log")))
         );
         assert_eq!(std::fs::metadata(&names[0]).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn what_is_said_before_the_home_is_there_is_not_lost() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("logs");
+        let mut file = LogFile::new(folder.clone(), 2);
+        let now = record("2026-11-01T10:00:00Z");
+        file.write(&now, "early\n");
+        std::fs::create_dir(&folder).unwrap();
+        file.write(&now, "late\n");
+        assert_eq!(std::fs::read_to_string(&log_files(&folder)[0]).unwrap(), "early\nlate\n");
     }
 }

@@ -375,6 +375,7 @@ async fn arguments_are_judged_by_their_role_and_not_by_the_tool() {
         session: aethon_core::ids::SessionId::of("webchat", "a").unwrap(),
         turn: aethon_core::ids::TurnId::fresh(),
         surface: std::sync::Arc::new(aethon_core::surface::Unattended),
+        has_begun: std::sync::Arc::default(),
         max_output_chars: 1_000,
     };
     for (role, input, is_refused) in [

@@ -42,8 +42,10 @@ pub(crate) async fn show(app: Arc<App>, request: Request) -> Answer {
         None => None,
         Some(text) => Some(
             text.parse()
+                .ok()
+                .filter(|id| *id > 0)
                 .map(MessageId)
-                .map_err(|_| Problem::invalid("before", "must be the id of a message"))?,
+                .ok_or_else(|| Problem::invalid("before", "must be the id of a message"))?,
         ),
     };
     let summary = summary(&app, &id).await?;

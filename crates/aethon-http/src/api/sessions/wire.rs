@@ -25,6 +25,7 @@ pub(super) struct Shown {
     id: MessageId,
     role: Role,
     content: Vec<ShownBlock>,
+    #[serde(serialize_with = "aethon_core::time::serialize")]
     created_at: Timestamp,
     turn: Option<TurnId>,
     model: Option<String>,
