@@ -24,8 +24,10 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("aethon-cli: {error:#}");
             let refused = error.downcast_ref::<aethon::Error>().is_some_and(aethon::Error::is_refusal);
+            // A refusal says all there is to say; what is behind it would only say it again.
+            let words = if refused { error.to_string() } else { format!("{error:#}") };
+            eprintln!("aethon-cli: {words}");
             ExitCode::from(if refused { 2 } else { 1 })
         }
     }

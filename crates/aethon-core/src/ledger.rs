@@ -7,7 +7,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::Result;
 use crate::ids::{SessionId, TurnId};
@@ -37,6 +37,12 @@ impl Price {
         let cached = usage.cached_tokens.min(usage.input_tokens) as f64;
         cached * (self.input - self.cached_input.unwrap_or(self.input)) / 1e6
     }
+}
+
+/// Writes an amount of money as it is kept, in whole billionths of a dollar: sums of fractions have a tail that means
+/// nothing.
+pub fn serialize_usd<S: Serializer>(amount: &f64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_f64((amount * 1e9).round() / 1e9)
 }
 
 /// What a call was for.
@@ -117,9 +123,14 @@ pub struct LedgerEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct DaySpend {
     /// Settled, in USD.
+    #[serde(serialize_with = "serialize_usd")]
     pub spent_usd: f64,
     /// Set aside for calls that run, in USD.
+    #[serde(serialize_with = "serialize_usd")]
     pub reserved_usd: f64,
+    /// The highest ceiling, in USD, under which the last call that wanted money got none; 0 where none was refused.
+    #[serde(skip)]
+    pub refused_usd: f64,
 }
 
 /// What a day, a model and a kind of work took.
@@ -141,6 +152,7 @@ pub struct UsageRow {
     #[serde(flatten)]
     pub usage: Usage,
     /// What the cached tokens would have cost more, in USD.
+    #[serde(serialize_with = "serialize_usd")]
     pub saved_usd: f64,
 }
 

@@ -143,6 +143,9 @@ pub struct ToolResult {
     /// Whether it was refused by a rule or a person. Implies `is_error`.
     #[serde(default)]
     pub denied: bool,
+    /// How long it took, in milliseconds, waiting for a person included. Unset for calls that were never run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ms: Option<u64>,
 }
 
 /// Whether bytes begin as pictures of this type do: PNG, JPEG, GIF or WebP. A service would refuse the whole conversation

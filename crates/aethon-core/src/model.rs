@@ -158,7 +158,7 @@ pub struct Usage {
     #[serde(default)]
     pub cached_tokens: u64,
     /// What it cost in USD, where the price is known; 0 otherwise.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::ledger::serialize_usd")]
     pub cost_usd: f64,
 }
 

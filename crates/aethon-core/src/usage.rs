@@ -35,7 +35,9 @@ impl Budget {
     pub fn state(&self, day: DaySpend) -> BudgetState {
         if self.daily_usd <= 0.0 {
             BudgetState::Ok
-        } else if day.spent_usd + day.reserved_usd >= self.daily_usd * FULL {
+        } else if day.spent_usd + day.reserved_usd >= self.daily_usd * FULL
+            || day.refused_usd >= self.daily_usd
+        {
             BudgetState::Exhausted
         } else if day.spent_usd >= self.daily_usd * self.warn_ratio {
             BudgetState::Warn
@@ -80,6 +82,7 @@ pub struct Totals {
     #[serde(flatten)]
     pub usage: Usage,
     /// What the cached tokens would have cost more, in USD.
+    #[serde(serialize_with = "crate::ledger::serialize_usd")]
     pub saved_usd: f64,
 }
 
@@ -143,7 +146,7 @@ mod tests {
     fn the_state_follows_the_ceiling() {
         let check = |daily_usd: f64, spent_usd: f64, reserved_usd: f64, expected: BudgetState| {
             let budget = Budget { daily_usd, ..Budget::default() };
-            let found = budget.state(DaySpend { spent_usd, reserved_usd });
+            let found = budget.state(DaySpend { spent_usd, reserved_usd, refused_usd: 0.0 });
             assert_eq!(found, expected, "{spent_usd} and {reserved_usd} of {daily_usd}");
         };
         check(0.0, 99.0, 1.0, BudgetState::Ok);
@@ -151,6 +154,9 @@ mod tests {
         check(1.0, 0.79, 0.1, BudgetState::Ok);
         check(1.0, 0.8, 0.0, BudgetState::Warn);
         check(1.0, 0.99, 0.0, BudgetState::Warn);
+        let refused = DaySpend { spent_usd: 0.4, refused_usd: 1.0, ..DaySpend::default() };
+        let state = |daily_usd| Budget { daily_usd, ..Budget::default() }.state(refused);
+        assert_eq!((state(1.0), state(2.0)), (BudgetState::Exhausted, BudgetState::Ok));
         check(1.0, 0.8, 0.2, BudgetState::Exhausted);
         check(1.0, 0.9995, 0.0, BudgetState::Exhausted);
         check(1.0, 1.5, 0.0, BudgetState::Exhausted);

@@ -38,6 +38,7 @@ pub(crate) fn result(id: &str, name: &str, output: &str) -> Block {
         output: output.into(),
         is_error: false,
         denied: false,
+        ms: None,
     })
 }
 
@@ -60,6 +61,7 @@ pub(crate) fn conversation() -> ModelRequest {
         output: "no such file".into(),
         is_error: true,
         denied: false,
+        ms: None,
     };
     let mut request = request(vec![
         message(

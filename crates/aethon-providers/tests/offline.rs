@@ -84,6 +84,7 @@ async fn turn(text: &str, output: &str, limit: usize) -> (Vec<Vec<String>>, Stri
                 output: output.into(),
                 is_error: false,
                 denied: false,
+                ms: None,
             })
         });
         let results = results.collect();

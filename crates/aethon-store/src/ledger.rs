@@ -37,7 +37,14 @@ impl Ledger for Store {
         }
         let (day, opener) = (self.day(), self.opener());
         let (amount, ceiling) = (billionths(amount_usd), to_whole(ceiling_usd));
-        Ok(self.write(move |sql| reserve(sql, day, opener, amount, ceiling)).await?)
+        let reservation = self.write(move |sql| reserve(sql, day, opener, amount, ceiling)).await?;
+        let mut refused = self.refused();
+        match reservation {
+            None => *refused = Some((day, ceiling_usd)),
+            Some(_) if refused.is_some_and(|(_, under)| ceiling_usd >= under) => *refused = None,
+            Some(_) => {}
+        }
+        Ok(reservation)
     }
 
     async fn settle(&self, reservation: Option<i64>, entry: LedgerEntry) -> CoreResult<()> {
@@ -54,7 +61,12 @@ impl Ledger for Store {
         let day = self.day();
         self.flush().await?;
         let (spent, reserved) = self.read(move |sql| spend(sql, day)).await?;
-        Ok(DaySpend { spent_usd: dollars(spent), reserved_usd: dollars(reserved) })
+        let refused = self.refused().filter(|(on, _)| *on == day);
+        Ok(DaySpend {
+            spent_usd: dollars(spent),
+            reserved_usd: dollars(reserved),
+            refused_usd: refused.map_or(0.0, |(_, ceiling)| ceiling),
+        })
     }
 
     async fn report(&self, days: u32) -> CoreResult<Vec<UsageRow>> {

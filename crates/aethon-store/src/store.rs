@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_core::clock::{Clock, SystemClock};
@@ -72,6 +72,8 @@ struct Inner {
     clock: Arc<dyn Clock>,
     agent_name: String,
     opener: Opener,
+    /// The day on which money was refused last, and the ceiling in USD.
+    refused: Mutex<Option<(i64, f64)>>,
 }
 
 impl Store {
@@ -93,7 +95,7 @@ impl Store {
         let writer = Writer::start(connection, settings.clone(), CHORES)?;
         let readers = Readers::new(settings);
         let Options { clock, agent_name, opener, .. } = options;
-        Ok(Self(Arc::new(Inner { readers, writer, clock, agent_name, opener })))
+        Ok(Self(Arc::new(Inner { readers, writer, clock, agent_name, opener, refused: Mutex::default() })))
     }
 
     /// Stores what waits, brings the log into the main file and closes it. Whatever is asked of any clone afterwards is
@@ -148,6 +150,11 @@ impl Store {
 
     pub(crate) fn agent_name(&self) -> &str {
         &self.0.agent_name
+    }
+
+    /// Where the last refusal of money is noted.
+    pub(crate) fn refused(&self) -> MutexGuard<'_, Option<(i64, f64)>> {
+        self.0.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn opener(&self) -> Opener {

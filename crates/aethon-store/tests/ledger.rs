@@ -40,7 +40,7 @@ fn beside(home: &Home, opener: Opener) -> Store {
 }
 
 fn money(spent_usd: f64, reserved_usd: f64) -> DaySpend {
-    DaySpend { spent_usd, reserved_usd }
+    DaySpend { spent_usd, reserved_usd, refused_usd: 0.0 }
 }
 
 async fn settle(store: &Store, reservation: Option<i64>, entry: LedgerEntry) {
@@ -133,7 +133,8 @@ async fn a_program_beside_the_daemon_leaves_its_reservations_alone() {
     let of_guest = guest.reserve(0.4, 1.0).await.unwrap();
     assert_eq!(guest.reserve(0.2, 1.0).await.unwrap(), None);
     settle(&home.store, running, call(start(), 0.1)).await;
-    assert_eq!(guest.today().await.unwrap(), money(0.1, 0.4));
+    let refused = DaySpend { refused_usd: 1.0, ..money(0.1, 0.4) };
+    assert_eq!(guest.today().await.unwrap(), refused);
     // A daemon that starts now leaves the guest's call alone in turn.
     home.store.close().await;
     let store = beside(&home, Opener::Daemon);

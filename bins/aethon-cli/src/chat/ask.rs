@@ -45,27 +45,80 @@ pub(crate) async fn run(
     as_json: bool,
 ) -> Result<bool> {
     backend.say(session, text).await?;
-    let mut screen = Screen::new(style());
-    let mut failure = None;
-    let outcome = loop {
-        match backend.next().await {
-            ChatEvent::Approval { id, .. } => backend.decide(&id, false).await?,
-            ChatEvent::Lost(why) => bail!("{why}"),
-            ChatEvent::Done(outcome) if as_json => break outcome,
-            ChatEvent::Error(message) if as_json => failure = Some(message),
-            _ if as_json => {}
-            event => {
-                if let Some(outcome) = screen.show(event) {
-                    break outcome;
-                }
+    // Only a person wants to see it come; a program wants the answer and nothing else.
+    let outcome = match !as_json && std::io::stdout().is_terminal() {
+        true => shown(&mut *backend).await?,
+        false => {
+            let (heard, outcome) = heard(&mut *backend).await?;
+            match as_json {
+                true => put(&format!("{}\n", document(session, &outcome, heard.failure))),
+                false => heard.print(&outcome),
             }
+            outcome
         }
     };
     backend.close().await;
-    if as_json {
-        put(&format!("{}\n", document(session, &outcome, failure)));
-    }
     Ok(outcome.stop_reason == "end")
+}
+
+/// The turn on a terminal, as it comes.
+async fn shown(backend: &mut dyn Backend) -> Result<Outcome> {
+    let mut screen = Screen::new(style());
+    loop {
+        match backend.next().await {
+            ChatEvent::Approval { id, .. } => backend.decide(&id, false).await?,
+            ChatEvent::Lost(why) => bail!("{why}"),
+            event => {
+                if let Some(outcome) = screen.show(event) {
+                    return Ok(outcome);
+                }
+            }
+        }
+    }
+}
+
+/// What a turn said, for those who do not watch.
+#[derive(Default)]
+struct Heard {
+    /// The text so far, from the last response of the model on.
+    said: String,
+    /// Whether a tool was called since.
+    is_after_tool: bool,
+    failure: Option<String>,
+}
+
+async fn heard(backend: &mut dyn Backend) -> Result<(Heard, Outcome)> {
+    let mut heard = Heard::default();
+    loop {
+        match backend.next().await {
+            ChatEvent::Approval { id, .. } => backend.decide(&id, false).await?,
+            ChatEvent::Lost(why) => bail!("{why}"),
+            ChatEvent::Done(outcome) => return Ok((heard, outcome)),
+            ChatEvent::Error(message) => heard.failure = Some(message),
+            ChatEvent::Tool { .. } => heard.is_after_tool = true,
+            ChatEvent::Text(text) => {
+                if std::mem::take(&mut heard.is_after_tool) {
+                    heard.said.clear();
+                }
+                heard.said.push_str(&text);
+            }
+            ChatEvent::Notice(text) => eprintln!("aethon-cli: {text}"),
+            ChatEvent::ApprovalDone { .. } => {}
+        }
+    }
+}
+
+impl Heard {
+    /// The answer exactly as it was written; what went wrong is not part of it.
+    fn print(&self, outcome: &Outcome) {
+        let answer = if self.failure.is_some() { &self.said } else { &outcome.text };
+        if !answer.is_empty() {
+            put(&format!("{}\n", answer.trim_end_matches('\n')));
+        }
+        if let Some(failure) = &self.failure {
+            eprintln!("aethon-cli: {failure}");
+        }
+    }
 }
 
 fn document(session: &str, outcome: &Outcome, failure: Option<String>) -> serde_json::Value {

@@ -48,7 +48,11 @@ impl Screen {
                 self.tool(&name, &state, input.as_ref(), output.as_deref())
             }
             ChatEvent::Notice(text) => self.aside("note", &text),
-            ChatEvent::Error(text) => self.aside("error", &text),
+            ChatEvent::Error(text) => {
+                self.aside("error", &text);
+                // The outcome says the same again.
+                self.said = true;
+            }
             ChatEvent::ApprovalDone { reason, .. } if reason == "timeout" => {
                 self.aside("note", "no answer in time: denied")
             }

@@ -98,7 +98,8 @@ impl Turn<'_> {
         self.tools.has_begun.store(false, Ordering::Relaxed);
         let running = caught(self.shared.parts.toolbox.run(&self.tools, call));
         match self.control.guard(running).await {
-            Ok(Ok(result)) => {
+            Ok(Ok(mut result)) => {
+                result.ms = Some(milliseconds(started));
                 let phase = match (result.denied, result.is_error) {
                     (true, _) => ToolPhase::Denied,
                     (false, true) => ToolPhase::Error,
@@ -149,17 +150,20 @@ impl Turn<'_> {
 
     fn show(&self, call: &ToolCall, phase: ToolPhase, output: Option<String>, started: Instant) {
         let running = phase == ToolPhase::Running;
-        let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let state = ToolState {
             call: call.id.clone(),
             name: call.name.clone(),
             phase,
             input: running.then(|| call.input.clone()),
             output,
-            milliseconds: (!running).then_some(elapsed),
+            milliseconds: (!running).then(|| milliseconds(started)),
         };
         self.job.surface.emit(&self.context.turn, TurnEvent::Tool(state));
     }
+}
+
+fn milliseconds(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The model was told what is wrong with its arguments, and made the same mistake.

@@ -70,6 +70,7 @@ mod tests {
                 output: (*output).into(),
                 is_error: false,
                 denied: false,
+                ms: None,
             };
             repetition.note(&call, &result, 3).is_some()
         })

@@ -48,10 +48,19 @@ pub(super) fn summary(spec: &ToolSpec, call: &ToolCall) -> String {
         format!("{} {}", spec.name, call.input)
     };
     // Line ends and other controls could hide the rest of the line from the person who decides.
-    let visible: String = line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let visible: String = line.chars().map(visible).collect();
     match visible.char_indices().nth(LONGEST_SUMMARY) {
         None => visible,
         Some(_) => visible.chars().take(LONGEST_SUMMARY - 1).chain(['…']).collect(),
+    }
+}
+
+fn visible(c: char) -> char {
+    match c {
+        '\n' => '↵',
+        '\t' => ' ',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
     }
 }
 
@@ -95,7 +104,7 @@ mod tests {
             summary(&spec(), &call)
         };
         assert_eq!(line("ls -l"), "run: ls -l");
-        assert_eq!(line("ls\nrm -rf x"), "run: ls\u{fffd}rm -rf x");
+        assert_eq!(line("ls\nrm\t-rf \rx"), "run: ls↵rm -rf \u{fffd}x");
         assert_eq!(line(&"x".repeat(500)).chars().count(), LONGEST_SUMMARY);
     }
 }

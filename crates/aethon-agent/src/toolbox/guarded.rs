@@ -116,7 +116,7 @@ impl Toolbox for GuardedToolbox {
             Err(error) => (error.to_string(), true, error.is_denied()),
         };
         let mut result =
-            ToolResult { call: call.id.clone(), name: call.name.clone(), output, is_error, denied };
+            ToolResult { call: call.id.clone(), name: call.name.clone(), output, is_error, denied, ms: None };
         self.hooks.after_tool(context, call, &mut result).await;
         result
     }

@@ -37,5 +37,6 @@ pub(crate) fn failed(call: &ToolCall, why: &str) -> ToolResult {
         output: why.to_owned(),
         is_error: true,
         denied: false,
+        ms: None,
     }
 }

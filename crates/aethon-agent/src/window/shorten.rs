@@ -133,6 +133,7 @@ mod tests {
             output,
             is_error: false,
             denied: false,
+            ms: None,
         })
     }
 

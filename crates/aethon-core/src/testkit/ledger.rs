@@ -51,6 +51,7 @@ impl State {
         DaySpend {
             spent_usd: self.entries.iter().map(|(of, entry)| on_day((*of, entry.usage.cost_usd))).sum(),
             reserved_usd: self.reservations.values().copied().map(on_day).sum(),
+            refused_usd: 0.0,
         }
     }
 }

@@ -99,7 +99,7 @@ async fn a_settled_call_comes_with_the_money_of_the_day() {
         saved_usd: 0.125,
         is_ok: true,
     };
-    let today = DaySpend { spent_usd: 0.75, reserved_usd: 0.5 };
+    let today = DaySpend { spent_usd: 0.75, reserved_usd: 0.5, refused_usd: 0.0 };
     stage.bus.publish(|| Event::Usage { today, entry: Arc::new(entry) });
     let frame = client.json().await;
     let call = json!({

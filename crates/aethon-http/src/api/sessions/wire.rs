@@ -66,6 +66,8 @@ enum ShownBlock {
         output: String,
         is_error: bool,
         denied: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ms: Option<u64>,
     },
     Notice {
         code: String,
@@ -112,6 +114,7 @@ fn shown_block(block: Block, is_markdown: bool) -> ShownBlock {
             output: result.output,
             is_error: result.is_error,
             denied: result.denied,
+            ms: result.ms,
         },
         Block::Notice { code, text } => ShownBlock::Notice { code, text },
         Block::Folded { messages, from, to, summary } => ShownBlock::Folded { messages, from, to, summary },
