@@ -16,7 +16,8 @@ use tokio::sync::Notify;
 use super::feed::Feed;
 use super::frames::{self, Body, Branch, Message, Refusal, Request, Resume, Stop};
 use super::link::{Close, Link, Received, Unwritable};
-use super::room::{Batch, Room};
+use super::log::Batch;
+use super::room::Room;
 use super::{attachments, handshake};
 use crate::app::App;
 

@@ -14,6 +14,7 @@ mod frames;
 mod handshake;
 mod hub;
 mod link;
+mod log;
 mod plain;
 mod room;
 mod webchat;

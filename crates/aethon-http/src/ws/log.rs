@@ -1,0 +1,432 @@
+//! The frames of a session, newest last, for those who read them live and those who come back.
+//!
+//! The log is bounded. When it is full, the newest frames stay as they are, and of the others goes first what later frames
+//! say again; then neighbouring parts of an answer are joined, and remember where each of them ended, so that a reader who
+//! has seen some of them still gets exactly the rest.
+
+use std::collections::VecDeque;
+
+use aethon_core::ids::TurnId;
+use serde::Deserialize;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+use super::frames::{self, Body};
+
+/// How many frames a log holds.
+const MAX_FRAMES: usize = 4096;
+/// How many bytes of frames a log holds.
+const MAX_BYTES: usize = 4 << 20;
+/// How many frames may fill the log to the brim, so that a single long reply is no gap for those who keep up.
+const NEWEST: usize = 8;
+/// How many frames and bytes a reader takes at once.
+const BATCH: (usize, usize) = (64, 256 << 10);
+/// The longest text that parts of an answer are joined to when the log is full.
+const MAX_JOINED: usize = 32 << 10;
+/// The newest frames and their bytes, which stay as they are when the log is full: those who keep up get every one.
+const FRESH: (usize, usize) = (512, 1 << 20);
+
+/// The frames.
+pub(super) struct Log {
+    entries: VecDeque<Entry>,
+    bytes: usize,
+    /// The number of the newest frame, or what numbering starts after.
+    newest: u64,
+    /// Frames up to this one are not here.
+    floor: u64,
+}
+
+struct Entry {
+    /// The newest frame that it stands for.
+    seq: u64,
+    /// The frames that were joined to it, each with where its text ends; none where nothing was.
+    parts: Vec<(u64, usize)>,
+    turn: TurnId,
+    kind: Kind,
+    text: Utf8Bytes,
+}
+
+impl Entry {
+    fn size(&self) -> usize {
+        self.text.len() + self.parts.len() * size_of::<(u64, usize)>()
+    }
+
+    /// The frame for a reader who has seen everything up to `seq`: what is left of it where that is within.
+    fn after(&self, seq: u64) -> Utf8Bytes {
+        let seen = self.parts.iter().take_while(|(part, _)| *part <= seq).last().map(|(_, end)| *end);
+        let rest = seen.and_then(|end| self.kind.words(&self.text)?.get(end..).map(str::to_owned));
+        rest.map_or_else(|| self.text.clone(), |rest| self.kind.frame(self.seq, &self.turn, &rest))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Delta,
+    Reasoning,
+    Blocks { from: usize },
+    Done,
+    Other,
+}
+
+impl Kind {
+    fn of(body: &Body<'_>) -> Self {
+        match body {
+            Body::Delta { .. } => Self::Delta,
+            Body::Reasoning { .. } => Self::Reasoning,
+            Body::Blocks { from, .. } => Self::Blocks { from: *from },
+            Body::Done { .. } => Self::Done,
+            _ => Self::Other,
+        }
+    }
+
+    /// The words of a frame whose neighbours go on with them; `None` for others.
+    fn words(self, frame: &str) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Words {
+            text: String,
+        }
+        let has_words = matches!(self, Self::Delta | Self::Reasoning);
+        has_words.then(|| serde_json::from_str::<Words>(frame).ok().map(|words| words.text)).flatten()
+    }
+
+    /// A frame with these words.
+    fn frame(self, seq: u64, turn: &TurnId, text: &str) -> Utf8Bytes {
+        let body = if self == Self::Reasoning { Body::Reasoning { text } } else { Body::Delta { text } };
+        frames::of_turn(seq, turn, &body)
+    }
+}
+
+/// What a reader gets.
+pub(super) enum Batch {
+    /// The next frames, perhaps none, and where the reader stands after them.
+    Frames(Vec<Utf8Bytes>, u64),
+    /// What comes next is not in the log any more.
+    Gap,
+}
+
+impl Log {
+    /// A log whose frames are numbered after `base`.
+    pub(super) fn new(base: u64) -> Self {
+        Self { entries: VecDeque::new(), bytes: 0, newest: base, floor: base }
+    }
+
+    /// Adds a frame and returns its number.
+    pub(super) fn push(&mut self, turn: &TurnId, body: &Body<'_>) -> u64 {
+        self.newest += 1;
+        let text = frames::of_turn(self.newest, turn, body);
+        self.bytes += text.len();
+        let kind = Kind::of(body);
+        self.entries.push_back(Entry { seq: self.newest, parts: Vec::new(), turn: turn.clone(), kind, text });
+        self.make_room();
+        self.newest
+    }
+
+    /// What comes after a frame.
+    pub(super) fn read_after(&self, seq: u64) -> Batch {
+        if seq < self.floor {
+            return Batch::Gap;
+        }
+        let start = self.entries.partition_point(|entry| entry.seq <= seq);
+        let (mut texts, mut bytes, mut reached) = (Vec::new(), 0, seq);
+        for entry in self.entries.range(start..).take(BATCH.0) {
+            if bytes > BATCH.1 {
+                break;
+            }
+            bytes += entry.text.len();
+            reached = entry.seq;
+            texts.push(entry.after(seq));
+        }
+        Batch::Frames(texts, reached)
+    }
+
+    /// Whether frames of this turn are here.
+    pub(super) fn knows_turn(&self, turn: &str) -> bool {
+        self.entries.iter().rev().any(|entry| entry.turn.as_str() == turn)
+    }
+
+    /// The number of the newest frame, or what numbering starts after.
+    pub(super) fn newest(&self) -> u64 {
+        self.newest
+    }
+
+    /// Frames up to this one are not here.
+    pub(super) fn floor(&self) -> u64 {
+        self.floor
+    }
+
+    /// How much the frames take.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Empties it; numbering goes on.
+    pub(super) fn clear(&mut self) {
+        *self = Self::new(self.newest);
+    }
+
+    fn is_over(&self) -> bool {
+        self.entries.len() > MAX_FRAMES || self.bytes > MAX_BYTES
+    }
+
+    /// Keeps the log within bounds: of all but the newest frames first what later ones say again goes, then neighbours
+    /// are joined, then what the end of a turn said again goes, and at last the oldest are forgotten.
+    fn make_room(&mut self) {
+        if !self.is_over() {
+            return;
+        }
+        let fresh = self.entries.split_off(self.entries.len() - self.fresh());
+        let older = std::mem::take(&mut self.entries);
+        self.entries = joined(without_superseded_blocks(older, &fresh));
+        self.entries.extend(fresh);
+        self.count();
+        if self.is_large() {
+            self.drop_what_done_says();
+            self.count();
+        }
+        while self.is_large() {
+            let Some(entry) = self.entries.pop_front() else { break };
+            self.bytes -= entry.size();
+            self.floor = entry.seq;
+        }
+    }
+
+    /// How many of the newest frames stay as they are.
+    fn fresh(&self) -> usize {
+        let mut bytes = 0;
+        let is_within = |entry: &&Entry| {
+            bytes += entry.size();
+            bytes <= FRESH.1
+        };
+        self.entries.iter().rev().take(FRESH.0).take_while(is_within).count()
+    }
+
+    /// With some slack, so that not every frame from now on tidies up again.
+    fn is_large(&self) -> bool {
+        match self.entries.len() {
+            0 | 1 => false,
+            2..=NEWEST => self.bytes > MAX_BYTES,
+            frames => frames > MAX_FRAMES / 4 * 3 || self.bytes > MAX_BYTES / 4 * 3,
+        }
+    }
+
+    fn count(&mut self) {
+        self.bytes = self.entries.iter().map(Entry::size).sum();
+    }
+
+    /// The end of a turn says again what its texts and blocks said.
+    fn drop_what_done_says(&mut self) {
+        let ended = |entry: &&Entry| entry.kind == Kind::Done;
+        let done: Vec<TurnId> = self.entries.iter().filter(ended).map(|entry| entry.turn.clone()).collect();
+        let is_said = |kind| matches!(kind, Kind::Delta | Kind::Blocks { .. });
+        let older = self.entries.len() - self.fresh();
+        let mut at = 0;
+        self.entries.retain(|entry| {
+            at += 1;
+            at > older || !is_said(entry.kind) || !done.contains(&entry.turn)
+        });
+    }
+}
+
+/// Blocks are said again by later ones of the same turn from the same block or an earlier one on.
+fn without_superseded_blocks(older: VecDeque<Entry>, fresh: &VecDeque<Entry>) -> VecDeque<Entry> {
+    let mut rendered: Vec<(TurnId, usize)> = Vec::new();
+    let mut is_superseded = |entry: &Entry| {
+        let Kind::Blocks { from } = entry.kind else { return false };
+        match rendered.iter_mut().find(|(turn, _)| *turn == entry.turn) {
+            Some((_, later)) if *later <= from => true,
+            Some((_, later)) => {
+                *later = from;
+                false
+            }
+            None => {
+                rendered.push((entry.turn.clone(), from));
+                false
+            }
+        }
+    };
+    for entry in fresh.iter().rev() {
+        is_superseded(entry);
+    }
+    let mut kept = VecDeque::with_capacity(older.len());
+    for entry in older.into_iter().rev() {
+        if !is_superseded(&entry) {
+            kept.push_front(entry);
+        }
+    }
+    kept
+}
+
+/// Neighbouring parts of an answer become one, which remembers where each part ended.
+fn joined(entries: VecDeque<Entry>) -> VecDeque<Entry> {
+    let mut joined: VecDeque<Entry> = VecDeque::with_capacity(entries.len());
+    let mut run: Option<(Entry, String)> = None;
+    for entry in entries {
+        let words = entry.kind.words(&entry.text);
+        run = match (run, words) {
+            (Some((before, said)), Some(words))
+                if before.turn == entry.turn
+                    && before.kind == entry.kind
+                    && said.len() + words.len() <= MAX_JOINED =>
+            {
+                Some(join(before, said, entry, &words))
+            }
+            (before, words) => {
+                joined.extend(before.map(rewritten));
+                if let Some(words) = words {
+                    Some((entry, words))
+                } else {
+                    joined.push_back(entry);
+                    None
+                }
+            }
+        };
+    }
+    joined.extend(run.map(rewritten));
+    joined
+}
+
+fn join(before: Entry, mut said: String, entry: Entry, words: &str) -> (Entry, String) {
+    let start = said.len();
+    let own =
+        |entry: &Entry, length| if entry.parts.is_empty() { vec![(entry.seq, length)] } else { Vec::new() };
+    let mut parts = own(&before, start);
+    parts.extend(&before.parts);
+    parts.extend(own(&entry, words.len()).iter().chain(&entry.parts).map(|(seq, end)| (*seq, start + end)));
+    said.push_str(words);
+    (Entry { parts, ..entry }, said)
+}
+
+/// The frame that stands for a run of parts.
+fn rewritten((mut entry, said): (Entry, String)) -> Entry {
+    if !entry.parts.is_empty() {
+        entry.text = entry.kind.frame(entry.seq, &entry.turn, &said);
+    }
+    entry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(name: &str) -> TurnId {
+        TurnId::existing(name)
+    }
+
+    /// All frames after `seq`, as values; `None` for a gap.
+    fn read(log: &Log, mut seq: u64) -> Option<Vec<serde_json::Value>> {
+        let mut values = Vec::new();
+        loop {
+            match log.read_after(seq) {
+                Batch::Gap => return None,
+                Batch::Frames(texts, _) if texts.is_empty() => return Some(values),
+                Batch::Frames(texts, reached) => {
+                    let frames =
+                        texts.iter().map(|text| serde_json::from_str::<serde_json::Value>(text).unwrap());
+                    values.extend(frames);
+                    seq = reached;
+                }
+            }
+        }
+    }
+
+    fn done(log: &mut Log, name: &str, text: &str) {
+        log.push(&turn(name), &Body::Done { text, html: "", stop_reason: "end", model: "m" });
+    }
+
+    #[test]
+    fn frames_are_numbered_and_replayed_from_any_point() {
+        let mut log = Log::new(1000);
+        for text in ["a", "b", "c"] {
+            log.push(&turn("t"), &Body::Delta { text });
+        }
+        let seqs = |after| -> Vec<u64> {
+            read(&log, after).unwrap().iter().map(|frame| frame["seq"].as_u64().unwrap()).collect()
+        };
+        assert_eq!(seqs(1000), [1001, 1002, 1003]);
+        assert_eq!(seqs(1002), [1003]);
+        assert_eq!(seqs(1003), [0; 0]);
+        assert_eq!(seqs(9999), [0; 0]);
+        assert!(read(&log, 999).is_none(), "from before this log began");
+    }
+
+    #[test]
+    fn a_full_log_keeps_what_a_reader_needs() {
+        let mut log = Log::new(1000);
+        for number in 0..6000 {
+            log.push(&turn("t"), &Body::Delta { text: &format!("{number} ") });
+            if number % 10 == 0 {
+                log.push(&turn("t"), &Body::Blocks { from: 0, html: &[format!("<p>{number}</p>")] });
+            }
+        }
+        let frames = read(&log, 1000).expect("no gap from the start of the turn");
+        assert!(frames.len() < 4200, "{}", frames.len());
+        let said: String = frames
+            .iter()
+            .filter(|frame| frame["type"] == "delta")
+            .filter_map(|frame| frame["text"].as_str())
+            .collect();
+        assert_eq!(said, (0..6000).map(|number| format!("{number} ")).collect::<String>());
+        let blocks = frames.iter().rfind(|frame| frame["type"] == "blocks").unwrap();
+        assert_eq!(blocks["html"][0], "<p>5990</p>");
+        let seqs: Vec<_> = frames.iter().map(|frame| frame["seq"].as_u64().unwrap()).collect();
+        assert!(seqs.windows(2).all(|pair| pair[0] < pair[1]));
+        // Whoever has seen a part of what was joined gets the rest of it.
+        let seqs = log.entries.iter().find(|entry| !entry.parts.is_empty()).map(|entry| entry.parts.clone());
+        for (seq, end) in seqs.unwrap().into_iter().step_by(211) {
+            let rest: String = read(&log, seq)
+                .unwrap()
+                .iter()
+                .filter(|frame| frame["type"] == "delta")
+                .filter_map(|frame| frame["text"].as_str())
+                .collect();
+            assert_eq!(rest, said[end..], "after {seq}");
+        }
+    }
+
+    #[test]
+    fn who_keeps_up_gets_every_frame_however_much_is_said() {
+        let mut log = Log::new(1000);
+        let (mut seen, mut said, mut heard) = (1000, String::new(), String::new());
+        for number in 0..30_000 {
+            let word = format!("{number} ");
+            log.push(&turn(&format!("t{}", number / 700)), &Body::Delta { text: &word });
+            said.push_str(&word);
+            if number % 700 == 699 {
+                done(&mut log, &format!("t{}", number / 700), "all of it");
+            }
+            // A moment behind, by a different distance each time.
+            if number % 97 == 0 {
+                while seen < log.newest() {
+                    let Batch::Frames(texts, reached) = log.read_after(seen) else {
+                        panic!("a gap at {seen}")
+                    };
+                    let deltas = texts.iter().filter(|text| text.contains("delta"));
+                    heard.extend(deltas.filter_map(|text| Kind::Delta.words(text)));
+                    seen = reached;
+                }
+                assert!(said == heard, "{} {}", heard.len(), said.len());
+            }
+            assert!(log.entries.len() <= MAX_FRAMES + 1);
+        }
+    }
+
+    #[test]
+    fn a_log_is_bounded_whatever_comes() {
+        let mut log = Log::new(1000);
+        let long = "x".repeat(100_000);
+        for number in 0..100 {
+            done(&mut log, &format!("t{number}"), &long);
+        }
+        assert!(log.bytes() <= MAX_BYTES);
+        assert!(read(&log, 1000).is_none());
+        done(&mut log, "huge", &"x".repeat(MAX_BYTES));
+        assert!(log.entries.len() == 1, "one frame is kept, however long");
+        for number in 0..3 {
+            done(&mut log, &format!("again{number}"), &long);
+        }
+        assert!(read(&log, log.newest() - 3).is_some_and(|frames| frames.len() == 3));
+        for number in 0..20_000 {
+            log.push(&turn("u"), &Body::Ack { id: &number.to_string(), queued: 0 });
+        }
+        assert!(log.entries.len() <= MAX_FRAMES);
+    }
+}
