@@ -54,6 +54,27 @@ pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
     problems
 }
 
+/// What an owner should know who starts like this on an address that others can reach.
+pub(crate) async fn warnings(config: &Config) -> Vec<String> {
+    let webchat = &config.channels.webchat;
+    let mut warnings = Vec::new();
+    if !webchat.enabled || !matches!(is_loopback_host(&webchat.host).await, Ok(false)) {
+        return warnings;
+    }
+    if config.dashboard.auth_token.is_empty() {
+        warnings.push(format!(
+            "{:?} can be reached by others and there is no token: only a proxy that asks for one keeps them out",
+            webchat.host
+        ));
+    }
+    if config.webhook.enabled && config.webhook.secret.is_empty() {
+        warnings.push(
+            "there are no webhooks, because webhook.secret is empty on an address that others reach".into(),
+        );
+    }
+    warnings
+}
+
 async fn exposed_bind(config: &Config, flags: &Flags) -> Option<String> {
     let host = &config.channels.webchat.host;
     match is_loopback_host(host).await {
@@ -123,6 +144,11 @@ mod tests {
             assert!(refusal.contains(word), "{word} is not in {refusal}");
         }
         assert_eq!(problems_of(expose, &Flags { insecure_bind: true, ..Flags::default() }).await, "");
+        let mut config = Config::default();
+        assert!(warnings(&config).await.is_empty(), "nobody else reaches it");
+        expose(&mut config);
+        let said = warnings(&config).await.join("; ");
+        assert!(said.contains("no token") && said.contains("webhook.secret"), "{said}");
         let with_token = |config: &mut Config| {
             expose(config);
             config.dashboard.auth_token = aethon_core::secret::Secret::new("t");

@@ -41,6 +41,9 @@ impl Service {
     pub async fn start(prepared: Prepared) -> Result<Self> {
         prepared.preflight().await?;
         prepared.home.prepare()?;
+        for warning in crate::preflight::warnings(&prepared.config).await {
+            tracing::warn!("{warning}");
+        }
         let lock = prepared.home.lock()?;
         // The home is ours alone now, so whatever an earlier daemon had under way is over.
         let aethon = Aethon::open(prepared, Opener::Daemon).await?;
