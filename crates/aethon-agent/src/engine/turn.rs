@@ -56,6 +56,8 @@ pub(super) struct Answer {
     pub(super) told_model: Option<String>,
     /// An answer that was cut off by the output limit, and the wish to have the rest of it.
     pub(super) continued: Option<[Arc<Message>; 2]>,
+    /// What was said before the model's service made a pause: the answer begins with it.
+    before_pause: String,
     /// Whether the person knows that a picture was not seen.
     pub(super) is_blindness_told: bool,
     /// Responses in a row with arguments that were no JSON.
@@ -158,10 +160,12 @@ impl<'e> Turn<'e> {
             }
             let (message, stop) = self.heard().await;
             if message.tool_calls().next().is_some() {
+                self.answer.before_pause.clear();
                 self.run_calls(message).await?;
             } else if stop == StopReason::Pause && pauses < MOST_PAUSES {
                 pauses += 1;
                 if !message.content.is_empty() {
+                    self.answer.before_pause.push_str(&message.text());
                     self.append(message).await?;
                 }
             } else if stop == StopReason::Length
@@ -233,7 +237,7 @@ impl<'e> Turn<'e> {
         let speech = std::mem::take(&mut self.speech);
         let mut last =
             self.answer.last.take().unwrap_or_else(|| speech.into_message(&turn, &configured, now));
-        let said = last.text();
+        let said = std::mem::take(&mut self.answer.before_pause) + &last.text();
         ending.seal(&mut last);
         messages.push(last);
         let model = self.answer.model.take().unwrap_or(configured);
