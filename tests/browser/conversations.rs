@@ -108,6 +108,7 @@ fn a_reply_is_asked_for_again_and_a_message_edited() {
     page.until("it is open", "document.activeElement.matches('.edit-box textarea')");
     browser.type_keys(" again");
     browser.click("//div[@class='edit-box']//button[normalize-space()='Send']");
+    browser.click("//dialog//button[normalize-space()='Send']");
     page.until(
         "it is answered",
         "all('.turn').length === 1 && one('.reply .prose')?.innerText === 'one again' && !one('[data-live]')",

@@ -16,6 +16,7 @@ mod approvals;
 mod chat;
 mod conversations;
 mod hostile;
+mod kept;
 mod keyboard;
 mod long;
 mod page;

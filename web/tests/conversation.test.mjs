@@ -129,3 +129,18 @@ test("a failure is told once, live and stored alike", () => {
     assert.deepEqual([turn.reply.blocks, turn.reply.extras, turn.failure?.code], [["<p>Half.</p>"], [], "auth"]);
   }
 });
+
+test("a tool whose permission ended with the reply was denied, not broken", () => {
+  const asked = [
+    { type: "tool", turn: "t", call: "c", name: "shell", state: "running", input: {} },
+    { type: "approval", turn: "t", id: "a", tool: "shell", input: {}, summary: "", expires_at: null },
+  ];
+  const denied = { type: "approval_done", turn: "t", id: "a", decision: "deny", reason: "stopped" };
+  const done = { type: "done", turn: "t", text: "", html: "", stop_reason: "stopped" };
+  for (const end of [[denied, done], [done]]) {
+    const conversation = new Conversation();
+    for (const frame of [...asked, ...end]) conversation.frame(frame);
+    const [tool, approval] = conversation.turns()[0].reply.extras.map(({ part }) => part);
+    assert.deepEqual([tool.state, approval.reason], ["denied", "stopped"]);
+  }
+});

@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isText } from "../assets/js/chat/attachments.js";
+import { countAfter } from "../assets/js/chat/branch.js";
 import { grouped } from "../assets/js/chat/grouping.js";
+import { fits } from "../assets/js/chat/size.js";
 import { most, percent, sumsByDay } from "../assets/js/dashboard/usage-sums.js";
 import { delayBefore } from "../assets/js/shared/backoff.js";
 import { asChange, brief, hasOddCharacters } from "../assets/js/shared/sheet.js";
@@ -66,4 +68,16 @@ test("usage has a sum for every day, also for those on which nothing happened", 
 
 test("a share that is there is never shown as none", () => {
   assert.deepEqual([percent(0, 5), percent(1, 100000), percent(1, 2), percent(7, 5), percent(1, 0)], [0, 1, 50, 100, 0]);
+});
+
+test("what is larger than a frame is known before it is sent, in bytes as they are written there", () => {
+  const file = (length) => ({ name: "a.txt", mime: "text/plain", data: "x".repeat(length), text: "never sent" });
+  for (const [text, files] of [["x".repeat(1040000), []], ["", [file(1040000)]], ["ü".repeat(500000), []]]) assert.ok(fits(text, files));
+  for (const [text, files] of [["x".repeat(1050000), []], ["x".repeat(600000), [file(600000)]], ["ü".repeat(600000), []], ["\n".repeat(600000), []]]) assert.ok(!fits(text, files));
+});
+
+test("what follows a turn is counted", () => {
+  const turns = ["a", "b", "c"].map((key) => ({ key }));
+  assert.deepEqual(turns.map((turn) => countAfter(turns, turn)), [2, 1, 0]);
+  assert.equal(countAfter(turns, { key: "gone" }), 0);
 });

@@ -78,6 +78,7 @@ export const texts = {
     hint: "Enter sends, Shift+Enter starts a new line",
     drop: "Drop to attach",
     remove: (/** @type {string} */ name) => `Remove ${name}`,
+    tooLong: "This is more than one message may hold (1 MB with its files). Shorten it, or send it in parts. Nothing is lost.",
     pasted: "Pasted picture",
     theMessage: "The message",
     reading: "Reading the file",
@@ -132,6 +133,12 @@ export const texts = {
     empty: "The reply was empty.",
   },
 
+  branch: {
+    body: (/** @type {number} */ n) => (n === 1 ? "The message after it will be put aside." : `The ${n} messages after it will be put aside.`),
+    retry: { title: "Answer this message again?", action: "Answer again" },
+    edit: { title: "Send the edited message?", action: "Send" },
+  },
+
   code: { plain: "Text", copy: "Copy code", copied: "Copied", region: (/** @type {string} */ name) => `Code, ${name}`, table: "Table" },
 
   tool: {
@@ -171,6 +178,9 @@ export const texts = {
   connection: {
     lost: "The connection is lost. Nothing you sent is lost.",
     offline: "You are offline. What you send waits here.",
+    keptEdit: "Not connected. Your edit is kept here; send it again when the connection is back.",
+    noRetry: "Not connected. Ask for another answer when the connection is back.",
+    keptStop: "Not connected. The reply will be stopped when the connection is back.",
     again: (/** @type {number} */ seconds) => (seconds <= 1 ? "Trying again now." : `Trying again in ${seconds} seconds.`),
     now: "Try now",
     back: "The connection is back.",

@@ -9,6 +9,7 @@ import { toast, toastShelf } from "../shared/toast.js";
 import { texts } from "../texts.js";
 import { Announcer } from "./announcer.js";
 import { connectionBanner } from "./banner.js";
+import { mayReplace } from "./branch.js";
 import { Composer } from "./composer.js";
 import { acceptDrops } from "./drop.js";
 import { listenForShortcuts, openHelp } from "./help.js";
@@ -38,8 +39,8 @@ class ChatPage {
   #transcript = new Transcript(
     {
       decide: (id, decision) => void this.#session?.decide(id, decision),
-      retry: (turn) => this.#session?.retry(turn),
-      edit: (turn, text) => this.#session?.edit(turn, text),
+      retry: (turn) => void this.#branch(turn, "retry"),
+      edit: (turn, text) => this.#branch(turn, "edit", text),
       sendAgain: (turn) => this.#session?.sendAgain(turn),
       discard: (turn) => this.#session?.discard(turn),
       isOnline: () => this.#isOnline,
@@ -111,7 +112,7 @@ class ChatPage {
       event.preventDefault();
       this.#composer.focus();
     });
-    acceptDrops(this.#main, (files) => void this.#composer.attach(files));
+    acceptDrops(this.#main, (files) => !this.#isDenied && void this.#composer.attach(files));
   }
 
   /** Asks who we are to the server, and begins. */
@@ -226,6 +227,19 @@ class ChatPage {
     this.#frame.classList.remove("is-denied");
     this.#skip.hidden = false;
     void this.#enter();
+  }
+
+  /**
+   * Answers a turn again or from an edited message, once the person knows what that puts aside.
+   * @param {Turn} turn @param {"retry" | "edit"} kind @param {string} [text]
+   * @returns {Promise<boolean>} whether it was sent
+   */
+  async #branch(turn, kind, text) {
+    const session = this.#session;
+    if (!session) return false;
+    // Without a connection the question would be for nothing.
+    const isSure = !this.#isOnline || (await mayReplace(session.conversation.turns(), turn, kind));
+    return isSure && session.branch(turn, kind, text);
   }
 
   async #loadOlder() {

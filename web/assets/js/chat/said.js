@@ -4,8 +4,9 @@ import { button } from "../shared/controls.js";
 import { openDialog } from "../shared/dialog.js";
 import { make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
-import { texts } from "../texts.js";
 import { sheet } from "../shared/sheet.js";
+import { texts } from "../texts.js";
+import { enterHint, isComposing, sends } from "./enter.js";
 
 /** @import { Attachment } from "./types.js" */
 
@@ -51,21 +52,21 @@ function decode(base64) {
 }
 
 /**
- * A box in which a message is edited. It answers once: the new text, or null.
+ * A box in which a message is edited. It stays until whoever opened it takes it away.
  * @param {string} text
- * @param {(text: string | null) => void} answer
+ * @param {{send: (text: string) => void, cancel: () => void, changed: (text: string) => void}} answers
  */
-export function editBox(text, answer) {
-  const area = make("textarea", { class: "input", "aria-label": texts.turn.editLabel, rows: Math.min(10, text.split("\n").length + 1), value: text });
+export function editBox(text, { send: answer, cancel, changed }) {
+  const area = make("textarea", { class: "input", "aria-label": texts.turn.editLabel, rows: Math.min(10, text.split("\n").length + 1), enterkeyhint: enterHint(), value: text });
   const send = () => area.value.trim() && answer(area.value.trim());
+  area.addEventListener("input", () => changed(area.value));
   area.addEventListener("keydown", (event) => {
-    if (event.isComposing) return;
-    if (event.key === "Escape") {
-      event.stopPropagation();
-      answer(null);
-    } else if (event.key === "Enter" && !event.shiftKey) {
+    if (sends(event)) {
       event.preventDefault();
       send();
+    } else if (event.key === "Escape" && !isComposing(event)) {
+      event.stopPropagation();
+      cancel();
     }
   });
   const element = make(
@@ -75,7 +76,7 @@ export function editBox(text, answer) {
     make(
       "div",
       { class: "dialog-actions" },
-      button({ label: texts.turn.cancel, look: "button-small", press: () => answer(null) }),
+      button({ label: texts.turn.cancel, look: "button-small", press: cancel }),
       button({ label: texts.turn.editSend, look: "button-small button-primary", press: send }),
     ),
   );

@@ -6,6 +6,7 @@
 import { Problem, request, sessionPath } from "../shared/api.js";
 import { texts } from "../texts.js";
 import { Conversation } from "./conversation.js";
+import { editDraft } from "./drafts.js";
 import { FrameOrder } from "./order.js";
 import { freshId } from "./outbox.js";
 import { ChatSocket } from "./socket.js";
@@ -35,6 +36,8 @@ export class Session {
   #generation = 0;
   #isLoadingOlder = false;
   #gapAt = 0;
+  /** The turn that is to be stopped as soon as the server can be told. */ #toStop = "";
+  /** @type {Map<string, {turn: string, text: string}>} Edits that were sent and not acknowledged, by the id of the request. */ #edits = new Map();
   /** @type {Set<() => void>} */ #ackWaiters = new Set();
   /** @type {ReturnType<typeof setInterval>} */ #pulse;
 
@@ -89,8 +92,11 @@ export class Session {
   /** @returns {boolean} whether there was something to stop */
   stop() {
     const running = this.conversation.unfinished()[0];
-    if (!running) return false;
-    this.#socket.send({ type: "stop", turn: running.id });
+    if (!running?.id) return false;
+    if (!this.#socket.send({ type: "stop", turn: running.id })) {
+      this.#toStop = running.id;
+      this.#watcher.said(texts.connection.keptStop);
+    }
     return true;
   }
 
@@ -112,25 +118,21 @@ export class Session {
     }
   }
 
-  /** @param {Turn} turn */
-  retry(turn) {
-    this.#branch(turn, "retry");
-  }
-
-  /** @param {Turn} turn @param {string} text */
-  edit(turn, text) {
-    this.#branch(turn, "edit", text);
-  }
-
-  /** @param {Turn} turn @param {"retry" | "edit"} type @param {string} [text] */
-  #branch(turn, type, text) {
+  /**
+   * Answers a turn again, or from an edited message.
+   * @param {Turn} turn @param {"retry" | "edit"} type @param {string} [text]
+   * @returns {boolean} whether the server was asked; if not, the person was told and nothing has changed
+   */
+  branch(turn, type, text) {
     const id = freshId();
     if (!turn.id || !this.#socket.send({ type, id, session: this.name, turn: turn.id, text })) {
-      this.#watcher.said(texts.connection.lost);
-      return;
+      this.#watcher.said(type === "edit" ? texts.connection.keptEdit : texts.connection.noRetry);
+      return false;
     }
+    if (text !== undefined) this.#edits.set(id, { turn: turn.id, text });
     this.conversation.replaceFrom(id, turn.id, type, text);
     this.#watcher.changed();
+    return true;
   }
 
   /** Loads the page before the oldest message. @returns {Promise<boolean>} whether there is more to show now */
@@ -164,11 +166,13 @@ export class Session {
     if (detail) {
       const messages = inOrder(detail.messages ?? []);
       this.conversation.apply({ ...detail, messages }, asked);
+      this.#giveBackEdits();
       if (!this.isLoaded) this.conversation.hasOlder = detail.has_more ?? messages.length >= page;
       this.#order.startAfter(detail.seq ?? 0);
     }
     this.isLoaded ||= !problem;
     this.#socket.send({ type: "resume", session: this.name, after: this.#order.after });
+    this.#stopLate();
     setTimeout(() => {
       if (generation !== this.#generation) return;
       this.#order.release();
@@ -216,8 +220,9 @@ export class Session {
 
   /** @param {any} frame */
   #acknowledge(frame) {
-    const local = this.conversation.turns().find((turn) => turn.key === `l:${frame.id}`);
+    const local = this.#local(frame.id);
     this.#outbox.remove(frame.id);
+    this.#edits.delete(frame.id);
     this.conversation.acknowledge(frame);
     for (const wake of this.#ackWaiters) wake();
     this.#watcher.accepted();
@@ -238,14 +243,21 @@ export class Session {
       asked.part.sending = false;
       asked.turn.version += 1;
     }
-    if (!this.#refuse(id, message)) this.#watcher.said(message);
+    const isBranch = this.#local(id)?.request !== "message";
+    if (!this.#refuse(id, message) || isBranch) this.#watcher.said(message);
+  }
+
+  /** A message on its way. @param {string | undefined} id */
+  #local(id) {
+    return this.conversation.turns().find((turn) => turn.key === `l:${id}`);
   }
 
   /** The server did not take a message. @param {string | undefined} id @param {string} message @returns {boolean} */
   #refuse(id, message) {
-    if (!id || !this.conversation.turns().some((turn) => turn.key === `l:${id}`)) return false;
+    if (!id || !this.#local(id)) return false;
     this.#outbox.remove(id);
     this.conversation.refuse(id, message);
+    this.#giveBackEdits();
     return true;
   }
 
@@ -254,6 +266,22 @@ export class Session {
     const oldest = this.#outbox.of(this.name)[0];
     this.#refuse(oldest?.id, texts.attachment.tooLarge(texts.composer.theMessage));
     this.#watcher.changed();
+  }
+
+  /** Edits that did not reach the server are opened again where they were written. */
+  #giveBackEdits() {
+    for (const [id, { turn, text }] of this.#edits) {
+      if (this.#local(id)) continue;
+      this.#edits.delete(id);
+      if (this.conversation.turn(turn)) editDraft(turn).keep(text);
+    }
+  }
+
+  /** Stops what was to be stopped while nobody could be told, if it still goes on. */
+  #stopLate() {
+    const isGoing = this.conversation.unfinished().some((turn) => turn.id === this.#toStop);
+    if (isGoing && !this.#socket.send({ type: "stop", turn: this.#toStop })) return;
+    this.#toStop = "";
   }
 
   /** @param {import("./outbox.js").Unsent} entry */

@@ -46,6 +46,12 @@ export class Sidebar {
         void this.refresh();
       }, 180);
     });
+    this.#search.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || event.isComposing || !this.#search.value) return;
+      event.preventDefault();
+      this.#search.value = "";
+      this.#search.dispatchEvent(new Event("input"));
+    });
     this.element = make(
       "aside",
       { class: "sidebar", id: "sidebar", "aria-label": words.label },

@@ -7,6 +7,7 @@ import { copyButton } from "../shared/copy.js";
 import { compact, money, timeElement } from "../shared/time.js";
 import { texts } from "../texts.js";
 import { levelHeadings, newBlock, showBlock } from "./block.js";
+import { editDraft } from "./drafts.js";
 import { editBox, saidFiles } from "./said.js";
 import { partView } from "./parts.js";
 import { isBlank } from "./turn.js";
@@ -17,7 +18,7 @@ import { isBlank } from "./turn.js";
 /**
  * What a turn can ask for.
  * @typedef {{decide: (id: string, decision: "approve" | "deny") => void, retry: (turn: Turn) => void,
- *   edit: (turn: Turn, text: string) => void, sendAgain: (turn: Turn) => void, discard: (turn: Turn) => void,
+ *   edit: (turn: Turn, text: string) => Promise<boolean>, sendAgain: (turn: Turn) => void, discard: (turn: Turn) => void,
  *   isOnline: () => boolean}} TurnActions
  */
 
@@ -35,6 +36,7 @@ export class TurnView {
   #footDrawn = "";
   #saidDrawn = "";
   #isEditing = false;
+  #isDraftSought = false;
 
   /** @param {Turn} turn @param {TurnActions} actions */
   constructor(turn, actions) {
@@ -59,23 +61,40 @@ export class TurnView {
     if (turn.id) this.element.dataset.turn = turn.id;
     this.#drawSaid(behind);
     this.#drawReply();
+    this.#openKeptEdit();
   }
 
   startEditing() {
-    const { said } = this.#turn;
-    if (!said || !this.#turn.id || this.#isEditing) return;
+    this.#openEdit()?.focus();
+  }
+
+  /** An edit that was begun before the person looked elsewhere goes on; it takes no focus. */
+  #openKeptEdit() {
+    const { id, state } = this.#turn;
+    if (this.#isDraftSought || !id || state !== "done") return;
+    this.#isDraftSought = true;
+    if (editDraft(id).read()) this.#openEdit();
+  }
+
+  #openEdit() {
+    const { said, id } = this.#turn;
+    if (!said || !id || this.#isEditing) return undefined;
     this.#isEditing = true;
+    const draft = editDraft(id);
+    const text = draft.read() || said.text;
+    draft.keep(text);
     const close = () => {
+      draft.keep("");
       this.#isEditing = false;
       this.#saidDrawn = "";
       this.#drawSaid(0);
     };
-    const box = editBox(said.text, (text) => {
-      close();
-      if (text !== null) this.#actions.edit(this.#turn, text);
-    });
+    const send = async (/** @type {string} */ changed) => {
+      if (await this.#actions.edit(this.#turn, changed)) close();
+    };
+    const box = editBox(text, { send, cancel: close, changed: draft.keep });
     fill(this.#said, box.element);
-    box.focus();
+    return box;
   }
 
   /** @param {number} behind */

@@ -1,0 +1,31 @@
+// What was written and not sent: a message of a conversation, or the edit of a turn. It outlives a reload of the page and
+// a look into another conversation, and is gone with the tab.
+
+/** The unsent message of a conversation. @param {string} session */
+export const messageDraft = (session) => draftAt(session && `aethon.draft.${session}`);
+
+/** The unsent edit of a turn. @param {string} turn */
+export const editDraft = (turn) => draftAt(turn && `aethon.edit.${turn}`);
+
+/** @typedef {{read: () => string, keep: (text: string) => void}} Draft */
+
+/** @param {string} key @returns {Draft} */
+function draftAt(key) {
+  const read = () => {
+    try {
+      return sessionStorage.getItem(key) ?? "";
+    } catch {
+      return "";
+    }
+  };
+  const keep = (/** @type {string} */ text) => {
+    try {
+      if (!key) return;
+      if (text) sessionStorage.setItem(key, text);
+      else sessionStorage.removeItem(key);
+    } catch {
+      // A draft that cannot be kept is only a draft.
+    }
+  };
+  return { read, keep };
+}
