@@ -137,7 +137,8 @@ test("a tool whose permission ended with the reply was denied, not broken", () =
   ];
   const denied = { type: "approval_done", turn: "t", id: "a", decision: "deny", reason: "stopped" };
   const done = { type: "done", turn: "t", text: "", html: "", stop_reason: "stopped" };
-  for (const end of [[denied, done], [done]]) {
+  const failed = { type: "tool", turn: "t", call: "c", name: "shell", state: "error", output: "stopped", ms: 5 };
+  for (const end of [[denied, done], [denied, failed, done], [failed, denied, done], [done]]) {
     const conversation = new Conversation();
     for (const frame of [...asked, ...end]) conversation.frame(frame);
     const [tool, approval] = conversation.turns()[0].reply.extras.map(({ part }) => part);
