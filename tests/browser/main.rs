@@ -15,6 +15,7 @@ mod accessibility;
 mod approvals;
 mod chat;
 mod conversations;
+mod focus;
 mod hostile;
 mod kept;
 mod keyboard;

@@ -6,6 +6,7 @@ import { isText } from "../assets/js/chat/attachments.js";
 import { countAfter } from "../assets/js/chat/branch.js";
 import { grouped } from "../assets/js/chat/grouping.js";
 import { fits } from "../assets/js/chat/size.js";
+import { inSentences, spokenLines } from "../assets/js/chat/spoken.js";
 import { most, percent, sumsByDay } from "../assets/js/dashboard/usage-sums.js";
 import { delayBefore } from "../assets/js/shared/backoff.js";
 import { asChange, brief, hasOddCharacters } from "../assets/js/shared/sheet.js";
@@ -80,4 +81,15 @@ test("what follows a turn is counted", () => {
   const turns = ["a", "b", "c"].map((key) => ({ key }));
   assert.deepEqual(turns.map((turn) => countAfter(turns, turn)), [2, 1, 0]);
   assert.equal(countAfter(turns, { key: "gone" }), 0);
+});
+
+test("what is read out has a stop between list items, and is cut between sentences", () => {
+  const node = (nodeName, ...childNodes) => ({ nodeName, childNodes, textContent: null });
+  const text = (textContent) => ({ nodeName: "#text", childNodes: [], textContent });
+  const list = node("UL", node("LI", text("eggs")), text("\n"), node("LI", node("P", text("flour, "), node("STRONG", text("fine"))), node("UL", node("LI", text("or not?")))));
+  assert.deepEqual(spokenLines(node("DIV", node("P", text("To buy:")), list)), ["To buy: eggs. flour, fine. or not?"]);
+  const sentence = "This is a sentence of some length, as people write them.";
+  const lines = inSentences(Array(40).fill(sentence).join(" "));
+  assert.ok(lines.length > 1 && lines.every((line) => line.length <= 600 && line.startsWith("This") && line.endsWith("them.")), lines);
+  assert.equal(inSentences("word ".repeat(400).trim()).join(" "), "word ".repeat(400).trim());
 });

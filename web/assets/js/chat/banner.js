@@ -10,8 +10,8 @@ import { texts } from "../texts.js";
 
 const patienceMs = 1200;
 
-/** @param {() => void} retry */
-export function connectionBanner(retry) {
+/** @param {() => void} retry @param {() => void} leave called when the banner goes with the focus in it */
+export function connectionBanner(retry, leave) {
   const words = texts.connection;
   const text = make("p", {});
   const again = button({ label: words.now, look: "button-small", press: retry });
@@ -39,6 +39,7 @@ export function connectionBanner(retry) {
     clearInterval(timer);
     if (link.phase === "open") {
       lostAt = 0;
+      if (element.contains(document.activeElement)) leave();
       element.hidden = true;
       return;
     }

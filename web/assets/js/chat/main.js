@@ -25,12 +25,14 @@ import { modelMissing, welcome } from "./welcome.js";
 
 /** Where the list of conversations is a drawer. */
 const narrow = matchMedia("(width <= 780px)");
+const finePointer = matchMedia("(pointer: fine)");
 
 class ChatPage {
   #announcer = new Announcer();
   #outbox = new Outbox(sessionStorageOrNull());
   #sidebar = new Sidebar({
     newChat: () => this.#newChat(),
+    close: () => this.#setDrawer(false),
     help: openHelp,
     removed: (name) => name === this.#session?.name && this.#newChat(),
     listed: () => this.#drawTitle(),
@@ -55,7 +57,7 @@ class ChatPage {
     stop: () => this.#session?.stop(),
     editLast: () => this.#editLast(),
   });
-  #banner = connectionBanner(() => this.#session?.retryNow());
+  #banner = connectionBanner(() => this.#session?.retryNow(), () => this.#rest());
   #title = make("h1", {});
   #drawerButton = iconButton({ label: texts.sidebar.open, icon: "menu", look: "drawer-button", press: () => this.#setDrawer(true) });
   #notice = make("div", {});
@@ -94,6 +96,7 @@ class ChatPage {
 
   #build() {
     this.#drawerButton.setAttribute("aria-controls", "sidebar");
+    this.#drawerButton.setAttribute("aria-expanded", "false");
     this.#dock.append(
       this.#transcript.toEnd,
       this.#notice,
@@ -159,7 +162,7 @@ class ChatPage {
       said: (text) => toast(text),
     });
     this.#session = session;
-    if (matchMedia("(pointer: fine)").matches) this.#composer.focus();
+    if (finePointer.matches) this.#composer.focus();
     this.#plan();
   }
 
@@ -178,6 +181,7 @@ class ChatPage {
     if (opens === wasOpen) return false;
     this.#frame.classList.toggle("drawer-open", opens);
     this.#main.inert = opens;
+    this.#drawerButton.setAttribute("aria-expanded", String(opens));
     if (opens) this.#sidebar.focusFirst();
     else this.#drawerButton.focus();
     return true;
@@ -239,7 +243,16 @@ class ChatPage {
     if (!session) return false;
     // Without a connection the question would be for nothing.
     const isSure = !this.#isOnline || (await mayReplace(session.conversation.turns(), turn, kind));
-    return isSure && session.branch(turn, kind, text);
+    if (!isSure || !session.branch(turn, kind, text)) return false;
+    // What was pressed goes with the turn that is replaced.
+    this.#rest();
+    return true;
+  }
+
+  /** Gives the focus a place where the control that had it is gone. A keyboard on the screen opens only when asked for. */
+  #rest() {
+    if (finePointer.matches) this.#composer.focus();
+    else this.#transcript.focus();
   }
 
   async #loadOlder() {

@@ -57,7 +57,7 @@ function decode(base64) {
  * @param {{send: (text: string) => void, cancel: () => void, changed: (text: string) => void}} answers
  */
 export function editBox(text, { send: answer, cancel, changed }) {
-  const area = make("textarea", { class: "input", "aria-label": texts.turn.editLabel, rows: Math.min(10, text.split("\n").length + 1), enterkeyhint: enterHint(), value: text });
+  const area = make("textarea", { class: "input", "aria-label": texts.turn.editLabel, rows: 3, enterkeyhint: enterHint(), value: text });
   const send = () => area.value.trim() && answer(area.value.trim());
   area.addEventListener("input", () => changed(area.value));
   area.addEventListener("keydown", (event) => {

@@ -19,7 +19,7 @@ import { hrefOf } from "./route.js";
 const pinKey = "aethon.pinned";
 const words = texts.sidebar;
 
-/** @typedef {{newChat: () => void, help: () => void, removed: (name: string) => void, listed: () => void, denied: () => void}} SidebarActions */
+/** @typedef {{newChat: () => void, close: () => void, help: () => void, removed: (name: string) => void, listed: () => void, denied: () => void}} SidebarActions */
 
 export class Sidebar {
   element;
@@ -59,6 +59,7 @@ export class Sidebar {
         "div",
         { class: "sidebar-head" },
         make("span", { class: "brand" }, make("img", { src: iconAddress(), alt: "", width: 24, height: 24 }), texts.product),
+        iconButton({ label: words.close, icon: "close", look: "drawer-close", press: actions.close }),
       ),
       make(
         "div",
@@ -79,7 +80,7 @@ export class Sidebar {
   }
 
   focusFirst() {
-    this.element.querySelector("button")?.focus();
+    [...this.element.querySelectorAll("button")].find((control) => control.checkVisibility())?.focus();
   }
 
   focusSearch() {

@@ -106,9 +106,19 @@ export class Transcript {
     this.#follow();
   }
 
+  /** Takes the focus without moving what is read. */
+  focus() {
+    this.element.focus({ preventScroll: true });
+  }
+
+  /** Whether a message is being edited: then it stays in sight. */
+  get #isEditing() {
+    return Boolean(document.activeElement?.closest(".edit-box"));
+  }
+
   #look() {
     const { scrollHeight, scrollTop, clientHeight } = this.element;
-    const hasMoved = scrollHeight === this.#height || Date.now() - this.#touchedAt < handMs;
+    const hasMoved = this.#isEditing || scrollHeight === this.#height || Date.now() - this.#touchedAt < handMs;
     this.#height = scrollHeight;
     if (this.#isAtEnd && !hasMoved) {
       // The column changed its height, not the reader their mind.
@@ -121,7 +131,7 @@ export class Transcript {
   }
 
   #follow() {
-    if (this.#isAtEnd) {
+    if (this.#isAtEnd && !this.#isEditing) {
       this.#height = this.element.scrollHeight;
       this.element.scrollTop = this.#height;
     }
@@ -131,7 +141,9 @@ export class Transcript {
   #offerEnd() {
     const { scrollHeight, scrollTop, clientHeight } = this.element;
     const isFar = scrollHeight - scrollTop - clientHeight > clientHeight;
-    this.toEnd.hidden = this.#isAtEnd || !(this.#hasNews || isFar);
+    const isOffered = !this.#isAtEnd && (this.#hasNews || isFar);
+    if (!isOffered && document.activeElement === this.toEnd) this.focus();
+    this.toEnd.hidden = !isOffered;
     const words = /** @type {Element} */ (this.toEnd.lastElementChild);
     const label = this.#hasNews ? texts.turn.toEnd : texts.turn.down;
     if (words.textContent !== label) words.textContent = label;

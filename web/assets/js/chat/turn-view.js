@@ -1,7 +1,7 @@
 // One exchange on the page. `update` changes only what differs, so that focus, selection and opened lines survive while
 // a reply streams in.
 
-import { arrange, fill, make } from "../shared/dom.js";
+import { arrange, fill, make, refill } from "../shared/dom.js";
 import { badge, button, iconButton, note } from "../shared/controls.js";
 import { copyButton } from "../shared/copy.js";
 import { compact, money, timeElement } from "../shared/time.js";
@@ -37,6 +37,7 @@ export class TurnView {
   #saidDrawn = "";
   #isEditing = false;
   #isDraftSought = false;
+  /** @type {HTMLElement | null} */ #editButton = null;
 
   /** @param {Turn} turn @param {TurnActions} actions */
   constructor(turn, actions) {
@@ -65,7 +66,13 @@ export class TurnView {
   }
 
   startEditing() {
-    this.#openEdit()?.focus();
+    const box = this.#openEdit();
+    if (!box) return;
+    box.focus();
+    const show = () => box.element.scrollIntoView({ block: "center" });
+    show();
+    // Once more: what came into sight may be higher than was thought.
+    requestAnimationFrame(show);
   }
 
   /** An edit that was begun before the person looked elsewhere goes on; it takes no focus. */
@@ -84,10 +91,12 @@ export class TurnView {
     const text = draft.read() || said.text;
     draft.keep(text);
     const close = () => {
+      const hadFocus = this.#said.contains(document.activeElement);
       draft.keep("");
       this.#isEditing = false;
       this.#saidDrawn = "";
       this.#drawSaid(0);
+      if (hadFocus) this.#editButton?.focus({ preventScroll: true });
     };
     const send = async (/** @type {string} */ changed) => {
       if (await this.#actions.edit(this.#turn, changed)) close();
@@ -105,7 +114,7 @@ export class TurnView {
     const now = JSON.stringify([said.text, said.files.length, said.state, said.error, state, behind, this.#actions.isOnline()]);
     if (now === this.#saidDrawn) return;
     this.#saidDrawn = now;
-    fill(
+    refill(
       this.#said,
       make("h2", { class: "visually-hidden" }, texts.turn.you),
       said.files.length > 0 && saidFiles(said.files),
@@ -138,14 +147,9 @@ export class TurnView {
 
   /** @param {Said} said */
   #saidActions(said) {
-    return make(
-      "div",
-      { class: "actions" },
-      said.at && timeElement(said.at, "meta"),
-      copyButton(texts.turn.copyMine, () => said.text),
-      this.#turn.id && this.#turn.state === "done" &&
-        iconButton({ label: texts.turn.edit, icon: "edit", look: "icon-button-small", press: () => this.startEditing() }),
-    );
+    const canEdit = this.#turn.id && this.#turn.state === "done";
+    this.#editButton = canEdit ? iconButton({ label: texts.turn.edit, icon: "edit", look: "icon-button-small", press: () => this.startEditing() }) : null;
+    return make("div", { class: "actions" }, said.at && timeElement(said.at, "meta"), copyButton(texts.turn.copyMine, () => said.text), this.#editButton);
   }
 
   #drawReply() {
@@ -195,7 +199,7 @@ export class TurnView {
     if (now === this.#footDrawn) return;
     this.#footDrawn = now;
     const stopWords = turn.failure ? "" : texts.turn.stopReasons[turn.stopReason];
-    fill(
+    refill(
       this.#foot,
       isThinking && make("p", { class: "thinking" }, make("i"), make("i"), make("i"), make("span", { class: "visually-hidden" }, texts.turn.thinking)),
       turn.failure && note({ title: texts.turn.failedTitle, text: turn.failure.message, tone: "bad", icon: "alert", action: this.#retryButton() }),

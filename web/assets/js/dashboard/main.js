@@ -7,11 +7,10 @@ import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { toast, toastShelf } from "../shared/toast.js";
 import { texts } from "../texts.js";
-import { approvalList, approvalsPath } from "./approvals.js";
+import { approvalsPanel, approvalsPath } from "./approvals.js";
 import { Live } from "./live.js";
-import { levelChoice, logTable, logsPath } from "./logs.js";
+import { levelChoice, logView, logsPath } from "./logs.js";
 import { overview, statusPath } from "./overview.js";
-import { sectionHead } from "./pieces.js";
 import { Store } from "./store.js";
 import { daysChoice, usagePanel, usagePath, usageTodayPath } from "./usage.js";
 
@@ -20,10 +19,10 @@ const store = new Store();
 const approvals = make("div", { class: "stack" });
 
 const panels = [
-  { id: "overview", group: words.groups.now, label: words.overview, icon: "gauge", needs: () => [statusPath, approvalsPath, logsPath(8), usageTodayPath], show: () => overview(store, approvals) },
-  { id: "approvals", group: words.groups.now, label: words.approvals, icon: "shield", needs: () => [approvalsPath], show: () => make("section", {}, sectionHead(words.waiting), approvalList(store, approvals)) },
-  { id: "usage", group: words.groups.system, label: texts.usage.title, icon: "coins", needs: () => [usagePath()], show: () => usagePanel(store), tools: () => daysChoice(store) },
-  { id: "logs", group: words.groups.system, label: words.logs, icon: "list", needs: () => [logsPath(200)], show: () => logTable(store, 200), tools: () => levelChoice(store, 200) },
+  { id: "overview", group: words.groups.now, label: words.overview, icon: "gauge", needs: () => [statusPath, approvalsPath, logsPath(8), usageTodayPath], view: overview(store, approvals) },
+  { id: "approvals", group: words.groups.now, label: words.approvals, icon: "shield", needs: () => [approvalsPath], view: approvalsPanel(store, approvals) },
+  { id: "usage", group: words.groups.system, label: texts.usage.title, icon: "coins", needs: () => [usagePath()], view: usagePanel(store), tools: () => daysChoice(store) },
+  { id: "logs", group: words.groups.system, label: words.logs, icon: "list", needs: () => [logsPath(200)], view: logView(store, 200), tools: () => levelChoice(store, 200) },
 ];
 
 const title = make("h1", {});
@@ -70,9 +69,9 @@ function open() {
 }
 
 function draw() {
-  // A panel that has not changed stays where it is, with the focus and the scroll in it.
-  const shownPanel = current().show();
-  if (body.firstChild !== shownPanel) fill(body, shownPanel);
+  const { view } = current();
+  view.update();
+  if (body.firstChild !== view.element) fill(body, view.element);
   const count = store.get(approvalsPath)?.value?.approvals?.length ?? 0;
   waiting.textContent = String(count);
   waiting.hidden = count === 0;
