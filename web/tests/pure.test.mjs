@@ -9,6 +9,7 @@ import { fits } from "../assets/js/chat/size.js";
 import { inSentences, spokenLines } from "../assets/js/chat/spoken.js";
 import { most, percent, sumsByDay } from "../assets/js/dashboard/usage-sums.js";
 import { delayBefore } from "../assets/js/shared/backoff.js";
+import { sentencePieces } from "../assets/js/shared/sentence.js";
 import { asChange, brief, hasOddCharacters } from "../assets/js/shared/sheet.js";
 import { countdown, duration, money } from "../assets/js/shared/time.js";
 
@@ -92,4 +93,10 @@ test("what is read out has a stop between list items, and is cut between sentenc
   const lines = inSentences(Array(40).fill(sentence).join(" "));
   assert.ok(lines.length > 1 && lines.every((line) => line.length <= 600 && line.startsWith("This") && line.endsWith("them.")), lines);
   assert.equal(inSentences("word ".repeat(400).trim()).join(" "), "word ".repeat(400).trim());
+});
+
+test("names between backticks are told from the sentence around them", () => {
+  const read = (text) => sentencePieces(text).map(({ text: piece, isCode }) => (isCode ? `<${piece}>` : piece)).join("");
+  assert.equal(read("Set `model.api_key` in `config.toml`."), "Set <model.api_key> in <config.toml>.");
+  for (const plain of ["a ` alone, <b>", "nothing ``", ""]) assert.equal(read(plain), plain);
 });

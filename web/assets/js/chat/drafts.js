@@ -29,3 +29,23 @@ function draftAt(key) {
   };
   return { read, keep };
 }
+
+const saidKey = "aethon.said";
+const saidCount = 20;
+
+/** Keeps what was said in a turn, for a page that cannot ask for the transcript. @param {string} turn @param {string} text */
+export function keepSaid(turn, text) {
+  draftAt(saidKey).keep(JSON.stringify([...readSaid(), [turn, text.slice(0, 4000)]].slice(-saidCount)));
+}
+
+/** @param {string} turn @returns {string} */
+export const saidIn = (turn) => readSaid().find(([id]) => id === turn)?.[1] ?? "";
+
+/** @returns {[string, string][]} */
+function readSaid() {
+  try {
+    return JSON.parse(draftAt(saidKey).read() || "[]");
+  } catch {
+    return [];
+  }
+}

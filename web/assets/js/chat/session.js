@@ -6,7 +6,7 @@
 import { Problem, request, sessionPath } from "../shared/api.js";
 import { texts } from "../texts.js";
 import { Conversation } from "./conversation.js";
-import { editDraft } from "./drafts.js";
+import { editDraft, keepSaid, saidIn } from "./drafts.js";
 import { FrameOrder } from "./order.js";
 import { freshId } from "./outbox.js";
 import { ChatSocket } from "./socket.js";
@@ -18,7 +18,8 @@ import { birthsSoFar } from "./turn.js";
 
 /**
  * @typedef {{changed: () => void, link: (link: Link) => void, loaded: () => void, failed: (problem: Problem) => void,
- *   accepted: () => void, told: (turn: Turn, frame: any) => void, said: (text: string) => void}} Watcher
+ *   accepted: () => void, told: (turn: Turn, frame: any) => void, said: (text: string) => void,
+ *   hasTranscripts: () => boolean}} Watcher
  */
 
 const page = 60;
@@ -35,15 +36,17 @@ export class Session {
   #order;
   #generation = 0;
   #isLoadingOlder = false;
+  /** Nobody can know its name yet, so there is no transcript to ask for. */ #isFresh;
   #gapAt = 0;
   /** The turn that is to be stopped as soon as the server can be told. */ #toStop = "";
   /** @type {Map<string, {turn: string, text: string}>} Edits that were sent and not acknowledged, by the id of the request. */ #edits = new Map();
   /** @type {Set<() => void>} */ #ackWaiters = new Set();
   /** @type {ReturnType<typeof setInterval>} */ #pulse;
 
-  /** @param {string} name @param {Outbox} outbox @param {Watcher} watcher */
-  constructor(name, outbox, watcher) {
+  /** @param {string} name @param {Outbox} outbox @param {Watcher} watcher @param {boolean} isFresh whether the name was just made */
+  constructor(name, outbox, watcher, isFresh) {
     this.name = name;
+    this.#isFresh = isFresh;
     this.#outbox = outbox;
     this.#watcher = watcher;
     this.#order = new FrameOrder((frame) => this.#deliver(frame));
@@ -184,6 +187,7 @@ export class Session {
 
   /** @returns {Promise<{detail?: import("./types.js").SessionDetail, problem?: Problem}>} */
   async #fetchDetail() {
+    if (this.#isFresh) return {};
     try {
       return { detail: await request(`${sessionPath(this.name)}?limit=${page}`) };
     } catch (problem) {
@@ -214,6 +218,8 @@ export class Session {
       return;
     }
     const { turn, isUnknown } = this.conversation.frame(frame);
+    const text = isUnknown && !turn.said && saidIn(frame.turn);
+    if (text) turn.said = { text, files: [], at: null, state: "sent", error: "" };
     if (isUnknown && !turn.said) void this.synchronise();
     this.#watcher.told(turn, frame);
   }
@@ -223,6 +229,8 @@ export class Session {
     const local = this.#local(frame.id);
     this.#outbox.remove(frame.id);
     this.#edits.delete(frame.id);
+    this.#isFresh = false;
+    if (local?.said && !this.#watcher.hasTranscripts()) keepSaid(frame.turn, local.said.text);
     this.conversation.acknowledge(frame);
     for (const wake of this.#ackWaiters) wake();
     this.#watcher.accepted();

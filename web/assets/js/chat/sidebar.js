@@ -25,8 +25,10 @@ export class Sidebar {
   element;
   #actions;
   #list = make("nav", { class: "sessions", "aria-label": words.label });
+  #dashboard = make("a", { class: "icon-button", href: "/dashboard", "aria-label": words.dashboard, title: words.dashboard }, icon("gauge"));
   #search = make("input", { class: "input", type: "search", placeholder: words.search, "aria-label": words.search, autocomplete: "off", spellcheck: "false" });
   /** @type {Listed[]} */ #sessions = [];
+  /** @type {Map<string, string>} Every title that was ever listed: a search leaves the open conversation out. */ #titles = new Map();
   /** @type {Set<string>} */ #waiting = new Set();
   #cursor = "";
   #query = "";
@@ -72,7 +74,7 @@ export class Sidebar {
         "div",
         { class: "sidebar-foot" },
         themeSwitch(),
-        make("a", { class: "icon-button", href: "/dashboard", "aria-label": words.dashboard, title: words.dashboard }, icon("gauge")),
+        this.#dashboard,
         iconButton({ label: words.help, icon: "keyboard", press: actions.help }),
       ),
     );
@@ -104,8 +106,18 @@ export class Sidebar {
 
   /** @param {string} name @returns {string} */
   title(name) {
-    const session = this.#sessions.find((listed) => nameOf(listed) === name);
-    return session ? titleOf(session) : "";
+    return this.#titles.get(name) ?? "";
+  }
+
+  /** Whether lists and transcripts can be asked for at all; they belong to the dashboard. */
+  get isOff() {
+    return this.#state === "off";
+  }
+
+  /** Whether a conversation was in the list, and is there no more. @param {string} name */
+  misses(name) {
+    const isWhole = this.#state === "ready" && !this.#query;
+    return isWhole && this.#titles.has(name) && !this.#sessions.some((session) => nameOf(session) === name);
   }
 
   /** Asks for the list again. */
@@ -113,9 +125,12 @@ export class Sidebar {
     this.#asked += 1;
     const asked = this.#asked;
     try {
-      const [list, approvals] = await Promise.all([this.#fetch(""), request("/api/approvals").catch(() => ({}))]);
+      // While a search leaves out what is new, its titles are still to be learnt.
+      const newest = this.#query ? request("/api/sessions?limit=20&channel=webchat") : { sessions: [] };
+      const [list, approvals, { sessions }] = await Promise.all([this.#fetch(""), request("/api/approvals").catch(() => ({})), newest]);
       if (asked !== this.#asked) return;
       this.#sessions = list;
+      for (const session of [...sessions, ...list]) this.#titles.set(nameOf(session), titleOf(session));
       this.#waiting = new Set((approvals.approvals ?? []).map((/** @type {any} */ approval) => approval.session_id));
       this.#state = "ready";
     } catch (problem) {
@@ -155,6 +170,7 @@ export class Sidebar {
   }
 
   #draw() {
+    this.#dashboard.hidden = this.isOff;
     if (this.#state === "loading" || this.#list.querySelector("[aria-expanded=true]")) return;
     const focused = /** @type {HTMLElement | null} */ (this.#list.contains(document.activeElement) ? document.activeElement : null);
     const focusName = focused?.closest("li")?.dataset.name;
@@ -223,6 +239,7 @@ export class Sidebar {
     try {
       await request(`/api/sessions/${encodeURIComponent(session.session_id)}`, { method: "PATCH", body: { title } });
       session.title = title;
+      this.#titles.set(nameOf(session), title);
     } catch (problem) {
       toast(`${texts.session.renameFailed} ${/** @type {Error} */ (problem).message}`);
     }
@@ -245,6 +262,7 @@ export class Sidebar {
       return;
     }
     this.#sessions = this.#sessions.filter((other) => other !== session);
+    this.#titles.delete(nameOf(session));
     this.#draw();
     this.focusFirst();
     toast(texts.session.removed);

@@ -21,11 +21,14 @@ export class Transcript {
   #actions;
   #isAtEnd = true;
   #hasNews = false;
+  #hasOlder = false;
   #loadOlder;
   #beginning;
   #height = 0;
   /** @type {Element[]} */ #shown = [];
   #touchedAt = 0;
+  /** Whether something other than a conversation is shown; that is read from its beginning. */ #isBlank = false;
+  #note = "";
 
   /** @param {TurnActions} actions @param {() => Promise<boolean>} loadOlder */
   constructor(actions, loadOlder) {
@@ -55,21 +58,33 @@ export class Transcript {
 
   /** Shows something other than turns: a skeleton, an empty or an error state. @param {Element} element */
   showInstead(element) {
-    this.#column.classList.add("is-blank");
+    this.#setBlank(true);
     arrange(this.#column, [element]);
     this.#shown = [];
-    this.#look();
+    this.element.scrollTop = 0;
+    this.#offerEnd();
+  }
+
+  /** What stands before the first message, such as why there are no older ones. @param {string} text */
+  setNote(text) {
+    this.#note = text;
+  }
+
+  /** @param {boolean} isBlank */
+  #setBlank(isBlank) {
+    this.#isBlank = isBlank;
+    this.#column.classList.toggle("is-blank", isBlank);
   }
 
   showSkeleton() {
-    this.#column.classList.remove("is-blank");
+    this.#setBlank(false);
     arrange(this.#column, [skeleton(6), skeleton(6)]);
     this.#shown = [];
   }
 
   /** @param {Turn[]} turns @param {boolean} hasOlder */
   show(turns, hasOlder) {
-    this.#column.classList.remove("is-blank");
+    this.#setBlank(false);
     const elements = [];
     const keys = new Set();
     let unfinished = 0;
@@ -85,8 +100,9 @@ export class Transcript {
       elements.push(view.element);
     }
     for (const key of this.#views.keys()) if (!keys.has(key)) this.#views.delete(key);
-    this.#older.hidden = !hasOlder;
-    this.#older.textContent = "";
+    this.#hasOlder = hasOlder;
+    this.#older.hidden = !hasOlder && !this.#note;
+    this.#older.textContent = this.#note;
     const wanted = [this.#older, ...elements];
     const isArranged = wanted.length === this.#column.childElementCount && wanted.every((element, index) => element === this.#shown[index]);
     if (!isArranged) arrange(this.#column, wanted);
@@ -117,6 +133,7 @@ export class Transcript {
   }
 
   #look() {
+    if (this.#isBlank) return;
     const { scrollHeight, scrollTop, clientHeight } = this.element;
     const hasMoved = this.#isEditing || scrollHeight === this.#height || Date.now() - this.#touchedAt < handMs;
     this.#height = scrollHeight;
@@ -131,7 +148,7 @@ export class Transcript {
   }
 
   #follow() {
-    if (this.#isAtEnd && !this.#isEditing) {
+    if (this.#isAtEnd && !this.#isEditing && !this.#isBlank) {
       this.#height = this.element.scrollHeight;
       this.element.scrollTop = this.#height;
     }
@@ -141,7 +158,7 @@ export class Transcript {
   #offerEnd() {
     const { scrollHeight, scrollTop, clientHeight } = this.element;
     const isFar = scrollHeight - scrollTop - clientHeight > clientHeight;
-    const isOffered = !this.#isAtEnd && (this.#hasNews || isFar);
+    const isOffered = !this.#isBlank && !this.#isAtEnd && (this.#hasNews || isFar);
     if (!isOffered && document.activeElement === this.toEnd) this.focus();
     this.toEnd.hidden = !isOffered;
     const words = /** @type {Element} */ (this.toEnd.lastElementChild);
@@ -150,7 +167,7 @@ export class Transcript {
   }
 
   async #fetchOlder() {
-    if (this.#older.hidden) return;
+    if (!this.#hasOlder) return;
     this.#older.textContent = texts.turn.older;
     const first = this.#older.nextElementSibling;
     const place = first?.getBoundingClientRect().top ?? 0;

@@ -221,7 +221,7 @@ export class TurnView {
       "div",
       { class: "actions" },
       turn.reply.source && copyButton(texts.turn.copy, () => this.#turn.reply.source),
-      turn.id && iconButton({ label: texts.turn.retry, icon: "retry", look: small, press: () => this.#actions.retry(this.#turn) }),
+      turn.id && !turn.failure && iconButton({ label: texts.turn.retry, icon: "retry", look: small, press: () => this.#actions.retry(this.#turn) }),
       turn.id && turn.said && iconButton({ label: texts.turn.edit, icon: "edit", look: small, press: () => this.startEditing() }),
       meta(turn),
     );
@@ -229,7 +229,9 @@ export class TurnView {
 }
 
 /** Model, cost and time in one quiet line. @param {Turn} turn */
-function meta({ model, usage, at }) {
+function meta({ model: named, usage, at, failure, reply }) {
+  // A turn that failed before the model said anything was not answered by it.
+  const model = failure && !usage?.output_tokens && reply.blocks.length === 0 ? "" : named;
   // A cost of 0 means that the price is not known.
   const cost = usage?.cost_usd ? money(usage.cost_usd) : "";
   const tokens = !usage?.output_tokens ? "" : texts.turn.tokens(compact(usage.input_tokens ?? 0), compact(usage.output_tokens));
