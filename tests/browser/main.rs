@@ -19,6 +19,7 @@ mod focus;
 mod hostile;
 mod kept;
 mod keyboard;
+mod layout;
 mod long;
 mod page;
 mod recovery;

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { isText } from "../assets/js/chat/attachments.js";
 import { countAfter } from "../assets/js/chat/branch.js";
 import { grouped } from "../assets/js/chat/grouping.js";
-import { fits } from "../assets/js/chat/size.js";
+import { fits, isLong } from "../assets/js/chat/size.js";
 import { inSentences, spokenLines } from "../assets/js/chat/spoken.js";
 import { most, percent, sumsByDay } from "../assets/js/dashboard/usage-sums.js";
 import { delayBefore } from "../assets/js/shared/backoff.js";
@@ -99,4 +99,9 @@ test("names between backticks are told from the sentence around them", () => {
   const read = (text) => sentencePieces(text).map(({ text: piece, isCode }) => (isCode ? `<${piece}>` : piece)).join("");
   assert.equal(read("Set `model.api_key` in `config.toml`."), "Set <model.api_key> in <config.toml>.");
   for (const plain of ["a ` alone, <b>", "nothing ``", ""]) assert.equal(read(plain), plain);
+});
+
+test("a message is folded only where that saves more than a few lines", () => {
+  for (const long of ["x\n".repeat(30), "word ".repeat(300)]) assert.ok(isLong(long));
+  for (const short of ["x\n".repeat(15), "word ".repeat(100), ""]) assert.ok(!isLong(short));
 });

@@ -111,6 +111,8 @@ export const texts = {
     retry: "Answer again",
     edit: "Edit your message",
     editLabel: "Edit your message",
+    showAll: "Show all",
+    showLess: "Show less",
     editSend: "Send",
     cancel: "Cancel",
     older: "Loading older messages",

@@ -29,6 +29,7 @@ export class Composer {
   #shelf = new Shelf(() => this.#changed(), () => this.focus());
   #session = "";
   #isBusy = false;
+  #isTooLong = false;
 
   /** @param {ComposerActions} actions */
   constructor(actions) {
@@ -46,7 +47,10 @@ export class Composer {
       this.#submit();
     });
     this.#text.addEventListener("keydown", (event) => this.#key(event));
-    this.#text.addEventListener("input", () => this.#changed());
+    this.#text.addEventListener("input", () => {
+      if (this.#isTooLong) this.#weigh();
+      this.#changed();
+    });
     this.#text.addEventListener("paste", (event) => this.#paste(event));
     this.#chooser.addEventListener("change", () => {
       void this.attach([...(this.#chooser.files ?? [])]);
@@ -66,6 +70,7 @@ export class Composer {
   /** @param {string} name */
   switchTo(name) {
     this.#session = name;
+    this.#isTooLong = false;
     this.#text.value = messageDraft(name).read();
     this.#shelf.switchTo(name);
   }
@@ -103,13 +108,18 @@ export class Composer {
   #submit() {
     const text = this.#text.value.trim();
     if (!text && this.#shelf.files.length === 0) return;
-    if (!fits(text, this.#shelf.files)) {
-      this.#shelf.complain(texts.composer.tooLong);
-      return;
-    }
+    if (!this.#weigh()) return;
     this.#text.value = "";
     const files = this.#shelf.take();
     this.#actions.send(text, files);
+  }
+
+  /** Says so when the message does not fit, until it does. @returns {boolean} whether it fits */
+  #weigh() {
+    const isFit = fits(this.#text.value.trim(), this.#shelf.files);
+    if (this.#isTooLong === isFit) this.#shelf.complain(isFit ? "" : texts.composer.tooLong);
+    this.#isTooLong = !isFit;
+    return isFit;
   }
 
   /** @param {KeyboardEvent} event */

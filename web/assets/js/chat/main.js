@@ -18,6 +18,7 @@ import { Outbox } from "./outbox.js";
 import { currentName, freshName, hrefOf, rememberName } from "./route.js";
 import { Session } from "./session.js";
 import { Sidebar } from "./sidebar.js";
+import { fits } from "./size.js";
 import { Transcript } from "./transcript.js";
 import { modelMissing, welcome } from "./welcome.js";
 
@@ -251,6 +252,10 @@ class ChatPage {
   async #branch(turn, kind, text) {
     const session = this.#session;
     if (!session) return false;
+    if (text !== undefined && !fits(text, [])) {
+      toast(texts.composer.tooLong);
+      return false;
+    }
     // Without a connection the question would be for nothing.
     const isSure = !this.#isOnline || (await mayReplace(session.conversation.turns(), turn, kind));
     if (!isSure || !session.branch(turn, kind, text)) return false;

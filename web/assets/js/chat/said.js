@@ -7,6 +7,7 @@ import { icon } from "../shared/icons.js";
 import { sheet } from "../shared/sheet.js";
 import { texts } from "../texts.js";
 import { enterHint, isComposing, sends } from "./enter.js";
+import { isLong } from "./size.js";
 
 /** @import { Attachment } from "./types.js" */
 
@@ -15,6 +16,34 @@ const pictures = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])
 /** @param {Attachment[]} files */
 export function saidFiles(files) {
   return make("div", { class: "said-files" }, ...files.map((file) => (pictures.has(file.mime) && file.data ? picture(file) : textFile(file))));
+}
+
+/**
+ * The message itself; a long one is folded until the person asks for all of it.
+ * @param {string} text
+ * @param {{isOpen: boolean}} fold kept by whoever draws the message anew
+ */
+export function saidCard(text, fold) {
+  const words = make("div", { class: "said-text" }, text);
+  const card = make("div", { class: "said-card" }, words);
+  if (!isLong(text)) return card;
+  const more = button({
+    label: "",
+    look: "button-small button-quiet",
+    press: () => {
+      fold.isOpen = !fold.isOpen;
+      show();
+      if (!fold.isOpen) card.scrollIntoView({ block: "nearest" });
+    },
+  });
+  const show = () => {
+    words.classList.toggle("is-folded", !fold.isOpen);
+    more.setAttribute("aria-expanded", String(fold.isOpen));
+    /** @type {Element} */ (more.lastElementChild).textContent = fold.isOpen ? texts.turn.showLess : texts.turn.showAll;
+  };
+  show();
+  card.append(more);
+  return card;
 }
 
 /** @param {Attachment} file */

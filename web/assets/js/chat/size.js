@@ -1,4 +1,4 @@
-// How much fits into one message. The server closes a connection over a frame above 1 MiB, so what is larger is not sent
+// How long a message is: too long for a frame, or for the eye. The server closes a connection over a frame above 1 MiB, so what is larger is not sent
 // but said. Pure.
 
 /** @import { Attachment } from "./types.js" */
@@ -11,4 +11,12 @@ const envelope = 2048;
 export function fits(text, files) {
   const plain = files.map(({ name, mime, data }) => ({ name, mime, data }));
   return new TextEncoder().encode(JSON.stringify([text, plain])).length <= frameLimit - envelope;
+}
+
+const foldedLines = 12;
+
+/** Whether a message is so long that it hides what is said about it. @param {string} text */
+export function isLong(text) {
+  const lines = text.split("\n").reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 60)), 0);
+  return lines > foldedLines + 6;
 }

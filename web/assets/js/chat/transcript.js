@@ -41,7 +41,10 @@ export class Transcript {
       this.element.addEventListener(event, () => (this.#touchedAt = Date.now()), { passive: true });
     }
     new ResizeObserver(() => this.#follow()).observe(this.#column);
-    new ResizeObserver(() => this.#follow()).observe(this.element);
+    new ResizeObserver(() => {
+      this.#shareGutter();
+      this.#follow();
+    }).observe(this.element);
     this.#beginning = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.#fetchOlder(), {
       root: this.element,
       rootMargin: "900px 0px",
@@ -130,6 +133,12 @@ export class Transcript {
   /** Whether a message is being edited: then it stays in sight. */
   get #isEditing() {
     return Boolean(document.activeElement?.closest(".edit-box"));
+  }
+
+  /** What the scroll bar takes on both sides, the box below leaves free too, so that their edges meet. */
+  #shareGutter() {
+    const { offsetWidth, clientWidth, parentElement } = this.element;
+    parentElement?.style.setProperty("--gutter", `${offsetWidth - clientWidth}px`);
   }
 
   #look() {

@@ -8,7 +8,7 @@ import { compact, money, timeElement } from "../shared/time.js";
 import { texts } from "../texts.js";
 import { levelHeadings, newBlock, showBlock } from "./block.js";
 import { editDraft } from "./drafts.js";
-import { editBox, saidFiles } from "./said.js";
+import { editBox, saidCard, saidFiles } from "./said.js";
 import { partView } from "./parts.js";
 import { isBlank } from "./turn.js";
 
@@ -37,6 +37,7 @@ export class TurnView {
   #saidDrawn = "";
   #isEditing = false;
   #isDraftSought = false;
+  #fold = { isOpen: false };
   /** @type {HTMLElement | null} */ #editButton = null;
 
   /** @param {Turn} turn @param {TurnActions} actions */
@@ -118,7 +119,7 @@ export class TurnView {
       this.#said,
       make("h2", { class: "visually-hidden" }, texts.turn.you),
       said.files.length > 0 && saidFiles(said.files),
-      said.text && make("div", { class: "said-card" }, make("div", { class: "said-text" }, said.text)),
+      said.text && saidCard(said.text, this.#fold),
       this.#saidState(said, behind),
       state !== "local" && this.#saidActions(said),
     );

@@ -28,8 +28,8 @@ const panels = [
 ];
 
 const title = make("h1", {});
-const tools = make("div", {});
-const link = make("div", { role: "status" });
+const tools = make("div", { class: "panel-tools" });
+const link = make("div", { class: "panel-link", role: "status" });
 const body = make("div", { class: "panel-body" });
 const banner = connectionBanner({ retry: () => live.retryNow(), leave: () => document.getElementById("content")?.focus(), lost: words.lost });
 const waiting = badge("", "warn");
