@@ -10,7 +10,7 @@ import { editDraft, keepSaid, saidIn } from "./drafts.js";
 import { FrameOrder } from "./order.js";
 import { freshId } from "./outbox.js";
 import { ChatSocket } from "./socket.js";
-import { birthsSoFar } from "./turn.js";
+import { birthsSoFar, oldestFirst } from "./turn.js";
 
 /** @import { Outbox } from "./outbox.js" */
 /** @import { Attachment, Turn } from "./types.js" */
@@ -145,7 +145,7 @@ export class Session {
     this.#isLoadingOlder = true;
     try {
       const detail = await request(`${sessionPath(this.name)}?limit=${page * 2}&before=${encodeURIComponent(before)}`);
-      this.conversation.prepend(inOrder(detail.messages ?? []), detail.has_more);
+      this.conversation.prepend(oldestFirst(detail.messages ?? []), detail.has_more);
       return true;
     } finally {
       this.#isLoadingOlder = false;
@@ -167,7 +167,7 @@ export class Session {
     const { detail, problem } = await this.#fetchDetail();
     if (generation !== this.#generation) return;
     if (detail) {
-      const messages = inOrder(detail.messages ?? []);
+      const messages = oldestFirst(detail.messages ?? []);
       this.conversation.apply({ ...detail, messages }, asked);
       this.#giveBackEdits();
       if (!this.isLoaded) this.conversation.hasOlder = detail.has_more ?? messages.length >= page;
@@ -331,11 +331,4 @@ export class Session {
     const isPending = detail?.pending?.some((/** @type {{turn: string}} */ entry) => entry.turn === silent.id);
     if (detail && !isPending && silent.state !== "done") void this.synchronise();
   }
-}
-
-/** Oldest first, whichever way they came. @param {import("./types.js").StoredMessage[]} messages */
-function inOrder(messages) {
-  const first = messages[0]?.created_at ?? "";
-  const last = messages.at(-1)?.created_at ?? "";
-  return first > last ? [...messages].reverse() : messages;
 }
