@@ -108,6 +108,7 @@ fn a_reply_is_asked_for_again_and_a_message_edited() {
     page.until("it is open", "document.activeElement.matches('.edit-box textarea')");
     browser.type_keys(" again");
     browser.click("//div[@class='edit-box']//button[normalize-space()='Send']");
+    browser.click("//dialog//button[normalize-space()='Send']");
     page.until(
         "it is answered",
         "all('.turn').length === 1 && one('.reply .prose')?.innerText === 'one again' && !one('[data-live]')",
@@ -176,6 +177,67 @@ fn pictures_and_texts_go_along_and_programs_do_not() {
             browser.reload();
         }
     }
+    page.assert_clean();
+}
+
+#[test]
+fn the_way_back_leads_to_the_conversation_before() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    page.until("the address names it", "location.hash === '#/default'");
+    page.ask("!say first");
+    browser.click_words("New chat");
+    page.until("it is empty", "shown(one('.welcome')) && all('.turn').length === 0");
+    page.ask("!say second");
+    browser.run("history.back()", &[]);
+    page.until("the first is back", "one('.reply .prose')?.innerText === 'first'");
+    assert_eq!(browser.text("location.hash"), "#/default");
+    browser.run("history.forward()", &[]);
+    page.until("and the second", "one('.reply .prose')?.innerText === 'second'");
+    page.assert_clean();
+}
+
+#[test]
+fn a_title_is_shown_beside_a_search_and_a_deletion_elsewhere_is_told() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    page.ask("!say first");
+    page.fill("[type=search]", "no such thing");
+    page.until("nothing is found", "/No conversation matches/.test(one('.sessions').innerText)");
+    browser.click_words("New chat");
+    page.until("it is empty", "shown(one('.welcome')) && all('.turn').length === 0");
+    page.ask("!say a new one");
+    page.until("it has its title", "one('h1').innerText === '!say a new one'");
+    page.fill("[type=search]", "");
+    page.until("both are listed", "all('.session-title').length === 2");
+    // In another window, to which the person went and from which they come back.
+    let delete = "const name = encodeURIComponent(`webchat:${location.hash.slice(2)}`);
+        await fetch(`/api/sessions/${name}`, {method: 'DELETE', headers: {'Content-Type': 'application/json'}});
+        document.dispatchEvent(new Event('visibilitychange'));";
+    browser.run(delete, &[]);
+    page.until("it says so", "/was deleted elsewhere/.test(one('.dock .note')?.innerText)");
+    assert_eq!(page.turns().len(), 1, "what can be read stays");
+    page.say("!say begun anew");
+    page.until(
+        "only that is there",
+        "all('.turn').length === 1 && one('.reply .prose')?.innerText === 'begun anew'",
+    );
+    assert!(!browser.is("one('.dock .note')"), "it is there again");
+    page.assert_clean();
+}
+
+#[test]
+fn without_a_dashboard_the_page_says_what_it_cannot_show() {
+    let Some(page) = Page::open(&["dashboard.enabled=false"]) else { return };
+    page.until("it says so", "/Past messages are not shown/.test(one('.welcome').innerText)");
+    page.ask("!say my own words");
+    page.browser.reload();
+    page.until(
+        "what was said is still above the reply",
+        "one('.turn .said-text')?.innerText === '!say my own words'",
+    );
+    page.until("and why nothing else", "/Past messages are not shown/.test(one('.older').innerText)");
+    assert!(!page.browser.is("shown(one('a[href=\"/dashboard\"]'))"), "there is no dashboard to go to");
     page.assert_clean();
 }
 

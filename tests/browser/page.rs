@@ -59,6 +59,12 @@ impl Page {
         self.server = Some(Server::start_in(home, &[&format!("channels.webchat.port={port}")]));
     }
 
+    /// Waits until the page is connected again, by its button where it has not found the server by itself.
+    pub(crate) fn reconnect(&self) {
+        let connected = "(shown(one('.banner')) && one('.banner button').click(), !shown(one('.banner')))";
+        self.until("the page is connected", connected);
+    }
+
     /// Opens a path of the server.
     pub(crate) fn go(&self, path: &str) {
         self.browser.open(&format!("{}{path}", self.origin));
@@ -69,10 +75,14 @@ impl Page {
         self.browser.until(what, expression)
     }
 
-    /// Says something: written at once, sent by Enter.
+    /// Says something: written at once, sent by Enter, or on a phone by the button.
     pub(crate) fn say(&self, text: &str) {
         self.fill("#message", text);
-        self.browser.chord(&[ENTER]);
+        if self.browser.is("matchMedia('(pointer: coarse)').matches") {
+            self.browser.click(".send");
+        } else {
+            self.browser.chord(&[ENTER]);
+        }
     }
 
     /// Says something and waits for the end of the reply.

@@ -35,8 +35,7 @@ fn a_server_killed_in_mid_reply_is_waited_for_and_the_reply_ends_once() {
     page.say("!say written while it was away");
     page.until("it waits", "/Will be sent when the connection is back/.test(all('.turn').at(-1).innerText)");
     page.start_server(home);
-    page.browser.click_words("Try now");
-    page.until("the page is connected", "!shown(one('.banner'))");
+    page.reconnect();
     page.until("both are answered", "all('.turn').length === 2 && !one('[data-live]')");
     let turns = page.turns();
     assert_eq!((turns[0].said.as_str(), turns[0].reply.as_str()), ("!stream 60 30", tokens(60).as_str()));

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Conversation } from "../assets/js/chat/conversation.js";
 import { FrameOrder } from "../assets/js/chat/order.js";
 import { Outbox } from "../assets/js/chat/outbox.js";
-import { birthsSoFar, turnsFromStored } from "../assets/js/chat/turn.js";
+import { birthsSoFar, oldestFirst, turnsFromStored } from "../assets/js/chat/turn.js";
 
 const user = (id, turn, text) => ({ id, turn, role: "user", content: [{ type: "text", text }] });
 const reply = (id, turn, ...html) => ({ id, turn, role: "assistant", content: [{ type: "text", text: html.join(""), html }], stop_reason: "end" });
@@ -127,5 +127,29 @@ test("a failure is told once, live and stored alike", () => {
   for (const conversation of [live, stored]) {
     const [turn] = conversation.turns();
     assert.deepEqual([turn.reply.blocks, turn.reply.extras, turn.failure?.code], [["<p>Half.</p>"], [], "auth"]);
+  }
+});
+
+test("a tool whose permission ended with the reply was denied, not broken", () => {
+  const asked = [
+    { type: "tool", turn: "t", call: "c", name: "shell", state: "running", input: {} },
+    { type: "approval", turn: "t", id: "a", tool: "shell", input: {}, summary: "", expires_at: null },
+  ];
+  const denied = { type: "approval_done", turn: "t", id: "a", decision: "deny", reason: "stopped" };
+  const done = { type: "done", turn: "t", text: "", html: "", stop_reason: "stopped" };
+  const failed = { type: "tool", turn: "t", call: "c", name: "shell", state: "error", output: "stopped", ms: 5 };
+  for (const end of [[denied, done], [denied, failed, done], [failed, denied, done], [done]]) {
+    const conversation = new Conversation();
+    for (const frame of [...asked, ...end]) conversation.frame(frame);
+    const [tool, approval] = conversation.turns()[0].reply.extras.map(({ part }) => part);
+    assert.deepEqual([tool.state, approval.reason], ["denied", "stopped"]);
+  }
+});
+
+test("messages are put in the order of their times, however exactly these are written", () => {
+  const at = (...times) => times.map((time) => ({ created_at: `2026-11-22T00:24:${time}Z` }));
+  for (const order of [at("05", "05.4"), at("05.4", "05.47"), at("05.47", "06"), at("05", "05"), []]) {
+    assert.deepEqual(oldestFirst(order), order);
+    assert.deepEqual(oldestFirst([...order].reverse()), order);
   }
 });

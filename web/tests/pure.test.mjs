@@ -3,9 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isText } from "../assets/js/chat/attachments.js";
+import { countAfter } from "../assets/js/chat/branch.js";
 import { grouped } from "../assets/js/chat/grouping.js";
+import { fits, isLong } from "../assets/js/chat/size.js";
+import { inSentences, spokenLines } from "../assets/js/chat/spoken.js";
 import { most, percent, sumsByDay } from "../assets/js/dashboard/usage-sums.js";
 import { delayBefore } from "../assets/js/shared/backoff.js";
+import { sentencePieces } from "../assets/js/shared/sentence.js";
 import { asChange, brief, hasOddCharacters } from "../assets/js/shared/sheet.js";
 import { countdown, duration, money } from "../assets/js/shared/time.js";
 
@@ -66,4 +70,38 @@ test("usage has a sum for every day, also for those on which nothing happened", 
 
 test("a share that is there is never shown as none", () => {
   assert.deepEqual([percent(0, 5), percent(1, 100000), percent(1, 2), percent(7, 5), percent(1, 0)], [0, 1, 50, 100, 0]);
+});
+
+test("what is larger than a frame is known before it is sent, in bytes as they are written there", () => {
+  const file = (length) => ({ name: "a.txt", mime: "text/plain", data: "x".repeat(length), text: "never sent" });
+  for (const [text, files] of [["x".repeat(1040000), []], ["", [file(1040000)]], ["ü".repeat(500000), []]]) assert.ok(fits(text, files));
+  for (const [text, files] of [["x".repeat(1050000), []], ["x".repeat(600000), [file(600000)]], ["ü".repeat(600000), []], ["\n".repeat(600000), []]]) assert.ok(!fits(text, files));
+});
+
+test("what follows a turn is counted", () => {
+  const turns = ["a", "b", "c"].map((key) => ({ key }));
+  assert.deepEqual(turns.map((turn) => countAfter(turns, turn)), [2, 1, 0]);
+  assert.equal(countAfter(turns, { key: "gone" }), 0);
+});
+
+test("what is read out has a stop between list items, and is cut between sentences", () => {
+  const node = (nodeName, ...childNodes) => ({ nodeName, childNodes, textContent: null });
+  const text = (textContent) => ({ nodeName: "#text", childNodes: [], textContent });
+  const list = node("UL", node("LI", text("eggs")), text("\n"), node("LI", node("P", text("flour, "), node("STRONG", text("fine"))), node("UL", node("LI", text("or not?")))));
+  assert.deepEqual(spokenLines(node("DIV", node("P", text("To buy:")), list)), ["To buy: eggs. flour, fine. or not?"]);
+  const sentence = "This is a sentence of some length, as people write them.";
+  const lines = inSentences(Array(40).fill(sentence).join(" "));
+  assert.ok(lines.length > 1 && lines.every((line) => line.length <= 600 && line.startsWith("This") && line.endsWith("them.")), lines);
+  assert.equal(inSentences("word ".repeat(400).trim()).join(" "), "word ".repeat(400).trim());
+});
+
+test("names between backticks are told from the sentence around them", () => {
+  const read = (text) => sentencePieces(text).map(({ text: piece, isCode }) => (isCode ? `<${piece}>` : piece)).join("");
+  assert.equal(read("Set `model.api_key` in `config.toml`."), "Set <model.api_key> in <config.toml>.");
+  for (const plain of ["a ` alone, <b>", "nothing ``", ""]) assert.equal(read(plain), plain);
+});
+
+test("a message is folded only where that saves more than a few lines", () => {
+  for (const long of ["x\n".repeat(30), "word ".repeat(300)]) assert.ok(isLong(long));
+  for (const short of ["x\n".repeat(15), "word ".repeat(100), ""]) assert.ok(!isLong(short));
 });

@@ -2,6 +2,7 @@
 
 import { make } from "../shared/dom.js";
 import { texts } from "../texts.js";
+import { spokenLines } from "./spoken.js";
 
 /** @import { Turn } from "./types.js" */
 
@@ -11,7 +12,7 @@ export class Announcer {
 
   /** @param {string} text */
   say(text) {
-    const line = make("p", {}, text.slice(0, 1200));
+    const line = make("p", {}, text);
     this.element.append(line);
     setTimeout(() => line.remove(), 15000);
   }
@@ -24,17 +25,17 @@ export class Announcer {
     const complete = turn.state === "done" ? turn.reply.blocks.length : turn.reply.blocks.length - 1;
     for (let index = this.#told.get(turn) ?? 0; index < complete; index += 1) {
       const block = blockOf(index);
-      if (block) this.say(describe(block));
+      for (const line of block ? describe(block) : []) this.say(line);
       this.#told.set(turn, index + 1);
     }
     if (frame.type === "done") this.say(texts.turn.stopReasons[turn.stopReason] ?? texts.announce.done);
   }
 }
 
-/** @param {Element} block */
+/** @param {Element} block @returns {string[]} */
 function describe(block) {
   const code = block.querySelector(".code figcaption span");
-  if (code) return texts.announce.code(code.textContent ?? "");
+  if (code) return [texts.announce.code(code.textContent ?? "")];
   const rows = block.querySelectorAll("tbody tr").length;
-  return rows > 0 ? texts.announce.table(rows) : (block.textContent ?? "").trim();
+  return rows > 0 ? [texts.announce.table(rows)] : spokenLines(block);
 }

@@ -1,15 +1,17 @@
-// The box in which messages are written. Enter sends, Shift+Enter breaks the line, and an input method that is composing
-// keeps its Enter. What was written is kept for each conversation until it is sent.
+// The box in which messages are written. Enter sends where a keyboard is, Shift+Enter breaks the line, and an input method
+// that is composing keeps its Enter. What was written is kept for each conversation until it is sent.
 
 import { iconButton } from "../shared/controls.js";
-import { fill, make } from "../shared/dom.js";
+import { make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { texts } from "../texts.js";
-import { accept, allowance, maxFiles, readAttachment, weight } from "./attachments.js";
+import { accept } from "./attachments.js";
+import { messageDraft } from "./drafts.js";
+import { enterHint, isComposing, sends } from "./enter.js";
+import { Shelf } from "./shelf.js";
+import { fits } from "./size.js";
 
 /** @import { Attachment } from "./types.js" */
-
-const maxText = 200000;
 
 /** @typedef {{send: (text: string, files: Attachment[]) => void, stop: () => void, editLast: () => void}} ComposerActions */
 
@@ -17,18 +19,17 @@ export class Composer {
   element = make("form", { class: "composer" });
   #actions;
   #text = make("textarea", {
-    id: "message", rows: 1, "aria-label": texts.composer.label, placeholder: texts.composer.placeholder, enterkeyhint: "send",
-    autocomplete: "off", maxlength: maxText,
+    id: "message", rows: 1, "aria-label": texts.composer.label, placeholder: texts.composer.placeholder, enterkeyhint: enterHint(),
+    autocomplete: "off",
   });
-  #files = make("div", { class: "composer-files" });
-  #error = make("p", { class: "composer-error", role: "alert" });
   #model = make("span", { class: "composer-model" });
   #send = make("button", { type: "submit", class: "send", "aria-label": texts.composer.send, title: texts.composer.send }, icon("send"));
   #stop = iconButton({ label: texts.composer.stop, icon: "stop", look: "stop", press: () => this.#actions.stop() });
   #chooser = make("input", { type: "file", multiple: true, accept, hidden: true, tabindex: "-1", "aria-hidden": "true" });
-  /** @type {Attachment[]} */ #attachments = [];
+  #shelf = new Shelf(() => this.#changed(), () => this.focus());
   #session = "";
   #isBusy = false;
+  #isTooLong = false;
 
   /** @param {ComposerActions} actions */
   constructor(actions) {
@@ -36,8 +37,8 @@ export class Composer {
     const attach = iconButton({ label: texts.composer.attach, icon: "attach", press: () => this.#chooser.click() });
     this.#stop.hidden = true;
     this.element.append(
-      this.#files,
-      this.#error,
+      this.#shelf.element,
+      this.#shelf.error,
       this.#text,
       make("div", { class: "composer-row" }, attach, this.#chooser, this.#model, this.#stop, this.#send),
     );
@@ -46,11 +47,18 @@ export class Composer {
       this.#submit();
     });
     this.#text.addEventListener("keydown", (event) => this.#key(event));
-    this.#text.addEventListener("input", () => this.#changed());
+    this.#text.addEventListener("input", () => {
+      if (this.#isTooLong) this.#weigh();
+      this.#changed();
+    });
     this.#text.addEventListener("paste", (event) => this.#paste(event));
     this.#chooser.addEventListener("change", () => {
       void this.attach([...(this.#chooser.files ?? [])]);
       this.#chooser.value = "";
+    });
+    addEventListener("beforeunload", (event) => {
+      // What is written is kept; files are too large for that.
+      if (this.#shelf.holdsAny) event.preventDefault();
     });
     this.#changed();
   }
@@ -62,11 +70,9 @@ export class Composer {
   /** @param {string} name */
   switchTo(name) {
     this.#session = name;
-    this.#attachments = [];
-    this.#text.value = draft(name);
-    this.#complain("");
-    this.#drawFiles();
-    this.#changed();
+    this.#isTooLong = false;
+    this.#text.value = messageDraft(name).read();
+    this.#shelf.switchTo(name);
   }
 
   /** @param {string} text */
@@ -94,44 +100,34 @@ export class Composer {
 
   /** @param {File[]} files */
   async attach(files) {
-    this.#complain("");
-    for (const file of files) {
-      if (this.#attachments.length >= maxFiles) {
-        this.#complain(texts.attachment.tooMany);
-        break;
-      }
-      const used = this.#attachments.reduce((sum, attachment) => sum + weight(attachment), 0);
-      try {
-        this.#attachments.push(await readAttachment(file, allowance - used));
-      } catch (problem) {
-        this.#complain(/** @type {Error} */ (problem).message);
-      }
-      this.#drawFiles();
-    }
-    this.#changed();
-    this.focus();
+    const session = this.#session;
+    await this.#shelf.add(files);
+    if (session === this.#session) this.focus();
   }
 
   #submit() {
     const text = this.#text.value.trim();
-    if (!text && this.#attachments.length === 0) return;
-    const files = this.#attachments;
-    this.#attachments = [];
+    if (!text && this.#shelf.files.length === 0) return;
+    if (!this.#weigh()) return;
     this.#text.value = "";
-    this.#complain("");
-    this.#drawFiles();
-    this.#changed();
+    const files = this.#shelf.take();
     this.#actions.send(text, files);
+  }
+
+  /** Says so when the message does not fit, until it does. @returns {boolean} whether it fits */
+  #weigh() {
+    const isFit = fits(this.#text.value.trim(), this.#shelf.files);
+    if (this.#isTooLong === isFit) this.#shelf.complain(isFit ? "" : texts.composer.tooLong);
+    this.#isTooLong = !isFit;
+    return isFit;
   }
 
   /** @param {KeyboardEvent} event */
   #key(event) {
-    // 229 is what some browsers report for a key that an input method has taken.
-    if (event.isComposing || event.keyCode === 229) return;
-    if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.altKey && !event.metaKey) {
+    if (sends(event)) {
       event.preventDefault();
       this.#submit();
-    } else if (event.key === "ArrowUp" && !this.#text.value) {
+    } else if (event.key === "ArrowUp" && !isComposing(event) && !this.#text.value) {
       event.preventDefault();
       this.#actions.editLast();
     }
@@ -146,66 +142,14 @@ export class Composer {
   }
 
   #changed() {
-    const isBlank = !this.#text.value.trim() && this.#attachments.length === 0;
+    const isBlank = !this.#text.value.trim() && this.#shelf.files.length === 0;
     this.#send.disabled = isBlank;
     const label = this.#isBusy ? texts.composer.queue : texts.composer.send;
     this.#send.setAttribute("aria-label", label);
     this.#send.title = label;
-    keepDraft(this.#session, this.#text.value);
+    messageDraft(this.#session).keep(this.#text.value);
     if (CSS.supports("field-sizing", "content")) return;
     this.#text.style.height = "auto";
     this.#text.style.height = `${this.#text.scrollHeight}px`;
-  }
-
-  /** @param {string} text */
-  #complain(text) {
-    this.#error.textContent = text;
-    this.#error.hidden = !text;
-  }
-
-  #drawFiles() {
-    this.#files.hidden = this.#attachments.length === 0;
-    fill(this.#files, ...this.#attachments.map((file) => this.#chip(file)));
-  }
-
-  /** @param {Attachment} file */
-  #chip(file) {
-    const remove = () => {
-      this.#attachments = this.#attachments.filter((other) => other !== file);
-      this.#drawFiles();
-      this.#changed();
-      this.focus();
-    };
-    const preview = file.mime.startsWith("image/") ? make("img", { src: `data:${file.mime};base64,${file.data}`, alt: "" }) : icon("file");
-    return make(
-      "div",
-      { class: "composer-file" },
-      preview,
-      make("span", { title: file.name }, file.name),
-      iconButton({ label: texts.composer.remove(file.name), icon: "close", look: "icon-button-small", press: remove }),
-    );
-  }
-}
-
-/** @param {string} session */
-const draftKey = (session) => `aethon.draft.${session}`;
-
-/** @param {string} session */
-function draft(session) {
-  try {
-    return sessionStorage.getItem(draftKey(session)) ?? "";
-  } catch {
-    return "";
-  }
-}
-
-/** @param {string} session @param {string} text */
-function keepDraft(session, text) {
-  try {
-    if (!session) return;
-    if (text) sessionStorage.setItem(draftKey(session), text);
-    else sessionStorage.removeItem(draftKey(session));
-  } catch {
-    // A draft that cannot be kept is only a draft.
   }
 }

@@ -1,11 +1,12 @@
-// Files dropped anywhere on the conversation.
+// Files dropped anywhere on the page. Where a drop is not taken the browser would open the file in place of the page, so
+// it is taken everywhere.
 
 import { make } from "../shared/dom.js";
 import { texts } from "../texts.js";
 
-/** @param {HTMLElement} area @param {(files: File[]) => void} attach */
+/** @param {HTMLElement} area what shows that files can be dropped @param {(files: File[]) => void} attach */
 export function acceptDrops(area, attach) {
-  const hint = make("div", { class: "drop-hint", hidden: true }, texts.composer.drop);
+  const hint = make("div", { class: "drop-hint", hidden: true }, make("span", {}, texts.composer.drop));
   area.append(hint);
   let depth = 0;
   const show = (/** @type {boolean} */ isOver) => {
@@ -14,19 +15,19 @@ export function acceptDrops(area, attach) {
     area.classList.toggle("drop-over", isOver);
   };
   const carriesFiles = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes("Files");
-  area.addEventListener("dragenter", (event) => {
+  document.addEventListener("dragenter", (event) => {
     if (!carriesFiles(event)) return;
     depth += 1;
     show(true);
   });
-  area.addEventListener("dragleave", () => {
+  document.addEventListener("dragleave", () => {
     depth -= 1;
     if (depth <= 0) show(false);
   });
-  area.addEventListener("dragover", (event) => {
+  document.addEventListener("dragover", (event) => {
     if (carriesFiles(event)) event.preventDefault();
   });
-  area.addEventListener("drop", (event) => {
+  document.addEventListener("drop", (event) => {
     if (!carriesFiles(event)) return;
     event.preventDefault();
     show(false);

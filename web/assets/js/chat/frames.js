@@ -2,7 +2,7 @@
 
 import { emptyReply, toolPart } from "./turn.js";
 
-/** @import { Turn, Part, ApprovalPart } from "./types.js" */
+/** @import { Turn, Part, ApprovalPart, ToolPart } from "./types.js" */
 
 /**
  * Applies a frame to its turn.
@@ -43,7 +43,9 @@ const handlers = {
       tool = { kind: "tool", call, name, input, output, state };
       add(turn, tool);
     }
-    tool.state = state;
+    // A tool that never got its permission was denied, also when the stop that ended the question calls that an error.
+    const wasDenied = state === "error" && (tool.waits || tool.state === "denied");
+    tool.state = wasDenied ? "denied" : state;
     if (input !== undefined) tool.input = input;
     if (output !== undefined) tool.output = output;
     if (ms !== undefined) tool.ms = ms;
@@ -57,7 +59,8 @@ const handlers = {
     const approval = approvalPart(turn, id);
     if (!approval) return;
     Object.assign(approval, { decision, reason, sending: false });
-    markWaiting(turn, approval.tool, false);
+    const tool = markWaiting(turn, approval.tool, false);
+    if (tool && decision === "deny") tool.state = "denied";
   },
   usage: (turn, { input_tokens, output_tokens, cached_tokens, cost_usd }) => {
     turn.usage = { input_tokens, output_tokens, cached_tokens, cost_usd };
@@ -94,11 +97,13 @@ function settleHtml(turn, html) {
   turn.reply = { ...emptyReply(), source: turn.reply.source, blocks: [html], extras: before };
 }
 
-/** The tool's own line says that it waits for a decision. @param {Turn} turn @param {string} name @param {boolean} waits */
+/** The tool's own line says that it waits for a decision. @param {Turn} turn @param {string} name @param {boolean} waits @returns {ToolPart | undefined} */
 function markWaiting(turn, name, waits) {
   const parts = turn.reply.extras.map(({ part }) => part);
   const tool = parts.findLast((part) => part.kind === "tool" && part.name === name && part.state === "running" && Boolean(part.waits) !== waits);
-  if (tool?.kind === "tool") tool.waits = waits;
+  if (tool?.kind !== "tool") return undefined;
+  tool.waits = waits;
+  return tool;
 }
 
 /**
@@ -121,6 +126,6 @@ function finish(turn, stopReason) {
   turn.at = new Date().toISOString();
   for (const { part } of turn.reply.extras) {
     if (part.kind === "approval" && !part.decision) Object.assign(part, { decision: "deny", reason: "stopped", sending: false });
-    if (part.kind === "tool" && part.state === "running") part.state = "error";
+    if (part.kind === "tool" && part.state === "running") part.state = part.waits ? "denied" : "error";
   }
 }

@@ -24,9 +24,11 @@ export function listenForShortcuts(actions) {
     if (event.isComposing || event.defaultPrevented || document.querySelector("dialog[open], [popover]:popover-open")) return;
     const target = /** @type {HTMLElement} */ (event.target);
     const isTyping = target.matches("input, textarea, select, [contenteditable]");
+    // In another field Esc is about that field, not about the reply.
+    const isElsewhere = isTyping && target.id !== "message";
     const command = event.ctrlKey || event.metaKey;
     if (event.key === "Escape") {
-      if (actions.closeDrawer() || actions.stop()) event.preventDefault();
+      if (actions.closeDrawer() || (!isElsewhere && actions.stop())) event.preventDefault();
     } else if (command && event.key.toLowerCase() === "k") {
       event.preventDefault();
       actions.search();

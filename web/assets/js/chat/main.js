@@ -1,14 +1,16 @@
 // The chat page: builds the frame once, opens the conversation that the address names, and connects the pieces.
 
-import { Problem, request } from "../shared/api.js";
-import { button, iconButton } from "../shared/controls.js";
+import { Problem, request, sessionPath } from "../shared/api.js";
+import { connectionBanner } from "../shared/banner.js";
+import { button, iconButton, note } from "../shared/controls.js";
 import { make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { signInForm } from "../shared/sign-in.js";
+import { keepTimes } from "../shared/time.js";
 import { toast, toastShelf } from "../shared/toast.js";
 import { texts } from "../texts.js";
 import { Announcer } from "./announcer.js";
-import { connectionBanner } from "./banner.js";
+import { mayReplace } from "./branch.js";
 import { Composer } from "./composer.js";
 import { acceptDrops } from "./drop.js";
 import { listenForShortcuts, openHelp } from "./help.js";
@@ -16,6 +18,7 @@ import { Outbox } from "./outbox.js";
 import { currentName, freshName, hrefOf, rememberName } from "./route.js";
 import { Session } from "./session.js";
 import { Sidebar } from "./sidebar.js";
+import { fits } from "./size.js";
 import { Transcript } from "./transcript.js";
 import { modelMissing, welcome } from "./welcome.js";
 
@@ -24,22 +27,24 @@ import { modelMissing, welcome } from "./welcome.js";
 
 /** Where the list of conversations is a drawer. */
 const narrow = matchMedia("(width <= 780px)");
+const finePointer = matchMedia("(pointer: fine)");
 
 class ChatPage {
   #announcer = new Announcer();
   #outbox = new Outbox(sessionStorageOrNull());
   #sidebar = new Sidebar({
     newChat: () => this.#newChat(),
+    close: () => this.#setDrawer(false),
     help: openHelp,
     removed: (name) => name === this.#session?.name && this.#newChat(),
-    listed: () => this.#drawTitle(),
+    listed: () => this.#listed(),
     denied: () => this.#deny(),
   });
   #transcript = new Transcript(
     {
       decide: (id, decision) => void this.#session?.decide(id, decision),
-      retry: (turn) => this.#session?.retry(turn),
-      edit: (turn, text) => this.#session?.edit(turn, text),
+      retry: (turn) => void this.#branch(turn, "retry"),
+      edit: (turn, text) => this.#branch(turn, "edit", text),
       sendAgain: (turn) => this.#session?.sendAgain(turn),
       discard: (turn) => this.#session?.discard(turn),
       isOnline: () => this.#isOnline,
@@ -54,10 +59,10 @@ class ChatPage {
     stop: () => this.#session?.stop(),
     editLast: () => this.#editLast(),
   });
-  #banner = connectionBanner(() => this.#session?.retryNow());
+  #banner = connectionBanner({ retry: () => this.#session?.retryNow(), leave: () => this.#rest() });
   #title = make("h1", {});
   #drawerButton = iconButton({ label: texts.sidebar.open, icon: "menu", look: "drawer-button", press: () => this.#setDrawer(true) });
-  #notice = make("div", {});
+  #notice = make("div", { role: "status" });
   #dock = make("div", { class: "dock" });
   #main = make("main", { class: "conversation", id: "main" });
   #frame = make("div", { class: "chat" });
@@ -67,12 +72,17 @@ class ChatPage {
   /** @type {{turn: Turn, frame: any}[]} What happened since the last drawing. */ #heard = [];
   /** @type {Problem | null} */ #problem = null;
   #isDenied = false;
+  /** Whether the open conversation was deleted elsewhere. */ #isGone = false;
+  /** @type {Set<string>} Names of this visit. */ #fresh = new Set();
   #isOnline = false;
   #isDrawPlanned = false;
-  /** @type {any} The state that the welcome on the page was made for. */ #welcomeFor;
+  /** What the welcome on the page was made for. */ #welcomeFor = "";
 
   start() {
     this.#build();
+    keepTimes();
+    // With its name in the address, the way back leads here again.
+    if (!location.hash) history.replaceState(null, "", hrefOf(currentName()));
     addEventListener("hashchange", () => this.#open(currentName()));
     narrow.addEventListener("change", () => this.#setDrawer(false));
     document.addEventListener("visibilitychange", () => !document.hidden && !this.#isDenied && void this.#sidebar.refresh());
@@ -93,6 +103,7 @@ class ChatPage {
 
   #build() {
     this.#drawerButton.setAttribute("aria-controls", "sidebar");
+    this.#drawerButton.setAttribute("aria-expanded", "false");
     this.#dock.append(
       this.#transcript.toEnd,
       this.#notice,
@@ -111,7 +122,7 @@ class ChatPage {
       event.preventDefault();
       this.#composer.focus();
     });
-    acceptDrops(this.#main, (files) => void this.#composer.attach(files));
+    acceptDrops(this.#main, (files) => !this.#isDenied && void this.#composer.attach(files));
   }
 
   /** Asks who we are to the server, and begins. */
@@ -136,6 +147,7 @@ class ChatPage {
     if (this.#session?.name === name || this.#isDenied) return;
     this.#session?.close();
     this.#problem = null;
+    this.#isGone = false;
     this.#heard = [];
     this.#transcript.clear();
     this.#transcript.showSkeleton();
@@ -150,21 +162,24 @@ class ChatPage {
         this.#problem = null;
       },
       failed: (problem) => this.#failed(problem),
-      accepted: () => void this.#sidebar.refresh(),
+      accepted: () => this.#accepted(),
+      hasTranscripts: () => !this.#sidebar.isOff,
       told: (turn, frame) => {
         if (frame.type !== "delta") this.#heard.push({ turn, frame });
         if (["approval", "approval_done", "done"].includes(frame.type)) void this.#sidebar.refresh();
       },
       said: (text) => toast(text),
-    });
+    }, this.#fresh.has(name));
     this.#session = session;
-    if (matchMedia("(pointer: fine)").matches) this.#composer.focus();
+    if (finePointer.matches) this.#composer.focus();
     this.#plan();
   }
 
   #newChat() {
     if (this.#isDenied) return;
-    location.hash = hrefOf(freshName());
+    const name = freshName();
+    this.#fresh.add(name);
+    location.hash = hrefOf(name);
     this.#setDrawer(false);
     this.#composer.focus();
   }
@@ -177,6 +192,7 @@ class ChatPage {
     if (opens === wasOpen) return false;
     this.#frame.classList.toggle("drawer-open", opens);
     this.#main.inert = opens;
+    this.#drawerButton.setAttribute("aria-expanded", String(opens));
     if (opens) this.#sidebar.focusFirst();
     else this.#drawerButton.focus();
     return true;
@@ -228,6 +244,32 @@ class ChatPage {
     void this.#enter();
   }
 
+  /**
+   * Answers a turn again or from an edited message, once the person knows what that puts aside.
+   * @param {Turn} turn @param {"retry" | "edit"} kind @param {string} [text]
+   * @returns {Promise<boolean>} whether it was sent
+   */
+  async #branch(turn, kind, text) {
+    const session = this.#session;
+    if (!session) return false;
+    if (text !== undefined && !fits(text, [])) {
+      toast(texts.composer.tooLong);
+      return false;
+    }
+    // Without a connection the question would be for nothing.
+    const isSure = !this.#isOnline || (await mayReplace(session.conversation.turns(), turn, kind));
+    if (!isSure || !session.branch(turn, kind, text)) return false;
+    // What was pressed goes with the turn that is replaced.
+    this.#rest();
+    return true;
+  }
+
+  /** Gives the focus a place where the control that had it is gone. A keyboard on the screen opens only when asked for. */
+  #rest() {
+    if (finePointer.matches) this.#composer.focus();
+    else this.#transcript.focus();
+  }
+
   async #loadOlder() {
     const hasMore = (await this.#session?.loadOlder()) ?? false;
     if (hasMore) this.#draw();
@@ -237,6 +279,32 @@ class ChatPage {
   #editLast() {
     const last = this.#session?.conversation.turns().findLast((turn) => turn.id && turn.said && turn.state === "done");
     if (last) this.#transcript.view(last)?.startEditing();
+  }
+
+  /** A message was taken: the list changes, and a conversation that was deleted begins anew. */
+  #accepted() {
+    if (this.#session) this.#fresh.delete(this.#session.name);
+    if (this.#isGone) void this.#session?.synchronise();
+    this.#isGone = false;
+    void this.#sidebar.refresh();
+  }
+
+  #listed() {
+    this.#plan();
+    void this.#seekGone();
+  }
+
+  /** A conversation that left the list may have been deleted in another window. */
+  async #seekGone() {
+    const session = this.#session;
+    if (!session || this.#isGone || !this.#sidebar.misses(session.name)) return;
+    try {
+      await request(`${sessionPath(session.name)}?limit=1`);
+    } catch (problem) {
+      if (session !== this.#session || /** @type {Problem} */ (problem).status !== 404) return;
+      this.#isGone = true;
+      this.#plan();
+    }
   }
 
   /** Draws before the next frame; many changes are one drawing. */
@@ -255,11 +323,12 @@ class ChatPage {
     const session = this.#session;
     if (!session || this.#isDenied) return;
     const turns = session.conversation.turns();
+    this.#transcript.setNote(this.#sidebar.isOff ? texts.error.history : "");
     if (turns.length > 0) this.#transcript.show(turns, session.conversation.hasOlder);
     else if (this.#problem) this.#transcript.showInstead(this.#errorState(this.#problem));
     else if (session.isLoaded) this.#showWelcome();
     this.#composer.setBusy(session.conversation.unfinished().length > 0);
-    this.#drawNotice(turns.length > 0);
+    this.#drawNotice(turns);
     this.#drawTitle();
     this.#announce();
   }
@@ -274,9 +343,10 @@ class ChatPage {
   }
 
   #showWelcome() {
-    if (this.#welcomeFor === this.#status && document.querySelector(".welcome")) return;
-    this.#welcomeFor = this.#status;
-    this.#transcript.showInstead(welcome(this.#status, (text) => this.#composer.write(text)));
+    const now = `${JSON.stringify(this.#status)} ${this.#sidebar.isOff}`;
+    if (this.#welcomeFor === now && document.querySelector(".welcome")) return;
+    this.#welcomeFor = now;
+    this.#transcript.showInstead(welcome(this.#status, (text) => this.#composer.write(text), this.#sidebar.isOff ? texts.error.history : ""));
   }
 
   /** @param {Problem} problem */
@@ -291,11 +361,14 @@ class ChatPage {
     );
   }
 
-  /** @param {boolean} hasTurns */
-  #drawNotice(hasTurns) {
-    const isNeeded = hasTurns && this.#status?.model_ready === false;
-    if (isNeeded === Boolean(this.#notice.firstChild)) return;
-    this.#notice.replaceChildren(...(isNeeded ? [modelMissing(this.#status)] : []));
+  /** @param {Turn[]} turns */
+  #drawNotice(turns) {
+    // The failure of the last turn says the same already.
+    const isToldOfModel = turns.length === 0 || turns.at(-1)?.failure?.code === "auth";
+    const isMissing = this.#status?.model_ready === false && !isToldOfModel;
+    const notice = this.#isGone ? note({ text: texts.session.gone, tone: "warn", icon: "trash" }) : isMissing ? modelMissing(this.#status) : null;
+    const there = this.#notice.firstChild;
+    if (notice ? !there?.isEqualNode(notice) : there) this.#notice.replaceChildren(...(notice ? [notice] : []));
   }
 
   #drawTitle() {

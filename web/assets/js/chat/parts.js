@@ -3,6 +3,7 @@
 
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
+import { sentence } from "../shared/sentence.js";
 import { duration } from "../shared/time.js";
 import { texts } from "../texts.js";
 import { approvalCard } from "../shared/approval-card.js";
@@ -37,7 +38,7 @@ export function partView(part, decide) {
 const still = (element) => ({ element, update: () => {} });
 
 /** @param {string} name @param {string} text */
-const line = (name, text) => make("p", { class: "aside-line" }, icon(name), make("span", {}, text));
+const line = (name, text) => make("p", { class: "aside-line" }, icon(name), make("span", {}, ...sentence(text)));
 
 /**
  * A line that opens; what it holds is made when it does.

@@ -4,8 +4,10 @@ import { button } from "../shared/controls.js";
 import { openDialog } from "../shared/dialog.js";
 import { make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
-import { texts } from "../texts.js";
 import { sheet } from "../shared/sheet.js";
+import { texts } from "../texts.js";
+import { enterHint, isComposing, sends } from "./enter.js";
+import { isLong } from "./size.js";
 
 /** @import { Attachment } from "./types.js" */
 
@@ -14,6 +16,34 @@ const pictures = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])
 /** @param {Attachment[]} files */
 export function saidFiles(files) {
   return make("div", { class: "said-files" }, ...files.map((file) => (pictures.has(file.mime) && file.data ? picture(file) : textFile(file))));
+}
+
+/**
+ * The message itself; a long one is folded until the person asks for all of it.
+ * @param {string} text
+ * @param {{isOpen: boolean}} fold kept by whoever draws the message anew
+ */
+export function saidCard(text, fold) {
+  const words = make("div", { class: "said-text" }, text);
+  const card = make("div", { class: "said-card" }, words);
+  if (!isLong(text)) return card;
+  const more = button({
+    label: "",
+    look: "button-small button-quiet",
+    press: () => {
+      fold.isOpen = !fold.isOpen;
+      show();
+      if (!fold.isOpen) card.scrollIntoView({ block: "nearest" });
+    },
+  });
+  const show = () => {
+    words.classList.toggle("is-folded", !fold.isOpen);
+    more.setAttribute("aria-expanded", String(fold.isOpen));
+    /** @type {Element} */ (more.lastElementChild).textContent = fold.isOpen ? texts.turn.showLess : texts.turn.showAll;
+  };
+  show();
+  card.append(more);
+  return card;
 }
 
 /** @param {Attachment} file */
@@ -51,21 +81,21 @@ function decode(base64) {
 }
 
 /**
- * A box in which a message is edited. It answers once: the new text, or null.
+ * A box in which a message is edited. It stays until whoever opened it takes it away.
  * @param {string} text
- * @param {(text: string | null) => void} answer
+ * @param {{send: (text: string) => void, cancel: () => void, changed: (text: string) => void}} answers
  */
-export function editBox(text, answer) {
-  const area = make("textarea", { class: "input", "aria-label": texts.turn.editLabel, rows: Math.min(10, text.split("\n").length + 1), value: text });
+export function editBox(text, { send: answer, cancel, changed }) {
+  const area = make("textarea", { class: "input", "aria-label": texts.turn.editLabel, rows: 3, enterkeyhint: enterHint(), value: text });
   const send = () => area.value.trim() && answer(area.value.trim());
+  area.addEventListener("input", () => changed(area.value));
   area.addEventListener("keydown", (event) => {
-    if (event.isComposing) return;
-    if (event.key === "Escape") {
-      event.stopPropagation();
-      answer(null);
-    } else if (event.key === "Enter" && !event.shiftKey) {
+    if (sends(event)) {
       event.preventDefault();
       send();
+    } else if (event.key === "Escape" && !isComposing(event)) {
+      event.stopPropagation();
+      cancel();
     }
   });
   const element = make(
@@ -75,7 +105,7 @@ export function editBox(text, answer) {
     make(
       "div",
       { class: "dialog-actions" },
-      button({ label: texts.turn.cancel, look: "button-small", press: () => answer(null) }),
+      button({ label: texts.turn.cancel, look: "button-small", press: cancel }),
       button({ label: texts.turn.editSend, look: "button-small button-primary", press: send }),
     ),
   );

@@ -6,10 +6,11 @@
 import { Problem, request, sessionPath } from "../shared/api.js";
 import { texts } from "../texts.js";
 import { Conversation } from "./conversation.js";
+import { editDraft, keepSaid, saidIn } from "./drafts.js";
 import { FrameOrder } from "./order.js";
 import { freshId } from "./outbox.js";
 import { ChatSocket } from "./socket.js";
-import { birthsSoFar } from "./turn.js";
+import { birthsSoFar, oldestFirst } from "./turn.js";
 
 /** @import { Outbox } from "./outbox.js" */
 /** @import { Attachment, Turn } from "./types.js" */
@@ -17,7 +18,8 @@ import { birthsSoFar } from "./turn.js";
 
 /**
  * @typedef {{changed: () => void, link: (link: Link) => void, loaded: () => void, failed: (problem: Problem) => void,
- *   accepted: () => void, told: (turn: Turn, frame: any) => void, said: (text: string) => void}} Watcher
+ *   accepted: () => void, told: (turn: Turn, frame: any) => void, said: (text: string) => void,
+ *   hasTranscripts: () => boolean}} Watcher
  */
 
 const page = 60;
@@ -34,13 +36,17 @@ export class Session {
   #order;
   #generation = 0;
   #isLoadingOlder = false;
+  /** Nobody can know its name yet, so there is no transcript to ask for. */ #isFresh;
   #gapAt = 0;
+  /** The turn that is to be stopped as soon as the server can be told. */ #toStop = "";
+  /** @type {Map<string, {turn: string, text: string}>} Edits that were sent and not acknowledged, by the id of the request. */ #edits = new Map();
   /** @type {Set<() => void>} */ #ackWaiters = new Set();
   /** @type {ReturnType<typeof setInterval>} */ #pulse;
 
-  /** @param {string} name @param {Outbox} outbox @param {Watcher} watcher */
-  constructor(name, outbox, watcher) {
+  /** @param {string} name @param {Outbox} outbox @param {Watcher} watcher @param {boolean} isFresh whether the name was just made */
+  constructor(name, outbox, watcher, isFresh) {
     this.name = name;
+    this.#isFresh = isFresh;
     this.#outbox = outbox;
     this.#watcher = watcher;
     this.#order = new FrameOrder((frame) => this.#deliver(frame));
@@ -89,8 +95,11 @@ export class Session {
   /** @returns {boolean} whether there was something to stop */
   stop() {
     const running = this.conversation.unfinished()[0];
-    if (!running) return false;
-    this.#socket.send({ type: "stop", turn: running.id });
+    if (!running?.id) return false;
+    if (!this.#socket.send({ type: "stop", turn: running.id })) {
+      this.#toStop = running.id;
+      this.#watcher.said(texts.connection.keptStop);
+    }
     return true;
   }
 
@@ -112,25 +121,21 @@ export class Session {
     }
   }
 
-  /** @param {Turn} turn */
-  retry(turn) {
-    this.#branch(turn, "retry");
-  }
-
-  /** @param {Turn} turn @param {string} text */
-  edit(turn, text) {
-    this.#branch(turn, "edit", text);
-  }
-
-  /** @param {Turn} turn @param {"retry" | "edit"} type @param {string} [text] */
-  #branch(turn, type, text) {
+  /**
+   * Answers a turn again, or from an edited message.
+   * @param {Turn} turn @param {"retry" | "edit"} type @param {string} [text]
+   * @returns {boolean} whether the server was asked; if not, the person was told and nothing has changed
+   */
+  branch(turn, type, text) {
     const id = freshId();
     if (!turn.id || !this.#socket.send({ type, id, session: this.name, turn: turn.id, text })) {
-      this.#watcher.said(texts.connection.lost);
-      return;
+      this.#watcher.said(type === "edit" ? texts.connection.keptEdit : texts.connection.noRetry);
+      return false;
     }
+    if (text !== undefined) this.#edits.set(id, { turn: turn.id, text });
     this.conversation.replaceFrom(id, turn.id, type, text);
     this.#watcher.changed();
+    return true;
   }
 
   /** Loads the page before the oldest message. @returns {Promise<boolean>} whether there is more to show now */
@@ -140,7 +145,7 @@ export class Session {
     this.#isLoadingOlder = true;
     try {
       const detail = await request(`${sessionPath(this.name)}?limit=${page * 2}&before=${encodeURIComponent(before)}`);
-      this.conversation.prepend(inOrder(detail.messages ?? []), detail.has_more);
+      this.conversation.prepend(oldestFirst(detail.messages ?? []), detail.has_more);
       return true;
     } finally {
       this.#isLoadingOlder = false;
@@ -162,13 +167,15 @@ export class Session {
     const { detail, problem } = await this.#fetchDetail();
     if (generation !== this.#generation) return;
     if (detail) {
-      const messages = inOrder(detail.messages ?? []);
+      const messages = oldestFirst(detail.messages ?? []);
       this.conversation.apply({ ...detail, messages }, asked);
+      this.#giveBackEdits();
       if (!this.isLoaded) this.conversation.hasOlder = detail.has_more ?? messages.length >= page;
       this.#order.startAfter(detail.seq ?? 0);
     }
     this.isLoaded ||= !problem;
     this.#socket.send({ type: "resume", session: this.name, after: this.#order.after });
+    this.#stopLate();
     setTimeout(() => {
       if (generation !== this.#generation) return;
       this.#order.release();
@@ -180,6 +187,7 @@ export class Session {
 
   /** @returns {Promise<{detail?: import("./types.js").SessionDetail, problem?: Problem}>} */
   async #fetchDetail() {
+    if (this.#isFresh) return {};
     try {
       return { detail: await request(`${sessionPath(this.name)}?limit=${page}`) };
     } catch (problem) {
@@ -210,14 +218,19 @@ export class Session {
       return;
     }
     const { turn, isUnknown } = this.conversation.frame(frame);
+    const text = isUnknown && !turn.said && saidIn(frame.turn);
+    if (text) turn.said = { text, files: [], at: null, state: "sent", error: "" };
     if (isUnknown && !turn.said) void this.synchronise();
     this.#watcher.told(turn, frame);
   }
 
   /** @param {any} frame */
   #acknowledge(frame) {
-    const local = this.conversation.turns().find((turn) => turn.key === `l:${frame.id}`);
+    const local = this.#local(frame.id);
     this.#outbox.remove(frame.id);
+    this.#edits.delete(frame.id);
+    this.#isFresh = false;
+    if (local?.said && !this.#watcher.hasTranscripts()) keepSaid(frame.turn, local.said.text);
     this.conversation.acknowledge(frame);
     for (const wake of this.#ackWaiters) wake();
     this.#watcher.accepted();
@@ -238,14 +251,21 @@ export class Session {
       asked.part.sending = false;
       asked.turn.version += 1;
     }
-    if (!this.#refuse(id, message)) this.#watcher.said(message);
+    const isBranch = this.#local(id)?.request !== "message";
+    if (!this.#refuse(id, message) || isBranch) this.#watcher.said(message);
+  }
+
+  /** A message on its way. @param {string | undefined} id */
+  #local(id) {
+    return this.conversation.turns().find((turn) => turn.key === `l:${id}`);
   }
 
   /** The server did not take a message. @param {string | undefined} id @param {string} message @returns {boolean} */
   #refuse(id, message) {
-    if (!id || !this.conversation.turns().some((turn) => turn.key === `l:${id}`)) return false;
+    if (!id || !this.#local(id)) return false;
     this.#outbox.remove(id);
     this.conversation.refuse(id, message);
+    this.#giveBackEdits();
     return true;
   }
 
@@ -254,6 +274,22 @@ export class Session {
     const oldest = this.#outbox.of(this.name)[0];
     this.#refuse(oldest?.id, texts.attachment.tooLarge(texts.composer.theMessage));
     this.#watcher.changed();
+  }
+
+  /** Edits that did not reach the server are opened again where they were written. */
+  #giveBackEdits() {
+    for (const [id, { turn, text }] of this.#edits) {
+      if (this.#local(id)) continue;
+      this.#edits.delete(id);
+      if (this.conversation.turn(turn)) editDraft(turn).keep(text);
+    }
+  }
+
+  /** Stops what was to be stopped while nobody could be told, if it still goes on. */
+  #stopLate() {
+    const isGoing = this.conversation.unfinished().some((turn) => turn.id === this.#toStop);
+    if (isGoing && !this.#socket.send({ type: "stop", turn: this.#toStop })) return;
+    this.#toStop = "";
   }
 
   /** @param {import("./outbox.js").Unsent} entry */
@@ -295,11 +331,4 @@ export class Session {
     const isPending = detail?.pending?.some((/** @type {{turn: string}} */ entry) => entry.turn === silent.id);
     if (detail && !isPending && silent.state !== "done") void this.synchronise();
   }
-}
-
-/** Oldest first, whichever way they came. @param {import("./types.js").StoredMessage[]} messages */
-function inOrder(messages) {
-  const first = messages[0]?.created_at ?? "";
-  const last = messages.at(-1)?.created_at ?? "";
-  return first > last ? [...messages].reverse() : messages;
 }

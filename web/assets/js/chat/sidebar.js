@@ -19,14 +19,16 @@ import { hrefOf } from "./route.js";
 const pinKey = "aethon.pinned";
 const words = texts.sidebar;
 
-/** @typedef {{newChat: () => void, help: () => void, removed: (name: string) => void, listed: () => void, denied: () => void}} SidebarActions */
+/** @typedef {{newChat: () => void, close: () => void, help: () => void, removed: (name: string) => void, listed: () => void, denied: () => void}} SidebarActions */
 
 export class Sidebar {
   element;
   #actions;
   #list = make("nav", { class: "sessions", "aria-label": words.label });
+  #dashboard = make("a", { class: "icon-button", href: "/dashboard", "aria-label": words.dashboard, title: words.dashboard }, icon("gauge"));
   #search = make("input", { class: "input", type: "search", placeholder: words.search, "aria-label": words.search, autocomplete: "off", spellcheck: "false" });
   /** @type {Listed[]} */ #sessions = [];
+  /** @type {Map<string, string>} Every title that was ever listed: a search leaves the open conversation out. */ #titles = new Map();
   /** @type {Set<string>} */ #waiting = new Set();
   #cursor = "";
   #query = "";
@@ -46,6 +48,12 @@ export class Sidebar {
         void this.refresh();
       }, 180);
     });
+    this.#search.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || event.isComposing || !this.#search.value) return;
+      event.preventDefault();
+      this.#search.value = "";
+      this.#search.dispatchEvent(new Event("input"));
+    });
     this.element = make(
       "aside",
       { class: "sidebar", id: "sidebar", "aria-label": words.label },
@@ -53,6 +61,7 @@ export class Sidebar {
         "div",
         { class: "sidebar-head" },
         make("span", { class: "brand" }, make("img", { src: iconAddress(), alt: "", width: 24, height: 24 }), texts.product),
+        iconButton({ label: words.close, icon: "close", look: "drawer-close", press: actions.close }),
       ),
       make(
         "div",
@@ -65,7 +74,7 @@ export class Sidebar {
         "div",
         { class: "sidebar-foot" },
         themeSwitch(),
-        make("a", { class: "icon-button", href: "/dashboard", "aria-label": words.dashboard, title: words.dashboard }, icon("gauge")),
+        this.#dashboard,
         iconButton({ label: words.help, icon: "keyboard", press: actions.help }),
       ),
     );
@@ -73,7 +82,7 @@ export class Sidebar {
   }
 
   focusFirst() {
-    this.element.querySelector("button")?.focus();
+    [...this.element.querySelectorAll("button")].find((control) => control.checkVisibility())?.focus();
   }
 
   focusSearch() {
@@ -97,8 +106,18 @@ export class Sidebar {
 
   /** @param {string} name @returns {string} */
   title(name) {
-    const session = this.#sessions.find((listed) => nameOf(listed) === name);
-    return session ? titleOf(session) : "";
+    return this.#titles.get(name) ?? "";
+  }
+
+  /** Whether lists and transcripts can be asked for at all; they belong to the dashboard. */
+  get isOff() {
+    return this.#state === "off";
+  }
+
+  /** Whether a conversation was in the list, and is there no more. @param {string} name */
+  misses(name) {
+    const isWhole = this.#state === "ready" && !this.#query;
+    return isWhole && this.#titles.has(name) && !this.#sessions.some((session) => nameOf(session) === name);
   }
 
   /** Asks for the list again. */
@@ -106,9 +125,12 @@ export class Sidebar {
     this.#asked += 1;
     const asked = this.#asked;
     try {
-      const [list, approvals] = await Promise.all([this.#fetch(""), request("/api/approvals").catch(() => ({}))]);
+      // While a search leaves out what is new, its titles are still to be learnt.
+      const newest = this.#query ? request("/api/sessions?limit=20&channel=webchat") : { sessions: [] };
+      const [list, approvals, { sessions }] = await Promise.all([this.#fetch(""), request("/api/approvals").catch(() => ({})), newest]);
       if (asked !== this.#asked) return;
       this.#sessions = list;
+      for (const session of [...sessions, ...list]) this.#titles.set(nameOf(session), titleOf(session));
       this.#waiting = new Set((approvals.approvals ?? []).map((/** @type {any} */ approval) => approval.session_id));
       this.#state = "ready";
     } catch (problem) {
@@ -148,6 +170,7 @@ export class Sidebar {
   }
 
   #draw() {
+    this.#dashboard.hidden = this.isOff;
     if (this.#state === "loading" || this.#list.querySelector("[aria-expanded=true]")) return;
     const focused = /** @type {HTMLElement | null} */ (this.#list.contains(document.activeElement) ? document.activeElement : null);
     const focusName = focused?.closest("li")?.dataset.name;
@@ -216,6 +239,7 @@ export class Sidebar {
     try {
       await request(`/api/sessions/${encodeURIComponent(session.session_id)}`, { method: "PATCH", body: { title } });
       session.title = title;
+      this.#titles.set(nameOf(session), title);
     } catch (problem) {
       toast(`${texts.session.renameFailed} ${/** @type {Error} */ (problem).message}`);
     }
@@ -238,6 +262,7 @@ export class Sidebar {
       return;
     }
     this.#sessions = this.#sessions.filter((other) => other !== session);
+    this.#titles.delete(nameOf(session));
     this.#draw();
     this.focusFirst();
     toast(texts.session.removed);

@@ -4,8 +4,7 @@
 import { delayBefore } from "../shared/backoff.js";
 
 /**
- * @typedef {{phase: "connecting"} | {phase: "open"} | {phase: "waiting", until: number, away: boolean} |
- *   {phase: "refused"}} Link
+ * @typedef {import("../shared/banner.js").Link} Link
  * @typedef {{frame: (frame: any) => void, opened: () => void, link: (link: Link) => void, tooLarge: () => void}} Listener
  */
 

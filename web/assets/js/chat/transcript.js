@@ -21,11 +21,14 @@ export class Transcript {
   #actions;
   #isAtEnd = true;
   #hasNews = false;
+  #hasOlder = false;
   #loadOlder;
   #beginning;
   #height = 0;
   /** @type {Element[]} */ #shown = [];
   #touchedAt = 0;
+  /** Whether something other than a conversation is shown; that is read from its beginning. */ #isBlank = false;
+  #note = "";
 
   /** @param {TurnActions} actions @param {() => Promise<boolean>} loadOlder */
   constructor(actions, loadOlder) {
@@ -38,7 +41,10 @@ export class Transcript {
       this.element.addEventListener(event, () => (this.#touchedAt = Date.now()), { passive: true });
     }
     new ResizeObserver(() => this.#follow()).observe(this.#column);
-    new ResizeObserver(() => this.#follow()).observe(this.element);
+    new ResizeObserver(() => {
+      this.#shareGutter();
+      this.#follow();
+    }).observe(this.element);
     this.#beginning = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.#fetchOlder(), {
       root: this.element,
       rootMargin: "900px 0px",
@@ -55,21 +61,33 @@ export class Transcript {
 
   /** Shows something other than turns: a skeleton, an empty or an error state. @param {Element} element */
   showInstead(element) {
-    this.#column.classList.add("is-blank");
+    this.#setBlank(true);
     arrange(this.#column, [element]);
     this.#shown = [];
-    this.#look();
+    this.element.scrollTop = 0;
+    this.#offerEnd();
+  }
+
+  /** What stands before the first message, such as why there are no older ones. @param {string} text */
+  setNote(text) {
+    this.#note = text;
+  }
+
+  /** @param {boolean} isBlank */
+  #setBlank(isBlank) {
+    this.#isBlank = isBlank;
+    this.#column.classList.toggle("is-blank", isBlank);
   }
 
   showSkeleton() {
-    this.#column.classList.remove("is-blank");
+    this.#setBlank(false);
     arrange(this.#column, [skeleton(6), skeleton(6)]);
     this.#shown = [];
   }
 
   /** @param {Turn[]} turns @param {boolean} hasOlder */
   show(turns, hasOlder) {
-    this.#column.classList.remove("is-blank");
+    this.#setBlank(false);
     const elements = [];
     const keys = new Set();
     let unfinished = 0;
@@ -85,8 +103,9 @@ export class Transcript {
       elements.push(view.element);
     }
     for (const key of this.#views.keys()) if (!keys.has(key)) this.#views.delete(key);
-    this.#older.hidden = !hasOlder;
-    this.#older.textContent = "";
+    this.#hasOlder = hasOlder;
+    this.#older.hidden = !hasOlder && !this.#note;
+    this.#older.textContent = this.#note;
     const wanted = [this.#older, ...elements];
     const isArranged = wanted.length === this.#column.childElementCount && wanted.every((element, index) => element === this.#shown[index]);
     if (!isArranged) arrange(this.#column, wanted);
@@ -106,9 +125,26 @@ export class Transcript {
     this.#follow();
   }
 
+  /** Takes the focus without moving what is read. */
+  focus() {
+    this.element.focus({ preventScroll: true });
+  }
+
+  /** Whether a message is being edited: then it stays in sight. */
+  get #isEditing() {
+    return Boolean(document.activeElement?.closest(".edit-box"));
+  }
+
+  /** What the scroll bar takes on both sides, the box below leaves free too, so that their edges meet. */
+  #shareGutter() {
+    const { offsetWidth, clientWidth, parentElement } = this.element;
+    parentElement?.style.setProperty("--gutter", `${offsetWidth - clientWidth}px`);
+  }
+
   #look() {
+    if (this.#isBlank) return;
     const { scrollHeight, scrollTop, clientHeight } = this.element;
-    const hasMoved = scrollHeight === this.#height || Date.now() - this.#touchedAt < handMs;
+    const hasMoved = this.#isEditing || scrollHeight === this.#height || Date.now() - this.#touchedAt < handMs;
     this.#height = scrollHeight;
     if (this.#isAtEnd && !hasMoved) {
       // The column changed its height, not the reader their mind.
@@ -121,7 +157,7 @@ export class Transcript {
   }
 
   #follow() {
-    if (this.#isAtEnd) {
+    if (this.#isAtEnd && !this.#isEditing && !this.#isBlank) {
       this.#height = this.element.scrollHeight;
       this.element.scrollTop = this.#height;
     }
@@ -131,14 +167,16 @@ export class Transcript {
   #offerEnd() {
     const { scrollHeight, scrollTop, clientHeight } = this.element;
     const isFar = scrollHeight - scrollTop - clientHeight > clientHeight;
-    this.toEnd.hidden = this.#isAtEnd || !(this.#hasNews || isFar);
+    const isOffered = !this.#isBlank && !this.#isAtEnd && (this.#hasNews || isFar);
+    if (!isOffered && document.activeElement === this.toEnd) this.focus();
+    this.toEnd.hidden = !isOffered;
     const words = /** @type {Element} */ (this.toEnd.lastElementChild);
     const label = this.#hasNews ? texts.turn.toEnd : texts.turn.down;
     if (words.textContent !== label) words.textContent = label;
   }
 
   async #fetchOlder() {
-    if (this.#older.hidden) return;
+    if (!this.#hasOlder) return;
     this.#older.textContent = texts.turn.older;
     const first = this.#older.nextElementSibling;
     const place = first?.getBoundingClientRect().top ?? 0;

@@ -1,13 +1,14 @@
 // One exchange on the page. `update` changes only what differs, so that focus, selection and opened lines survive while
 // a reply streams in.
 
-import { arrange, fill, make } from "../shared/dom.js";
+import { arrange, fill, make, refill } from "../shared/dom.js";
 import { badge, button, iconButton, note } from "../shared/controls.js";
 import { copyButton } from "../shared/copy.js";
 import { compact, money, timeElement } from "../shared/time.js";
 import { texts } from "../texts.js";
 import { levelHeadings, newBlock, showBlock } from "./block.js";
-import { editBox, saidFiles } from "./said.js";
+import { editDraft } from "./drafts.js";
+import { editBox, saidCard, saidFiles } from "./said.js";
 import { partView } from "./parts.js";
 import { isBlank } from "./turn.js";
 
@@ -17,7 +18,7 @@ import { isBlank } from "./turn.js";
 /**
  * What a turn can ask for.
  * @typedef {{decide: (id: string, decision: "approve" | "deny") => void, retry: (turn: Turn) => void,
- *   edit: (turn: Turn, text: string) => void, sendAgain: (turn: Turn) => void, discard: (turn: Turn) => void,
+ *   edit: (turn: Turn, text: string) => Promise<boolean>, sendAgain: (turn: Turn) => void, discard: (turn: Turn) => void,
  *   isOnline: () => boolean}} TurnActions
  */
 
@@ -35,6 +36,9 @@ export class TurnView {
   #footDrawn = "";
   #saidDrawn = "";
   #isEditing = false;
+  #isDraftSought = false;
+  #fold = { isOpen: false };
+  /** @type {HTMLElement | null} */ #editButton = null;
 
   /** @param {Turn} turn @param {TurnActions} actions */
   constructor(turn, actions) {
@@ -59,23 +63,48 @@ export class TurnView {
     if (turn.id) this.element.dataset.turn = turn.id;
     this.#drawSaid(behind);
     this.#drawReply();
+    this.#openKeptEdit();
   }
 
   startEditing() {
-    const { said } = this.#turn;
-    if (!said || !this.#turn.id || this.#isEditing) return;
+    const box = this.#openEdit();
+    if (!box) return;
+    box.focus();
+    const show = () => box.element.scrollIntoView({ block: "center" });
+    show();
+    // Once more: what came into sight may be higher than was thought.
+    requestAnimationFrame(show);
+  }
+
+  /** An edit that was begun before the person looked elsewhere goes on; it takes no focus. */
+  #openKeptEdit() {
+    const { id, state } = this.#turn;
+    if (this.#isDraftSought || !id || state !== "done") return;
+    this.#isDraftSought = true;
+    if (editDraft(id).read()) this.#openEdit();
+  }
+
+  #openEdit() {
+    const { said, id } = this.#turn;
+    if (!said || !id || this.#isEditing) return undefined;
     this.#isEditing = true;
+    const draft = editDraft(id);
+    const text = draft.read() || said.text;
+    draft.keep(text);
     const close = () => {
+      const hadFocus = this.#said.contains(document.activeElement);
+      draft.keep("");
       this.#isEditing = false;
       this.#saidDrawn = "";
       this.#drawSaid(0);
+      if (hadFocus) this.#editButton?.focus({ preventScroll: true });
     };
-    const box = editBox(said.text, (text) => {
-      close();
-      if (text !== null) this.#actions.edit(this.#turn, text);
-    });
+    const send = async (/** @type {string} */ changed) => {
+      if (await this.#actions.edit(this.#turn, changed)) close();
+    };
+    const box = editBox(text, { send, cancel: close, changed: draft.keep });
     fill(this.#said, box.element);
-    box.focus();
+    return box;
   }
 
   /** @param {number} behind */
@@ -86,11 +115,11 @@ export class TurnView {
     const now = JSON.stringify([said.text, said.files.length, said.state, said.error, state, behind, this.#actions.isOnline()]);
     if (now === this.#saidDrawn) return;
     this.#saidDrawn = now;
-    fill(
+    refill(
       this.#said,
       make("h2", { class: "visually-hidden" }, texts.turn.you),
       said.files.length > 0 && saidFiles(said.files),
-      said.text && make("div", { class: "said-card" }, make("div", { class: "said-text" }, said.text)),
+      said.text && saidCard(said.text, this.#fold),
       this.#saidState(said, behind),
       state !== "local" && this.#saidActions(said),
     );
@@ -119,14 +148,9 @@ export class TurnView {
 
   /** @param {Said} said */
   #saidActions(said) {
-    return make(
-      "div",
-      { class: "actions" },
-      said.at && timeElement(said.at, "meta"),
-      copyButton(texts.turn.copyMine, () => said.text),
-      this.#turn.id && this.#turn.state === "done" &&
-        iconButton({ label: texts.turn.edit, icon: "edit", look: "icon-button-small", press: () => this.startEditing() }),
-    );
+    const canEdit = this.#turn.id && this.#turn.state === "done";
+    this.#editButton = canEdit ? iconButton({ label: texts.turn.edit, icon: "edit", look: "icon-button-small", press: () => this.startEditing() }) : null;
+    return make("div", { class: "actions" }, said.at && timeElement(said.at, "meta"), copyButton(texts.turn.copyMine, () => said.text), this.#editButton);
   }
 
   #drawReply() {
@@ -176,7 +200,7 @@ export class TurnView {
     if (now === this.#footDrawn) return;
     this.#footDrawn = now;
     const stopWords = turn.failure ? "" : texts.turn.stopReasons[turn.stopReason];
-    fill(
+    refill(
       this.#foot,
       isThinking && make("p", { class: "thinking" }, make("i"), make("i"), make("i"), make("span", { class: "visually-hidden" }, texts.turn.thinking)),
       turn.failure && note({ title: texts.turn.failedTitle, text: turn.failure.message, tone: "bad", icon: "alert", action: this.#retryButton() }),
@@ -198,7 +222,7 @@ export class TurnView {
       "div",
       { class: "actions" },
       turn.reply.source && copyButton(texts.turn.copy, () => this.#turn.reply.source),
-      turn.id && iconButton({ label: texts.turn.retry, icon: "retry", look: small, press: () => this.#actions.retry(this.#turn) }),
+      turn.id && !turn.failure && iconButton({ label: texts.turn.retry, icon: "retry", look: small, press: () => this.#actions.retry(this.#turn) }),
       turn.id && turn.said && iconButton({ label: texts.turn.edit, icon: "edit", look: small, press: () => this.startEditing() }),
       meta(turn),
     );
@@ -206,7 +230,9 @@ export class TurnView {
 }
 
 /** Model, cost and time in one quiet line. @param {Turn} turn */
-function meta({ model, usage, at }) {
+function meta({ model: named, usage, at, failure, reply }) {
+  // A turn that failed before the model said anything was not answered by it.
+  const model = failure && !usage?.output_tokens && reply.blocks.length === 0 ? "" : named;
   // A cost of 0 means that the price is not known.
   const cost = usage?.cost_usd ? money(usage.cost_usd) : "";
   const tokens = !usage?.output_tokens ? "" : texts.turn.tokens(compact(usage.input_tokens ?? 0), compact(usage.output_tokens));

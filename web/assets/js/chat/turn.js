@@ -40,6 +40,17 @@ export function turnsFromStored(messages) {
   return turns;
 }
 
+/**
+ * Puts messages in order, whichever way they came. Times are compared as times: as text, 05.4Z comes after 05.47Z,
+ * and a whole second after both.
+ * @param {StoredMessage[]} messages
+ */
+export function oldestFirst(messages) {
+  const first = Date.parse(messages[0]?.created_at ?? "");
+  const last = Date.parse(messages.at(-1)?.created_at ?? "");
+  return first > last ? [...messages].reverse() : messages;
+}
+
 const failures = new Set(["error", "limit", "budget"]);
 
 /** Why a stored turn ended early stands in its last notice; the page has a place of its own for it. @param {Turn} turn */

@@ -8,8 +8,9 @@ import { texts } from "../texts.js";
 /**
  * @param {any} status of /api/status, or null while it is not known
  * @param {(text: string) => void} suggest
+ * @param {string} remark what else is to be known, if anything
  */
-export function welcome(status, suggest) {
+export function welcome(status, suggest, remark) {
   const words = texts.welcome;
   const hour = new Date().getHours();
   const greeting = hour < 5 || hour >= 18 ? words.evening : hour < 12 ? words.morning : words.day;
@@ -32,6 +33,7 @@ export function welcome(status, suggest) {
         ),
     ),
     status?.model_ready === false && modelMissing(status),
+    remark && note({ text: remark }),
     make("div", { class: "suggestions" }, ...words.suggestions.map((suggestion) => suggestionButton(suggestion, suggest))),
   );
 }

@@ -6,8 +6,9 @@ import { approvalCard } from "../shared/approval-card.js";
 import { arrange, make } from "../shared/dom.js";
 import { toast } from "../shared/toast.js";
 import { texts } from "../texts.js";
-import { loaded } from "./pieces.js";
+import { loaded, place, sectionHead } from "./pieces.js";
 
+/** @import { View } from "./pieces.js" */
 /** @import { Store } from "./store.js" */
 
 export const approvalsPath = "/api/approvals";
@@ -15,12 +16,24 @@ export const approvalsPath = "/api/approvals";
 /** @type {Map<string, {element: HTMLElement}>} */
 const cards = new Map();
 
-/** @param {Store} store @param {HTMLElement} [list] one that is on the page already */
-export function approvalList(store, list = make("div", { class: "stack" })) {
+/** @param {Store} store @param {HTMLElement} list @returns {View} */
+export function approvalsPanel(store, list) {
+  const asked = make("div", {});
+  const element = make("section", {}, sectionHead(texts.dashboard.waiting), asked);
+  return { element, update: () => place(asked, approvalList(store, list)) };
+}
+
+/** @param {Store} store @param {HTMLElement} list where the cards stand */
+export function approvalList(store, list) {
   return loaded(store, approvalsPath, texts.dashboard.approvalsFailed, ({ approvals = [] }) => {
     for (const id of cards.keys()) if (!approvals.some((/** @type {any} */ approval) => approval.id === id)) cards.delete(id);
     const shown = approvals.map((/** @type {any} */ approval) => cardFor(store, approval).element);
-    arrange(list, shown.length > 0 ? shown : [make("p", { class: "quiet" }, texts.approval.none)]);
+    const hadFocus = list.contains(document.activeElement);
+    if (shown.length > 0) arrange(list, shown);
+    else if (!list.querySelector(":scope > .quiet")) arrange(list, [make("p", { class: "quiet" }, texts.approval.none)]);
+    list.tabIndex = -1;
+    // The card that was decided is gone; the focus stays among those that wait.
+    if (hadFocus && !list.contains(document.activeElement)) list.focus({ preventScroll: true });
     return list;
   });
 }

@@ -1,14 +1,15 @@
-// What happens now, over the dashboard's socket: a state of the connection, and a call for each event of a topic.
+// What happens now, over the dashboard's socket: the state of the connection, and a call for each event of a topic.
 
 import { delayBefore } from "../shared/backoff.js";
 
-/** @typedef {"connecting" | "open" | "waiting"} LiveState */
+/** @import { Link } from "../shared/banner.js" */
 
 export class Live {
-  /** @type {LiveState} */ state = "connecting";
+  /** @type {Link} */ link = { phase: "connecting" };
   #topics;
   #hear;
   #attempt = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} Runs while the next attempt is waited for. */ #timer;
 
   /**
    * @param {string[]} topics
@@ -18,13 +19,21 @@ export class Live {
     this.#topics = topics;
     this.#hear = hear;
     this.#connect();
+    addEventListener("online", () => this.retryNow());
+  }
+
+  /** Ends the wait for the next attempt. */
+  retryNow() {
+    if (this.#timer) this.#connect();
   }
 
   #connect() {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/dashboard`);
     socket.onopen = () => {
       socket.send(JSON.stringify({ channel: "subscribe", topics: this.#topics }));
-      this.#change("open");
+      this.#change({ phase: "open" });
     };
     socket.onmessage = ({ data }) => {
       try {
@@ -37,16 +46,17 @@ export class Live {
         // What cannot be read says nothing.
       }
     };
-    socket.onclose = () => {
-      this.#change("waiting");
-      setTimeout(() => this.#connect(), delayBefore(this.#attempt));
+    socket.onclose = ({ code }) => {
+      const delay = delayBefore(this.#attempt);
       this.#attempt += 1;
+      this.#timer = setTimeout(() => this.#connect(), delay);
+      this.#change({ phase: "waiting", until: Date.now() + delay, away: code === 1001 || code === 1012 });
     };
   }
 
-  /** @param {LiveState} state */
-  #change(state) {
-    this.state = state;
-    this.#hear("link", state);
+  /** @param {Link} link */
+  #change(link) {
+    this.link = link;
+    this.#hear("link", link);
   }
 }

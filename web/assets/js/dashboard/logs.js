@@ -1,11 +1,12 @@
 // The newest log records, as a table, with a choice of the lowest level shown.
 
 import { badge } from "../shared/controls.js";
-import { make } from "../shared/dom.js";
+import { arrange, make } from "../shared/dom.js";
 import { timeElement } from "../shared/time.js";
 import { texts } from "../texts.js";
-import { loaded } from "./pieces.js";
+import { loaded, place } from "./pieces.js";
 
+/** @import { View } from "./pieces.js" */
 /** @import { Store } from "./store.js" */
 
 let level = "info";
@@ -13,15 +14,33 @@ let level = "info";
 /** @param {number} limit */
 export const logsPath = (limit) => `/api/logs?level=${level}&limit=${limit}`;
 
-/** @param {Store} store @param {number} limit */
-export function logTable(store, limit) {
-  return loaded(store, logsPath(limit), texts.dashboard.logsFailed, ({ records = [] }) => {
-    if (records.length === 0) return make("p", { class: "quiet" }, texts.dashboard.noLogs);
-    const head = make("tr", {}, ...texts.dashboard.logColumns.map((title) => make("th", { scope: "col" }, title)));
-    const rows = newestFirst(records).slice(0, limit).map(row);
-    const table = make("table", { class: "log-table" }, make("thead", {}, head), make("tbody", {}, ...rows));
-    return make("div", { class: "log-box", role: "group", tabindex: "0", "aria-label": texts.dashboard.logs }, table);
-  });
+/**
+ * A table that lasts while lines come in at its top, so that a line can be read, marked and copied.
+ * @param {Store} store @param {number} limit @returns {View}
+ */
+export function logView(store, limit) {
+  const element = make("div", {});
+  const head = make("tr", {}, ...texts.dashboard.logColumns.map((title) => make("th", { scope: "col" }, title)));
+  const lines = make("tbody", {});
+  const table = make("table", { class: "log-table" }, make("thead", {}, head), lines);
+  const box = make("div", { class: "log-box", role: "group", tabindex: "0", "aria-label": texts.dashboard.logs }, table);
+  /** @type {Map<string, HTMLElement>} */
+  let rows = new Map();
+  const show = (/** @type {any[]} */ records) => {
+    const before = rows;
+    rows = new Map();
+    for (const record of newestFirst(records).slice(0, limit)) {
+      let key = JSON.stringify(record);
+      // The same may have happened twice in one moment.
+      while (rows.has(key)) key += "+";
+      rows.set(key, before.get(key) ?? row(record));
+    }
+    arrange(lines, [...rows.values()]);
+    return box;
+  };
+  const update = () =>
+    place(element, loaded(store, logsPath(limit), texts.dashboard.logsFailed, ({ records = [] }) => (records.length > 0 ? show(records) : make("p", { class: "quiet" }, texts.dashboard.noLogs))));
+  return { element, update };
 }
 
 /** @param {Store} store @param {number} limit */

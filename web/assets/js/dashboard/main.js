@@ -2,16 +2,17 @@
 // A new panel is a row in `panels`.
 
 import { request } from "../shared/api.js";
+import { connectionBanner } from "../shared/banner.js";
 import { badge, themeSwitch } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
+import { keepTimes } from "../shared/time.js";
 import { toast, toastShelf } from "../shared/toast.js";
 import { texts } from "../texts.js";
-import { approvalList, approvalsPath } from "./approvals.js";
+import { approvalsPanel, approvalsPath } from "./approvals.js";
 import { Live } from "./live.js";
-import { levelChoice, logTable, logsPath } from "./logs.js";
+import { levelChoice, logView, logsPath } from "./logs.js";
 import { overview, statusPath } from "./overview.js";
-import { sectionHead } from "./pieces.js";
 import { Store } from "./store.js";
 import { daysChoice, usagePanel, usagePath, usageTodayPath } from "./usage.js";
 
@@ -20,16 +21,17 @@ const store = new Store();
 const approvals = make("div", { class: "stack" });
 
 const panels = [
-  { id: "overview", group: words.groups.now, label: words.overview, icon: "gauge", needs: () => [statusPath, approvalsPath, logsPath(8), usageTodayPath], show: () => overview(store, approvals) },
-  { id: "approvals", group: words.groups.now, label: words.approvals, icon: "shield", needs: () => [approvalsPath], show: () => make("section", {}, sectionHead(words.waiting), approvalList(store, approvals)) },
-  { id: "usage", group: words.groups.system, label: texts.usage.title, icon: "coins", needs: () => [usagePath()], show: () => usagePanel(store), tools: () => daysChoice(store) },
-  { id: "logs", group: words.groups.system, label: words.logs, icon: "list", needs: () => [logsPath(200)], show: () => logTable(store, 200), tools: () => levelChoice(store, 200) },
+  { id: "overview", group: words.groups.now, label: words.overview, icon: "gauge", needs: () => [statusPath, approvalsPath, logsPath(8), usageTodayPath], view: overview(store, approvals) },
+  { id: "approvals", group: words.groups.now, label: words.approvals, icon: "shield", needs: () => [approvalsPath], view: approvalsPanel(store, approvals) },
+  { id: "usage", group: words.groups.system, label: texts.usage.title, icon: "coins", needs: () => [usagePath()], view: usagePanel(store), tools: () => daysChoice(store) },
+  { id: "logs", group: words.groups.system, label: words.logs, icon: "list", needs: () => [logsPath(200)], view: logView(store, 200), tools: () => levelChoice(store, 200) },
 ];
 
 const title = make("h1", {});
-const tools = make("div", {});
-const link = make("div", { role: "status" });
-const body = make("div", {});
+const tools = make("div", { class: "panel-tools" });
+const link = make("div", { class: "panel-link", role: "status" });
+const body = make("div", { class: "panel-body" });
+const banner = connectionBanner({ retry: () => live.retryNow(), leave: () => document.getElementById("content")?.focus(), lost: words.lost });
 const waiting = badge("", "warn");
 // Only where a token is asked for is there something to sign out of; the state of the service tells.
 const leave = make("button", { type: "button", class: "rail-link", hidden: true, on: { click: () => void signOut() } }, icon("leave"), make("span", {}, texts.signIn.out));
@@ -37,7 +39,7 @@ const rail = buildRail();
 
 document.body.append(
   make("a", { class: "skip-link", href: "#content" }, texts.skipToContent),
-  make("div", { class: "dashboard" }, rail, make("main", { class: "panel", id: "content", tabindex: "-1" }, make("header", { class: "panel-top" }, title, tools, link), body)),
+  make("div", { class: "dashboard" }, rail, make("main", { class: "panel", id: "content", tabindex: "-1" }, make("header", { class: "panel-top" }, title, tools, link), banner.element, body)),
   toastShelf(),
 );
 document.querySelector(".skip-link")?.addEventListener("click", (event) => {
@@ -49,6 +51,7 @@ const live = new Live(["sessions", "messages", "approvals", "logs", "usage"], he
 store.addEventListener("change", draw);
 addEventListener("hashchange", open);
 setInterval(() => !document.hidden && void store.load(statusPath), 15000);
+keepTimes();
 open();
 
 function current() {
@@ -70,20 +73,22 @@ function open() {
 }
 
 function draw() {
-  // A panel that has not changed stays where it is, with the focus and the scroll in it.
-  const shownPanel = current().show();
-  if (body.firstChild !== shownPanel) fill(body, shownPanel);
+  const { view } = current();
+  view.update();
+  if (body.firstChild !== view.element) fill(body, view.element);
   const count = store.get(approvalsPath)?.value?.approvals?.length ?? 0;
   waiting.textContent = String(count);
   waiting.hidden = count === 0;
   leave.hidden = !store.get(statusPath)?.value?.token_required;
-  const state = live?.state ?? "connecting";
-  const shown = { open: badge(words.live, "good", "check"), connecting: badge(words.connecting), waiting: badge(words.notLive, "warn", "offline") }[state];
+  const { phase } = live.link;
+  const shown = phase === "open" ? badge(words.live, "good", "check") : phase === "waiting" ? badge(words.notLive, "warn", "offline") : badge(words.connecting);
   if (link.textContent !== shown.textContent) fill(link, shown);
+  body.classList.toggle("is-stale", phase === "waiting");
 }
 
-/** @param {string} topic @param {any} _data */
-function hear(topic, _data) {
+/** @param {string} topic @param {any} data */
+function hear(topic, data) {
+  if (topic === "link") banner.show(data);
   if (topic === "sessions") store.counts.sessions += 1;
   if (topic === "messages") store.counts.messages += 1;
   if (topic === "approvals") store.soon(approvalsPath);

@@ -1,7 +1,7 @@
 // Pieces of panels: a card with one fact, a head of a section, and what stands where data is missing.
 
 import { button, note, skeleton } from "../shared/controls.js";
-import { make } from "../shared/dom.js";
+import { make, refill } from "../shared/dom.js";
 import { texts } from "../texts.js";
 
 /** @import { Store } from "./store.js" */
@@ -13,6 +13,32 @@ export function fact(label, value, more) {
 
 /** @param {string} title @param {Node | false} [aside] */
 export const sectionHead = (title, aside) => make("div", { class: "section-head" }, make("h2", {}, title), aside);
+
+/** @typedef {{element: HTMLElement, update: () => void}} View made once, and brought up to date when something has changed */
+
+/**
+ * Makes an element hold this and nothing else. What says the same stays, with the focus and the selection in it.
+ * @param {Element} host
+ * @param {Node} node
+ */
+export function place(host, node) {
+  const there = host.firstChild;
+  if (there !== node && !there?.isEqualNode(node)) refill(host, node);
+}
+
+/**
+ * The same for cards of one kind that stand in a row: only what one of them says anew is made anew.
+ * @param {Element} host
+ * @param {Element[]} cards
+ */
+export function placeEach(host, cards) {
+  cards.forEach((card, index) => {
+    const there = host.children[index];
+    if (!there) host.append(card);
+    else if (!there.isEqualNode(card)) refill(there, ...card.childNodes);
+  });
+  while (host.children.length > cards.length) host.lastElementChild?.remove();
+}
 
 /**
  * Shows what was asked for; or that it loads, or why it is not there and how to ask again.

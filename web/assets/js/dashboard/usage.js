@@ -4,10 +4,11 @@ import { badge, note } from "../shared/controls.js";
 import { make } from "../shared/dom.js";
 import { compact, money } from "../shared/time.js";
 import { texts } from "../texts.js";
-import { fact, loaded, sectionHead } from "./pieces.js";
+import { fact, loaded, place, sectionHead } from "./pieces.js";
 import { dayChart, dayName, meter } from "./usage-chart.js";
 import { percent } from "./usage-sums.js";
 
+/** @import { View } from "./pieces.js" */
 /** @import { Store } from "./store.js" */
 /** @import { UsageRow } from "./usage-sums.js" */
 
@@ -19,15 +20,17 @@ let days = 30;
 export const usagePath = () => `/api/usage?days=${days}`;
 export const usageTodayPath = "/api/usage?days=1";
 
-/** The panel that was made last, and what it shows: it is made again only when that changes. */
-let made = { value: /** @type {any} */ (null), panel: /** @type {Node | null} */ (null) };
-
-/** @param {Store} store */
+/** @param {Store} store @returns {View} */
 export function usagePanel(store) {
-  return loaded(store, usagePath(), words.failed, (usage) => {
-    if (made.value !== usage || !made.panel) made = { value: usage, panel: panel(usage) };
-    return made.panel;
-  });
+  const element = make("div", {});
+  // What was made last, and what it shows: it is made again only when that changes.
+  let shown = /** @type {any} */ (null);
+  let made = /** @type {Node | null} */ (null);
+  const show = (/** @type {any} */ usage) => {
+    if (shown !== usage || !made) [shown, made] = [usage, panel(usage)];
+    return made;
+  };
+  return { element, update: () => place(element, loaded(store, usagePath(), words.failed, show)) };
 }
 
 /** @param {Store} store */

@@ -24,7 +24,7 @@ export function approvalCard(asked, decide) {
   const element = make("section", { class: "approval", "aria-label": texts.approval.title(asked.tool) });
   const shownAt = Date.now();
   const press = (/** @type {"approve" | "deny"} */ decision) => () => {
-    if (Date.now() - shownAt >= graceMs) decide(decision);
+    if (!asked.sending && Date.now() - shownAt >= graceMs) decide(decision);
   };
   const approve = button({ label: texts.approval.approve, icon: "check", press: press("approve") });
   const deny = button({ label: texts.approval.deny, icon: "close", press: press("deny") });
@@ -50,15 +50,19 @@ export function approvalCard(asked, decide) {
     if (left > 0) setTimeout(tick, 1000);
   };
   const update = () => {
-    approve.disabled = deny.disabled = asked.sending;
+    // A disabled button would lose the focus.
+    for (const choice of [approve, deny]) choice.setAttribute("aria-disabled", String(asked.sending));
     if (!asked.decision || isSettled) return;
     isSettled = true;
+    const hadFocus = element.contains(document.activeElement);
     const outcome = asked.reason === "user" || !asked.reason ? asked.decision : asked.reason;
     const words = texts.approval.done[outcome] ?? texts.approval.done.deny;
     const isAllowed = asked.decision === "approve";
     element.classList.add("approval-settled");
     // What was asked stands in the line of the tool; here only the outcome remains.
     fill(element, badge(words, isAllowed ? "good" : "bad", isAllowed ? "check" : "close"), make("span", {}, asked.tool));
+    element.tabIndex = -1;
+    if (hadFocus) element.focus({ preventScroll: true });
   };
   update();
   tick();

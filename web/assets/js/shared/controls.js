@@ -3,6 +3,7 @@
 import { texts } from "../texts.js";
 import { make } from "./dom.js";
 import { icon } from "./icons.js";
+import { sentence } from "./sentence.js";
 import { rememberedTheme, setTheme } from "./theme.js";
 
 /**
@@ -70,7 +71,7 @@ export function note({ title, text, tone, icon: name = "info", action }) {
     "div",
     { class: "note", data: tone ? { tone } : {} },
     icon(name),
-    make("div", { class: "note-body" }, title && make("p", { class: "note-title" }, title), make("p", {}, text), action),
+    make("div", { class: "note-body" }, title && make("p", { class: "note-title" }, title), make("p", {}, ...sentence(text)), action),
   );
 }
 

@@ -36,6 +36,28 @@ export function fill(element, ...children) {
 }
 
 /**
+ * Replaces the children of an element that may hold the focus. The control of the same name takes it over, else the one
+ * in the same place.
+ * @param {Element} element
+ * @param {...Child} children
+ */
+export function refill(element, ...children) {
+  const held = document.activeElement;
+  const at = held && held !== element && element.contains(held) ? controls(element).indexOf(/** @type {HTMLElement} */ (held)) : -1;
+  const name = held && nameOf(held);
+  fill(element, ...children);
+  if (at < 0) return;
+  const next = controls(element);
+  (next.find((control) => nameOf(control) === name) ?? next[Math.min(at, next.length - 1)])?.focus({ preventScroll: true });
+}
+
+/** @param {Element} element @returns {HTMLElement[]} */
+const controls = (element) => [...element.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")].map((control) => /** @type {HTMLElement} */ (control));
+
+/** @param {Element} control */
+const nameOf = (control) => control.getAttribute("aria-label") ?? control.textContent;
+
+/**
  * Makes `parent` hold exactly `wanted`, in order, touching only what differs, so that focus and selection survive.
  * @param {Element} parent
  * @param {Element[]} wanted

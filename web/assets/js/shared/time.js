@@ -25,7 +25,20 @@ export function exactly(when) {
 
 /** A time element. @param {string} when @param {string} [className] */
 export function timeElement(when, className = "") {
-  return make("time", { datetime: when, title: exactly(when), class: className || undefined }, ago(when));
+  return make("time", { datetime: when, title: exactly(when), class: className || undefined, data: { ago: "" } }, ago(when));
+}
+
+/** Lets the times on the page grow old, once a minute while somebody can see it. */
+export function keepTimes() {
+  const tick = () => {
+    if (document.hidden) return;
+    for (const element of /** @type {NodeListOf<HTMLTimeElement>} */ (document.querySelectorAll("time[data-ago]"))) {
+      const words = ago(element.dateTime);
+      if (element.textContent !== words) element.textContent = words;
+    }
+  };
+  setInterval(tick, 60000);
+  document.addEventListener("visibilitychange", tick);
 }
 
 /** Seconds as `1:05`. @param {number} seconds */

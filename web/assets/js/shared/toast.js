@@ -1,6 +1,7 @@
 // Short messages about something that just happened. They are announced politely and leave by themselves.
 
 import { make } from "./dom.js";
+import { sentence } from "./sentence.js";
 
 /** @type {HTMLElement | undefined} */
 let shelf;
@@ -11,7 +12,7 @@ let shelf;
  * @param {{label: string, press: () => void}} [action]
  */
 export function toast(text, action) {
-  const shown = make("div", { class: "toast" }, make("span", {}, text));
+  const shown = make("div", { class: "toast" }, make("span", {}, ...sentence(text)));
   if (action) {
     const press = () => {
       shown.remove();

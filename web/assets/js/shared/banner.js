@@ -1,17 +1,24 @@
-// The line above the composer that says when the connection is lost, when it tries again, and how old the page is.
+// The line that says when the connection is lost, when it tries again, and how old the page is.
 
-import { button } from "../shared/controls.js";
-import { fill, make } from "../shared/dom.js";
-import { icon } from "../shared/icons.js";
-import { ago } from "../shared/time.js";
 import { texts } from "../texts.js";
+import { button } from "./controls.js";
+import { fill, make } from "./dom.js";
+import { icon } from "./icons.js";
+import { ago } from "./time.js";
 
-/** @import { Link } from "./socket.js" */
+/**
+ * The state of a connection.
+ * @typedef {{phase: "connecting"} | {phase: "open"} | {phase: "waiting", until: number, away: boolean} |
+ *   {phase: "refused"}} Link
+ */
 
 const patienceMs = 1200;
 
-/** @param {() => void} retry */
-export function connectionBanner(retry) {
+/**
+ * @param {{retry: () => void, leave: () => void, lost?: string}} options `leave` is called when the banner goes with the
+ *   focus in it; `lost` is what a lost connection means here
+ */
+export function connectionBanner({ retry, leave, lost = texts.connection.lost }) {
   const words = texts.connection;
   const text = make("p", {});
   const again = button({ label: words.now, look: "button-small", press: retry });
@@ -25,7 +32,7 @@ export function connectionBanner(retry) {
     if (link.phase !== "waiting" && link.phase !== "refused") return;
     const isLate = Date.now() - lostAt > patienceMs;
     if (link.phase === "waiting" && !isLate) return;
-    const reason = !navigator.onLine ? words.offline : link.phase === "refused" ? words.refused : link.away ? words.away : words.lost;
+    const reason = !navigator.onLine ? words.offline : link.phase === "refused" ? words.refused : link.away ? words.away : lost;
     const when = link.phase === "waiting" ? words.again(Math.ceil((link.until - Date.now()) / 1000)) : "";
     const age = Date.now() - lostAt > 60000 ? words.stale(ago(lostAt)) : "";
     const sentence = [reason, when, age].filter(Boolean).join(" ");
@@ -39,6 +46,7 @@ export function connectionBanner(retry) {
     clearInterval(timer);
     if (link.phase === "open") {
       lostAt = 0;
+      if (element.contains(document.activeElement)) leave();
       element.hidden = true;
       return;
     }

@@ -1,0 +1,58 @@
+//! Where things stand: edges that meet, rows without holes, nothing cut off.
+
+use crate::page::Page;
+
+#[test]
+fn the_message_box_is_as_wide_as_the_text_above_it() {
+    let Some(page) = Page::open(&[]) else { return };
+    page.ask("hello");
+    page.ask("hello");
+    for width in [790, 900, 1024, 1280] {
+        page.browser.resize(width, 800);
+        let meet = "(() => {
+            const box = one('.composer').getBoundingClientRect(), text = one('.turn').getBoundingClientRect();
+            return Math.abs(box.left - text.left) < 1 && Math.abs(box.right - text.right) < 1;
+        })()";
+        page.until(&format!("the edges meet at {width} px"), meet);
+    }
+    page.assert_clean();
+}
+
+#[test]
+fn a_very_long_message_is_folded_until_asked_for() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    let lines: Vec<String> = (1..=300).map(|number| format!("!say line {number}")).collect();
+    page.ask(&lines.join("\n"));
+    let height = || browser.text("one('.said-card').offsetHeight").parse::<u32>().unwrap();
+    assert!(height() < 400, "{}", height());
+    browser.click_words("Show all");
+    assert!(height() > 5000, "{}", height());
+    browser.click_words("Show less");
+    assert!(height() < 400, "{}", height());
+    page.assert_clean();
+}
+
+#[test]
+fn on_a_phone_the_drawer_can_be_closed_and_a_log_line_is_whole() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    browser.become_phone(320, 640);
+    browser.reload();
+    page.until("the page is there", "shown(one('.welcome'))");
+    assert!(browser.is("one('.transcript').scrollTop === 0"), "it begins at its beginning");
+    let opener = "one('[aria-label=\"Show conversations\"]')";
+    assert_eq!(browser.text(&format!("{opener}.ariaExpanded")), "false");
+    browser.click("[aria-label='Show conversations']");
+    page.until("the drawer is open", "one('.sidebar').getBoundingClientRect().left === 0");
+    assert_eq!(browser.text(&format!("{opener}.ariaExpanded")), "true");
+    browser.click("[aria-label='Close conversations']");
+    page.until("it is closed", "!shown(one('.sidebar'))");
+    assert_eq!(page.focused(), "button Show conversations");
+
+    page.go("/dashboard#/logs");
+    page.until("the log is there", "shown(one('.log-table tbody td'))");
+    assert!(browser.is("one('.log-box').scrollWidth <= one('.log-box').clientWidth"), "nothing is cut");
+    assert!(browser.is("shown(one('.rail [data-theme=dark]'))"), "the themes can be switched");
+    page.assert_clean();
+}

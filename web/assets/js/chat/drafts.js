@@ -1,0 +1,51 @@
+// What was written and not sent: a message of a conversation, or the edit of a turn. It outlives a reload of the page and
+// a look into another conversation, and is gone with the tab.
+
+/** The unsent message of a conversation. @param {string} session */
+export const messageDraft = (session) => draftAt(session && `aethon.draft.${session}`);
+
+/** The unsent edit of a turn. @param {string} turn */
+export const editDraft = (turn) => draftAt(turn && `aethon.edit.${turn}`);
+
+/** @typedef {{read: () => string, keep: (text: string) => void}} Draft */
+
+/** @param {string} key @returns {Draft} */
+function draftAt(key) {
+  const read = () => {
+    try {
+      return sessionStorage.getItem(key) ?? "";
+    } catch {
+      return "";
+    }
+  };
+  const keep = (/** @type {string} */ text) => {
+    try {
+      if (!key) return;
+      if (text) sessionStorage.setItem(key, text);
+      else sessionStorage.removeItem(key);
+    } catch {
+      // A draft that cannot be kept is only a draft.
+    }
+  };
+  return { read, keep };
+}
+
+const saidKey = "aethon.said";
+const saidCount = 20;
+
+/** Keeps what was said in a turn, for a page that cannot ask for the transcript. @param {string} turn @param {string} text */
+export function keepSaid(turn, text) {
+  draftAt(saidKey).keep(JSON.stringify([...readSaid(), [turn, text.slice(0, 4000)]].slice(-saidCount)));
+}
+
+/** @param {string} turn @returns {string} */
+export const saidIn = (turn) => readSaid().find(([id]) => id === turn)?.[1] ?? "";
+
+/** @returns {[string, string][]} */
+function readSaid() {
+  try {
+    return JSON.parse(draftAt(saidKey).read() || "[]");
+  } catch {
+    return [];
+  }
+}
