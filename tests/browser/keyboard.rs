@@ -4,19 +4,19 @@ use aethon_tests::browser::keys::{DOWN, ENTER, ESCAPE, SHIFT, TAB};
 
 use crate::page::Page;
 
-/// Marks every control that can be seen, so that it can be recognised when it has the focus.
-const MARK: &str = "let number = 0;
-    for (const e of all('a[href], button, input, textarea, select, summary, [tabindex]')) {
-        if (shown(e) && !e.disabled && e.tabIndex >= 0) e.dataset.control = number++;
-    }
-    return number;";
+/// Numbers every control that can be seen, so that it can be recognised when it has the focus. Beside the document, because
+/// the page compares what it shows with what it would show.
+const MARK: &str = "window.controls = all('a[href], button, input, textarea, select, summary, [tabindex]')
+        .filter((e) => shown(e) && !e.disabled && e.tabIndex >= 0);
+    return window.controls.length;";
 
 /// The focused control, and whether one sees that it has the focus.
 const FOCUSED: &str = "const e = document.activeElement;
     const ring = (e) => { const s = getComputedStyle(e); return s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) > 0; };
     const composer = e.closest('.composer');
     const seen = ring(e) || (e.matches('textarea') && composer && getComputedStyle(composer).boxShadow !== 'none');
-    return [e.dataset.control ?? null, Boolean(seen), e.outerHTML.slice(0, 160)];";
+    const number = window.controls.indexOf(e);
+    return [number < 0 ? null : String(number), Boolean(seen), e.outerHTML.slice(0, 160)];";
 
 /// Tabs through the whole page once and returns what was not reached, and what was reached unseen.
 fn walk(page: &Page) -> (Vec<String>, Vec<String>) {
@@ -33,8 +33,8 @@ fn walk(page: &Page) -> (Vec<String>, Vec<String>) {
     }
     let all = (0..count).map(|number| number.to_string());
     let missed = all.filter(|number| !reached.contains(number));
-    let missed = missed
-        .map(|number| browser.text(&format!("one('[data-control=\"{number}\"]')?.outerHTML.slice(0, 160)")));
+    let missed =
+        missed.map(|number| browser.text(&format!("window.controls[{number}].outerHTML.slice(0, 160)")));
     (missed.collect(), unseen)
 }
 
