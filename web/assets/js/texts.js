@@ -82,7 +82,6 @@ export const texts = {
     tooLong: "This is more than one message may hold (1 MB with its files). Shorten it, or send it in parts. Nothing is lost.",
     pasted: "Pasted picture",
     theMessage: "The message",
-    reading: "Reading the file",
   },
   attachment: {
     unsupported: (/** @type {string} */ name) => `${name} was not attached. Pictures (PNG, JPEG, GIF, WebP) and text files can be.`,

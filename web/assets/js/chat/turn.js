@@ -109,6 +109,7 @@ function settleTool(reply, result) {
   const tool = toolPart(reply, result.call);
   if (!tool) return;
   tool.output = result.output;
+  if (result.ms !== undefined) tool.ms = result.ms;
   tool.state = result.denied ? "denied" : result.is_error ? "error" : "ok";
 }
 
