@@ -51,7 +51,7 @@ impl SessionId {
 }
 
 /// Whether `name` can name a channel: lower-case letters, digits, `-` and `_`, 1 to 64 of them.
-pub fn is_channel_name(name: &str) -> bool {
+fn is_channel_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name
             .bytes()
