@@ -35,11 +35,12 @@ impl Socket {
         }
     }
 
-    /// Opens one whose receive buffer is as small as the system allows: a reader that is soon full.
+    /// Opens one whose receive buffer is small: a reader that is soon full. Not the smallest there can be: a buffer that holds
+    /// less than one packet with what the system keeps beside it loses every other one, and waits for it to be sent again.
     pub fn narrow(address: SocketAddr, target: &str, headers: &[(&str, &str)]) -> Self {
         use rustix::net::{AddressFamily, SocketType, connect, socket, sockopt};
         let narrow = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
-        sockopt::set_socket_recv_buffer_size(&narrow, 1024).expect("a receive buffer can be small");
+        sockopt::set_socket_recv_buffer_size(&narrow, 16 << 10).expect("a receive buffer can be small");
         connect(&narrow, &address).expect("the server accepts connections");
         let stream = TcpStream::from(narrow);
         stream.set_read_timeout(Some(crate::http::PATIENCE)).expect("a time-out can be set");

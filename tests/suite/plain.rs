@@ -1,5 +1,7 @@
 //! `/ws/chat` without a subprotocol: specification 4.2, INTERFACE section 5.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use aethon_tests::{Server, Socket, eventually};
@@ -135,24 +137,53 @@ fn a_client_that_does_not_read_costs_little() {
     socket.send(&text);
     assert_eq!(socket.text().len(), text.len());
     let before = server.resident();
-    let sent: u64 = 60;
+    // Far more than all buffers of the system together, so that what is left would be the server's.
+    let sent: usize = 200;
     let address = server.address;
     // The server stops reading from who does not read, so sending blocks: it happens in a thread.
     let mut writer = socket.stream().try_clone().unwrap();
     let frame = masked_text(&text);
-    let writing = std::thread::spawn(move || {
-        for _ in 0..sent {
-            std::io::Write::write_all(&mut writer, &frame).unwrap();
+    let written = Arc::new(AtomicUsize::new(0));
+    let writing = std::thread::spawn({
+        let written = Arc::clone(&written);
+        move || {
+            for _ in 0..sent {
+                std::io::Write::write_all(&mut writer, &frame).unwrap();
+                written.fetch_add(1, Ordering::Relaxed);
+            }
         }
     });
     let mut other = Socket::open(address, "/ws/chat?session=other", &[]);
     other.send("still quick");
     assert_eq!(other.text(), "still quick", "others do not wait");
+    let mut seen = 0;
+    eventually("the server reads no further", || {
+        let last = std::mem::replace(&mut seen, written.load(Ordering::Relaxed));
+        std::thread::sleep(Duration::from_millis(500));
+        (seen > 0 && seen == last).then_some(())
+    });
+    assert!(seen < sent, "all {sent} were taken from a client that reads nothing");
+    let grown = server.resident().saturating_sub(before);
+    assert!(grown < 12 * 1024, "{grown} KiB more");
     for _ in 0..sent {
         assert_eq!(socket.text().len(), text.len());
-        assert!(server.resident() < before + 64 * 1024, "{} KiB more", server.resident() - before);
     }
     writing.join().unwrap();
+    let grown = server.resident().saturating_sub(before);
+    assert!(grown < 24 * 1024, "{grown} KiB more");
+}
+
+#[test]
+fn a_client_that_takes_nothing_for_half_a_minute_is_closed_with_1013() {
+    let server = Server::start(&["model.provider=echo"]);
+    let mut socket = Socket::narrow(server.address, "/ws/chat", &[]);
+    let frame = masked_text(&"x".repeat(900_000));
+    let stream = socket.stream().try_clone().unwrap();
+    stream.set_write_timeout(Some(Duration::from_secs(2))).unwrap();
+    // Until nothing more goes out: the server has stopped reading, because its answers are not taken.
+    while std::io::Write::write_all(&mut (&stream), &frame).is_ok() {}
+    std::thread::sleep(Duration::from_secs(31));
+    assert_eq!(socket.close_code(), 1013);
 }
 
 /// A text frame of a client, masked with zeros.

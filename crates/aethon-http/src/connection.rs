@@ -36,7 +36,7 @@ const MAX_HEAD: usize = 32 * 1024;
 const IDLE: Duration = Duration::from_secs(75);
 /// How long the rest of a head may take once the program stops.
 const LAST_CALL: Duration = Duration::from_secs(1);
-/// How long a client may take nothing of an answer.
+/// How long a client may take nothing of what is written to it. Who takes little at a time is slow and not gone.
 const STALL: Duration = Duration::from_secs(30);
 /// For how long the rest of what a client sends is read after an answer that did not wait for it.
 const LINGER: Duration = Duration::from_secs(3);
@@ -296,11 +296,10 @@ impl Wire {
             self.write_timer = None;
             return written;
         }
-        if self.progress.is(UPGRADED) {
-            return Poll::Pending;
-        }
         let timer = self.write_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(STALL)));
         ready!(timer.as_mut().poll(cx));
+        // A WebSocket says why before it goes, and gets the time for that.
+        self.write_timer = None;
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 

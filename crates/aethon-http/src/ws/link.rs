@@ -35,8 +35,6 @@ const MAX_SILENT: u8 = 2;
 /// Messages a second, and how many may come at once. Whatever is sent to the peer counts for one less: who waits for an
 /// answer before asking again is never held up, and who only talks is.
 const PACE: (f32, f32) = (50.0, 100.0);
-/// How long a write may stand still.
-const STALL: Duration = Duration::from_secs(30);
 
 /// The bytes below.
 pub(super) type Io = TokioIo<Upgraded>;
@@ -258,17 +256,12 @@ impl Link {
             }
             self.stream.flush().await
         };
-        match timeout(STALL, writing).await {
-            Ok(Ok(())) => {
-                self.allowance = (self.allowance + sent).min(PACE.1);
-                if self.allowance >= 0.0 && self.paused.take().is_some() {
-                    self.set_timer();
-                }
-                Ok(())
-            }
-            Ok(Err(_)) => Err(Unwritable { is_stalled: false }),
-            Err(_) => Err(Unwritable { is_stalled: true }),
+        writing.await.map_err(|error| Unwritable { is_stalled: is_timeout(&error) })?;
+        self.allowance = (self.allowance + sent).min(PACE.1);
+        if self.allowance >= 0.0 && self.paused.take().is_some() {
+            self.set_timer();
         }
+        Ok(())
     }
 
     /// Ends the connection with a code.
@@ -279,6 +272,11 @@ impl Link {
             linger(self.stream.get_mut(), close.patience().1).await;
         }
     }
+}
+
+/// Whether a write stood still for as long as the connection lets it.
+fn is_timeout(error: &WsError) -> bool {
+    matches!(error, WsError::Io(error) if error.kind() == std::io::ErrorKind::TimedOut)
 }
 
 /// Ends a connection with a code before anything of the peer was read.
