@@ -26,8 +26,9 @@ pub trait TurnLog: Send + Sync {
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>>;
 
     /// Ends a turn: its last messages, its outcome and the deliveries of its reply, in one transaction. A turn that never
-    /// began can be ended as well; its user message is then in no transcript.
-    async fn finish(&self, finish: Finish) -> Result<Vec<MessageId>>;
+    /// began can be ended as well; its user message is then in no transcript. The turn that waits behind it begins in the
+    /// same transaction, if it can.
+    async fn finish(&self, finish: Finish) -> Result<Finished>;
 
     /// The newest messages of a session's live branch, oldest first, at most `limit` of them; never older ones than a
     /// model may need. Messages of turns that were replaced by a retry or an edit are not among them.
@@ -58,6 +59,18 @@ pub struct Finish {
     pub reply: Reply,
     /// What is to be delivered elsewhere.
     pub deliveries: Vec<crate::channel::NewDelivery>,
+    /// The turn that waits behind it in the session, and replaces nothing. If it cannot begin, because it was removed or
+    /// ended, the end of this one is stored all the same.
+    pub next: Option<(TurnId, Begin)>,
+}
+
+/// What the storage made of a [`Finish`].
+#[derive(Debug, Clone, Default)]
+pub struct Finished {
+    /// The ids of the added messages, in their order.
+    pub messages: Vec<MessageId>,
+    /// The id of the user's message with which the next turn began.
+    pub next: Option<MessageId>,
 }
 
 /// What became of an inbound message.

@@ -168,7 +168,7 @@ async fn turn(store: &Store, session: &SessionId) {
     };
     let mut last = Message::new(Role::Assistant, vec![Block::text(ANSWER)], now);
     last.stop_reason = Some(TurnEnd::End);
-    store.finish(Finish { messages: vec![last], reply, deliveries: Vec::new() }).await.unwrap();
+    store.finish(Finish { messages: vec![last], reply, deliveries: Vec::new(), next: None }).await.unwrap();
 }
 
 /// The CPU time of this process, from `/proc` (in ticks of 10 ms).

@@ -5,7 +5,7 @@
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::message::{Inbound, Message};
-use aethon_core::session::{Accepted, Begin, Finish, TurnLog, TurnPhase, TurnRecord};
+use aethon_core::session::{Accepted, Begin, Finish, Finished, TurnLog, TurnPhase, TurnRecord};
 use async_trait::async_trait;
 
 use crate::db::Sql;
@@ -62,9 +62,9 @@ impl TurnLog for Store {
         Ok(self.write(append).await?)
     }
 
-    async fn finish(&self, finish: Finish) -> CoreResult<Vec<MessageId>> {
+    async fn finish(&self, finish: Finish) -> CoreResult<Finished> {
         let now = self.now();
-        let Finish { messages, reply, deliveries } = finish;
+        let Finish { messages, reply, deliveries, next } = finish;
         let holder = messages.iter().rposition(|message| message.text() == reply.text);
         let ending = Ending {
             holder,
@@ -79,6 +79,7 @@ impl TurnLog for Store {
             turn: reply.turn,
             session: reply.session,
             deliveries,
+            next: next.map(|(turn, begin)| Ok::<_, Error>((turn, Start::from(&begin)?))).transpose()?,
             now,
         };
         Ok(self.write(move |sql| ending.store(sql)).await?)
@@ -129,22 +130,27 @@ struct Ending {
     holder: Option<usize>,
     outcome: String,
     deliveries: Vec<aethon_core::channel::NewDelivery>,
+    next: Option<(TurnId, Start)>,
     now: i64,
 }
 
 impl Ending {
-    fn store(&self, sql: &Sql<'_>) -> Result<Vec<MessageId>, Error> {
+    fn store(&self, sql: &Sql<'_>) -> Result<Finished, Error> {
         let standing = turns::standing(sql, &self.turn)?;
         if standing.phase == TurnPhase::Done {
             return Err(CoreError::invalid(format!("the turn {} has ended before", self.turn)).into());
         }
-        let ids = add(sql, standing.session, &self.turn, &self.messages, self.now)?;
-        let reply_message = self.holder.and_then(|holder| ids.get(holder)).map(|id| id.0);
+        let messages = add(sql, standing.session, &self.turn, &self.messages, self.now)?;
+        let reply_message = self.holder.and_then(|holder| messages.get(holder)).map(|id| id.0);
         turns::end(sql, standing.key, &self.outcome, reply_message, self.now)?;
         for delivery in &self.deliveries {
             outbox::insert(sql, (self.session.as_str(), self.turn.as_str()), delivery, self.now)?;
         }
-        Ok(ids)
+        let next = match &self.next {
+            Some((turn, start)) => unless_gone(begin_again(sql, turn, start, self.now))?.map(MessageId),
+            None => None,
+        };
+        Ok(Finished { messages, next })
     }
 }
 
@@ -233,6 +239,15 @@ fn add(
     let added = i64::try_from(ids.len()).unwrap_or(0);
     gone_unless(sessions::touch(sql, session, added, now)?, turn)?;
     Ok(ids)
+}
+
+/// A turn that cannot begin, because it is over or was removed, has written nothing.
+fn unless_gone(begun: Result<i64, Error>) -> Result<Option<i64>, Error> {
+    match begun.map_err(CoreError::from) {
+        Ok(first) => Ok(Some(first)),
+        Err(error) if error.is_not_found() || error.is_invalid() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// A session that was removed while its turn ran takes nothing more.

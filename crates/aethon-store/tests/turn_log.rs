@@ -5,7 +5,7 @@ mod common;
 
 use aethon_core::ids::{MessageId, TurnId};
 use aethon_core::message::{Block, Failure, Message, Role, TurnEnd};
-use aethon_core::session::{Accepted, Transcripts, TurnLog, TurnPhase, TurnRecord};
+use aethon_core::session::{Accepted, Finish, Transcripts, TurnLog, TurnPhase, TurnRecord};
 use common::*;
 
 const S: &str = "webchat:default";
@@ -230,6 +230,42 @@ async fn what_a_crash_left_over_is_found_oldest_first() {
     // One that never began can be closed, with nothing in the transcript.
     home.store.finish(finish(&queued, "webchat:b", "interrupted")).await.unwrap();
     home.store.finish(finish(&running, S, "interrupted")).await.unwrap();
+    assert!(home.store.unfinished().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn the_next_turn_begins_with_the_end_of_the_one_before_it() {
+    let mut home = Home::new();
+    let one = home.open_turn(S, "one").await;
+    let two = TurnId::fresh();
+    home.store.accept(&two, &say(S, "two"), None).await.unwrap();
+    let end = Finish { next: Some((two.clone(), begin("two"))), ..finish(&one, S, "1") };
+    let finished = home.store.finish(end).await.unwrap();
+    home.reopen().await;
+    let messages = home.store.window(&session(S), 10).await.unwrap();
+    assert_eq!(texts(&messages), ["one", "1", "two"]);
+    assert_eq!(finished.messages, [messages[1].id]);
+    assert_eq!(finished.next, Some(messages[2].id));
+    let record = home.store.turn(&two).await.unwrap().unwrap();
+    assert_eq!((record.phase, record.attempts), (TurnPhase::Running, 1));
+    assert_eq!(home.store.session(&session(S)).await.unwrap().unwrap().message_count, 3);
+}
+
+#[tokio::test]
+async fn a_next_turn_that_cannot_begin_does_not_touch_the_end_before_it() {
+    let home = Home::new();
+    let one = home.open_turn(S, "one").await;
+    let stopped = TurnId::fresh();
+    home.store.accept(&stopped, &say(S, "stopped"), None).await.unwrap();
+    home.store.finish(Finish { messages: vec![], ..finish(&stopped, S, "") }).await.unwrap();
+    let end = Finish { next: Some((stopped, begin("stopped"))), ..finish(&one, S, "1") };
+    assert_eq!(home.store.finish(end).await.unwrap().next, None);
+
+    let two = home.open_turn(S, "two").await;
+    let end = Finish { next: Some((TurnId::fresh(), begin("removed"))), ..finish(&two, S, "2") };
+    assert_eq!(home.store.finish(end).await.unwrap().next, None);
+    let messages = home.store.window(&session(S), 10).await.unwrap();
+    assert_eq!(texts(&messages), ["one", "1", "two", "2"]);
     assert!(home.store.unfinished().await.unwrap().is_empty());
 }
 

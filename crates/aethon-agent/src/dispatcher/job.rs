@@ -30,6 +30,8 @@ pub(crate) struct Job {
 pub(crate) enum Stage {
     /// Stored, not begun.
     Waiting,
+    /// The same; it may begin with the end of the turn before it, which is being stored. It cannot be taken out any more.
+    Beginning,
     /// Begun in this process.
     Begun(MessageId),
     /// Begun by a process that is gone; its messages are in the storage.

@@ -9,7 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aethon_core::assistant::{ActiveTurn, PendingReply};
 use aethon_core::error::{Error, Result};
-use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ids::{MessageId, SessionId, TurnId};
+use aethon_core::session::Begin;
 
 use super::job::{Job, Live, Stage};
 use crate::control::Cause;
@@ -150,6 +151,40 @@ impl Lanes {
         None
     }
 
+    /// What the storage needs to begin the next turn of a session together with the end of the running one; none if it
+    /// has to wait for that end, because it replaces something or was stopped, or because the transcript was changed beside
+    /// them. `prepare` completes it. What came of it is told by [`Self::has_begun`].
+    pub(crate) fn begin_next(
+        &self,
+        session: &SessionId,
+        prepare: impl FnOnce(&mut Job),
+    ) -> Option<(TurnId, Begin)> {
+        let mut state = self.lock();
+        let lane = state.lanes.get_mut(session).filter(|lane| !lane.written_beside)?;
+        let (_, job) = lane.waiting.front_mut()?;
+        if job.stage != Stage::Waiting || job.replaces.is_some() || job.stop.cause().is_some() {
+            return None;
+        }
+        prepare(job);
+        job.stage = Stage::Beginning;
+        Some((job.turn.clone(), job.begin()))
+    }
+
+    /// Notes whether the next turn of a session has begun, and with which message.
+    pub(crate) fn has_begun(&self, session: &SessionId, message: Option<MessageId>) {
+        let mut state = self.lock();
+        let ending = state.ending;
+        let Some(lane) = state.lanes.get_mut(session) else { return };
+        let Some((_, job)) = lane.waiting.front_mut().filter(|(_, job)| job.stage == Stage::Beginning) else {
+            return;
+        };
+        job.stage = message.map_or(Stage::Waiting, Stage::Begun);
+        if ending && job.stage == Stage::Waiting {
+            lane.waiting.pop_front();
+            state.turns -= 1;
+        }
+    }
+
     /// Ends the running turn of a session and returns the next.
     pub(crate) fn next(&self, session: &SessionId) -> Option<Job> {
         self.lock().advance(session)
@@ -216,11 +251,17 @@ impl Lanes {
         self.lock().lanes.get_mut(session).is_some_and(|lane| std::mem::take(&mut lane.written_beside))
     }
 
-    /// Takes nothing in any more. What waits is let go: it stays stored as waiting for the next start.
+    /// Takes nothing in any more. What waits is let go: it stays stored as waiting for the next start. What is beginning
+    /// just now is looked after as if it ran.
     pub(crate) fn end(&self) {
         let mut state = self.lock();
         state.ending = true;
-        let let_go: usize = state.lanes.values_mut().map(|lane| lane.waiting.drain(..).count()).sum();
+        let mut let_go = 0;
+        for lane in state.lanes.values_mut() {
+            let before = lane.waiting.len();
+            lane.waiting.retain(|(_, job)| matches!(job.stage, Stage::Beginning | Stage::Begun(_)));
+            let_go += before - lane.waiting.len();
+        }
         state.turns -= let_go;
     }
 

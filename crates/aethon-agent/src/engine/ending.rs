@@ -7,10 +7,10 @@ use aethon_core::channel::NewDelivery;
 use aethon_core::error::Result;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::hook::TurnContext;
-use aethon_core::ids::MessageId;
+use aethon_core::ids::TurnId;
 use aethon_core::message::{Block, Failure, Inbound, Intent, Message, Reply, Role, TurnEnd};
 use aethon_core::model::Usage;
-use aethon_core::session::Finish;
+use aethon_core::session::{Begin, Finish, Finished};
 use aethon_core::surface::TurnEvent;
 use tokio::time::sleep;
 
@@ -131,12 +131,14 @@ impl Shared {
         messages: &[Message],
         reply: &Reply,
         deliveries: Vec<NewDelivery>,
-    ) -> Result<Vec<MessageId>> {
+        next: Option<(TurnId, Begin)>,
+    ) -> Result<Finished> {
         let mut pauses = STORE_PAUSES.into_iter();
         loop {
             let (messages, deliveries) = (messages.to_vec(), deliveries.clone());
-            match self.parts.log.finish(Finish { messages, reply: reply.clone(), deliveries }).await {
-                Ok(ids) => return Ok(ids),
+            let finish = Finish { messages, reply: reply.clone(), deliveries, next: next.clone() };
+            match self.parts.log.finish(finish).await {
+                Ok(finished) => return Ok(finished),
                 Err(error) if error.is_not_found() || error.is_invalid() => return Err(error),
                 Err(error) => {
                     let Some(pause) = pauses.next() else { return Err(error) };
@@ -193,7 +195,7 @@ impl Shared {
         }
         let model = self.parts.provider.capabilities().model.clone();
         let reply = ending.reply(&job, String::new(), model, Usage::default());
-        if let Err(error) = self.store(&messages, &reply, Vec::new()).await {
+        if let Err(error) = self.store(&messages, &reply, Vec::new(), None).await {
             log_storage("the outcome of a stopped turn could not be stored", &error);
         }
         let context = context_of(&job);

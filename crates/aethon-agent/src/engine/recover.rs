@@ -115,7 +115,7 @@ impl Shared {
         };
         let deliveries = self.deliveries(&record.inbound, &reply);
         let delivers = !deliveries.is_empty();
-        log.finish(Finish { messages, reply: reply.clone(), deliveries }).await?;
+        log.finish(Finish { messages, reply: reply.clone(), deliveries, next: None }).await?;
         if delivers {
             self.parts.bell.ring();
         }

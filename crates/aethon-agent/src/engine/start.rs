@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use aethon_core::error::Result;
 use aethon_core::event::{Event, SessionChange};
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, Message, Role};
+use aethon_core::session::Begin;
 use aethon_core::surface::TurnEvent;
 
 use super::shared::Shared;
@@ -26,7 +28,7 @@ impl Shared {
         let fresh = job.stage != Stage::LeftBehind && job.replaces.is_none();
         let id = match job.stage {
             Stage::Begun(id) => id,
-            Stage::Waiting => {
+            Stage::Waiting | Stage::Beginning => {
                 self.put_context_to(job);
                 self.parts.log.begin(&job.turn, job.begin()).await?
             }
@@ -113,14 +115,24 @@ impl Shared {
     pub(super) fn put_context_to(&self, job: &mut Job) {
         let Some(page) = self.parts.prompt.context() else { return };
         let known = if job.replaces.is_some() { None } else { self.windows.context(job.session()).flatten() };
-        let is_there = job
-            .message
-            .content
-            .iter()
-            .any(|block| matches!(block, Block::File { name, .. } if name == CONTEXT_PAGE));
-        if known.as_ref() != Some(&page) && !is_there {
-            let (name, mime) = (CONTEXT_PAGE.to_owned(), "text/markdown".to_owned());
-            job.message.content.push(Block::File { name, mime, text: page.to_string() });
-        }
+        put_page(job, known.as_ref(), &page);
+    }
+
+    /// Has the next turn of a session begin together with the end of the one whose window this is, if there is one that can.
+    pub(super) fn begin_next(&self, session: &SessionId, window: &Window) -> Option<(TurnId, Begin)> {
+        let page = self.parts.prompt.context();
+        self.lanes.begin_next(session, |job| {
+            if let Some(page) = page {
+                put_page(job, window.context(), &page);
+            }
+        })
+    }
+}
+
+fn put_page(job: &mut Job, known: Option<&Arc<str>>, page: &Arc<str>) {
+    let is_page = |block: &Block| matches!(block, Block::File { name, .. } if name == CONTEXT_PAGE);
+    if known != Some(page) && !job.message.content.iter().any(is_page) {
+        let (name, mime) = (CONTEXT_PAGE.to_owned(), "text/markdown".to_owned());
+        job.message.content.push(Block::File { name, mime, text: page.to_string() });
     }
 }

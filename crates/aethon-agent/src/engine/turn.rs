@@ -73,7 +73,7 @@ pub(super) struct Answer {
 impl Shared {
     /// Runs a turn to its stored end.
     pub(super) async fn run(self: &Arc<Self>, mut job: Job) {
-        if job.stage == Stage::Waiting {
+        if matches!(job.stage, Stage::Waiting | Stage::Beginning) {
             match job.stop.cause() {
                 Some(Cause::Person) => return self.end_unbegun(job, true).await,
                 // It stays stored as waiting; the next start looks after it.
@@ -244,8 +244,12 @@ impl<'e> Turn<'e> {
         let reply = ending.reply(&self.job, said, model, self.answer.usage);
         let deliveries = self.shared.deliveries(&self.job.inbound, &reply);
         let delivers = !deliveries.is_empty();
-        match self.shared.store(&messages, &reply, deliveries).await {
-            Ok(ids) => self.keep_window(messages, &ids),
+        let session = &self.context.session;
+        let next = if self.is_window_whole { self.shared.begin_next(session, &self.window) } else { None };
+        let stored = self.shared.store(&messages, &reply, deliveries, next).await;
+        self.shared.lanes.has_begun(session, stored.as_ref().ok().and_then(|finished| finished.next));
+        match stored {
+            Ok(finished) => self.keep_window(messages, &finished.messages),
             Err(error) => {
                 log_storage(
                     "the outcome of a turn could not be stored; it is looked after at the next start",

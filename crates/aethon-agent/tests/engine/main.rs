@@ -18,6 +18,7 @@ mod failures;
 mod house;
 mod intake;
 mod order;
+mod pipeline;
 mod prefix;
 mod recovery;
 mod said;

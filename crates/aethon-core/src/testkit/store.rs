@@ -6,19 +6,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use super::Gate;
 use crate::channel::NewDelivery;
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::message::{Block, Inbound, Message, Role};
 use crate::session::{
-    Accepted, Begin, Clear, Finish, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnLog,
-    TurnPhase, TurnRecord,
+    Accepted, Begin, Clear, Finish, Finished, SessionPage, SessionQuery, SessionSummary, Transcripts,
+    TurnLog, TurnPhase, TurnRecord,
 };
 
 /// A storage in memory.
 #[derive(Default)]
 pub struct MemoryStore {
     state: Mutex<State>,
+    /// Where the end of a turn waits before it is stored.
+    before_finish: Mutex<Option<Gate>>,
 }
 
 #[derive(Default)]
@@ -43,7 +46,7 @@ struct Session {
 impl MemoryStore {
     /// An empty one in which it is `now`.
     pub fn at(now: Timestamp) -> Self {
-        Self { state: Mutex::new(State { now, ..State::default() }) }
+        Self { state: Mutex::new(State { now, ..State::default() }), ..Self::default() }
     }
 
     /// The names of the methods that were called on it so far, `window` and `turn` included.
@@ -64,6 +67,11 @@ impl MemoryStore {
     /// Lets the next `times` calls of `method` fail.
     pub fn fail(&self, method: &'static str, times: usize) {
         self.lock().failures.insert(method, times);
+    }
+
+    /// Has the next end of a turn wait at this gate before it is stored.
+    pub fn hold_finish(&self, gate: Gate) {
+        *self.before_finish.lock().unwrap_or_else(PoisonError::into_inner) = Some(gate);
     }
 
     /// Puts a turn in as a crash would have left it, with the messages that it had stored.
@@ -107,6 +115,9 @@ impl State {
 
     fn begin(&mut self, turn: &TurnId, begin: Begin) -> Result<MessageId> {
         let record = self.turns.get_mut(turn).ok_or_else(|| Error::not_found("there is no such turn"))?;
+        if record.phase == TurnPhase::Done {
+            return Err(Error::invalid("the turn has ended before"));
+        }
         record.attempts += 1;
         record.phase = TurnPhase::Running;
         let session = record.inbound.session.clone();
@@ -181,7 +192,11 @@ impl TurnLog for MemoryStore {
         Ok(state.add(&session, turn, messages))
     }
 
-    async fn finish(&self, finish: Finish) -> Result<Vec<MessageId>> {
+    async fn finish(&self, finish: Finish) -> Result<Finished> {
+        let gate = self.before_finish.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(gate) = gate {
+            gate.pass().await;
+        }
         let mut state = self.enter("finish")?;
         let session = state.session_of(&finish.reply.turn)?;
         let ids = state.add(&session, &finish.reply.turn, finish.messages);
@@ -190,7 +205,8 @@ impl TurnLog for MemoryStore {
             record.phase = TurnPhase::Done;
             record.reply = Some(finish.reply);
         }
-        Ok(ids)
+        let next = finish.next.and_then(|(next, begin)| state.begin(&next, begin).ok());
+        Ok(Finished { messages: ids, next })
     }
 
     async fn window(&self, session: &SessionId, limit: usize) -> Result<Vec<Message>> {

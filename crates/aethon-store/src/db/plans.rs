@@ -141,7 +141,7 @@ mod tests {
                 failure: None,
             };
             let messages = vec![message(Role::Assistant)];
-            store.finish(Finish { messages, reply, deliveries: vec![delivery] }).await.unwrap();
+            store.finish(Finish { messages, reply, deliveries: vec![delivery], next: None }).await.unwrap();
             store.turn(&turn).await.unwrap();
             store.accept(&TurnId::fresh(), &inbound, None).await.unwrap();
         }

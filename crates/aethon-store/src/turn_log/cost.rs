@@ -67,6 +67,7 @@ fn turn(sql: &Sql<'_>) {
         holder: Some(0),
         outcome: r#"{"end":"end","model":"m"}"#.into(),
         deliveries: Vec::new(),
+        next: None,
         now: 2,
     };
     ending.store(sql).unwrap();

@@ -116,7 +116,7 @@ pub fn finish(turn: &TurnId, id: &str, text: &str) -> Finish {
         usage,
         failure: None,
     };
-    Finish { messages: vec![last], reply, deliveries: Vec::new() }
+    Finish { messages: vec![last], reply, deliveries: Vec::new(), next: None }
 }
 
 pub fn delivery(text: &str, expires_in: i64) -> NewDelivery {

@@ -1,0 +1,116 @@
+//! The end of a turn and the beginning of the one that waits behind it are one step of the storage.
+
+use aethon_core::assistant::{Assistant, Submitted};
+use aethon_core::ids::SessionId;
+use aethon_core::message::{Inbound, Intent, TurnEnd};
+use aethon_core::model::StopReason;
+use aethon_core::session::TurnPhase;
+use aethon_core::testkit::{Gate, Step};
+
+use crate::house::{House, quiet, says, session};
+
+/// A house in which `one` is being answered and `two` and `three` wait.
+async fn three() -> (House, SessionId, Gate, [Submitted; 3]) {
+    let gate = Gate::default();
+    let first = vec![Step::Wait(gate.clone()), Step::say("first"), Step::finish(StopReason::End)];
+    let house = House::new([first, says("second"), says("third")]);
+    let session = session("a");
+    let one = house.say(&session, "one").await;
+    gate.reached().await;
+    let two = house.say(&session, "two").await;
+    let three = house.say(&session, "three").await;
+    (house, session, gate, [one, two, three])
+}
+
+const ALL: [&str; 6] =
+    ["user: one", "assistant: first", "user: two", "assistant: second", "user: three", "assistant: third"];
+
+#[tokio::test]
+async fn what_waits_begins_with_the_end_before_it() {
+    let (house, session, gate, [_, _, three]) = three().await;
+    let before = house.store.calls().len();
+    gate.open();
+    assert_eq!(three.reply.wait().await.unwrap().text, "third");
+    assert_eq!(house.store.calls()[before..], ["finish", "finish", "finish"]);
+    assert_eq!(house.told(&session), ALL);
+}
+
+#[tokio::test]
+async fn an_end_that_is_stored_at_the_second_attempt_takes_the_next_along() {
+    let (house, session, gate, [_, _, three]) = three().await;
+    house.store.fail("finish", 1);
+    gate.open();
+    assert_eq!(three.reply.wait().await.unwrap().text, "third");
+    assert_eq!(house.told(&session), ALL);
+    assert!(!house.store.calls().contains(&"begin"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_end_that_cannot_be_stored_does_not_keep_the_next_from_beginning() {
+    let (house, session, gate, [_, _, three]) = three().await;
+    house.store.fail("finish", 4);
+    gate.open();
+    assert_eq!(three.reply.wait().await.unwrap().text, "third");
+    let without_the_first_answer: Vec<_> =
+        ALL.into_iter().filter(|told| *told != "assistant: first").collect();
+    assert_eq!(house.told(&session), without_the_first_answer);
+}
+
+#[tokio::test]
+async fn one_that_is_stopped_while_it_begins_ends_in_its_order() {
+    let (house, session, gate, [_, two, three]) = three().await;
+    let storing = Gate::default();
+    house.store.hold_finish(storing.clone());
+    gate.open();
+    storing.reached().await;
+    assert_eq!(house.engine.stop(&session, Some(&two.turn)).await, 1);
+    assert_eq!(house.engine.activity().len(), 3, "it keeps its place");
+    storing.open();
+    assert_eq!(two.reply.wait().await.unwrap().end, TurnEnd::Stopped);
+    // The model was not asked for the one that was stopped.
+    assert_eq!(three.reply.wait().await.unwrap().text, "second");
+    let told = house.told(&session);
+    assert_eq!(told[..4], ["user: one", "assistant: first", "user: two", "assistant: (stopped)"]);
+    assert_eq!(told[4..], ["user: three", "assistant: second"]);
+    house.assert_well_formed(&session);
+}
+
+#[tokio::test]
+async fn one_that_replaces_something_waits_for_the_end() {
+    let gate = Gate::default();
+    let first = vec![Step::Wait(gate.clone()), Step::say("first"), Step::finish(StopReason::End)];
+    let house = House::new([says("nothing"), first, says("another")]);
+    let session = session("a");
+    let zero = house.say(&session, "zero").await;
+    zero.reply.wait().await.unwrap();
+    house.say(&session, "one").await;
+    gate.reached().await;
+    let edit = Inbound {
+        intent: Intent::Edit { turn: zero.turn.clone() },
+        ..Inbound::say(session.clone(), "nought")
+    };
+    let edit = house.submit(edit, quiet()).await;
+    gate.open();
+    assert_eq!(edit.reply.wait().await.unwrap().text, "another");
+    assert_eq!(house.told(&session), ["user: nought", "assistant: another"]);
+    assert!(house.store.calls().contains(&"begin"));
+}
+
+#[tokio::test]
+async fn at_shutdown_only_what_has_begun_goes_on() {
+    let (house, session, gate, [one, two, three]) = three().await;
+    let storing = Gate::default();
+    house.store.hold_finish(storing.clone());
+    gate.open();
+    storing.reached().await;
+    let mut ending = std::pin::pin!(house.engine.shutdown(std::time::Duration::from_secs(10)));
+    assert!(futures_util::FutureExt::now_or_never(&mut ending).is_none());
+    storing.open();
+    ending.await;
+    assert_eq!(one.reply.wait().await.unwrap().text, "first");
+    assert_eq!(two.reply.wait().await.unwrap().text, "second", "it has begun, and had the time");
+    assert_eq!(house.told(&session), ALL[..4]);
+    let left = aethon_core::session::TurnLog::unfinished(&*house.store).await.unwrap();
+    let left: Vec<_> = left.into_iter().map(|record| (record.turn, record.phase)).collect();
+    assert_eq!(left, [(three.turn, TurnPhase::Queued)], "for the next start");
+}
