@@ -36,6 +36,8 @@ pub(crate) enum Stage {
     Begun(MessageId),
     /// Begun by a process that is gone; its messages are in the storage.
     LeftBehind,
+    /// Left waiting by a process that is gone, and not to be run any more: it is closed when it comes up.
+    GivenUp,
 }
 
 /// A turn as others see it.

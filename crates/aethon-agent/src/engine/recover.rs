@@ -3,6 +3,9 @@
 //! A turn that was acknowledged under an id goes on, because its sender will not send it again: its stored messages stay,
 //! and calls that were cut off get results that say so. One without an id is closed, because its sender saw the connection
 //! break; so is one that is too old to be of use, or that has begun so often that it may be what crashes the program.
+//!
+//! What had begun comes before what waited, whichever was accepted first: its message is in the transcript already, and
+//! nothing may come between that and its answer.
 
 use std::sync::Arc;
 
@@ -12,7 +15,7 @@ use aethon_core::hook::TurnContext;
 use aethon_core::message::{Block, Failure, Intent, Message, Reply, Role, TurnEnd};
 use aethon_core::model::Usage;
 use aethon_core::session::{Begin, Finish, TurnPhase, TurnRecord};
-use aethon_core::surface::Surface;
+use aethon_core::surface::{Surface, Unattended};
 use jiff::SignedDuration;
 
 use super::shared::{Shared, log_storage};
@@ -24,13 +27,15 @@ const CUT_OFF: &str = "interrupted by a restart of the assistant; it may or may 
 const NOTICE: &str = "The assistant was interrupted before it could answer; send the message again.";
 
 impl Shared {
-    /// Looks after all of them, oldest first. Returns how many go on.
+    /// Looks after all of them. Returns how many go on.
     pub(super) async fn recover(
         self: &Arc<Self>,
         surface: &(dyn Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync),
     ) -> Result<usize> {
         let mut going_on = 0;
-        for record in self.parts.log.unfinished().await? {
+        let mut records = self.parts.log.unfinished().await?;
+        records.sort_by_key(|record| record.phase == TurnPhase::Queued);
+        for record in records {
             if self.is_worth_resuming(&record) {
                 match self.take_up(record.clone(), surface(&record)).await {
                     Ok(_) => {
@@ -40,7 +45,14 @@ impl Shared {
                     Err(error) => log_storage("an interrupted turn could not be taken up", &error),
                 }
             }
-            if let Err(error) = self.close(&record).await {
+            let is_behind = record.phase == TurnPhase::Queued && self.lanes.is_busy(&record.inbound.session);
+            // What would not be put into the transcript can be closed beside those that write there.
+            let closed = if is_behind && record.inbound.intent == Intent::Say {
+                self.put_in(record, Stage::GivenUp, Arc::new(Unattended)).await.map(drop)
+            } else {
+                self.close(&record).await.map(drop)
+            };
+            if let Err(error) = closed {
                 log_storage("an interrupted turn could not be closed", &error);
             }
         }
@@ -56,8 +68,17 @@ impl Shared {
         record: TurnRecord,
         surface: Arc<dyn Surface>,
     ) -> Result<PendingReply> {
-        let message = admit(&*self.parts.log, &record.inbound, record.accepted_at).await?;
         let stage = if record.phase == TurnPhase::Queued { Stage::Waiting } else { Stage::LeftBehind };
+        self.put_in(record, stage, surface).await
+    }
+
+    async fn put_in(
+        self: &Arc<Self>,
+        record: TurnRecord,
+        stage: Stage,
+        surface: Arc<dyn Surface>,
+    ) -> Result<PendingReply> {
+        let message = admit(&*self.parts.log, &record.inbound, record.accepted_at).await?;
         let (session, turn) = (record.inbound.session.clone(), record.turn.clone());
         let (mut job, live) = Job::pair(record.turn, record.inbound, message, surface);
         job.stage = stage;
@@ -78,8 +99,24 @@ impl Shared {
         record.inbound.dedupe.is_some() && age < limit && record.attempts < self.options.resume.attempts
     }
 
+    /// Closes a turn that waited, now that those before it are done.
+    pub(super) async fn close_in_order(&self, job: Job) {
+        let record = TurnRecord {
+            turn: job.turn,
+            inbound: job.inbound,
+            phase: TurnPhase::Queued,
+            accepted_at: job.message.created_at,
+            attempts: 0,
+            reply: None,
+        };
+        match self.close(&record).await {
+            Ok(reply) => drop(job.reply.send_replace(Some(Arc::new(reply)))),
+            Err(error) => log_storage("an interrupted turn could not be closed", &error),
+        }
+    }
+
     /// Closes a turn as interrupted, its history well formed.
-    async fn close(&self, record: &TurnRecord) -> Result<()> {
+    async fn close(&self, record: &TurnRecord) -> Result<Reply> {
         let (log, now) = (&self.parts.log, self.parts.clock.now());
         let session = &record.inbound.session;
         let mut messages = Vec::new();
@@ -128,6 +165,6 @@ impl Shared {
             sender: inbound.sender.clone(),
         };
         self.parts.hooks.after_turn(&context, &reply).await;
-        Ok(())
+        Ok(reply)
     }
 }

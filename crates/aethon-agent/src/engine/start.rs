@@ -32,7 +32,7 @@ impl Shared {
                 self.put_context_to(job);
                 self.parts.log.begin(&job.turn, job.begin()).await?
             }
-            Stage::LeftBehind => self.parts.log.begin(&job.turn, job.begin()).await?,
+            Stage::LeftBehind | Stage::GivenUp => self.parts.log.begin(&job.turn, job.begin()).await?,
         };
         let taken = Message::new(Role::User, Vec::new(), job.message.created_at);
         let mut message = std::mem::replace(&mut job.message, taken);

@@ -73,6 +73,9 @@ pub(super) struct Answer {
 impl Shared {
     /// Runs a turn to its stored end.
     pub(super) async fn run(self: &Arc<Self>, mut job: Job) {
+        if job.stage == Stage::GivenUp {
+            return self.close_in_order(job).await;
+        }
         if matches!(job.stage, Stage::Waiting | Stage::Beginning) {
             match job.stop.cause() {
                 Some(Cause::Person) => return self.end_unbegun(job, true).await,

@@ -129,3 +129,32 @@ async fn a_second_delivery_takes_up_what_nobody_has_in_hand() {
     assert_eq!(again.reply.wait().await.unwrap().text, "at last");
     assert_eq!(house.told(&session), ["user: question", "assistant: at last"]);
 }
+
+#[tokio::test]
+async fn what_had_begun_comes_before_what_waited() {
+    let house = House::new([says("to the begun"), says("to the waiting")]);
+    let session = session("a");
+    // The one that waits was accepted first: two senders, and the other one's message got its place first.
+    let waiting = Left { id: Some("m1"), phase: TurnPhase::Queued, age: RECENT, attempts: 0 };
+    let plain = Left { id: None, phase: TurnPhase::Queued, age: RECENT, attempts: 0 };
+    let begun = Left { id: Some("m3"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
+    leave(&house, &session, &waiting, |_| vec![]);
+    let plain = leave(&house, &session, &plain, |_| vec![]);
+    leave(&house, &session, &begun, |turn| vec![user(turn, "begun"), call(turn)]);
+    assert_eq!(recover(&house).await, 2);
+    let last = with_id(&session, "question", "m1");
+    house.submit(last, quiet()).await.reply.wait().await.unwrap();
+    house.ask(&session, "another").await;
+    let told = house.told(&session);
+    assert_eq!(told[..2], ["user: begun", "assistant: call shell"]);
+    assert!(told[2].contains("may or may not have run"), "{}", told[2]);
+    assert_eq!(told[3..6], ["assistant: to the begun", "user: question", "assistant: to the waiting"]);
+    assert_eq!(
+        told[6..8],
+        ["user: question", "assistant: (interrupted)"],
+        "without an id it is closed, in its place"
+    );
+    house.assert_well_formed(&session);
+    let record = house.store.turn(&plain).await.unwrap().unwrap();
+    assert_eq!(record.reply.unwrap().failure.unwrap().code, "interrupted");
+}
