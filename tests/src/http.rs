@@ -170,7 +170,7 @@ impl Response {
 
 /// Sends these bytes on a connection of its own and reads one response.
 pub fn exchange(address: SocketAddr, bytes: &[u8]) -> std::io::Result<Response> {
-    let mut connection = connect(address);
+    let mut connection = try_connect(address)?;
     // The server may answer and close before it has read everything.
     let _ = connection.write_all(bytes);
     Response::read(&mut BufReader::new(connection), bytes.starts_with(b"HEAD "))
@@ -193,10 +193,14 @@ pub fn read_chunks(from: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
 
 /// A connection whose reads do not wait for ever.
 pub fn connect(address: SocketAddr) -> TcpStream {
-    let connection = TcpStream::connect(address).expect("the server accepts connections");
-    connection.set_read_timeout(Some(PATIENCE)).expect("a time-out can be set");
-    connection.set_nodelay(true).expect("TCP_NODELAY can be set");
-    connection
+    try_connect(address).expect("the server accepts connections")
+}
+
+fn try_connect(address: SocketAddr) -> std::io::Result<TcpStream> {
+    let connection = TcpStream::connect(address)?;
+    connection.set_read_timeout(Some(PATIENCE))?;
+    connection.set_nodelay(true)?;
+    Ok(connection)
 }
 
 fn read_line(from: &mut impl BufRead) -> std::io::Result<String> {

@@ -1,10 +1,12 @@
 //! Nothing acknowledged is lost and nothing is doubled: "storage" and "done when" of the issue, INTERFACE section 5 `ack`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use aethon_tests::{Random, Server, Socket, eventually};
+use aethon_tests::http::exchange;
+use aethon_tests::{Random, Request, Server, Socket, eventually};
 use serde_json::{Value, json};
 use tungstenite::Message;
 
@@ -132,6 +134,49 @@ fn kill_9_at_random_moments_loses_nothing_acknowledged_and_doubles_nothing() {
         notices += check_session(&known, of_session, &messages);
     }
     assert!(notices <= TURNS / 10, "{notices} turns of {TURNS} were given up");
+}
+
+/// Asks what is left, one question after the other, until the connection breaks.
+fn ask_all(address: SocketAddr, left: &Mutex<Vec<usize>>) {
+    while let Some(number) = { left.lock().unwrap().pop() } {
+        let text = format!("question {number}.");
+        let request = Request::post("/webhook/shared", &json!({"text": text}))
+            .header("Idempotency-Key", &format!("key-{number}"));
+        match exchange(address, &request.bytes(address)) {
+            Ok(answer) if answer.status == 200 => assert_eq!(answer.json()["response"], text),
+            _ => return left.lock().unwrap().push(number),
+        }
+    }
+}
+
+#[test]
+fn senders_that_share_a_session_get_their_own_answers_whatever_dies() {
+    let mut random = Random::new(12);
+    let asked: usize = 300;
+    let left = Mutex::new((0..asked).collect::<Vec<_>>());
+    let mut home = aethon_tests::home();
+    let mut kills = 0;
+    while !left.lock().unwrap().is_empty() {
+        let server = Server::start_in(home.clone(), &["model.provider=echo"]);
+        let address = server.address;
+        home = std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| ask_all(address, &left));
+            }
+            std::thread::sleep(Duration::from_millis(random.between(30, 90)));
+            kills += 1;
+            server.kill()
+        });
+        assert!(kills < 150, "{} are left", left.lock().unwrap().len());
+    }
+    let server = Server::start_in(home, &["model.provider=echo"]);
+    let said = server.said("webhook:shared");
+    let said: Vec<_> = said.iter().filter(|(role, _)| role != "system").collect();
+    assert_eq!(said.len(), 2 * asked, "each question and each answer once");
+    for pair in said.chunks(2) {
+        assert_eq!([pair[0].0.as_str(), pair[1].0.as_str()], ["user", "assistant"]);
+        assert!(pair[0].1.contains(&pair[1].1), "{pair:?}");
+    }
 }
 
 /// Waits until what a crash left over is done; returns 0, the time that is added then.
