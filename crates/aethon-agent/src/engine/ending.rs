@@ -193,10 +193,26 @@ impl Shared {
             }
             self.windows.forget(job.session());
         }
+        self.end_unasked(job, &ending, &messages).await;
+    }
+
+    /// Ends a turn whose message is in no transcript, because what it belongs to was removed while it waited.
+    pub(super) async fn end_groundless(&self, job: Job) {
+        let sentence = if job.replaces.is_some() {
+            "What this was to replace is not in the conversation any more, so nothing was changed. Send it as a new \
+             message."
+        } else {
+            "The conversation was removed before this could be answered. Send it again to begin a new one."
+        };
+        self.end_unasked(job, &Ending::fault("not_found", sentence), &[]).await;
+    }
+
+    /// Ends a turn for which no model was asked.
+    async fn end_unasked(&self, job: Job, ending: &Ending, messages: &[Message]) {
         let model = self.parts.provider.capabilities().model.clone();
         let reply = ending.reply(&job, String::new(), model, Usage::default());
-        if let Err(error) = self.store(&messages, &reply, Vec::new(), None).await {
-            log_storage("the outcome of a stopped turn could not be stored", &error);
+        if let Err(error) = self.store(messages, &reply, Vec::new(), None).await {
+            log_storage("the outcome of a turn that was not worked on could not be stored", &error);
         }
         let context = context_of(&job);
         self.announce(job, &context, reply, false).await;

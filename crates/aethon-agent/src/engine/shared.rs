@@ -89,8 +89,11 @@ impl Shared {
     }
 }
 
-/// The storage failed; the cause is for the log.
+/// The storage failed; the cause is for the log. What was removed meanwhile is no failure.
 pub(super) fn log_storage(what: &'static str, error: &Error) {
+    if error.is_not_found() {
+        return tracing::info!(%error, "{what}");
+    }
     let cause = std::error::Error::source(error).map(ToString::to_string);
     tracing::error!(%error, cause, "{what}");
 }

@@ -86,6 +86,7 @@ impl Shared {
         }
         match self.start(&mut job).await {
             Ok((window, start)) => Turn::new(self, job, window, start).run().await,
+            Err(error) if error.is_not_found() => self.end_groundless(job).await,
             Err(error) => {
                 log_storage("a turn could not begin", &error);
                 let sentence =

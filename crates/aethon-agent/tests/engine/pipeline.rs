@@ -1,7 +1,7 @@
 //! The end of a turn and the beginning of the one that waits behind it are one step of the storage.
 
 use aethon_core::assistant::{Assistant, Submitted};
-use aethon_core::ids::SessionId;
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Inbound, Intent, TurnEnd};
 use aethon_core::model::StopReason;
 use aethon_core::session::TurnPhase;
@@ -94,6 +94,34 @@ async fn one_that_replaces_something_waits_for_the_end() {
     assert_eq!(edit.reply.wait().await.unwrap().text, "another");
     assert_eq!(house.told(&session), ["user: nought", "assistant: another"]);
     assert!(house.store.calls().contains(&"begin"));
+}
+
+#[tokio::test]
+async fn one_whose_ground_is_gone_says_so_and_changes_nothing() {
+    let gate = Gate::default();
+    let slow = vec![Step::Wait(gate.clone()), Step::say("slow"), Step::finish(StopReason::End)];
+    let house = House::new([says("nothing"), says("first"), slow, says("another"), says("last")]);
+    let session = session("a");
+    let zero = house.say(&session, "zero").await;
+    zero.reply.wait().await.unwrap();
+    let one = house.say(&session, "one").await;
+    one.reply.wait().await.unwrap();
+    house.say(&session, "two").await;
+    gate.reached().await;
+    let edit = |turn: &TurnId, text: &str| Inbound {
+        intent: Intent::Edit { turn: turn.clone() },
+        ..Inbound::say(session.clone(), text)
+    };
+    let earlier = house.submit(edit(&zero.turn, "nought"), quiet()).await;
+    let later = house.submit(edit(&one.turn, "one more"), quiet()).await;
+    gate.open();
+    assert_eq!(earlier.reply.wait().await.unwrap().text, "another");
+    let gone = later.reply.wait().await.unwrap();
+    assert_eq!((gone.end, gone.failure.as_ref().unwrap().code.as_str()), (TurnEnd::Error, "not_found"));
+    assert!(gone.text.contains("is not in the conversation any more"), "{}", gone.text);
+    house.ask(&session, "and then").await;
+    let told = ["user: nought", "assistant: another", "user: and then", "assistant: last"];
+    assert_eq!(house.told(&session), told);
 }
 
 #[tokio::test]

@@ -127,7 +127,8 @@ impl State {
         if let Some(replaced) = &begin.replaces {
             let messages = &mut self.sessions.entry(session.clone()).or_default().messages;
             let cut = messages.iter().position(|message| message.turn.as_ref() == Some(replaced));
-            messages.truncate(cut.unwrap_or(messages.len()));
+            let cut = cut.ok_or_else(|| Error::not_found("there is no such turn in this conversation"))?;
+            messages.truncate(cut);
         }
         let id = self.add(&session, turn, vec![begin.message])[0];
         self.begun.insert(turn.clone(), id);
