@@ -36,7 +36,8 @@ const MAX_HEAD: usize = 32 * 1024;
 const IDLE: Duration = Duration::from_secs(75);
 /// How long the rest of a head may take once the program stops.
 const LAST_CALL: Duration = Duration::from_secs(1);
-/// How long a client may take nothing of what is written to it. Who takes little at a time is slow and not gone.
+/// How long a client may take nothing of what is written to it, as the system tells it: room in a full buffer is told when a
+/// good part of it (up to a megabyte) is free. A large answer may take longer than this as a whole.
 const STALL: Duration = Duration::from_secs(30);
 /// For how long the rest of what a client sends is read after an answer that did not wait for it.
 const LINGER: Duration = Duration::from_secs(3);

@@ -199,7 +199,8 @@ impl Lanes {
     }
 
     /// Stops one turn or all of a session. A waiting turn that alone is stopped is handed back, because it is not its
-    /// turn yet and nothing else would end it soon; of all, each is ended when it comes up.
+    /// turn yet and nothing else would end it soon; of all, each is ended when it comes up, and so is one that has begun or
+    /// is about to.
     pub(crate) fn stop(
         &self,
         session: &SessionId,
@@ -211,7 +212,7 @@ impl Lanes {
         let Some(turn) = turn else {
             return (lane.all().filter(|live| live.stop.stop(cause)).count(), None);
         };
-        // One that an earlier process began has messages in the transcript, and is ended in its order.
+        // One that has begun has messages in the transcript, and is ended in its order.
         let is_apart = |(live, job): &(Live, Job)| live.turn == *turn && job.stage == Stage::Waiting;
         if let Some(place) = lane.waiting.iter().position(is_apart) {
             let Some((live, job)) = lane.waiting.remove(place) else { return (0, None) };

@@ -125,18 +125,19 @@ impl Ending {
 }
 
 impl Shared {
-    /// Stores an outcome; tries again when the storage fails.
+    /// Stores an outcome, with the beginning of the next turn; tries again without that when the storage fails, because what
+    /// is too much may be the next.
     pub(super) async fn store(
         &self,
         messages: &[Message],
         reply: &Reply,
         deliveries: Vec<NewDelivery>,
-        next: Option<(TurnId, Begin)>,
+        mut next: Option<(TurnId, Begin)>,
     ) -> Result<Finished> {
         let mut pauses = STORE_PAUSES.into_iter();
         loop {
             let (messages, deliveries) = (messages.to_vec(), deliveries.clone());
-            let finish = Finish { messages, reply: reply.clone(), deliveries, next: next.clone() };
+            let finish = Finish { messages, reply: reply.clone(), deliveries, next: next.take() };
             match self.parts.log.finish(finish).await {
                 Ok(finished) => return Ok(finished),
                 Err(error) if error.is_not_found() || error.is_invalid() => return Err(error),
@@ -214,17 +215,17 @@ impl Shared {
         if let Err(error) = self.store(messages, &reply, Vec::new(), None).await {
             log_storage("the outcome of a turn that was not worked on could not be stored", &error);
         }
-        let context = context_of(&job);
+        let context = context_of(&job.turn, &job.inbound);
         self.announce(job, &context, reply, false).await;
     }
 }
 
 /// What hooks know of a turn.
-pub(super) fn context_of(job: &Job) -> TurnContext {
+pub(super) fn context_of(turn: &TurnId, inbound: &Inbound) -> TurnContext {
     TurnContext {
-        session: job.session().clone(),
-        turn: job.turn.clone(),
-        channel: job.inbound.channel.clone(),
-        sender: job.inbound.sender.clone(),
+        session: inbound.session.clone(),
+        turn: turn.clone(),
+        channel: inbound.channel.clone(),
+        sender: inbound.sender.clone(),
     }
 }

@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use aethon_core::assistant::PendingReply;
 use aethon_core::error::Result;
-use aethon_core::hook::TurnContext;
 use aethon_core::message::{Block, Failure, Intent, Message, Reply, Role, TurnEnd};
 use aethon_core::model::Usage;
 use aethon_core::session::{Begin, Finish, TurnPhase, TurnRecord};
-use aethon_core::surface::{Surface, Unattended};
+use aethon_core::surface::Surface;
 use jiff::SignedDuration;
 
+use super::ending::context_of;
 use super::shared::{Shared, log_storage};
 use crate::admission::admit;
 use crate::dispatcher::{Job, Stage};
@@ -48,9 +48,10 @@ impl Shared {
             let is_behind = record.phase == TurnPhase::Queued && self.lanes.is_busy(&record.inbound.session);
             // What would not be put into the transcript can be closed beside those that write there.
             let closed = if is_behind && record.inbound.intent == Intent::Say {
-                self.put_in(record, Stage::GivenUp, Arc::new(Unattended)).await.map(drop)
+                let surface = surface(&record);
+                self.put_in(record, Stage::GivenUp, surface).await.map(drop)
             } else {
-                self.close(&record).await.map(drop)
+                self.close_now(&record).await
             };
             if let Err(error) = closed {
                 log_storage("an interrupted turn could not be closed", &error);
@@ -101,26 +102,40 @@ impl Shared {
 
     /// Closes a turn that waited, now that those before it are done.
     pub(super) async fn close_in_order(&self, job: Job) {
+        let context = context_of(&job.turn, &job.inbound);
         let record = TurnRecord {
-            turn: job.turn,
-            inbound: job.inbound,
+            turn: job.turn.clone(),
+            inbound: job.inbound.clone(),
             phase: TurnPhase::Queued,
             accepted_at: job.message.created_at,
             attempts: 0,
             reply: None,
         };
         match self.close(&record).await {
-            Ok(reply) => drop(job.reply.send_replace(Some(Arc::new(reply)))),
+            Ok((reply, delivers)) => self.announce(job, &context, reply, delivers).await,
             Err(error) => log_storage("an interrupted turn could not be closed", &error),
         }
     }
 
-    /// Closes a turn as interrupted, its history well formed.
-    async fn close(&self, record: &TurnRecord) -> Result<Reply> {
+    /// Closes a turn of which nobody can know yet.
+    async fn close_now(&self, record: &TurnRecord) -> Result<()> {
+        let (reply, delivers) = self.close(record).await?;
+        if delivers {
+            self.parts.bell.ring();
+        }
+        let context = context_of(&record.turn, &record.inbound);
+        self.parts.hooks.after_turn(&context, &reply).await;
+        Ok(())
+    }
+
+    /// Stores a turn as interrupted, its history well formed. Returns its outcome, and whether that goes somewhere else.
+    async fn close(&self, record: &TurnRecord) -> Result<(Reply, bool)> {
         let (log, now) = (&self.parts.log, self.parts.clock.now());
         let session = &record.inbound.session;
         let mut messages = Vec::new();
         let mut in_transcript = true;
+        // Whatever becomes of it, the transcript is not what a window of before says.
+        self.windows.forget(session);
         if record.phase == TurnPhase::Queued {
             // What was asked is kept, unless it is in the transcript already or would take something out of it.
             in_transcript = matches!(record.inbound.intent, Intent::Say);
@@ -153,18 +168,7 @@ impl Shared {
         let deliveries = self.deliveries(&record.inbound, &reply);
         let delivers = !deliveries.is_empty();
         log.finish(Finish { messages, reply: reply.clone(), deliveries, next: None }).await?;
-        if delivers {
-            self.parts.bell.ring();
-        }
         tracing::info!(%session, turn = %record.turn, "an interrupted turn was closed");
-        let inbound = &record.inbound;
-        let context = TurnContext {
-            session: session.clone(),
-            turn: record.turn.clone(),
-            channel: inbound.channel.clone(),
-            sender: inbound.sender.clone(),
-        };
-        self.parts.hooks.after_turn(&context, &reply).await;
-        Ok(reply)
+        Ok((reply, delivers))
     }
 }

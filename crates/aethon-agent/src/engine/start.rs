@@ -75,6 +75,10 @@ impl Shared {
                 messages.push(missing);
             }
         }
+        // What somebody posted since the turn began is stored behind its question; the model is asked with the question last.
+        if let Some(own) = messages.iter().position(|message| message.turn.as_ref() == Some(&job.turn)) {
+            messages[own..].sort_by_key(|message| message.turn.as_ref() == Some(&job.turn));
+        }
         if let Some(first) = self.start_of_a_folded_turn(job, &messages).await? {
             messages.insert(0, first);
         }

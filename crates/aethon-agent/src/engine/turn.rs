@@ -102,7 +102,7 @@ impl Shared {
 
 impl<'e> Turn<'e> {
     fn new(shared: &'e Shared, job: Job, window: Window, start: usize) -> Self {
-        let context = context_of(&job);
+        let context = context_of(&job.turn, &job.inbound);
         let tools = ToolContext {
             session: context.session.clone(),
             turn: context.turn.clone(),

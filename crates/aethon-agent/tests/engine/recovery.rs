@@ -145,6 +145,8 @@ async fn what_had_begun_comes_before_what_waited() {
     let last = with_id(&session, "question", "m1");
     house.submit(last, quiet()).await.reply.wait().await.unwrap();
     house.ask(&session, "another").await;
+    let seen = house.model.requests().last().unwrap().messages.iter().map(|m| m.text()).collect::<Vec<_>>();
+    assert_eq!(seen.iter().filter(|text| *text == "question").count(), 2, "the closed one, too: {seen:?}");
     let told = house.told(&session);
     assert_eq!(told[..2], ["user: begun", "assistant: call shell"]);
     assert!(told[2].contains("may or may not have run"), "{}", told[2]);

@@ -118,10 +118,9 @@ impl State {
         if record.phase == TurnPhase::Done {
             return Err(Error::invalid("the turn has ended before"));
         }
-        record.attempts += 1;
-        record.phase = TurnPhase::Running;
         let session = record.inbound.session.clone();
         if let Some(id) = self.begun.get(turn) {
+            record.attempts += 1;
             return Ok(*id);
         }
         if let Some(replaced) = &begin.replaces {
@@ -130,6 +129,8 @@ impl State {
             let cut = cut.ok_or_else(|| Error::not_found("there is no such turn in this conversation"))?;
             messages.truncate(cut);
         }
+        record.attempts += 1;
+        record.phase = TurnPhase::Running;
         let id = self.add(&session, turn, vec![begin.message])[0];
         self.begun.insert(turn.clone(), id);
         Ok(id)
@@ -200,6 +201,9 @@ impl TurnLog for MemoryStore {
         }
         let mut state = self.enter("finish")?;
         let session = state.session_of(&finish.reply.turn)?;
+        if state.turns.get(&finish.reply.turn).is_some_and(|record| record.phase == TurnPhase::Done) {
+            return Err(Error::invalid("the turn has ended before"));
+        }
         let ids = state.add(&session, &finish.reply.turn, finish.messages);
         state.deliveries.extend(finish.deliveries);
         if let Some(record) = state.turns.get_mut(&finish.reply.turn) {

@@ -2,7 +2,7 @@
 //!
 //! One task, one timer, small buffers: that is what an idle socket costs. Everything that a peer can do to a connection
 //! is bounded here: how long a message is, how many come in a second (what is more waits in the network), how long it may
-//! leave a write or our pings unanswered. However a connection ends, the peer is told a code, and what it still sends is
+//! leave our pings unanswered; how long a write may stand still is the connection's, as for HTTP. However a connection ends, the peer is told a code, and what it still sends is
 //! thrown away unread until it has had the time to see it.
 
 use std::future::poll_fn;
@@ -164,7 +164,10 @@ impl Link {
                 continue;
             }
             if self.needs_flush {
-                self.needs_flush = Pin::new(&mut self.stream).poll_flush(context).is_pending();
+                match Pin::new(&mut self.stream).poll_flush(context) {
+                    Poll::Ready(Err(error)) => return Poll::Ready(fault(&error)),
+                    flushed => self.needs_flush = flushed.is_pending(),
+                }
             }
             if !may_read || self.paused.is_some() {
                 return Poll::Pending;
@@ -306,6 +309,7 @@ async fn linger(io: &mut Io, patience: Duration) {
 /// What a failed read means.
 fn fault(error: &WsError) -> Received {
     match error {
+        _ if is_timeout(error) => Received::Wrong(Close::TOO_SLOW),
         WsError::Capacity(CapacityError::MessageTooLong { .. }) => Received::Wrong(Close::TOO_LONG),
         WsError::Utf8(_) => Received::Wrong(Close::NOT_TEXT),
         WsError::Protocol(ProtocolError::ResetWithoutClosingHandshake) => Received::Over,
