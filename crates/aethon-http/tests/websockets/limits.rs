@@ -149,7 +149,8 @@ async fn a_peer_that_answers_no_ping_is_given_up() {
     peer.read_to_end(&mut received).await.unwrap();
     assert_eq!(received.chunks(2).filter(|frame| *frame == [0x89, 0]).count(), received.len() / 2);
     assert!(received.len() >= 4, "{received:?}");
-    assert_eq!(begun.elapsed().as_secs(), 90);
+    // From the beginning of the connection, which was a moment before.
+    assert!((80..=90).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
