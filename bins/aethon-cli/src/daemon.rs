@@ -91,5 +91,6 @@ fn checked(address: &str) -> Result<String> {
     if base.starts_with("http://") || base.starts_with("https://") {
         return Ok(base.to_owned());
     }
-    bail!("--connect {address:?} is not an address: use one like http://127.0.0.1:18790")
+    let words = format!("--connect {address:?} is not an address: use one like http://127.0.0.1:18790");
+    Err(aethon::Error::refused(words).into())
 }

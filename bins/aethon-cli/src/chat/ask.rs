@@ -4,8 +4,11 @@ use std::io::{IsTerminal, Read};
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
+use tokio::time::{Instant, sleep_until};
 
 use super::backend::{Backend, ChatEvent, Outcome};
+use super::interrupts::Interrupts;
+use super::repl::LEAVE;
 use super::screen::{Screen, put, style};
 
 /// The largest input that is read from a pipe.
@@ -37,19 +40,21 @@ pub(crate) fn question(text: Option<String>) -> Result<String> {
     Ok(parts.join("\n\n"))
 }
 
-/// Asks; returns whether the turn ended as it should. Questions for approval are denied: nobody is there to see them.
+/// Asks; returns whether the turn ended as it should. Questions for approval are denied: nobody is there to see them. Who
+/// is told to stop stops the turn, which keeps what was said, and leaves when that is done.
 pub(crate) async fn run(
     mut backend: Box<dyn Backend>,
     session: &str,
     text: &str,
     as_json: bool,
 ) -> Result<bool> {
+    let mut events = Events { interrupts: Interrupts::all()?, session, leaving: None };
     backend.say(session, text).await?;
     // Only a person wants to see it come; a program wants the answer and nothing else.
     let outcome = match !as_json && std::io::stdout().is_terminal() {
-        true => shown(&mut *backend).await?,
+        true => shown(&mut *backend, &mut events).await?,
         false => {
-            let (heard, outcome) = heard(&mut *backend).await?;
+            let (heard, outcome) = heard(&mut *backend, &mut events).await?;
             match as_json {
                 true => put(&format!("{}\n", document(session, &outcome, heard.failure))),
                 false => heard.print(&outcome),
@@ -61,18 +66,46 @@ pub(crate) async fn run(
     Ok(outcome.stop_reason == "end")
 }
 
+/// What happens in the turn, and what is done about it without asking anybody.
+struct Events<'a> {
+    interrupts: Interrupts,
+    session: &'a str,
+    /// Until when a stopped turn may end.
+    leaving: Option<Instant>,
+}
+
+impl Events<'_> {
+    async fn next(&mut self, backend: &mut dyn Backend) -> Result<ChatEvent> {
+        loop {
+            let event = tokio::select! {
+                event = backend.next() => event,
+                _ = self.interrupts.next() => {
+                    if self.leaving.is_some() {
+                        bail!("interrupted");
+                    }
+                    self.leaving = Some(Instant::now() + LEAVE);
+                    backend.stop(self.session).await?;
+                    continue;
+                }
+                () = sleep_until(self.leaving.unwrap_or_else(Instant::now)), if self.leaving.is_some() => {
+                    bail!("interrupted; the turn did not end in time");
+                }
+            };
+            match event {
+                ChatEvent::Approval { id, .. } => backend.decide(&id, false).await?,
+                ChatEvent::Lost(why) => bail!("{why}"),
+                event => return Ok(event),
+            }
+        }
+    }
+}
+
 /// The turn on a terminal, as it comes.
-async fn shown(backend: &mut dyn Backend) -> Result<Outcome> {
+async fn shown(backend: &mut dyn Backend, events: &mut Events<'_>) -> Result<Outcome> {
     let mut screen = Screen::new(style());
     loop {
-        match backend.next().await {
-            ChatEvent::Approval { id, .. } => backend.decide(&id, false).await?,
-            ChatEvent::Lost(why) => bail!("{why}"),
-            event => {
-                if let Some(outcome) = screen.show(event) {
-                    return Ok(outcome);
-                }
-            }
+        if let Some(outcome) = screen.show(events.next(backend).await?) {
+            return Ok(outcome);
         }
     }
 }
@@ -87,12 +120,10 @@ struct Heard {
     failure: Option<String>,
 }
 
-async fn heard(backend: &mut dyn Backend) -> Result<(Heard, Outcome)> {
+async fn heard(backend: &mut dyn Backend, events: &mut Events<'_>) -> Result<(Heard, Outcome)> {
     let mut heard = Heard::default();
     loop {
-        match backend.next().await {
-            ChatEvent::Approval { id, .. } => backend.decide(&id, false).await?,
-            ChatEvent::Lost(why) => bail!("{why}"),
+        match events.next(backend).await? {
             ChatEvent::Done(outcome) => return Ok((heard, outcome)),
             ChatEvent::Error(message) => heard.failure = Some(message),
             ChatEvent::Tool { .. } => heard.is_after_tool = true,
@@ -103,7 +134,7 @@ async fn heard(backend: &mut dyn Backend) -> Result<(Heard, Outcome)> {
                 heard.said.push_str(&text);
             }
             ChatEvent::Notice(text) => eprintln!("aethon-cli: {text}"),
-            ChatEvent::ApprovalDone { .. } => {}
+            ChatEvent::Approval { .. } | ChatEvent::ApprovalDone { .. } | ChatEvent::Lost(_) => {}
         }
     }
 }

@@ -7,7 +7,7 @@ use aethon::Aethon;
 use aethon::Prepared;
 use aethon::core::approval::{ApprovalRequest, Decision};
 use aethon::core::ids::{SessionId, TurnId};
-use aethon::core::message::{Inbound, Reply, TurnEnd};
+use aethon::core::message::{Inbound, Reply};
 use aethon::core::session::SessionQuery;
 use aethon::core::surface::{Surface, ToolPhase, TurnEvent};
 use anyhow::Result;
@@ -126,7 +126,7 @@ fn events(event: TurnEvent) -> Vec<ChatEvent> {
 }
 
 fn done(reply: Reply) -> Vec<ChatEvent> {
-    let failure = reply.failure.filter(|_| reply.end == TurnEnd::Error);
+    let failure = reply.failure;
     let outcome =
         Outcome { text: reply.text, stop_reason: reply.end.as_str().to_owned(), model: reply.model };
     failure

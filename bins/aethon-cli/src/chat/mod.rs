@@ -6,6 +6,7 @@
 pub(crate) mod ask;
 pub(crate) mod backend;
 mod input;
+mod interrupts;
 mod local;
 mod remote;
 pub(crate) mod repl;

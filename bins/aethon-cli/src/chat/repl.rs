@@ -13,17 +13,17 @@ use reedline::{
     PromptHistorySearch, Reedline, ReedlineEvent, Signal, ValidationResult, Validator,
     default_emacs_keybindings,
 };
-use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use super::backend::{Backend, ChatEvent};
 use super::input;
+use super::interrupts::{Interrupt, Interrupts};
 use super::screen::{Screen, put, style};
 
 /// How many lines are remembered.
 const HISTORY: usize = 2000;
 
 /// How long a stopped turn may take to end before the program leaves all the same.
-const LEAVE: Duration = Duration::from_secs(3);
+pub(super) const LEAVE: Duration = Duration::from_secs(3);
 
 const HELP: &str = "\
 /new [NAME]     a new conversation, or one of that name
@@ -37,12 +37,13 @@ Enter sends. Alt-Enter, or \\ at the end of a line, starts a new line. Ctrl-C st
 
 /// Chats until the person leaves.
 pub(crate) async fn run(mut backend: Box<dyn Backend>, session: &str, history: PathBuf) -> Result<()> {
+    let is_terminal = std::io::stdin().is_terminal();
     let mut chat = Chat {
         session: session.to_owned(),
-        interrupts: signal(SignalKind::interrupt()).context("Ctrl-C cannot be watched")?,
+        interrupts: if is_terminal { Interrupts::of_keyboard()? } else { Interrupts::all()? },
         was_interrupted: false,
     };
-    if !std::io::stdin().is_terminal() {
+    if !is_terminal {
         return chat.piped(backend.as_mut()).await;
     }
     put(&format!(
@@ -82,7 +83,7 @@ pub(crate) async fn run(mut backend: Box<dyn Backend>, session: &str, history: P
 
 struct Chat {
     session: String,
-    interrupts: Signals,
+    interrupts: Interrupts,
     /// Whether the last thing that the person did was to press Ctrl-C.
     was_interrupted: bool,
 }
@@ -114,19 +115,21 @@ impl Chat {
     async fn turn(&mut self, backend: &mut dyn Backend, text: &str) -> Result<bool> {
         backend.say(&self.session, text).await?;
         let mut screen = Screen::new(style());
-        let mut stopping = false;
+        let mut stopping = None;
         loop {
             let event = tokio::select! {
                 event = backend.next() => event,
-                _ = self.interrupts.recv() => {
-                    if std::mem::replace(&mut stopping, true) {
+                interrupt = self.interrupts.next() => {
+                    if stopping.replace(interrupt).is_some() {
                         return Ok(false);
                     }
                     self.was_interrupted = true;
                     backend.stop(&self.session).await?;
                     continue;
                 }
-                () = tokio::time::sleep(LEAVE), if stopping => return Ok(true),
+                () = tokio::time::sleep(LEAVE), if stopping.is_some() => {
+                    return Ok(stopping != Some(Interrupt::End));
+                }
             };
             match event {
                 ChatEvent::Lost(why) => anyhow::bail!("{why}"),
@@ -136,7 +139,7 @@ impl Chat {
                 }
                 event => {
                     if screen.show(event).is_some() {
-                        return Ok(true);
+                        return Ok(stopping != Some(Interrupt::End));
                     }
                 }
             }
@@ -151,7 +154,7 @@ impl Chat {
                 let approve = answer.is_some_and(|answer| matches!(answer.trim(), "yes" | "y" | "Yes" | "YES"));
                 backend.decide(id, approve).await
             }
-            _ = self.interrupts.recv() => backend.stop(&self.session).await,
+            _ = self.interrupts.next() => backend.stop(&self.session).await,
             event = settled(backend, screen, id) => {
                 put("\n");
                 screen.show(event);
@@ -162,7 +165,12 @@ impl Chat {
 
     /// Without a terminal, every line is a message and every reply is printed.
     async fn piped(&mut self, backend: &mut dyn Backend) -> Result<()> {
-        while let Some(line) = input::line().await {
+        loop {
+            let line = tokio::select! {
+                line = input::line() => line,
+                _ = self.interrupts.next() => None,
+            };
+            let Some(line) = line else { break };
             if !line.trim().is_empty() && !self.take(backend, &line).await? {
                 break;
             }
@@ -196,6 +204,7 @@ fn editor(history: PathBuf) -> Reedline {
     );
     let editor =
         Reedline::create().with_edit_mode(Box::new(Emacs::new(keys))).with_validator(Box::new(Continued));
+    let editor = editor.with_ansi_colors(style().colour);
     match FileBackedHistory::with_file(HISTORY, history) {
         Ok(history) => editor.with_history(Box::new(history)),
         // A history that cannot be read is a comfort lost, and no reason not to chat.

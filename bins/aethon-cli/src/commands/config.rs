@@ -35,7 +35,9 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
             ))?;
         }
         ConfigCommand::Check => {
-            crate::prepared(common)?;
+            let prepared = crate::prepared(common)?;
+            // What aethon-server would refuse to start with is not fine either.
+            crate::runtime()?.block_on(prepared.preflight())?;
             print("the configuration is fine\n")?;
         }
     }
