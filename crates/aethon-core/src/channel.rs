@@ -18,6 +18,12 @@ pub trait Channel: Send + Sync {
     /// Its name, such as `webchat` or `telegram`.
     fn name(&self) -> &str;
 
+    /// Whether this can be a recipient here; what is wrong with it otherwise. Asked before anything is done for a delivery
+    /// that could only be given up.
+    fn check_recipient(&self, _recipient: Option<&str>) -> Result<(), crate::error::Error> {
+        Ok(())
+    }
+
     /// Delivers. The same delivery may be handed over twice after a crash; its `id` tells.
     async fn send(&self, delivery: &Delivery) -> Result<(), DeliveryError>;
 }

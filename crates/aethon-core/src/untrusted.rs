@@ -4,11 +4,13 @@
 //! that content cannot close its own envelope, marker text inside is defused, and characters that a person cannot see
 //! (zero-width, bidirectional controls, tags) are dropped, because they are used to hide instructions.
 
+use std::borrow::Cow;
+
 /// The words that every envelope carries.
 pub const MARKER: &str = "[UNTRUSTED EXTERNAL CONTENT]";
 const END: &str = "[END OF UNTRUSTED EXTERNAL CONTENT]";
 
-/// A fresh boundary.
+/// A fresh boundary: hexadecimal digits.
 pub fn boundary() -> String {
     // The last 16 digits of a version 7 UUID are random; the first ones are the time.
     crate::ids::unique().split_off(16)
@@ -30,13 +32,116 @@ pub fn unwrap(text: &str) -> &str {
     inner().unwrap_or(text)
 }
 
-/// Takes marker lines out of what a model says, should it repeat them.
-pub fn scrub(text: &str) -> std::borrow::Cow<'_, str> {
+/// How many characters a boundary has.
+const BOUNDARY: usize = 16;
+
+/// Takes markers out of what a model says, should it repeat them: the words, the boundary behind them, and the line if there
+/// is nothing else on it.
+pub fn scrub(text: &str) -> Cow<'_, str> {
     if !text.contains(MARKER) && !text.contains(END) {
         return text.into();
     }
-    let lines = text.split_inclusive('\n').filter(|line| !line.contains(MARKER) && !line.contains(END));
-    lines.collect::<String>().into()
+    let mut scrubber = Scrubber::default();
+    let mut shown = scrubber.pass(text).into_owned();
+    shown.push_str(&scrubber.finish());
+    shown.into()
+}
+
+/// Does what [`scrub`] does to text that comes in pieces. A piece that could be the beginning of a marker is held back until
+/// the next one decides.
+#[derive(Debug, Default)]
+pub struct Scrubber {
+    held: String,
+    /// Whether something of the line was shown.
+    in_line: bool,
+}
+
+impl Scrubber {
+    /// What of the text so far may be shown now. Nearly always the piece itself.
+    pub fn pass<'t>(&mut self, piece: &'t str) -> Cow<'t, str> {
+        if self.held.is_empty() && !piece.contains('[') {
+            self.note(piece);
+            return piece.into();
+        }
+        let text = std::mem::take(&mut self.held) + piece;
+        let mut shown = String::with_capacity(text.len());
+        let mut rest = text.as_str();
+        while let Some(at) = rest.find('[') {
+            let (before, from) = rest.split_at(at);
+            shown.push_str(before);
+            self.note(before);
+            match self.marker(from) {
+                Found::Marker(length) => rest = &from[length..],
+                Found::Nothing => {
+                    shown.push('[');
+                    self.in_line = true;
+                    rest = &from[1..];
+                }
+                Found::TooEarly => {
+                    self.held = from.to_owned();
+                    return shown.into();
+                }
+            }
+        }
+        shown.push_str(rest);
+        self.note(rest);
+        shown.into()
+    }
+
+    /// What was held back and turned out to be no marker.
+    pub fn finish(&mut self) -> String {
+        let held = std::mem::take(&mut self.held);
+        let Some(behind) = [MARKER, END].iter().find_map(|marker| held.strip_prefix(marker)) else {
+            return held;
+        };
+        // Nothing follows, so a boundary that is not whole is none.
+        let is_whole = behind.len() == BOUNDARY + 1;
+        if is_whole { String::new() } else { behind.to_owned() }
+    }
+
+    fn note(&mut self, shown: &str) {
+        if let Some(last) = shown.chars().next_back() {
+            self.in_line = last != '\n';
+        }
+    }
+
+    /// What a text is that begins with a bracket.
+    fn marker(&self, text: &str) -> Found {
+        for marker in [MARKER, END] {
+            let Some(behind) = text.strip_prefix(marker) else {
+                if marker.starts_with(text) {
+                    return Found::TooEarly;
+                }
+                continue;
+            };
+            let digits = behind.strip_prefix(' ').unwrap_or_default();
+            let known =
+                digits.bytes().take(BOUNDARY).take_while(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+            let known = known.count();
+            let is_cut =
+                behind.is_empty() || (behind.starts_with(' ') && known < BOUNDARY && known == digits.len());
+            if is_cut {
+                return Found::TooEarly;
+            }
+            let boundary = if known == BOUNDARY { BOUNDARY + 1 } else { 0 };
+            let line_end = match behind[boundary..].bytes().next() {
+                _ if self.in_line => 0,
+                None => return Found::TooEarly,
+                Some(b'\n') => 1,
+                Some(_) => 0,
+            };
+            return Found::Marker(marker.len() + boundary + line_end);
+        }
+        Found::Nothing
+    }
+}
+
+enum Found {
+    /// A marker of so many bytes, with all that goes with it.
+    Marker(usize),
+    Nothing,
+    /// More has to come before that can be said.
+    TooEarly,
 }
 
 fn defuse(text: &str) -> String {
@@ -84,7 +189,31 @@ mod tests {
 
     #[test]
     fn a_model_that_repeats_the_markers_is_scrubbed() {
-        assert_eq!(scrub(&wrap("hi\n", "b")), "hi\n\n");
+        assert_eq!(scrub(&wrap("hi\n", &boundary())), "hi\n\n");
         assert_eq!(scrub("plain"), "plain");
+    }
+
+    #[test]
+    fn markers_go_wherever_the_pieces_are_cut_and_nothing_else_does() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(scrub(text), expected);
+            for cut in (0..=text.len()).filter(|cut| text.is_char_boundary(*cut)) {
+                let mut scrubber = Scrubber::default();
+                let mut shown = scrubber.pass(&text[..cut]).into_owned();
+                shown.push_str(&scrubber.pass(&text[cut..]));
+                shown.push_str(&scrubber.finish());
+                assert_eq!(shown, expected, "cut at {cut}");
+            }
+        };
+        check("plain [link](x) text", "plain [link](x) text");
+        let (begin, end) = (format!("{MARKER} 0123456789abcdef"), format!("{END} 0123456789abcdef"));
+        check(&format!("{begin}\nhi\n{end}\nbye"), "hi\nbye");
+        check(&format!("so: {begin}\nhi {end} bye"), "so: \nhi  bye");
+        check(&format!("ends with {end}"), "ends with ");
+        check("what does [UNTRUSTED EXTERNAL CONTENT] mean?", "what does  mean?");
+        check("a\n[UNTRUSTED EXTERNAL CONTENT] b\nc", "a\n b\nc");
+        check("a\n[UNTRUSTED EXTERNAL CONTENT] abc", "a\n abc");
+        check("ends with [UNTRUSTED", "ends with [UNTRUSTED");
+        check("[[x", "[[x");
     }
 }

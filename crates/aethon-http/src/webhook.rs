@@ -117,11 +117,13 @@ fn destination(app: &App, fields: &mut Fields) -> Result<Option<Destination>, Pr
     let channel = fields.optional_text("channel")?;
     let recipient = fields.optional_text("recipient")?;
     let Some(channel) = channel else { return Ok(None) };
-    if app.deps.channels.get(&channel).is_none() {
+    let Some(way) = app.deps.channels.get(&channel) else {
         let running: Vec<&str> = app.deps.channels.names().collect();
         let message = format!("no channel of this name runs; running: {}", running.join(", "));
         return Err(Problem::invalid("channel", message).with_code("channel_not_running"));
-    }
+    };
+    way.check_recipient(recipient.as_deref())
+        .map_err(|error| Problem::invalid("recipient", error.to_string()))?;
     Ok(Some(Destination { channel, recipient }))
 }
 

@@ -58,6 +58,12 @@ pub(crate) trait Dialect: Send + Sync {
     /// The request that tells whether the service is there and takes the key, without spending tokens.
     fn probe(&self) -> Outgoing;
 
+    /// The request that tells the same where the probe's address may be missing from a service that works: a conversation
+    /// of nothing, which is refused before it costs anything.
+    fn knock(&self) -> Option<Outgoing> {
+        None
+    }
+
     /// What the answer to the probe says, for a person.
     fn judge(&self, answer: &Value) -> Result<String, ModelError>;
 
@@ -151,6 +157,20 @@ impl Remote {
         exchange(&self.client, &self.service, outgoing).await
     }
 
+    /// What a service says to a conversation of nothing, after its list of models was not to be had.
+    async fn knocked(&self, knock: Outgoing, no_list: ModelError) -> Result<String, ModelError> {
+        let there = || {
+            let (title, base) = (self.service.title(), &self.service.endpoint.base);
+            Ok(format!("{title} answers at {base}, and keeps no list of models"))
+        };
+        match self.send(knock).await {
+            Ok(_) => there(),
+            Err(error) if matches!(error.status(), Some(400 | 422)) => there(),
+            Err(error) if is_missing(&error) => self.dialect.judge_failure(no_list),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The JSON document that the answer to a question about the service is.
     async fn document(&self, mut incoming: Incoming) -> Result<Value, ModelError> {
         if let Media::Page = media_type(&incoming.headers) {
@@ -160,6 +180,11 @@ impl Remote {
         serde_json::from_slice(&body)
             .map_err(|error| classify::malformed(&self.service, &format!("the answer to a probe: {error}")))
     }
+}
+
+/// Whether there is nothing at the address that was asked.
+fn is_missing(error: &ModelError) -> bool {
+    matches!(error.status(), Some(404 | 405))
 }
 
 fn has_picture(request: &ModelRequest) -> bool {
@@ -224,6 +249,10 @@ impl ModelProvider for Remote {
     async fn probe(&self) -> Result<String, ModelError> {
         match self.send(self.dialect.probe()).await {
             Ok(incoming) => self.dialect.judge(&self.document(incoming).await?),
+            Err(error) if is_missing(&error) => match self.dialect.knock() {
+                Some(knock) => self.knocked(knock, error).await,
+                None => self.dialect.judge_failure(error),
+            },
             Err(error) => self.dialect.judge_failure(error),
         }
     }

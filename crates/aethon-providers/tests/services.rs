@@ -5,6 +5,7 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -328,6 +329,30 @@ async fn a_probe_tells_what_is_there() {
 
     let (host, _requests) = serve(answer("401 Unauthorized", "", "{}"));
     assert_eq!(provider(Provider::Anthropic, &host).probe().await.unwrap_err().kind(), ModelErrorKind::Auth);
+}
+
+#[tokio::test]
+async fn a_service_without_a_list_of_models_is_not_taken_for_another() {
+    /// No list; and the conversation of nothing is answered like this.
+    fn without_list(status: &'static str) -> impl Fn(&mut TcpStream) + Send + 'static {
+        let is_second = AtomicBool::new(false);
+        move |stream| {
+            let status = if is_second.fetch_xor(true, Ordering::Relaxed) { status } else { "404 Not Found" };
+            answer(status, "", "")(stream);
+        }
+    }
+    for service in [Provider::OpenAi, Provider::Anthropic, Provider::Mistral] {
+        let (host, requests) = serve(without_list("400 Bad Request"));
+        let sentence = provider(service, &host).probe().await.unwrap();
+        assert!(sentence.contains("keeps no list of models"), "{sentence}");
+        assert!(requests.recv().unwrap().starts_with("GET "));
+        assert!(requests.recv().unwrap().starts_with("POST "));
+        let (host, _requests) = serve(without_list("401 Unauthorized"));
+        assert_eq!(provider(service, &host).probe().await.unwrap_err().kind(), ModelErrorKind::Auth);
+        let (host, _requests) = serve(without_list("404 Not Found"));
+        let error = provider(service, &host).probe().await.unwrap_err();
+        assert!(error.to_string().contains("model.host"), "{error}");
+    }
 }
 
 /// Bedrock's stream as aimock sends it, behind its head.

@@ -16,7 +16,6 @@ mod repetition;
 mod request;
 mod retry;
 mod said_calls;
-mod scrub;
 mod shared;
 mod speech;
 mod start;

@@ -14,7 +14,7 @@ use aethon_core::untrusted;
 use jiff::Timestamp;
 
 use super::said_calls::{self, Belief};
-use super::scrub::Scrubber;
+use aethon_core::untrusted::Scrubber;
 
 /// A response that is coming.
 #[derive(Debug, Default)]

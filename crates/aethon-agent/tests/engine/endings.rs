@@ -5,6 +5,7 @@ use aethon_core::message::{Inbound, TurnEnd};
 use aethon_core::model::{ModelEvent, StopReason};
 use aethon_core::surface::TurnEvent;
 use aethon_core::testkit::Step;
+use aethon_core::untrusted;
 
 use crate::house::{House, Plan, TestTool, What, calls, quiet, says, session, shown};
 
@@ -63,8 +64,8 @@ async fn those_who_watch_the_whole_are_told_too() {
 
 #[tokio::test]
 async fn markers_of_untrusted_content_are_in_no_reply() {
-    let repeated = "[UNTRUSTED EXTERNAL CONTENT] 12ab\nhello\n[END OF UNTRUSTED EXTERNAL CONTENT] 12ab";
-    let house = House::new([says(repeated)]);
+    let repeated = untrusted::wrap("hello", &untrusted::boundary());
+    let house = House::new([says(&repeated)]);
     let surface = quiet();
     let inbound = Inbound::say(session("a"), "say it");
     let reply = house.submit(inbound, surface.clone()).await.reply.wait().await.unwrap();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::SessionId;
 use aethon_core::session::{Clear, SessionQuery, SessionSummary};
 use serde::Serialize;
@@ -101,6 +102,7 @@ pub(crate) async fn rename(app: Arc<App>, mut request: Request) -> Answer {
     if !app.deps.transcripts.rename(&id, title).await? {
         return Err(no_such_session());
     }
+    app.deps.bus.publish(|| Event::Session { session: id.clone(), change: SessionChange::Updated });
     let summary = summary(&app, &id).await?;
     response::json(&listed(&app, summary))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use aethon_core::assistant::Assistant;
 use aethon_core::channel::{Channel, Delivery, DeliveryError};
+use aethon_core::error::Error;
 use aethon_core::ids::SessionId;
 use async_trait::async_trait;
 
@@ -32,9 +33,12 @@ impl Channel for WebChat {
         "webchat"
     }
 
+    fn check_recipient(&self, recipient: Option<&str>) -> Result<(), Error> {
+        session(recipient).map(drop)
+    }
+
     async fn send(&self, delivery: &Delivery) -> Result<(), DeliveryError> {
-        let recipient = delivery.content.recipient.as_deref().unwrap_or(DEFAULT_SESSION);
-        let session = SessionId::of("webchat", recipient)
+        let session = session(delivery.content.recipient.as_deref())
             .map_err(|error| DeliveryError { message: error.to_string(), retryable: false })?;
         let text = &delivery.content.text;
         let is_new =
@@ -46,4 +50,9 @@ impl Channel for WebChat {
         }
         Ok(())
     }
+}
+
+fn session(recipient: Option<&str>) -> Result<SessionId, Error> {
+    let named = SessionId::of("webchat", recipient.unwrap_or(DEFAULT_SESSION));
+    named.map_err(|error| Error::invalid(error.to_string()))
 }

@@ -57,6 +57,10 @@ impl Dialect for Anthropic {
         self.outgoing(Method::Get, "/v1/models?limit=1000", "application/json", Vec::new())
     }
 
+    fn knock(&self) -> Option<Outgoing> {
+        Some(self.outgoing(Method::Post, "/v1/messages", "application/json", b"{}".to_vec()))
+    }
+
     fn judge(&self, answer: &Value) -> Result<String, ModelError> {
         let (base, model) = (&self.service.endpoint.base, &self.service.model);
         let models = answer.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();

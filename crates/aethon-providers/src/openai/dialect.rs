@@ -67,6 +67,10 @@ impl Dialect for OpenAi {
         self.outgoing(Method::Get, self.profile.models_path, "application/json", Vec::new())
     }
 
+    fn knock(&self) -> Option<Outgoing> {
+        Some(self.outgoing(Method::Post, self.profile.chat_path, "application/json", b"{}".to_vec()))
+    }
+
     fn judge(&self, answer: &Value) -> Result<String, ModelError> {
         let (title, base, model) = (self.service.title(), &self.service.endpoint.base, &self.service.model);
         let models = answer.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();

@@ -27,6 +27,12 @@ impl Responses {
         let chat = OpenAi::new(service.clone(), settings.clone());
         Self { service, settings, chat }
     }
+
+    fn outgoing(&self, accept: &'static str, body: Vec<u8>) -> Outgoing {
+        let mut headers = headers::json(accept);
+        headers.extend(headers::bearer(&self.service.key));
+        Outgoing { method: Method::Post, url: self.service.url("/responses"), headers, body }
+    }
 }
 
 impl Dialect for Responses {
@@ -36,10 +42,7 @@ impl Dialect for Responses {
 
     fn ask(&self, request: &ModelRequest, capabilities: &Capabilities) -> Outgoing {
         let body = wire::body(request, capabilities, &self.settings);
-        let mut headers = headers::json("text/event-stream");
-        headers.extend(headers::bearer(&self.service.key));
-        let url = self.service.url("/responses");
-        Outgoing { method: Method::Post, url, headers, body: self.settings.finish(body) }
+        self.outgoing("text/event-stream", self.settings.finish(body))
     }
 
     fn decoder(&self, input_tokens: u64) -> Box<dyn Decoder> {
@@ -48,6 +51,10 @@ impl Dialect for Responses {
 
     fn probe(&self) -> Outgoing {
         self.chat.probe()
+    }
+
+    fn knock(&self) -> Option<Outgoing> {
+        Some(self.outgoing("application/json", b"{}".to_vec()))
     }
 
     fn judge(&self, answer: &Value) -> Result<String, ModelError> {

@@ -79,7 +79,7 @@ fn markdown(session: &SessionSummary, messages: impl Iterator<Item = Message>) -
             Role::System => "Note",
         };
         // Writing into a string does not fail.
-        let _ = write!(text, "\n## {who} · {}\n", message.created_at);
+        let _ = write!(text, "\n## {who} · {}\n", aethon_core::time::text(message.created_at));
         for block in &message.content {
             text.push('\n');
             push_block(&mut text, block);
