@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use aethon_tests::{Server, home, program, run, run_cli};
+use aethon_tests::{Server, eventually, home, program, run, run_cli};
 use serde_json::{Value, json};
 
 const FAKE: [&str; 2] = ["--set", "model.provider=fake"];
@@ -246,5 +246,69 @@ fn completions_are_printed_for_each_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = out(&run_cli(home().path(), &["completions", shell], None));
         assert!(script.contains("aethon-cli") && script.contains("doctor"), "{shell}");
+    }
+}
+
+/// Asks for a reply that takes long, sends a signal when the question is stored, and returns what was printed.
+fn interrupted(home: &Path, session: &str, signal: rustix::process::Signal) -> String {
+    use std::process::Stdio;
+    let mut command = program("aethon-cli", home);
+    command.args(["--set", "model.provider=fake", "ask", "-s", session, "!stream 400 20"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    eventually("the question is stored", || {
+        let shown = run_cli(home, &["sessions", "show", &format!("webchat:{session}")], None);
+        shown.status.success().then_some(())
+    });
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_question_that_is_interrupted_keeps_what_was_said() {
+    use rustix::process::Signal;
+    let home = home();
+    for (session, signal) in [("int", Signal::INT), ("term", Signal::TERM)] {
+        let said = interrupted(home.path(), session, signal);
+        assert!(said.starts_with("token1 ") && said.trim_end().ends_with("Stopped."), "{said}");
+        let shown = run_cli(home.path(), &["sessions", "show", &format!("webchat:{session}")], None);
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        assert!(shown.contains("token1 ") && shown.contains("Stopped"), "{shown}");
+    }
+}
+
+#[test]
+fn a_question_to_the_daemon_that_is_interrupted_is_stopped_there() {
+    let server = Server::start(&["model.provider=fake"]);
+    let home = server.home();
+    let said = interrupted(home.path(), "far", rustix::process::Signal::INT);
+    assert!(said.trim_end().ends_with("Stopped."), "{said}");
+    assert_eq!(server.get("/api/sessions/webchat:far").json()["busy"], false);
+}
+
+#[test]
+fn what_is_checked_is_what_would_run() {
+    let home = home();
+    let check = |set: &[&str]| {
+        let sets = set.iter().flat_map(|set| ["--set", set]);
+        let arguments: Vec<&str> = ["--check"].into_iter().chain(sets).collect();
+        String::from_utf8(aethon_tests::run_server(home.path(), &arguments).stdout).unwrap()
+    };
+    let usual = check(&["model.provider=fake"]);
+    assert!(usual.contains("webhooks  on") && usual.contains("dashboard on"), "{usual}");
+    let none = check(&["channels.webchat.enabled=false"]);
+    assert!(none.contains("listener  none") && none.contains("webhooks  off"), "{none}");
+    assert!(none.contains("dashboard off"), "{none}");
+    let open = check(&["channels.webchat.host=0.0.0.0", "dashboard.auth_token=a long enough token"]);
+    assert!(open.contains("webhooks  off"), "{open}");
+    assert!(check(&["channels.webchat.host=::1"]).contains("http://[::1]:18790"));
+    for (arguments, status) in [
+        (["config", "check", "--set", "channels.webchat.host=0.0.0.0"], 2),
+        (["config", "check", "--set", "model.provider=fake"], 0),
+        (["ask", "x", "--connect", "ftp://x"], 2),
+    ] {
+        assert_eq!(run_cli(home.path(), &arguments, None).status.code(), Some(status), "{arguments:?}");
     }
 }

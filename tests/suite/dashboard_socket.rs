@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aethon_tests::{Server, Socket, eventually};
+use aethon_tests::{Request, Server, Socket, eventually};
 use serde_json::{Value, json};
 
 fn subscribed(server: &Server, topics: &[&str]) -> Socket {
@@ -182,4 +182,17 @@ fn a_reader_that_lags_is_told_how_much_it_missed() {
     eventually("it goes on with the newest", || {
         slow.frame().to_string().contains("the last one").then_some(())
     });
+}
+
+#[test]
+fn a_rename_is_told() {
+    let server = Server::start(&[]);
+    server.post("/webhook/garden", &json!({"text": "!say x"}));
+    let mut socket = subscribed(&server, &["sessions"]);
+    let patch =
+        Request::new("PATCH", "/api/sessions/webhook:garden").header("Content-Type", "application/json");
+    assert_eq!(server.send(&patch.body(r#"{"title": "New"}"#)).status, 200);
+    let frame = socket.frame();
+    assert_eq!((&frame["channel"], &frame["data"]["change"]), (&json!("sessions"), &json!("updated")));
+    assert_eq!(frame["data"]["session_id"], "webhook:garden");
 }

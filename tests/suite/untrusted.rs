@@ -121,3 +121,13 @@ fn a_tool_is_not_led_by_what_it_read() {
     assert_eq!(calls, 0);
     eventually("it is stored", || (server.said("webchat:default").len() >= 4).then_some(()));
 }
+
+#[test]
+fn a_marker_goes_and_what_stands_beside_it_stays() {
+    let server = Server::start(&[]);
+    let text = format!("!say before\n!say the tag {MARK} marks\n!say after");
+    let answer = server.post("/webhook/garden", &json!({"text": text})).json();
+    assert_eq!(answer["response"], "before\nthe tag  marks\nafter");
+    let frames = server.chat("default").say("m1", &format!("!say x {MARK} y"));
+    assert_eq!(frames.last().unwrap()["text"], "x  y");
+}

@@ -308,3 +308,18 @@ fn a_full_queue_is_503_with_retry_after() {
     }
     assert_eq!(first.join().unwrap().json()["response"], "first");
 }
+
+#[test]
+fn a_recipient_that_cannot_be_one_is_refused_before_the_turn() {
+    let server = Server::start(&[]);
+    for recipient in ["a\0b", &"r".repeat(500)] {
+        let body = json!({"text": "!say x", "channel": "webchat", "recipient": recipient});
+        let refused = server.post("/webhook/trigger", &body);
+        assert_eq!(refused.status, 422, "{recipient:?}");
+        assert_eq!(refused.json()["errors"][0]["field"], "recipient");
+    }
+    assert_eq!(server.get("/api/sessions").json()["count"], 0);
+    let body = json!({"text": "!say x", "channel": "webchat", "recipient": "bob"});
+    assert_eq!(server.post("/webhook/trigger", &body).status, 200);
+    eventually("it is delivered", || (server.get("/api/sessions/webchat:bob").status == 200).then_some(()));
+}

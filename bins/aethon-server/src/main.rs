@@ -151,10 +151,11 @@ impl Signals {
 
 async fn report(prepared: Prepared) -> Result<()> {
     prepared.preflight().await?;
+    let summary = prepared.summary().await;
     let mut out = std::io::stdout().lock();
     for warning in prepared.warnings() {
         writeln!(out, "warning: {warning}")?;
     }
-    writeln!(out, "{}", prepared.summary())?;
+    writeln!(out, "{summary}")?;
     Ok(())
 }

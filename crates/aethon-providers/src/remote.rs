@@ -55,14 +55,8 @@ pub(crate) trait Dialect: Send + Sync {
     /// What reads the answer to a request. `input_tokens` stands in where the service counts none.
     fn decoder(&self, input_tokens: u64) -> Box<dyn Decoder>;
 
-    /// The request that tells whether the service is there and takes the key, without spending tokens.
-    fn probe(&self) -> Outgoing;
-
-    /// The request that tells the same where the probe's address may be missing from a service that works: a conversation
-    /// of nothing, which is refused before it costs anything.
-    fn knock(&self) -> Option<Outgoing> {
-        None
-    }
+    /// How to find out whether the service is there and takes the key, without spending tokens.
+    fn probe(&self) -> Probe;
 
     /// What the answer to the probe says, for a person.
     fn judge(&self, answer: &Value) -> Result<String, ModelError>;
@@ -70,6 +64,22 @@ pub(crate) trait Dialect: Send + Sync {
     /// What a failure of the probe says, where a failure may be good news.
     fn judge_failure(&self, error: ModelError) -> Result<String, ModelError> {
         Err(error)
+    }
+}
+
+/// What finds out whether a service is there.
+pub(crate) struct Probe {
+    /// A question that every service of the kind should answer, mostly that for its models.
+    pub(crate) question: Outgoing,
+    /// What is sent when there is nothing at the address of the question, which says little of a service that works: a
+    /// conversation of nothing, which is refused before it costs anything.
+    pub(crate) knock: Option<Outgoing>,
+}
+
+impl Probe {
+    /// A probe without another way.
+    pub(crate) fn of(question: Outgoing) -> Self {
+        Self { question, knock: None }
     }
 }
 
@@ -247,9 +257,10 @@ impl ModelProvider for Remote {
     }
 
     async fn probe(&self) -> Result<String, ModelError> {
-        match self.send(self.dialect.probe()).await {
+        let probe = self.dialect.probe();
+        match self.send(probe.question).await {
             Ok(incoming) => self.dialect.judge(&self.document(incoming).await?),
-            Err(error) if is_missing(&error) => match self.dialect.knock() {
+            Err(error) if is_missing(&error) => match probe.knock {
                 Some(knock) => self.knocked(knock, error).await,
                 None => self.dialect.judge_failure(error),
             },

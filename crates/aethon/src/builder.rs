@@ -185,12 +185,18 @@ impl Prepared {
     }
 
     /// What would run, for `--check`.
-    pub fn summary(&self) -> String {
+    pub async fn summary(&self) -> String {
         let (config, webchat) = (&self.config, &self.config.channels.webchat);
         let provider = self.provider();
         let model = provider.capabilities();
+        // An IPv6 address stands in brackets before a port.
+        let is_bare = webchat.host.contains(':') && !webchat.host.starts_with('[');
+        let host = if is_bare { format!("[{}]", webchat.host) } else { webchat.host.clone() };
         let listener =
-            if webchat.enabled { format!("http://{}:{}", webchat.host, webchat.port) } else { "none".into() };
+            if webchat.enabled { format!("http://{host}:{}", webchat.port) } else { "none".into() };
+        let is_near = matches!(aethon_http::is_loopback_host(&webchat.host).await, Ok(true));
+        let has_webhooks =
+            webchat.enabled && config.webhook.enabled && (is_near || !config.webhook.secret.is_empty());
         let access =
             if config.dashboard.auth_token.is_empty() { "open (no token)" } else { "with the token" };
         let readiness = match provider.readiness() {
@@ -202,8 +208,8 @@ impl Prepared {
             self.home.path().display(),
             model.model,
             model.provider,
-            on(config.webhook.enabled),
-            on(config.dashboard.enabled),
+            on(has_webhooks),
+            on(webchat.enabled && config.dashboard.enabled),
         )
     }
 

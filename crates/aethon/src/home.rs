@@ -92,6 +92,8 @@ impl Home {
         let open = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
         let file =
             open.map_err(|source| Error::refused(format!("{} cannot be opened: {source}", path.display())))?;
+        // Whatever the umask took away; a file of another owner is refused above.
+        let _ = file.set_permissions(Permissions::from_mode(0o600));
         match file.try_lock() {
             Ok(()) => Ok(HomeLock { _file: file, address: self.address_file() }),
             Err(TryLockError::WouldBlock) => Err(Error::refused(format!(

@@ -21,6 +21,9 @@ use super::turn::Turn;
 use crate::caught::caught;
 use crate::control::Interrupt;
 
+/// From when on a pause before the next attempt is told.
+const LONG_WAIT: Duration = Duration::from_secs(3);
+
 /// How listening to an answer ended.
 pub(super) enum Heard {
     /// The model has ended it.
@@ -60,6 +63,7 @@ impl Turn<'_> {
             let retry_after = match next {
                 Next::Wait(wait) => {
                     failed += 1;
+                    self.tell_of_wait(wait);
                     self.pause(wait).await?;
                     continue;
                 }
@@ -68,6 +72,17 @@ impl Turn<'_> {
             };
             self.speech.flush(&*self.job.surface, &self.context.turn);
             return Err(Ending::failed(failure(&error, retry_after)));
+        }
+    }
+
+    /// A wait that somebody would notice is explained to them.
+    fn tell_of_wait(&self, wait: Duration) {
+        if wait >= LONG_WAIT {
+            let seconds = wait.as_secs_f64().ceil();
+            let message =
+                format!("The model cannot answer just now; it is asked again in {seconds} seconds.");
+            let notice = TurnEvent::Notice { code: "waiting".into(), message };
+            self.job.surface.emit(&self.context.turn, notice);
         }
     }
 

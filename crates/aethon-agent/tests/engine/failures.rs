@@ -37,6 +37,17 @@ async fn what_may_pass_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_long_wait_is_explained_and_a_short_one_is_not() {
+    let busy = |seconds| vec![fails(ModelErrorKind::Overloaded, Some(seconds))];
+    let house = House::new([busy(2), busy(20), says("at last")]);
+    let surface = quiet();
+    let reply =
+        house.submit(Inbound::say(session("a"), "hi"), surface.clone()).await.reply.wait().await.unwrap();
+    assert_eq!(reply.text, "at last");
+    assert_eq!(shown(&surface), ["started", "notice waiting", "text at last", "done end"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn not_for_ever() {
     let (house, reply) = ask((0..9).map(|_| vec![fails(ModelErrorKind::Network, None)]).collect()).await;
     assert_eq!(house.model.requests().len(), 5);

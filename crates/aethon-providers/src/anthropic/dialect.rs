@@ -9,7 +9,7 @@ use ureq::http::{HeaderName, HeaderValue};
 use super::{stream, wire};
 use crate::headers;
 use crate::options::AnthropicVersion;
-use crate::remote::Dialect;
+use crate::remote::{Dialect, Probe};
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
@@ -53,12 +53,10 @@ impl Dialect for Anthropic {
         Box::new(stream::Reader::new(self.service.clone(), input_tokens))
     }
 
-    fn probe(&self) -> Outgoing {
-        self.outgoing(Method::Get, "/v1/models?limit=1000", "application/json", Vec::new())
-    }
-
-    fn knock(&self) -> Option<Outgoing> {
-        Some(self.outgoing(Method::Post, "/v1/messages", "application/json", b"{}".to_vec()))
+    fn probe(&self) -> Probe {
+        let knock = self.outgoing(Method::Post, "/v1/messages", "application/json", b"{}".to_vec());
+        let question = self.outgoing(Method::Get, "/v1/models?limit=1000", "application/json", Vec::new());
+        Probe { question, knock: Some(knock) }
     }
 
     fn judge(&self, answer: &Value) -> Result<String, ModelError> {

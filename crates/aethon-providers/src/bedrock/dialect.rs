@@ -11,7 +11,7 @@ use super::{sigv4, stream, wire};
 use crate::capabilities::bare_name;
 use crate::facts::Facts;
 use crate::headers;
-use crate::remote::Dialect;
+use crate::remote::{Dialect, Probe};
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
@@ -67,9 +67,9 @@ impl Dialect for Bedrock {
     }
 
     /// A conversation of nothing: what is checked before the service complains about it is what a probe wants to know.
-    fn probe(&self) -> Outgoing {
+    fn probe(&self) -> Probe {
         let body = json!({ "messages": [] }).to_string().into_bytes();
-        outgoing(&self.service, "converse", "application/json", body)
+        Probe::of(outgoing(&self.service, "converse", "application/json", body))
     }
 
     fn judge(&self, _answer: &Value) -> Result<String, ModelError> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{stream, wire};
 use crate::headers;
-use crate::remote::Dialect;
+use crate::remote::{Dialect, Probe};
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
@@ -63,9 +63,9 @@ impl Dialect for Gemini {
         Box::new(stream::Reader::new(self.service.clone(), input_tokens))
     }
 
-    fn probe(&self) -> Outgoing {
+    fn probe(&self) -> Probe {
         let path = format!("{}/models?pageSize=1000", version(&self.service));
-        outgoing(&self.service, Method::Get, &path, "application/json", Vec::new())
+        Probe::of(outgoing(&self.service, Method::Get, &path, "application/json", Vec::new()))
     }
 
     fn judge(&self, answer: &Value) -> Result<String, ModelError> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{describe, stream, wire};
 use crate::headers;
 use crate::known::Description;
-use crate::remote::{Desk, Dialect, Inquiry};
+use crate::remote::{Desk, Dialect, Inquiry, Probe};
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
@@ -47,8 +47,8 @@ impl Dialect for Ollama {
         Box::new(stream::Reader::new(self.service.clone(), input_tokens))
     }
 
-    fn probe(&self) -> Outgoing {
-        self.outgoing(Method::Get, "/api/tags", "application/json", Vec::new())
+    fn probe(&self) -> Probe {
+        Probe::of(self.outgoing(Method::Get, "/api/tags", "application/json", Vec::new()))
     }
 
     fn judge(&self, answer: &Value) -> Result<String, ModelError> {

@@ -10,7 +10,7 @@ use super::profile::Profile;
 use super::{describe, stream, wire};
 use crate::headers;
 use crate::known::Description;
-use crate::remote::{Desk, Dialect, Inquiry};
+use crate::remote::{Desk, Dialect, Inquiry, Probe};
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
@@ -40,6 +40,10 @@ impl OpenAi {
         Outgoing { method, url: self.service.url(path), headers, body }
     }
 
+    fn models(&self) -> Outgoing {
+        self.outgoing(Method::Get, self.profile.models_path, "application/json", Vec::new())
+    }
+
     /// Where llama.cpp says how it was started, beside what follows OpenAI.
     fn properties(&self) -> Outgoing {
         let mut outgoing = self.outgoing(Method::Get, "", "application/json", Vec::new());
@@ -63,12 +67,9 @@ impl Dialect for OpenAi {
         Box::new(stream::Reader::new(self.service.clone(), input_tokens))
     }
 
-    fn probe(&self) -> Outgoing {
-        self.outgoing(Method::Get, self.profile.models_path, "application/json", Vec::new())
-    }
-
-    fn knock(&self) -> Option<Outgoing> {
-        Some(self.outgoing(Method::Post, self.profile.chat_path, "application/json", b"{}".to_vec()))
+    fn probe(&self) -> Probe {
+        let knock = self.outgoing(Method::Post, self.profile.chat_path, "application/json", b"{}".to_vec());
+        Probe { question: self.models(), knock: Some(knock) }
     }
 
     fn judge(&self, answer: &Value) -> Result<String, ModelError> {
@@ -90,7 +91,7 @@ impl Inquiry for OpenAi {
         desk: &Desk<'_>,
         capabilities: &Capabilities,
     ) -> Result<Description, ModelError> {
-        let list = desk.ask(self.probe()).await?;
+        let list = desk.ask(self.models()).await?;
         let Some(entry) = describe::entry(&list, &self.service.model) else {
             return Ok(Description::default());
         };

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{stream, wire};
 use crate::headers;
 use crate::openai::OpenAi;
-use crate::remote::Dialect;
+use crate::remote::{Dialect, Probe};
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
@@ -49,12 +49,8 @@ impl Dialect for Responses {
         Box::new(stream::Reader::new(self.service.clone(), input_tokens))
     }
 
-    fn probe(&self) -> Outgoing {
-        self.chat.probe()
-    }
-
-    fn knock(&self) -> Option<Outgoing> {
-        Some(self.outgoing("application/json", b"{}".to_vec()))
+    fn probe(&self) -> Probe {
+        Probe { knock: Some(self.outgoing("application/json", b"{}".to_vec())), ..self.chat.probe() }
     }
 
     fn judge(&self, answer: &Value) -> Result<String, ModelError> {

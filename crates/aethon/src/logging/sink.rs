@@ -4,9 +4,9 @@
 //! does. What is said before a new home has its folder waits for that. A file that cannot be written is reported once on
 //! stderr; the program goes on.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use aethon_core::log::LogRecord;
@@ -48,6 +48,8 @@ impl LogFile {
         let path = self.folder.join(format!("aethon-{day}.log"));
         match OpenOptions::new().create(true).append(true).mode(0o600).open(path) {
             Ok(file) => {
+                // Whatever the umask took away. Where that fails, the file is as readable as it can be made.
+                let _ = file.set_permissions(Permissions::from_mode(0o600));
                 self.remove_old();
                 Some((day, file))
             }
