@@ -185,3 +185,13 @@ fn tool_output_is_capped() {
     let told = reply(&mut chat, "m1", "!tool file_read {\"path\": \"long.txt\"}");
     assert!(told.len() < 2000 && told.contains("line of text"), "{} characters", told.len());
 }
+
+#[test]
+fn what_fails_once_is_answered_by_the_next_model() {
+    let server = Server::start(&["model.fallbacks=[\"fake-b\"]"]);
+    let frames = server.chat("default").say("m1", "!error auth\n!say from the second");
+    let model = frames.iter().find(|frame| frame["type"] == "model").expect("it is told");
+    assert_eq!(model["model"], "fake-b");
+    let done = frames.last().unwrap();
+    assert_eq!((&done["text"], &done["model"]), (&"from the second".into(), &"fake-b".into()));
+}

@@ -52,6 +52,8 @@ impl Fallback {
     async fn first_answer(&self, request: ModelRequest) -> Result<(usize, Answer, Vec<Miss>), ModelError> {
         let tokens = estimate::request(&request);
         let mut misses: Vec<Miss> = Vec::new();
+        // What failed at the models before is a failed attempt for the next one.
+        let mut attempt = request.attempt;
         for (place, candidate) in self.candidates.iter().enumerate() {
             if let Err(error) = fits(candidate, tokens, place) {
                 misses.push(Miss { place, error, rested: false });
@@ -64,10 +66,13 @@ impl Fallback {
                     continue;
                 }
             };
-            match candidate.ask(request.clone(), permit).await {
+            match candidate.ask(ModelRequest { attempt, ..request.clone() }, permit).await {
                 Ok(answer) => return Ok((place, answer, misses)),
                 Err(error) if !is_models_fault(error.kind()) => return Err(error),
-                Err(error) => misses.push(Miss { place, error, rested: false }),
+                Err(error) => {
+                    attempt = attempt.saturating_add(1);
+                    misses.push(Miss { place, error, rested: false });
+                }
             }
         }
         self.last_resort(request, misses).await
