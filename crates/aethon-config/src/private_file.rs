@@ -6,6 +6,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 const TEMPORARY: &str = ".aethon-new";
+/// Read and written by the owner only.
+const PRIVATE: u32 = 0o600;
 
 /// Replaces `path` by a file of mode 0600 with `content`: written beside it, synced, renamed over it. A symbolic link
 /// stays one; what it points to is replaced.
@@ -29,6 +31,14 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     File::open(&directory)?.sync_all()
 }
 
+/// Opens a file with these options, creating it if need be, and makes it one that only its owner may read, whatever the
+/// umask. Where that fails, because it is somebody else's, it is opened all the same.
+pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    let file = options.clone().create(true).mode(PRIVATE).open(path)?;
+    let _ = file.set_permissions(fs::Permissions::from_mode(PRIVATE));
+    Ok(file)
+}
+
 /// Creates a directory and its parents with mode 0700, whatever the umask. An existing one is left as it is.
 pub fn create_directory(path: &Path) -> io::Result<()> {
     if path.is_dir() {
@@ -48,7 +58,7 @@ fn create_beside(target: &Path, directory: &Path) -> io::Result<(PathBuf, File)>
     let process = std::process::id();
     for attempt in 0..100 {
         let temporary = directory.join(format!(".{name}{TEMPORARY}-{process}-{attempt}"));
-        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary) {
+        match OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&temporary) {
             Ok(file) => return Ok((temporary, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
@@ -58,7 +68,7 @@ fn create_beside(target: &Path, directory: &Path) -> io::Result<(PathBuf, File)>
 }
 
 fn fill(mut file: File, content: &[u8]) -> io::Result<()> {
-    file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    file.set_permissions(fs::Permissions::from_mode(PRIVATE))?;
     file.write_all(content)?;
     file.sync_all()
 }

@@ -101,6 +101,6 @@ impl App {
 
     /// Whether the webhook routes exist: switched on, and with a secret or on loopback.
     pub(crate) fn has_webhooks(&self) -> bool {
-        self.options.webhooks.enabled && (self.is_loopback || !self.options.webhooks.secret.is_empty())
+        self.options.webhooks.exist(self.is_loopback)
     }
 }

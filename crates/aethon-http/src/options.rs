@@ -47,6 +47,13 @@ pub struct Webhooks {
     pub secret: Secret,
 }
 
+impl Webhooks {
+    /// Whether they are there at all: beyond loopback only with a secret.
+    pub fn exist(&self, is_loopback: bool) -> bool {
+        self.enabled && (is_loopback || !self.secret.is_empty())
+    }
+}
+
 /// Bounds on connections and requests.
 #[derive(Debug, Clone)]
 pub struct Limits {

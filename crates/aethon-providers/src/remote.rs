@@ -260,11 +260,10 @@ impl ModelProvider for Remote {
         let probe = self.dialect.probe();
         match self.send(probe.question).await {
             Ok(incoming) => self.dialect.judge(&self.document(incoming).await?),
-            Err(error) if is_missing(&error) => match probe.knock {
+            Err(error) => match probe.knock.filter(|_| is_missing(&error)) {
                 Some(knock) => self.knocked(knock, error).await,
                 None => self.dialect.judge_failure(error),
             },
-            Err(error) => self.dialect.judge_failure(error),
         }
     }
 

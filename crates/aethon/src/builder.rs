@@ -195,8 +195,7 @@ impl Prepared {
         let listener =
             if webchat.enabled { format!("http://{host}:{}", webchat.port) } else { "none".into() };
         let is_near = matches!(aethon_http::is_loopback_host(&webchat.host).await, Ok(true));
-        let has_webhooks =
-            webchat.enabled && config.webhook.enabled && (is_near || !config.webhook.secret.is_empty());
+        let has_webhooks = webchat.enabled && wire::http::webhooks(config).exist(is_near);
         let access =
             if config.dashboard.auth_token.is_empty() { "open (no token)" } else { "with the token" };
         let readiness = match provider.readiness() {

@@ -5,7 +5,7 @@
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use aethon_config::private_file;
@@ -89,11 +89,9 @@ impl Home {
     /// Takes the lock of the daemon; refuses when another one has it.
     pub fn lock(&self) -> Result<HomeLock> {
         let path = self.run().join("server.lock");
-        let open = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let open = private_file::open(&path, OpenOptions::new().write(true));
         let file =
             open.map_err(|source| Error::refused(format!("{} cannot be opened: {source}", path.display())))?;
-        // Whatever the umask took away; a file of another owner is refused above.
-        let _ = file.set_permissions(Permissions::from_mode(0o600));
         match file.try_lock() {
             Ok(()) => Ok(HomeLock { _file: file, address: self.address_file() }),
             Err(TryLockError::WouldBlock) => Err(Error::refused(format!(

@@ -165,12 +165,10 @@ impl Chat {
 
     /// Without a terminal, every line is a message and every reply is printed.
     async fn piped(&mut self, backend: &mut dyn Backend) -> Result<()> {
-        loop {
-            let line = tokio::select! {
-                line = input::line() => line,
-                _ = self.interrupts.next() => None,
-            };
-            let Some(line) = line else { break };
+        while let Some(line) = tokio::select! {
+            line = input::line() => line,
+            _ = self.interrupts.next() => None,
+        } {
             if !line.trim().is_empty() && !self.take(backend, &line).await? {
                 break;
             }

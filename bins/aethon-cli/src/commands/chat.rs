@@ -2,29 +2,31 @@
 
 use std::process::ExitCode;
 
+use aethon::Prepared;
 use anyhow::Result;
 
 use crate::args::Common;
 use crate::chat::{ask as question, backend, repl};
 use crate::daemon::Daemon;
 
-/// Says so when flags are given that a running daemon knows nothing of.
-fn warn_about_sets(common: &Common, daemon: Option<&Daemon>) {
+/// The configuration, and the daemon to talk to if there is one. Says so when flags are given that it knows nothing of.
+fn way(common: &Common) -> Result<(Prepared, Option<Daemon>)> {
+    let prepared = crate::prepared(common)?;
+    let daemon = Daemon::find(&prepared, common.connect.as_deref())?;
     // The token is needed to get in, so it does have an effect.
     let is_idle = |set: &&String| !set.trim_start().starts_with("dashboard.auth_token");
-    if let (Some(daemon), Some(set)) = (daemon, common.sets.iter().find(is_idle)) {
+    if let (Some(daemon), Some(set)) = (&daemon, common.sets.iter().find(is_idle)) {
         eprintln!(
             "warning: --set {set} has no effect: aethon-server at {} answers with its own configuration",
             daemon.base
         );
     }
+    Ok((prepared, daemon))
 }
 
 /// Chats in a session until the person leaves.
 pub(crate) async fn chat(common: &Common, session: &str) -> Result<ExitCode> {
-    let prepared = crate::prepared(common)?;
-    let daemon = Daemon::find(&prepared, common.connect.as_deref())?;
-    warn_about_sets(common, daemon.as_ref());
+    let (prepared, daemon) = way(common)?;
     prepared.home().prepare()?;
     let history = prepared.home().run().join("history");
     private(&history)?;
@@ -40,9 +42,7 @@ pub(crate) async fn ask(
     json: bool,
 ) -> Result<ExitCode> {
     let text = question::question(text)?;
-    let prepared = crate::prepared(common)?;
-    let daemon = Daemon::find(&prepared, common.connect.as_deref())?;
-    warn_about_sets(common, daemon.as_ref());
+    let (prepared, daemon) = way(common)?;
     let session = session.unwrap_or_else(|| format!("ask-{}", aethon::core::ids::unique()));
     let answered = question::run(backend::open(prepared, daemon).await?, &session, &text, json).await?;
     Ok(if answered { ExitCode::SUCCESS } else { ExitCode::FAILURE })

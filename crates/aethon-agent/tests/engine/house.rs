@@ -19,7 +19,7 @@ use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role};
 use aethon_core::model::{ModelRequest, StopReason};
 use aethon_core::surface::{Surface, TurnEvent};
 use aethon_core::testkit::{
-    Aside, CollectingSurface, ManualClock, MemoryLedger, MemoryStore, ScriptedModel, Step,
+    Aside, CollectingSurface, Gate, ManualClock, MemoryLedger, MemoryStore, ScriptedModel, Step,
 };
 use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use async_trait::async_trait;
@@ -197,6 +197,27 @@ pub fn with_id(session: &SessionId, text: &str, id: &str) -> Inbound {
 pub fn says(text: &str) -> Vec<Step> {
     vec![Step::say(text), Step::finish(StopReason::End)]
 }
+
+/// Says it once the gate is open.
+pub fn says_behind(gate: &Gate, text: &str) -> Vec<Step> {
+    [Step::Wait(gate.clone())].into_iter().chain(says(text)).collect()
+}
+
+/// A house in which `one` is being answered and `two` and `three` wait; the answer stands at the gate.
+pub async fn three() -> (House, SessionId, Gate, [Submitted; 3]) {
+    let gate = Gate::default();
+    let house = House::new([says_behind(&gate, "first"), says("second"), says("third")]);
+    let session = session("a");
+    let one = house.say(&session, "one").await;
+    gate.reached().await;
+    let two = house.say(&session, "two").await;
+    let three = house.say(&session, "three").await;
+    (house, session, gate, [one, two, three])
+}
+
+/// The transcript of the house with [`three`] messages, when all are answered.
+pub const THREE: [&str; 6] =
+    ["user: one", "assistant: first", "user: two", "assistant: second", "user: three", "assistant: third"];
 
 pub fn calls(names: &[&str]) -> Vec<Step> {
     let calls = names.iter().enumerate().map(|(n, name)| Step::call(&format!("c{n}"), name, json!({})));

@@ -3,17 +3,15 @@
 use aethon_core::assistant::Assistant;
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Attachment, Block, Dedupe, Inbound, Intent};
-use aethon_core::model::StopReason;
 use aethon_core::session::Clear;
 use aethon_core::testkit::{Gate, Step};
 
-use crate::house::{House, quiet, says, session, with_id};
+use crate::house::{House, quiet, says, says_behind, session, with_id};
 
 #[tokio::test]
 async fn a_second_delivery_is_the_same_turn() {
     let gate = Gate::default();
-    let house =
-        House::new([vec![Step::Wait(gate.clone()), Step::say("once"), Step::finish(StopReason::End)]]);
+    let house = House::new([says_behind(&gate, "once")]);
     let session = session("a");
     let first = house.submit(with_id(&session, "hi", "m1"), quiet()).await;
     gate.reached().await;

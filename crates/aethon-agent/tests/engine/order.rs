@@ -8,7 +8,7 @@ use aethon_core::message::Inbound;
 use aethon_core::model::StopReason;
 use aethon_core::testkit::{CollectingSurface, Gate, Step};
 
-use crate::house::{House, Plan, quiet, says, session, shown};
+use crate::house::{House, Plan, THREE, quiet, says, says_behind, session, shown, three};
 
 #[tokio::test]
 async fn a_plain_turn_is_two_calls_of_the_storage() {
@@ -30,35 +30,19 @@ async fn a_session_used_once_reads_nothing() {
 
 #[tokio::test]
 async fn messages_of_a_session_are_answered_in_order() {
-    let gate = Gate::default();
-    let first = vec![Step::Wait(gate.clone()), Step::say("first"), Step::finish(StopReason::End)];
-    let house = House::new([first, says("second"), says("third")]);
-    let session = session("a");
-    let one = house.say(&session, "one").await;
-    gate.reached().await;
-    let two = house.say(&session, "two").await;
-    let three = house.say(&session, "three").await;
+    let (house, session, gate, [one, two, three]) = three().await;
     assert_eq!((one.queued, two.queued, three.queued), (0, 1, 2));
     let states: Vec<_> = house.engine.activity().into_iter().map(|turn| turn.state).collect();
     assert_eq!(states, ["running", "queued", "queued"]);
     gate.open();
     assert_eq!(three.reply.wait().await.unwrap().text, "third");
-    let expected = [
-        "user: one",
-        "assistant: first",
-        "user: two",
-        "assistant: second",
-        "user: three",
-        "assistant: third",
-    ];
-    assert_eq!(house.told(&session), expected);
+    assert_eq!(house.told(&session), THREE);
 }
 
 #[tokio::test]
 async fn sessions_do_not_wait_for_each_other() {
     let gate = Gate::default();
-    let slow = vec![Step::Wait(gate.clone()), Step::say("slow"), Step::finish(StopReason::End)];
-    let house = House::new([slow, says("fast")]);
+    let house = House::new([says_behind(&gate, "slow"), says("fast")]);
     let slow = house.say(&session("a"), "one").await;
     gate.reached().await;
     assert_eq!(house.ask(&session("b"), "two").await.text, "fast");

@@ -1,30 +1,12 @@
 //! The end of a turn and the beginning of the one that waits behind it are one step of the storage.
 
-use aethon_core::assistant::{Assistant, Submitted};
-use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Block, Inbound, Intent, Message, Role, TurnEnd};
-use aethon_core::model::StopReason;
-use aethon_core::session::{TurnPhase, TurnRecord};
-use aethon_core::surface::TurnEvent;
-use aethon_core::testkit::{Gate, Step};
+use aethon_core::assistant::Assistant;
+use aethon_core::ids::TurnId;
+use aethon_core::message::{Inbound, Intent, TurnEnd};
+use aethon_core::session::TurnPhase;
+use aethon_core::testkit::Gate;
 
-use crate::house::{House, now, quiet, says, session, with_id};
-
-/// A house in which `one` is being answered and `two` and `three` wait.
-async fn three() -> (House, SessionId, Gate, [Submitted; 3]) {
-    let gate = Gate::default();
-    let first = vec![Step::Wait(gate.clone()), Step::say("first"), Step::finish(StopReason::End)];
-    let house = House::new([first, says("second"), says("third")]);
-    let session = session("a");
-    let one = house.say(&session, "one").await;
-    gate.reached().await;
-    let two = house.say(&session, "two").await;
-    let three = house.say(&session, "three").await;
-    (house, session, gate, [one, two, three])
-}
-
-const ALL: [&str; 6] =
-    ["user: one", "assistant: first", "user: two", "assistant: second", "user: three", "assistant: third"];
+use crate::house::{House, THREE, quiet, says, says_behind, session, three};
 
 #[tokio::test]
 async fn what_waits_begins_with_the_end_before_it() {
@@ -33,7 +15,7 @@ async fn what_waits_begins_with_the_end_before_it() {
     gate.open();
     assert_eq!(three.reply.wait().await.unwrap().text, "third");
     assert_eq!(house.store.calls()[before..], ["finish", "finish", "finish"]);
-    assert_eq!(house.told(&session), ALL);
+    assert_eq!(house.told(&session), THREE);
 }
 
 #[tokio::test]
@@ -42,7 +24,7 @@ async fn an_end_that_could_not_be_stored_is_tried_again_alone() {
     house.store.fail("finish", 1);
     gate.open();
     assert_eq!(three.reply.wait().await.unwrap().text, "third");
-    assert_eq!(house.told(&session), ALL);
+    assert_eq!(house.told(&session), THREE);
     let calls = house.store.calls();
     let ends: Vec<_> = calls.iter().skip_while(|call| **call != "finish").collect();
     assert_eq!(ends, [&"finish", &"finish", &"begin", &"finish", &"finish"]);
@@ -55,7 +37,7 @@ async fn an_end_that_cannot_be_stored_does_not_keep_the_next_from_beginning() {
     gate.open();
     assert_eq!(three.reply.wait().await.unwrap().text, "third");
     let without_the_first_answer: Vec<_> =
-        ALL.into_iter().filter(|told| *told != "assistant: first").collect();
+        THREE.into_iter().filter(|told| *told != "assistant: first").collect();
     assert_eq!(house.told(&session), without_the_first_answer);
 }
 
@@ -96,35 +78,9 @@ async fn what_is_posted_while_one_begins_does_not_come_between_it_and_its_answer
 }
 
 #[tokio::test]
-async fn a_message_posted_behind_a_begun_question_is_seen_before_it() {
-    let house = House::new([says("answer")]);
-    let session = session("a");
-    let turn = TurnId::fresh();
-    let record = TurnRecord {
-        turn: turn.clone(),
-        inbound: with_id(&session, "question", "m1"),
-        phase: TurnPhase::Running,
-        accepted_at: now(),
-        attempts: 1,
-        reply: None,
-    };
-    let mut question = Message::new(Role::User, vec![Block::text("question")], now());
-    question.turn = Some(turn.clone());
-    house.store.leave_behind(record, vec![question]);
-    assert!(house.engine.post(&session, "p1", "by the way").await.unwrap());
-    let surface = quiet();
-    let shown = surface.clone();
-    assert_eq!(house.engine.recover(move |_| shown.clone()).await.unwrap(), 1);
-    surface.saw(|event| matches!(event, TurnEvent::Done(_))).await;
-    let seen = house.asked()[0].messages.iter().map(|message| message.text()).collect::<Vec<_>>();
-    assert_eq!(seen, ["by the way", "question"]);
-}
-
-#[tokio::test]
 async fn one_that_replaces_something_waits_for_the_end() {
     let gate = Gate::default();
-    let first = vec![Step::Wait(gate.clone()), Step::say("first"), Step::finish(StopReason::End)];
-    let house = House::new([says("nothing"), first, says("another")]);
+    let house = House::new([says("nothing"), says_behind(&gate, "first"), says("another")]);
     let session = session("a");
     let zero = house.say(&session, "zero").await;
     zero.reply.wait().await.unwrap();
@@ -144,8 +100,13 @@ async fn one_that_replaces_something_waits_for_the_end() {
 #[tokio::test]
 async fn one_whose_ground_is_gone_says_so_and_changes_nothing() {
     let gate = Gate::default();
-    let slow = vec![Step::Wait(gate.clone()), Step::say("slow"), Step::finish(StopReason::End)];
-    let house = House::new([says("nothing"), says("first"), slow, says("another"), says("last")]);
+    let house = House::new([
+        says("nothing"),
+        says("first"),
+        says_behind(&gate, "slow"),
+        says("another"),
+        says("last"),
+    ]);
     let session = session("a");
     let zero = house.say(&session, "zero").await;
     zero.reply.wait().await.unwrap();
@@ -182,7 +143,7 @@ async fn at_shutdown_only_what_has_begun_goes_on() {
     ending.await;
     assert_eq!(one.reply.wait().await.unwrap().text, "first");
     assert_eq!(two.reply.wait().await.unwrap().text, "second", "it has begun, and had the time");
-    assert_eq!(house.told(&session), ALL[..4]);
+    assert_eq!(house.told(&session), THREE[..4]);
     let left = aethon_core::session::TurnLog::unfinished(&*house.store).await.unwrap();
     let left: Vec<_> = left.into_iter().map(|record| (record.turn, record.phase)).collect();
     assert_eq!(left, [(three.turn, TurnPhase::Queued)], "for the next start");

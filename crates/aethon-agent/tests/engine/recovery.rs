@@ -1,5 +1,6 @@
 //! After a crash.
 
+use aethon_core::assistant::Assistant;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, Destination, Inbound, Message, Role, ToolCall, TurnEnd};
 use aethon_core::session::{TurnLog, TurnPhase, TurnRecord};
@@ -159,4 +160,16 @@ async fn what_had_begun_comes_before_what_waited() {
     house.assert_well_formed(&session);
     let record = house.store.turn(&plain).await.unwrap().unwrap();
     assert_eq!(record.reply.unwrap().failure.unwrap().code, "interrupted");
+}
+
+#[tokio::test]
+async fn a_message_posted_behind_a_begun_question_is_seen_before_it() {
+    let house = House::new([says("answer")]);
+    let session = session("a");
+    let begun = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
+    leave(&house, &session, &begun, |turn| vec![user(turn, "question")]);
+    assert!(house.engine.post(&session, "p1", "by the way").await.unwrap());
+    assert_eq!(recover(&house).await, 1);
+    let seen = house.asked()[0].messages.iter().map(|message| message.text()).collect::<Vec<_>>();
+    assert_eq!(seen, ["by the way", "question"]);
 }

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use aethon_core::assistant::Assistant;
 use aethon_core::message::{Inbound, TurnEnd};
-use aethon_core::model::{ModelError, ModelErrorKind, StopReason};
+use aethon_core::model::{ModelError, ModelErrorKind};
 use aethon_core::session::TurnPhase;
 use aethon_core::surface::{ToolPhase, TurnEvent};
 use aethon_core::testkit::{CollectingSurface, DeskSurface, Gate, Step};
 use tokio::time::Instant;
 
-use crate::house::{House, Plan, TestTool, What, calls, quiet, says, session, shown, with_id};
+use crate::house::{House, Plan, TestTool, What, calls, quiet, says, says_behind, session, shown, with_id};
 
 /// How long a stop may take in any state.
 const A_SECOND: Duration = Duration::from_secs(1);
@@ -120,7 +120,7 @@ async fn all_of_a_session_those_that_wait_included() {
 #[tokio::test]
 async fn one_that_waits_without_the_one_that_runs() {
     let gate = Gate::default();
-    let house = House::new([vec![Step::Wait(gate.clone()), Step::say("one"), Step::finish(StopReason::End)]]);
+    let house = House::new([says_behind(&gate, "one")]);
     let session = session("a");
     let running = house.say(&session, "one").await;
     gate.reached().await;
@@ -135,8 +135,7 @@ async fn one_that_waits_without_the_one_that_runs() {
 #[tokio::test(start_paused = true)]
 async fn at_shutdown_what_runs_may_finish() {
     let gate = Gate::default();
-    let house =
-        House::new([vec![Step::Wait(gate.clone()), Step::say("late"), Step::finish(StopReason::End)]]);
+    let house = House::new([says_behind(&gate, "late")]);
     let running = house.say(&session("a"), "hi").await;
     gate.reached().await;
     let (engine, open) = (house.engine.clone(), async { gate.open() });

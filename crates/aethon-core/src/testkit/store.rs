@@ -20,8 +20,6 @@ use crate::session::{
 #[derive(Default)]
 pub struct MemoryStore {
     state: Mutex<State>,
-    /// Where the end of a turn waits before it is stored.
-    before_finish: Mutex<Option<Gate>>,
 }
 
 #[derive(Default)]
@@ -35,6 +33,8 @@ struct State {
     deliveries: Vec<NewDelivery>,
     calls: Vec<&'static str>,
     failures: BTreeMap<&'static str, usize>,
+    /// Where the end of a turn waits before it is stored.
+    before_finish: Option<Gate>,
 }
 
 #[derive(Default)]
@@ -46,7 +46,7 @@ struct Session {
 impl MemoryStore {
     /// An empty one in which it is `now`.
     pub fn at(now: Timestamp) -> Self {
-        Self { state: Mutex::new(State { now, ..State::default() }), ..Self::default() }
+        Self { state: Mutex::new(State { now, ..State::default() }) }
     }
 
     /// The names of the methods that were called on it so far, `window` and `turn` included.
@@ -71,7 +71,7 @@ impl MemoryStore {
 
     /// Has the next end of a turn wait at this gate before it is stored.
     pub fn hold_finish(&self, gate: Gate) {
-        *self.before_finish.lock().unwrap_or_else(PoisonError::into_inner) = Some(gate);
+        self.lock().before_finish = Some(gate);
     }
 
     /// Puts a turn in as a crash would have left it, with the messages that it had stored.
@@ -195,7 +195,7 @@ impl TurnLog for MemoryStore {
     }
 
     async fn finish(&self, finish: Finish) -> Result<Finished> {
-        let gate = self.before_finish.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let gate = self.lock().before_finish.take();
         if let Some(gate) = gate {
             gate.pass().await;
         }

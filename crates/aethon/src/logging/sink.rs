@@ -4,11 +4,11 @@
 //! does. What is said before a new home has its folder waits for that. A file that cannot be written is reported once on
 //! stderr; the program goes on.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use aethon_config::private_file;
 use aethon_core::log::LogRecord;
 
 /// How many lines wait for the folder of a new home.
@@ -46,10 +46,8 @@ impl LogFile {
 
     fn start(&mut self, day: String) -> Option<(String, File)> {
         let path = self.folder.join(format!("aethon-{day}.log"));
-        match OpenOptions::new().create(true).append(true).mode(0o600).open(path) {
+        match private_file::open(&path, OpenOptions::new().append(true)) {
             Ok(file) => {
-                // Whatever the umask took away. Where that fails, the file is as readable as it can be made.
-                let _ = file.set_permissions(Permissions::from_mode(0o600));
                 self.remove_old();
                 Some((day, file))
             }

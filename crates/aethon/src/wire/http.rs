@@ -9,13 +9,17 @@ use aethon_http::options::{Limits, Network, Options, Webhooks};
 /// How much longer connections get than turns, so that a turn that is stopped at the end of the grace can say so.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
+pub(crate) fn webhooks(config: &Config) -> Webhooks {
+    Webhooks { enabled: config.webhook.enabled, secret: config.webhook.secret.clone() }
+}
+
 pub(crate) fn options(config: &Config) -> Options {
     let (webchat, server) = (&config.channels.webchat, &config.server);
     Options {
         host: webchat.host.clone(),
         port: webchat.port,
         token: config.dashboard.auth_token.clone(),
-        webhooks: Webhooks { enabled: config.webhook.enabled, secret: config.webhook.secret.clone() },
+        webhooks: webhooks(config),
         dashboard_enabled: config.dashboard.enabled,
         mark_untrusted: config.security.mark_untrusted_content,
         allowed_origins: webchat.allowed_origins.clone(),
