@@ -8,7 +8,7 @@ use crate::page::Page;
 const AXE: &str = include_str!("vendor/axe-core/axe.min.js");
 
 /// Runs axe-core on what the page shows.
-fn assert_no_barriers(browser: &Browser, what: &str) {
+pub(crate) fn assert_no_barriers(browser: &Browser, what: &str) {
     if !browser.is("window.axe") {
         browser.run(AXE, &[]);
     }

@@ -12,16 +12,19 @@
     reason = "this crate only serves tests, where a failed expectation is the result"
 )]
 
+pub mod billing;
 pub mod browser;
 pub mod http;
 pub mod random;
 pub mod server;
 pub mod socket;
+pub mod strict;
 pub mod stub;
 pub mod terminal;
 
 use std::time::{Duration, Instant};
 
+pub use billing::Billing;
 pub use browser::Browser;
 pub use http::{Request, Response};
 pub use random::Random;

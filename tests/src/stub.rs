@@ -35,6 +35,29 @@ impl Seen {
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).expect("a request body is JSON")
     }
+
+    /// Takes a request from a connection.
+    pub fn read(connection: &TcpStream) -> std::io::Result<Self> {
+        connection.set_read_timeout(Some(crate::http::PATIENCE))?;
+        let mut reader = BufReader::new(connection);
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let line = line.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
+        let mut seen = Self { line, headers: Vec::new(), body: Vec::new() };
+        loop {
+            let mut header = String::new();
+            reader.read_line(&mut header)?;
+            let Some((name, value)) = header.trim_end().split_once(':') else { break };
+            seen.headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+        if let Some(length) = seen.header("content-length").and_then(|length| length.parse().ok()) {
+            seen.body = vec![0; length];
+            reader.read_exact(&mut seen.body)?;
+        } else if seen.header("transfer-encoding").is_some() {
+            seen.body = crate::http::read_chunks(&mut reader)?;
+        }
+        Ok(seen)
+    }
 }
 
 impl Stub {
@@ -89,25 +112,9 @@ fn serve(
     answer: &mut dyn FnMut(&Seen) -> Vec<u8>,
     record: &Mutex<Vec<Seen>>,
 ) -> std::io::Result<()> {
-    connection.set_read_timeout(Some(crate::http::PATIENCE))?;
-    let mut reader = BufReader::new(connection);
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    let line = line.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
-    let mut seen = Seen { line, headers: Vec::new(), body: Vec::new() };
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header)?;
-        let Some((name, value)) = header.trim_end().split_once(':') else { break };
-        seen.headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
-    }
-    if let Some(length) = seen.header("content-length").and_then(|length| length.parse().ok()) {
-        seen.body = vec![0; length];
-        reader.read_exact(&mut seen.body)?;
-    } else if seen.header("transfer-encoding").is_some() {
-        seen.body = crate::http::read_chunks(&mut reader)?;
-    }
+    let seen = Seen::read(connection)?;
     let answer = answer(&seen);
     record.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
-    (&*connection).write_all(&answer)
+    let mut connection = connection;
+    connection.write_all(&answer)
 }

@@ -53,6 +53,14 @@ fn ask_in_json_is_for_programs() {
     let answer = json(&cli(home.path(), &["ask", "--json", "!say **hello**"], None));
     assert_eq!((&answer["text"], &answer["stop_reason"]), (&json!("**hello**"), &json!("end")));
     assert!(answer["session_id"].is_string() && answer["model"] == "fake", "{answer}");
+    let session = answer["session_id"].as_str().unwrap();
+    let server = Server::start_in(home.clone(), &[]);
+    assert_eq!(answer["turn"], server.messages(session)[0]["turn"], "the turn as the transcript names it");
+    let by_daemon = json(&cli(home.path(), &["ask", "--json", "!say hello"], None));
+    let session = by_daemon["session_id"].as_str().unwrap();
+    assert_eq!(by_daemon["turn"], server.messages(session)[0]["turn"], "and so does the daemon");
+    assert!(answer["turn"].is_string() && by_daemon["turn"].is_string(), "{answer} {by_daemon}");
+    server.terminate();
     let failed = cli(home.path(), &["--set", "model.max_retries=0", "ask", "--json", "!error auth"], None);
     assert_eq!(failed.status.code(), Some(1));
     let answer: Value = serde_json::from_slice(&failed.stdout).expect("JSON all the same");
@@ -201,6 +209,68 @@ fn both_exports_are_the_same() {
     let beside = export();
     server.terminate();
     assert_eq!(export(), beside);
+}
+
+/// The messages of a document, without the HTML that goes to pages only.
+fn bare(document: &Value) -> Vec<Value> {
+    let mut messages = document["messages"].as_array().expect("messages").clone();
+    let blocks = messages.iter_mut().flat_map(|message| message["content"].as_array_mut().expect("blocks"));
+    blocks.filter_map(Value::as_object_mut).for_each(|block| drop(block.remove("html")));
+    messages
+}
+
+#[test]
+fn a_message_has_one_form_behind_every_door() {
+    let server = Server::start(&[]);
+    let mut live = server.socket("/ws/dashboard");
+    live.send_json(&json!({"channel": "subscribe", "topics": ["messages"]}));
+    // What is wrong is answered, so the answer shows that the subscription before it was taken.
+    live.send("not json");
+    while live.frame()["channel"] != "error" {}
+    server.chat("two").say("m1", "!tool current_time {}\n!then\n!say **done**");
+
+    let api = bare(&server.get("/api/sessions/webchat:two").json());
+    assert!(api.len() >= 4, "question, call, result, answer: {api:?}");
+    let told: Vec<Value> = api.iter().map(|_| live.frame()["data"]["message"].clone()).collect();
+    assert_eq!(told, api, "the dashboard");
+    let export = server.get("/api/sessions/webchat:two/export?format=json").json();
+    assert_eq!(bare(&export), api, "the export");
+    let home = server.home();
+    let terminal = |arguments: &[&str]| bare(&json(&cli(home.path(), arguments, None)));
+    let ways =
+        [&["sessions", "show", "two", "--json"][..], &["sessions", "export", "two", "--format", "json"]];
+    for way in ways {
+        assert_eq!(terminal(way), api, "{way:?} through the daemon");
+    }
+    let markdown = |server: Option<&Server>| match server {
+        Some(server) => server.get("/api/sessions/webchat:two/export?format=markdown").text(),
+        None => out(&cli(home.path(), &["sessions", "export", "two"], None)),
+    };
+    let file = markdown(Some(&server));
+    assert_eq!(markdown(None), file);
+    server.terminate();
+    for way in ways {
+        assert_eq!(terminal(way), api, "{way:?} without a daemon");
+    }
+    assert_eq!(markdown(None), file, "without a daemon");
+    assert_eq!(out(&cli(home.path(), &["sessions", "show", "two"], None)), file, "to be read");
+}
+
+#[test]
+fn an_effort_is_asked_for_by_its_word() {
+    let home = home();
+    for (effort, code) in [("none", 0), ("high", 0), ("extreme", 2)] {
+        let output = cli(home.path(), &["ask", "--effort", effort, "!say fine"], None);
+        assert_eq!(output.status.code(), Some(code), "{effort}: {}", words(&output));
+    }
+    let lines = "/effort\n/effort high\n/effort much\n/new other\n/effort\n!say fine\n/new default\n/effort\n/effort default\n";
+    let told = out(&cli(home.path(), &["chat"], Some(lines)));
+    let told: Vec<&str> = told.lines().filter(|line| line.contains("effort")).collect();
+    let wrong = "\"much\" is not an effort: use none, low, medium, high or default";
+    assert_eq!(
+        told,
+        ["effort default", "effort high", wrong, "effort default", "effort high", "effort default"]
+    );
 }
 
 #[test]

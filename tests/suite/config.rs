@@ -252,9 +252,10 @@ fn the_defaults_are_those_of_the_contract() {
     let output = run_cli(home().path(), &["config", "show", "--json"], None);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let dump: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // How long to wait for the next byte follows the model, unless it is set.
     let expected = json!({
-        "model": {"provider": "openai", "api_key": "", "host": "", "api": "chat", "api_version": "2026-10-21",
-            "timeout_seconds": 120, "max_retries": 4, "fallbacks": [], "extra": {}},
+        "model": {"provider": "openai", "api_key": "", "host": "", "api": "auto", "api_version": "2026-10-21",
+            "timeout_seconds": null, "max_retries": 4, "fallbacks": [], "extra": {}, "small": ""},
         "channels": {
             "webchat": {"enabled": true, "host": "127.0.0.1", "port": 18790, "allowed_origins": [], "allowed_hosts": []},
             "telegram": {"enabled": false}, "discord": {"enabled": false}, "slack": {"enabled": false},
@@ -263,7 +264,7 @@ fn the_defaults_are_those_of_the_contract() {
         "session": {"max_context_share": 0.8, "keep_recent": 10, "oneshot_keep_days": 30},
         "agent": {"max_iterations": 40, "max_tool_output_chars": 12000, "turn_timeout_seconds": 600,
             "loop_limit": 3, "dynamic_specialists": false},
-        "budget": {"daily_usd": 0, "warn_ratio": 0.8, "pricing": {}},
+        "budget": {"daily_usd": 0, "warn_ratio": 0.8, "pricing": {}, "unpriced": "refuse"},
         "approval": {"enabled": false, "timeout_seconds": 120,
             "requires_approval": ["shell", "file_write", "manage_tools", "manage_specialists"]},
         "dashboard": {"enabled": true, "auth_token": ""},

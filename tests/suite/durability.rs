@@ -136,14 +136,20 @@ fn kill_9_at_random_moments_loses_nothing_acknowledged_and_doubles_nothing() {
     assert!(notices <= TURNS / 10, "{notices} turns of {TURNS} were given up");
 }
 
-/// Asks what is left, one question after the other, until the connection breaks.
-fn ask_all(address: SocketAddr, left: &Mutex<Vec<usize>>) {
+/// Asks what is left, one question after the other, until the connection breaks. A question whose turn died as often as a
+/// turn may begin is given up; its sender is told so, and to use a new key.
+fn ask_all(address: SocketAddr, left: &Mutex<Vec<usize>>, given_up: &Mutex<Vec<usize>>) {
     while let Some(number) = { left.lock().unwrap().pop() } {
         let text = format!("question {number}.");
         let request = Request::post("/webhook/shared", &json!({"text": text}))
             .header("Idempotency-Key", &format!("key-{number}"));
         match exchange(address, &request.bytes(address)) {
             Ok(answer) if answer.status == 200 => assert_eq!(answer.json()["response"], text),
+            Ok(answer) if answer.json()["code"] == "interrupted" => {
+                assert_eq!(answer.status, 503);
+                assert!(answer.text().contains("new Idempotency-Key"), "{}", answer.text());
+                given_up.lock().unwrap().push(number);
+            }
             _ => return left.lock().unwrap().push(number),
         }
     }
@@ -154,6 +160,7 @@ fn senders_that_share_a_session_get_their_own_answers_whatever_dies() {
     let mut random = Random::new(12);
     let asked: usize = 300;
     let left = Mutex::new((0..asked).collect::<Vec<_>>());
+    let given_up = Mutex::new(Vec::new());
     let mut home = aethon_tests::home();
     let mut kills = 0;
     while !left.lock().unwrap().is_empty() {
@@ -161,7 +168,7 @@ fn senders_that_share_a_session_get_their_own_answers_whatever_dies() {
         let address = server.address;
         home = std::thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| ask_all(address, &left));
+                scope.spawn(|| ask_all(address, &left, &given_up));
             }
             std::thread::sleep(Duration::from_millis(random.between(30, 90)));
             kills += 1;
@@ -170,11 +177,16 @@ fn senders_that_share_a_session_get_their_own_answers_whatever_dies() {
         assert!(kills < 150, "{} are left", left.lock().unwrap().len());
     }
     let server = Server::start_in(home, &["model.provider=echo"]);
+    let given_up = given_up.into_inner().unwrap();
+    assert!(given_up.len() <= asked / 10, "{given_up:?} of {asked} were given up");
     let said = server.said("webhook:shared");
     let said: Vec<_> = said.iter().filter(|(role, _)| role != "system").collect();
     assert_eq!(said.len(), 2 * asked, "each question and each answer once");
     for pair in said.chunks(2) {
         assert_eq!([pair[0].0.as_str(), pair[1].0.as_str()], ["user", "assistant"]);
+        let is_given_up = given_up.iter().any(|number| pair[0].1.contains(&format!("question {number}.")));
+        // What was given up has a notice in the place of its answer.
+        assert_eq!(pair[1].1.is_empty(), is_given_up, "{pair:?}");
         assert!(pair[0].1.contains(&pair[1].1), "{pair:?}");
     }
 }

@@ -132,6 +132,57 @@ fn a_server_that_refuses_tools_is_asked_without_them() {
     assert_eq!(lines(&stub).len(), 3, "refused once, and remembered");
 }
 
+/// A model whose server knows no tools: it writes its calls into its text, a few characters at a time.
+fn writes_its_calls(answer: &str) -> Vec<u8> {
+    let pieces: Vec<char> = answer.chars().collect();
+    let line = |content: &str| json!({"message": {"role": "assistant", "content": content}, "done": false});
+    let mut body: String =
+        pieces.chunks(5).map(|piece| format!("{}\n", line(&piece.iter().collect::<String>()))).collect();
+    let end = json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop"});
+    body += &format!("{end}\n");
+    ok("application/x-ndjson", &body)
+}
+
+#[test]
+fn a_call_that_a_model_writes_into_its_text_is_made_and_not_shown() {
+    let call = r#"{"name": "current_time", "arguments": {}}"#;
+    for written in [
+        format!("Let me look.\n<tool_call>\n{call}\n</tool_call>"),
+        format!("Let me look.\n[TOOL_CALLS][{call}]"),
+        "Let me look.\n<tool_call>\n<function=current_time>\n</function>\n</tool_call>".to_owned(),
+    ] {
+        let stub = Stub::answering(move |request| {
+            let body = request.json();
+            let is_answered =
+                body["messages"].as_array().unwrap().iter().any(|message| message["role"] == "tool");
+            writes_its_calls(if is_answered { "There is nothing." } else { &written })
+        });
+        let server = server("ollama", &format!("http://{}", stub.address));
+        let mut chat = server.chat("default");
+        let frames = chat.say("m1", "What is here?");
+        let deltas = frames.iter().filter(|frame| frame["type"] == "delta");
+        let shown: String = deltas.filter_map(|frame| frame["text"].as_str()).collect();
+        assert!(shown.starts_with("Let me look.") && shown.ends_with("There is nothing."), "{shown}");
+        assert!(!shown.contains(['<', '[', '{']), "no token is shown: {shown}");
+        let tools: Vec<&Value> = frames.iter().filter(|frame| frame["type"] == "tool").collect();
+        assert!(tools.iter().all(|frame| frame["name"] == "current_time"), "{tools:?}");
+        assert_eq!(tools.last().unwrap()["state"], "ok", "{tools:?}");
+        assert_eq!(lines(&stub), ["POST /api/chat"; 2]);
+    }
+}
+
+#[test]
+fn talk_about_a_call_is_shown_and_not_run() {
+    let answer =
+        "This is the form:\n```\n<tool_call>{\"name\": \"current_time\", \"arguments\": {}}</tool_call>\n```";
+    let stub = Stub::answering(move |_| writes_its_calls(answer));
+    let server = server("ollama", &format!("http://{}", stub.address));
+    let frames = server.chat("default").say("m1", "What is the form?");
+    assert_eq!(frames.last().unwrap()["text"], answer);
+    assert!(frames.iter().all(|frame| frame["type"] != "tool"), "{frames:?}");
+    assert_eq!(lines(&stub).len(), 1);
+}
+
 #[test]
 fn a_picture_is_sent_to_a_model_that_nobody_knows_and_a_refusal_is_told() {
     let stub = Stub::answering(|request| {

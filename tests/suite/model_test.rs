@@ -106,7 +106,8 @@ fn a_local_model_tells_how_much_it_takes_and_how_it_calls() {
         document(json!({"models": [{"name": "llama3.2:latest"}]})),
         says("one, two"),
         document(json!({"models": [{"name": "llama3.2:latest", "context_length": 4242}]})),
-        document(json!({"model_info": {"general.architecture": "llama", "llama.context_length": 131_072}})),
+        document(json!({"model_info": {"general.architecture": "llama", "llama.context_length": 131_072},
+            "capabilities": ["completion", "tools"]})),
         says(r#"<tool_call>{"name": "report_colour", "arguments": {"colour": "blue"}}</tool_call>"#),
     ]);
     let host = format!("model.host=\"http://{}\"", stub.address);

@@ -43,6 +43,32 @@ fn stdout_carries_one_line_that_says_where_it_listens() {
 }
 
 #[test]
+fn with_demo_the_offline_model_stands_in_until_a_model_is_configured() {
+    let demo = |configuration: &str, variable: Option<(&str, &str)>| {
+        let home = home();
+        std::fs::write(home.path().join("config.toml"), configuration).unwrap();
+        let mut command = program("aethon-server", home.path());
+        command.args(["--demo", "--set", "channels.webchat.port=0"]).envs(variable);
+        let server = Server::start_command(home, command);
+        let status = server.get("/api/status").json();
+        let is_said = server.greeting.contains("(demo)");
+        assert_eq!(status["demo"], json!(is_said), "{}", server.greeting);
+        (is_said, status["provider"].as_str().unwrap().to_owned())
+    };
+    let check = |configuration: &str, variable, expected: (bool, &str)| {
+        let (is_demo, provider) = demo(configuration, variable);
+        assert_eq!((is_demo, provider.as_str()), expected, "{configuration:?} {variable:?}");
+    };
+    check("", None, (true, "fake"));
+    check("[model]\nmax_retries = 1\n", None, (true, "fake"));
+    check("[model]\nprovider = \"echo\"\n", None, (false, "echo"));
+    check("[model]\nprovider = \"openai\"\n", None, (false, "openai"));
+    check("[model]\nhost = \"http://127.0.0.1:9/v1\"\n", None, (false, "openai"));
+    check("", Some(("OPENAI_API_KEY", "sk-test")), (false, "openai"));
+    check("", Some(("AETHON_MODEL__PROVIDER", "echo")), (false, "echo"));
+}
+
+#[test]
 fn the_version_is_that_of_the_workspace() {
     for name in ["aethon-server", "aethon-cli"] {
         let output = run(program(name, home().path()).arg("--version"), None);

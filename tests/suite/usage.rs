@@ -160,7 +160,7 @@ fn the_ceiling_holds_across_a_restart() {
 }
 
 #[test]
-fn a_call_that_a_crash_cut_off_counts_at_what_was_set_aside() {
+fn a_call_that_a_crash_cut_off_before_its_first_word_counts_as_a_usual_answer() {
     let settings = [PRICE, "budget.daily_usd=100", "model.max_tokens=100"];
     let server = Server::start(&settings);
     let mut chat = server.chat("default");

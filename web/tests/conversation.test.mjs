@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Conversation } from "../assets/js/chat/conversation.js";
 import { FrameOrder } from "../assets/js/chat/order.js";
 import { Outbox } from "../assets/js/chat/outbox.js";
-import { birthsSoFar, oldestFirst, turnsFromStored } from "../assets/js/chat/turn.js";
+import { birthsSoFar, isBlank, oldestFirst, turnsFromStored } from "../assets/js/chat/turn.js";
 
 const user = (id, turn, text) => ({ id, turn, role: "user", content: [{ type: "text", text }] });
 const reply = (id, turn, ...html) => ({ id, turn, role: "assistant", content: [{ type: "text", text: html.join(""), html }], stop_reason: "end" });
@@ -27,7 +27,7 @@ test("stored messages of one turn are one exchange, with tools between the block
 
 test("an acknowledged message becomes a turn once, even when acknowledged twice", () => {
   const conversation = new Conversation();
-  conversation.addLocal("m1", "hello", [], "2026-01-01T00:00:00Z");
+  conversation.addLocal({ id: "m1", text: "hello", attachments: [], at: "2026-01-01T00:00:00Z" });
   conversation.acknowledge({ id: "m1", turn: "t1", queued: 0 });
   conversation.acknowledge({ id: "m1", turn: "t1", queued: 0 });
   conversation.frame({ type: "blocks", turn: "t1", seq: 1, from: 0, html: ["<p>a</p>"] });
@@ -37,7 +37,7 @@ test("an acknowledged message becomes a turn once, even when acknowledged twice"
 
 test("a message whose acknowledgement was lost is not shown beside its stored self", () => {
   const conversation = new Conversation();
-  conversation.addLocal("m1", "hello", [], "2026-01-01T00:00:00Z");
+  conversation.addLocal({ id: "m1", text: "hello", attachments: [], at: "2026-01-01T00:00:00Z" });
   conversation.apply({ messages: [user("1", "t1", "hello"), reply("2", "t1", "<p>a</p>")] }, birthsSoFar());
   conversation.acknowledge({ id: "m1", turn: "t1" });
   assert.deepEqual(texts(conversation), ["hello"]);
@@ -45,7 +45,7 @@ test("a message whose acknowledgement was lost is not shown beside its stored se
 
 test("after a reconnect a running reply stays shown until it is told again, and is not doubled", () => {
   const conversation = new Conversation();
-  conversation.addLocal("m1", "hello", [], "2026-01-01T00:00:00Z");
+  conversation.addLocal({ id: "m1", text: "hello", attachments: [], at: "2026-01-01T00:00:00Z" });
   conversation.acknowledge({ id: "m1", turn: "t1" });
   conversation.frame({ type: "blocks", turn: "t1", from: 0, html: ["<p>a</p>", "<p>b</p>"] });
   conversation.apply({ messages: [], pending: [{ turn: "t1", text: "hello", state: "running" }] }, birthsSoFar());
@@ -59,7 +59,7 @@ test("after a reconnect a running reply stays shown until it is told again, and 
 test("what was accepted while the transcript was asked for outlives the answer", () => {
   const conversation = new Conversation();
   const asked = birthsSoFar();
-  conversation.addLocal("m1", "late", [], "2026-01-01T00:00:00Z");
+  conversation.addLocal({ id: "m1", text: "late", attachments: [], at: "2026-01-01T00:00:00Z" });
   conversation.acknowledge({ id: "m1", turn: "t9" });
   conversation.apply({ messages: [user("1", "t1", "early"), reply("2", "t1", "<p>a</p>")] }, asked);
   assert.deepEqual(texts(conversation), ["early", "late"]);
@@ -152,4 +152,23 @@ test("messages are put in the order of their times, however exactly these are wr
     assert.deepEqual(oldestFirst(order), order);
     assert.deepEqual(oldestFirst([...order].reverse()), order);
   }
+});
+
+test("context and what a tool returned besides its text stand in the exchange they belong to", () => {
+  const context = { id: "2", turn: "a", role: "system", content: [{ type: "context", source: "memory", text: "She likes tea." }] };
+  const [alone] = turnsFromStored([user("1", "a", "hi"), context]);
+  assert.deepEqual(alone.reply.extras, [{ at: 0, part: { kind: "context", source: "memory", text: "She likes tea." } }]);
+  assert.ok(isBlank(alone.reply), "context is no reply");
+  const picture = { type: "image", mime: "image/png", data: "AAAA" };
+  const [turn, ...rest] = turnsFromStored([
+    user("1", "a", "hi"),
+    context,
+    { id: "3", turn: "a", role: "assistant", content: [{ type: "tool_call", id: "c", name: "look", input: {} }] },
+    { id: "4", turn: "a", role: "tool", content: [{ type: "tool_result", call: "c", output: "", blocks: [picture] }] },
+    reply("5", "a", "<p>y</p>"),
+  ]);
+  assert.equal(rest.length, 0);
+  assert.equal(turn.said.text, "hi");
+  assert.deepEqual(turn.reply.extras.map(({ at, part }) => [at, part.kind]), [[0, "context"], [0, "tool"]]);
+  assert.deepEqual(turn.reply.extras[1].part.blocks, [picture]);
 });

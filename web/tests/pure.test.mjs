@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { isText } from "../assets/js/chat/attachments.js";
 import { countAfter } from "../assets/js/chat/branch.js";
 import { grouped } from "../assets/js/chat/grouping.js";
+import { pictureSource } from "../assets/js/chat/picture.js";
 import { fits, isLong } from "../assets/js/chat/size.js";
 import { inSentences, spokenLines } from "../assets/js/chat/spoken.js";
 import { most, percent, sumsByDay } from "../assets/js/dashboard/usage-sums.js";
@@ -104,4 +105,10 @@ test("names between backticks are told from the sentence around them", () => {
 test("a message is folded only where that saves more than a few lines", () => {
   for (const long of ["x\n".repeat(30), "word ".repeat(300)]) assert.ok(isLong(long));
   for (const short of ["x\n".repeat(15), "word ".repeat(100), ""]) assert.ok(!isLong(short));
+});
+
+test("only pictures of the four types are shown, and only from the bytes that came along", () => {
+  for (const mime of ["image/png", "image/jpeg", "image/gif", "image/webp"]) assert.equal(pictureSource({ mime, data: "AA+/" }), `data:${mime};base64,AA+/`);
+  for (const mime of ["image/svg+xml", "text/html", "image/png;base64,x", "IMAGE/PNG", "", undefined]) assert.equal(pictureSource({ mime, data: "AAAA" }), null);
+  for (const data of ["", undefined, 7, "https://elsewhere.example/a.png", "AA,AA", "AA\n"]) assert.equal(pictureSource({ mime: "image/png", data }), null);
 });

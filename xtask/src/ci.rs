@@ -2,7 +2,7 @@
 //!
 //! The tests come last, so that the last line of a green run is their summary.
 
-use crate::{docs, process, test, tidy};
+use crate::{docs, howto, process, test, tidy};
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::time::Instant;
@@ -16,6 +16,7 @@ const STEPS: &[Step] = &[
     ("documents", docs::run),
     ("licences", licences),
     ("scripts", scripts),
+    ("how-tos", howto::run),
     ("tests", |root| test::run(root, &[])),
 ];
 

@@ -6,8 +6,10 @@
 #![expect(clippy::print_stdout, reason = "a chore tells its result on the terminal")]
 
 mod bench;
+mod catalog;
 mod ci;
 mod docs;
+mod howto;
 mod process;
 mod test;
 mod tidy;
@@ -35,8 +37,12 @@ enum Chore {
         /// Only tests whose name contains this
         filter: Vec<String>,
     },
+    /// Follow the pages of docs/how-to in a copy of the tree: apply their diffs, count, check, test
+    Howto,
     /// Build the API documentation with warnings as errors, and check the links between documents
     Docs,
+    /// Make the built-in catalogue of models from LiteLLM's table
+    Catalog(catalog::Options),
     /// Measure speed and size of the release build against a bare hyper server
     Bench(bench::Options),
     /// The measuring process of `bench`
@@ -65,7 +71,9 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Ci => ci::run(root),
         Chore::Tidy => tidy::run(root),
         Chore::Test { filter } => test::run(root, &filter),
+        Chore::Howto => howto::run(root),
         Chore::Docs => docs::run(root),
+        Chore::Catalog(options) => catalog::run(root, &options),
         Chore::Bench(options) => bench::run(root, &options),
         #[cfg(feature = "bench")]
         Chore::Measure(options) => bench::measure(root, &options),

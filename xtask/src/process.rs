@@ -35,13 +35,25 @@ pub(crate) fn run_with(
     Ok(())
 }
 
-/// Runs a program and returns what it printed; its complaints go to the terminal.
+/// Runs a program and returns what it printed; its complaints go to the terminal, and what it printed does too when it fails.
 pub(crate) fn output(folder: &Path, program: &str, arguments: &[&str]) -> Result<String> {
+    output_with(folder, program, arguments, &[])
+}
+
+/// The same with more variables in the environment.
+pub(crate) fn output_with(
+    folder: &Path,
+    program: &str,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<String> {
     let output = command(folder, program, arguments)
+        .envs(variables.iter().copied())
         .stderr(Stdio::inherit())
         .output()
         .with_context(|| format!("cannot start `{program}`"))?;
     if !output.status.success() {
+        print!("{}", String::from_utf8_lossy(&output.stdout));
         bail!("`{program} {}` failed: {}", arguments.join(" "), output.status);
     }
     String::from_utf8(output.stdout).with_context(|| format!("`{program}` printed something else than text"))

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use aethon::LogFormat;
+use aethon::core::model::Effort;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Talk to your assistant and look after it.
@@ -31,20 +34,15 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "LEVEL")]
     pub(crate) log_level: Option<String>,
     /// How log lines look.
-    #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
-    pub(crate) log_format: LogForm,
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "text", value_parser = log_format())]
+    pub(crate) log_format: LogFormat,
     /// The address of a running aethon-server to use instead of the one on this home.
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) connect: Option<String>,
 }
 
-/// The forms of a log line.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum LogForm {
-    /// For people.
-    Text,
-    /// One JSON object a line.
-    Json,
+fn log_format() -> impl TypedValueParser<Value = LogFormat> {
+    PossibleValuesParser::new(LogFormat::NAMES).map(|name| LogFormat::parse(&name).unwrap_or_default())
 }
 
 #[derive(Debug, Subcommand)]
@@ -62,6 +60,9 @@ pub(crate) enum Command {
         /// The session to ask in; a fresh one by default.
         #[arg(long, short)]
         session: Option<String>,
+        /// How much the model thinks first: none, low, medium or high [default: model.effort].
+        #[arg(long, value_name = "LEVEL", value_parser = effort)]
+        effort: Option<Effort>,
         /// Print one JSON object instead of text.
         #[arg(long)]
         json: bool,
@@ -87,7 +88,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Find out what the configured models can do.
+    /// Find out what models can do, and what is known of them.
     #[command(subcommand)]
     Model(ModelCommand),
     /// Show and change the configuration.
@@ -120,6 +121,24 @@ pub(crate) enum ModelCommand {
     /// Ask the model and each fallback a few short questions: chat, streaming, tools, pictures, speed. This costs a
     /// little where the provider takes money. Exit status 0 when the configured model answers, else 1.
     Test {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what is known of models: sizes, prices, abilities, and when their vendors end them.
+    List {
+        /// Only the models of this provider or vendor.
+        #[arg(long, value_name = "NAME")]
+        provider: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Install a newer table of models: LiteLLM's, or one in its form. It is checked first, and the old one stays if it is
+    /// refused.
+    Update {
+        /// The table, such as model_prices_and_context_window.json of LiteLLM.
+        file: PathBuf,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -218,6 +237,11 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         yes: bool,
     },
+}
+
+/// Reads an effort.
+fn effort(word: &str) -> Result<Effort, String> {
+    Effort::parse(word).ok_or_else(|| "use none, low, medium or high".to_owned())
 }
 
 /// The forms of an export.

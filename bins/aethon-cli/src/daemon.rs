@@ -9,6 +9,9 @@ use serde_json::Value;
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(15);
 
+/// The largest answer that is taken; an export with many pictures is long.
+const MOST_BODY: u64 = 1 << 30;
+
 /// A daemon that can be talked to.
 #[derive(Debug, Clone)]
 pub(crate) struct Daemon {
@@ -51,14 +54,24 @@ impl Daemon {
         self.call("DELETE", path).await
     }
 
+    /// A GET of a file.
+    pub(crate) async fn get_text(&self, path: String) -> Result<String> {
+        self.call_text("GET", path).await
+    }
+
     async fn call(&self, method: &'static str, path: String) -> Result<Value> {
+        let body = self.call_text(method, path).await?;
+        Ok(serde_json::from_str(&body).unwrap_or(Value::Null))
+    }
+
+    async fn call_text(&self, method: &'static str, path: String) -> Result<String> {
         let daemon = self.clone();
         tokio::task::spawn_blocking(move || daemon.call_blocking(method, &path))
             .await
             .context("the request was cut off")?
     }
 
-    fn call_blocking(&self, method: &str, path: &str) -> Result<Value> {
+    fn call_blocking(&self, method: &str, path: &str) -> Result<String> {
         let address = format!("{}{path}", self.base);
         let mut response = match method {
             "DELETE" => self.with_token(self.agent.delete(&address)).call(),
@@ -66,15 +79,18 @@ impl Daemon {
         }
         .with_context(|| format!("aethon-server at {} does not answer", self.base))?;
         let status = response.status().as_u16();
-        let body = response.body_mut().read_to_string().context("the answer could not be read")?;
-        let json: Value = serde_json::from_str(&body).unwrap_or(Value::Null);
+        let body = response.body_mut().with_config().limit(MOST_BODY).read_to_string();
+        let body = body.context("the answer could not be read")?;
         match status {
-            200..=299 => Ok(json),
+            200..=299 => Ok(body),
             401 => bail!(
                 "aethon-server at {} wants its token: set dashboard.auth_token, or AETHON_DASHBOARD__AUTH_TOKEN",
                 self.base
             ),
-            _ => bail!("{}", json["detail"].as_str().unwrap_or("aethon-server answered with an error")),
+            _ => {
+                let problem: Value = serde_json::from_str(&body).unwrap_or(Value::Null);
+                bail!("{}", problem["detail"].as_str().unwrap_or("aethon-server answered with an error"))
+            }
         }
     }
 

@@ -16,7 +16,7 @@ use aethon::Builder;
 use anyhow::{Context, Result};
 use clap::Parser;
 
-use args::{Cli, Command, Common, LogForm, ModelCommand};
+use args::{Cli, Command, Common, ModelCommand};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -45,11 +45,15 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Model(ModelCommand::Test { json }) => {
             runtime()?.block_on(commands::model::test(common, json))
         }
+        Command::Model(ModelCommand::List { provider, json }) => {
+            commands::models::list(common, provider.as_deref(), json)
+        }
+        Command::Model(ModelCommand::Update { file, json }) => commands::models::update(common, &file, json),
         Command::Sessions(command) => runtime()?.block_on(commands::sessions::run(common, command)),
         Command::Usage { days, json } => runtime()?.block_on(commands::usage::run(common, days, json)),
         Command::Chat { session } => runtime()?.block_on(commands::chat::chat(common, &session)),
-        Command::Ask { text, session, json } => {
-            runtime()?.block_on(commands::chat::ask(common, text, session, json))
+        Command::Ask { text, session, effort, json } => {
+            runtime()?.block_on(commands::chat::ask(common, text, session, effort, json))
         }
     }
 }
@@ -74,11 +78,7 @@ fn prepared(common: &Common) -> Result<aethon::Prepared> {
         eprintln!("warning: {warning}");
     }
     if common.log_level.is_some() {
-        let format = match common.log_format {
-            LogForm::Text => aethon::LogFormat::Text,
-            LogForm::Json => aethon::LogFormat::Json,
-        };
-        let log = prepared.logging(format, false).subscriber();
+        let log = prepared.logging(common.log_format, false).subscriber();
         tracing::subscriber::set_global_default(log).context("the log cannot be set up")?;
     }
     Ok(prepared)

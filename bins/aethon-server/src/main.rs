@@ -9,7 +9,8 @@ use std::process::ExitCode;
 
 use aethon::{Builder, LogFormat, Prepared, Service};
 use anyhow::{Context, Result};
-use clap::{Parser, ValueEnum};
+use clap::Parser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// After thousands of connections have come and gone, this allocator gives their memory back; the system's keeps it.
@@ -33,23 +34,17 @@ struct Arguments {
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<String>,
     /// How log lines look.
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    log_format: LogForm,
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = log_format())]
+    log_format: LogFormat,
     /// Bind an address that others reach without a token: your own authenticating proxy stands in front.
     #[arg(long)]
     insecure_bind: bool,
+    /// Let the offline model answer when no model is configured and no key is found.
+    #[arg(long)]
+    demo: bool,
     /// Load and check everything, print what would run, and exit.
     #[arg(long)]
     check: bool,
-}
-
-/// The forms of a log line.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum LogForm {
-    /// For people.
-    Text,
-    /// One JSON object a line.
-    Json,
 }
 
 fn main() -> ExitCode {
@@ -77,10 +72,6 @@ fn run(arguments: Arguments) -> Result<()> {
     if check {
         return runtime.block_on(report(prepared));
     }
-    let format = match format {
-        LogForm::Text => LogFormat::Text,
-        LogForm::Json => LogFormat::Json,
-    };
     tracing::subscriber::set_global_default(prepared.logging(format, true).subscriber())
         .context("the log cannot be set up")?;
     let outcome = runtime.block_on(serve(prepared));
@@ -89,8 +80,12 @@ fn run(arguments: Arguments) -> Result<()> {
     outcome
 }
 
+fn log_format() -> impl TypedValueParser<Value = LogFormat> {
+    PossibleValuesParser::new(LogFormat::NAMES).map(|name| LogFormat::parse(&name).unwrap_or_default())
+}
+
 fn builder(arguments: Arguments) -> Builder {
-    let mut builder = Builder::new().insecure_bind(arguments.insecure_bind);
+    let mut builder = Builder::new().insecure_bind(arguments.insecure_bind).demo(arguments.demo);
     if let Some(home) = arguments.home {
         builder = builder.home(home);
     }

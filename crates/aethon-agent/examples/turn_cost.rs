@@ -9,10 +9,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aethon_agent::outbox::Bell;
+use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
-use aethon_agent::{Engine, GuardedToolbox, Hooks, Options, Parts, ToolboxOptions};
-use aethon_core::approval::ApprovalDesk;
+use aethon_agent::{Agent, Engine, Hooks, Learned, Meter, Models, Options, Prices, Services};
+use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::ask;
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::event::EventBus;
@@ -26,7 +26,8 @@ use aethon_core::model::{
 use aethon_core::session::{TurnPhase, TurnRecord};
 use aethon_core::surface::Unattended;
 use aethon_core::testkit::{MemoryLedger, MemoryStore};
-use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::tool::{FixedTools, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::usage::Budget;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
@@ -104,30 +105,25 @@ fn fill(store: &MemoryStore, session: &SessionId, messages: usize) {
 fn engine(store: &Arc<MemoryStore>, context_window: u64) -> Engine {
     let (clock, bus): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), EventBus::default());
     let tools: Vec<Arc<dyn Tool>> = (0..6).map(|number| Arc::new(Nothing::new(number)) as _).collect();
-    let toolbox = GuardedToolbox::new(
-        tools,
-        Hooks::default(),
-        ApprovalDesk::default(),
-        bus.clone(),
-        clock.clone(),
-        ToolboxOptions::default(),
-    );
     let prompt = PromptOptions { name: "Aethon".into(), workspace: std::env::temp_dir() };
-    let price = Price { input: 1.0, output: 5.0, cached_input: None };
-    let parts = Parts {
+    let price = Price::new(1.0, 5.0);
+    let ledger = Arc::new(MemoryLedger::new(clock.clone()));
+    let prices: Prices = Arc::new(move |_, _| Some(price));
+    let models = Models::one(Arc::new(Instantly::new(context_window)));
+    let agent = Agent::main(models, Arc::new(Prompt::new(prompt)))
+        .with_tools(vec![Arc::new(FixedTools::new("test", tools))]);
+    let services = Services {
+        learned: Learned::default(),
         log: store.clone(),
         transcripts: store.clone(),
-        ledger: Arc::new(MemoryLedger::new(clock.clone())),
-        prices: Arc::new(move |_, _| Some(price)),
-        provider: Arc::new(Instantly::new(context_window)),
-        toolbox: Arc::new(toolbox),
+        meter: Meter::new(ledger, prices, Budget::default(), clock.clone(), bus.clone()),
         hooks: Hooks::default(),
-        prompt: Arc::new(Prompt::new(prompt)),
+        approvals: PendingApprovals::default(),
         bus,
         clock,
-        bell: Bell::default(),
+        wake: DeliveryWake::default(),
     };
-    Engine::new(parts, Options::default())
+    Engine::new(agent, services, Options::default())
 }
 
 /// A model that answers at once.
@@ -135,14 +131,11 @@ struct Instantly(Arc<Capabilities>);
 
 impl Instantly {
     fn new(context_window: u64) -> Self {
-        Self(Arc::new(Capabilities {
-            provider: "instant".into(),
-            model: "instant".into(),
-            context_window,
-            max_output: 1_000,
-            images: false,
-            tools: true,
-        }))
+        Self(Arc::new(
+            Capabilities::new("instant", "instant")
+                .with_sizes(context_window, 1_000)
+                .with_abilities(false, true),
+        ))
     }
 }
 
@@ -174,14 +167,9 @@ impl Nothing {
     fn new(number: usize) -> Self {
         let properties =
             json!({"path": {"type": "string", "description": "The path of the file, in the workspace."}});
-        Self(ToolSpec {
-            name: format!("tool_{number}"),
-            description: "Does nothing, and says so in as many words as a usual description has.".into(),
-            parameters: json!({"type": "object", "properties": properties, "required": ["path"]}),
-            roles: [].into(),
-            untrusted_output: false,
-            timeout: None,
-        })
+        let description = "Does nothing, and says so in as many words as a usual description has.";
+        let parameters = json!({"type": "object", "properties": properties, "required": ["path"]});
+        Self(ToolSpec::new(format!("tool_{number}"), description, parameters))
     }
 }
 

@@ -25,6 +25,16 @@ const TEXTS: [&str; 6] = [
 /// How many retries of retries are followed to find what was said at first.
 const LONGEST_CHAIN: usize = 64;
 
+/// A retry or an edit that names no effort of its own keeps that of the message which it repeats.
+pub(crate) async fn keep_effort(log: &dyn TurnLog, inbound: &mut Inbound) -> Result<()> {
+    if let Intent::Retry { turn } | Intent::Edit { turn } = &inbound.intent
+        && inbound.effort.is_none()
+    {
+        inbound.effort = earlier(log, inbound, turn).await?.inbound.effort;
+    }
+    Ok(())
+}
+
 /// The user's message of an inbound one, and the turn that it replaces.
 pub(crate) async fn admit(
     log: &dyn TurnLog,
@@ -82,7 +92,8 @@ fn content(inbound: &Inbound) -> Result<Vec<Block>> {
     Ok(content)
 }
 
-fn block(attachment: &Attachment) -> Result<Block> {
+/// What a file is in a message; refused when it cannot be shown.
+pub(crate) fn block(attachment: &Attachment) -> Result<Block> {
     let mime = attachment.mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_image = IMAGES.contains(&mime.as_str());
     if !is_image && !mime.starts_with("text/") && !TEXTS.contains(&mime.as_str()) {

@@ -63,20 +63,21 @@ impl StopSignal {
 pub(crate) enum Interrupt {
     /// The turn was stopped.
     Stopped(Cause),
-    /// The turn took too long.
-    TimedOut,
+    /// The turn took longer than it may.
+    TimedOut(Duration),
 }
 
 /// The end of a turn, as seen from inside.
 pub(crate) struct Control {
     stop: StopSignal,
+    limit: Duration,
     deadline: Pin<Box<Sleep>>,
 }
 
 impl Control {
     /// A turn that begins now and may take this long.
-    pub(crate) fn new(stop: StopSignal, timeout: Duration) -> Self {
-        Self { stop, deadline: Box::pin(sleep_until(Instant::now() + timeout)) }
+    pub(crate) fn new(stop: StopSignal, limit: Duration) -> Self {
+        Self { stop, limit, deadline: Box::pin(sleep_until(Instant::now() + limit)) }
     }
 
     /// Runs something until it is done, or the turn ends. The work is looked at before the clock, so that the timer is
@@ -86,7 +87,7 @@ impl Control {
             biased;
             cause = self.stop.stopped() => Err(Interrupt::Stopped(cause)),
             done = work => Ok(done),
-            () = self.deadline.as_mut() => Err(Interrupt::TimedOut),
+            () = self.deadline.as_mut() => Err(Interrupt::TimedOut(self.limit)),
         }
     }
 

@@ -2,25 +2,34 @@
 //! came of it.
 //!
 //! The rooms: `admission` (what may come in, and in which form), `dispatcher` (which turn runs when), `engine` (one turn),
-//! `window` (what of a conversation a model sees), `hooks` (one file a concern), `prompt` (the system prompt), `outbox`
+//! `models` (who is asked, in which order), `meter` (what that costs), `window` (what of a conversation a model sees),
+//! `hooks` (one file a concern), `shell_rules` (which commands are refused), `prompt` (the system prompt), `outbox`
 //! (delivering replies elsewhere). Models, tools and storage are traits of the core; this crate knows no other leaf.
 
 mod admission;
+mod agent;
 mod caught;
 mod control;
 mod dispatcher;
 mod engine;
 pub mod hooks;
+mod meter;
+mod models;
 mod options;
 pub mod outbox;
-mod parts;
 pub mod prompt;
+mod random;
+mod services;
+pub mod shell_rules;
 mod tasks;
 mod toolbox;
 mod window;
 
-pub use engine::{Engine, calls_in_words};
+pub use agent::Agent;
+pub use engine::Engine;
 pub use hooks::Hooks;
-pub use options::{Cache, Options, Resume};
-pub use parts::{Parts, Prices};
-pub use toolbox::{GuardedToolbox, ToolboxOptions};
+pub use meter::{Booked, Ending, Grant, Meter, Prices, Work, pricing_key};
+pub use models::Models;
+pub use options::{Cache, Compaction, Options, Resume};
+pub use services::{Learned, Services};
+pub use toolbox::{Approvals, GuardedToolbox};

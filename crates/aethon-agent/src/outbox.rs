@@ -1,6 +1,6 @@
 //! Delivers replies elsewhere: takes what is due out of the durable outbox and hands it to its channel.
 //!
-//! One worker, so that no delivery is ever under way twice. It sleeps until the next one is due or the [`Bell`] rings,
+//! One worker, so that no delivery is ever under way twice. It sleeps until the next one is due or the [`DeliveryWake`] rings,
 //! which the engine does when it has stored one. Failures are tried again with growing pauses until the delivery is too
 //! old to be of use; then it is given up, and the log says so.
 
@@ -39,9 +39,9 @@ const STORAGE_PAUSE: Duration = Duration::from_secs(5);
 
 /// Wakes the worker. Cheap to clone; clones ring at the same worker.
 #[derive(Debug, Clone, Default)]
-pub struct Bell(Arc<Notify>);
+pub struct DeliveryWake(Arc<Notify>);
 
-impl Bell {
+impl DeliveryWake {
     /// There is something to deliver.
     pub fn ring(&self) {
         self.0.notify_one();
@@ -53,13 +53,18 @@ pub struct Worker {
     outbox: Arc<dyn Outbox>,
     channels: Channels,
     clock: Arc<dyn Clock>,
-    bell: Bell,
+    wake: DeliveryWake,
 }
 
 impl Worker {
-    /// A worker that is woken by `bell`.
-    pub fn new(outbox: Arc<dyn Outbox>, channels: Channels, clock: Arc<dyn Clock>, bell: Bell) -> Self {
-        Self { outbox, channels, clock, bell }
+    /// A worker that is woken by this.
+    pub fn new(
+        outbox: Arc<dyn Outbox>,
+        channels: Channels,
+        clock: Arc<dyn Clock>,
+        wake: DeliveryWake,
+    ) -> Self {
+        Self { outbox, channels, clock, wake }
     }
 
     /// Delivers until the program ends. What is under way then is waited for.
@@ -69,7 +74,7 @@ impl Worker {
                 Ok(pause) => pause,
                 Err(error) => {
                     tracing::error!(%error, "the outbox cannot be read or written");
-                    // The bell would only bring it back to the same error.
+                    // The wake-up would only bring it back to the same error.
                     tokio::select! {
                         () = shutdown.requested() => return,
                         () = sleep(STORAGE_PAUSE) => continue,
@@ -78,7 +83,7 @@ impl Worker {
             };
             tokio::select! {
                 () = shutdown.requested() => return,
-                () = self.bell.0.notified() => {}
+                () = self.wake.0.notified() => {}
                 () = sleep(pause) => {}
             }
         }
@@ -136,17 +141,15 @@ impl Worker {
 
     async fn send(&self, delivery: &Delivery) -> std::result::Result<(), DeliveryError> {
         let name = &delivery.content.channel;
-        let Some(channel) = self.channels.get(name) else {
-            let message = format!("the channel {name} does not run");
-            return Err(DeliveryError { message, retryable: true });
-        };
+        // Channels are fixed while the program runs: one that is not set up will not be there in a minute either.
+        let channel = self.channels.get(name).map_err(|error| DeliveryError::lasting(error.to_string()))?;
         match timeout(LONGEST_SEND, caught(channel.send(delivery))).await {
             Ok(Ok(sent)) => sent,
             Ok(Err(panic)) => {
                 tracing::error!(channel = name, panic, "a channel panicked");
-                Err(DeliveryError { message: "the channel failed".into(), retryable: false })
+                Err(DeliveryError::lasting("the channel failed"))
             }
-            Err(_) => Err(DeliveryError { message: "the channel took too long".into(), retryable: true }),
+            Err(_) => Err(DeliveryError::passing("the channel took too long")),
         }
     }
 }

@@ -1,5 +1,10 @@
 //! The configuration described: a JSON Schema for editors and the configuration page, and the list of its keys.
 
+use aethon_core::log::Level;
+use aethon_core::model::Effort;
+use aethon_core::provider::{AnthropicVersion, OpenAiApi, Provider};
+use aethon_core::sandbox::Sandbox;
+use aethon_core::storage::Synchronous;
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
@@ -55,10 +60,49 @@ pub(crate) fn secret(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "format": "password", "writeOnly": true })
 }
 
+/// How the name of a provider is described.
+pub(crate) fn provider(_: &mut SchemaGenerator) -> Schema {
+    words(&Provider::names())
+}
+
+/// How the form of OpenAI's interface is described.
+pub(crate) fn openai_api(_: &mut SchemaGenerator) -> Schema {
+    words(&OpenAiApi::NAMES)
+}
+
+/// How the revision of Anthropic's interface is described.
+pub(crate) fn anthropic_version(_: &mut SchemaGenerator) -> Schema {
+    words(&AnthropicVersion::NAMES)
+}
+
+/// How an effort is described, which need not be set.
+pub(crate) fn effort(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["string", "null"], "enum": Effort::ALL.map(Effort::as_str) })
+}
+
+fn words(allowed: &[&str]) -> Schema {
+    json_schema!({ "type": "string", "enum": allowed })
+}
+
 /// How a table of secrets is described.
 pub(crate) fn secrets(generator: &mut SchemaGenerator) -> Schema {
     let values = secret(generator);
     json_schema!({ "type": "object", "additionalProperties": values })
+}
+
+/// How the place of shell commands is described.
+pub(crate) fn sandbox(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": Sandbox::NAMES })
+}
+
+/// How the durability of the database is described.
+pub(crate) fn synchronous(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": Synchronous::NAMES })
+}
+
+/// How a level of the log is described.
+pub(crate) fn level(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": Level::ALL.map(Level::as_str) })
 }
 
 fn number(value: f64) -> Value {

@@ -24,6 +24,8 @@ pub struct Loaded {
     pub home: PathBuf,
     /// The file that was read, when there was one.
     pub file: Option<PathBuf>,
+    /// Whether any layer says which model answers, or there is a key for the usual one.
+    pub names_a_model: bool,
 }
 
 /// Loads the configuration from `sources`.
@@ -63,7 +65,18 @@ fn finish(layers: &Layers, sources: &Sources) -> Result<Loaded, Error> {
         return Err(Error::new(problems, warnings));
     }
     let file = layers.file().map(|(path, _)| path.to_owned());
-    Ok(Loaded { config, warnings, home: sources.home.clone(), file })
+    let names_a_model = names_a_model(layers, &config);
+    Ok(Loaded { config, warnings, home: sources.home.clone(), file, names_a_model })
+}
+
+/// An own host or model id is a choice as much as a provider is.
+fn names_a_model(layers: &Layers, config: &Config) -> bool {
+    let is_set = |name: &str| {
+        layers
+            .origin_of(&KeyPath::of(["model", name]))
+            .is_some_and(|origin| !matches!(origin, Origin::Default))
+    };
+    ["provider", "model_id", "host", "api_key"].into_iter().any(is_set) || !config.model.key().is_empty()
 }
 
 fn unknown_keys(layers: &Layers, unknown: &[KeyPath]) -> Vec<Warning> {

@@ -27,9 +27,9 @@ pub fn starter(choice: &Starter) -> String {
         "# Configuration of the Aethon assistant. What is left out has its default; `aethon-cli config schema` lists\n\
          # every key. In any string, ${NAME} is an environment variable, ${NAME:-value} one with a fallback,\n\
          # ${credential:NAME} the file credentials/NAME, and $$ a literal $.\n\n\
-         [model]\n\
-         # openai, anthropic, ollama, bedrock, gemini, litellm, mistral; fake and echo need no network\n",
+         [model]\n",
     );
+    text.push_str(&format!("# {}; the last two need no network\n", Provider::names().join(", ")));
     line(&mut text, "provider", provider.name(), true);
     line(
         &mut text,

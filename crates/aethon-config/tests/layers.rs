@@ -4,7 +4,7 @@
 mod common;
 
 use aethon_config::schema::{
-    Api, ApiVersion, EmbeddingProvider, Fallback, Level, Missed, Provider, Sandbox, Synchronous,
+    AnthropicVersion, EmbeddingProvider, Fallback, Level, Missed, OpenAiApi, Provider, Sandbox, Synchronous,
 };
 use aethon_config::{Config, get};
 use common::Home;
@@ -105,7 +105,7 @@ fn a_secret_is_text_whatever_it_looks_like() {
 #[test]
 fn a_date_without_quotes_is_the_text_it_is() {
     let home = Home::with("[model]\napi_version = 2023-06-01\n[budget.pricing.x]\ninput=1\n");
-    assert_eq!(home.load().unwrap().config.model.api_version, ApiVersion::V20230601);
+    assert_eq!(home.load().unwrap().config.model.api_version, AnthropicVersion::V2023);
 }
 
 #[test]
@@ -128,13 +128,14 @@ fn every_default_is_the_one_of_the_contract() {
     let config = Home::with("").load().unwrap().config;
     let check = |key: &str, expected: Value| assert_eq!(get(&config, key), Some(expected), "{key}");
     check("model.provider", json!("openai"));
-    check("model.model_id", json!("gpt-5"));
+    check("model.model_id", json!(Provider::OpenAi.default_model()));
     check("model.api_key", json!(""));
     check("model.host", json!(""));
-    check("model.api", json!("chat"));
+    check("model.api", json!("auto"));
     check("model.api_version", json!("2026-10-21"));
     check("model.temperature", json!(null));
-    check("model.timeout_seconds", json!(120));
+    check("model.effort", json!(null));
+    check("model.timeout_seconds", json!(null));
     check("model.max_retries", json!(4));
     check("model.fallbacks", json!([]));
     check("model.extra", json!({}));
@@ -157,7 +158,7 @@ fn every_default_is_the_one_of_the_contract() {
         json!({"max_iterations": 40, "max_tool_output_chars": 12000, "turn_timeout_seconds": 600, "loop_limit": 3,
             "dynamic_specialists": false}),
     );
-    check("budget", json!({"daily_usd": 0.0, "warn_ratio": 0.8, "pricing": {}}));
+    check("budget", json!({"daily_usd": 0.0, "warn_ratio": 0.8, "unpriced": "refuse", "pricing": {}}));
     check(
         "approval",
         json!({"enabled": false, "timeout_seconds": 120,
@@ -222,7 +223,7 @@ synchronous = "full"
     let loaded = home.load().unwrap();
     let config = &loaded.config;
     assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
-    assert_eq!((config.model.provider, config.model.api), (Provider::Anthropic, Api::Responses));
+    assert_eq!((config.model.provider, config.model.api), (Provider::Anthropic, OpenAiApi::Responses));
     assert_eq!(config.model.model_id, Provider::Anthropic.default_model());
     assert!(matches!(&config.model.fallbacks[0], Fallback::ModelId(id) if id == "claude-haiku"));
     let candidates = config.model.candidates();
@@ -231,7 +232,10 @@ synchronous = "full"
         (candidates[1].provider, candidates[1].model_id.as_str()),
         (Provider::Anthropic, "claude-haiku")
     );
-    assert_eq!((candidates[2].provider, candidates[2].model_id.as_str()), (Provider::Ollama, "llama3.2"));
+    assert_eq!(
+        (candidates[2].provider, candidates[2].model_id.as_str()),
+        (Provider::Ollama, Provider::Ollama.default_model())
+    );
     assert!(candidates.iter().all(|candidate| candidate.fallbacks.is_empty()));
     assert_eq!(config.memory.embedding.provider, EmbeddingProvider::Ollama);
     assert_eq!(config.security.sandbox, Sandbox::Docker);

@@ -4,6 +4,7 @@
 mod common;
 
 use aethon_config::{dump, get, known_keys, load, schema};
+use aethon_core::provider::Provider;
 use common::Home;
 use serde_json::{Value, json};
 
@@ -122,13 +123,14 @@ fn the_schema_describes_every_key() {
     let key = |name: &str| keys.iter().find(|key| key.name == name).unwrap();
     assert_eq!(key("channels.webchat.port").default, json!(18790));
     assert_eq!(key("security.sandbox").words, ["none", "docker"]);
-    assert_eq!(key("model.provider").words.len(), 9);
+    assert_eq!(key("model.provider").words, Provider::names());
+    assert_eq!(key("model.effort").words, ["none", "low", "medium", "high"]);
     assert_eq!(key("scheduler.jobs.NAME.missed").words, ["skip", "run_once"]);
     assert!(keys.iter().any(|key| key.name == "budget.pricing.NAME.cached_input"));
     assert!(!keys.iter().any(|key| key.name.contains("environment_key") || key.name.contains("embedded")));
     let share = &whole["$defs"]["Session"]["properties"]["max_context_share"];
     assert_eq!((&share["exclusiveMinimum"], &share["maximum"]), (&json!(0), &json!(1)));
     assert_eq!(whole["$defs"]["Agent"]["properties"]["loop_limit"]["minimum"], json!(2));
-    let words = &whole["$defs"]["Provider"]["enum"];
+    let words = &whole["$defs"]["Model"]["properties"]["provider"]["enum"];
     assert_eq!(words[0], json!("openai"));
 }

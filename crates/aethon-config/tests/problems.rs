@@ -271,7 +271,7 @@ fn values_that_need_judgement_are_judged() {
     check("security.sandbox_network=--privileged", Some("a name that docker knows"));
     check("security.blocked_commands=[\" \"]", Some("which every command contains"));
     check("storage.synchronous=off", Some("one of normal, full"));
-    check("logging.level=loud", Some("one of error, warn, info, debug, trace"));
+    check("logging.level=loud", Some("one of trace, debug, info, warn, error"));
     check("scheduler.jobs.a={ cron = \"@daily\", prompt = \"x\" }", None);
     check("scheduler.jobs.a={ prompt = \"x\" }", Some("scheduler.jobs.a.cron"));
     check("scheduler.jobs.a={ cron = \"@daily\" }", Some("neither sop_name nor prompt"));
@@ -282,6 +282,13 @@ fn values_that_need_judgement_are_judged() {
     check("mcp.servers.a={ url = \"file:///etc\" }", Some("mcp.servers.a.url"));
     check("mcp.servers.a__b={ command = \"x\" }", Some("no __"));
     check("budget.pricing.x={ input = -1 }", Some("not below 0"));
+    check("budget.pricing.x={ input = nan }", Some("found NaN"));
+    check("budget.pricing.x={ output = inf }", Some("found inf"));
+    check("budget.pricing.x={ cached_input = 1e7 }", Some("at most 1000000"));
+    check("budget.pricing.x={ cache_write = -0.5 }", Some("budget.pricing.x.cache_write"));
+    check("budget.pricing.x={ input = 1e6, cache_write = 0 }", None);
+    check("budget.unpriced=\"maybe\"", Some("refuse"));
+    check("budget.unpriced=allow", None);
     check("security.require_approval=true", None);
 }
 

@@ -69,7 +69,7 @@ pub enum ResolutionReason {
 
 /// The open requests of one assistant. Cheap to clone; clones share the desk.
 #[derive(Clone, Default)]
-pub struct ApprovalDesk {
+pub struct PendingApprovals {
     open: Arc<Mutex<BTreeMap<String, Open>>>,
 }
 
@@ -78,7 +78,7 @@ struct Open {
     answer: oneshot::Sender<Decision>,
 }
 
-impl ApprovalDesk {
+impl PendingApprovals {
     /// Lays a request on the desk. The receiver yields the answer, once; dropping the [`Ticket`] takes the request back.
     pub fn open(&self, request: ApprovalRequest) -> Ticket {
         let (answer, answered) = oneshot::channel();
@@ -108,7 +108,7 @@ impl ApprovalDesk {
 
 /// The asker's half of an open request.
 pub struct Ticket {
-    desk: ApprovalDesk,
+    desk: PendingApprovals,
     id: String,
     answered: oneshot::Receiver<Decision>,
 }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use crate::error::{Error, Result};
 use crate::ids::{SessionId, TurnId};
-use crate::message::{Inbound, Reply};
+use crate::message::{Attachment, Inbound, Reply};
 use crate::session::Clear;
 use crate::surface::Surface;
 
@@ -37,8 +37,14 @@ pub trait Assistant: Send + Sync {
     async fn clear(&self, session: &SessionId, how: Clear) -> Result<bool>;
 
     /// Puts a message of the assistant into a session without a turn (a delivery, say). The same key twice is one
-    /// message; `false` then.
-    async fn post(&self, session: &SessionId, key: &str, text: &str) -> Result<bool>;
+    /// message; `false` then. Errs with an invalid request when a file cannot be shown.
+    async fn post(
+        &self,
+        session: &SessionId,
+        key: &str,
+        text: &str,
+        attachments: &[Attachment],
+    ) -> Result<bool>;
 }
 
 /// The convenient way for one question and one answer.

@@ -1,18 +1,22 @@
-//! Ways out: channels that deliver replies to people, and the durable outbox in front of them.
+//! Channels: ways to people and back, and the durable outbox in front of the way out.
 //!
-//! A reply that goes to a channel is first a row of the outbox, written in the transaction that ends its turn; then it
-//! is delivered, retried, expired or reported as failed. The channel never sees a reply that is not stored.
+//! What people send, a channel hands to the [`Assistant`] while it [runs](Channel::run); whoever owns the service owns the
+//! task. A reply that goes to a channel is first a row of the outbox, written in the transaction that ends its turn; then
+//! it is delivered, retried, expired or reported as failed. The channel never sees a reply that is not stored.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::error::Result;
+use crate::assistant::Assistant;
+use crate::error::{Error, Result};
 use crate::ids::{SessionId, TurnId};
+use crate::message::Attachment;
+use crate::shutdown::Shutdown;
 
-/// A way out.
+/// A way to people and back.
 #[async_trait]
 pub trait Channel: Send + Sync {
     /// Its name, such as `webchat` or `telegram`.
@@ -20,7 +24,15 @@ pub trait Channel: Send + Sync {
 
     /// Whether this can be a recipient here; what is wrong with it otherwise. Asked before anything is done for a delivery
     /// that could only be given up.
-    fn check_recipient(&self, _recipient: Option<&str>) -> Result<(), crate::error::Error> {
+    fn check_recipient(&self, _recipient: Option<&str>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Receives, and hands what came to the assistant, until the program stops. One that ends in an error is started
+    /// again after a pause, so a connection that broke may simply be an error; one that ends without has nothing more to
+    /// do. A channel that only sends, or receives by another door, waits for the end.
+    async fn run(&self, _assistant: Arc<dyn Assistant>, mut shutdown: Shutdown) -> Result<()> {
+        shutdown.requested().await;
         Ok(())
     }
 
@@ -28,38 +40,121 @@ pub trait Channel: Send + Sync {
     async fn send(&self, delivery: &Delivery) -> Result<(), DeliveryError>;
 }
 
-/// The channels that run, by name. Fixed once the program is up.
+/// The channels that are set up, by name. Fixed once the program is up. Cheap to clone; clones share it.
 #[derive(Clone, Default)]
-pub struct Channels(Arc<BTreeMap<String, Arc<dyn Channel>>>);
+pub struct Channels(Arc<BTreeMap<String, Entry>>);
+
+struct Entry {
+    channel: Arc<dyn Channel>,
+    health: Mutex<ChannelHealth>,
+}
+
+/// How a channel is doing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ChannelHealth {
+    /// It was not started yet.
+    #[default]
+    Waiting,
+    /// It runs.
+    Running,
+    /// It ended in an error and is started again.
+    Restarting {
+        /// What went wrong.
+        error: String,
+        /// How often in a row.
+        failures: u32,
+        /// When it is started again.
+        at: Timestamp,
+    },
+    /// It has nothing more to do.
+    Ended,
+}
 
 impl Channels {
-    /// Collects channels.
-    pub fn new(channels: impl IntoIterator<Item = Arc<dyn Channel>>) -> Self {
-        Self(Arc::new(channels.into_iter().map(|channel| (channel.name().to_owned(), channel)).collect()))
+    /// Collects channels. Errs when two have the same name.
+    pub fn new(channels: impl IntoIterator<Item = Arc<dyn Channel>>) -> Result<Self> {
+        let mut by_name = BTreeMap::new();
+        for channel in channels {
+            let name = channel.name().to_owned();
+            let entry = Entry { channel, health: Mutex::default() };
+            if by_name.insert(name.clone(), entry).is_some() {
+                return Err(Error::invalid(format!(
+                    "two channels are called {name:?}; give one another name"
+                )));
+            }
+        }
+        Ok(Self(Arc::new(by_name)))
     }
 
-    /// The channel of that name, if it runs.
-    pub fn get(&self, name: &str) -> Option<&Arc<dyn Channel>> {
-        self.0.get(name)
+    /// The channel of this name. Errs with the names that there are when none has it.
+    pub fn get(&self, name: &str) -> Result<&Arc<dyn Channel>> {
+        self.0.get(name).map(|entry| &entry.channel).ok_or_else(|| {
+            let names: Vec<&str> = self.names().collect();
+            Error::not_found(match names.as_slice() {
+                [] => format!("there is no channel {name:?}, and no other either"),
+                names => format!("there is no channel {name:?}; set up: {}", names.join(", ")),
+            })
+        })
     }
 
-    /// The names of those that run.
+    /// The names of all.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<dyn Channel>> {
+        self.0.values().map(|entry| &entry.channel)
+    }
+
+    /// How the channel of this name is doing.
+    pub fn health(&self, name: &str) -> Option<ChannelHealth> {
+        let entry = self.0.get(name)?;
+        Some(entry.health.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// Notes how the channel of this name is doing.
+    pub fn note_health(&self, name: &str, health: ChannelHealth) {
+        if let Some(entry) = self.0.get(name) {
+            *entry.health.lock().unwrap_or_else(PoisonError::into_inner) = health;
+        }
     }
 }
 
 /// A delivery that is not stored yet.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct NewDelivery {
     /// The channel.
     pub channel: String,
-    /// Who gets it there.
+    /// Who gets it there; the channel's own default when absent.
     pub recipient: Option<String>,
     /// The Markdown.
     pub text: String,
+    /// Files that go with it.
+    pub attachments: Vec<Attachment>,
     /// When it is too old to be of use.
     pub expires_at: Timestamp,
+}
+
+impl NewDelivery {
+    /// A text for the channel's own default recipient.
+    pub fn new(channel: impl Into<String>, text: impl Into<String>, expires_at: Timestamp) -> Self {
+        let (channel, text) = (channel.into(), text.into());
+        Self { channel, recipient: None, text, attachments: Vec::new(), expires_at }
+    }
+
+    /// For this recipient.
+    #[must_use]
+    pub fn with_recipient(self, recipient: Option<String>) -> Self {
+        Self { recipient, ..self }
+    }
+
+    /// With these files.
+    #[must_use]
+    pub fn with_attachments(self, attachments: Vec<Attachment>) -> Self {
+        Self { attachments, ..self }
+    }
 }
 
 /// A stored delivery.
@@ -80,11 +175,24 @@ pub struct Delivery {
 /// A delivery that failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct DeliveryError {
     /// What happened.
     pub message: String,
     /// Whether trying again can help.
     pub retryable: bool,
+}
+
+impl DeliveryError {
+    /// One that may go well when it is tried again.
+    pub fn passing(message: impl Into<String>) -> Self {
+        Self { message: message.into(), retryable: true }
+    }
+
+    /// One that never will go well.
+    pub fn lasting(message: impl Into<String>) -> Self {
+        Self { message: message.into(), retryable: false }
+    }
 }
 
 /// What became of an attempt.

@@ -1,14 +1,14 @@
-//! Cross-cutting concerns of a turn: guards, limits, recording.
+//! Cross-cutting concerns of a turn: guards, limits, recall, recording.
 //!
 //! Hooks run in one fixed order, set in one place (the facade). One that errs before an action denies it; one that errs
 //! after it is logged. All methods do nothing by default.
 
 use async_trait::async_trait;
 
-use crate::ids::{SessionId, TurnId};
 use crate::message::{Failure, Inbound, Message, Reply, ToolCall, ToolResult};
 use crate::model::{ModelRequest, Usage};
 use crate::tool::{ToolContext, ToolSpec};
+pub use crate::turn::TurnContext;
 
 /// A concern that sees every turn.
 #[async_trait]
@@ -16,9 +16,14 @@ pub trait Hook: Send + Sync {
     /// Its name, for logs and refusals.
     fn name(&self) -> &'static str;
 
-    /// Before anything is done for an inbound message. An error refuses the turn with that sentence.
-    async fn before_turn(&self, _turn: &TurnContext, _inbound: &Inbound) -> Result<(), Failure> {
-        Ok(())
+    /// Before anything is done for an inbound message. Returns what the model should know besides the message (nothing,
+    /// for most hooks); an error refuses the turn with that sentence.
+    async fn before_turn(
+        &self,
+        _turn: &TurnContext,
+        _inbound: &Inbound,
+    ) -> Result<Vec<AddedContext>, Failure> {
+        Ok(Vec::new())
     }
 
     /// Before a request goes to a model. An error ends the turn.
@@ -26,12 +31,12 @@ pub trait Hook: Send + Sync {
         Ok(())
     }
 
-    /// After a model has answered (or failed, with what it used until then).
-    async fn after_model(&self, _turn: &TurnContext, _message: Option<&Message>, _usage: &Usage) {}
+    /// After a model has answered or failed, with what the call used until then.
+    async fn after_model(&self, _turn: &TurnContext, _outcome: Result<&Message, &Failure>, _usage: &Usage) {}
 
     /// Before a tool runs.
-    async fn before_tool(&self, _context: &ToolContext, _spec: &ToolSpec, _call: &ToolCall) -> Verdict {
-        Verdict::Allow
+    async fn before_tool(&self, _context: &ToolContext, _spec: &ToolSpec, _call: &ToolCall) -> ToolDecision {
+        ToolDecision::Allow
     }
 
     /// After a tool ran; may change what the model gets to see.
@@ -41,22 +46,27 @@ pub trait Hook: Send + Sync {
     async fn after_turn(&self, _turn: &TurnContext, _reply: &Reply) {}
 }
 
-/// What a hook knows of the turn.
-#[derive(Debug, Clone)]
-pub struct TurnContext {
-    /// The session.
-    pub session: SessionId,
-    /// The turn.
-    pub turn: TurnId,
-    /// The channel that brought it.
-    pub channel: String,
-    /// Who sent it.
-    pub sender: String,
+/// What a hook adds to a turn for the model to know: recalled memories, say. The model gets it behind the person's message
+/// and marked as data; it is stored with the turn, so that later requests repeat it byte for byte, and it is not shown as
+/// the person's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddedContext {
+    /// Where it comes from, such as `memory`.
+    pub source: String,
+    /// The text itself.
+    pub text: String,
+}
+
+impl AddedContext {
+    /// Context from this source.
+    pub fn new(source: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { source: source.into(), text: text.into() }
+    }
 }
 
 /// A hook's word on a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ToolDecision {
     /// Go on.
     Allow,
     /// Do not, for this reason, which names the key or rule that governs it.

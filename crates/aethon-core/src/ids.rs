@@ -1,4 +1,4 @@
-//! Names of things: sessions, turns, model and tool calls.
+//! Names of things: sessions, agents, turns, messages.
 //!
 //! Each is a type of its own that is checked once, where it enters the program, so that nothing behind it has to ask
 //! whether a name is well formed. All of them are strings on the wire.
@@ -57,6 +57,46 @@ fn is_channel_name(name: &str) -> bool {
             .bytes()
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_'))
 }
+
+/// The agent that every message is for that names no other.
+const MAIN_AGENT: &str = "main";
+
+/// The name of an agent: 1 to 64 lower-case letters, digits, `-` and `_`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AgentName(Arc<str>);
+
+impl AgentName {
+    /// Checks and wraps a name.
+    pub fn parse(name: &str) -> Result<Self, InvalidAgentName> {
+        if is_channel_name(name) {
+            Ok(Self(name.into()))
+        } else {
+            Err(InvalidAgentName(name.chars().take(80).collect()))
+        }
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is the agent that answers when no other is named.
+    pub fn is_main(&self) -> bool {
+        &*self.0 == MAIN_AGENT
+    }
+}
+
+impl Default for AgentName {
+    fn default() -> Self {
+        Self(MAIN_AGENT.into())
+    }
+}
+
+/// A name that no agent can have.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("agent name {0:?} is not valid: use 1 to 64 lower-case letters, digits, `-` and `_`")]
+pub struct InvalidAgentName(String);
 
 /// One turn: what a person (or a webhook, a job) sent, and everything done to answer it. Ids grow with time (UUID v7).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -132,6 +172,27 @@ macro_rules! text_id {
 }
 text_id!(SessionId);
 text_id!(TurnId);
+text_id!(AgentName);
+
+impl TryFrom<String> for AgentName {
+    type Error = InvalidAgentName;
+    fn try_from(name: String) -> Result<Self, InvalidAgentName> {
+        Self::parse(&name)
+    }
+}
+
+impl From<AgentName> for String {
+    fn from(name: AgentName) -> Self {
+        name.as_str().to_owned()
+    }
+}
+
+impl std::str::FromStr for SessionId {
+    type Err = InvalidId;
+    fn from_str(id: &str) -> Result<Self, InvalidId> {
+        Self::parse(id)
+    }
+}
 
 impl TryFrom<String> for SessionId {
     type Error = InvalidId;

@@ -1,8 +1,8 @@
 //! What model calls cost: one ledger for every call, and a ceiling that holds.
 //!
-//! A call that has a price reserves what it may cost at most before it is made and is settled with what it did cost; so
-//! calls that run side by side cannot pass the ceiling together, and a crash in between counts the reservation as spent.
-//! Days are days in UTC.
+//! A call that has a price reserves money before it is made, more of it while its answer comes, and is settled with what
+//! it did cost; so calls that run side by side cannot pass the ceiling together. A reservation carries an estimate of what
+//! the call has cost so far, which is what counts when a crash cuts it off. Days are days in UTC.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -15,6 +15,7 @@ use crate::model::Usage;
 
 /// What a model costs, in USD per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Price {
     /// Tokens sent.
     pub input: f64,
@@ -22,21 +23,94 @@ pub struct Price {
     pub output: f64,
     /// Tokens sent that the provider had cached; as `input` where it is not known.
     pub cached_input: Option<f64>,
+    /// Tokens sent that the provider put into its cache; as `input` where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
+    /// What holds instead for the whole of a request that is longer than so many tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long: Option<LongPrice>,
+}
+
+/// The price of long requests, in USD per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LongPrice {
+    /// It holds for requests of more tokens than these.
+    pub above: u64,
+    /// Tokens sent.
+    pub input: f64,
+    /// Tokens received.
+    pub output: f64,
+    /// Tokens sent that the provider had cached.
+    pub cached_input: Option<f64>,
+    /// Tokens sent that the provider put into its cache.
+    pub cache_write: Option<f64>,
 }
 
 impl Price {
-    /// What this much costs, in USD.
+    /// Nothing.
+    pub const FREE: Self = Self::new(0.0, 0.0);
+
+    /// A price without a cache and without tiers: tokens sent and tokens received.
+    pub const fn new(input: f64, output: f64) -> Self {
+        Self { input, output, cached_input: None, cache_write: None, long: None }
+    }
+
+    /// With what tokens cost that were cached.
+    #[must_use]
+    pub const fn with_cached_input(self, cached_input: Option<f64>) -> Self {
+        Self { cached_input, ..self }
+    }
+
+    /// With what tokens cost that were put into the provider's cache.
+    #[must_use]
+    pub const fn with_cache_write(self, cache_write: Option<f64>) -> Self {
+        Self { cache_write, ..self }
+    }
+
+    /// With what holds for long requests.
+    #[must_use]
+    pub const fn with_long(self, long: Option<LongPrice>) -> Self {
+        Self { long, ..self }
+    }
+
+    /// Whether nothing costs anything.
+    pub fn is_free(&self) -> bool {
+        let is_zero = |usd: f64| usd <= 0.0;
+        is_zero(self.input)
+            && is_zero(self.output)
+            && self.long.is_none_or(|long| is_zero(long.input) && is_zero(long.output))
+    }
+
+    /// What this much costs as one request, in USD.
     pub fn of(&self, usage: &Usage) -> f64 {
+        let price = self.for_request(usage.input_tokens);
         // Token counts are far below 2^52, so they are exact as f64.
         let (input, output) = (usage.input_tokens as f64, usage.output_tokens as f64);
-        (input * self.input + output * self.output) / 1e6 - self.saved(usage)
+        let read = cached(usage);
+        let written = usage.cache_write_tokens.min(usage.input_tokens - read) as f64;
+        let surcharge = written * (price.cache_write.unwrap_or(price.input) - price.input) / 1e6;
+        (input * price.input + output * price.output) / 1e6 + surcharge - self.saved(usage)
     }
 
     /// What the cached tokens of this would have cost more, in USD.
     pub fn saved(&self, usage: &Usage) -> f64 {
-        let cached = usage.cached_tokens.min(usage.input_tokens) as f64;
-        cached * (self.input - self.cached_input.unwrap_or(self.input)) / 1e6
+        let price = self.for_request(usage.input_tokens);
+        cached(usage) as f64 * (price.input - price.cached_input.unwrap_or(price.input)) / 1e6
     }
+
+    /// What holds for a request of so many tokens.
+    fn for_request(&self, input_tokens: u64) -> Self {
+        match self.long.filter(|long| input_tokens > long.above) {
+            None => *self,
+            Some(LongPrice { input, output, cached_input, cache_write, .. }) => {
+                Self { input, output, cached_input, cache_write, long: None }
+            }
+        }
+    }
+}
+
+fn cached(usage: &Usage) -> u64 {
+    usage.cached_tokens.min(usage.input_tokens)
 }
 
 /// Writes an amount of money as it is kept, in whole billionths of a dollar: sums of fractions have a tail that means
@@ -46,10 +120,11 @@ pub fn serialize_usd<S: Serializer>(amount: &f64, serializer: S) -> std::result:
 }
 
 /// What a call was for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkKind {
     /// Answering somebody.
+    #[default]
     Turn,
     /// Summarising older messages.
     Compaction,
@@ -61,7 +136,7 @@ pub enum WorkKind {
     Scheduled,
     /// What nobody waits for; the first to stop when money gets short.
     Background,
-    /// Calls that a crash cut off, at what was set aside for them. Only the ledger itself writes these.
+    /// Calls that a crash cut off, at the last estimate of what they had cost. Only the ledger itself writes these.
     Interrupted,
 }
 
@@ -156,13 +231,67 @@ pub struct UsageRow {
     pub saved_usd: f64,
 }
 
+/// Money that a call asks for: as much as there is of it, and nothing if that is too little.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Claim {
+    /// As much as is wanted, in USD.
+    pub most_usd: f64,
+    /// Less than this is of no use.
+    pub least_usd: f64,
+    /// The ceiling of the day, which its spent and reserved money and this must not pass.
+    pub ceiling_usd: f64,
+    /// What the call counts at if a crash cuts it off now.
+    pub estimate_usd: f64,
+}
+
+impl Claim {
+    /// Exactly so much, all of which counts as spent after a crash.
+    pub const fn exactly(amount_usd: f64, ceiling_usd: f64) -> Self {
+        Self { most_usd: amount_usd, least_usd: amount_usd, ceiling_usd, estimate_usd: amount_usd }
+    }
+
+    /// What is granted of it when so much of the day is spent and reserved.
+    pub fn granted(&self, taken_usd: f64) -> Option<f64> {
+        let left = self.ceiling_usd - taken_usd;
+        (left >= self.least_usd).then(|| self.most_usd.min(left))
+    }
+
+    /// Whether these are amounts of money at all.
+    pub fn is_sound(&self) -> bool {
+        let is_amount = |usd: f64| usd.is_finite() && usd >= 0.0;
+        [self.most_usd, self.least_usd, self.estimate_usd].into_iter().all(is_amount)
+            && self.least_usd <= self.most_usd
+            && !self.ceiling_usd.is_nan()
+    }
+}
+
+/// Money that was reserved for a call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reserved {
+    /// The reservation.
+    pub id: i64,
+    /// How much was granted now, in USD.
+    pub amount_usd: f64,
+    /// How much of the day is left after that, in USD.
+    pub left_usd: f64,
+}
+
 /// The storage of what was spent.
 #[async_trait]
 pub trait Ledger: Send + Sync {
-    /// Sets `amount_usd` aside if today's spent and reserved money and this stay within `ceiling_usd`. `None` otherwise.
-    async fn reserve(&self, amount_usd: f64, ceiling_usd: f64) -> Result<Option<i64>>;
+    /// Reserves money for a call to this model. `None` when the day does not have the least of it; an error of the kind
+    /// `invalid` when the claim is not [sound](Claim::is_sound).
+    async fn reserve(&self, provider: &str, model: &str, claim: Claim) -> Result<Option<Reserved>>;
 
-    /// Records a call and gives its reservation back. Without a reservation nobody has to wait for the disk: the entry is
+    /// Reserves more for a call under way, from the day of its reservation. `None` when that does not have the least of
+    /// it, or the reservation is gone.
+    async fn grow(&self, reservation: i64, claim: Claim) -> Result<Option<Reserved>>;
+
+    /// Notes what a call under way has cost so far, for the case of a crash. Nobody waits for the disk.
+    async fn note(&self, reservation: i64, estimate_usd: f64) -> Result<()>;
+
+    /// Records a call and gives its reservation back, or books what nobody has reserved. A cost that is no amount counts as
+    /// nothing. Without a reservation nobody has to wait for the disk: the entry is
     /// written with the next commit. A call with a reservation belongs to the day of that, so that what midnight cuts in
     /// two cannot pass the ceiling of either day; one without belongs to the day on which it ended.
     async fn settle(&self, reservation: Option<i64>, entry: LedgerEntry) -> Result<()>;
@@ -170,7 +299,7 @@ pub trait Ledger: Send + Sync {
     /// Today's money.
     async fn today(&self) -> Result<DaySpend>;
 
-    /// The last `days` days, today included, newest first.
+    /// The last `days` days, today included, newest first; within a day in no order that counts.
     async fn report(&self, days: u32) -> Result<Vec<UsageRow>>;
 }
 
@@ -180,13 +309,27 @@ mod tests {
 
     #[test]
     fn cached_tokens_have_their_own_price() {
-        let price = Price { input: 2.0, output: 10.0, cached_input: Some(0.5) };
-        let usage =
-            Usage { input_tokens: 1_000_000, output_tokens: 100_000, cached_tokens: 400_000, cost_usd: 0.0 };
+        let price = Price::new(2.0, 10.0).with_cached_input(Some(0.5));
+        let usage = Usage {
+            input_tokens: 1_000_000,
+            output_tokens: 100_000,
+            cached_tokens: 400_000,
+            ..Usage::default()
+        };
         assert!((price.of(&usage) - (1.2 + 0.2 + 1.0)).abs() < 1e-9);
         assert!((price.saved(&usage) - 0.6).abs() < 1e-9);
         let plain = Price { cached_input: None, ..price };
         assert!((plain.of(&usage) - 3.0).abs() < 1e-9);
         assert!(plain.saved(&usage).abs() < 1e-9);
+        // Ten per cent of the input were written to the cache at a quarter more.
+        let written = Usage { cache_write_tokens: 100_000, ..usage };
+        let writing = Price { cache_write: Some(2.5), ..price };
+        assert!((writing.of(&written) - (1.2 + 0.2 + 1.0 + 0.05)).abs() < 1e-9);
+        let long =
+            LongPrice { above: 500_000, input: 4.0, output: 20.0, cached_input: None, cache_write: None };
+        let tiered = Price { long: Some(long), ..price };
+        assert!((tiered.of(&usage) - (4.0 + 2.0)).abs() < 1e-9);
+        let short = Usage { input_tokens: 500_000, ..Usage::default() };
+        assert!((tiered.of(&short) - 1.0).abs() < 1e-9);
     }
 }

@@ -16,21 +16,32 @@ pub mod clock;
 pub mod embed;
 pub mod error;
 pub mod event;
+pub mod failure;
+pub mod history;
 pub mod hook;
 pub mod ids;
+mod inbound;
+pub mod learned;
 pub mod ledger;
 pub mod log;
 pub mod message;
 pub mod model;
+pub mod provider;
 pub mod redact;
+pub mod sandbox;
 pub mod secret;
 pub mod service;
 pub mod session;
 pub mod shutdown;
+pub mod storage;
 pub mod surface;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 pub mod time;
 pub mod tool;
+pub mod turn;
 pub mod untrusted;
 pub mod usage;
+
+// Parts of the interface: whoever implements a trait of this crate needs them in the same version.
+pub use {async_trait, jiff, schemars, serde_json};

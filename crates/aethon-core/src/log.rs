@@ -6,14 +6,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// How many records are kept.
 const KEPT: usize = 1000;
 
 /// How serious a record is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// For finding faults in the program.
@@ -21,6 +21,7 @@ pub enum Level {
     /// For finding faults in a set-up.
     Debug,
     /// Worth knowing.
+    #[default]
     Info,
     /// Something needs attention.
     Warn,
@@ -29,11 +30,12 @@ pub enum Level {
 }
 
 impl Level {
+    /// All of them, the most talkative first.
+    pub const ALL: [Self; 5] = [Self::Trace, Self::Debug, Self::Info, Self::Warn, Self::Error];
+
     /// Reads a level's name in any case.
     pub fn parse(name: &str) -> Option<Self> {
-        [Self::Trace, Self::Debug, Self::Info, Self::Warn, Self::Error]
-            .into_iter()
-            .find(|level| level.as_str().eq_ignore_ascii_case(name))
+        Self::ALL.into_iter().find(|level| level.as_str().eq_ignore_ascii_case(name))
     }
 
     /// The level's name.
@@ -44,6 +46,30 @@ impl Level {
             Self::Info => "info",
             Self::Warn => "warn",
             Self::Error => "error",
+        }
+    }
+}
+
+/// How a line of the log looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line, for machines.
+    Json,
+}
+
+impl LogFormat {
+    /// The words for them on the command line.
+    pub const NAMES: [&'static str; 2] = ["text", "json"];
+
+    /// The format of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "text" => Some(Self::Text),
+            "json" => Some(Self::Json),
+            _ => None,
         }
     }
 }

@@ -8,8 +8,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use crate::failure::{EndReason, Failure};
 use crate::ids::{MessageId, SessionId, TurnId};
+pub use crate::inbound::{Attachment, Dedupe, Destination, Inbound, Intent};
 use crate::model::Usage;
+pub use crate::tool::ToolResult;
+use crate::untrusted;
 
 /// Who a message is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +58,15 @@ pub enum Block {
         /// Its text.
         text: String,
     },
+    /// What a hook lets the model know besides the person's words, such as recalled memories. In system messages only.
+    Context {
+        /// Where it comes from, such as `memory`.
+        source: String,
+        /// The text, without markers.
+        text: String,
+        /// The random boundary of the markers that are put round it whenever a model sees it.
+        boundary: String,
+    },
     /// What the model thought before it spoke.
     Reasoning {
         /// The readable part; may be empty.
@@ -93,6 +106,11 @@ impl Block {
         Self::Text { text: text.into(), untrusted: None }
     }
 
+    /// Context from this source, with a fresh boundary.
+    pub fn context(source: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::Context { source: source.into(), text: text.into(), boundary: untrusted::boundary() }
+    }
+
     /// A notice to the person.
     pub fn notice(code: impl Into<String>, text: impl Into<String>) -> Self {
         Self::Notice { code: code.into(), text: text.into() }
@@ -126,26 +144,6 @@ pub struct ToolCall {
     /// What the provider wants back with the call (Gemini's thought signature, say).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Opaque>,
-}
-
-/// A tool's answer, as the model sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToolResult {
-    /// The id of the call that it answers.
-    pub call: String,
-    /// The tool's name.
-    pub name: String,
-    /// The text for the model.
-    pub output: String,
-    /// Whether the call failed.
-    #[serde(default)]
-    pub is_error: bool,
-    /// Whether it was refused by a rule or a person. Implies `is_error`.
-    #[serde(default)]
-    pub denied: bool,
-    /// How long it took, in milliseconds, waiting for a person included. Unset for calls that were never run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ms: Option<u64>,
 }
 
 /// Whether bytes begin as pictures of this type do: PNG, JPEG, GIF or WebP. A service would refuse the whole conversation
@@ -244,103 +242,6 @@ impl TurnEnd {
     }
 }
 
-/// A file that comes with a message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Attachment {
-    /// Its name.
-    pub name: String,
-    /// Its media type.
-    pub mime: String,
-    /// Its bytes in standard base64.
-    pub data: String,
-}
-
-/// What is asked of a turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "intent", rename_all = "snake_case")]
-pub enum Intent {
-    /// Answer this message.
-    Say,
-    /// Answer the message of an earlier turn again; that turn's answer and all that came after it leave the transcript.
-    Retry {
-        /// The turn to answer again.
-        turn: TurnId,
-    },
-    /// Put this text in the place of an earlier turn's message, and go on from there.
-    Edit {
-        /// The turn whose message is replaced.
-        turn: TurnId,
-    },
-}
-
-/// Where a reply goes besides back to the asker.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Destination {
-    /// The channel that delivers it.
-    pub channel: String,
-    /// Who gets it there; the channel's own default when absent.
-    pub recipient: Option<String>,
-}
-
-/// How a second delivery of the same message is recognised.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Dedupe {
-    /// The sender's id; unique within the channel (the channel puts its session or path in front where it must).
-    pub id: String,
-    /// What a second delivery must equal (a hash of the raw body), where the channel checks that.
-    pub fingerprint: Option<String>,
-    /// For how many seconds the id is remembered; `None` for as long as the turn is kept.
-    pub valid_for: Option<u64>,
-}
-
-/// What came in through any door: a chat message, a webhook, a line in the terminal, a job.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Inbound {
-    /// The session that it belongs to.
-    pub session: SessionId,
-    /// The channel that brought it: `webchat`, `webhook`, `cli`, ...
-    pub channel: String,
-    /// Who sent it there.
-    pub sender: String,
-    /// The sender's own name for it, so that a second delivery is known. A turn that has one is taken up again after a
-    /// crash; one without is closed as interrupted, because its sender has seen the connection break and asks again.
-    pub dedupe: Option<Dedupe>,
-    /// What is asked.
-    pub intent: Intent,
-    /// The text, untouched. Empty for a retry.
-    pub text: String,
-    /// Files.
-    #[serde(default)]
-    pub attachments: Vec<Attachment>,
-    /// Whether the text comes from outside and is wrapped in markers before a model sees it.
-    #[serde(default)]
-    pub untrusted: bool,
-    /// Whether the session is used once and may be removed after `session.oneshot_keep_days`.
-    #[serde(default)]
-    pub oneshot: bool,
-    /// Where the reply is pushed besides.
-    #[serde(default)]
-    pub deliver_to: Option<Destination>,
-}
-
-impl Inbound {
-    /// A message of a person who is trusted, without extras.
-    pub fn say(session: SessionId, text: impl Into<String>) -> Self {
-        Self {
-            channel: session.channel().to_owned(),
-            session,
-            sender: "owner".into(),
-            dedupe: None,
-            intent: Intent::Say,
-            text: text.into(),
-            attachments: Vec::new(),
-            untrusted: false,
-            oneshot: false,
-            deliver_to: None,
-        }
-    }
-}
-
 /// What a turn came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
@@ -358,16 +259,4 @@ pub struct Reply {
     pub usage: Usage,
     /// What went wrong, when `end` is not [`TurnEnd::End`] or [`TurnEnd::Stopped`].
     pub failure: Option<Failure>,
-}
-
-/// What went wrong in a turn, in a form that can be stored and shown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Failure {
-    /// A stable snake_case word: `auth`, `rate_limit`, `loop`, `turn_timeout`, ...
-    pub code: String,
-    /// One sentence for a person, with what to do.
-    pub message: String,
-    /// Seconds after which trying again makes sense.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retry_after: Option<u64>,
 }

@@ -42,11 +42,14 @@ pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>>
 
 /// What a model can do, as data.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Capabilities {
     /// The provider's name, such as `openai`.
     pub provider: String,
     /// The model's id, as configured.
     pub model: String,
+    /// The address that serves it; empty for the provider's own.
+    pub host: String,
     /// Tokens that a request and its answer may take together.
     pub context_window: u64,
     /// Tokens that an answer may take.
@@ -55,6 +58,86 @@ pub struct Capabilities {
     pub images: bool,
     /// Whether it can call tools.
     pub tools: bool,
+    /// Whether it may produce output that nobody can watch while it comes (thoughts that are billed and not streamed, or an
+    /// answer that comes whole): then the whole output limit has to be paid for in advance.
+    pub hidden_output: bool,
+    /// Whether the model is known; `false` means that all of this is assumed until its service says more.
+    pub is_known: bool,
+}
+
+impl Capabilities {
+    /// A model with a window of 32,768 tokens, answers of up to 4,096, tools, and no pictures.
+    pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
+        Self {
+            provider: provider.into(),
+            model: model.into(),
+            host: String::new(),
+            context_window: 32_768,
+            max_output: 4_096,
+            images: false,
+            tools: true,
+            hidden_output: false,
+            is_known: true,
+        }
+    }
+
+    /// With whether the model is known, and not only assumed to be like this.
+    #[must_use]
+    pub fn with_known(self, is_known: bool) -> Self {
+        Self { is_known, ..self }
+    }
+
+    /// Served at this address.
+    #[must_use]
+    pub fn with_host(self, host: impl Into<String>) -> Self {
+        Self { host: host.into(), ..self }
+    }
+
+    /// With these sizes, in tokens: what a request and its answer may take together, and what an answer may take.
+    #[must_use]
+    pub fn with_sizes(self, context_window: u64, max_output: u64) -> Self {
+        Self { context_window, max_output, ..self }
+    }
+
+    /// With these abilities: seeing pictures, calling tools.
+    #[must_use]
+    pub fn with_abilities(self, images: bool, tools: bool) -> Self {
+        Self { images, tools, ..self }
+    }
+}
+
+/// How much a model that reasons is to think before it answers; each provider has its own form for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    /// Not at all, where the model can be kept from it.
+    None,
+    /// A little.
+    Low,
+    /// As vendors think is usual.
+    Medium,
+    /// As much as the task takes.
+    High,
+}
+
+impl Effort {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::None, Self::Low, Self::Medium, Self::High];
+
+    /// The word in the configuration and on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+
+    /// The effort that goes by this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|effort| effort.as_str() == word)
+    }
 }
 
 /// What a service says of its model; unset where it does not say.
@@ -62,6 +145,8 @@ pub struct Capabilities {
 pub struct SelfReport {
     /// Tokens that a request and its answer may take together.
     pub context_window: Option<u64>,
+    /// Tokens that an answer may take.
+    pub max_output: Option<u64>,
     /// Whether it sees pictures.
     pub images: Option<bool>,
     /// Whether it can call tools.
@@ -79,6 +164,7 @@ pub enum Readiness {
 
 /// One request to a model.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ModelRequest {
     /// The session that it is for; providers may use it as a cache hint and must not send anything else of it.
     pub session: SessionId,
@@ -95,18 +181,55 @@ pub struct ModelRequest {
     pub turn_start: usize,
     /// The tools that it may call.
     pub tools: Arc<[ToolSpec]>,
+    /// The most tokens that the answer may take, thoughts included, below the model's own limit; `None` for that.
+    pub max_output: Option<u64>,
+    /// How much it is to think, where that differs from the configuration.
+    pub effort: Option<Effort>,
+}
+
+impl ModelRequest {
+    /// A first attempt at a request without tools, all of whose messages belong to the turn.
+    pub fn new(
+        session: SessionId,
+        turn: TurnId,
+        system: impl Into<Arc<str>>,
+        messages: Vec<Arc<Message>>,
+    ) -> Self {
+        Self {
+            session,
+            turn,
+            attempt: 0,
+            system: system.into(),
+            messages: Arc::new(messages),
+            turn_start: 0,
+            tools: Arc::default(),
+            max_output: None,
+            effort: None,
+        }
+    }
+
+    /// With these tools.
+    #[must_use]
+    pub fn with_tools(self, tools: impl Into<Arc<[ToolSpec]>>) -> Self {
+        Self { tools: tools.into(), ..self }
+    }
+
+    /// After this very request has failed so often before in this turn.
+    #[must_use]
+    pub fn with_attempt(self, attempt: u32) -> Self {
+        Self { attempt, ..self }
+    }
+
+    /// With the turn's own messages beginning at this place.
+    #[must_use]
+    pub fn with_turn_start(self, turn_start: usize) -> Self {
+        Self { turn_start, ..self }
+    }
 }
 
 /// What comes out of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelEvent {
-    /// Another model than the configured one answers; comes before anything else, or not at all.
-    Model {
-        /// Which one.
-        model: String,
-        /// Why, as a sentence.
-        reason: String,
-    },
     /// More of the answer.
     Text(String),
     /// More of what it thinks.
@@ -157,9 +280,16 @@ pub struct Usage {
     /// Tokens sent that the provider had cached.
     #[serde(default)]
     pub cached_tokens: u64,
+    /// Tokens sent that the provider put into its cache, where it has a price of its own for that.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
     /// What it cost in USD, where the price is known; 0 otherwise.
     #[serde(default, serialize_with = "crate::ledger::serialize_usd")]
     pub cost_usd: f64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl std::ops::AddAssign for Usage {
@@ -167,6 +297,7 @@ impl std::ops::AddAssign for Usage {
         self.input_tokens += other.input_tokens;
         self.output_tokens += other.output_tokens;
         self.cached_tokens += other.cached_tokens;
+        self.cache_write_tokens += other.cache_write_tokens;
         self.cost_usd += other.cost_usd;
     }
 }
@@ -200,6 +331,26 @@ pub enum ModelErrorKind {
 }
 
 impl ModelErrorKind {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::Auth,
+        Self::Quota,
+        Self::RateLimit,
+        Self::ContextLength,
+        Self::Overloaded,
+        Self::Network,
+        Self::Timeout,
+        Self::NotFound,
+        Self::Refused,
+        Self::InvalidRequest,
+        Self::Malformed,
+    ];
+
+    /// The kind that goes by this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.code() == word)
+    }
+
     /// The stable word for errors on the wire.
     pub fn code(self) -> &'static str {
         match self {
@@ -227,12 +378,20 @@ pub struct ModelError {
     status: Option<u16>,
     retry_after: Option<Duration>,
     detail: Option<String>,
+    request_id: Option<String>,
 }
 
 impl ModelError {
     /// An error with its sentence for the person: what happened and what to do, naming provider and key.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), status: None, retry_after: None, detail: None }
+        Self {
+            kind,
+            message: message.into(),
+            status: None,
+            retry_after: None,
+            detail: None,
+            request_id: None,
+        }
     }
 
     /// With the HTTP status that carried it.
@@ -254,6 +413,18 @@ impl ModelError {
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
+    }
+
+    /// With the provider's own id of the request, by which its support finds it.
+    #[must_use]
+    pub fn with_request_id(mut self, id: Option<String>) -> Self {
+        self.request_id = id;
+        self
+    }
+
+    /// The provider's own id of the request.
+    pub fn request_id(&self) -> Option<&str> {
+        self.request_id.as_deref()
     }
 
     /// The class.

@@ -194,3 +194,41 @@ pub struct SessionSummary {
     /// Messages of the live branch.
     pub message_count: u64,
 }
+
+/// The longest title that is taken from a message, in characters.
+const TITLE: usize = 80;
+
+/// The title that a message suggests: its first line with words, at most 80 characters, cut between words.
+pub fn title_of(message: &Message) -> String {
+    title_of_text(&message.text())
+}
+
+fn title_of_text(text: &str) -> String {
+    let Some(line) = text.lines().map(str::trim).find(|line| !line.is_empty()) else { return String::new() };
+    let line = line.chars().take(4 * TITLE).collect::<String>();
+    let line = line.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let line = line.collect::<Vec<_>>().join(" ");
+    let Some((cut, _)) = line.char_indices().nth(TITLE) else { return line };
+    // One character is left for the ellipsis; a single word that is longer than a title is cut inside.
+    let end = line[..cut].char_indices().next_back().map_or(0, |(at, _)| at);
+    let end = line[..cut].rfind(' ').filter(|&space| space > 0).unwrap_or(end);
+    format!("{}…", line[..end].trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_the_first_line_cut_between_words() {
+        let check = |text: &str, expected: &str| assert_eq!(title_of_text(text), expected, "{text:?}");
+        check("", "");
+        check(" \n\n  hello   there\tyou \nmore", "hello there you");
+        check("a\u{7}b", "a b");
+        check(&"x".repeat(80), &"x".repeat(80));
+        check(&"x".repeat(81), &format!("{}…", "x".repeat(79)));
+        check(&"ü".repeat(200), &format!("{}…", "ü".repeat(79)));
+        check(&format!("{} {}", "a".repeat(70), "b".repeat(20)), &format!("{}…", "a".repeat(70)));
+        check(&format!("{} {}", "a".repeat(79), "b"), &format!("{}…", "a".repeat(79)));
+    }
+}

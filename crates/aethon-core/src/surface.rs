@@ -18,7 +18,7 @@ pub trait Surface: Send + Sync {
     fn emit(&self, turn: &TurnId, event: TurnEvent);
 
     /// Puts a question to the person and waits for the answer. `None`: nobody can answer here, which denies at once. A
-    /// surface whose people answer at the [desk](crate::approval::ApprovalDesk) never resolves. The engine bounds the
+    /// surface whose people answer at the [desk](crate::approval::PendingApprovals) never resolves. The engine bounds the
     /// wait and drops the future when the turn ends, or when the desk is answered, first.
     async fn decide(&self, request: &ApprovalRequest) -> Option<Decision>;
 }

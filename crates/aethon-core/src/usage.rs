@@ -22,15 +22,22 @@ pub struct Budget {
     pub daily_usd: f64,
     /// The share of the ceiling at which the owner is warned.
     pub warn_ratio: f64,
+    /// Whether a model without a price is asked all the same while there is a ceiling. What it costs is then not counted.
+    pub allows_unpriced: bool,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { daily_usd: 0.0, warn_ratio: 0.8 }
+        Self { daily_usd: 0.0, warn_ratio: 0.8, allows_unpriced: false }
     }
 }
 
 impl Budget {
+    /// Whether there is a ceiling.
+    pub fn is_limited(&self) -> bool {
+        self.daily_usd > 0.0
+    }
+
     /// How a day stands under this ceiling.
     pub fn state(&self, day: DaySpend) -> BudgetState {
         if self.daily_usd <= 0.0 {
@@ -171,7 +178,13 @@ mod tests {
             kind: crate::ledger::WorkKind::Turn,
             requests: 2,
             failed: 1,
-            usage: Usage { input_tokens: 5, output_tokens: 7, cached_tokens: 3, cost_usd: 0.5 },
+            usage: Usage {
+                input_tokens: 5,
+                output_tokens: 7,
+                cached_tokens: 3,
+                cost_usd: 0.5,
+                ..Usage::default()
+            },
             saved_usd: 0.25,
         };
         let json = serde_json::to_value(&row).unwrap();

@@ -8,10 +8,10 @@ use http::header::{
     IF_NONE_MATCH, VARY,
 };
 
-use crate::app::App;
+use crate::body::Response;
 use crate::error::Problem;
 use crate::request::Request;
-use crate::response::{self, Answer, Response};
+use crate::response::{self, HandlerResult};
 
 /// For how long an answer may be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) enum Caching {
 }
 
 /// `GET /dashboard/static/*`.
-pub(crate) fn serve(_app: &App, request: &Request) -> Answer {
+pub(crate) fn serve(_: (), request: &Request) -> HandlerResult {
     // Only the table of embedded names is searched, with the path as it came: nothing leads out of it.
     let found = aethon_web::find(request.params.rest());
     let found = found.ok_or_else(|| Problem::not_found("there is no such file"))?;

@@ -14,7 +14,7 @@ const COOKIE_NAME: &str = "aethon_dash";
 const ATTRIBUTES: &str = "HttpOnly; SameSite=Strict; Path=/";
 
 /// Knows the token and compares candidates with it.
-pub(crate) struct Gate(Option<Keys>);
+pub(crate) struct TokenAuth(Option<Keys>);
 
 struct Keys {
     /// Under this key candidates are compared; it never leaves the process.
@@ -29,7 +29,7 @@ struct Keys {
 
 /// What a request's token comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum TokenCheck {
     /// No token is configured: everybody may.
     Open,
     /// The right one.
@@ -40,7 +40,7 @@ pub(crate) enum Verdict {
     Wrong,
 }
 
-impl Verdict {
+impl TokenCheck {
     /// Whether the request may go on.
     pub(crate) fn is_granted(self) -> bool {
         matches!(self, Self::Open | Self::Granted(_))
@@ -63,8 +63,8 @@ pub(crate) enum Carrier {
     Query,
 }
 
-impl Gate {
-    /// A gate for this token; open if the token is empty or of blanks only.
+impl TokenAuth {
+    /// The check for this token; open to everybody if the token is empty or of blanks only.
     pub(crate) fn new(token: &Secret) -> Self {
         if token.is_empty() {
             return Self(None);
@@ -87,11 +87,11 @@ impl Gate {
     }
 
     /// Judges a request by its headers and its query.
-    pub(crate) fn check(&self, headers: &HeaderMap, query: Option<&str>) -> Verdict {
-        let Some(keys) = &self.0 else { return Verdict::Open };
-        let Some(bearer) = bearer(headers) else { return Verdict::Wrong };
+    pub(crate) fn check(&self, headers: &HeaderMap, query: Option<&str>) -> TokenCheck {
+        let Some(keys) = &self.0 else { return TokenCheck::Open };
+        let Some(bearer) = bearer(headers) else { return TokenCheck::Wrong };
         let judge =
-            |is_right: bool, carrier| if is_right { Verdict::Granted(carrier) } else { Verdict::Wrong };
+            |is_right: bool, carrier| if is_right { TokenCheck::Granted(carrier) } else { TokenCheck::Wrong };
         if let Some(cookie) = cookie(headers) {
             judge(keys.is_cookie(cookie), Carrier::Cookie)
         } else if let Some(bearer) = bearer {
@@ -99,18 +99,18 @@ impl Gate {
         } else if let Some(token) = query.and_then(query_token) {
             judge(keys.is_query_token(token), Carrier::Query)
         } else {
-            Verdict::Missing
+            TokenCheck::Missing
         }
     }
 
-    /// Like [`Gate::check`], for opening the dashboard: a right token in the address is enough, so that a stale cookie
+    /// Like [`TokenAuth::check`], for opening the dashboard: a right token in the address is enough, so that a stale cookie
     /// does not lock the owner out.
-    pub(crate) fn check_entrance(&self, headers: &HeaderMap, query: Option<&str>) -> Verdict {
+    pub(crate) fn check_entrance(&self, headers: &HeaderMap, query: Option<&str>) -> TokenCheck {
         if let Some(keys) = &self.0
             && bearer(headers).is_some()
             && query.and_then(query_token).is_some_and(|token| keys.is_query_token(token))
         {
-            return Verdict::Granted(Carrier::Query);
+            return TokenCheck::Granted(Carrier::Query);
         }
         self.check(headers, query)
     }
@@ -209,15 +209,15 @@ mod tests {
         headers
     }
 
-    fn check(pairs: &[(HeaderName, &[u8])], query: &str, expected: Verdict) {
-        let verdict = Gate::new(&Secret::new(TOKEN)).check(&headers(pairs), Some(query));
-        assert_eq!(verdict, expected, "{pairs:?} ?{query}");
+    fn check(pairs: &[(HeaderName, &[u8])], query: &str, expected: TokenCheck) {
+        let found = TokenAuth::new(&Secret::new(TOKEN)).check(&headers(pairs), Some(query));
+        assert_eq!(found, expected, "{pairs:?} ?{query}");
     }
 
     #[test]
     fn the_first_carrier_that_is_not_empty_decides() {
         use Carrier::{Bearer, Cookie, Query};
-        use Verdict::{Granted, Missing, Wrong};
+        use TokenCheck::{Granted, Missing, Wrong};
         let right_cookie: &[u8] = b"a=1; aethon_dash=correct horse+battery; b=2";
         let right_bearer: &[u8] = b"Bearer correct horse+battery";
         check(&[], "", Missing);
@@ -246,25 +246,25 @@ mod tests {
     #[test]
     fn any_bytes_of_any_length_are_only_wrong() {
         for bytes in [b"\xff\xfe".as_slice(), "\u{fc}ml".as_bytes(), &[b'x'; 20_000], b"correct", b"C"] {
-            check(&[(AUTHORIZATION, &[b"Bearer ", bytes].concat())], "", Verdict::Wrong);
-            check(&[(COOKIE, &[b"aethon_dash=", bytes].concat())], "", Verdict::Wrong);
+            check(&[(AUTHORIZATION, &[b"Bearer ", bytes].concat())], "", TokenCheck::Wrong);
+            check(&[(COOKIE, &[b"aethon_dash=", bytes].concat())], "", TokenCheck::Wrong);
         }
-        check(&[], "token=%ff%fe", Verdict::Wrong);
-        check(&[], "token=%", Verdict::Wrong);
+        check(&[], "token=%ff%fe", TokenCheck::Wrong);
+        check(&[], "token=%", TokenCheck::Wrong);
     }
 
     #[test]
     fn without_a_token_everything_is_open() {
         for token in ["", "   ", "\t\n"] {
-            let gate = Gate::new(&Secret::new(token));
-            assert_eq!(gate.check(&HeaderMap::new(), Some("token=")), Verdict::Open);
+            let gate = TokenAuth::new(&Secret::new(token));
+            assert_eq!(gate.check(&HeaderMap::new(), Some("token=")), TokenCheck::Open);
             assert!(gate.sign_in_cookie(false).is_none());
         }
     }
 
     #[test]
     fn the_cookie_holds_a_derived_value_that_no_other_carrier_takes() {
-        let gate = Gate::new(&Secret::new(TOKEN));
+        let gate = TokenAuth::new(&Secret::new(TOKEN));
         let cookie = gate.sign_in_cookie(false).expect("closed");
         let cookie = cookie.to_str().expect("plain");
         let (pair, attributes) = cookie.split_once("; ").expect("has attributes");
@@ -272,30 +272,30 @@ mod tests {
         assert!(!cookie.contains("horse"));
         assert_eq!(
             gate.check(&headers(&[(COOKIE, pair.as_bytes())]), None),
-            Verdict::Granted(Carrier::Cookie)
+            TokenCheck::Granted(Carrier::Cookie)
         );
 
         let value = pair.strip_prefix("aethon_dash=").expect("our name");
         let bearer = format!("Bearer {value}");
-        assert_eq!(gate.check(&headers(&[(AUTHORIZATION, bearer.as_bytes())]), None), Verdict::Wrong);
-        assert_eq!(gate.check(&HeaderMap::new(), Some(&format!("token={value}"))), Verdict::Wrong);
+        assert_eq!(gate.check(&headers(&[(AUTHORIZATION, bearer.as_bytes())]), None), TokenCheck::Wrong);
+        assert_eq!(gate.check(&HeaderMap::new(), Some(&format!("token={value}"))), TokenCheck::Wrong);
 
-        let other = Gate::new(&Secret::new("another"));
-        assert_eq!(other.check(&headers(&[(COOKIE, pair.as_bytes())]), None), Verdict::Wrong);
-        let again = Gate::new(&Secret::new(TOKEN));
+        let other = TokenAuth::new(&Secret::new("another"));
+        assert_eq!(other.check(&headers(&[(COOKIE, pair.as_bytes())]), None), TokenCheck::Wrong);
+        let again = TokenAuth::new(&Secret::new(TOKEN));
         assert!(again.check(&headers(&[(COOKIE, pair.as_bytes())]), None).is_granted(), "survives a restart");
         assert!(gate.sign_in_cookie(true).expect("closed").to_str().expect("plain").ends_with("; Secure"));
     }
 
     #[test]
     fn at_the_entrance_a_right_address_beats_a_stale_cookie() {
-        let gate = Gate::new(&Secret::new("right"));
+        let gate = TokenAuth::new(&Secret::new("right"));
         let stale = headers(&[(COOKIE, b"aethon_dash=stale")]);
-        assert_eq!(gate.check_entrance(&stale, Some("token=right")), Verdict::Granted(Carrier::Query));
-        assert_eq!(gate.check_entrance(&stale, Some("token=wrong")), Verdict::Wrong);
-        assert_eq!(gate.check_entrance(&stale, None), Verdict::Wrong);
+        assert_eq!(gate.check_entrance(&stale, Some("token=right")), TokenCheck::Granted(Carrier::Query));
+        assert_eq!(gate.check_entrance(&stale, Some("token=wrong")), TokenCheck::Wrong);
+        assert_eq!(gate.check_entrance(&stale, None), TokenCheck::Wrong);
         let signed_in = headers(&[(COOKIE, b"aethon_dash=right")]);
-        assert_eq!(gate.check_entrance(&signed_in, Some("token=old")), Verdict::Granted(Carrier::Cookie));
-        assert_eq!(gate.check(&stale, Some("token=right")), Verdict::Wrong);
+        assert_eq!(gate.check_entrance(&signed_in, Some("token=old")), TokenCheck::Granted(Carrier::Cookie));
+        assert_eq!(gate.check(&stale, Some("token=right")), TokenCheck::Wrong);
     }
 }

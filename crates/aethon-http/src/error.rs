@@ -8,10 +8,9 @@ use std::io;
 
 use http::StatusCode;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use http_body_util::Full;
 use serde::Serialize;
 
-use crate::response::Response;
+use crate::body::Response;
 
 /// What every 401 asks for. Browsers open no window for it.
 pub(crate) const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"aethon\"");
@@ -60,7 +59,7 @@ pub(crate) struct Field {
 }
 
 #[derive(Serialize)]
-struct Wire<'a> {
+struct Document<'a> {
     r#type: &'static str,
     title: &'a str,
     status: u16,
@@ -152,13 +151,13 @@ impl Problem {
     /// The answer.
     pub(crate) fn into_response(self) -> Response {
         let (answer, body) = self.into_parts();
-        answer.map(|()| Full::new(body.into()))
+        answer.map(|()| body.into())
     }
 
     /// The answer's head and its body as bytes.
     pub(crate) fn into_parts(self) -> (http::Response<()>, Vec<u8>) {
         let Content { status, code, detail, fields, header } = *self.0;
-        let wire = Wire {
+        let document = Document {
             r#type: "about:blank",
             title: status.canonical_reason().unwrap_or("Error"),
             status: status.as_u16(),
@@ -167,7 +166,7 @@ impl Problem {
             errors: &fields,
         };
         // Strings and a number: this cannot fail, and an empty body would still carry the status.
-        let body = serde_json::to_vec(&wire).unwrap_or_default();
+        let body = serde_json::to_vec(&document).unwrap_or_default();
         let mut answer = http::Response::new(());
         *answer.status_mut() = status;
         let headers = answer.headers_mut();

@@ -1,26 +1,32 @@
 //! The HTTP application of Aethon: pages, JSON API, WebSockets and webhooks on one address.
 //!
 //! A request's way: [`server`] accepts the connection and bounds it, `service` checks Host, access, method and origin by
-//! the one table in `routes`, a handler in `api`, `webhook`, `pages`, `assets` or `ws` answers, and `response` puts the
-//! headers on that every answer carries. Everything that a handler may touch is in [`app::App`]; what the program can be
-//! told is in [`options::Options`]. hyper is named in this crate and nowhere else.
+//! the one table in `routes`, a handler there or in `webhook`, `pages`, `assets` or `ws` answers, and `response` puts the
+//! headers on that every answer carries. What the program hands over is in [`deps`], by groups of which a handler names
+//! those that it needs; what the program can be told is in [`options::Options`]; what a conversation looks like as JSON is
+//! in [`json`]. hyper is named in this crate and nowhere else.
 
-mod api;
 pub mod app;
 mod assets;
 mod auth;
+mod body;
 mod connection;
+pub mod deps;
 mod error;
 #[cfg(test)]
 #[path = "../tests/fakes/mod.rs"]
 mod fakes;
 mod fields;
+mod guarded_stream;
 pub mod host;
+pub mod json;
 mod limits;
 mod markdown;
 pub mod options;
 mod origin;
 mod pages;
+mod pattern;
+mod progress;
 mod request;
 mod response;
 mod router;
@@ -31,7 +37,8 @@ mod signature;
 mod webhook;
 pub mod ws;
 
-pub use app::{App, Deps};
+pub use app::App;
+pub use deps::Deps;
 pub use error::{Error, Result};
 pub use host::is_loopback_host;
 pub use options::Options;

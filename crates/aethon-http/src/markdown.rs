@@ -12,16 +12,11 @@ mod parse;
 mod tree;
 
 pub(crate) use incremental::Incremental;
+pub(crate) use parse::blocks;
 
 /// The whole text as HTML.
 pub(crate) fn render(markdown: &str) -> String {
     blocks(markdown).concat()
-}
-
-/// The top-level blocks of the text, each rendered to HTML. Joined they are the whole.
-pub(crate) fn blocks(markdown: &str) -> Vec<String> {
-    let source = parse::normalised(markdown);
-    parse::pieces(&source).into_iter().map(|piece| piece.html).collect()
 }
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ pub struct Options {
     pub limits: Limits,
     /// The version that `/api/status` and the sockets tell.
     pub version: &'static str,
+    /// Whether the offline model stands in, because no model is configured (`--demo`).
+    pub demo: bool,
 }
 
 /// Settings of the webhook routes.
@@ -86,6 +88,7 @@ impl Default for Options {
             budget: Budget::default(),
             limits: Limits::default(),
             version: env!("CARGO_PKG_VERSION"),
+            demo: false,
         }
     }
 }

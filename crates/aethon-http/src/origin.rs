@@ -27,18 +27,18 @@ impl OriginRules {
 
     /// Whether the request comes from one of our pages, or from no page at all.
     pub(crate) fn allows(&self, headers: &HeaderMap, host: &Authority<'_>) -> bool {
-        self.verdict(headers, host) != Verdict::Foreign
+        self.kind(headers, host) != OriginKind::Foreign
     }
 
     /// Refuses what a page of another site sends to change something.
     pub(crate) fn check_change(&self, headers: &HeaderMap, host: &Authority<'_>) -> Result<(), Problem> {
         let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
         let is_cross_site = sites.any(|site| site.as_bytes().eq_ignore_ascii_case(b"cross-site"));
-        match self.verdict(headers, host) {
+        match self.kind(headers, host) {
             // An origin that the owner listed is of another site by nature.
-            Verdict::Listed => Ok(()),
-            Verdict::Own if !is_cross_site => Ok(()),
-            Verdict::Own | Verdict::Foreign => Err(Problem::new(
+            OriginKind::Listed => Ok(()),
+            OriginKind::Own if !is_cross_site => Ok(()),
+            OriginKind::Own | OriginKind::Foreign => Err(Problem::new(
                 StatusCode::FORBIDDEN,
                 "foreign_origin",
                 "a page of another origin may not do this; add it to `channels.webchat.allowed_origins` if it is yours",
@@ -46,17 +46,17 @@ impl OriginRules {
         }
     }
 
-    fn verdict(&self, headers: &HeaderMap, host: &Authority<'_>) -> Verdict {
+    fn kind(&self, headers: &HeaderMap, host: &Authority<'_>) -> OriginKind {
         let mut origins = headers.get_all(ORIGIN).iter();
         let origin = match (origins.next(), origins.next()) {
-            (None, _) => return Verdict::Own,
+            (None, _) => return OriginKind::Own,
             (Some(origin), None) => origin.to_str().ok().and_then(Origin::parse),
             (Some(_), Some(_)) => None,
         };
         match origin {
-            Some(origin) if self.lists(&origin) => Verdict::Listed,
-            Some(origin) if origin.is_at(host) => Verdict::Own,
-            _ => Verdict::Foreign,
+            Some(origin) if self.lists(&origin) => OriginKind::Listed,
+            Some(origin) if origin.is_at(host) => OriginKind::Own,
+            _ => OriginKind::Foreign,
         }
     }
 
@@ -69,7 +69,7 @@ impl OriginRules {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum OriginKind {
     /// Our own, or no browser's request.
     Own,
     /// One that the owner allows.

@@ -1,30 +1,32 @@
 //! The two pages, and the one that asks for the token.
 
+use std::sync::Arc;
+
 use aethon_web::Asset;
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderValue, LOCATION, SET_COOKIE, WWW_AUTHENTICATE};
 
-use crate::app::App;
 use crate::assets::{self, Caching};
-use crate::auth::{Carrier, Verdict};
+use crate::auth::{Carrier, TokenAuth, TokenCheck};
+use crate::body::Response;
 use crate::error::CHALLENGE;
 use crate::request::Request;
-use crate::response::{self, Answer, Response};
+use crate::response::{self, HandlerResult};
 
 /// `GET /`: the chat.
-pub(crate) fn chat(_app: &App, request: &Request) -> Answer {
+pub(crate) fn chat(_: (), request: &Request) -> HandlerResult {
     Ok(page(aethon_web::chat_page(), &request.head.headers))
 }
 
 /// `GET /dashboard`, for those who may. Opened with the token in the address or the Authorization header, it signs the
 /// browser in; a navigation is sent on to the plain address, so that the token leaves the address bar and the history.
-pub(crate) fn dashboard(app: &App, request: &Request) -> Answer {
-    let is_signed_in = !matches!(request.verdict, Verdict::Granted(Carrier::Query | Carrier::Bearer));
+pub(crate) fn dashboard(auth: Arc<TokenAuth>, request: &Request) -> HandlerResult {
+    let is_signed_in = !matches!(request.token, TokenCheck::Granted(Carrier::Query | Carrier::Bearer));
     if is_signed_in {
         return Ok(page(aethon_web::dashboard_page(), &request.head.headers));
     }
-    let mut answer = match request.verdict {
-        Verdict::Granted(Carrier::Query) if request.header_is("sec-fetch-mode", "navigate") => {
+    let mut answer = match request.token {
+        TokenCheck::Granted(Carrier::Query) if request.header_is("sec-fetch-mode", "navigate") => {
             let mut answer = response::with_body(StatusCode::SEE_OTHER, "");
             answer.headers_mut().insert(LOCATION, HeaderValue::from_static("/dashboard"));
             answer
@@ -32,7 +34,7 @@ pub(crate) fn dashboard(app: &App, request: &Request) -> Answer {
         // Never a 304 here: the cookie must arrive.
         _ => assets::whole(aethon_web::dashboard_page(), &request.head.headers, Caching::Never),
     };
-    sign_in(app, request, &mut answer);
+    sign_in(&auth, request, &mut answer);
     Ok(answer)
 }
 
@@ -45,8 +47,8 @@ pub(crate) fn sign_in_page(headers: &HeaderMap) -> Response {
 }
 
 /// Puts the cookie on an answer.
-pub(crate) fn sign_in(app: &App, request: &Request, answer: &mut Response) {
-    if let Some(cookie) = app.gate.sign_in_cookie(request.client.is_https) {
+pub(crate) fn sign_in(auth: &TokenAuth, request: &Request, answer: &mut Response) {
+    if let Some(cookie) = auth.sign_in_cookie(request.client.is_https) {
         answer.headers_mut().insert(SET_COOKIE, cookie);
     }
 }

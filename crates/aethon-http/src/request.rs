@@ -16,10 +16,10 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use serde::de::DeserializeOwned;
 
-use crate::connection::Progress;
 use crate::error::Problem;
 use crate::options::{Limits, Network};
-use crate::router::Params;
+use crate::pattern::Params;
+use crate::progress::Progress;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -33,14 +33,32 @@ pub(crate) struct Request {
     /// Who sent it.
     pub(crate) client: Client,
     /// How the token came, if one was needed.
-    pub(crate) verdict: crate::auth::Verdict,
+    pub(crate) token: crate::auth::TokenCheck,
     /// The body, not read yet.
     pub(crate) body: RequestBody,
+    /// What its body may take.
+    pub(crate) limits: BodyLimits,
+}
+
+/// What the body of a request may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BodyLimits {
+    /// Bytes.
+    bytes: usize,
+    /// Time to arrive in.
+    time: Duration,
+}
+
+impl BodyLimits {
+    /// Those of the options.
+    pub(crate) fn of(limits: &Limits) -> Self {
+        Self { bytes: limits.max_body_bytes, time: limits.body_timeout }
+    }
 }
 
 /// A body that is not read yet.
 pub(crate) enum RequestBody {
-    /// None.
+    /// The request has none.
     Empty,
     /// On its way. The progress is told when all of it was read, because only then the connection can be used again.
     Incoming(Incoming, Arc<Progress>),
@@ -131,26 +149,27 @@ impl Request {
     }
 
     /// Refuses a body that says of itself that it is too large, before any of it is read.
-    pub(crate) fn check_length(&self, limits: &Limits) -> Result<(), Problem> {
+    pub(crate) fn check_length(&self) -> Result<(), Problem> {
         let length =
             self.head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
         match length {
-            Some(length) if length > limits.max_body_bytes as u64 => Err(too_large(limits)),
+            Some(length) if length > self.limits.bytes as u64 => Err(too_large(self.limits)),
             _ => Ok(()),
         }
     }
 
     /// Reads the body, within its bounds of size and time.
-    pub(crate) async fn read(&mut self, limits: &Limits) -> Result<Bytes, Problem> {
+    pub(crate) async fn read(&mut self) -> Result<Bytes, Problem> {
+        let limits = self.limits;
         match std::mem::replace(&mut self.body, RequestBody::Empty) {
             RequestBody::Empty => Ok(Bytes::new()),
             #[cfg(test)]
-            RequestBody::Whole(bytes) if bytes.len() > limits.max_body_bytes => Err(too_large(limits)),
+            RequestBody::Whole(bytes) if bytes.len() > limits.bytes => Err(too_large(limits)),
             #[cfg(test)]
             RequestBody::Whole(bytes) => Ok(bytes),
             RequestBody::Incoming(body, progress) => {
-                let read = tokio::time::timeout(limits.body_timeout, collect(body, limits));
-                let bytes = read.await.map_err(|_| too_slow(limits.body_timeout))??;
+                let read = tokio::time::timeout(limits.time, collect(body, limits));
+                let bytes = read.await.map_err(|_| too_slow(limits.time))??;
                 progress.body_is_read();
                 Ok(bytes)
             }
@@ -228,14 +247,14 @@ fn is_json_type(value: &[u8]) -> bool {
     essence.trim_ascii().eq_ignore_ascii_case(b"application/json")
 }
 
-async fn collect(mut body: Incoming, limits: &Limits) -> Result<Bytes, Problem> {
+async fn collect(mut body: Incoming, limits: BodyLimits) -> Result<Bytes, Problem> {
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame =
             frame.map_err(|_| Problem::bad_request("bad_body", "the body is malformed or was cut off"))?;
         let Ok(data) = frame.into_data() else { continue };
-        if first.len() + all.len() + data.len() > limits.max_body_bytes {
+        if first.len() + all.len() + data.len() > limits.bytes {
             return Err(too_large(limits));
         }
         // A body that comes in one piece, as most do, is used where it lies.
@@ -249,8 +268,8 @@ async fn collect(mut body: Incoming, limits: &Limits) -> Result<Bytes, Problem> 
     Ok(if all.is_empty() { first } else { all.freeze() })
 }
 
-fn too_large(limits: &Limits) -> Problem {
-    let detail = format!("the body is larger than {} bytes (`server.max_body_bytes`)", limits.max_body_bytes);
+fn too_large(limits: BodyLimits) -> Problem {
+    let detail = format!("the body is larger than {} bytes (`server.max_body_bytes`)", limits.bytes);
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
 }
 

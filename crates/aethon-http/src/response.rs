@@ -1,30 +1,22 @@
 //! Answers, and the headers that every one of them carries.
 //!
-//! Bodies are whole and in memory, so that their length is known. [`finish`] is the one place where the common headers
-//! are put on; a handler sets only what is its own, such as `Cache-Control` where an answer may be kept.
+//! [`finish`] is the one place where the common headers are put on; a handler sets only what is its own, such as `Cache-Control` where an answer may be kept.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::Bytes;
 use http::StatusCode;
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
     REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
-use http_body_util::Full;
 use serde::Serialize;
 
+use crate::body::{Body, Response};
 use crate::error::Problem;
 
-/// The body of every answer.
-pub(crate) type Body = Full<Bytes>;
-
-/// An answer.
-pub(crate) type Response = http::Response<Body>;
-
 /// What a handler comes to.
-pub(crate) type Answer = Result<Response, Problem>;
+pub(crate) type HandlerResult = Result<Response, Problem>;
 
 /// The name of the header that names an answer.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -44,22 +36,22 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const HEADERS: usize = 12;
 
 /// An answer with this body and no header yet.
-pub(crate) fn with_body(status: StatusCode, body: impl Into<Bytes>) -> Response {
-    let mut answer = Response::new(Full::new(body.into()));
+pub(crate) fn with_body(status: StatusCode, body: impl Into<Body>) -> Response {
+    let mut answer = Response::new(body.into());
     *answer.status_mut() = status;
     *answer.headers_mut() = HeaderMap::with_capacity(HEADERS);
     answer
 }
 
 /// 200 with a body that is JSON already.
-pub(crate) fn json_bytes(body: impl Into<Bytes>) -> Response {
+pub(crate) fn json_bytes(body: impl Into<Body>) -> Response {
     let mut answer = with_body(StatusCode::OK, body);
     answer.headers_mut().insert(CONTENT_TYPE, JSON);
     answer
 }
 
 /// 200 with this value as JSON.
-pub(crate) fn json(value: &impl Serialize) -> Answer {
+pub(crate) fn json(value: &impl Serialize) -> HandlerResult {
     match serde_json::to_vec(value) {
         Ok(body) => Ok(json_bytes(body)),
         Err(error) => {

@@ -1,18 +1,28 @@
 //! The table of everything that can be asked for: method, pattern, access, when it exists, what it takes, who answers.
 //!
+//! The handlers of the JSON interface lie below, one file a resource; those of the pages, the files, the webhooks and the
+//! sockets have modules of their own. A route is a row here and a function there, and nothing else.
+//!
 //! Access is a column, and whatever is not in the table is gated: a row that forgets about it yields 401.
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use http::Method;
 
-use crate::api::{approvals, config, logs, sessions, sign_out, status, usage};
+mod approvals;
+mod config;
+mod export;
+mod logs;
+mod sessions;
+mod sign_out;
+mod status;
+mod usage;
+
 use crate::app::App;
 use crate::request::Request;
-use crate::response::Answer;
-use crate::ws::Socket;
+use crate::response::HandlerResult;
+use crate::ws::SocketKind;
 use crate::{assets, pages, webhook};
 
 /// One row.
@@ -34,7 +44,7 @@ pub(crate) struct Route {
 /// Who may ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Everybody.
+    /// Anybody who reaches the address; this is for the few rows that the specification names.
     Public,
     /// Who has the token, when one is set.
     Gated,
@@ -43,7 +53,7 @@ pub(crate) enum Access {
 /// When a route exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needs {
-    /// Always.
+    /// The route exists whatever is configured.
     Nothing,
     /// While `dashboard.enabled`.
     Dashboard,
@@ -56,22 +66,22 @@ pub(crate) enum Needs {
 pub(crate) enum Takes {
     /// None; one that comes is not read.
     Nothing,
-    /// JSON.
+    /// A JSON document; any other content type is 415.
     Json,
 }
 
 /// Who answers.
 pub(crate) enum Handler {
     /// At once, from memory.
-    Now(fn(&App, &Request) -> Answer),
+    Sync(fn(&App, &Request) -> HandlerResult),
     /// After reading a body or asking other parts of the program.
-    Later(fn(Arc<App>, Request) -> Later),
+    Async(fn(&App, Request) -> HandlerFuture),
     /// By becoming a WebSocket.
-    Socket(Socket),
+    Socket(SocketKind),
 }
 
 /// An answer to come.
-pub(crate) type Later = Pin<Box<dyn Future<Output = Answer> + Send>>;
+pub(crate) type HandlerFuture = Pin<Box<dyn Future<Output = HandlerResult> + Send>>;
 
 impl Route {
     /// Whether the row answers this method.
@@ -106,85 +116,49 @@ const fn hook(pattern: &'static str, handler: Handler) -> Route {
 }
 
 use Access::{Gated, Public};
-use Handler::{Later as After, Now};
 use Needs::{Dashboard, Nothing};
 use Takes::Json;
 
+/// A handler that answers at once. What it asks of the application is the type of its first parameter.
+macro_rules! sync {
+    ($handler:path) => {
+        Handler::Sync(|app, request| $handler(app.part(), request))
+    };
+}
+
+/// A handler that reads a body or asks other parts of the program.
+macro_rules! later {
+    ($handler:path) => {
+        Handler::Async(|app, request| Box::pin($handler(app.part(), request)))
+    };
+}
+
 /// The table. `/health` comes first because it is asked for most often.
+#[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
-    get("/health", Public, Nothing, Now(status::health)),
-    get("/", Public, Nothing, Now(pages::chat)),
-    get("/dashboard/static/*", Public, Nothing, Now(assets::serve)),
-    hook("/webhook/trigger", After(|app, request| Box::pin(webhook::trigger(app, request)))),
-    hook("/webhook/{channel}", After(|app, request| Box::pin(webhook::channel(app, request)))),
-    get("/ws/chat", Gated, Nothing, Handler::Socket(Socket::Chat)),
-    get("/ws/dashboard", Gated, Dashboard, Handler::Socket(Socket::Dashboard)),
-    get("/dashboard", Gated, Dashboard, Now(pages::dashboard)),
-    get("/api/status", Gated, Nothing, Now(status::status)),
-    api(
-        Method::POST,
-        "/api/sign-out",
-        Takes::Nothing,
-        After(|app, request| Box::pin(sign_out::sign_out(app, request))),
-    ),
-    api(
-        Method::GET,
-        "/api/sessions",
-        Takes::Nothing,
-        After(|app, request| Box::pin(sessions::list(app, request))),
-    ),
-    api(
-        Method::GET,
-        "/api/sessions/{id}",
-        Takes::Nothing,
-        After(|app, request| Box::pin(sessions::detail::show(app, request))),
-    ),
-    api(
-        Method::DELETE,
-        "/api/sessions/{id}",
-        Takes::Nothing,
-        After(|app, request| Box::pin(sessions::delete(app, request))),
-    ),
-    api(
-        Method::PATCH,
-        "/api/sessions/{id}",
-        Json,
-        After(|app, request| Box::pin(sessions::rename(app, request))),
-    ),
-    api(
-        Method::POST,
-        "/api/sessions/{id}/reset",
-        Takes::Nothing,
-        After(|app, request| Box::pin(sessions::reset(app, request))),
-    ),
-    api(
-        Method::POST,
-        "/api/sessions/{id}/stop",
-        Takes::Nothing,
-        After(|app, request| Box::pin(sessions::stop(app, request))),
-    ),
-    api(
-        Method::GET,
-        "/api/sessions/{id}/export",
-        Takes::Nothing,
-        After(|app, request| Box::pin(sessions::export::export(app, request))),
-    ),
-    api(Method::GET, "/api/config", Takes::Nothing, Now(config::dump)),
-    api(Method::GET, "/api/config/schema", Takes::Nothing, Now(config::schema)),
-    api(Method::GET, "/api/approvals", Takes::Nothing, Now(approvals::list)),
-    api(
-        Method::POST,
-        "/api/approvals/{id}",
-        Json,
-        After(|app, request| Box::pin(approvals::decide(app, request))),
-    ),
-    api(
-        Method::GET,
-        "/api/usage",
-        Takes::Nothing,
-        After(|app, request| Box::pin(usage::usage(app, request))),
-    ),
-    api(Method::GET, "/api/logs", Takes::Nothing, Now(logs::newest)),
+    get("/health", Public, Nothing, sync!(status::health)),
+    get("/", Public, Nothing, sync!(pages::chat)),
+    get("/dashboard/static/*", Public, Nothing, sync!(assets::serve)),
+    hook("/webhook/trigger", later!(webhook::trigger)),
+    hook("/webhook/{channel}", later!(webhook::channel)),
+    get("/ws/chat", Gated, Nothing, Handler::Socket(SocketKind::Chat)),
+    get("/ws/dashboard", Gated, Dashboard, Handler::Socket(SocketKind::Dashboard)),
+    get("/dashboard", Gated, Dashboard, sync!(pages::dashboard)),
+    get("/api/status", Gated, Nothing, sync!(status::status)),
+    api(Method::POST, "/api/sign-out", Takes::Nothing, later!(sign_out::sign_out)),
+    api(Method::GET, "/api/sessions", Takes::Nothing, later!(sessions::list)),
+    api(Method::GET, "/api/sessions/{id}", Takes::Nothing, later!(sessions::show)),
+    api(Method::DELETE, "/api/sessions/{id}", Takes::Nothing, later!(sessions::delete)),
+    api(Method::PATCH, "/api/sessions/{id}", Json, later!(sessions::rename)),
+    api(Method::POST, "/api/sessions/{id}/reset", Takes::Nothing, later!(sessions::reset)),
+    api(Method::POST, "/api/sessions/{id}/stop", Takes::Nothing, later!(sessions::stop)),
+    api(Method::GET, "/api/sessions/{id}/export", Takes::Nothing, later!(export::export)),
+    api(Method::GET, "/api/config", Takes::Nothing, sync!(config::dump)),
+    api(Method::GET, "/api/config/schema", Takes::Nothing, sync!(config::schema)),
+    api(Method::GET, "/api/approvals", Takes::Nothing, sync!(approvals::list)),
+    api(Method::POST, "/api/approvals/{id}", Json, later!(approvals::decide)),
+    api(Method::GET, "/api/usage", Takes::Nothing, later!(usage::usage)),
+    api(Method::GET, "/api/logs", Takes::Nothing, sync!(logs::newest)),
 ];
 
 #[cfg(test)]

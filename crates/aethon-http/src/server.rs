@@ -15,8 +15,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
-use crate::app::{App, Deps};
+use crate::app::App;
 use crate::connection::{self, Phase};
+use crate::deps::Deps;
 use crate::error::{Error, Problem, Result};
 use crate::host::unbracketed;
 use crate::options::Options;
@@ -113,7 +114,7 @@ async fn refuse(mut stream: TcpStream, app: &App) -> io::Result<()> {
     let detail = "as many connections are open as may be (`server.max_connections`)";
     let problem =
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_connections", detail).retry_after(1);
-    let answer = response::raw(problem, app.request_ids.next(), &connection::date(app));
+    let answer = response::raw(problem, app.request_ids.next(), &app.date());
     stream.write_all(&answer).await?;
     stream.shutdown().await?;
     // What the client sends is read away, because a reset would take the answer from it.

@@ -20,34 +20,36 @@ use http::header::{CONNECTION, HeaderValue, SEC_WEBSOCKET_VERSION, UPGRADE};
 use http::{Method, StatusCode};
 
 use crate::app::App;
-use crate::auth::Verdict;
+use crate::auth::TokenCheck;
+use crate::body::Response;
 use crate::error::Problem;
 use crate::pages;
-use crate::request::{Client, Request, RequestBody};
-use crate::response::{self, Answer, Response};
-use crate::router::{self, Params, Target};
+use crate::pattern::Params;
+use crate::request::{BodyLimits, Client, Request, RequestBody};
+use crate::response::{self, HandlerResult};
+use crate::router::{self, Target};
 use crate::routes::{Access, Handler, Needs, Route, Takes};
 use crate::signature;
-use crate::ws::{self, Socket};
+use crate::ws::{self, SocketKind};
 
-/// An answer, there or to come.
-pub(crate) enum Answering {
-    /// There.
-    Now(Option<Response>),
-    /// To come.
-    Later(Pin<Box<dyn Future<Output = Response> + Send>>),
+/// What hyper waits for: a response that is there, or the future of one.
+pub(crate) enum ResponseFuture {
+    /// Made at once.
+    Sync(Option<Response>),
+    /// Still being made.
+    Async(Pin<Box<dyn Future<Output = Response> + Send>>),
 }
 
-impl Future for Answering {
+impl Future for ResponseFuture {
     type Output = Result<Response, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self {
-            Self::Now(answer) => match answer.take() {
+            Self::Sync(answer) => match answer.take() {
                 Some(answer) => Poll::Ready(Ok(answer)),
                 None => Poll::Pending,
             },
-            Self::Later(answer) => answer.as_mut().poll(cx).map(Ok),
+            Self::Async(answer) => answer.as_mut().poll(cx).map(Ok),
         }
     }
 }
@@ -59,19 +61,21 @@ pub(crate) fn call(
     body: RequestBody,
     peer: IpAddr,
     after: impl FnOnce(&mut Response) + Send + 'static,
-) -> Answering {
+) -> ResponseFuture {
     let id = app.request_ids.next();
     let client = Client::of(peer, &head.headers, &app.options.trusted_proxies);
-    let request = Request { head, params: Params::default(), client, verdict: Verdict::Missing, body };
+    let limits = BodyLimits::of(&app.options.limits);
+    let request =
+        Request { head, params: Params::default(), client, token: TokenCheck::Missing, body, limits };
     tracing::debug!(method = %request.head.method, path = request.head.uri.path(), id = ?id, "request");
     let step = catch_unwind(AssertUnwindSafe(|| dispatch(app, request)));
-    match step.unwrap_or_else(|panic| Step::Answer(Err(panicked(&*panic, &id)))) {
-        Step::Answer(answer) => {
+    match step.unwrap_or_else(|panic| Step::Done(Err(panicked(&*panic, &id)))) {
+        Step::Done(answer) => {
             let mut answer = completed(answer, id);
             after(&mut answer);
-            Answering::Now(Some(answer))
+            ResponseFuture::Sync(Some(answer))
         }
-        Step::Later(handler) => Answering::Later(Box::pin(async move {
+        Step::Pending(handler) => ResponseFuture::Async(Box::pin(async move {
             let answer = AssertUnwindSafe(handler).catch_unwind().await;
             let answer = answer.unwrap_or_else(|panic| Err(panicked(&*panic, &id)));
             let mut answer = completed(answer, id);
@@ -82,11 +86,11 @@ pub(crate) fn call(
 }
 
 enum Step {
-    Answer(Answer),
-    Later(crate::routes::Later),
+    Done(HandlerResult),
+    Pending(crate::routes::HandlerFuture),
 }
 
-fn completed(answer: Answer, id: HeaderValue) -> Response {
+fn completed(answer: HandlerResult, id: HeaderValue) -> Response {
     let mut answer = answer.unwrap_or_else(Problem::into_response);
     tracing::debug!(status = answer.status().as_u16(), id = ?id, "answered");
     response::finish(&mut answer, id);
@@ -102,27 +106,27 @@ fn panicked(panic: &(dyn Any + Send), id: &HeaderValue) -> Problem {
 
 fn dispatch(app: &Arc<App>, mut request: Request) -> Step {
     let (route, params) = match admit(app, &mut request) {
-        Err(problem) => return Step::Answer(Err(problem)),
-        Ok(Next::Answered(answer)) => return Step::Answer(Ok(answer)),
+        Err(problem) => return Step::Done(Err(problem)),
+        Ok(Next::Answered(answer)) => return Step::Done(Ok(answer)),
         Ok(Next::Handler(route, params)) => (route, params),
         Ok(Next::Socket { socket, is_admitted }) => {
             let opening = http::Request::from_parts(request.head, ());
-            return Step::Answer(Ok(ws::upgrade(app, socket, opening, is_admitted)));
+            return Step::Done(Ok(ws::upgrade(app, socket, opening, is_admitted)));
         }
     };
     request.params = params;
     match &route.handler {
-        Handler::Now(handler) => Step::Answer(handler(app, &request)),
-        Handler::Later(handler) if route.takes == Takes::Nothing && request.changes_state() => {
+        Handler::Sync(handler) => Step::Done(handler(app, &request)),
+        Handler::Async(handler) if route.takes == Takes::Nothing && request.changes_state() => {
             let (app, handler) = (Arc::clone(app), *handler);
             // A body that is not wanted is read all the same, so that the connection can be used again.
-            Step::Later(Box::pin(async move {
-                request.read(&app.options.limits).await?;
-                handler(app, request).await
+            Step::Pending(Box::pin(async move {
+                request.read().await?;
+                handler(&app, request).await
             }))
         }
-        Handler::Later(handler) => Step::Later(handler(Arc::clone(app), request)),
-        Handler::Socket(_) => Step::Answer(Ok(upgrade_required())),
+        Handler::Async(handler) => Step::Pending(handler(app, request)),
+        Handler::Socket(_) => Step::Done(Ok(upgrade_required())),
     }
 }
 
@@ -131,7 +135,7 @@ enum Next {
     /// To the handler of a row.
     Handler(&'static Route, Params),
     /// To a socket, perhaps only to be told that it may not come in.
-    Socket { socket: Socket, is_admitted: bool },
+    Socket { socket: SocketKind, is_admitted: bool },
     /// Nowhere: this is its answer.
     Answered(Response),
 }
@@ -143,17 +147,17 @@ fn admit(app: &App, request: &mut Request) -> Result<Next, Problem> {
     let exists = |needs| match needs {
         Needs::Nothing => true,
         Needs::Dashboard => app.options.dashboard_enabled,
-        Needs::Webhooks => app.has_webhooks(),
+        Needs::Webhooks => app.webhooks.exist,
     };
     if let Some(socket) = socket(request, exists) {
-        request.verdict = verdict(app, request);
+        request.token = token(app, request);
         count_wrong(app, request)?;
         let is_own = app.origins.allows(&request.head.headers, &host);
-        return Ok(Next::Socket { socket, is_admitted: is_own && request.verdict.is_granted() });
+        return Ok(Next::Socket { socket, is_admitted: is_own && request.token.is_granted() });
     }
     if router::access(path) == Access::Gated {
-        request.verdict = verdict(app, request);
-        if !request.verdict.is_granted() {
+        request.token = token(app, request);
+        if !request.token.is_granted() {
             return refused(app, request).map(Next::Answered);
         }
     }
@@ -163,12 +167,12 @@ fn admit(app: &App, request: &mut Request) -> Result<Next, Problem> {
         Target::Nothing => return Err(Problem::not_found("there is nothing at this address")),
     };
     if request.changes_state() {
-        if route.needs == Needs::Webhooks && !app.signatures.is_signed(&request.head.headers) {
+        if route.needs == Needs::Webhooks && !app.webhooks.signatures.is_signed(&request.head.headers) {
             return Err(signature::refusal());
         }
         request.check_content_type(route.takes == Takes::Json)?;
         app.origins.check_change(&request.head.headers, &host)?;
-        request.check_length(&app.options.limits)?;
+        request.check_length()?;
     }
     Ok(Next::Handler(route, params))
 }
@@ -177,18 +181,18 @@ fn is_entrance(request: &Request) -> bool {
     request.head.uri.path() == "/dashboard" && matches!(request.head.method, Method::GET | Method::HEAD)
 }
 
-fn verdict(app: &App, request: &Request) -> Verdict {
+fn token(app: &App, request: &Request) -> TokenCheck {
     let query = request.head.uri.query();
     if is_entrance(request) {
-        app.gate.check_entrance(&request.head.headers, query)
+        app.token_auth.check_entrance(&request.head.headers, query)
     } else {
-        app.gate.check(&request.head.headers, query)
+        app.token_auth.check(&request.head.headers, query)
     }
 }
 
 /// The answer to a request without the right token: 429 for those who try too often, else 401, as a page where a person
 /// looks for one.
-fn refused(app: &App, request: &Request) -> Answer {
+fn refused(app: &App, request: &Request) -> HandlerResult {
     count_wrong(app, request)?;
     if is_entrance(request) && app.options.dashboard_enabled {
         return Ok(pages::sign_in_page(&request.head.headers));
@@ -197,7 +201,7 @@ fn refused(app: &App, request: &Request) -> Answer {
 }
 
 fn count_wrong(app: &App, request: &Request) -> Result<(), Problem> {
-    if request.verdict != Verdict::Wrong {
+    if request.token != TokenCheck::Wrong {
         return Ok(());
     }
     app.attempts.count(request.client.address, Instant::now()).map_err(|seconds| {
@@ -211,7 +215,7 @@ fn count_wrong(app: &App, request: &Request) -> Result<(), Problem> {
 }
 
 /// The socket that a well-formed upgrade asks for.
-fn socket(request: &Request, exists: impl Fn(Needs) -> bool) -> Option<Socket> {
+fn socket(request: &Request, exists: impl Fn(Needs) -> bool) -> Option<SocketKind> {
     if !request.is_upgrade() {
         return None;
     }
@@ -237,4 +241,4 @@ fn upgrade_required() -> Response {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

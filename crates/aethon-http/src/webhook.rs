@@ -11,7 +11,8 @@
 use std::sync::Arc;
 
 use aethon_core::ids::{SessionId, unique};
-use aethon_core::message::{Dedupe, Destination, Inbound, Reply, TurnEnd};
+use aethon_core::message::{Dedupe, Destination, EndReason, Inbound, Reply, TurnEnd};
+use aethon_core::model::ModelErrorKind;
 use aethon_core::surface::Unattended;
 use bytes::Bytes;
 use http::StatusCode;
@@ -19,12 +20,13 @@ use http::header::{HeaderMap, HeaderName};
 use ring::digest;
 use serde::Serialize;
 
-use crate::app::App;
+use crate::app::WebhookRules;
 use crate::auth::hex;
+use crate::deps::{Chat, Setup};
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::request::Request;
-use crate::response::{self, Answer};
+use crate::response::{self, HandlerResult};
 use crate::signature;
 
 /// The channel that webhook sessions belong to.
@@ -33,6 +35,7 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const LONGEST_KEY: usize = 255;
 /// How long a key is remembered: a day.
 const KEY_SECONDS: u64 = 24 * 60 * 60;
+const INTERRUPTED: &str = "the assistant stopped while it worked on this and did not finish; send it again under a new Idempotency-Key";
 
 #[derive(Serialize)]
 struct Answered<'a> {
@@ -41,15 +44,18 @@ struct Answered<'a> {
 }
 
 /// `POST /webhook/trigger`: a session of its own for each call, or one that is named and lasts.
-pub(crate) async fn trigger(app: Arc<App>, mut request: Request) -> Answer {
-    let body = signed_body(&app, &mut request).await?;
+pub(crate) async fn trigger(
+    (chat, setup, rules): (Chat, Setup, Arc<WebhookRules>),
+    mut request: Request,
+) -> HandlerResult {
+    let body = signed_body(&rules, &mut request).await?;
     let mut fields = Fields::parse(&body)?;
     let text = fields.required_text("text")?;
     let sop_name = fields.text("sop_name")?.filter(|name| !name.is_empty());
     if sop_name.as_deref().is_some_and(|name| !is_sop_name(name)) {
         return Err(Problem::invalid("sop_name", "must be 1 to 64 lower-case letters, digits and hyphens"));
     }
-    let destination = destination(&app, &mut fields)?;
+    let destination = destination(&setup, &mut fields)?;
     let name = fields.optional_text("session")?;
     let session = match &name {
         Some(name) => SessionId::of(CHANNEL, &format!("trigger:{name}"))
@@ -60,38 +66,35 @@ pub(crate) async fn trigger(app: Arc<App>, mut request: Request) -> Answer {
         let detail = format!("there is no SOP named {name}");
         return Err(Problem::not_found(detail).with_code("unknown_sop"));
     }
-    let inbound = Inbound {
-        sender: CHANNEL.into(),
-        dedupe: dedupe(&request, &body)?,
-        untrusted: app.options.mark_untrusted,
-        oneshot: name.is_none(),
-        deliver_to: destination,
-        ..Inbound::say(session, text)
-    };
-    turn(&app, inbound).await
+    let inbound = Inbound::say(session, text)
+        .from_sender(CHANNEL)
+        .with_dedupe(dedupe(&request, &body)?)
+        .with_untrusted(rules.mark_untrusted)
+        .with_oneshot(name.is_none())
+        .delivered_to(destination);
+    turn(&chat, &rules, inbound).await
 }
 
 /// `POST /webhook/{channel}`: goes on with the session of that channel.
-pub(crate) async fn channel(app: Arc<App>, mut request: Request) -> Answer {
-    let body = signed_body(&app, &mut request).await?;
-    let channel = request.params.get(0).unwrap_or_default();
+pub(crate) async fn channel((chat, rules): (Chat, Arc<WebhookRules>), mut request: Request) -> HandlerResult {
+    let body = signed_body(&rules, &mut request).await?;
+    let channel = request.params.get::<String>("channel").unwrap_or_default();
     // However it is spelled, `trigger` is the other route's, and its sessions are not a channel's.
     if !is_source_name(&channel) || channel == "trigger" {
         let detail = "a channel's name is 1 to 64 letters, digits, `-`, `_`, `.` and `~`, and not `trigger`";
         return Err(Problem::not_found(detail).with_code("unknown_channel"));
     }
     let text = Fields::parse(&body)?.required_text("text")?;
-    let inbound = Inbound {
-        dedupe: dedupe(&request, &body)?,
-        untrusted: app.options.mark_untrusted,
-        ..Inbound::say(session(&channel)?, text)
-    };
-    turn(&app, Inbound { sender: channel, ..inbound }).await
+    let inbound = Inbound::say(session(&channel)?, text)
+        .from_sender(channel)
+        .with_dedupe(dedupe(&request, &body)?)
+        .with_untrusted(rules.mark_untrusted);
+    turn(&chat, &rules, inbound).await
 }
 
-async fn signed_body(app: &App, request: &mut Request) -> Result<Bytes, Problem> {
-    let body = request.read(&app.options.limits).await?;
-    match app.signatures.accepts(&request.head.headers, &body) {
+async fn signed_body(rules: &WebhookRules, request: &mut Request) -> Result<Bytes, Problem> {
+    let body = request.read().await?;
+    match rules.signatures.accepts(&request.head.headers, &body) {
         true => Ok(body),
         false => Err(signature::refusal()),
     }
@@ -113,15 +116,14 @@ fn is_sop_name(name: &str) -> bool {
 }
 
 /// Where the reply goes besides; refused before the turn when that channel does not run.
-fn destination(app: &App, fields: &mut Fields) -> Result<Option<Destination>, Problem> {
+fn destination(setup: &Setup, fields: &mut Fields) -> Result<Option<Destination>, Problem> {
     let channel = fields.optional_text("channel")?;
     let recipient = fields.optional_text("recipient")?;
     let Some(channel) = channel else { return Ok(None) };
-    let Some(way) = app.deps.channels.get(&channel) else {
-        let running: Vec<&str> = app.deps.channels.names().collect();
-        let message = format!("no channel of this name runs; running: {}", running.join(", "));
-        return Err(Problem::invalid("channel", message).with_code("channel_not_running"));
-    };
+    let way = setup
+        .channels
+        .get(&channel)
+        .map_err(|error| Problem::invalid("channel", error.to_string()).with_code("channel_not_running"))?;
     way.check_recipient(recipient.as_deref())
         .map_err(|error| Problem::invalid("recipient", error.to_string()))?;
     Ok(Some(Destination { channel, recipient }))
@@ -151,8 +153,8 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     }
 }
 
-async fn turn(app: &App, inbound: Inbound) -> Answer {
-    let submitted = app.deps.assistant.submit(inbound, Arc::new(Unattended)).await.map_err(|error| {
+async fn turn(chat: &Chat, rules: &WebhookRules, inbound: Inbound) -> HandlerResult {
+    let submitted = chat.assistant.submit(inbound, Arc::new(Unattended)).await.map_err(|error| {
         if error.is_mismatch() {
             return Problem::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
@@ -162,7 +164,7 @@ async fn turn(app: &App, inbound: Inbound) -> Answer {
         }
         Problem::from(error)
     })?;
-    let limit = app.options.limits.webhook_timeout;
+    let limit = rules.timeout;
     let reply = tokio::time::timeout(limit, submitted.reply.wait()).await.map_err(|_| {
         let detail = format!(
             "no reply within {} seconds; the turn goes on, and the same Idempotency-Key fetches its reply",
@@ -173,19 +175,26 @@ async fn turn(app: &App, inbound: Inbound) -> Answer {
     answer(&reply)
 }
 
-fn answer(reply: &Reply) -> Answer {
+fn answer(reply: &Reply) -> HandlerResult {
     match reply.end {
         TurnEnd::End | TurnEnd::Stopped | TurnEnd::Limit => {
             let text = Some(reply.text.as_str()).filter(|text| !text.is_empty());
             response::json(&Answered { status: "ok", response: text })
         }
         TurnEnd::Budget => Err(failed(reply, StatusCode::TOO_MANY_REQUESTS, "budget_exceeded")),
-        TurnEnd::Error => Err(match reply.failure.as_ref().map(|failure| failure.code.as_str()) {
-            Some("timeout") => failed(reply, StatusCode::GATEWAY_TIMEOUT, "model_error"),
+        TurnEnd::Error => Err(match reply.failure.as_ref().map(|failure| &failure.code) {
+            Some(EndReason::Model(ModelErrorKind::Timeout)) => {
+                failed(reply, StatusCode::GATEWAY_TIMEOUT, "model_error")
+            }
             // Refused before any model was asked.
-            Some("input_too_long" | "input_not_text") => Problem::invalid("text", sentence(reply)),
-            Some("interrupted") => failed(reply, StatusCode::SERVICE_UNAVAILABLE, "interrupted"),
-            Some("internal" | "storage") => {
+            Some(EndReason::InputTooLong | EndReason::InputNotText) => {
+                Problem::invalid("text", sentence(reply))
+            }
+            // Only who brought a key can see this, and under that key nothing else will ever be answered.
+            Some(EndReason::Interrupted) => {
+                Problem::new(StatusCode::SERVICE_UNAVAILABLE, "interrupted", INTERRUPTED)
+            }
+            Some(EndReason::Internal | EndReason::Storage) => {
                 failed(reply, StatusCode::INTERNAL_SERVER_ERROR, "internal_error")
             }
             _ => failed(reply, StatusCode::BAD_GATEWAY, "model_error"),

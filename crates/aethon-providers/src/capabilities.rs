@@ -2,22 +2,35 @@
 
 use aethon_core::model::Capabilities;
 
-use crate::facts;
+use crate::bedrock;
+use crate::catalog::ModelFacts;
 use crate::options::{Options, Provider};
+use crate::rules::ModelRules;
 
 /// What the configured model can do.
 pub(crate) fn of(options: &Options) -> Capabilities {
-    let is_hosted = options.host.trim().is_empty() && options.provider != Provider::Ollama;
-    let facts = facts::of(options.provider, &options.model_id, is_hosted);
-    let context_window = options.overrides.context_window.unwrap_or(facts.context_window).max(1);
+    let facts = options.facts();
+    let known = options.overrides.context_window.or(options.overrides.learned_window);
+    let context_window = known.unwrap_or(facts.context_window).max(1);
     let max_output = options.max_tokens.map_or(facts.max_output, u64::from);
-    Capabilities {
-        provider: options.provider.name().to_owned(),
-        model: options.model_id.clone(),
-        context_window,
-        max_output: max_output.min(context_window),
-        images: facts.sees_images(),
-        tools: facts.calls_tools(),
+    let mut capabilities = Capabilities::new(options.provider.name(), options.model_id.as_str())
+        .with_host(options.host.trim())
+        .with_sizes(context_window, max_output.min(context_window))
+        .with_abilities(facts.images, facts.tools)
+        .with_known(is_described(options, &facts));
+    capabilities.hidden_output = hides_output(options);
+    capabilities
+}
+
+/// Whether some of what is billed as output cannot be watched while it comes. Of OpenAI's models that is what they think:
+/// chat completions show nothing of it, and responses no more than a summary. Claude and Gemini tell theirs.
+fn hides_output(options: &Options) -> bool {
+    match options.provider {
+        Provider::OpenAi | Provider::LiteLlm => {
+            ModelRules::of(options.facts(), &options.model_id).hides_thoughts
+        }
+        Provider::Bedrock => bedrock::streams_no_tools(&options.model_id),
+        _ => false,
     }
 }
 
@@ -32,26 +45,33 @@ pub(crate) fn bare_name(model: &str) -> &str {
         .unwrap_or(name)
 }
 
+/// Whether nobody has to be told that the model is unknown: it is in a table, its owner has said what it takes, or it is
+/// one of Ollama's, which describes its own.
+fn is_described(options: &Options, facts: &ModelFacts) -> bool {
+    facts.is_known || options.overrides.context_window.is_some() || options.provider == Provider::Ollama
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_prefix_of_the_bare_name_decides() {
-        let check = |provider, model: &str, window, images| {
-            let found = of(&Options::new(provider, model));
-            assert_eq!((found.context_window, found.images), (window, images), "{model}");
+    fn output_that_nobody_can_watch_is_told() {
+        let check = |provider, model: &str, expected| {
+            assert_eq!(of(&Options::new(provider, model)).hidden_output, expected, "{model}");
         };
-        check(Provider::OpenAi, "gpt-5-mini", 400_000, true);
-        check(Provider::OpenAi, "gpt-4.1-nano", 1_047_576, true);
-        check(Provider::OpenAi, "gpt-4", 8_192, false);
-        check(Provider::OpenAi, "ft:gpt-4o:acme", 128_000, true);
-        check(Provider::LiteLlm, "openrouter/anthropic/claude-sonnet-4-5", 200_000, true);
-        check(Provider::Bedrock, "global.anthropic.claude-sonnet-4-5-20250929-v1:0", 200_000, true);
-        check(Provider::Ollama, "llama3.2-vision:11b", 131_072, true);
-        check(Provider::Ollama, "somebody/unheard-of", 32_768, true);
-        check(Provider::OpenAi, "unheard-of", 128_000, true);
-        check(Provider::Fake, "anything", 200_000, true);
+        check(Provider::OpenAi, "gpt-5", true);
+        check(Provider::OpenAi, "o4-mini", true);
+        check(Provider::LiteLlm, "openai/gpt-5.4", true);
+        check(Provider::LiteLlm, "anthropic/claude-sonnet-5", false);
+        check(Provider::OpenAi, "deepseek-reasoner", false);
+        check(Provider::OpenAi, "gpt-4o", false);
+        check(Provider::OpenAi, "unheard-of", false);
+        check(Provider::Anthropic, "claude-opus-4-6", false);
+        check(Provider::Gemini, "gemini-3-pro-preview", false);
+        check(Provider::Bedrock, "meta.llama3-3-70b-instruct-v1:0", true);
+        check(Provider::Ollama, "gpt-oss:20b", false);
+        check(Provider::Fake, "fake", false);
     }
 
     #[test]
@@ -59,7 +79,15 @@ mod tests {
         let mut options = Options::new(Provider::OpenAi, "gpt-5");
         options.overrides.context_window = Some(1000);
         options.max_tokens = Some(5000);
+        options.overrides.learned_window = Some(2000);
         let found = of(&options);
         assert_eq!((found.context_window, found.max_output), (1000, 1000));
+    }
+
+    #[test]
+    fn what_was_learnt_stands_above_the_table() {
+        let mut options = Options::new(Provider::OpenAi, "gpt-5");
+        options.overrides.learned_window = Some(2000);
+        assert_eq!(of(&options).context_window, 2000);
     }
 }

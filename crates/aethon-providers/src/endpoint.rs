@@ -52,19 +52,10 @@ impl Endpoint {
     }
 }
 
-/// The provider's own address.
+/// The provider's own address. Only Bedrock's depends on more than who it is.
 fn own_base(options: &Options) -> String {
-    let base = match options.provider {
-        Provider::OpenAi => "https://api.openai.com/v1",
-        Provider::Anthropic => "https://api.anthropic.com",
-        Provider::Ollama => "http://127.0.0.1:11434",
-        Provider::LiteLlm => "http://127.0.0.1:4000",
-        Provider::Mistral => "https://api.mistral.ai",
-        Provider::Gemini => "https://generativelanguage.googleapis.com",
-        Provider::Bedrock => return bedrock_base(options.aws.region.as_deref().unwrap_or("us-east-1")),
-        Provider::Fake | Provider::Echo => "http://localhost",
-    };
-    base.to_owned()
+    let region = || bedrock_base(options.aws.region.as_deref().unwrap_or("us-east-1"));
+    options.provider.host().map_or_else(region, str::to_owned)
 }
 
 fn bedrock_base(region: &str) -> String {
@@ -86,14 +77,17 @@ fn with_scheme(provider: Provider, host: &str) -> String {
     }
 }
 
-/// The path as requests need it: OpenAI's as it was given, LiteLLM's with `/v1`, the others' without.
+/// The path as requests need it: LiteLLM's with `/v1`, without for dialects that add it themselves, and as it was given for
+/// OpenAI's.
 fn with_rules(provider: Provider, path: &str) -> String {
     let without = |ending: &str| path.strip_suffix(ending).unwrap_or(path).trim_end_matches('/').to_owned();
     match provider {
-        Provider::OpenAi => path.to_owned(),
         Provider::LiteLlm => without("/v1") + "/v1",
         Provider::Ollama if path.ends_with("/api") => without("/api"),
-        _ => without("/v1"),
+        Provider::Anthropic | Provider::Ollama | Provider::Bedrock | Provider::Gemini | Provider::Mistral => {
+            without("/v1")
+        }
+        _ => path.to_owned(),
     }
 }
 

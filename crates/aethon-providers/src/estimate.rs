@@ -32,7 +32,10 @@ fn message(message: &Message) -> usize {
 
 fn block(block: &Block) -> usize {
     match block {
-        Block::Text { text, .. } | Block::File { text, .. } | Block::Reasoning { text, .. } => text.len(),
+        Block::Text { text, .. }
+        | Block::File { text, .. }
+        | Block::Reasoning { text, .. }
+        | Block::Context { text, .. } => text.len(),
         Block::Image { .. } => IMAGE_TOKENS * 4,
         // Arguments are not serialised just to be counted.
         Block::ToolCall(call) => call.name.len() + 40,

@@ -5,26 +5,29 @@
 //! conversation, runs no tool and repeats nothing; what is retried, and when, is the engine's decision. What differs
 //! between services that speak the same dialect is data, not another copy.
 //!
-//! [`build`] makes a provider of [`Options`], [`fallback()`] one of several, [`embedder`] an embedder, and [`prices`] knows
-//! what models cost. `echo` and `fake` need no network and are for tests, demonstrations and
+//! [`build`] makes a provider of [`Options`], [`embedder`] an embedder, and [`Catalog`] knows models: their sizes, prices and
+//! abilities; who is asked in which order, and what a call costs, is the engine's. `echo` and `fake` need no network and are
+//! for tests, demonstrations and
 //! benchmarks. The others share `remote`, which sends over `transport`, reads with `stream`, and tells failures with
-//! `classify`; a new wire format is one more `Dialect` and one line in `registry`.
+//! `classify`; a new wire format is one more `Dialect` and one line in `registry`. Over it stands `text_calls`, for models that
+//! write their calls into their text.
 
 mod anthropic;
 mod aws;
 mod bedrock;
 mod capabilities;
+mod catalog;
 mod classify;
+mod counted;
 mod echo;
 mod embed;
 mod endpoint;
 mod estimate;
-mod facts;
 mod fake;
-mod fallback;
 mod gemini;
 mod headers;
-mod known;
+mod learned;
+mod lessons;
 mod litellm;
 mod mistral;
 mod ollama;
@@ -33,17 +36,24 @@ mod options;
 mod prompt;
 mod registry;
 mod remote;
+mod request_id;
 mod responses;
+mod rules;
 mod service;
 mod settings;
 mod stream;
+mod terms;
 #[cfg(test)]
 mod testing;
+mod text_calls;
 mod transport;
 mod unavailable;
 
+pub use catalog::{
+    Catalog, CatalogModel, EffortWord, Efforts, MOST_BYTES, MOST_TABLE_BYTES, ModelFacts, PromptCaching,
+    built_in_catalog, trim_models,
+};
 pub use embed::{TextKeys, embedder};
-pub use facts::{is_known, prices};
-pub use fallback::fallback;
 pub use options::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Overrides, Provider};
 pub use registry::build;
+pub use text_calls::{calls_in_words, is_text_call};

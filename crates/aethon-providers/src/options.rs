@@ -4,112 +4,24 @@
 
 use std::time::Duration;
 
-use aethon_core::ledger::Price;
+use aethon_core::model::Effort;
 use aethon_core::secret::Secret;
 use serde_json::{Map, Value};
 
+use crate::catalog::{Catalog, ModelFacts};
+
 pub use crate::aws::AwsEnvironment;
+pub use aethon_core::provider::{AnthropicVersion, OpenAiApi, Provider};
 
-/// Who serves the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Provider {
-    /// OpenAI, or any server that speaks its dialect.
-    OpenAi,
-    /// Anthropic.
-    Anthropic,
-    /// Ollama.
-    Ollama,
-    /// Amazon Bedrock.
-    Bedrock,
-    /// Google Gemini.
-    Gemini,
-    /// A LiteLLM proxy.
-    LiteLlm,
-    /// Mistral.
-    Mistral,
-    /// The scripted model.
-    Fake,
-    /// The model that repeats.
-    Echo,
-}
-
-impl Provider {
-    /// Every provider, in the order of the documentation.
-    pub const ALL: [Self; 9] = [
-        Self::OpenAi,
-        Self::Anthropic,
-        Self::Ollama,
-        Self::Bedrock,
-        Self::Gemini,
-        Self::LiteLlm,
-        Self::Mistral,
-        Self::Fake,
-        Self::Echo,
-    ];
-
-    /// The word for it in the configuration.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OpenAi => "openai",
-            Self::Anthropic => "anthropic",
-            Self::Ollama => "ollama",
-            Self::Bedrock => "bedrock",
-            Self::Gemini => "gemini",
-            Self::LiteLlm => "litellm",
-            Self::Mistral => "mistral",
-            Self::Fake => "fake",
-            Self::Echo => "echo",
-        }
-    }
-
-    /// The provider of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|provider| provider.name() == name)
-    }
-
-    /// Its name as people write it, for sentences.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::OpenAi => "OpenAI",
-            Self::Anthropic => "Anthropic",
-            Self::Ollama => "Ollama",
-            Self::Bedrock => "Amazon Bedrock",
-            Self::Gemini => "Gemini",
-            Self::LiteLlm => "LiteLLM",
-            Self::Mistral => "Mistral",
-            Self::Fake => "the scripted model",
-            Self::Echo => "the echo model",
-        }
-    }
-}
-
-/// Which of OpenAI's two interfaces is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OpenAiApi {
-    /// Chat completions, which every compatible server speaks.
-    #[default]
-    Chat,
-    /// Responses.
-    Responses,
-}
-
-/// The revision of Anthropic's interface, which decides how the key is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum AnthropicVersion {
-    /// `2026-10-21`, the key as a bearer token.
-    #[default]
-    V2026,
-    /// `2023-06-01`, the key as `x-api-key`.
-    V2023,
-}
-
-/// What the built-in table is wrong about.
-#[derive(Debug, Clone, Copy, Default)]
+/// What stands above the built-in catalogue.
+#[derive(Debug, Clone, Default)]
 pub struct Overrides {
+    /// The catalogue with the models of the owner's own file.
+    pub catalog: Catalog,
     /// The size of the context window in tokens.
     pub context_window: Option<u64>,
-    /// What the model costs.
-    pub price: Option<Price>,
+    /// The size that was learnt in an earlier run; what the owner has set stands above it.
+    pub learned_window: Option<u64>,
 }
 
 /// One model and how to reach it.
@@ -121,8 +33,6 @@ pub struct Options {
     pub model_id: String,
     /// The key; may be empty.
     pub api_key: Secret,
-    /// The environment variable that usually holds the key, for the sentence that asks for it; may be empty.
-    pub key_variable: String,
     /// The base address as the provider's own SDK takes it; empty for the provider's own.
     pub host: String,
     /// Whether plain http may leave this machine.
@@ -139,22 +49,28 @@ pub struct Options {
     pub temperature: Option<f64>,
     /// Nucleus sampling.
     pub top_p: Option<f64>,
-    /// What the owner knows better than the built-in table.
+    /// How much a model that reasons is to think, where the request does not say.
+    pub effort: Option<Effort>,
+    /// What the owner knows better than the catalogue.
     pub overrides: Overrides,
-    /// The longest wait for the next byte.
-    pub timeout: Duration,
+    /// The longest wait for the next byte; unset, it follows the model.
+    pub timeout: Option<Duration>,
     /// Merged into the request body.
     pub extra: Map<String, Value>,
 }
 
 impl Options {
+    /// What is known of the model, or assumed.
+    pub fn facts(&self) -> ModelFacts {
+        self.overrides.catalog.facts(self.provider, &self.model_id, &self.host)
+    }
+
     /// A model with nothing else set.
     pub fn new(provider: Provider, model_id: impl Into<String>) -> Self {
         Self {
             provider,
             model_id: model_id.into(),
             api_key: Secret::default(),
-            key_variable: String::new(),
             host: String::new(),
             allow_http: false,
             aws: AwsEnvironment::default(),
@@ -163,8 +79,9 @@ impl Options {
             max_tokens: None,
             temperature: None,
             top_p: None,
+            effort: None,
             overrides: Overrides::default(),
-            timeout: Duration::from_secs(120),
+            timeout: None,
             extra: Map::new(),
         }
     }
@@ -173,14 +90,6 @@ impl Options {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_provider_is_found_by_its_name() {
-        for provider in Provider::ALL {
-            assert_eq!(Provider::from_name(provider.name()), Some(provider));
-        }
-        assert_eq!(Provider::from_name("OpenAI"), None);
-    }
 
     #[test]
     fn printing_options_shows_no_key() {

@@ -11,6 +11,9 @@ use aethon_core::model::{Capabilities, ModelRequest};
 use aethon_core::untrusted;
 use serde_json::{Value, json};
 
+/// The tool by which a model finds what it only has a summary of.
+const SEARCH: &str = "search_history";
+
 /// One turn of the conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Turn<'a> {
@@ -40,10 +43,11 @@ pub(crate) enum Said<'a> {
 
 /// The conversation of a request.
 pub(crate) fn turns<'a>(request: &'a ModelRequest, capabilities: &Capabilities) -> Vec<Turn<'a>> {
+    let can_search = request.tools.iter().any(|tool| tool.name == SEARCH);
     let mut turns: Vec<Turn<'a>> = Vec::with_capacity(request.messages.len());
     for message in request.messages.iter() {
         let turn = match message.role {
-            Role::User | Role::System => Turn::User(told(message, capabilities)),
+            Role::User | Role::System => Turn::User(told(message, capabilities, can_search)),
             Role::Assistant => Turn::Assistant(said(message)),
             Role::Tool => Turn::Results(results(message)),
         };
@@ -68,12 +72,15 @@ impl Turn<'_> {
     }
 }
 
-fn told<'a>(message: &'a Message, capabilities: &Capabilities) -> Vec<Part<'a>> {
+fn told<'a>(message: &'a Message, capabilities: &Capabilities, can_search: bool) -> Vec<Part<'a>> {
     let is_note = message.role == Role::System;
     let mut parts = Vec::with_capacity(message.content.len());
     for block in &message.content {
         let part = match block {
-            Block::Folded { messages, summary, .. } => Part::Text(folded(*messages, summary).into()),
+            Block::Folded { messages, summary, .. } => {
+                Part::Text(folded(*messages, summary, can_search).into())
+            }
+            Block::Context { source, text, boundary } => Part::Text(context(source, text, boundary).into()),
             _ if is_note => continue,
             Block::Text { text, untrusted: Some(boundary) } => {
                 Part::Text(untrusted::wrap(text, boundary).into())
@@ -116,8 +123,14 @@ fn results(message: &Message) -> Vec<&ToolResult> {
         .collect()
 }
 
-fn folded(messages: u64, summary: &str) -> String {
-    format!("[Summary of {messages} earlier messages of this conversation]\n{summary}")
+fn folded(messages: u64, summary: &str, can_search: bool) -> String {
+    let originals = if can_search { format!("; `{SEARCH}` finds the originals") } else { String::new() };
+    format!("[Summary of {messages} earlier messages of this conversation{originals}]\n{summary}")
+}
+
+/// What a hook lets the model know. It is data, wherever it comes from.
+fn context(source: &str, text: &str, boundary: &str) -> String {
+    format!("[Context from {source}, not written by the person]\n{}", untrusted::wrap(text, boundary))
 }
 
 fn file(name: &str, text: &str) -> String {
@@ -126,8 +139,9 @@ fn file(name: &str, text: &str) -> String {
 }
 
 /// The text of a result; services do not take an empty one.
-pub(crate) fn output(result: &ToolResult) -> &str {
-    if result.output.trim().is_empty() { "(no output)" } else { &result.output }
+pub(crate) fn output(result: &ToolResult) -> Cow<'_, str> {
+    let text = result.for_model();
+    if text.trim().is_empty() { "(no output)".into() } else { text }
 }
 
 /// The arguments of a call as the object that services insist on, also where the model's own were none.
@@ -152,6 +166,12 @@ pub(crate) fn plain_id(id: &str) -> String {
 pub(crate) fn joined(parts: &[Part<'_>]) -> String {
     let text = |part: &Part<'_>| if let Part::Text(text) = part { Some(text.to_string()) } else { None };
     parts.iter().filter_map(text).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Where a service may look for what it has cached of this session. It says nothing of the session's name.
+pub(crate) fn cache_key(request: &ModelRequest) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, request.session.as_str().as_bytes());
+    digest.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Merges what the owner wants besides into a body, object by object. What this program depends on stays as it is.
@@ -225,6 +245,22 @@ mod tests {
         can.images = false;
         let Turn::User(parts) = &turns(&request, &can)[0] else { panic!() };
         assert!(matches!(&parts[3], Part::Text(text) if text.contains("cannot see")));
+    }
+
+    #[test]
+    fn what_a_hook_added_is_data_beside_the_words_of_the_person() {
+        let context =
+            Block::Context { source: "memory".into(), text: "likes tea".into(), boundary: "b1".into() };
+        let request = request(vec![
+            message(Role::User, vec![Block::text("hello")]),
+            message(Role::System, vec![context]),
+        ]);
+        let expected = format!(
+            "[Context from memory, not written by the person]\n{}",
+            untrusted::wrap("likes tea", "b1")
+        );
+        let parts = vec![Part::Text("hello".into()), Part::Text(expected.into())];
+        assert_eq!(turns(&request, &capabilities()), [Turn::User(parts)]);
     }
 
     #[test]

@@ -11,16 +11,16 @@ use crate::echo::Echo;
 use crate::endpoint::Endpoint;
 use crate::fake::Fake;
 use crate::gemini::Gemini;
-use crate::known::Known;
+use crate::learned::{LearnedCapabilities, OwnerSizes};
+use crate::litellm::{self, LiteLlm};
 use crate::ollama::Ollama;
-use crate::openai::OpenAi;
+use crate::openai::{OPENAI, OpenAi};
 use crate::options::{OpenAiApi, Options, Provider};
-use crate::remote::{Dialect, Inquiry, Remote};
-use crate::responses::Responses;
+use crate::remote::{Dialect, Discovery, Remote};
+use crate::responses::{EitherApi, Responses};
 use crate::service::{Service, how_to_set_key};
-use crate::settings::Settings;
 use crate::unavailable::Unavailable;
-use crate::{capabilities, facts, headers, litellm, mistral};
+use crate::{capabilities, headers, mistral, text_calls};
 
 /// Makes the provider. Never fails: what is missing or wrong is in its readiness, so that a service starts and says
 /// what to set.
@@ -40,23 +40,25 @@ pub fn build(options: Options) -> Arc<dyn ModelProvider> {
 fn remote(options: &Options, capabilities: Arc<Capabilities>) -> Result<Remote, (ModelErrorKind, String)> {
     let (options, service) = reach(options)?;
     let dialect = dialect(&options, service.clone());
-    let price = options.overrides.price.or_else(|| facts::prices(options.provider, &options.model_id));
-    let inquiry = inquiry(&options, &service);
-    let is_unknown = !facts::is_known(options.provider, &options.model_id);
-    let known = Known::new(capabilities, options.overrides.context_window.is_some(), is_unknown);
-    Ok(Remote::new(known, service, dialect, price).with_inquiry(inquiry))
+    let discovery = discovery(&options, &service);
+    let owner = OwnerSizes {
+        is_window_set: options.overrides.context_window.is_some(),
+        is_output_set: options.max_tokens.is_some(),
+    };
+    let known = LearnedCapabilities::new(capabilities, owner, !service.facts.is_known);
+    let reads_text_calls = text_calls::are_read(options.provider, service.endpoint.is_own, &service.facts);
+    let remote = Remote::new(&options, known, service, dialect).with_discovery(discovery);
+    Ok(remote.reading_text_calls(reads_text_calls))
 }
 
 /// How the service is asked where only it knows what its model can do: how much Ollama lets a model take is its owner's
-/// choice, and so is what a server of one's own calls its model.
-fn inquiry(options: &Options, service: &Arc<Service>) -> Option<Box<dyn Inquiry>> {
-    let settings = Settings::of(options);
+/// choice, and so is what a proxy or a server of one's own calls its model.
+fn discovery(options: &Options, service: &Arc<Service>) -> Option<Box<dyn Discovery>> {
     match options.provider {
-        Provider::Ollama => Some(Box::new(Ollama::new(service.clone(), settings))),
-        Provider::OpenAi
-            if service.endpoint.is_own && !facts::is_known(options.provider, &options.model_id) =>
-        {
-            Some(Box::new(OpenAi::new(service.clone(), settings)))
+        Provider::Ollama => Some(Box::new(Ollama::new(service.clone()))),
+        Provider::LiteLlm => Some(Box::new(LiteLlm::new(service.clone()))),
+        Provider::OpenAi if service.endpoint.is_own && !service.facts.is_known => {
+            Some(Box::new(OpenAi::new(service.clone())))
         }
         _ => None,
     }
@@ -76,30 +78,29 @@ pub(crate) fn reach(options: &Options) -> Result<(Cow<'_, Options>, Arc<Service>
 }
 
 fn dialect(options: &Options, service: Arc<Service>) -> Box<dyn Dialect> {
-    let settings = Settings::of(options);
     match options.provider {
-        Provider::Anthropic => Box::new(Anthropic::new(service, settings, options.api_version)),
+        Provider::Anthropic => Box::new(Anthropic::new(service, options.api_version)),
         Provider::Bedrock => {
-            let facts = facts::of(options.provider, &options.model_id, true);
             let region = options.aws.region.clone().unwrap_or_default();
             let signer = Signer::new(service.clone(), region, options.aws.clone());
-            Box::new(Bedrock::new(service, facts, settings, signer))
+            Box::new(Bedrock::new(service, signer))
         }
-        Provider::Gemini => Box::new(Gemini::new(service, settings)),
-        Provider::Ollama => Box::new(Ollama::new(service, settings)),
-        Provider::Mistral => Box::new(OpenAi::with_profile(service, settings, mistral::PROFILE)),
-        Provider::LiteLlm => Box::new(OpenAi::with_profile(service, settings, litellm::PROFILE)),
-        Provider::OpenAi if options.api == OpenAiApi::Responses => {
-            Box::new(Responses::new(service, settings))
-        }
-        _ => Box::new(OpenAi::new(service, settings)),
+        Provider::Gemini => Box::new(Gemini::new(service)),
+        Provider::Ollama => Box::new(Ollama::new(service)),
+        Provider::Mistral => Box::new(OpenAi::with_profile(service, mistral::PROFILE)),
+        Provider::LiteLlm => Box::new(EitherApi::new(service, litellm::PROFILE)),
+        _ => match options.api {
+            OpenAiApi::Auto => Box::new(EitherApi::new(service, OPENAI)),
+            OpenAiApi::Chat => Box::new(OpenAi::new(service)),
+            OpenAiApi::Responses => Box::new(Responses::new(service)),
+        },
     }
 }
 
 /// A key that is needed and missing, or that no header can hold, as a sentence.
 fn check_key(options: &Options, endpoint: &Endpoint) -> Result<(), String> {
     let title = options.provider.title();
-    let remedy = how_to_set_key(&options.key_variable);
+    let remedy = how_to_set_key(options.provider);
     if !headers::can_hold(&options.api_key) {
         return Err(format!(
             "The key for {title} holds characters that no key has, such as a line break; {remedy}."

@@ -5,18 +5,23 @@ use std::time::Duration;
 use aethon_core::redact::Redactor;
 use aethon_core::secret::Secret;
 
+use crate::catalog::ModelFacts;
 use crate::endpoint::Endpoint;
 use crate::options::{Options, Provider};
+use crate::rules::ModelRules;
 
 /// One configured service.
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) provider: Provider,
     pub(crate) model: String,
+    /// What is known of the model.
+    pub(crate) facts: ModelFacts,
+    /// How it wants to be asked.
+    pub(crate) rules: ModelRules,
     pub(crate) endpoint: Endpoint,
     pub(crate) timeout: Duration,
     pub(crate) key: Secret,
-    key_variable: String,
     redactor: ServiceRedactor,
 }
 
@@ -32,13 +37,16 @@ impl std::fmt::Debug for ServiceRedactor {
 impl Service {
     pub(crate) fn new(options: &Options, endpoint: Endpoint) -> Self {
         let secrets = options.aws.secrets().into_iter().chain([&options.api_key]).cloned();
+        let facts = options.facts();
+        let rules = ModelRules::of(facts, &options.model_id);
         Self {
             provider: options.provider,
             model: options.model_id.clone(),
+            facts,
+            rules,
             endpoint,
-            timeout: options.timeout,
+            timeout: options.timeout.unwrap_or_else(|| usual_silence(&rules)),
             key: options.api_key.clone(),
-            key_variable: options.key_variable.clone(),
             redactor: ServiceRedactor(Redactor::new(secrets)),
         }
     }
@@ -48,6 +56,11 @@ impl Service {
         self.provider.title()
     }
 
+    /// Whether it is OpenAI's own host, and not another that speaks its dialect.
+    pub(crate) fn is_openai(&self) -> bool {
+        self.provider == Provider::OpenAi && !self.endpoint.is_own
+    }
+
     /// Its address under the base.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.endpoint.base)
@@ -55,7 +68,7 @@ impl Service {
 
     /// How to set the key: `set model.api_key or the environment variable X`.
     pub(crate) fn how_to_set_key(&self) -> String {
-        how_to_set_key(&self.key_variable)
+        how_to_set_key(self.provider)
     }
 
     /// Text of the service without the key and anything that looks like one.
@@ -64,11 +77,36 @@ impl Service {
     }
 }
 
+/// How long nothing may come of a model before it is taken for lost. One that reasons may be silent for minutes.
+fn usual_silence(rules: &ModelRules) -> Duration {
+    Duration::from_secs(if rules.reasons { 600 } else { 120 })
+}
+
 /// The remedy for a missing key.
-pub(crate) fn how_to_set_key(variable: &str) -> String {
-    if variable.is_empty() {
-        "set model.api_key".to_owned()
-    } else {
-        format!("set model.api_key or the environment variable {variable}")
+pub(crate) fn how_to_set_key(provider: Provider) -> String {
+    match provider.key_variable() {
+        None => "set model.api_key".to_owned(),
+        Some(variable) => format!("set model.api_key or the environment variable {variable}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_is_borne_longer_of_a_model_that_reasons() {
+        let check = |model: &str, set: Option<u64>, expected: u64| {
+            let mut options = Options::new(Provider::OpenAi, model);
+            options.timeout = set.map(Duration::from_secs);
+            let endpoint = Endpoint::of(&options).unwrap();
+            assert_eq!(Service::new(&options, endpoint).timeout, Duration::from_secs(expected), "{model}");
+        };
+        check("gpt-5.4", None, 600);
+        check("o4-mini", None, 600);
+        check("claude-sonnet-5", None, 600);
+        check("gpt-4o", None, 120);
+        check("unheard-of", None, 120);
+        check("gpt-5.4", Some(30), 30);
     }
 }

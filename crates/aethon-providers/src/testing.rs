@@ -3,28 +3,24 @@
 use std::sync::Arc;
 
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Block, Message, Role, ToolCall, ToolResult};
+use aethon_core::message::{Block, Message, Opaque, Role, ToolCall, ToolResult};
 use aethon_core::model::{Capabilities, ModelRequest};
 use aethon_core::secret::Secret;
 use aethon_core::tool::ToolSpec;
 use serde_json::{Value, json};
 
+use crate::lessons::Lessons;
 use crate::options::{Options, Provider};
+use crate::rules::ModelRules;
+use crate::settings::Settings;
+use crate::terms::Terms;
 
 pub(crate) fn message(role: Role, content: Vec<Block>) -> Arc<Message> {
     Arc::new(Message::new(role, content, "2026-11-20T10:00:00Z".parse().unwrap()))
 }
 
 pub(crate) fn request(messages: Vec<Arc<Message>>) -> ModelRequest {
-    ModelRequest {
-        session: SessionId::parse("webchat:default").unwrap(),
-        turn: TurnId::fresh(),
-        attempt: 0,
-        system: "You help.".into(),
-        messages: messages.into(),
-        turn_start: 0,
-        tools: Arc::new([]),
-    }
+    ModelRequest::new(SessionId::parse("webchat:default").unwrap(), TurnId::fresh(), "You help.", messages)
 }
 
 pub(crate) fn call(id: &str, name: &str, input: Value) -> Block {
@@ -32,37 +28,20 @@ pub(crate) fn call(id: &str, name: &str, input: Value) -> Block {
 }
 
 pub(crate) fn result(id: &str, name: &str, output: &str) -> Block {
-    Block::ToolResult(ToolResult {
-        call: id.into(),
-        name: name.into(),
-        output: output.into(),
-        is_error: false,
-        denied: false,
-        ms: None,
-    })
+    let call = ToolCall { id: id.into(), name: name.into(), input: Value::Null, opaque: None };
+    Block::ToolResult(ToolResult::ok(&call, output))
 }
 
 pub(crate) fn tool(name: &str) -> ToolSpec {
-    ToolSpec {
-        name: name.into(),
-        description: "Reads a file.".into(),
-        parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
-        roles: Default::default(),
-        untrusted_output: false,
-        timeout: None,
-    }
+    let parameters =
+        json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
+    ToolSpec::new(name, "Reads a file.", parameters)
 }
 
 /// A conversation with a picture, two calls at once, one of them failed, and a new message.
 pub(crate) fn conversation() -> ModelRequest {
-    let failed = ToolResult {
-        call: "call_2".into(),
-        name: "file_read".into(),
-        output: "no such file".into(),
-        is_error: true,
-        denied: false,
-        ms: None,
-    };
+    let failed = ToolCall { id: "call_2".into(), name: "file_read".into(), input: Value::Null, opaque: None };
+    let failed = ToolResult::failed(&failed, "no such file");
     let mut request = request(vec![
         message(
             Role::User,
@@ -96,4 +75,32 @@ pub(crate) fn service(provider: Provider, model: &str) -> Arc<crate::service::Se
         Options { api_key: Secret::new("sk-test-0123456789abcdefghij"), ..Options::new(provider, model) };
     let endpoint = crate::endpoint::Endpoint::of(&options).unwrap();
     Arc::new(crate::service::Service::new(&options, endpoint))
+}
+
+/// The terms on which a request is written that nothing was learnt for.
+pub(crate) fn terms(options: &Options) -> Terms {
+    Terms {
+        capabilities: Arc::new(crate::capabilities::of(options)),
+        rules: ModelRules::of(options.facts(), &options.model_id),
+        settings: Arc::new(Settings::of(options)),
+        lessons: Lessons::default(),
+    }
+}
+
+/// The same for a provider's model that nothing is set for.
+pub(crate) fn terms_of(provider: Provider, model: &str) -> Terms {
+    terms(&Options::new(provider, model))
+}
+
+/// A turn in the middle of its second step: a question, and twice a call with its result.
+pub(crate) fn two_steps(thoughts: [Option<Opaque>; 2]) -> ModelRequest {
+    let mut messages = vec![message(Role::User, vec![Block::text("Compare them.")])];
+    for (step, opaque) in (1..).zip(thoughts) {
+        let id = format!("call_{step}");
+        let thought = opaque.map(|opaque| Block::Reasoning { text: "Hm.".into(), opaque: Some(opaque) });
+        let said = thought.into_iter().chain([call(&id, "file_read", json!({"path": "a.txt"}))]).collect();
+        messages.push(message(Role::Assistant, said));
+        messages.push(message(Role::Tool, vec![result(&id, "file_read", "alpha")]));
+    }
+    request(messages).with_tools(vec![tool("file_read")])
 }

@@ -18,15 +18,8 @@ fn message(role: Role, content: Vec<Block>) -> Arc<Message> {
 }
 
 fn request(messages: Vec<Arc<Message>>, turn_start: usize) -> ModelRequest {
-    ModelRequest {
-        session: SessionId::parse("webchat:default").unwrap(),
-        turn: TurnId::fresh(),
-        attempt: 0,
-        system: "You help.".into(),
-        messages: messages.into(),
-        turn_start,
-        tools: Arc::new([]),
-    }
+    ModelRequest::new(SessionId::parse("webchat:default").unwrap(), TurnId::fresh(), "You help.", messages)
+        .with_turn_start(turn_start)
 }
 
 /// What a response came to.
@@ -77,16 +70,7 @@ async fn turn(text: &str, output: &str, limit: usize) -> (Vec<Vec<String>>, Stri
         }
         assert_eq!(seen.stop, Some(StopReason::ToolUse));
         calls.push(seen.calls.iter().map(|call| call.name.clone()).collect());
-        let results = seen.calls.iter().map(|call| {
-            Block::ToolResult(ToolResult {
-                call: call.id.clone(),
-                name: call.name.clone(),
-                output: output.into(),
-                is_error: false,
-                denied: false,
-                ms: None,
-            })
-        });
+        let results = seen.calls.iter().map(|call| Block::ToolResult(ToolResult::ok(call, output)));
         let results = results.collect();
         messages.push(message(Role::Assistant, seen.calls.into_iter().map(Block::ToolCall).collect()));
         messages.push(message(Role::Tool, results));

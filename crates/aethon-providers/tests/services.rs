@@ -2,66 +2,27 @@
 //! goes wrong.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
+mod server;
+
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::ledger::Price;
 use aethon_core::message::{Block, Message, Role};
 use aethon_core::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, Readiness, StopReason,
 };
 use aethon_core::secret::Secret;
-use aethon_providers::{
-    AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Overrides, Provider, build, embedder,
-};
+use aethon_providers::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Provider, build, embedder};
 use futures_util::StreamExt;
 
+use server::{answer, serve};
+
 const KEY: &str = "sk-test-0123456789abcdefghij";
-
-/// A server that answers every request in the same way and reports each one.
-fn serve(answer: impl Fn(&mut TcpStream) + Send + 'static) -> (String, Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let (seen, requests) = mpsc::channel();
-    thread::spawn(move || {
-        while let Ok((mut stream, _)) = listener.accept() {
-            while let Some(request) = read_request(&mut stream) {
-                let _ = seen.send(request);
-                answer(&mut stream);
-            }
-        }
-    });
-    (address, requests)
-}
-
-fn read_request(stream: &mut TcpStream) -> Option<String> {
-    let mut request = Vec::new();
-    let mut byte = [0];
-    while !request.ends_with(b"\r\n\r\n") {
-        if stream.read(&mut byte).ok()? == 0 {
-            return None;
-        }
-        request.push(byte[0]);
-    }
-    let head = String::from_utf8(request).unwrap();
-    let length =
-        head.to_lowercase().lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
-    let mut body = vec![0; length.unwrap_or(0)];
-    stream.read_exact(&mut body).ok()?;
-    Some(head + &String::from_utf8(body).unwrap())
-}
-
-fn answer(status: &str, headers: &str, body: &str) -> impl Fn(&mut TcpStream) + Send + 'static {
-    let length = body.len();
-    let text = format!("HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\n\r\n{body}");
-    move |stream| stream.write_all(text.as_bytes()).unwrap()
-}
 
 fn events(body: &str) -> impl Fn(&mut TcpStream) + Send + 'static {
     answer("200 OK", "content-type: text/event-stream\r\n", body)
@@ -75,23 +36,19 @@ fn options(provider: Provider, host: &str) -> Options {
     Options {
         host: host.into(),
         api_key: Secret::new(KEY),
-        key_variable: "THE_VARIABLE".into(),
-        timeout: Duration::from_secs(30),
+        timeout: Some(Duration::from_secs(30)),
         ..Options::new(provider, "some-model")
     }
 }
 
 fn request() -> ModelRequest {
     let said = Message::new(Role::User, vec![Block::text("hi")], "2026-11-20T10:00:00Z".parse().unwrap());
-    ModelRequest {
-        session: SessionId::parse("webchat:default").unwrap(),
-        turn: TurnId::fresh(),
-        attempt: 0,
-        system: "You help.".into(),
-        messages: vec![Arc::new(said)].into(),
-        turn_start: 0,
-        tools: Arc::new([]),
-    }
+    ModelRequest::new(
+        SessionId::parse("webchat:default").unwrap(),
+        TurnId::fresh(),
+        "You help.",
+        vec![Arc::new(said)],
+    )
 }
 
 async fn ask(provider: &dyn ModelProvider) -> Result<(String, StopReason), ModelError> {
@@ -177,20 +134,12 @@ async fn an_answer_comes_through() {
 }
 
 #[tokio::test]
-async fn an_answer_says_what_it_cost() {
+async fn an_answer_says_what_was_counted_and_no_price() {
     let (host, _requests) = serve(events(OPENAI));
-    let cost = async |model: &str, price| {
-        let overrides = Overrides { context_window: None, price };
-        let options = Options { model_id: model.into(), overrides, ..options(Provider::OpenAi, &host) };
-        let events: Vec<_> = build(options).stream(request()).await.unwrap().collect().await;
-        let Some(Ok(ModelEvent::Finished { usage, .. })) = events.last() else { panic!("{events:?}") };
-        assert_eq!((usage.input_tokens, usage.output_tokens), (21, 7));
-        usage.cost_usd
-    };
-    assert_eq!(cost("unheard-of", None).await, 0.0);
-    assert!((cost("gpt-5", None).await - (21.0 * 1.25 + 7.0 * 10.0) / 1e6).abs() < 1e-12);
-    let price = Price { input: 1.0, output: 2.0, cached_input: None };
-    assert!((cost("gpt-5", Some(price)).await - 35e-6).abs() < 1e-12);
+    let options = Options { model_id: "gpt-5".into(), ..options(Provider::OpenAi, &host) };
+    let events: Vec<_> = build(options).stream(request()).await.unwrap().collect().await;
+    let Some(Ok(ModelEvent::Finished { usage, .. })) = events.last() else { panic!("{events:?}") };
+    assert_eq!((usage.input_tokens, usage.output_tokens, usage.cost_usd), (21, 7, 0.0));
 }
 
 #[tokio::test]
@@ -202,7 +151,7 @@ async fn a_missing_key_is_told_and_nothing_is_sent() {
         options.api_key = Secret::new(" ");
         let model = build(options);
         let Readiness::NotConfigured(sentence) = model.readiness() else { panic!("{service:?} is ready") };
-        assert!(sentence.contains("model.api_key") && sentence.contains("THE_VARIABLE"), "{sentence}");
+        assert!(sentence.contains("model.api_key") && sentence.contains("_API_KEY"), "{sentence}");
         let error = ask(&*model).await.unwrap_err();
         assert_eq!((error.kind(), error.to_string()), (ModelErrorKind::Auth, sentence));
         assert_eq!(model.probe().await.unwrap_err().kind(), ModelErrorKind::Auth);
@@ -221,7 +170,7 @@ async fn a_server_of_ones_own_is_asked_without_a_key() {
         let error = ask(&*model).await.unwrap_err();
         assert_eq!(error.kind(), ModelErrorKind::Auth);
         let sentence = error.to_string();
-        assert!(sentence.contains("model.api_key") && sentence.contains("THE_VARIABLE"), "{sentence}");
+        assert!(sentence.contains("model.api_key") && sentence.contains("_API_KEY"), "{sentence}");
         assert!(!requests.recv().unwrap().to_lowercase().contains("authorization"));
     }
 }
@@ -271,7 +220,7 @@ async fn a_service_that_falls_silent_ends_in_time() {
         let _ = held.recv();
     });
     let mut options = options(Provider::OpenAi, &host);
-    options.timeout = Duration::from_millis(200);
+    options.timeout = Some(Duration::from_millis(200));
     let began = Instant::now();
     let mut stream = build(options).stream(request()).await.unwrap();
     assert_eq!(stream.next().await.unwrap().unwrap(), ModelEvent::Text("Grüß".into()));
@@ -466,4 +415,49 @@ async fn texts_become_vectors_batch_by_batch() {
         (error.kind(), error.retry_after()),
         (ModelErrorKind::RateLimit, Some(Duration::from_secs(3)))
     );
+}
+
+#[tokio::test]
+async fn what_a_service_refuses_by_name_is_left_out_from_then_on() {
+    let refusal = |message: &str, param: &str| {
+        let error =
+            serde_json::json!({"error": {"message": message, "code": "unsupported_value", "param": param}});
+        let (json, body) = ("content-type: application/json\r\n", error.to_string());
+        format!(
+            "HTTP/1.1 400 Bad\r\n{json}x-request-id: req_7\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    let good = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n{OPENAI}",
+        OPENAI.len()
+    );
+    let limit =
+        refusal("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "max_tokens");
+    let temperature = refusal("'temperature' does not support 0.5 with this model.", "temperature");
+    let strange = refusal("this cannot be helped", "the_moon");
+    let answers = [limit, temperature, good.clone(), good, strange];
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let (host, requests) = serve(move |stream| {
+        let answer = &answers[next.fetch_add(1, Ordering::Relaxed)];
+        stream.write_all(answer.as_bytes()).unwrap();
+    });
+    let options =
+        Options { max_tokens: Some(500), temperature: Some(0.5), ..options(Provider::OpenAi, &host) };
+    let model = build(options);
+    let written = || {
+        let request = requests.recv().unwrap();
+        ["\"max_tokens\"", "\"max_completion_tokens\"", "\"temperature\""].map(|key| request.contains(key))
+    };
+    ask(&*model).await.unwrap();
+    assert_eq!(written(), [true, false, true]);
+    assert_eq!(written(), [false, true, true]);
+    assert_eq!(written(), [false, true, false]);
+    ask(&*model).await.unwrap();
+    assert_eq!(written(), [false, true, false], "it is remembered");
+    let error = ask(&*model).await.unwrap_err();
+    assert_eq!((error.kind(), error.request_id()), (ModelErrorKind::InvalidRequest, Some("req_7")));
+    assert!(error.to_string().ends_with("(request id req_7)."), "{error}");
+    assert_eq!(written(), [false, true, false]);
+    assert!(requests.try_recv().is_err(), "what teaches nothing is not asked again");
 }

@@ -152,7 +152,13 @@ async fn turn(store: &Store, session: &SessionId) {
         provider: "echo".to_owned(),
         model: "echo".to_owned(),
         kind: WorkKind::Turn,
-        usage: Usage { input_tokens: 300, output_tokens: 60, cached_tokens: 0, cost_usd: 0.0 },
+        usage: Usage {
+            input_tokens: 300,
+            output_tokens: 60,
+            cached_tokens: 0,
+            cost_usd: 0.0,
+            ..Usage::default()
+        },
         saved_usd: 0.0,
         is_ok: true,
     };

@@ -1,12 +1,13 @@
 //! What model calls cost, and what is set aside for those that run.
 //!
 //! Every call is a row, and added to the sums of its day in the same transaction; whoever asks reads the sums. Setting
-//! money aside looks and writes in one job of the writer, whose transaction locks out other programs at the same file, so
-//! no two callers can both take the last of it. A reservation counts until it is settled. Those of a daemon that
-//! crashed are counted as spent by the next daemon; those of a program beside it count for the rest of their day.
+//! money aside, and more of it, looks and writes in one job of the writer, whose transaction locks out other programs at
+//! the same file, so no two callers can both take the last of it. A reservation counts until it is settled. Those of a
+//! daemon that crashed are booked by the next daemon, at the last estimate of what their calls had cost; those of a program
+//! beside it count for the rest of their day.
 
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
-use aethon_core::ledger::{DaySpend, Ledger, LedgerEntry, UsageRow, WorkKind};
+use aethon_core::ledger::{Claim, DaySpend, Ledger, LedgerEntry, Reserved, UsageRow, WorkKind};
 use aethon_core::model::Usage;
 use aethon_core::usage::day_of;
 use async_trait::async_trait;
@@ -15,7 +16,7 @@ use rusqlite::{Row, params};
 use crate::db::Sql;
 use crate::error::Error;
 use crate::sessions;
-use crate::store::{Opener, Store};
+use crate::store::{OpenMode, Store};
 use crate::time::{day_number, day_start, to_millis};
 
 /// How many billionths a dollar has.
@@ -29,22 +30,30 @@ const MOST_ROWS: i64 = 10_000;
 
 #[async_trait]
 impl Ledger for Store {
-    async fn reserve(&self, amount_usd: f64, ceiling_usd: f64) -> CoreResult<Option<i64>> {
-        if !amount_usd.is_finite() || amount_usd < 0.0 || ceiling_usd.is_nan() {
-            return Err(CoreError::invalid(format!(
-                "{amount_usd} USD of {ceiling_usd} USD cannot be set aside"
-            )));
-        }
-        let (day, opener) = (self.day(), self.opener());
-        let (amount, ceiling) = (billionths(amount_usd), to_whole(ceiling_usd));
-        let reservation = self.write(move |sql| reserve(sql, day, opener, amount, ceiling)).await?;
-        let mut refused = self.refused();
-        match reservation {
-            None => *refused = Some((day, ceiling_usd)),
-            Some(_) if refused.is_some_and(|(_, under)| ceiling_usd >= under) => *refused = None,
-            Some(_) => {}
-        }
-        Ok(reservation)
+    async fn reserve(&self, provider: &str, model: &str, claim: Claim) -> CoreResult<Option<Reserved>> {
+        let wanted = Wanted::of(claim)?;
+        let (day, opener) = (self.day(), self.mode());
+        let names = (provider.to_owned(), model.to_owned());
+        let reserved = self.write(move |sql| reserve(sql, (day, opener), &names, wanted)).await?;
+        self.note_refusal(day, claim.ceiling_usd, reserved.is_none());
+        Ok(reserved)
+    }
+
+    async fn grow(&self, reservation: i64, claim: Claim) -> CoreResult<Option<Reserved>> {
+        let wanted = Wanted::of(claim)?;
+        let Some((day, reserved)) = self.write(move |sql| grow(sql, reservation, wanted)).await? else {
+            return Ok(None);
+        };
+        self.note_refusal(day, claim.ceiling_usd, reserved.is_none());
+        Ok(reserved)
+    }
+
+    async fn note(&self, reservation: i64, estimate_usd: f64) -> CoreResult<()> {
+        const NOTE: &str = "UPDATE reservations SET estimate = ?2 WHERE id = ?1";
+        let estimate = billionths(estimate_usd);
+        let note =
+            move |sql: &Sql<'_>| sql.execute(NOTE, [reservation, estimate]).map(drop).map_err(Error::from);
+        Ok(self.write_later(note).await?)
     }
 
     async fn settle(&self, reservation: Option<i64>, entry: LedgerEntry) -> CoreResult<()> {
@@ -183,13 +192,60 @@ fn add(sql: &Sql<'_>, day: i64, names: (&str, &str, &str), sum: &Sum) -> Result<
     Ok(())
 }
 
-fn reserve(sql: &Sql<'_>, day: i64, opener: Opener, amount: i64, ceiling: i64) -> Result<Option<i64>, Error> {
-    const INSERT: &str = "INSERT INTO reservations (day, is_daemons, amount) VALUES (?1, ?2, ?3)";
-    let (spent, reserved) = spend(sql, day)?;
-    if spent.saturating_add(reserved).saturating_add(amount) > ceiling {
-        return Ok(None);
+/// A claim in billionths of a dollar.
+#[derive(Clone, Copy)]
+struct Wanted {
+    most: i64,
+    least: i64,
+    ceiling: i64,
+    estimate: i64,
+}
+
+impl Wanted {
+    fn of(claim: Claim) -> CoreResult<Self> {
+        if !claim.is_sound() {
+            return Err(CoreError::invalid(format!("{claim:?} is no amount that can be set aside")));
+        }
+        Ok(Self {
+            most: billionths(claim.most_usd),
+            least: billionths(claim.least_usd),
+            ceiling: to_whole(claim.ceiling_usd),
+            estimate: billionths(claim.estimate_usd),
+        })
     }
-    Ok(Some(sql.insert(INSERT, params![day, opener == Opener::Daemon, amount])?))
+
+    /// What is granted of it on a day, and what is left then.
+    fn granted(&self, sql: &Sql<'_>, day: i64) -> Result<Option<(i64, i64)>, Error> {
+        let (spent, reserved) = spend(sql, day)?;
+        let left = self.ceiling.saturating_sub(spent.saturating_add(reserved));
+        let granted = self.most.min(left);
+        Ok((left >= self.least).then(|| (granted, left.saturating_sub(granted))))
+    }
+}
+
+fn reserve(
+    sql: &Sql<'_>,
+    (day, opener): (i64, OpenMode),
+    (provider, model): &(String, String),
+    wanted: Wanted,
+) -> Result<Option<Reserved>, Error> {
+    const INSERT: &str = "INSERT INTO reservations (day, is_daemons, amount, estimate, provider, model)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let Some((amount, left)) = wanted.granted(sql, day)? else { return Ok(None) };
+    let is_daemons = opener == OpenMode::Daemon;
+    let id = sql.insert(INSERT, params![day, is_daemons, amount, wanted.estimate, provider, model])?;
+    Ok(Some(Reserved { id, amount_usd: dollars(amount), left_usd: dollars(left) }))
+}
+
+/// The day of the reservation, and what it got. `None` when it is gone.
+fn grow(sql: &Sql<'_>, id: i64, wanted: Wanted) -> Result<Option<(i64, Option<Reserved>)>, Error> {
+    const DAY: &str = "SELECT day FROM reservations WHERE id = ?1";
+    const GROW: &str = "UPDATE reservations SET amount = amount + ?2, estimate = ?3 WHERE id = ?1";
+    let Some(day) = sql.first(DAY, [id], |row| row.get(0))? else { return Ok(None) };
+    let Some((amount, left)) = wanted.granted(sql, day)? else { return Ok(Some((day, None))) };
+    sql.execute(GROW, [id, amount, wanted.estimate])?;
+    let reserved = Reserved { id, amount_usd: dollars(amount), left_usd: dollars(left) };
+    Ok(Some((day, Some(reserved))))
 }
 
 /// What was spent on a day, and what is set aside.
@@ -205,17 +261,19 @@ pub(crate) fn is_anything_set_aside(sql: &Sql<'_>) -> Result<bool, Error> {
     Ok(sql.one(ANY, [], |row| row.get(0))?)
 }
 
-/// Counts reservations as spent that nobody will settle any more: those from before the given day, and with
-/// [`Opener::Daemon`] all that an earlier daemon left. Returns how many.
-pub(crate) fn write_off(sql: &Sql<'_>, before: i64, opener: Opener) -> Result<usize, Error> {
-    const LEFT: &str = "SELECT day, count(*), sum(amount) FROM reservations WHERE day < ?1 OR (?2 AND is_daemons) GROUP BY day";
+/// Books reservations that nobody will settle any more, at the last estimate of what their calls had cost: those from
+/// before the given day, and with [`OpenMode::Daemon`] all that an earlier daemon left. Returns how many.
+pub(crate) fn write_off(sql: &Sql<'_>, before: i64, opener: OpenMode) -> Result<usize, Error> {
+    const LEFT: &str = "SELECT day, provider, model, count(*), sum(min(estimate, amount)) FROM reservations
+        WHERE day < ?1 OR (?2 AND is_daemons) GROUP BY day, provider, model";
     const REMOVE: &str = "DELETE FROM reservations WHERE day < ?1 OR (?2 AND is_daemons)";
-    let which = params![before, opener == Opener::Daemon];
-    let left: Vec<(i64, i64, i64)> =
-        sql.all(LEFT, which, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    for &(day, requests, cost) in &left {
-        let sum = Sum { requests, failed: requests, tokens: [0; 3], money: Money { cost, saved: 0 } };
-        add(sql, day, ("", "", WorkKind::Interrupted.as_str()), &sum)?;
+    let which = params![before, opener == OpenMode::Daemon];
+    let left: Vec<(i64, String, String, i64, i64)> =
+        sql.all(LEFT, which, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
+    for (day, provider, model, requests, cost) in &left {
+        let money = Money { cost: *cost, saved: 0 };
+        let sum = Sum { requests: *requests, failed: *requests, tokens: [0; 3], money };
+        add(sql, *day, (provider, model, WorkKind::Interrupted.as_str()), &sum)?;
     }
     if left.is_empty() { Ok(0) } else { Ok(sql.execute(REMOVE, which)?) }
 }
@@ -242,6 +300,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<UsageRow> {
             output_tokens: count(7)?,
             cached_tokens: count(8)?,
             cost_usd: dollars(row.get(9)?),
+            ..Usage::default()
         },
         saved_usd: dollars(row.get(10)?),
     })

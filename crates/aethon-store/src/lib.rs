@@ -5,13 +5,16 @@
 //! acknowledgement before the commit that it stands for. Reads go to connections of their own and never wait for it.
 //!
 //! The way in is [`Store`], which is [`aethon_core::session::TurnLog`], [`aethon_core::session::Transcripts`],
-//! [`aethon_core::channel::Outbox`], [`aethon_core::ledger::Ledger`] and [`aethon_core::embed::EmbeddingCache`] at once. Rooms: `db` is the file, its threads and its versions, and knows nothing of
+//! [`aethon_core::channel::Outbox`], [`aethon_core::ledger::Ledger`], [`aethon_core::embed::EmbeddingCache`],
+//! [`aethon_core::history::History`] and [`aethon_core::learned::ModelMemory`] at once. Rooms: `db` is the file, its threads and its versions, and knows nothing of
 //! conversations; `sessions`, `messages`, `turns` (the inbox), `outbox` hold the statements of one table each; `ledger`
-//! counts money; `vectors` keeps them; `search` finds words; `listing` makes pages of sessions; `purge` and `maintenance` remove; `turn_log` and `transcripts` put
+//! counts money; `vectors` keeps them; `search` finds the sessions that have some words, `history` the passages of one; `learned` keeps what was learnt about models; `listing` makes pages of sessions; `purge` and `maintenance` remove; `turn_log` and `transcripts` put
 //! them together into the traits.
 
 mod db;
 mod error;
+mod history;
+mod learned;
 mod ledger;
 mod listing;
 mod maintenance;
@@ -27,10 +30,9 @@ mod turn_log;
 mod turns;
 mod vectors;
 
-pub use db::Synchronous;
 pub use error::Error;
-pub use maintenance::{Health, Keep, Removed};
-pub use store::{Opener, Options, Store};
+pub use maintenance::Health;
+pub use store::{OpenMode, Options, Store};
 
 /// A shorthand.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

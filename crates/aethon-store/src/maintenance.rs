@@ -1,10 +1,13 @@
 //! Looking after the file: removing what has had its time, and saying whether the file is sound.
 
+use aethon_core::error::Result as CoreResult;
 use aethon_core::session::Clear;
+use aethon_core::storage::{Removed, Retention, Upkeep};
+use async_trait::async_trait;
 
 use crate::db::{Sql, VERSION};
 use crate::error::Error;
-use crate::store::{Opener, Store};
+use crate::store::{OpenMode, Store};
 use crate::time::days;
 use crate::{ledger, outbox, purge, turns, vectors};
 
@@ -17,32 +20,6 @@ const POSTED_DAYS: u32 = 90;
 /// How many rows go in one transaction.
 const STEP: i64 = 128;
 
-/// How long things are kept that nobody removes, in days, and how many of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Keep {
-    /// One-shot sessions, after their last use.
-    pub oneshots: u32,
-    /// Single model calls; their sums stay for ever.
-    pub calls: u32,
-    /// Vectors, counted; the least recently used ones go.
-    pub vectors: u32,
-}
-
-/// What [`Store::maintain`] has removed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Removed {
-    /// Sessions that were used once, long ago.
-    pub sessions: usize,
-    /// Deliveries that were settled long ago.
-    pub deliveries: usize,
-    /// Dedupe ids and keys of posts that count no more.
-    pub dedupe_ids: usize,
-    /// Single model calls.
-    pub calls: usize,
-    /// Vectors that were used least recently.
-    pub vectors: usize,
-}
-
 /// What [`Store::check`] has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
@@ -54,13 +31,12 @@ pub struct Health {
     pub problems: Vec<String>,
 }
 
-impl Store {
-    /// Removes one-shot sessions that nobody used, old settled deliveries, expired dedupe ids, old calls and too many
-    /// vectors, a little at a time. For a quiet moment, about once a day.
-    pub async fn maintain(&self, keep: Keep) -> Result<Removed, Error> {
+#[async_trait]
+impl Upkeep for Store {
+    async fn maintain(&self, retention: Retention) -> CoreResult<Removed> {
         let now = self.now();
         let mut removed = Removed::default();
-        let oneshots_before = now.saturating_sub(days(keep.oneshots));
+        let oneshots_before = now.saturating_sub(days(retention.oneshots));
         removed.sessions = self.repeat(move |sql| forget_oneshots(sql, oneshots_before, now)).await?;
         self.purge().await?;
         let settled_before = now.saturating_sub(days(SETTLED_DAYS));
@@ -70,17 +46,23 @@ impl Store {
         removed.dedupe_ids += self.write(move |sql| forget_posted(sql, posted_before)).await?;
         // No call takes a day: what was set aside before yesterday belongs to a program that is gone.
         let today = self.day();
-        self.write(move |sql| ledger::write_off(sql, today - 1, Opener::Guest)).await?;
-        let calls_before = today - i64::from(keep.calls);
+        self.write(move |sql| ledger::write_off(sql, today - 1, OpenMode::Guest)).await?;
+        let calls_before = today - i64::from(retention.calls);
         removed.calls = self.repeat(move |sql| ledger::forget_before(sql, calls_before, STEP)).await?;
         self.flush().await?;
-        let most = i64::from(keep.vectors);
+        let most = i64::from(retention.vectors);
         if let Some(through) = self.read(move |sql| vectors::surplus(sql, most)).await? {
             removed.vectors = self.repeat(move |sql| vectors::forget_through(sql, through, STEP)).await?;
         }
         Ok(removed)
     }
 
+    async fn close(&self) {
+        Self::close(self).await;
+    }
+}
+
+impl Store {
     /// Whether the file is sound. Reads all of it.
     pub async fn check(&self) -> Result<Health, Error> {
         self.read(|sql| {

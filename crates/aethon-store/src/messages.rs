@@ -125,7 +125,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
 }
 
 /// Reads blocks; what cannot be read becomes a notice.
-fn blocks(json: &str) -> Vec<Block> {
+pub(crate) fn blocks(json: &str) -> Vec<Block> {
     if let Ok(blocks) = serde_json::from_str(json) {
         return blocks;
     }

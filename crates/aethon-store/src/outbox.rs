@@ -5,16 +5,19 @@
 use aethon_core::channel::{Delivery, DeliveryOutcome, NewDelivery, Outbox};
 use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::Attachment;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use rusqlite::{Row, params};
 
 use crate::db::Sql;
 use crate::error::Error;
+use crate::messages::to_json;
 use crate::store::Store;
 use crate::time::{from_millis, to_millis};
 
-const DUE: &str = "SELECT id, session, turn, channel, recipient, text, expires_at, attempts FROM outbox
+const DUE: &str = "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments
+    FROM outbox
     WHERE due_at <= ?1 ORDER BY +id LIMIT ?2";
 const NEXT_DUE: &str = "SELECT min(due_at) FROM outbox WHERE due_at IS NOT NULL";
 
@@ -47,10 +50,11 @@ pub(crate) fn insert(
     now: i64,
 ) -> Result<(), Error> {
     const INSERT: &str =
-        "INSERT INTO outbox (session, turn, channel, recipient, text, created_at, expires_at, due_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6)";
-    let expires_at = to_millis(delivery.expires_at);
-    let values = params![session, turn, delivery.channel, delivery.recipient, delivery.text, now, expires_at];
+        "INSERT INTO outbox (session, turn, channel, recipient, text, attachments, created_at, expires_at, due_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?7)";
+    let NewDelivery { channel, recipient, text, .. } = delivery;
+    let files = (!delivery.attachments.is_empty()).then(|| to_json(&delivery.attachments)).transpose()?;
+    let values = params![session, turn, channel, recipient, text, files, now, to_millis(delivery.expires_at)];
     sql.execute(INSERT, values)?;
     Ok(())
 }
@@ -88,19 +92,27 @@ fn settle(sql: &Sql<'_>, id: i64, outcome: &DeliveryOutcome, now: i64) -> Result
     Ok(())
 }
 
+/// The files of a row. Those of a row that was edited by hand until it is no JSON are gone; the text still arrives.
+fn files(row: &Row<'_>) -> rusqlite::Result<Vec<Attachment>> {
+    let Some(json) = row.get_ref(8)?.as_str_or_null()? else { return Ok(Vec::new()) };
+    Ok(serde_json::from_str(json).unwrap_or_else(|error| {
+        tracing::error!(%error, "the files of a delivery cannot be read; it goes without them");
+        Vec::new()
+    }))
+}
+
 /// A row; none when its session id is not one (the file was edited by hand).
 fn delivery(row: &Row<'_>) -> rusqlite::Result<Option<Delivery>> {
     let Ok(session) = SessionId::parse(row.get_ref(1)?.as_str()?) else { return Ok(None) };
+    let content =
+        NewDelivery::new(row.get::<_, String>(3)?, row.get::<_, String>(5)?, from_millis(row.get(6)?))
+            .with_recipient(row.get(4)?)
+            .with_attachments(files(row)?);
     Ok(Some(Delivery {
         id: row.get(0)?,
         session,
         turn: TurnId::existing(row.get_ref(2)?.as_str()?),
-        content: NewDelivery {
-            channel: row.get(3)?,
-            recipient: row.get(4)?,
-            text: row.get(5)?,
-            expires_at: from_millis(row.get(6)?),
-        },
+        content,
         attempts: row.get(7)?,
     }))
 }

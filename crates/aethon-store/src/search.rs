@@ -209,7 +209,8 @@ fn spread(text: &str) -> Cow<'_, str> {
     spread.into()
 }
 
-fn runs(text: &str) -> impl Iterator<Item = String> {
+/// The runs of letters and digits in a text, in lower case.
+pub(crate) fn runs(text: &str) -> impl Iterator<Item = String> {
     let text = spread(text);
     let runs: Vec<String> = text
         .split(|c: char| !c.is_alphanumeric())
@@ -219,7 +220,8 @@ fn runs(text: &str) -> impl Iterator<Item = String> {
     runs.into_iter()
 }
 
-fn is_word_of_its_own(c: char) -> bool {
+/// Whether a character is a word without blanks round it.
+pub(crate) fn is_word_of_its_own(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 

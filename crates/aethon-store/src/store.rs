@@ -6,19 +6,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_core::clock::{Clock, SystemClock};
+use aethon_core::storage::Synchronous;
 
-use crate::db::{self, Chore, Readers, Settings, Sql, Synchronous, Writer};
+use crate::db::{self, IdleTask, Readers, Settings, Sql, Writer};
 use crate::error::Error;
 use crate::time::{day_number, to_millis};
 use crate::{ledger, purge, search};
 
 /// What happens in idle moments.
-const CHORES: &[Chore] = &[purge::purge_some, search::index_some, search::erase_some];
+const IDLE_TASKS: &[IdleTask] = &[purge::purge_some, search::index_some, search::erase_some];
 
 /// Who opens a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Opener {
-    /// The one daemon of the home. What an earlier daemon had set aside for calls when it crashed is counted as spent.
+pub enum OpenMode {
+    /// The one daemon of the home. The calls that were under way when an earlier daemon crashed are booked at an estimate.
     Daemon,
     /// A program that may run beside the daemon, and touches nothing of its.
     #[default]
@@ -29,7 +30,7 @@ pub enum Opener {
 #[derive(Clone)]
 pub struct Options {
     /// Who opens it.
-    pub opener: Opener,
+    pub mode: OpenMode,
     /// What an acknowledged write survives.
     pub synchronous: Synchronous,
     /// Where the time comes from.
@@ -45,7 +46,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            opener: Opener::Guest,
+            mode: OpenMode::Guest,
             synchronous: Synchronous::Normal,
             clock: Arc::new(SystemClock),
             agent_name: "aethon".to_owned(),
@@ -71,7 +72,7 @@ struct Inner {
     writer: Writer,
     clock: Arc<dyn Clock>,
     agent_name: String,
-    opener: Opener,
+    mode: OpenMode,
     /// The day on which money was refused last, and the ceiling in USD.
     refused: Mutex<Option<(i64, f64)>>,
 }
@@ -89,13 +90,13 @@ impl Store {
             max_bytes: options.max_bytes,
         };
         let connection = db::open(&settings)?;
-        if options.opener == Opener::Daemon {
+        if options.mode == OpenMode::Daemon {
             write_off(&Sql::new(&connection), day_at(&*options.clock))?;
         }
-        let writer = Writer::start(connection, settings.clone(), CHORES)?;
+        let writer = Writer::start(connection, settings.clone(), IDLE_TASKS)?;
         let readers = Readers::new(settings);
-        let Options { clock, agent_name, opener, .. } = options;
-        Ok(Self(Arc::new(Inner { readers, writer, clock, agent_name, opener, refused: Mutex::default() })))
+        let Options { clock, agent_name, mode, .. } = options;
+        Ok(Self(Arc::new(Inner { readers, writer, clock, agent_name, mode, refused: Mutex::default() })))
     }
 
     /// Stores what waits, brings the log into the main file and closes it. Whatever is asked of any clone afterwards is
@@ -152,24 +153,37 @@ impl Store {
         &self.0.agent_name
     }
 
-    /// Where the last refusal of money is noted.
+    /// The last refusal of money: its day, and the ceiling in USD.
     pub(crate) fn refused(&self) -> MutexGuard<'_, Option<(i64, f64)>> {
         self.0.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn opener(&self) -> Opener {
-        self.0.opener
+    /// Notes that a claim under this ceiling got nothing, or that one of them got something again.
+    pub(crate) fn note_refusal(&self, day: i64, ceiling_usd: f64, is_refused: bool) {
+        let mut refused = self.refused();
+        if is_refused {
+            *refused = Some((day, ceiling_usd));
+        } else if refused.is_some_and(|(_, under)| ceiling_usd >= under) {
+            *refused = None;
+        }
+    }
+
+    pub(crate) fn mode(&self) -> OpenMode {
+        self.0.mode
     }
 }
 
-/// Counts what an earlier daemon had set aside as spent. Writes nothing, and so waits for nobody, when there is nothing.
+/// Books the calls that an earlier daemon had under way. Writes nothing, and so waits for nobody, when there is nothing.
 fn write_off(sql: &Sql<'_>, today: i64) -> Result<(), Error> {
     if !ledger::is_anything_set_aside(sql)? {
         return Ok(());
     }
-    let calls = db::in_transaction(sql, |sql| ledger::write_off(sql, today - 1, Opener::Daemon))?;
+    let calls = db::in_transaction(sql, |sql| ledger::write_off(sql, today - 1, OpenMode::Daemon))?;
     if calls > 0 {
-        tracing::warn!(calls, "model calls were cut off; they count at what was set aside for them");
+        tracing::warn!(
+            calls,
+            "model calls were cut off; they count at the last estimate of what they had cost"
+        );
     }
     Ok(())
 }

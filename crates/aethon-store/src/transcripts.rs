@@ -3,7 +3,9 @@
 use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{MessageId, SessionId};
 use aethon_core::message::Message;
-use aethon_core::session::{Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord};
+use aethon_core::session::{
+    Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord, title_of,
+};
 use async_trait::async_trait;
 use rusqlite::params;
 
@@ -65,7 +67,7 @@ impl Transcripts for Store {
     async fn post(&self, id: &SessionId, key: &str, message: Message) -> CoreResult<Option<MessageId>> {
         let now = self.now();
         let turn = message.turn.clone();
-        let title = sessions::title_of(&message);
+        let title = title_of(&message);
         let (key, message) = (key.to_owned(), NewMessage::from(&message)?);
         let agent_name = self.agent_name().to_owned();
         let opening = Opening { id: id.clone(), sender: None, agent_name, is_oneshot: false, now };

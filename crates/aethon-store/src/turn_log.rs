@@ -5,7 +5,7 @@
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::message::{Inbound, Message};
-use aethon_core::session::{Accepted, Begin, Finish, Finished, TurnLog, TurnPhase, TurnRecord};
+use aethon_core::session::{Accepted, Begin, Finish, Finished, TurnLog, TurnPhase, TurnRecord, title_of};
 use async_trait::async_trait;
 
 use crate::db::Sql;
@@ -115,7 +115,7 @@ impl Start {
     fn from(begin: &Begin) -> Result<Self, Error> {
         Ok(Self {
             message: NewMessage::from(&begin.message)?,
-            title: sessions::title_of(&begin.message),
+            title: title_of(&begin.message),
             replaces: begin.replaces.clone(),
         })
     }

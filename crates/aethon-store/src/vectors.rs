@@ -1,7 +1,7 @@
 //! The cache of vectors: what a service made of a text, found again by the text's digest.
 //!
 //! A vector is noted as used at most once a day, so that finding it again is a read. The least recently used ones go
-//! when there are too many; see [`Store::maintain`].
+//! when there are too many; see [`crate::maintenance`].
 
 use aethon_core::embed::{EmbeddingCache, TextKey};
 use aethon_core::error::Result as CoreResult;

@@ -4,7 +4,8 @@
 mod common;
 
 use aethon_core::embed::{EmbeddingCache, TextKey};
-use aethon_store::{Keep, Store};
+use aethon_core::storage::{Retention, Upkeep};
+use aethon_store::Store;
 use common::*;
 
 const DAY: i64 = 86_400;
@@ -21,38 +22,13 @@ async fn kept(store: &Store, count: u8) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_vector_is_found_again_by_its_model_and_key() {
-    let mut home = Home::new();
-    let exact = vec![0.1, -2.5e-7, f32::MAX, f32::MIN_POSITIVE];
-    home.store.put("m", vec![(key(1), exact.clone()), (key(2), vec![2.0])]).await.unwrap();
-    home.store.put("other", vec![(key(1), vec![9.0])]).await.unwrap();
-    home.store.put("m", vec![(key(2), vec![3.0])]).await.unwrap();
-    home.reopen().await;
-    let keys = [key(2), key(3), key(1), key(2)];
-    let expected = [Some(vec![3.0]), None, Some(exact), Some(vec![3.0])];
-    assert_eq!(home.store.get("m", &keys).await.unwrap(), expected);
-    assert_eq!(home.store.get("other", &[key(1), key(2)]).await.unwrap(), [Some(vec![9.0]), None]);
-    assert!(home.store.get("m", &[]).await.unwrap().is_empty());
-}
-
-#[tokio::test]
-async fn many_vectors_are_kept_at_once() {
-    let home = Home::new();
-    let vectors: Vec<_> = (0..200).map(|number| (key(number), vec![f32::from(number); 64])).collect();
-    home.store.put("m", vectors.clone()).await.unwrap();
-    let (keys, vectors): (Vec<_>, Vec<_>) = vectors.into_iter().unzip();
-    let found = home.store.get("m", &keys).await.unwrap();
-    assert_eq!(found, vectors.into_iter().map(Some).collect::<Vec<_>>());
-}
-
-#[tokio::test]
 async fn the_least_recently_used_go_when_there_are_too_many() {
     let home = Home::new();
     home.store.put("m", (0..150).map(|number| (key(number), vec![1.0])).collect()).await.unwrap();
     home.advance(DAY);
     assert_eq!(home.store.get("m", &[key(0)]).await.unwrap(), [Some(vec![1.0])]);
     home.store.put("m", vec![(key(200), vec![1.0])]).await.unwrap();
-    let keep = |vectors| Keep { oneshots: 30, calls: 30, vectors };
+    let keep = |vectors| Retention { oneshots: 30, calls: 30, vectors };
     assert_eq!(home.store.maintain(keep(151)).await.unwrap().vectors, 0);
     let removed = home.store.maintain(keep(3)).await.unwrap();
     assert_eq!(removed.vectors, 148);

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use aethon_core::sandbox::Sandbox;
+
 /// Where programs are when the environment does not say.
 pub(crate) const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -39,16 +41,6 @@ pub struct ShellOptions {
     pub lang: Option<String>,
     /// `TMPDIR`.
     pub tmpdir: Option<String>,
-}
-
-/// Where commands run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Sandbox {
-    /// On this machine.
-    #[default]
-    None,
-    /// In a container only; until there is one, not at all.
-    Docker,
 }
 
 impl Default for ShellOptions {

@@ -14,11 +14,14 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use aethon_core::hook::TurnContext;
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::Inbound;
+use aethon_core::sandbox::Sandbox;
 use aethon_core::surface::Unattended;
-use aethon_core::testkit::ManualClock;
+use aethon_core::testkit::{ManualClock, MemoryStore};
 use aethon_core::tool::{Tool, ToolContext, ToolError};
-use aethon_tools::{Options, Sandbox, ShellOptions, tools};
+use aethon_tools::{Options, ShellOptions, tools};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -43,7 +46,7 @@ impl Stage {
     }
 
     async fn call(&self, input: Value) -> Result<String, ToolError> {
-        self.shell.call(&context(), input).await.map(|output| output.text)
+        self.shell.call(&context(), input).await.map(|output| output.to_text())
     }
 
     async fn run(&self, command: &str) -> String {
@@ -61,17 +64,16 @@ fn shell(folder: &Path, change: impl FnOnce(&mut Options)) -> Arc<dyn Tool> {
     let mut options = Options { workspace: folder.into(), shell, ..Options::default() };
     change(&mut options);
     let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
-    tools(&options, clock).into_iter().find(|tool| tool.spec().name == "shell").unwrap()
+    tools(&options, clock, Arc::new(MemoryStore::default()))
+        .into_iter()
+        .find(|tool| tool.spec().name == "shell")
+        .unwrap()
 }
 
 fn context() -> ToolContext {
-    ToolContext {
-        session: SessionId::of("webchat", "a").unwrap(),
-        turn: TurnId::fresh(),
-        surface: Arc::new(Unattended),
-        has_begun: Arc::default(),
-        max_output_chars: 12_000,
-    }
+    let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "run it");
+    let turn = TurnContext::of(TurnId::fresh(), &inbound);
+    ToolContext::of(&turn, Arc::new(Unattended), 12_000)
 }
 
 /// Looks until there is something to see, with a deadline.

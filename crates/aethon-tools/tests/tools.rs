@@ -9,9 +9,11 @@
 
 use std::sync::Arc;
 
+use aethon_core::hook::TurnContext;
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::Inbound;
 use aethon_core::surface::Unattended;
-use aethon_core::testkit::ManualClock;
+use aethon_core::testkit::{ManualClock, MemoryStore};
 use aethon_core::tool::{Tool, ToolContext};
 use aethon_tools::{Options, tools};
 use serde_json::{Value, json};
@@ -28,19 +30,15 @@ impl Set {
         let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
         let options =
             Options { workspace: workspace.path().into(), workspace_only: true, ..Options::default() };
-        Self { tools: tools(&options, clock), workspace }
+        Self { tools: tools(&options, clock, Arc::new(MemoryStore::default())), workspace }
     }
 
     async fn call(&self, name: &str, input: Value) -> Result<String, String> {
-        let context = ToolContext {
-            session: SessionId::of("webchat", "a").unwrap(),
-            turn: TurnId::fresh(),
-            surface: Arc::new(Unattended),
-            has_begun: Arc::default(),
-            max_output_chars: 1_000,
-        };
+        let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "use it");
+        let turn = TurnContext::of(TurnId::fresh(), &inbound);
+        let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);
         let tool = self.tools.iter().find(|tool| tool.spec().name == name).unwrap();
-        tool.call(&context, input).await.map(|output| output.text).map_err(|error| error.to_string())
+        tool.call(&context, input).await.map(|output| output.to_text()).map_err(|error| error.to_string())
     }
 
     fn write(&self, name: &str, content: impl AsRef<[u8]>) {
@@ -104,4 +102,33 @@ fn every_tool_describes_itself() {
             assert!(spec.parameters["properties"].get(name).is_some(), "{name}");
         }
     }
+}
+
+#[tokio::test]
+async fn every_argument_is_explained_and_every_role_has_its_argument() {
+    for tool in &Set::new().tools {
+        let spec = tool.spec();
+        let parameters = spec.parameters.as_object().unwrap();
+        assert_eq!(parameters["type"], "object", "{}", spec.name);
+        assert_eq!(parameters["additionalProperties"], false, "{}", spec.name);
+        let properties = parameters["properties"].as_object().unwrap();
+        for (name, schema) in properties {
+            let is_plain = schema["type"].is_string() && schema.get("format").is_none();
+            let is_explained = schema["description"].as_str().is_some_and(|text| text.ends_with('.'));
+            assert!(is_plain && is_explained, "{} {name}: {schema}", spec.name);
+        }
+        let without: Vec<_> = spec.roles.keys().filter(|name| !properties.contains_key(*name)).collect();
+        assert!(without.is_empty(), "{}: {without:?}", spec.name);
+    }
+}
+
+#[tokio::test]
+async fn an_argument_of_the_wrong_type_is_named() {
+    let check = async |name: &str, input: Value, expected: &str| {
+        let error = Set::new().call(name, input).await.unwrap_err();
+        assert!(error.starts_with(&format!("the arguments of `{name}` are wrong: {expected}")), "{error}");
+    };
+    check("file_read", json!({"path": "a", "offset": "b"}), "`offset`: invalid type").await;
+    check("shell", json!({"command": ["ls"]}), "`command`: invalid type").await;
+    check("current_time", json!({"timezone": 1}), "`timezone`: invalid type").await;
 }

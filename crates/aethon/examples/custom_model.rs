@@ -5,11 +5,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon::async_trait::async_trait;
 use aethon::core::model::{
     Capabilities, ModelError, ModelEvent, ModelProvider, ModelRequest, ModelStream, Readiness, StopReason,
     Usage,
 };
-use async_trait::async_trait;
 use futures_util::stream;
 
 /// Answers with the newest message, backwards.
@@ -17,14 +17,9 @@ struct Backwards(Arc<Capabilities>);
 
 impl Backwards {
     fn new() -> Self {
-        Self(Arc::new(Capabilities {
-            provider: "example".into(),
-            model: "backwards".into(),
-            context_window: 8_000,
-            max_output: 1_000,
-            images: false,
-            tools: false,
-        }))
+        Self(Arc::new(
+            Capabilities::new("example", "backwards").with_sizes(8_000, 1_000).with_abilities(false, false),
+        ))
     }
 }
 

@@ -2,30 +2,29 @@
 //!
 //! Run it with `cargo run -p aethon --example custom_tool`.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
+use aethon::async_trait::async_trait;
+use aethon::core::schemars::{self, JsonSchema};
+use aethon::core::serde_json::Value;
 use aethon::core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
-use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde::Deserialize;
 
 /// Rolls dice that always show the same, so that the example can be tested.
 struct Dice(ToolSpec);
 
+/// What the model may send. It reads the comments on the fields.
+#[derive(Deserialize, JsonSchema)]
+struct Arguments {
+    /// How many sides the die has.
+    #[schemars(range(min = 2))]
+    sides: u64,
+}
+
 impl Dice {
     fn new() -> Self {
-        Self(ToolSpec {
-            name: "roll_dice".into(),
-            description: "Rolls one die and says what it shows.".into(),
-            parameters: json!({
-                "type": "object",
-                "properties": {"sides": {"type": "integer", "minimum": 2, "description": "How many sides it has."}},
-                "required": ["sides"],
-            }),
-            roles: BTreeMap::new(),
-            untrusted_output: false,
-            timeout: Some(Duration::from_secs(1)),
-        })
+        let spec = ToolSpec::of::<Arguments>("roll_dice", "Rolls one die and says what it shows.");
+        Self(spec.reading_only().with_timeout(Duration::from_secs(1)))
     }
 }
 
@@ -36,8 +35,10 @@ impl Tool for Dice {
     }
 
     async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        let sides = input["sides"].as_u64().filter(|&sides| sides >= 2);
-        let sides = sides.ok_or_else(|| ToolError::failed("sides must be a whole number of at least 2"))?;
+        let Arguments { sides } = self.0.parse(input)?;
+        if sides < 2 {
+            return Err(ToolError::failed("`sides` must be at least 2"));
+        }
         Ok(ToolOutput::text(format!("the die with {sides} sides shows {}", sides.div_ceil(2))))
     }
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::Engine;
-use aethon_agent::outbox::Bell;
+use aethon_agent::outbox::DeliveryWake;
+use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
-use aethon_core::approval::ApprovalDesk;
+use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
+use aethon_core::channel::Channel;
 use aethon_core::clock::Clock;
 use aethon_core::embed::Embedder;
 use aethon_core::event::EventBus;
@@ -17,42 +18,69 @@ use aethon_core::log::LogBook;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
 use aethon_core::session::{SessionQuery, Transcripts};
+use aethon_core::storage::Storage;
 use aethon_core::surface::Unattended;
 use aethon_core::usage::UsageReport;
-use aethon_store::{Opener, Store};
+use aethon_http::deps::Chat;
+use aethon_http::json::{Export, Format};
+use aethon_http::ws::Hub;
+use aethon_store::OpenMode;
 use serde_json::{Value, json};
 
 use crate::builder::Prepared;
 use crate::error::{Error, Result};
 use crate::home::Home;
-use crate::wire;
+use crate::wiring;
+use crate::wiring::model::AgentModels;
 
 /// A running assistant: storage open, engine ready, nothing listening.
 pub struct Aethon {
     pub(crate) home: Home,
     pub(crate) config: Config,
-    pub(crate) store: Store,
+    pub(crate) is_demo: bool,
+    pub(crate) storage: Storage,
+    pub(crate) channels: Vec<Arc<dyn Channel>>,
     pub(crate) engine: Arc<Engine>,
+    meter: Meter,
     pub(crate) provider: Arc<dyn ModelProvider>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
-    pub(crate) desk: ApprovalDesk,
+    pub(crate) desk: PendingApprovals,
     pub(crate) bus: EventBus,
     pub(crate) logs: LogBook,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) bell: Bell,
+    pub(crate) wake: DeliveryWake,
 }
 
 impl Aethon {
-    pub(crate) async fn open(prepared: Prepared, opener: Opener) -> Result<Self> {
+    pub(crate) async fn open(prepared: Prepared, mode: OpenMode) -> Result<Self> {
         prepared.home.prepare()?;
         let clock = prepared.clock();
-        let store = wire::store::open(&prepared.home.database(), &prepared.config, clock.clone(), opener)?;
-        let provider = prepared.provider();
-        let (desk, bell) = (ApprovalDesk::default(), Bell::default());
-        let engine = wire::agent::engine(&prepared, &store, provider.clone(), &desk, &bell);
-        let embedder = wire::embedding::embedder(&prepared, &store);
-        let Prepared { home, config, bus, logs, .. } = prepared;
-        Ok(Self { home, config, store, engine, provider, embedder, desk, bus, logs, clock, bell })
+        let storage = wiring::store::storage(&prepared, mode)?;
+        let models = AgentModels::of(&prepared, wiring::store::learned(&storage).await);
+        let meter = wiring::prices::meter(&prepared, &storage);
+        let provider = models.models.leading().clone();
+        let (desk, wake) = (PendingApprovals::default(), DeliveryWake::default());
+        let common = wiring::agent::Common { models, meter: meter.clone(), approvals: &desk, wake: &wake };
+        let engine = wiring::agent::engine(&prepared, &storage, common);
+        let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
+        let Prepared { home, config, is_demo, bus, logs, parts, .. } = prepared;
+        let channels = parts.channels;
+        Ok(Self {
+            home,
+            config,
+            is_demo,
+            storage,
+            channels,
+            engine,
+            meter,
+            provider,
+            embedder,
+            desk,
+            bus,
+            logs,
+            clock,
+            wake,
+        })
     }
 
     /// Asks in a session, `channel:name`, and waits for the reply. Questions for approval are denied.
@@ -66,18 +94,23 @@ impl Aethon {
         self.engine.clone()
     }
 
+    /// Everything that is kept.
+    pub fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
     /// What is kept of conversations.
     pub fn transcripts(&self) -> Arc<dyn Transcripts> {
-        Arc::new(self.store.clone())
+        self.storage.transcripts.clone()
     }
 
     /// What was spent.
     pub fn ledger(&self) -> Arc<dyn Ledger> {
-        Arc::new(self.store.clone())
+        self.storage.ledger.clone()
     }
 
     /// The open questions.
-    pub fn approvals(&self) -> &ApprovalDesk {
+    pub fn approvals(&self) -> &PendingApprovals {
         &self.desk
     }
 
@@ -86,7 +119,7 @@ impl Aethon {
         &self.bus
     }
 
-    /// The model that answers.
+    /// The model that answers first.
     pub fn model(&self) -> &dyn ModelProvider {
         &*self.provider
     }
@@ -110,28 +143,54 @@ impl Aethon {
     /// The newest sessions that contain these words, as `GET /api/sessions` gives them.
     pub async fn sessions_document(&self, search: &str, limit: usize) -> Result<Value> {
         let search = Some(search.trim().to_owned()).filter(|search| !search.is_empty());
-        let page = self.store.sessions(SessionQuery { limit, search, ..SessionQuery::default() }).await?;
-        Ok(json!({"sessions": page.sessions, "count": page.count, "next_cursor": page.next_cursor}))
+        let query = SessionQuery { limit, search, ..SessionQuery::default() };
+        Ok(json!(aethon_http::json::list(&self.unwatched_chat(), query).await?))
     }
 
     /// A session with its newest messages, as `GET /api/sessions/{id}` gives it. `None` when there is none.
     pub async fn session_document(&self, id: &SessionId, limit: usize) -> Result<Option<Value>> {
-        let Some(session) = self.store.session(id).await? else { return Ok(None) };
-        let messages = self.store.messages(id, None, limit).await?;
-        let mut document = json!(session);
-        document["messages"] = json!(messages);
-        Ok(Some(document))
+        let conversation = aethon_http::json::show(&self.unwatched_chat(), id, None, limit).await?;
+        Ok(conversation.map(|conversation| json!(conversation)))
+    }
+
+    /// A whole session as `GET /api/sessions/{id}/export` gives it. `None` when there is none.
+    pub async fn export(&self, id: &SessionId, format: Format) -> Result<Option<String>> {
+        match Export::open(self.transcripts(), id, format).await? {
+            Some(export) => Ok(Some(export.whole().await?)),
+            None => Ok(None),
+        }
     }
 
     /// What the last days took, as `GET /api/usage` gives it.
     pub async fn usage_document(&self, days: u32) -> Result<Value> {
-        let budget = wire::http::budget(&self.config);
-        Ok(json!(UsageReport::read(&self.store, &budget, self.clock.now(), days).await?))
+        let budget = wiring::prices::limits(&self.config.budget);
+        Ok(json!(UsageReport::read(&*self.storage.ledger, &budget, self.clock.now(), days).await?))
+    }
+
+    /// Conversations as the HTTP application serves them, live through this hub.
+    pub(crate) fn chat(&self, hub: Arc<Hub>) -> Chat {
+        Chat {
+            assistant: self.assistant(),
+            transcripts: self.transcripts(),
+            approvals: self.desk.clone(),
+            hub,
+        }
+    }
+
+    /// The same where nobody watches.
+    fn unwatched_chat(&self) -> Chat {
+        self.chat(Arc::new(Hub::new(self.clock.clone())))
     }
 
     /// Lets running turns finish for `grace`, stores what they had, and closes the storage.
     pub async fn shutdown(&self, grace: Duration) {
         self.engine.shutdown(grace).await;
-        self.store.close().await;
+        self.close().await;
+    }
+
+    /// Books what was broken off, and closes the storage.
+    pub(crate) async fn close(&self) {
+        self.meter.ended().await;
+        self.storage.upkeep.close().await;
     }
 }

@@ -7,23 +7,27 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use aethon_agent::{Learned, Models};
 use aethon_config::{Config, Sources};
+use aethon_core::channel::Channel;
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::event::EventBus;
 use aethon_core::hook::Hook;
-use aethon_core::log::LogBook;
+use aethon_core::log::{LogBook, LogFormat};
 use aethon_core::model::{ModelProvider, Readiness};
 use aethon_core::redact::Redactor;
+use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
-use aethon_providers::AwsEnvironment;
-use aethon_store::Opener;
+use aethon_providers::{AwsEnvironment, Catalog};
+use aethon_store::OpenMode;
 
 use crate::aethon::Aethon;
 use crate::error::{Error, Result};
 use crate::home::Home;
-use crate::logging::{LogFormat, Logging};
+use crate::logging::Logging;
 use crate::preflight::Flags;
-use crate::wire;
+use crate::wiring;
+use crate::wiring::model::AgentModels;
 
 /// Where an assistant lives and what it is made of besides its configuration.
 #[derive(Default)]
@@ -32,6 +36,7 @@ pub struct Builder {
     file: Option<PathBuf>,
     sets: Vec<String>,
     insecure_bind: bool,
+    demo: bool,
     pub(crate) parts: Parts,
 }
 
@@ -42,6 +47,8 @@ pub(crate) struct Parts {
     pub(crate) hooks: Vec<Arc<dyn Hook>>,
     pub(crate) model: Option<Arc<dyn ModelProvider>>,
     pub(crate) clock: Option<Arc<dyn Clock>>,
+    pub(crate) channels: Vec<Arc<dyn Channel>>,
+    pub(crate) storage: Option<Storage>,
 }
 
 impl Builder {
@@ -78,6 +85,14 @@ impl Builder {
         self
     }
 
+    /// Lets the offline model stand in when the configuration names no model and there is no key for the usual one, so that
+    /// a first start has something to show. A configured model always wins.
+    #[must_use]
+    pub fn demo(mut self, allow: bool) -> Self {
+        self.demo = allow;
+        self
+    }
+
     /// Adds a tool.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool + 'static) -> Self {
@@ -96,6 +111,20 @@ impl Builder {
     #[must_use]
     pub fn model(mut self, model: impl ModelProvider + 'static) -> Self {
         self.parts.model = Some(Arc::new(model));
+        self
+    }
+
+    /// Adds a channel. The daemon runs it, restarts it when it fails, and hands it the replies that are for it.
+    #[must_use]
+    pub fn channel(mut self, channel: impl Channel + 'static) -> Self {
+        self.parts.channels.push(Arc::new(channel));
+        self
+    }
+
+    /// Keeps everything here and not in the home's database.
+    #[must_use]
+    pub fn storage(mut self, storage: Storage) -> Self {
+        self.parts.storage = Some(storage);
         self
     }
 
@@ -119,11 +148,21 @@ impl Builder {
             lang: sources.variable("LANG").map(str::to_owned),
             tmpdir: sources.variable("TMPDIR").map(str::to_owned),
         };
+        let mut config = loaded.config;
+        let is_demo = self.demo && !loaded.names_a_model && self.parts.model.is_none();
+        if is_demo {
+            config.model.stand_in();
+        }
+        let home = Home::at(&sources.home);
+        let (catalog, catalog_fault) = crate::models::load(&home);
         Ok(Prepared {
-            home: Home::at(&sources.home),
+            home,
             file: loaded.file,
-            config: loaded.config,
+            config,
+            is_demo,
             warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
+            catalog,
+            catalog_fault,
             flags,
             aws: AwsEnvironment::from_variables(|name| sources.variable(name).map(str::to_owned)),
             parts: self.parts,
@@ -139,7 +178,12 @@ pub struct Prepared {
     /// The configuration file that was read, if there was one.
     pub(crate) file: Option<PathBuf>,
     pub(crate) config: Config,
+    /// Whether the offline model stands in, because no model is configured.
+    pub(crate) is_demo: bool,
     pub(crate) warnings: Vec<String>,
+    pub(crate) catalog: Catalog,
+    /// Why the owner's file of models does not count.
+    pub(crate) catalog_fault: Option<String>,
     pub(crate) flags: Flags,
     pub(crate) aws: AwsEnvironment,
     pub(crate) parts: Parts,
@@ -158,9 +202,14 @@ impl Prepared {
         &self.home
     }
 
-    /// What is worth saying about the configuration.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    /// What is worth saying about the configuration and the file of models.
+    pub fn warnings(&self) -> impl Iterator<Item = &String> {
+        self.warnings.iter().chain(&self.catalog_fault)
+    }
+
+    /// What is known of models: the built-in table, and above it the file of the home.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
     }
 
     /// Every refusal to start, all at once.
@@ -173,7 +222,7 @@ impl Prepared {
     pub fn logging(&self, format: LogFormat, files: bool) -> Logging {
         let keep = usize::try_from(self.config.logging.keep_files).unwrap_or(usize::MAX);
         Logging {
-            filter: Logging::filter(self.config.logging.level.name()),
+            filter: Logging::filter(self.config.logging.level),
             format,
             stderr: true,
             files: files.then(|| (self.home.logs(), keep)),
@@ -187,38 +236,67 @@ impl Prepared {
     /// What would run, for `--check`.
     pub async fn summary(&self) -> String {
         let (config, webchat) = (&self.config, &self.config.channels.webchat);
-        let provider = self.provider();
-        let model = provider.capabilities();
+        let models = self.models();
+        let model = models.capabilities();
         // An IPv6 address stands in brackets before a port.
         let is_bare = webchat.host.contains(':') && !webchat.host.starts_with('[');
         let host = if is_bare { format!("[{}]", webchat.host) } else { webchat.host.clone() };
         let listener =
             if webchat.enabled { format!("http://{host}:{}", webchat.port) } else { "none".into() };
         let is_near = matches!(aethon_http::is_loopback_host(&webchat.host).await, Ok(true));
-        let has_webhooks = webchat.enabled && wire::http::webhooks(config).exist(is_near);
+        let has_webhooks = webchat.enabled && wiring::http::webhooks(config).exist(is_near);
         let access =
             if config.dashboard.auth_token.is_empty() { "open (no token)" } else { "with the token" };
-        let readiness = match provider.readiness() {
+        let readiness = match models.readiness() {
+            Readiness::Ready if self.is_demo => "a demonstration: no model is configured".to_owned(),
             Readiness::Ready => "ready".to_owned(),
             Readiness::NotConfigured(hint) => format!("not set up: {hint}"),
         };
         format!(
-            "the configuration is fine\nhome      {}\nlistener  {listener}\naccess    {access}\nmodel     {} by {}, {readiness}\nwebhooks  {}\ndashboard {}",
+            "the configuration is fine\nhome      {}\nlistener  {listener}\naccess    {access}\nmodel     {} by {}, {readiness}\nbudget    {}\nwebhooks  {}\ndashboard {}",
             self.home.path().display(),
             model.model,
             model.provider,
+            crate::preflight::budget(&self.config.budget, &self.unpriced()),
             on(has_webhooks),
             on(webchat.enabled && config.dashboard.enabled),
-        )
+        ) + &self.model_concerns()
+    }
+
+    /// What an owner should know of the configured models, a line each.
+    fn model_concerns(&self) -> String {
+        let concerns = wiring::model::concerns(self);
+        concerns.iter().map(|concern| format!("\nwarning   {}; {}", concern.message, concern.fix)).collect()
     }
 
     /// Opens the storage and starts the engine.
     pub async fn open(self) -> Result<Aethon> {
-        Aethon::open(self, Opener::Guest).await
+        Aethon::open(self, OpenMode::Guest).await
     }
 
-    pub(crate) fn provider(&self) -> Arc<dyn ModelProvider> {
-        self.parts.model.clone().unwrap_or_else(|| wire::model::provider_of(&self.config, &self.aws))
+    pub(crate) fn models(&self) -> Models {
+        AgentModels::of(self, Learned::default()).models
+    }
+
+    /// The models whose price is not known although there is a ceiling, those that make vectors included.
+    pub(crate) fn unpriced(&self) -> Vec<String> {
+        if self.config.budget.daily_usd <= 0.0 {
+            return Vec::new();
+        }
+        let prices = wiring::prices::prices(self);
+        let models = self.models();
+        let capabilities = models.iter().map(|model| model.capabilities());
+        let names = capabilities.map(|model| (model.provider.clone(), model.model.clone()));
+        let embedder = wiring::embedding::service(self);
+        let embedding = embedder.and_then(|(embedder, _)| {
+            let (provider, model) = embedder.model().split_once('/')?;
+            Some((provider.to_owned(), model.to_owned()))
+        });
+        let is_unpriced = |(provider, model): &(String, String)| prices(provider, model).is_none();
+        let mut unpriced: Vec<String> =
+            names.chain(embedding).filter(is_unpriced).map(|(_, model)| model).collect();
+        unpriced.dedup();
+        unpriced
     }
 
     pub(crate) fn redactor(&self) -> Redactor {

@@ -7,11 +7,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use aethon_config::schema::Unpriced;
 use aethon_core::model::{ModelProvider, Readiness};
+use aethon_providers::Catalog;
 use serde::Serialize;
 
 use crate::builder::{Builder, Prepared};
-use crate::wire;
+use crate::wiring;
 
 /// How long a model service may take to answer the question whether it is there.
 const MODEL_PATIENCE: Duration = Duration::from_secs(10);
@@ -82,8 +84,23 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.push(database(&prepared).await);
     findings.push(port(&prepared));
     findings.push(model(&prepared).await);
+    findings.extend(models(&prepared));
     findings.extend(embedding(&prepared).await);
+    findings.push(budget(&prepared));
     findings
+}
+
+/// Whether the ceiling can hold: whether it is known what the models cost.
+fn budget(prepared: &Prepared) -> Finding {
+    let (budget, unpriced) = (&prepared.config.budget, prepared.unpriced());
+    let message = crate::preflight::budget(budget, &unpriced);
+    let keys: Vec<String> = unpriced.iter().map(|model| aethon_agent::pricing_key(model)).collect();
+    let fix = format!("set {} to its price in USD per million tokens", keys.join(" and "));
+    match budget.unpriced {
+        _ if unpriced.is_empty() => Finding::ok("budget", message),
+        Unpriced::Refuse => Finding::broken("budget", message, fix),
+        Unpriced::Allow => Finding::warning("budget", message, fix),
+    }
 }
 
 fn configuration(prepared: &Prepared) -> Vec<Finding> {
@@ -136,7 +153,7 @@ async fn database(prepared: &Prepared) -> Finding {
     if !path.exists() {
         return Finding::ok("database", "there is none yet; the first start makes it");
     }
-    match wire::store::check(&path).await {
+    match wiring::store::check(&path).await {
         Ok(report) => Finding::ok("database", report),
         Err(error) => Finding::broken(
             "database",
@@ -173,14 +190,14 @@ fn port(prepared: &Prepared) -> Finding {
 }
 
 async fn model(prepared: &Prepared) -> Finding {
-    let provider = prepared.provider();
-    let capabilities = provider.capabilities();
+    let models = prepared.models();
+    let capabilities = models.capabilities();
     let name = format!("{} by {}", capabilities.model, capabilities.provider);
-    if let Readiness::NotConfigured(hint) = provider.readiness() {
+    if let Readiness::NotConfigured(hint) = models.readiness() {
         return Finding::broken("model", format!("{name} is not set up"), hint);
     }
-    match tokio::time::timeout(MODEL_PATIENCE, provider.probe()).await {
-        Ok(Ok(answer)) => able(prepared, &*provider, &format!("{name}: {answer}")).await,
+    match tokio::time::timeout(MODEL_PATIENCE, models.probe()).await {
+        Ok(Ok(answer)) => able(prepared, &**models.leading(), &format!("{name}: {answer}")).await,
         Ok(Err(error)) => Finding::broken("model", format!("{name} cannot be used"), error.to_string()),
         Err(_) => Finding::broken(
             "model",
@@ -188,6 +205,26 @@ async fn model(prepared: &Prepared) -> Finding {
             "check model.host and the network",
         ),
     }
+}
+
+/// The file of models, and what is known of the configured ones.
+fn models(prepared: &Prepared) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let Some(fault) = &prepared.catalog_fault {
+        let fix = "mend or remove the file, or install a table with `aethon-cli model update FILE`";
+        findings.push(Finding::warning("models", fault.clone(), fix));
+    }
+    let concerns = wiring::model::concerns(prepared).into_iter();
+    findings.extend(concerns.map(|concern| Finding::warning("models", concern.message, concern.fix)));
+    if findings.is_empty() {
+        let own = match prepared.catalog.own_count() {
+            0 => String::new(),
+            count => format!(", and {count} of models.json"),
+        };
+        let message = format!("the built-in table holds (of {}){own}", Catalog::source());
+        findings.push(Finding::ok("models", message));
+    }
+    findings
 }
 
 /// A model that answers, and what it can do as far as that is known without asking it anything.
@@ -212,7 +249,7 @@ async fn able(prepared: &Prepared, provider: &dyn ModelProvider, answers: &str) 
 /// How the embedder is, where one is configured. One that is known to be free is asked for the vector of a word; any other
 /// only for what it is set up with, because every question to it costs.
 async fn embedding(prepared: &Prepared) -> Option<Finding> {
-    let (embedder, price) = wire::embedding::service(&prepared.config, &prepared.aws)?;
+    let (embedder, price) = wiring::embedding::service(prepared)?;
     let name = embedder.model();
     if let Readiness::NotConfigured(hint) = embedder.readiness() {
         return Some(Finding::broken("embedding", format!("{name} is not set up"), hint));

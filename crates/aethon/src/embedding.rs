@@ -1,19 +1,17 @@
 //! Vectors that are paid for once: an embedder between those who want vectors and the service that makes them.
 //!
-//! Texts that were seen before are answered from the cache; the others go to the service together, each once, under the
-//! day's budget and into the ledger. Vectors can wait, since search goes on by words without them, so they stop as early
-//! as other work in the background: at `budget.warn_ratio` of the ceiling. No service tells its count of tokens through
+//! Texts that were seen before are answered from the cache; the others go to the service together, each once, through the
+//! meter. Vectors can wait, since search goes on by words without them, so they stop as early as other work in the
+//! background: at `budget.warn_ratio` of the ceiling. No service tells its count of tokens through
 //! [`Embedder`], so what is written down is an estimate, on the high side.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use aethon_core::clock::Clock;
+use aethon_agent::{Ending, Meter, Work};
 use aethon_core::embed::{Embedder, EmbeddingCache, TextKey};
-use aethon_core::event::{Event, EventBus};
-use aethon_core::ledger::{Ledger, LedgerEntry, Price, WorkKind};
-use aethon_core::model::{ModelError, ModelErrorKind, Readiness, Usage};
-use aethon_core::usage::Budget;
+use aethon_core::ledger::WorkKind;
+use aethon_core::model::{Capabilities, ModelError, ModelErrorKind, Readiness, Usage};
 use aethon_providers::TextKeys;
 use async_trait::async_trait;
 
@@ -28,12 +26,7 @@ pub(crate) struct Parts {
     pub(crate) service: Arc<dyn Embedder>,
     pub(crate) keys: TextKeys,
     pub(crate) cache: Arc<dyn EmbeddingCache>,
-    pub(crate) ledger: Arc<dyn Ledger>,
-    /// What the service's model costs, where that is known.
-    pub(crate) price: Option<Price>,
-    pub(crate) budget: Budget,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) bus: EventBus,
+    pub(crate) meter: Meter,
 }
 
 /// The embedder. Its model is the service's.
@@ -117,19 +110,21 @@ impl Parts {
 
     /// Asks the service, within the budget, and keeps what it made.
     async fn make(&self, texts: Vec<(TextKey, String)>) -> Result<Vec<(TextKey, Vec<f32>)>, ModelError> {
-        let usage = self.estimate(&texts);
-        let reservation = self.reserve(usage.cost_usd).await?;
+        let input_tokens = estimate(&texts);
+        let grant = self.meter.reserve(Work::new(WorkKind::Embedding, input_tokens), &self.model()).await;
+        let grant = grant.map_err(|failure| ModelError::new(ModelErrorKind::Quota, failure.message))?;
         let asked: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
         let made = self.service.embed(&asked).await.and_then(|vectors| {
             let is_whole = vectors.len() == asked.len();
             if is_whole { Ok(vectors) } else { Err(self.malformed("not one vector for each text")) }
         });
-        let has_worked = match &made {
-            Ok(_) => true,
-            Err(error) => matches!(error.kind(), ModelErrorKind::Timeout | ModelErrorKind::Malformed),
+        let ending = match &made {
+            Ok(_) => Ending::Whole { usage: Usage { input_tokens, ..Usage::default() }, named: None },
+            Err(error) if error.kind() == ModelErrorKind::Timeout => Ending::Silent,
+            Err(error) if error.kind() == ModelErrorKind::Malformed => Ending::Cut,
+            Err(_) => Ending::Refused,
         };
-        let taken = if has_worked { usage } else { Usage::default() };
-        self.settle(reservation, taken, made.is_ok()).await;
+        grant.settle(ending).await;
         let vectors: Vec<_> = texts.iter().map(|(key, _)| *key).zip(made?).collect();
         if let Err(error) = self.cache.put(self.service.model(), vectors.clone()).await {
             let error = &error as &dyn std::error::Error;
@@ -138,68 +133,22 @@ impl Parts {
         Ok(vectors)
     }
 
-    fn estimate(&self, texts: &[(TextKey, String)]) -> Usage {
-        let tokens = |(_, text): &(TextKey, String)| text.len().div_ceil(TOKEN_BYTES).max(1) as u64;
-        let mut usage = Usage { input_tokens: texts.iter().map(tokens).sum(), ..Usage::default() };
-        let cost = self.price.map_or(0.0, |price| price.of(&usage));
-        // Whatever the configuration says, no call earns money.
-        usage.cost_usd = if cost.is_finite() { cost.max(0.0) } else { 0.0 };
-        usage
-    }
-
-    /// Sets the money for a call aside, where there is a ceiling and a price.
-    async fn reserve(&self, usd: f64) -> Result<Option<i64>, ModelError> {
-        let Budget { daily_usd, warn_ratio } = self.budget;
-        if daily_usd <= 0.0 || usd <= 0.0 {
-            return Ok(None);
-        }
-        let refuse = |message| ModelError::new(ModelErrorKind::Quota, message);
-        match self.ledger.reserve(usd, daily_usd * warn_ratio.clamp(0.0, 1.0)).await {
-            Ok(Some(id)) => Ok(Some(id)),
-            Ok(None) => Err(refuse(
-                "Today's budget does not allow more embeddings: they stop at `budget.warn_ratio` of \
-                 `budget.daily_usd`. It starts anew at 00:00 UTC; or raise the ceiling.",
-            )),
-            Err(error) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "the ledger failed");
-                Err(refuse(
-                    "The budget could not be looked up, because the storage failed; the log has more.",
-                ))
-            }
-        }
-    }
-
-    async fn settle(&self, reservation: Option<i64>, usage: Usage, is_ok: bool) {
+    /// The service's model, as the meter knows it: one that answers without a word.
+    fn model(&self) -> Capabilities {
         let name = self.service.model();
         let (provider, model) = name.split_once('/').unwrap_or(("", name));
-        let entry = LedgerEntry {
-            at: self.clock.now(),
-            session: None,
-            turn: None,
-            provider: provider.to_owned(),
-            model: model.to_owned(),
-            kind: WorkKind::Embedding,
-            usage,
-            saved_usd: 0.0,
-            is_ok,
-        };
-        let shown = self.bus.has_listeners().then(|| Arc::new(entry.clone()));
-        if let Err(error) = self.ledger.settle(reservation, entry).await {
-            let error = &error as &dyn std::error::Error;
-            tracing::error!(error, "an embedding could not be written down");
-            return;
-        }
-        if let Some(entry) = shown
-            && let Ok(today) = self.ledger.today().await
-        {
-            self.bus.publish(|| Event::Usage { today, entry });
-        }
+        Capabilities::new(provider, model).with_sizes(u64::MAX, 0)
     }
 
     fn malformed(&self, what: &str) -> ModelError {
         let message = format!("{} answered with {what}.", self.service.model());
         ModelError::new(ModelErrorKind::Malformed, message)
     }
+}
+
+/// What the service will count, on the high side.
+fn estimate(texts: &[(TextKey, String)]) -> u64 {
+    texts.iter().map(|(_, text)| text.len().div_ceil(TOKEN_BYTES).max(1) as u64).sum()
 }
 
 /// The vectors, if every one is there and as long as the others.

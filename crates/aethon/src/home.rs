@@ -51,6 +51,11 @@ impl Home {
         self.0.join("config.toml")
     }
 
+    /// What the owner knows of models beyond the built-in table.
+    pub fn models(&self) -> PathBuf {
+        self.0.join("models.json")
+    }
+
     /// The database.
     pub fn database(&self) -> PathBuf {
         self.0.join("aethon.db")

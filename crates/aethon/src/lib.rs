@@ -16,23 +16,29 @@
 
 mod aethon;
 mod builder;
+mod channels;
 pub mod doctor;
 mod embedding;
 mod error;
 mod home;
 mod logging;
 pub mod model_test;
+pub mod models;
 mod preflight;
 mod service;
 mod view;
-mod wire;
+mod wiring;
 
 pub use aethon_config as config;
 pub use aethon_core as core;
+pub use aethon_core::log::LogFormat;
+pub use aethon_core::{async_trait, jiff};
+pub use aethon_http::json;
+pub use aethon_http::ws::frames_of;
 
 pub use crate::aethon::Aethon;
 pub use crate::builder::{Builder, Prepared};
 pub use crate::error::{Error, Result};
 pub use crate::home::{Home, HomeLock};
-pub use crate::logging::{LogFormat, Logging};
+pub use crate::logging::Logging;
 pub use crate::service::Service;

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use self::question::{Answer, Questions};
 use crate::builder::Prepared;
 use crate::error::Result;
-use crate::wire;
+use crate::wiring;
 
 /// How long each step may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -130,7 +130,7 @@ impl ModelReport {
 /// Tries the configured model and each of its fallbacks, one after the other: what runs on one machine would slow the
 /// other down. The configured one comes first.
 pub async fn examine(prepared: &Prepared) -> Result<Vec<ModelReport>> {
-    let prices = wire::prices::prices(&prepared.config.budget);
+    let prices = wiring::prices::prices(prepared);
     let mut reports = Vec::new();
     for (source, provider) in models(prepared) {
         let questions = Questions::new(provider.clone(), prepared.clock(), PATIENCE)?;
@@ -150,10 +150,10 @@ fn models(prepared: &Prepared) -> Vec<(WindowSource, Arc<dyn ModelProvider>)> {
     }
     let source = |model: &aethon_config::schema::Model| match model.context_window {
         Some(_) => WindowSource::Config,
-        None if wire::model::is_known(model) => WindowSource::Table,
+        None if wiring::model::facts(prepared, model).is_known => WindowSource::Table,
         None => WindowSource::Assumed,
     };
-    let each = wire::model::each_in_short(&prepared.config, &prepared.aws, MOST_TOKENS);
+    let each = wiring::model::each_in_short(prepared, MOST_TOKENS);
     each.into_iter().map(|(model, provider)| (source(&model), provider)).collect()
 }
 
@@ -285,22 +285,16 @@ impl Trial {
 }
 
 fn report_colour() -> ToolSpec {
-    ToolSpec {
-        name: "report_colour".into(),
-        description: "Reports a colour.".into(),
-        parameters: json!({
-            "type": "object",
-            "properties": {"colour": {"type": "string", "description": "The name of the colour."}},
-            "required": ["colour"],
-        }),
-        roles: Default::default(),
-        untrusted_output: false,
-        timeout: None,
-    }
+    let parameters = json!({
+        "type": "object",
+        "properties": {"colour": {"type": "string", "description": "The name of the colour."}},
+        "required": ["colour"],
+    });
+    ToolSpec::new("report_colour", "Reports a colour.", parameters)
 }
 
 fn judge_call(answer: &Answer, tool: &ToolSpec, is_fake: bool) -> (Outcome, String) {
-    let in_words = || aethon_agent::calls_in_words(&answer.text, std::slice::from_ref(tool));
+    let in_words = || aethon_providers::calls_in_words(&answer.text, std::slice::from_ref(tool));
     match answer.calls.first() {
         Some(call) if call.name != tool.name => {
             (Outcome::Partly, format!("it called {}, which it was not offered", quote(&call.name)))
@@ -308,11 +302,16 @@ fn judge_call(answer: &Answer, tool: &ToolSpec, is_fake: bool) -> (Outcome, Stri
         Some(call) if !call.input["colour"].is_string() => {
             (Outcome::Partly, "it called the tool with wrong arguments".into())
         }
+        Some(call) if aethon_providers::is_text_call(&call.id) => {
+            (Outcome::Partly, "as text: it wrote the call into its answer; the assistant reads it there".into())
+        }
         Some(_) if is_fake => (Outcome::Ok, "it called the tool, as the script in the question says".into()),
         Some(_) => (Outcome::Ok, "it called the tool".into()),
         None if in_words().is_some() => (
             Outcome::Partly,
-            "as text: it wrote the call into its answer; the assistant recognises it".into(),
+            "as text: it wrote the call into its answer, where the assistant reads none from a model that is known to \
+             call tools"
+                .into(),
         ),
         None if answer.text.trim().is_empty() => (Outcome::Failed, empty(answer)),
         None => (Outcome::Failed, format!("no: it answered {}", quote(&answer.text))),

@@ -9,8 +9,10 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use aethon_agent::pricing_key;
 use aethon_config::Config;
-use aethon_config::schema::Sandbox;
+use aethon_config::schema::{Budget, Unpriced};
+use aethon_core::sandbox::Sandbox;
 use aethon_http::is_loopback_host;
 use aethon_http::options::Network;
 
@@ -73,6 +75,35 @@ pub(crate) async fn warnings(config: &Config) -> Vec<String> {
         );
     }
     warnings
+}
+
+/// How the ceiling of a day stands to these models whose price is not known, in a few words.
+pub(crate) fn budget(budget: &Budget, unpriced: &[String]) -> String {
+    if budget.daily_usd <= 0.0 {
+        return "no ceiling".into();
+    }
+    let ceiling = format!("{} USD a day", budget.daily_usd);
+    match unpriced_models(budget, unpriced) {
+        Some(sentence) => format!("{ceiling}; {sentence}"),
+        None => ceiling,
+    }
+}
+
+/// What becomes of models whose price is not known, and what to set, as a sentence. `None` without such models.
+pub(crate) fn unpriced_models(budget: &Budget, unpriced: &[String]) -> Option<String> {
+    let keys: Vec<String> = unpriced.iter().map(|model| pricing_key(model)).collect();
+    if keys.is_empty() {
+        return None;
+    }
+    let (models, keys) = (unpriced.join(", "), keys.join(", "));
+    Some(match budget.unpriced {
+        Unpriced::Refuse => format!(
+            "calls to {models} are refused, because the price is not known: set {keys}, or budget.unpriced = \"allow\""
+        ),
+        Unpriced::Allow => {
+            format!("calls to {models} cost what nobody counts, because the price is not known: set {keys}")
+        }
+    })
 }
 
 async fn exposed_bind(config: &Config, flags: &Flags) -> Option<String> {

@@ -1,4 +1,4 @@
-//! The daemon round an assistant: the lock of the home, the listener, delivery and upkeep.
+//! The daemon round an assistant: the lock of the home, the listener, the channels, delivery and upkeep.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,18 +7,21 @@ use aethon_agent::outbox;
 use aethon_core::channel::{Channel, Channels};
 use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
+use aethon_core::storage::{Retention, Upkeep};
 use aethon_core::surface::{Surface, Unattended};
+use aethon_http::deps::{Activity, Runtime, Setup};
 use aethon_http::ws::{Hub, WebChat};
 use aethon_http::{Deps, Server};
-use aethon_store::{Keep, Opener, Store};
+use aethon_store::OpenMode;
 use tokio::task::JoinHandle;
 
 use crate::aethon::Aethon;
 use crate::builder::Prepared;
+use crate::channels::ChannelTasks;
 use crate::error::{Error, Result};
 use crate::home::HomeLock;
 use crate::view::MaskedConfig;
-use crate::wire;
+use crate::wiring;
 
 /// How often old rows are removed.
 const UPKEEP: Duration = Duration::from_secs(6 * 3600);
@@ -27,6 +30,7 @@ const UPKEEP: Duration = Duration::from_secs(6 * 3600);
 pub struct Service {
     aethon: Aethon,
     server: Option<Server>,
+    channels: ChannelTasks,
     worker: JoinHandle<()>,
     upkeep: JoinHandle<()>,
     trigger: ShutdownTrigger,
@@ -46,11 +50,13 @@ impl Service {
         }
         let lock = prepared.home.lock()?;
         // The home is ours alone now, so whatever an earlier daemon had under way is over.
-        let aethon = Aethon::open(prepared, Opener::Daemon).await?;
+        let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()));
         let webchat: Arc<dyn Channel> = Arc::new(WebChat::new(aethon.assistant(), hub.clone()));
-        let channels = Channels::new(aethon.config.channels.webchat.enabled.then_some(webchat));
+        let webchat = aethon.config.channels.webchat.enabled.then_some(webchat);
+        let channels = Channels::new(webchat.into_iter().chain(aethon.channels.iter().cloned()))
+            .map_err(|error| Error::refused(error.to_string()).because(error))?;
         // Before anything new is taken in, and watched by whoever opens the chat again.
         let watch = hub.clone();
         aethon.engine.recover(move |record| watcher(&watch, record)).await?;
@@ -61,17 +67,20 @@ impl Service {
                 lock.publish_address(&address).map_err(|error| {
                     Error::failed("the address cannot be written under the home's run/").because(error)
                 })?;
-                format!("aethon {} listening on {address}", env!("CARGO_PKG_VERSION"))
+                let demo = if aethon.is_demo { " (demo)" } else { "" };
+                format!("aethon {}{demo} listening on {address}", env!("CARGO_PKG_VERSION"))
             }
             None => format!("aethon {} running without a listener", env!("CARGO_PKG_VERSION")),
         };
-        let outbox = Arc::new(aethon.store.clone());
-        let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), aethon.bell.clone());
+        let tasks = ChannelTasks::start(&channels, &aethon.assistant(), &aethon.clock, &shutdown);
+        let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.wake.clone());
+        let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake);
         Ok(Self {
+            channels: tasks,
             worker: tokio::spawn(worker.run(shutdown.clone())),
             upkeep: tokio::spawn(upkeep(
-                aethon.store.clone(),
-                wire::store::keep(&aethon.config),
+                aethon.storage.upkeep.clone(),
+                wiring::store::retention(&aethon.config),
                 shutdown.clone(),
             )),
             aethon,
@@ -104,7 +113,8 @@ impl Service {
         for task in [self.worker, self.upkeep] {
             task.await.map_err(|error| Error::failed("a background task failed").because(error))?;
         }
-        self.aethon.store.close().await;
+        self.channels.join().await;
+        self.aethon.close().await;
         Ok(())
     }
 }
@@ -118,21 +128,17 @@ async fn listen(
     if !aethon.config.channels.webchat.enabled {
         return Ok(None);
     }
-    let options = wire::http::options(&aethon.config);
+    let options = wiring::http::options(&aethon.config, aethon.is_demo);
     let (host, port) = (options.host.clone(), options.port);
     let deps = Deps {
-        assistant: aethon.assistant(),
-        transcripts: aethon.transcripts(),
-        ledger: aethon.ledger(),
-        desk: aethon.desk.clone(),
-        bus: aethon.bus.clone(),
-        logs: aethon.logs.clone(),
-        config: Arc::new(MaskedConfig(aethon.config.clone())),
-        provider: aethon.provider.clone(),
-        clock: aethon.clock.clone(),
-        channels,
-        hub,
-        shutdown,
+        chat: aethon.chat(hub),
+        activity: Activity { bus: aethon.bus.clone(), logs: aethon.logs.clone(), ledger: aethon.ledger() },
+        setup: Setup {
+            config: Arc::new(MaskedConfig(aethon.config.clone())),
+            provider: aethon.provider.clone(),
+            channels,
+        },
+        runtime: Runtime { clock: aethon.clock.clone(), shutdown },
     };
     match Server::bind(options, deps).await {
         Ok(server) => Ok(Some(server)),
@@ -153,13 +159,13 @@ fn watcher(hub: &Arc<Hub>, record: &TurnRecord) -> Arc<dyn Surface> {
     if session.channel() == "webchat" { hub.surface(session) } else { Arc::new(Unattended) }
 }
 
-async fn upkeep(store: Store, keep: Keep, mut shutdown: Shutdown) {
+async fn upkeep(store: Arc<dyn Upkeep>, retention: Retention, mut shutdown: Shutdown) {
     loop {
         tokio::select! {
             () = shutdown.requested() => return,
             () = tokio::time::sleep(UPKEEP) => {}
         }
-        if let Err(error) = store.maintain(keep).await {
+        if let Err(error) = store.maintain(retention).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "old rows could not be removed");
         }
     }

@@ -66,6 +66,8 @@ export const texts = {
   model: {
     missingTitle: "No model is set up yet",
     missingHint: "Set model.api_key in config.toml, or point model.host at a local server, and start Aethon again.",
+    demoTitle: "This is a demonstration",
+    demoHint: "An offline model answers, because no model is configured. Run aethon-cli init to choose a real one, then start Aethon again.",
     switched: (/** @type {string} */ model, /** @type {string} */ reason) => (reason ? `Answered by ${model}: ${reason}` : `Answered by ${model}`),
   },
 
@@ -82,6 +84,10 @@ export const texts = {
     tooLong: "This is more than one message may hold (1 MB with its files). Shorten it, or send it in parts. Nothing is lost.",
     pasted: "Pasted picture",
     theMessage: "The message",
+  },
+  effort: {
+    label: "Thinking",
+    levels: { "": "default", none: "none", low: "low", medium: "medium", high: "high" },
   },
   attachment: {
     unsupported: (/** @type {string} */ name) => `${name} was not attached. Pictures (PNG, JPEG, GIF, WebP) and text files can be.`,
@@ -121,6 +127,7 @@ export const texts = {
     down: "Go to the end",
     reasoning: "Reasoning",
     folded: (/** @type {number} */ n) => `${plural(n, "older message was", "older messages were")} summarised for the model. Nothing was deleted.`,
+    context: (/** @type {string} */ source) => `Context from ${source}`,
     picture: (/** @type {string} */ name) => (name ? `Picture ${name}` : "Picture"),
     openPicture: (/** @type {string} */ name) => `Open ${name || "picture"}`,
     tokens: (/** @type {string} */ input, /** @type {string} */ output) => `${input} tokens in, ${output} out`,
@@ -152,6 +159,10 @@ export const texts = {
     input: "Input",
     output: "Output",
     noOutput: "No output",
+    file: (/** @type {string} */ name) => (name ? `File ${name}` : "File"),
+    picture: (/** @type {number} */ n, /** @type {number} */ count) => (count > 1 ? `Picture ${n} of ${count}` : "Picture"),
+    openPicture: (/** @type {number} */ n, /** @type {number} */ count) => (count > 1 ? `Open picture ${n} of ${count}` : "Open picture"),
+    noPicture: (/** @type {string} */ mime) => `A picture that cannot be shown here (${mime || "of no known type"}).`,
     change: "Change",
   },
 

@@ -2,11 +2,13 @@
 
 use std::io::{IsTerminal, Read};
 
+use aethon::core::model::Effort;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
-use super::backend::{Backend, ChatEvent, Outcome};
+use super::backend::Backend;
+use super::event::{ChatEvent, Outcome};
 use super::interrupts::Interrupts;
 use super::repl::LEAVE;
 use super::screen::{Screen, put, style};
@@ -46,10 +48,11 @@ pub(crate) async fn run(
     mut backend: Box<dyn Backend>,
     session: &str,
     text: &str,
+    effort: Option<Effort>,
     as_json: bool,
 ) -> Result<bool> {
     let mut events = Events { interrupts: Interrupts::all()?, session, leaving: None };
-    backend.say(session, text).await?;
+    backend.say(session, text, effort).await?;
     // Only a person wants to see it come; a program wants the answer and nothing else.
     let outcome = match !as_json && std::io::stdout().is_terminal() {
         true => shown(&mut *backend, &mut events).await?,
@@ -155,6 +158,7 @@ impl Heard {
 fn document(session: &str, outcome: &Outcome, failure: Option<String>) -> serde_json::Value {
     json!({
         "session_id": format!("webchat:{session}"),
+        "turn": outcome.turn,
         "text": outcome.text,
         "stop_reason": outcome.stop_reason,
         "model": outcome.model,

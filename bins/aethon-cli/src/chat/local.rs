@@ -7,14 +7,16 @@ use aethon::Aethon;
 use aethon::Prepared;
 use aethon::core::approval::{ApprovalRequest, Decision};
 use aethon::core::ids::{SessionId, TurnId};
-use aethon::core::message::{Inbound, Reply};
+use aethon::core::message::Inbound;
+use aethon::core::model::Effort;
 use aethon::core::session::SessionQuery;
-use aethon::core::surface::{Surface, ToolPhase, TurnEvent};
+use aethon::core::surface::{Surface, TurnEvent};
 use anyhow::Result;
 use async_trait::async_trait;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::backend::{Backend, ChatEvent, Outcome, folded};
+use super::backend::Backend;
+use super::event::ChatEvent;
 
 /// How long a turn may take to store what it had when the terminal leaves.
 const GRACE: Duration = Duration::from_secs(2);
@@ -44,8 +46,8 @@ impl Backend for Local {
         )
     }
 
-    async fn say(&mut self, session: &str, text: &str) -> Result<()> {
-        let mut inbound = Inbound::say(SessionId::of("webchat", session)?, text);
+    async fn say(&mut self, session: &str, text: &str, effort: Option<Effort>) -> Result<()> {
+        let mut inbound = Inbound::say(SessionId::of("webchat", session)?, text).with_effort(effort);
         inbound.sender = "terminal".into();
         self.aethon.assistant().submit(inbound, self.surface.clone()).await?;
         Ok(())
@@ -85,53 +87,17 @@ struct Terminal {
 
 #[async_trait]
 impl Surface for Terminal {
-    fn emit(&self, _turn: &TurnId, event: TurnEvent) {
-        for event in events(event) {
-            // The screen is gone when the program leaves; nothing is lost, the turn is stored.
-            let _ = self.sender.send(event);
+    fn emit(&self, turn: &TurnId, event: TurnEvent) {
+        for mut frame in aethon::frames_of(&event) {
+            frame["turn"] = turn.as_str().into();
+            if let Some(event) = ChatEvent::of(&frame) {
+                // The screen is gone when the program leaves; nothing is lost, the turn is stored.
+                let _ = self.sender.send(event);
+            }
         }
     }
 
     async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
         std::future::pending().await
     }
-}
-
-fn events(event: TurnEvent) -> Vec<ChatEvent> {
-    match event {
-        TurnEvent::Text(text) => vec![ChatEvent::Text(text)],
-        TurnEvent::Tool(tool) => vec![ChatEvent::Tool {
-            name: tool.name,
-            state: if tool.phase == ToolPhase::Running { "running" } else { tool.phase.as_str() }.to_owned(),
-            input: tool.input,
-            output: tool.output,
-        }],
-        TurnEvent::Approval(request) => vec![ChatEvent::Approval {
-            id: request.id,
-            tool: request.tool,
-            input: request.input,
-            summary: request.summary,
-        }],
-        TurnEvent::ApprovalDone { id, resolution } => {
-            let reason = serde_json::to_value(resolution.reason).ok();
-            let reason = reason.as_ref().and_then(|reason| reason.as_str()).unwrap_or_default().to_owned();
-            vec![ChatEvent::ApprovalDone { id, reason }]
-        }
-        TurnEvent::Folded { messages, .. } => vec![ChatEvent::Notice(folded(messages))],
-        TurnEvent::Notice { message, .. } => vec![ChatEvent::Notice(message)],
-        TurnEvent::Model { model, reason } => vec![ChatEvent::Notice(format!("{model} answers: {reason}"))],
-        TurnEvent::Done(reply) => done(reply),
-        TurnEvent::Started | TurnEvent::Reasoning(_) | TurnEvent::Usage(_) => Vec::new(),
-    }
-}
-
-fn done(reply: Reply) -> Vec<ChatEvent> {
-    let failure = reply.failure;
-    let outcome =
-        Outcome { text: reply.text, stop_reason: reply.end.as_str().to_owned(), model: reply.model };
-    failure
-        .map(|failure| ChatEvent::Error(failure.message))
-        .into_iter()
-        .chain([ChatEvent::Done(outcome)])
-        .collect()
 }

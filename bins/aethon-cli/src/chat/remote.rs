@@ -1,5 +1,6 @@
 //! The daemon's chat socket, subprotocol `aethon.chat.v1`.
 
+use aethon::core::model::Effort;
 use anyhow::{Context, Result, bail};
 use async_trait::async_trait;
 use futures_util::{SinkExt, StreamExt};
@@ -9,7 +10,8 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message, http::HeaderValue};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::backend::{Backend, ChatEvent, Outcome, folded};
+use super::backend::Backend;
+use super::event::ChatEvent;
 use crate::daemon::Daemon;
 
 /// A chat with the running daemon.
@@ -51,16 +53,22 @@ impl Backend for Remote {
         format!("{} by aethon-server at {}", self.model, self.daemon.base)
     }
 
-    async fn say(&mut self, session: &str, text: &str) -> Result<()> {
+    async fn say(&mut self, session: &str, text: &str, effort: Option<Effort>) -> Result<()> {
         let id = aethon::core::ids::unique();
-        self.send(json!({"type": "message", "id": id, "session": session, "text": text})).await
+        let mut frame = json!({"type": "message", "id": id, "session": session, "text": text});
+        if let Some(effort) = effort {
+            frame["effort"] = effort.as_str().into();
+        }
+        self.send(frame).await
     }
 
     async fn next(&mut self) -> ChatEvent {
         loop {
             match self.socket.next().await {
                 Some(Ok(Message::Text(text))) => {
-                    if let Some(event) = serde_json::from_str(&text).ok().and_then(|frame| event(&frame)) {
+                    if let Some(event) =
+                        serde_json::from_str(&text).ok().and_then(|frame| ChatEvent::of(&frame))
+                    {
                         return event;
                     }
                 }
@@ -102,34 +110,4 @@ impl Backend for Remote {
         // Leaving either way; the other side sees the connection end.
         let _ = self.socket.close(None).await;
     }
-}
-
-fn event(frame: &Value) -> Option<ChatEvent> {
-    let text = |key: &str| frame[key].as_str().unwrap_or_default().to_owned();
-    Some(match frame["type"].as_str()? {
-        "delta" => ChatEvent::Text(text("text")),
-        "tool" => ChatEvent::Tool {
-            name: text("name"),
-            state: text("state"),
-            input: frame.get("input").cloned(),
-            output: frame["output"].as_str().map(str::to_owned),
-        },
-        "approval" => ChatEvent::Approval {
-            id: text("id"),
-            tool: text("tool"),
-            input: frame["input"].clone(),
-            summary: text("summary"),
-        },
-        "approval_done" => ChatEvent::ApprovalDone { id: text("id"), reason: text("reason") },
-        "notice" => ChatEvent::Notice(text("message")),
-        "folded" => ChatEvent::Notice(folded(frame["messages"].as_u64().unwrap_or_default())),
-        "model" => ChatEvent::Notice(format!("{} answers: {}", text("model"), text("reason"))),
-        "error" => ChatEvent::Error(text("message")),
-        "done" => ChatEvent::Done(Outcome {
-            text: text("text"),
-            stop_reason: text("stop_reason"),
-            model: text("model"),
-        }),
-        _ => return None,
-    })
 }

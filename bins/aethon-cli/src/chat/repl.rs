@@ -3,10 +3,12 @@
 //! Ctrl-C stops the turn, or clears the line; a second one right after it leaves. Enter sends; Alt-Enter, or a backslash
 //! at the end of a line, breaks the line. What was typed is remembered in the home.
 
+use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use aethon::core::model::Effort;
 use anyhow::{Context, Result};
 use reedline::{
     EditCommand, Emacs, FileBackedHistory, KeyCode, KeyModifiers, Prompt, PromptEditMode,
@@ -14,7 +16,8 @@ use reedline::{
     default_emacs_keybindings,
 };
 
-use super::backend::{Backend, ChatEvent};
+use super::backend::Backend;
+use super::event::ChatEvent;
 use super::input;
 use super::interrupts::{Interrupt, Interrupts};
 use super::screen::{Screen, put, style};
@@ -28,6 +31,7 @@ pub(super) const LEAVE: Duration = Duration::from_secs(3);
 const HELP: &str = "\
 /new [NAME]     a new conversation, or one of that name
 /sessions       the conversations there are
+/effort [LEVEL] how much the model thinks here: none, low, medium, high, or default
 /stop           stop the running turn
 /help           this help
 /quit           leave (or Ctrl-D)
@@ -40,6 +44,7 @@ pub(crate) async fn run(mut backend: Box<dyn Backend>, session: &str, history: P
     let is_terminal = std::io::stdin().is_terminal();
     let mut chat = Chat {
         session: session.to_owned(),
+        efforts: HashMap::new(),
         interrupts: if is_terminal { Interrupts::of_keyboard()? } else { Interrupts::all()? },
         was_interrupted: false,
     };
@@ -83,6 +88,8 @@ pub(crate) async fn run(mut backend: Box<dyn Backend>, session: &str, history: P
 
 struct Chat {
     session: String,
+    /// How much the model is to think, by conversation, where it differs from the configuration.
+    efforts: HashMap<String, Effort>,
     interrupts: Interrupts,
     /// Whether the last thing that the person did was to press Ctrl-C.
     was_interrupted: bool,
@@ -101,6 +108,7 @@ impl Chat {
                     if rest.trim().is_empty() { aethon::core::ids::unique() } else { rest.trim().to_owned() };
                 put(&style().dim(&format!("conversation {}\n", self.session)));
             }
+            "/effort" => put(&style().dim(&format!("{}\n", self.set_effort(rest.trim())))),
             "/sessions" => {
                 for (id, title) in backend.sessions().await? {
                     put(&format!("{id}  {}\n", style().dim(&crate::render::plain(&title))));
@@ -111,9 +119,21 @@ impl Chat {
         Ok(true)
     }
 
+    /// Sets how much the model is to think in this conversation; without a word, only tells it.
+    fn set_effort(&mut self, word: &str) -> String {
+        match (word, Effort::parse(word)) {
+            ("default", _) => drop(self.efforts.remove(&self.session)),
+            (_, Some(effort)) => drop(self.efforts.insert(self.session.clone(), effort)),
+            ("", None) => {}
+            _ => return format!("{word:?} is not an effort: use none, low, medium, high or default"),
+        }
+        let effort = self.efforts.get(&self.session).map_or("default", |effort| effort.as_str());
+        format!("effort {effort}")
+    }
+
     /// One turn. `false` to leave.
     async fn turn(&mut self, backend: &mut dyn Backend, text: &str) -> Result<bool> {
-        backend.say(&self.session, text).await?;
+        backend.say(&self.session, text, self.efforts.get(&self.session).copied()).await?;
         let mut screen = Screen::new(style());
         let mut stopping = None;
         loop {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::backend::{ChatEvent, Outcome};
+use super::event::{ChatEvent, Outcome};
 use crate::render::{Stream, Style, columns_of, plain};
 
 /// The widest a reply is set; longer lines are hard to read.

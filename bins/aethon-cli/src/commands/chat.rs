@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use aethon::Prepared;
+use aethon::core::model::Effort;
 use anyhow::Result;
 
 use crate::args::Common;
-use crate::chat::{ask as question, backend, repl};
+use crate::chat::{self, ask as question, repl};
 use crate::daemon::Daemon;
 
 /// The configuration, and the daemon to talk to if there is one. Says so when flags are given that it knows nothing of.
@@ -30,7 +31,7 @@ pub(crate) async fn chat(common: &Common, session: &str) -> Result<ExitCode> {
     prepared.home().prepare()?;
     let history = prepared.home().run().join("history");
     private(&history)?;
-    repl::run(backend::open(prepared, daemon).await?, session, history).await?;
+    repl::run(chat::open(prepared, daemon).await?, session, history).await?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -39,12 +40,13 @@ pub(crate) async fn ask(
     common: &Common,
     text: Option<String>,
     session: Option<String>,
+    effort: Option<Effort>,
     json: bool,
 ) -> Result<ExitCode> {
     let text = question::question(text)?;
     let (prepared, daemon) = way(common)?;
     let session = session.unwrap_or_else(|| format!("ask-{}", aethon::core::ids::unique()));
-    let answered = question::run(backend::open(prepared, daemon).await?, &session, &text, json).await?;
+    let answered = question::run(chat::open(prepared, daemon).await?, &session, &text, effort, json).await?;
     Ok(if answered { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

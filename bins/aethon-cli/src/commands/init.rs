@@ -11,18 +11,6 @@ use anyhow::{Context, Result, bail};
 use super::print;
 use crate::args::Common;
 
-const PROVIDERS: [Provider; 9] = [
-    Provider::OpenAi,
-    Provider::Anthropic,
-    Provider::Ollama,
-    Provider::Gemini,
-    Provider::Mistral,
-    Provider::LiteLlm,
-    Provider::Bedrock,
-    Provider::Fake,
-    Provider::Echo,
-];
-
 pub(crate) fn run(
     common: &Common,
     force: bool,
@@ -75,8 +63,7 @@ fn write(sources: &Sources, text: &str) -> Result<()> {
 }
 
 fn choose(given: Option<String>) -> Result<Provider> {
-    let find = |name: &str| PROVIDERS.into_iter().find(|provider| provider.name() == name);
-    let names = PROVIDERS.map(Provider::name).join(", ");
+    let names = Provider::names().join(", ");
     let name = match given {
         Some(name) => name,
         None if !std::io::stdin().is_terminal() => {
@@ -85,7 +72,7 @@ fn choose(given: Option<String>) -> Result<Provider> {
         None => asked(&format!("model provider ({names}) [openai]: "))?,
     };
     let name = if name.is_empty() { "openai" } else { &name };
-    find(name)
+    Provider::from_name(name)
         .ok_or_else(|| aethon::Error::refused(format!("{name:?} is no provider; use one of {names}")).into())
 }
 

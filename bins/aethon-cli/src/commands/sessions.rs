@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use aethon::core::ids::SessionId;
 use aethon::core::session::Clear;
-use anyhow::{Result, bail};
+use aethon::json::Format;
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::{confirm, print, print_json};
@@ -21,13 +22,18 @@ pub(crate) async fn run(common: &Common, command: SessionsCommand) -> Result<Exi
         }
         SessionsCommand::Show { id, limit, json } => {
             let session = source.show(&parse(&id)?, limit.clamp(1, 1000)).await?;
-            if json { print_json(&session)? } else { print(&transcript(&session))? }
+            if json { print_json(&session)? } else { print(&transcript(&session)?)? }
         }
         SessionsCommand::Export { id, format } => {
-            let session = source.export(&parse(&id)?).await?;
+            let id = parse(&id)?;
             match format {
-                ExportForm::Json => print_json(&session)?,
-                ExportForm::Markdown => print(&transcript(&session))?,
+                ExportForm::Json => {
+                    let file = source.export(&id, Format::Json).await?;
+                    print_json(&serde_json::from_str(&file).context("the export is not JSON")?)?;
+                }
+                ExportForm::Markdown => {
+                    print(&crate::render::plain(&source.export(&id, Format::Markdown).await?))?;
+                }
             }
         }
         SessionsCommand::Rm { id, yes } => {
@@ -78,12 +84,13 @@ impl Source {
         }
     }
 
-    async fn export(&self, id: &SessionId) -> Result<Value> {
+    async fn export(&self, id: &SessionId, format: Format) -> Result<String> {
         match self {
             Self::Daemon(daemon) => {
-                daemon.get(format!("/api/sessions/{}/export?format=json", encoded(id.as_str()))).await
+                let word = if format == Format::Json { "json" } else { "markdown" };
+                daemon.get_text(format!("/api/sessions/{}/export?format={word}", encoded(id.as_str()))).await
             }
-            Self::Here(aethon) => found(aethon.session_document(id, usize::MAX).await?, id),
+            Self::Here(aethon) => found(aethon.export(id, format).await?, id),
         }
     }
 
@@ -94,13 +101,13 @@ impl Source {
             }
             Self::Here(aethon) => {
                 let gone = aethon.assistant().clear(id, Clear::Delete).await?;
-                found(gone.then_some(Value::Null), id).map(drop)
+                found(gone.then_some(()), id)
             }
         }
     }
 }
 
-fn found(document: Option<Value>, id: &SessionId) -> Result<Value> {
+fn found<T>(document: Option<T>, id: &SessionId) -> Result<T> {
     match document {
         Some(document) => Ok(document),
         None => bail!("there is no session {id}; `aethon-cli sessions list` shows what there is"),
@@ -133,25 +140,9 @@ fn table(page: &Value) -> String {
     if out.is_empty() { "no sessions yet\n".to_owned() } else { out }
 }
 
-fn transcript(session: &Value) -> String {
-    let text = |value: &Value, key: &str| crate::render::plain(value[key].as_str().unwrap_or_default());
-    let mut out = format!("# {}\n\n", text(session, "title"));
-    for message in session["messages"].as_array().into_iter().flatten() {
-        let mut parts = Vec::new();
-        for block in message["content"].as_array().into_iter().flatten() {
-            parts.push(match block["type"].as_str().unwrap_or_default() {
-                "text" => text(block, "text"),
-                "notice" => format!("_{}_", text(block, "text")),
-                "tool_call" => format!("→ `{}` {}", text(block, "name"), block["input"]),
-                "tool_result" => format!("← {}", text(block, "output")),
-                "image" => "[image]".to_owned(),
-                "file" => format!("[file {}]", text(block, "name")),
-                "folded" => format!("_folded: {}_", text(block, "summary")),
-                _ => continue,
-            });
-        }
-        let when: String = text(message, "created_at").replace('T', " ").chars().take(16).collect();
-        out.push_str(&format!("## {}, {when}\n\n{}\n\n", text(message, "role"), parts.join("\n\n")));
-    }
-    out
+/// A document of a conversation as Markdown, without what could drive a terminal.
+fn transcript(session: &Value) -> Result<String> {
+    let transcript =
+        serde_json::from_value(session.clone()).context("aethon-server sent another form than expected")?;
+    Ok(crate::render::plain(&aethon::json::transcript(&transcript)))
 }

@@ -41,7 +41,7 @@ pub(crate) enum Stage {
 }
 
 /// A turn as others see it.
-pub(crate) struct Live {
+pub(crate) struct TurnHandle {
     pub(crate) turn: TurnId,
     pub(crate) since: Timestamp,
     pub(crate) stop: StopSwitch,
@@ -55,10 +55,11 @@ impl Job {
         inbound: Inbound,
         (message, replaces): (Message, Option<TurnId>),
         surface: Arc<dyn Surface>,
-    ) -> (Self, Live) {
+    ) -> (Self, TurnHandle) {
         let (stop_switch, stop) = StopSwitch::pair();
         let (reply, pending) = PendingReply::pair();
-        let live = Live { turn: turn.clone(), since: message.created_at, stop: stop_switch, reply: pending };
+        let live =
+            TurnHandle { turn: turn.clone(), since: message.created_at, stop: stop_switch, reply: pending };
         (Self { turn, inbound, message, replaces, stage: Stage::Waiting, surface, stop, reply }, live)
     }
 

@@ -1,7 +1,7 @@
 //! Which turn runs when: one after the other within a session, sessions side by side, all of it bounded.
 
 mod job;
-mod lanes;
+mod queues;
 
 pub(crate) use job::{Job, Stage};
-pub(crate) use lanes::{Lanes, Seat};
+pub(crate) use queues::{Position, SessionQueues};

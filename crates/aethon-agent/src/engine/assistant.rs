@@ -6,16 +6,17 @@ use std::time::Duration;
 use aethon_core::assistant::{ActiveTurn, Assistant, Submitted};
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::Inbound;
+use aethon_core::message::{Attachment, Inbound};
 use aethon_core::session::{Clear, TurnRecord};
 use aethon_core::surface::Surface;
 use async_trait::async_trait;
 use tokio::time::timeout;
 
 use super::shared::Shared;
+use crate::agent::Agent;
 use crate::control::Cause;
 use crate::options::Options;
-use crate::parts::Parts;
+use crate::services::Services;
 
 /// How long a stopped turn may take to store what it had, when the program ends.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -25,9 +26,14 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 pub struct Engine(Arc<Shared>);
 
 impl Engine {
-    /// An engine of these parts. Call [`Self::recover`] before anything is submitted.
-    pub fn new(parts: Parts, options: Options) -> Self {
-        Self(Arc::new(Shared::new(parts, options)))
+    /// An engine with one agent. Call [`Self::recover`] before anything is submitted.
+    pub fn new(main: Agent, services: Services, options: Options) -> Self {
+        Self::with_agents(main, Vec::new(), services, options)
+    }
+
+    /// An engine with several agents, which share the services. Messages that name no agent go to the main one.
+    pub fn with_agents(main: Agent, others: Vec<Agent>, services: Services, options: Options) -> Self {
+        Self(Arc::new(Shared::new((main, others), services, options)))
     }
 
     /// Looks after the turns that an earlier process left: takes up those that nobody can send again, closes the others
@@ -42,11 +48,13 @@ impl Engine {
     /// Takes nothing in any more, lets what runs finish for `grace`, then stops it; what was said is stored. Waiting
     /// turns stay stored, and the next start looks after them.
     pub async fn shutdown(&self, grace: Duration) {
-        self.0.lanes.end();
+        self.0.queues.end();
+        // Nobody waits for these, and nothing is lost with them.
+        self.0.ahead.end();
         if timeout(grace, self.0.tasks.ended()).await.is_ok() {
             return;
         }
-        self.0.lanes.stop_all(Cause::Shutdown);
+        self.0.queues.stop_all(Cause::Shutdown);
         if timeout(LAST_WORDS, self.0.tasks.ended()).await.is_err() {
             tracing::error!(
                 "some turns could not be stored before the end; they are looked after at the next start"
@@ -62,7 +70,7 @@ impl Assistant for Engine {
     }
 
     async fn stop(&self, session: &SessionId, turn: Option<&TurnId>) -> usize {
-        let (stopped, waiting) = self.0.lanes.stop(session, turn, Cause::Person);
+        let (stopped, waiting) = self.0.queues.stop(session, turn, Cause::Person);
         if let Some(job) = waiting {
             self.0.end_unbegun(job, false).await;
         }
@@ -70,18 +78,24 @@ impl Assistant for Engine {
     }
 
     fn activity(&self) -> Vec<ActiveTurn> {
-        self.0.lanes.activity()
+        self.0.queues.activity()
     }
 
     fn is_busy(&self, session: &SessionId) -> bool {
-        self.0.lanes.is_busy(session)
+        self.0.queues.is_busy(session)
     }
 
     async fn clear(&self, session: &SessionId, how: Clear) -> Result<bool> {
         self.0.clear(session, how).await
     }
 
-    async fn post(&self, session: &SessionId, key: &str, text: &str) -> Result<bool> {
-        self.0.post(session, key, text).await
+    async fn post(
+        &self,
+        session: &SessionId,
+        key: &str,
+        text: &str,
+        attachments: &[Attachment],
+    ) -> Result<bool> {
+        self.0.post(session, key, (text, attachments)).await
     }
 }

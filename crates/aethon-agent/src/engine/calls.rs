@@ -1,179 +1,248 @@
-//! Running the tools that the model asked for, one after the other.
+//! Running the tools that a model asked for.
 //!
-//! The message with the calls is stored before the first of them runs, and the results when the last one has ended; a
-//! turn that is ended in between gets results for the others, so that every call has one.
+//! Calls that only read run side by side, the others one at a time and in their order. Whoever uses this stores the message
+//! with the calls before they run ([`ToolRun::open`], [`ToolRun::run`]) and the results when the last has ended
+//! ([`ToolRun::results`], [`ToolRun::close`]). A turn that is ended in between gets results for the calls that have none,
+//! so that every call has one.
 
+use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-use aethon_core::message::{Block, Failure, Message, Role, ToolCall, ToolResult};
-use aethon_core::model::ModelErrorKind;
+use aethon_core::message::{Block, EndReason, Failure, Message, Role, ToolCall, ToolResult};
+use aethon_core::model::{ModelErrorKind, StopReason};
 use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
+use aethon_core::tool::{ToolContext, ToolSpec, Toolbox};
+use futures_util::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::ending::Ending;
-use super::shared::log_storage;
-use super::turn::Turn;
+use super::outcome::TurnOutcome;
+use super::repetition::Repetition;
 use crate::caught::caught;
-use crate::window::failed;
+use crate::control::{Control, Interrupt};
 
 const CUT_SHORT: &str =
     "interrupted: the turn ended before this call did; it may or may not have had an effect";
 const NOT_RUN: &str = "not run: the turn ended first";
+const FAULT: &str = "the tool failed because of a fault in the program";
+const CUT_ARGUMENTS: &str = "not run: your answer reached the output limit in the middle of this call, so its arguments \
+were cut off. Split the work into several calls with shorter arguments, such as a long file written in parts.";
+const REPEATS: &str = "You made the same call before in this turn and got the same result. Once more, and the turn is \
+ended: do something else, or answer with what you have.";
+
+/// How many calls run side by side.
+const MOST_AT_ONCE: usize = 8;
 
 /// How often in a row a model is asked to repair arguments that are no JSON.
 const MOST_REPAIRS: u32 = 1;
 
-/// Calls that are stored, and the results that they have so far.
-pub(super) struct OpenCalls {
-    calls: Vec<ToolCall>,
-    results: Vec<ToolResult>,
-    started: usize,
+/// How often in a row it is asked to send shorter ones.
+const MOST_CUTS: u32 = 3;
+
+/// The tool calls of one turn.
+pub(super) struct ToolRun {
+    context: ToolContext,
+    repetition: Repetition,
+    /// Calls whose results are not stored yet.
+    open: Option<OpenCalls>,
+    /// Responses in a row with arguments that could not be read.
+    unreadable: u32,
+}
+
+/// The calls of one response.
+struct OpenCalls {
+    calls: Vec<OpenCall>,
+    /// Whether the response was cut off by the output limit.
+    was_cut: bool,
+    /// Why the turn ends with them: it goes round in circles.
+    loops: Option<String>,
+}
+
+/// A call, and how far it has got.
+struct OpenCall {
+    call: ToolCall,
+    context: ToolContext,
+    started: OnceLock<Instant>,
+    result: OnceLock<ToolResult>,
+}
+
+impl ToolRun {
+    /// One for a turn in which so many equal calls are a loop.
+    pub(super) fn new(context: ToolContext, loop_limit: usize) -> Self {
+        Self { context, repetition: Repetition::new(loop_limit), open: None, unreadable: 0 }
+    }
+
+    /// Takes up the calls of a response that ended like this. Its message is stored.
+    pub(super) fn open(&mut self, calls: Vec<ToolCall>, stop: StopReason) {
+        let calls = calls.into_iter().map(|call| OpenCall {
+            call,
+            context: self.context.for_next_call(),
+            started: OnceLock::new(),
+            result: OnceLock::new(),
+        });
+        let was_cut = stop == StopReason::Length;
+        self.open = Some(OpenCalls { calls: calls.collect(), was_cut, loops: None });
+    }
+
+    /// Runs the calls that were taken up; `specs` are the tools that the model was offered.
+    pub(super) async fn run(
+        &mut self,
+        toolbox: &dyn Toolbox,
+        specs: &[ToolSpec],
+        control: &mut Control,
+    ) -> Result<(), Interrupt> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        for group in groups(&open.calls, specs) {
+            let calls = &open.calls[group];
+            let running: Vec<_> = calls.iter().map(|call| call.run(toolbox, open.was_cut).boxed()).collect();
+            let running = stream::iter(running).buffer_unordered(MOST_AT_ONCE);
+            if let Err(interrupt) = control.guard(running.collect::<()>()).await {
+                open.calls.iter().for_each(OpenCall::show_interrupted);
+                return Err(interrupt);
+            }
+        }
+        let pairs = open.calls.iter().filter_map(|call| Some((&call.call, call.result.get()?)));
+        let noted = self.repetition.note(pairs);
+        for place in noted.warnings {
+            if let Some(result) = open.calls.get_mut(place).and_then(|call| call.result.get_mut()) {
+                let note = result.note.take().map(|note| note + "; ").unwrap_or_default();
+                result.note = Some(note + REPEATS);
+            }
+        }
+        open.loops = noted.reason;
+        Ok(())
+    }
+
+    /// The tool message for the calls that are open: the results there are, and for the others why there is none.
+    pub(super) fn results(&self, now: Timestamp) -> Option<Message> {
+        let open = self.open.as_ref()?;
+        let results = open.calls.iter().map(|call| Block::ToolResult(call.result()));
+        Some(Message::new(Role::Tool, results.collect(), now))
+    }
+
+    /// The results are stored. An error ends the turn.
+    pub(super) fn close(&mut self) -> Result<(), TurnOutcome> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        let Some(name) = open.unreadable() else {
+            self.unreadable = 0;
+            return match open.loops {
+                Some(reason) => Err(TurnOutcome::limit(
+                    EndReason::Loop,
+                    format!("Stopped: {reason} (`agent.loop_limit`)."),
+                )),
+                None => Ok(()),
+            };
+        };
+        self.unreadable += 1;
+        match open.was_cut {
+            true if self.unreadable > MOST_CUTS => Err(TurnOutcome::failed(cut_off(name))),
+            false if self.unreadable > MOST_REPAIRS => Err(TurnOutcome::failed(garbled(name))),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl OpenCalls {
-    fn new(calls: Vec<ToolCall>) -> Self {
-        Self { results: Vec::with_capacity(calls.len()), calls, started: 0 }
-    }
-
-    fn start_next(&mut self) -> Option<ToolCall> {
-        let call = self.calls.get(self.started).cloned();
-        self.started += usize::from(call.is_some());
-        call
-    }
-
-    /// The tool message: the results there are, and for the other calls why there is none.
-    pub(super) fn message(&self, now: Timestamp) -> Message {
-        let mut results: Vec<Block> = self.results.iter().cloned().map(Block::ToolResult).collect();
-        for (place, call) in self.calls.iter().enumerate().skip(self.results.len()) {
-            let why = if place < self.started { CUT_SHORT } else { NOT_RUN };
-            results.push(Block::ToolResult(failed(call, why)));
-        }
-        Message::new(Role::Tool, results, now)
+    /// The tool of a call whose arguments could not be read.
+    fn unreadable(&self) -> Option<&str> {
+        self.calls.iter().find(|call| call.call.input.is_string()).map(|call| call.call.name.as_str())
     }
 }
 
-impl Turn<'_> {
-    /// Stores a message with calls, runs them, and stores their results.
-    pub(super) async fn run_calls(&mut self, message: Message) -> Result<(), Ending> {
-        let calls: Vec<ToolCall> = message.tool_calls().cloned().collect();
-        let unreadable = calls.iter().find(|call| call.input.is_string()).map(|call| call.name.clone());
-        self.append(message).await?;
-        self.open = Some(OpenCalls::new(calls));
-        let mut looping = None;
-        while let Some(call) = self.open.as_mut().and_then(OpenCalls::start_next) {
-            let result = self.run_call(&call).await?;
-            looping = self.repetition.note(&call, &result, self.shared.options.loop_limit).or(looping);
-            self.note(result);
-        }
-        // They stay open until they are stored: should that fail, the end of the turn tries once more.
-        let results = self.open.as_ref().map(|open| open.message(self.shared.parts.clock.now()));
-        if let Some(results) = results {
-            self.append(results).await?;
-        }
-        self.open = None;
-        if let Some(name) = unreadable {
-            self.answer.unreadable += 1;
-            if self.answer.unreadable > MOST_REPAIRS {
-                return Err(Ending::failed(garbled(&name)));
-            }
+/// The calls in the groups in which they run: neighbours that only read together, every other one by itself.
+fn groups(calls: &[OpenCall], specs: &[ToolSpec]) -> Vec<Range<usize>> {
+    let only_reads = |call: &OpenCall| specs.iter().any(|spec| spec.name == call.call.name && spec.read_only);
+    let runs = calls.chunk_by(|one, next| only_reads(one) && only_reads(next));
+    let mut start = 0;
+    let group = |run: &[OpenCall]| {
+        let group = start..start + run.len();
+        start = group.end;
+        group
+    };
+    runs.map(group).collect()
+}
+
+impl OpenCall {
+    async fn run(&self, toolbox: &dyn Toolbox, was_cut: bool) {
+        self.started.get_or_init(Instant::now);
+        self.show(ToolPhase::Running, None);
+        let mut result = if was_cut && self.call.input.is_string() {
+            ToolResult::failed(&self.call, CUT_ARGUMENTS)
         } else {
-            self.answer.unreadable = 0;
-        }
-        match looping {
-            Some(reason) => Err(Ending::limit("loop", format!("Stopped: {reason} (`agent.loop_limit`)."))),
-            None => Ok(()),
+            caught(toolbox.run(&self.context, &self.call)).await.unwrap_or_else(|panic| {
+                tracing::error!(tool = self.call.name, panic, "a tool call panicked");
+                ToolResult::failed(&self.call, FAULT)
+            })
+        };
+        result.ms = self.milliseconds();
+        let phase = match (result.denied, result.is_error) {
+            (true, _) => ToolPhase::Denied,
+            (false, true) => ToolPhase::Error,
+            (false, false) => ToolPhase::Ok,
+        };
+        self.show(phase, Some(&result.output));
+        // It runs once, so the place is empty.
+        let _ = self.result.set(result);
+    }
+
+    /// What it came to, or why it came to nothing.
+    fn result(&self) -> ToolResult {
+        match (self.result.get(), self.started.get().is_some(), self.has_begun()) {
+            (Some(result), ..) => result.clone(),
+            (None, false, _) => ToolResult::failed(&self.call, NOT_RUN),
+            (None, true, false) => ToolResult::refused(&self.call, NOT_RUN),
+            (None, true, true) => ToolResult::failed(&self.call, CUT_SHORT),
         }
     }
 
-    fn note(&mut self, result: ToolResult) {
-        if let Some(open) = &mut self.open {
-            open.results.push(result);
+    /// Whether it may have had an effect.
+    fn has_begun(&self) -> bool {
+        self.context.has_begun.load(Ordering::Relaxed)
+    }
+
+    /// Tells of a call that was running when the turn was ended.
+    fn show_interrupted(&self) {
+        if self.result.get().is_none() && self.started.get().is_some() {
+            let phase = if self.has_begun() { ToolPhase::Error } else { ToolPhase::Denied };
+            self.show(phase, Some(&self.result().output));
         }
     }
 
-    async fn run_call(&mut self, call: &ToolCall) -> Result<ToolResult, Ending> {
-        let started = Instant::now();
-        self.show(call, ToolPhase::Running, None, started);
-        self.tools.has_begun.store(false, Ordering::Relaxed);
-        let running = caught(self.shared.parts.toolbox.run(&self.tools, call));
-        match self.control.guard(running).await {
-            Ok(Ok(mut result)) => {
-                result.ms = Some(milliseconds(started));
-                let phase = match (result.denied, result.is_error) {
-                    (true, _) => ToolPhase::Denied,
-                    (false, true) => ToolPhase::Error,
-                    (false, false) => ToolPhase::Ok,
-                };
-                self.show(call, phase, Some(result.output.clone()), started);
-                Ok(result)
-            }
-            Ok(Err(panic)) => {
-                tracing::error!(tool = call.name, panic, "a tool call panicked");
-                let result = failed(call, "the tool failed because of a fault in the program");
-                self.show(call, ToolPhase::Error, Some(result.output.clone()), started);
-                Ok(result)
-            }
-            Err(interrupt) => {
-                if self.tools.has_begun.load(Ordering::Relaxed) {
-                    self.show(call, ToolPhase::Error, Some(CUT_SHORT.into()), started);
-                } else {
-                    self.show(call, ToolPhase::Denied, Some(NOT_RUN.into()), started);
-                    self.note(ToolResult { denied: true, ..failed(call, NOT_RUN) });
-                }
-                Err(Ending::interrupted(interrupt, self.shared.options.turn_timeout))
-            }
-        }
+    /// How long it has been running, waiting for a person included.
+    fn milliseconds(&self) -> Option<u64> {
+        let took = self.started.get()?.elapsed().as_millis();
+        Some(u64::try_from(took).unwrap_or(u64::MAX))
     }
 
-    /// Stores a message of the running turn, and shows it to the next request. Never cut short by a stop.
-    pub(super) async fn append(&mut self, mut message: Message) -> Result<(), Ending> {
-        message.turn = Some(self.context.turn.clone());
-        match self.shared.parts.log.append(&self.context.turn, vec![message.clone()]).await {
-            Ok(ids) => {
-                if let Some(id) = ids.first() {
-                    message.id = *id;
-                }
-                self.keep(message);
-                Ok(())
-            }
-            Err(error) => {
-                log_storage("a message of a turn could not be stored", &error);
-                self.is_window_whole = false;
-                Err(Ending::fault(
-                    "storage",
-                    "The answer could not be stored, so the turn was ended; the log has more.",
-                ))
-            }
-        }
-    }
-
-    fn show(&self, call: &ToolCall, phase: ToolPhase, output: Option<String>, started: Instant) {
+    fn show(&self, phase: ToolPhase, output: Option<&str>) {
         let running = phase == ToolPhase::Running;
         let state = ToolState {
-            call: call.id.clone(),
-            name: call.name.clone(),
+            call: self.call.id.clone(),
+            name: self.call.name.clone(),
             phase,
-            input: running.then(|| call.input.clone()),
-            output,
-            milliseconds: (!running).then(|| milliseconds(started)),
+            input: running.then(|| self.call.input.clone()),
+            output: output.map(str::to_owned),
+            milliseconds: self.milliseconds().filter(|_| !running),
         };
-        self.job.surface.emit(&self.context.turn, TurnEvent::Tool(state));
+        self.context.surface.emit(&self.context.turn, TurnEvent::Tool(state));
     }
-}
-
-fn milliseconds(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The model was told what is wrong with its arguments, and made the same mistake.
 fn garbled(tool: &str) -> Failure {
-    Failure {
-        code: ModelErrorKind::Malformed.code().into(),
-        message: format!(
-            "The model called `{tool}` with arguments that are not valid JSON, also when it was asked to repair them. Ask \
-             again, or choose another model (`model.model_id`)."
-        ),
-        retry_after: None,
-    }
+    let message = format!(
+        "The model called `{tool}` with arguments that are not valid JSON, also when it was asked to repair them. Ask \
+         again, or choose another model (`model.model_id`)."
+    );
+    Failure::new(ModelErrorKind::Malformed, message)
+}
+
+/// The model was told that its arguments are too long, and did not make them shorter.
+fn cut_off(tool: &str) -> Failure {
+    let message = format!(
+        "The arguments of `{tool}` were cut off by the model's output limit again and again, although the model was \
+         asked to split the work. Raise the limit (`model.max_tokens`), or ask for less at once."
+    );
+    Failure::new(ModelErrorKind::Malformed, message)
 }

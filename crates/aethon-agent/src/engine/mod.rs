@@ -1,25 +1,27 @@
-//! The engine: `assistant` is its door, `intake` stores and seats what came in, `start` begins a turn and `turn` is the
-//! turn, with `request` (asking the model, and again when that fails), `compaction` (so that the request fits), `purse` (so
-//! that it can be paid), `speech` (what the model says), `said_calls` (calls that it says in words), `calls` (what it has
-//! done), `repetition` (loops) and `ending` (what is stored at last); `recover` takes up what a crash left, `clearing`
-//! empties sessions.
+//! The engine: `assistant` is its door, `submit` stores and seats what came in, `start` begins a turn and `turn` is the
+//! turn, with `request` (what is sent, and again when that fails, as `retry` says), `ask` (asking once), `fit` and
+//! `compaction` (so that the request fits), `response` (what the model says), `calls` (what it has done), `repetition`
+//! (loops) and `outcome` (what is stored at last); `agents` are those who answer, `knowledge` is what was learnt of their models, `recover` takes up what a
+//! crash left, `session_ops` empties sessions.
 
+mod agents;
+mod ask;
 mod assistant;
 mod calls;
-mod clearing;
 mod compaction;
-mod ending;
-mod intake;
-mod purse;
+mod fit;
+mod knowledge;
+mod outcome;
 mod recover;
 mod repetition;
 mod request;
+mod response;
 mod retry;
-mod said_calls;
+mod session_ops;
 mod shared;
-mod speech;
 mod start;
+mod storage_log;
+mod submit;
 mod turn;
 
 pub use assistant::Engine;
-pub use said_calls::calls_in_words;

@@ -11,14 +11,15 @@ use std::sync::Arc;
 
 use aethon_core::assistant::PendingReply;
 use aethon_core::error::Result;
-use aethon_core::message::{Block, Failure, Intent, Message, Reply, Role, TurnEnd};
+use aethon_core::hook::TurnContext;
+use aethon_core::message::{Block, EndReason, Failure, Intent, Message, Reply, Role, TurnEnd};
 use aethon_core::model::Usage;
 use aethon_core::session::{Begin, Finish, TurnPhase, TurnRecord};
 use aethon_core::surface::Surface;
 use jiff::SignedDuration;
 
-use super::ending::context_of;
-use super::shared::{Shared, log_storage};
+use super::shared::Shared;
+use super::storage_log::log_storage;
 use crate::admission::admit;
 use crate::dispatcher::{Job, Stage};
 use crate::window::missing_results;
@@ -33,7 +34,7 @@ impl Shared {
         surface: &(dyn Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync),
     ) -> Result<usize> {
         let mut going_on = 0;
-        let mut records = self.parts.log.unfinished().await?;
+        let mut records = self.services.log.unfinished().await?;
         records.sort_by_key(|record| record.phase == TurnPhase::Queued);
         for record in records {
             if self.is_worth_resuming(&record) {
@@ -45,7 +46,7 @@ impl Shared {
                     Err(error) => log_storage("an interrupted turn could not be taken up", &error),
                 }
             }
-            let is_behind = record.phase == TurnPhase::Queued && self.lanes.is_busy(&record.inbound.session);
+            let is_behind = record.phase == TurnPhase::Queued && self.queues.is_busy(&record.inbound.session);
             // What would not be put into the transcript can be closed beside those that write there.
             let closed = if is_behind && record.inbound.intent == Intent::Say {
                 let surface = surface(&record);
@@ -63,7 +64,7 @@ impl Shared {
         Ok(going_on)
     }
 
-    /// Puts a stored turn back into its lane.
+    /// Puts a stored turn back into its queue.
     pub(super) async fn take_up(
         self: &Arc<Self>,
         record: TurnRecord,
@@ -79,30 +80,34 @@ impl Shared {
         stage: Stage,
         surface: Arc<dyn Surface>,
     ) -> Result<PendingReply> {
-        let message = admit(&*self.parts.log, &record.inbound, record.accepted_at).await?;
+        let message = admit(&*self.services.log, &record.inbound, record.accepted_at).await?;
         let (session, turn) = (record.inbound.session.clone(), record.turn.clone());
         let (mut job, live) = Job::pair(record.turn, record.inbound, message, surface);
         job.stage = stage;
         let reply = live.reply.clone();
-        if let Some((reply, _)) = self.lanes.find(&session, &turn) {
+        if let Some((reply, _)) = self.queues.find(&session, &turn) {
             return Ok(reply);
         }
-        if let Some(job) = self.lanes.take_up(live, job) {
+        if let Some(job) = self.queues.take_up(live, job) {
             let shared = self.clone();
-            self.tasks.spawn(async move { shared.run_lane(job).await });
+            self.tasks.spawn(async move { shared.run_queue(job).await });
         }
         Ok(reply)
     }
 
     fn is_worth_resuming(&self, record: &TurnRecord) -> bool {
-        let age = self.parts.clock.now().duration_since(record.accepted_at);
+        let age = self.services.clock.now().duration_since(record.accepted_at);
         let limit = SignedDuration::try_from(self.options.resume.within).unwrap_or(SignedDuration::MAX);
-        record.inbound.dedupe.is_some() && age < limit && record.attempts < self.options.resume.attempts
+        let has_agent = self.agents.get(&record.inbound.agent).is_some();
+        has_agent
+            && record.inbound.dedupe.is_some()
+            && age < limit
+            && record.attempts < self.options.resume.attempts
     }
 
     /// Closes a turn that waited, now that those before it are done.
     pub(super) async fn close_in_order(&self, job: Job) {
-        let context = context_of(&job.turn, &job.inbound);
+        let context = TurnContext::of(job.turn.clone(), &job.inbound);
         let record = TurnRecord {
             turn: job.turn.clone(),
             inbound: job.inbound.clone(),
@@ -121,16 +126,16 @@ impl Shared {
     async fn close_now(&self, record: &TurnRecord) -> Result<()> {
         let (reply, delivers) = self.close(record).await?;
         if delivers {
-            self.parts.bell.ring();
+            self.services.wake.ring();
         }
-        let context = context_of(&record.turn, &record.inbound);
-        self.parts.hooks.after_turn(&context, &reply).await;
+        let context = TurnContext::of(record.turn.clone(), &record.inbound);
+        self.services.hooks.after_turn(&context, &reply).await;
         Ok(())
     }
 
     /// Stores a turn as interrupted, its history well formed. Returns its outcome, and whether that goes somewhere else.
     async fn close(&self, record: &TurnRecord) -> Result<(Reply, bool)> {
-        let (log, now) = (&self.parts.log, self.parts.clock.now());
+        let (log, now) = (&self.services.log, self.services.clock.now());
         let session = &record.inbound.session;
         let mut messages = Vec::new();
         let mut in_transcript = true;
@@ -149,7 +154,11 @@ impl Shared {
             messages.extend(missing_results(own, CUT_OFF, now));
         }
         if in_transcript {
-            let mut last = Message::new(Role::Assistant, vec![Block::notice("interrupted", NOTICE)], now);
+            let mut last = Message::new(
+                Role::Assistant,
+                vec![Block::notice(EndReason::Interrupted.as_str(), NOTICE)],
+                now,
+            );
             last.stop_reason = Some(TurnEnd::Error);
             messages.push(last);
         }
@@ -161,9 +170,9 @@ impl Shared {
             session: session.clone(),
             text: NOTICE.into(),
             end: TurnEnd::Error,
-            model: self.parts.provider.capabilities().model.clone(),
+            model: self.agents.get_or_main(&record.inbound.agent).model(),
             usage: Usage::default(),
-            failure: Some(Failure { code: "interrupted".into(), message: NOTICE.into(), retry_after: None }),
+            failure: Some(Failure::new(EndReason::Interrupted, NOTICE)),
         };
         let deliveries = self.deliveries(&record.inbound, &reply);
         let delivers = !deliveries.is_empty();

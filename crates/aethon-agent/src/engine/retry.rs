@@ -1,12 +1,28 @@
-//! How long to wait before a failed request is sent again.
+//! Whether a request that failed is sent again, and after how long.
+//!
+//! Waits grow with the failures and take up the time that the turn has, so that a service which is down for some seconds
+//! does not end a turn that may take minutes. All of them are spread at random, also those that a service asks for: who
+//! failed together must not come back together.
 
 use std::time::Duration;
 
-use aethon_core::ids::unique;
 use aethon_core::model::ModelError;
 
+use crate::random::fraction;
+
+/// The first wait, how much longer each is than the one before, and the longest.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const GROWTH: u32 = 3;
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// No wait takes more than this part of the time that is left: the answer needs some too.
+const PART_OF_THE_REST: u32 = 3;
+
+/// How often models may fall silent. What is sent to one costs money, and nobody knows whether the answer is under way.
+const MOST_SILENCES: u32 = 2;
+
+/// How often an answer of nothing is asked for again. Each has cost what was sent.
+const MOST_EMPTY: u32 = 2;
 
 /// What to do after a failure that came before any output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,48 +35,108 @@ pub(super) enum Next {
     GiveUp,
 }
 
-/// Decides after the `failed`th failure (from 0) in a row.
-pub(super) fn next(error: &ModelError, failed: u32, max_retries: u32, left: Duration) -> Next {
-    if !error.is_retryable() {
-        return Next::GiveUp;
-    }
-    if let Some(asked) = error.retry_after().filter(|asked| *asked >= left) {
-        return Next::TooLate(asked);
-    }
-    if failed >= max_retries {
-        return Next::GiveUp;
-    }
-    let wait = error.retry_after().unwrap_or_else(|| back_off(failed, random()));
-    if wait < left { Next::Wait(wait) } else { Next::GiveUp }
+/// How often one request was sent, and how that went.
+#[derive(Debug)]
+pub(super) struct Tries {
+    max_retries: u32,
+    asked: u32,
+    failed: u32,
+    silences: u32,
+    empty: u32,
 }
 
-/// Doubles from the first wait to the longest; up to half of it is left out at random, so that many who failed together
-/// do not come back together.
-fn back_off(failed: u32, random: u32) -> Duration {
-    let whole = FIRST_WAIT.saturating_mul(1 << failed.min(16)).min(LONGEST_WAIT);
-    let half = whole / 2;
-    half + half.mul_f64(f64::from(random) / f64::from(u32::MAX))
+impl Tries {
+    /// Of a request that may be sent again so often.
+    pub(super) fn new(max_retries: u32) -> Self {
+        Self { max_retries, asked: 0, failed: 0, silences: 0, empty: 0 }
+    }
+
+    /// How often it was sent before.
+    pub(super) fn asked(&self) -> u32 {
+        self.asked
+    }
+
+    /// It was sent once more, and what failed was mended.
+    pub(super) fn count(&mut self) {
+        self.asked += 1;
+    }
+
+    /// After an answer: how long to wait before it is asked for again, where it said nothing.
+    pub(super) fn after_answer(&mut self, is_empty: bool, left: Duration) -> Option<Duration> {
+        if !is_empty || self.empty >= MOST_EMPTY || self.failed >= self.max_retries {
+            return None;
+        }
+        self.empty += 1;
+        self.count();
+        self.failed += 1;
+        Some(back_off(self.failed - 1, left, fraction()))
+    }
+
+    /// After a failure, during which models that were asked fell silent so often.
+    pub(super) fn after_failure(&mut self, error: &ModelError, silences: u32, left: Duration) -> Next {
+        self.count();
+        self.silences += silences;
+        if !error.is_retryable() {
+            return Next::GiveUp;
+        }
+        if let Some(asked) = error.retry_after().filter(|asked| *asked >= left) {
+            return Next::TooLate(asked);
+        }
+        if self.failed >= self.max_retries || self.silences >= MOST_SILENCES {
+            return Next::GiveUp;
+        }
+        let wait = match error.retry_after() {
+            Some(asked) => spread(asked, left, fraction()),
+            None => back_off(self.failed, left, fraction()),
+        };
+        self.failed += 1;
+        Next::Wait(wait)
+    }
 }
 
-fn random() -> u32 {
-    // The last digits of a version 7 UUID are random.
-    u32::from_str_radix(&unique()[24..], 16).unwrap_or_default()
+/// Grows from the first wait to the longest; up to half of it is left out at random.
+fn back_off(failed: u32, left: Duration, random: f64) -> Duration {
+    let longest = LONGEST_WAIT.min(left / PART_OF_THE_REST);
+    let whole = FIRST_WAIT.saturating_mul(GROWTH.saturating_pow(failed)).min(longest);
+    whole / 2 + (whole / 2).mul_f64(random)
+}
+
+/// At least what the service asked for, and up to an eighth and a second more, as far as the turn has the time.
+fn spread(asked: Duration, left: Duration, random: f64) -> Duration {
+    let more = (asked / 8 + Duration::from_secs(1)).min(left.saturating_sub(asked) / 2);
+    asked + more.mul_f64(random)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aethon_core::model::ModelErrorKind::{self, Auth, Network, Quota, RateLimit};
+    use aethon_core::model::ModelErrorKind::{self, Auth, Network, Quota, RateLimit, Timeout};
+
+    const MINUTE: Duration = Duration::from_secs(60);
 
     #[test]
-    fn waits_grow_and_are_bounded() {
-        let check = |failed: u32, random: u32, expected: u64| {
-            assert_eq!(back_off(failed, random), Duration::from_millis(expected), "{failed}");
+    fn waits_grow_and_stay_within_the_time_of_the_turn() {
+        let check = |failed: u32, left: u64, random: f64, expected: u64| {
+            let wait = back_off(failed, Duration::from_secs(left), random);
+            assert_eq!(wait, Duration::from_millis(expected), "{failed} {left}");
         };
-        check(0, 0, 125);
-        check(0, u32::MAX, 250);
-        check(3, u32::MAX, 2000);
-        check(20, u32::MAX, 30_000);
+        check(0, 600, 0.0, 125);
+        check(0, 600, 1.0, 250);
+        check(3, 600, 1.0, 6_750);
+        check(20, 600, 1.0, 60_000);
+        check(20, 30, 1.0, 10_000);
+        check(20, 0, 1.0, 0);
+    }
+
+    #[test]
+    fn what_a_service_asks_for_is_kept_and_spread() {
+        let check = |asked: u64, left: u64, random: f64, expected: u64| {
+            let wait = spread(Duration::from_secs(asked), Duration::from_secs(left), random);
+            assert_eq!(wait, Duration::from_millis(expected), "{asked} {left}");
+        };
+        check(8, 600, 0.0, 8_000);
+        check(8, 600, 1.0, 10_000);
+        check(8, 10, 1.0, 9_000);
     }
 
     #[test]
@@ -68,7 +144,7 @@ mod tests {
         let second = Duration::from_secs(1);
         let check = |kind: ModelErrorKind, after: Option<u64>, failed: u32, expected: Option<Next>| {
             let error = ModelError::new(kind, "x").with_retry_after(after.map(Duration::from_secs));
-            let next = next(&error, failed, 4, second * 60);
+            let next = Tries { failed, ..Tries::new(4) }.after_failure(&error, 0, MINUTE);
             match expected {
                 Some(expected) => assert_eq!(next, expected, "{kind:?}"),
                 None => assert!(matches!(next, Next::Wait(_)), "{kind:?} {next:?}"),
@@ -76,9 +152,28 @@ mod tests {
         };
         check(Network, None, 0, None);
         check(Network, None, 4, Some(Next::GiveUp));
-        check(RateLimit, Some(7), 0, Some(Next::Wait(second * 7)));
+        check(RateLimit, Some(7), 0, None);
         check(RateLimit, Some(90), 0, Some(Next::TooLate(second * 90)));
+        check(RateLimit, Some(90), 4, Some(Next::TooLate(second * 90)));
         check(Auth, None, 0, Some(Next::GiveUp));
         check(Quota, Some(5), 0, Some(Next::GiveUp));
+    }
+
+    #[test]
+    fn silence_is_tried_again_once_and_nothing_twice() {
+        let mut tries = Tries::new(9);
+        let silent = ModelError::new(Timeout, "x");
+        assert!(matches!(tries.after_failure(&silent, 1, MINUTE), Next::Wait(_)));
+        let network = ModelError::new(Network, "x");
+        assert!(matches!(tries.after_failure(&network, 0, MINUTE), Next::Wait(_)));
+        assert_eq!(tries.after_failure(&silent, 1, MINUTE), Next::GiveUp);
+        let both = Tries::new(9).after_failure(&silent, 2, MINUTE);
+        assert_eq!(both, Next::GiveUp, "the model and its stand-in were silent");
+
+        let mut tries = Tries::new(9);
+        assert_eq!(tries.after_answer(false, MINUTE), None);
+        assert!(tries.after_answer(true, MINUTE).is_some() && tries.after_answer(true, MINUTE).is_some());
+        assert_eq!(tries.after_answer(true, MINUTE), None);
+        assert_eq!(Tries::new(0).after_answer(true, MINUTE), None);
     }
 }

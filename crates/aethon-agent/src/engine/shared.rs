@@ -1,72 +1,60 @@
 //! What all turns of an engine share.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use aethon_core::error::Error;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::SessionId;
 use aethon_core::message::Message;
 
-use super::purse::Purse;
+use super::agents::Agents;
+use super::compaction::Ahead;
+use crate::agent::Agent;
 use crate::caught::caught;
-use crate::dispatcher::{Job, Lanes};
+use crate::dispatcher::{Job, SessionQueues};
 use crate::options::Options;
-use crate::parts::Parts;
+use crate::services::Services;
 use crate::tasks::Tasks;
-use crate::window::{Gauge, Limits, Window, Windows};
+use crate::window::ContextWindows;
 
 /// The engine behind its door.
 pub(crate) struct Shared {
-    pub(super) parts: Parts,
+    pub(super) agents: Agents,
+    pub(super) services: Services,
     pub(super) options: Options,
-    pub(super) lanes: Lanes,
-    pub(super) windows: Windows,
+    pub(super) queues: SessionQueues,
+    pub(super) windows: ContextWindows,
     pub(super) tasks: Tasks,
-    pub(super) purse: Purse,
-    pub(super) calibration: Calibration,
+    pub(super) ahead: Ahead,
+    pub(super) told_models: ToldModels,
 }
 
-/// What one estimated token really is with this provider, as far as all sessions together tell.
+/// The models of which somebody was told that nothing is known of them, so that it is said once.
 #[derive(Default)]
-pub(super) struct Calibration(Mutex<Option<f64>>);
+pub(super) struct ToldModels(Mutex<BTreeSet<String>>);
 
-impl Calibration {
-    pub(super) fn learn(&self, ratio: f64) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *known = Some(known.map_or(ratio, |known| (known + ratio) / 2.0));
-    }
-
-    pub(super) fn gauge(&self) -> Gauge {
-        Gauge::calibrated(*self.0.lock().unwrap_or_else(PoisonError::into_inner))
+impl ToldModels {
+    pub(super) fn is_new(&self, model: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned())
     }
 }
 
 impl Shared {
-    pub(super) fn new(parts: Parts, options: Options) -> Self {
+    pub(super) fn new((main, others): (Agent, Vec<Agent>), services: Services, options: Options) -> Self {
         Self {
-            purse: Purse::new(&parts, options.budget),
-            calibration: Calibration::default(),
-            lanes: Lanes::new(options.queue_per_session, options.max_turns),
-            windows: Windows::new(options.cache.sessions, options.cache.bytes),
+            agents: Agents::new(main, others, &services, &options),
+            ahead: Ahead::new(options.cache.sessions),
+            told_models: ToldModels::default(),
+            queues: SessionQueues::new(options.queue_per_session, options.max_turns),
+            windows: ContextWindows::new(options.cache.sessions, options.cache.bytes),
             tasks: Tasks::default(),
-            parts,
+            services,
             options,
         }
     }
 
-    /// What a request may take.
-    pub(super) fn limits(&self) -> Limits {
-        let (model, options) = (self.parts.provider.capabilities(), &self.options);
-        Limits::of(&model, options.context_share, options.window_messages, options.keep_recent)
-    }
-
-    /// A window for a session of which nothing is known yet.
-    pub(super) fn new_window(&self) -> Window {
-        Window::new(self.limits().rule(), self.calibration.gauge())
-    }
-
     /// Runs a turn, and all that wait behind it.
-    pub(super) async fn run_lane(self: &Arc<Self>, first: Job) {
+    pub(super) async fn run_queue(self: &Arc<Self>, first: Job) {
         let session = first.session().clone();
         let mut next = Some(first);
         while let Some(job) = next {
@@ -74,26 +62,17 @@ impl Shared {
             if let Err(panic) = caught(self.run(job)).await {
                 tracing::error!(%session, panic, "the end of a turn panicked");
             }
-            next = self.lanes.next(&session);
+            next = self.queues.next(&session);
         }
     }
 
     /// Tells those who watch that a session got a message.
     pub(super) fn tell_message(&self, session: &SessionId, message: &Arc<Message>) {
-        self.parts.bus.publish(|| Event::Message { session: session.clone(), message: message.clone() });
+        self.services.bus.publish(|| Event::Message { session: session.clone(), message: message.clone() });
     }
 
     /// Tells those who watch that a session changed.
     pub(super) fn tell_session(&self, session: &SessionId, change: SessionChange) {
-        self.parts.bus.publish(|| Event::Session { session: session.clone(), change });
+        self.services.bus.publish(|| Event::Session { session: session.clone(), change });
     }
-}
-
-/// The storage failed; the cause is for the log. What was removed meanwhile is no failure.
-pub(super) fn log_storage(what: &'static str, error: &Error) {
-    if error.is_not_found() {
-        return tracing::info!(%error, "{what}");
-    }
-    let cause = std::error::Error::source(error).map(ToString::to_string);
-    tracing::error!(%error, cause, "{what}");
 }

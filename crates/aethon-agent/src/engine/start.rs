@@ -9,10 +9,11 @@ use aethon_core::message::{Block, Message, Role};
 use aethon_core::session::Begin;
 use aethon_core::surface::TurnEvent;
 
+use super::agents::RunningAgent;
 use super::shared::Shared;
 use crate::dispatcher::{Job, Stage};
 use crate::prompt::CONTEXT_PAGE;
-use crate::window::{Window, is_summary, missing_results};
+use crate::window::{ContextWindow, is_summary, missing_results};
 
 /// How many messages are looked through at once for the one that started a turn.
 const PAGE: usize = 200;
@@ -24,15 +25,15 @@ const RESTARTED: &str = "interrupted by a restart of the assistant; it may or ma
 
 impl Shared {
     /// Begins a turn, as far as that has not happened, and finds what its model will see.
-    pub(super) async fn start(&self, job: &mut Job) -> Result<(Window, usize)> {
+    pub(super) async fn start(&self, job: &mut Job, agent: &RunningAgent) -> Result<(ContextWindow, usize)> {
         let fresh = job.stage != Stage::LeftBehind && job.replaces.is_none();
         let id = match job.stage {
             Stage::Begun(id) => id,
             Stage::Waiting | Stage::Beginning => {
                 self.put_context_to(job);
-                self.parts.log.begin(&job.turn, job.begin()).await?
+                self.services.log.begin(&job.turn, job.begin()).await?
             }
-            Stage::LeftBehind | Stage::GivenUp => self.parts.log.begin(&job.turn, job.begin()).await?,
+            Stage::LeftBehind | Stage::GivenUp => self.services.log.begin(&job.turn, job.begin()).await?,
         };
         let taken = Message::new(Role::User, Vec::new(), job.message.created_at);
         let mut message = std::mem::replace(&mut job.message, taken);
@@ -41,19 +42,21 @@ impl Shared {
         let message = Arc::new(message);
         let (session, turn) = (job.session(), &job.turn);
         job.surface.emit(turn, TurnEvent::Started);
-        self.parts.bus.publish(|| Event::TurnStarted { session: session.clone(), turn: turn.clone() });
+        self.services.bus.publish(|| Event::TurnStarted { session: session.clone(), turn: turn.clone() });
         if job.stage != Stage::LeftBehind {
             self.tell_message(session, &message);
         }
-        let cached = self.windows.take(session).filter(|_| fresh);
+        // Another agent's window is of another size, and its counts are those of other models.
+        let cached = self.windows.take(session, &agent.agent.name).filter(|_| fresh);
         // A session that is used once has nothing that could be read.
-        let window = cached.or_else(|| (fresh && job.inbound.oneshot).then(|| self.new_window()));
+        let window =
+            cached.or_else(|| (fresh && job.inbound.oneshot).then(|| agent.new_window(&self.options)));
         if let Some(mut window) = window {
             let start = window.len();
             window.push(message);
             return Ok((window, start));
         }
-        let window = self.read_window(job).await?;
+        let window = self.read_window(job, agent).await?;
         let start = window.turn_start(turn);
         if window.len() == 1 {
             self.tell_session(session, SessionChange::Created);
@@ -61,15 +64,15 @@ impl Shared {
         Ok((window, start))
     }
 
-    async fn read_window(&self, job: &Job) -> Result<Window> {
-        let (log, most) = (&self.parts.log, self.options.window_messages.saturating_add(1));
+    async fn read_window(&self, job: &Job, agent: &RunningAgent) -> Result<ContextWindow> {
+        let (log, most) = (&self.services.log, self.options.window_messages.saturating_add(1));
         let mut messages = log.window(job.session(), most).await?;
         // A history from before there were summaries may be longer than what is read.
         let is_cut = messages.len() >= most && !messages.iter().any(is_summary);
         let unread = if is_cut { self.older_than(job, &mut messages).await? } else { 0 };
         if job.stage == Stage::LeftBehind {
             let own = messages.iter().filter(|message| message.turn.as_ref() == Some(&job.turn));
-            if let Some(mut missing) = missing_results(own, RESTARTED, self.parts.clock.now()) {
+            if let Some(mut missing) = missing_results(own, RESTARTED, self.services.clock.now()) {
                 missing.turn = Some(job.turn.clone());
                 log.append(&job.turn, vec![missing.clone()]).await?;
                 messages.push(missing);
@@ -79,10 +82,11 @@ impl Shared {
         if let Some(own) = messages.iter().position(|message| message.turn.as_ref() == Some(&job.turn)) {
             messages[own..].sort_by_key(|message| message.turn.as_ref() == Some(&job.turn));
         }
-        if let Some(first) = self.start_of_a_folded_turn(job, &messages).await? {
+        if let Some(first) = self.start_of_a_parted_turn(job, &messages).await? {
             messages.insert(0, first);
         }
-        let window = Window::of(messages, self.limits().rule(), self.calibration.gauge());
+        let window =
+            ContextWindow::of(messages, agent.limits(&self.options).rule(), agent.knowledge.counter());
         Ok(window.after_unread(unread))
     }
 
@@ -90,20 +94,20 @@ impl Shared {
     async fn older_than(&self, job: &Job, messages: &mut Vec<Message>) -> Result<u64> {
         let first = messages.iter().position(|message| message.role == Role::User);
         messages.drain(..first.unwrap_or(0));
-        let session = self.parts.transcripts.session(job.session()).await?;
+        let session = self.services.transcripts.session(job.session()).await?;
         let all = session.map_or(0, |session| session.message_count);
         Ok(all.saturating_sub(messages.len() as u64))
     }
 
-    /// The message that started the turn in the middle of which the conversation was folded: it stays in sight.
-    async fn start_of_a_folded_turn(&self, job: &Job, messages: &[Message]) -> Result<Option<Message>> {
+    /// The message that started the turn in the middle of which the conversation was compacted: it stays in sight.
+    async fn start_of_a_parted_turn(&self, job: &Job, messages: &[Message]) -> Result<Option<Message>> {
         let first = messages.iter().find(|message| message.role != Role::System);
-        let is_folded = messages.iter().any(is_summary);
+        let is_compacted = messages.iter().any(is_summary);
         let is_step = |first: &&Message| first.role == Role::Assistant && first.turn.is_some();
-        let Some(first) = first.filter(is_step).filter(|_| is_folded) else { return Ok(None) };
+        let Some(first) = first.filter(is_step).filter(|_| is_compacted) else { return Ok(None) };
         let mut before = first.id;
         for _ in 0..MOST_PAGES {
-            let older = self.parts.transcripts.messages(job.session(), Some(before), PAGE).await?;
+            let older = self.services.transcripts.messages(job.session(), Some(before), PAGE).await?;
             let Some(oldest) = older.first().map(|message| message.id) else { return Ok(None) };
             let is_start = |message: &&Message| message.role == Role::User && message.turn == first.turn;
             if let Some(start) = older.iter().rev().find(is_start) {
@@ -117,16 +121,17 @@ impl Shared {
     /// Puts the page of changing things to the message that begins a turn, unless the model knows it as it is. It is
     /// stored with the message, so that what was sent once is sent again byte for byte.
     pub(super) fn put_context_to(&self, job: &mut Job) {
-        let Some(page) = self.parts.prompt.context() else { return };
+        let agent = self.agents.get_or_main(&job.inbound.agent);
+        let Some(page) = agent.agent.prompt.context() else { return };
         let known = if job.replaces.is_some() { None } else { self.windows.context(job.session()).flatten() };
         put_page(job, known.as_ref(), &page);
     }
 
     /// Has the next turn of a session begin together with the end of the one whose window this is, if there is one that can.
-    pub(super) fn begin_next(&self, session: &SessionId, window: &Window) -> Option<(TurnId, Begin)> {
-        let page = self.parts.prompt.context();
-        self.lanes.begin_next(session, |job| {
-            if let Some(page) = page {
+    pub(super) fn begin_next(&self, session: &SessionId, window: &ContextWindow) -> Option<(TurnId, Begin)> {
+        self.queues.begin_next(session, |job| {
+            let agent = &self.agents.get_or_main(&job.inbound.agent).agent;
+            if let Some(page) = agent.prompt.context() {
                 put_page(job, window.context(), &page);
             }
         })

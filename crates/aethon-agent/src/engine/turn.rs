@@ -3,22 +3,24 @@
 use std::sync::Arc;
 
 use aethon_core::error::Result;
-use aethon_core::hook::TurnContext;
+use aethon_core::hook::{AddedContext, TurnContext};
 use aethon_core::ids::MessageId;
-use aethon_core::message::{Block, Message, Role, TurnEnd};
-use aethon_core::model::{StopReason, Usage};
+use aethon_core::message::{Block, EndReason, Message, Role, TurnEnd};
+use aethon_core::model::{ModelErrorKind, StopReason, Usage};
 use aethon_core::surface::TurnEvent;
-use aethon_core::tool::{ToolContext, ToolSpec};
+use aethon_core::tool::{ToolContext, ToolSpec, Toolbox as _};
 
-use super::calls::OpenCalls;
-use super::ending::{Ending, context_of};
-use super::repetition::Repetition;
-use super::shared::{Shared, log_storage};
-use super::speech::Speech;
+use super::agents::RunningAgent;
+use super::ask::Dialogue;
+use super::calls::ToolRun;
+use super::compaction::Conversation;
+use super::outcome::TurnOutcome;
+use super::shared::Shared;
+use super::storage_log::log_storage;
 use crate::caught::caught;
 use crate::control::{Cause, Control};
 use crate::dispatcher::{Job, Stage};
-use crate::window::{Window, estimate_tools};
+use crate::window::{ContextWindow, estimate_tools};
 
 /// How often a model may pause a turn and be asked to go on.
 const MOST_PAUSES: u32 = 8;
@@ -26,42 +28,38 @@ const MOST_PAUSES: u32 = 8;
 const GO_ON: &str = "Your answer was cut off by the output limit. Go on exactly where it stopped: repeat nothing, and say \
 nothing about the cut.";
 
+const CLOSE: &str = "[A note of the program, not of the person: this was the last step of this turn that could use tools. \
+No further call is run. Answer the person now, in words: what you found out, what is done, and what is still open.]";
+
 /// A turn that runs.
 pub(super) struct Turn<'e> {
-    pub(super) shared: &'e Shared,
+    pub(super) shared: &'e Arc<Shared>,
+    /// Who answers.
+    pub(super) agent: Arc<RunningAgent>,
     pub(super) job: Job,
     pub(super) context: TurnContext,
-    pub(super) tools: ToolContext,
+    pub(super) tools: ToolRun,
     pub(super) specs: Arc<[ToolSpec]>,
     /// What the descriptions of the tools are estimated at.
     pub(super) tools_tokens: u64,
     pub(super) control: Control,
-    pub(super) window: Window,
-    /// Where this turn's own messages begin in the window.
-    pub(super) start: usize,
-    /// What the model is saying, or was saying when the turn was ended.
-    pub(super) speech: Speech,
-    /// Calls whose results are not stored yet.
-    pub(super) open: Option<OpenCalls>,
-    pub(super) repetition: Repetition,
-    /// Whether the window holds what the storage holds, as far as is known.
-    pub(super) is_window_whole: bool,
+    pub(super) conversation: Conversation,
+    /// What was said to models, and what they say.
+    pub(super) dialogue: Dialogue,
     pub(super) answer: Answer,
 }
 
 /// What a turn has come to so far, over all requests that it made.
 #[derive(Default)]
 pub(super) struct Answer {
-    /// The model that was last told to answer instead of the configured one.
-    pub(super) told_model: Option<String>,
     /// An answer that was cut off by the output limit, and the wish to have the rest of it.
     pub(super) continued: Option<[Arc<Message>; 2]>,
     /// What was said before the model's service made a pause: the answer begins with it.
     before_pause: String,
     /// Whether the person knows that a picture was not seen.
     pub(super) is_blindness_told: bool,
-    /// Responses in a row with arguments that were no JSON.
-    pub(super) unreadable: u32,
+    /// The wish for a closing answer, which the last request of the turn ends with.
+    pub(super) closing: Option<Arc<Message>>,
     /// The sum over its requests.
     pub(super) usage: Usage,
     /// The message that ends it.
@@ -84,88 +82,103 @@ impl Shared {
                 None => {}
             }
         }
-        match self.start(&mut job).await {
-            Ok((window, start)) => Turn::new(self, job, window, start).run().await,
+        let Some(agent) = self.agents.get(&job.inbound.agent).cloned() else {
+            return self.end_without_agent(job).await;
+        };
+        match self.start(&mut job, &agent).await {
+            Ok((window, start)) => {
+                self.ahead.revise(job.session(), &window);
+                Turn::new(self, agent, job, (window, start)).run().await;
+            }
             Err(error) if error.is_not_found() => self.end_groundless(job).await,
             Err(error) => {
                 log_storage("a turn could not begin", &error);
                 let sentence =
                     "The message could not be worked on, because the storage failed; the log has more.";
-                let ending = Ending::fault("storage", sentence);
-                let mut turn = Turn::new(self, job, self.new_window(), 0);
-                turn.is_window_whole = false;
-                turn.finish(ending).await;
+                let outcome = TurnOutcome::fault(EndReason::Storage, sentence);
+                let window = agent.new_window(&self.options);
+                let mut turn = Turn::new(self, agent, job, (window, 0));
+                turn.conversation.is_whole = false;
+                turn.finish(outcome).await;
             }
         }
     }
 }
 
 impl<'e> Turn<'e> {
-    fn new(shared: &'e Shared, job: Job, window: Window, start: usize) -> Self {
-        let context = context_of(&job.turn, &job.inbound);
-        let tools = ToolContext {
-            session: context.session.clone(),
-            turn: context.turn.clone(),
-            surface: job.surface.clone(),
-            has_begun: Arc::default(),
-            max_output_chars: shared.limits().output_chars(shared.options.max_tool_output_chars),
-        };
-        let can_call = shared.parts.provider.capabilities().tools;
-        let specs = if can_call { shared.parts.toolbox.specs() } else { Arc::default() };
+    fn new(
+        shared: &'e Arc<Shared>,
+        agent: Arc<RunningAgent>,
+        job: Job,
+        (window, start): (ContextWindow, usize),
+    ) -> Self {
+        let context = TurnContext::of(job.turn.clone(), &job.inbound);
+        let limits = agent.limits(&shared.options);
+        let output_chars = limits.output_chars(shared.options.max_tool_output_chars);
+        let tools = ToolContext::of(&context, job.surface.clone(), output_chars);
+        let tools = ToolRun::new(tools, shared.options.loop_limit);
+        let can_call = agent.agent.models.capabilities().tools;
+        let specs = if can_call { agent.toolbox.specs() } else { Arc::default() };
         Self {
             control: Control::new(job.stop.clone(), shared.options.turn_timeout),
             shared,
+            agent,
             job,
             context,
             tools,
             tools_tokens: estimate_tools(&specs),
             specs,
-            window,
-            start,
-            speech: Speech::default(),
-            open: None,
-            repetition: Repetition::default(),
-            is_window_whole: true,
+            conversation: Conversation::new(window, start),
+            dialogue: Dialogue::default(),
             answer: Answer::default(),
         }
     }
 
     async fn run(mut self) {
-        let ending = match caught(self.drive()).await {
-            Ok(Ok(ending) | Err(ending)) => ending,
+        let outcome = match caught(self.drive()).await {
+            Ok(Ok(outcome) | Err(outcome)) => outcome,
             Err(panic) => {
                 tracing::error!(session = %self.context.session, panic, "a turn panicked");
-                Ending::fault(
-                    "internal",
+                TurnOutcome::fault(
+                    EndReason::Internal,
                     "The answer failed because of a fault in the program; the log has more.",
                 )
             }
         };
-        self.finish(ending).await;
+        self.finish(outcome).await;
     }
 
     /// Asks the model and runs its tools until it has said all. Both results end the turn.
-    async fn drive(&mut self) -> Result<Ending, Ending> {
+    async fn drive(&mut self) -> Result<TurnOutcome, TurnOutcome> {
         let options = &self.shared.options;
-        let checked = self.shared.parts.hooks.before_turn(&self.context, &self.job.inbound);
+        let checked = self.shared.services.hooks.before_turn(&self.context, &self.job.inbound);
         let checked = self.control.guard(checked).await;
-        checked
-            .map_err(|interrupt| Ending::interrupted(interrupt, options.turn_timeout))?
-            .map_err(Ending::failed)?;
-        let (mut pauses, mut was_cut) = (0, false);
+        let added = checked.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed)?;
+        self.add_context(added).await?;
+        let (mut pauses, mut was_cut, mut has_called) = (0, false, false);
         for step in 1..=options.max_iterations {
+            // A turn of a single step is no turn that could be brought to a close.
+            if has_called && step == options.max_iterations {
+                self.answer.closing = Some(self.own_message(Role::User, vec![Block::text(CLOSE)]).into());
+            }
             match self.ask().await {
                 Ok(()) => {}
                 // What there is of the answer is worth more than the failure to get the rest of it.
-                Err(ending) if self.answer.continued.is_some() && is_failure(&ending) => {
-                    return Ok(Ending::too_long());
+                Err(outcome) if self.answer.continued.is_some() && outcome.end == TurnEnd::Error => {
+                    return Ok(TurnOutcome::too_long());
                 }
-                Err(ending) => return Err(ending),
+                Err(outcome) => return Err(outcome),
             }
-            let (message, stop) = self.heard().await;
+            let (mut message, stop) = self.heard().await;
+            if self.answer.closing.is_some() {
+                message.content.retain(|block| !matches!(block, Block::ToolCall(_)));
+                self.answer.last = Some(message);
+                break;
+            }
             if message.tool_calls().next().is_some() {
+                has_called = true;
                 self.answer.before_pause.clear();
-                self.run_calls(message).await?;
+                self.run_calls(message, stop).await?;
             } else if stop == StopReason::Pause && pauses < MOST_PAUSES {
                 pauses += 1;
                 if !message.content.is_empty() {
@@ -180,43 +193,97 @@ impl<'e> Turn<'e> {
                 was_cut = true;
                 self.go_on_after(message);
             } else {
-                let ending = conclude(&message, stop);
+                let outcome = conclude(&message, stop);
                 self.answer.last = Some(message);
-                return Ok(ending);
+                return Ok(outcome);
             }
         }
         let steps = options.max_iterations;
-        Err(Ending::limit("iterations", format!("Stopped: after {steps} steps (`agent.max_iterations`).")))
+        Err(TurnOutcome::limit(
+            EndReason::Iterations,
+            format!("Stopped: after {steps} steps (`agent.max_iterations`)."),
+        ))
+    }
+
+    /// Stores a message with calls, runs them, and stores their results.
+    async fn run_calls(&mut self, message: Message, stop: StopReason) -> Result<(), TurnOutcome> {
+        let calls = message.tool_calls().cloned().collect();
+        self.append(message).await?;
+        self.tools.open(calls, stop);
+        let ran = self.tools.run(&self.agent.toolbox, &self.specs, &mut self.control).await;
+        ran.map_err(TurnOutcome::interrupted)?;
+        // They stay open until they are stored: should that fail, the end of the turn tries once more.
+        if let Some(results) = self.tools.results(self.shared.services.clock.now()) {
+            self.append(results).await?;
+        }
+        self.tools.close()
+    }
+
+    /// Stores what hooks want the model to know besides the message, behind it. A turn that is taken up again has it already.
+    async fn add_context(&mut self, added: Vec<AddedContext>) -> Result<(), TurnOutcome> {
+        let is_context = |block: &Block| matches!(block, Block::Context { .. });
+        let has_context = |message: &Arc<Message>| message.content.iter().any(is_context);
+        let is_known = self
+            .conversation
+            .window
+            .part(self.conversation.start, self.conversation.window.len())
+            .any(has_context);
+        if added.is_empty() || is_known {
+            return Ok(());
+        }
+        let blocks = added.into_iter().map(|AddedContext { source, text }| Block::context(source, text));
+        let message = self.own_message(Role::System, blocks.collect());
+        self.append(message).await
+    }
+
+    fn own_message(&self, role: Role, content: Vec<Block>) -> Message {
+        let mut message = Message::new(role, content, self.shared.services.clock.now());
+        message.turn = Some(self.context.turn.clone());
+        message
+    }
+
+    /// Stores a message of the running turn, and shows it to the next request. Never cut short by a stop.
+    pub(super) async fn append(&mut self, mut message: Message) -> Result<(), TurnOutcome> {
+        message.turn = Some(self.context.turn.clone());
+        match self.shared.services.log.append(&self.context.turn, vec![message.clone()]).await {
+            Ok(ids) => {
+                if let Some(id) = ids.first() {
+                    message.id = *id;
+                }
+                self.keep(message);
+                Ok(())
+            }
+            Err(error) => {
+                log_storage("a message of a turn could not be stored", &error);
+                self.conversation.is_whole = false;
+                Err(TurnOutcome::fault(
+                    EndReason::Storage,
+                    "The answer could not be stored, so the turn was ended; the log has more.",
+                ))
+            }
+        }
     }
 
     /// Asks for the rest of an answer that was cut off. Nothing of it is stored until it is whole: it is one answer.
     fn go_on_after(&mut self, part: Message) {
-        let mut wish = Message::new(Role::User, vec![Block::text(GO_ON)], part.created_at);
-        wish.turn = Some(self.context.turn.clone());
+        let wish = self.own_message(Role::User, vec![Block::text(GO_ON)]);
         self.answer.continued = Some([Arc::new(part), Arc::new(wish)]);
-    }
-
-    /// Shows a warning about the budget.
-    pub(super) fn warn(&self, warning: Option<String>) {
-        if let Some(message) = warning {
-            let notice = TurnEvent::Notice { code: "budget_warning".into(), message };
-            self.job.surface.emit(&self.context.turn, notice);
-        }
     }
 
     /// Takes the complete response over.
     async fn heard(&mut self) -> (Message, StopReason) {
-        let speech = std::mem::take(&mut self.speech);
-        let stop = speech.end().unwrap_or(StopReason::End);
-        let usage = speech.usage().unwrap_or_default();
+        let response = std::mem::take(&mut self.dialogue.response);
+        let stop = response.end().unwrap_or(StopReason::End);
+        let usage = response.usage().unwrap_or_default();
         self.answer.continued = None;
-        let now = self.shared.parts.clock.now();
-        let configured = &self.shared.parts.provider.capabilities().model;
-        let message = speech.into_message(&self.context.turn, configured, now);
+        let now = self.shared.services.clock.now();
+        let configured = &self.agent.model();
+        let message = response.into_message(&self.context.turn, configured, now);
         self.answer.usage += usage;
+        self.answer.usage += std::mem::take(&mut self.dialogue.usage);
         self.answer.model.clone_from(&message.model);
         self.job.surface.emit(&self.context.turn, TurnEvent::Usage(self.answer.usage));
-        self.shared.parts.hooks.after_model(&self.context, Some(&message), &usage).await;
+        self.shared.services.hooks.after_model(&self.context, Ok(&message), &usage).await;
         (message, stop)
     }
 
@@ -224,34 +291,38 @@ impl<'e> Turn<'e> {
     pub(super) fn keep(&mut self, message: Message) {
         let message = Arc::new(message);
         self.shared.tell_message(&self.context.session, &message);
-        self.window.push(message);
+        self.conversation.window.push(message);
     }
 
     /// Stores the outcome and tells everybody.
-    async fn finish(mut self, ending: Ending) {
-        let now = self.shared.parts.clock.now();
+    async fn finish(mut self, outcome: TurnOutcome) {
+        let now = self.shared.services.clock.now();
         let turn = self.context.turn.clone();
-        let configured = self.shared.parts.provider.capabilities().model.clone();
+        let configured = self.agent.model();
         let mut messages = Vec::with_capacity(2);
-        if let Some(open) = self.open.take() {
-            let mut results = open.message(now);
+        if let Some(mut results) = self.tools.results(now) {
             results.turn = Some(turn.clone());
             messages.push(results);
         }
-        let speech = std::mem::take(&mut self.speech);
+        self.answer.usage += std::mem::take(&mut self.dialogue.usage);
+        let response = std::mem::take(&mut self.dialogue.response);
         let mut last =
-            self.answer.last.take().unwrap_or_else(|| speech.into_message(&turn, &configured, now));
+            self.answer.last.take().unwrap_or_else(|| response.into_message(&turn, &configured, now));
         let said = std::mem::take(&mut self.answer.before_pause) + &last.text();
-        ending.seal(&mut last);
+        outcome.seal(&mut last);
         messages.push(last);
         let model = self.answer.model.take().unwrap_or(configured);
-        let reply = ending.reply(&self.job, said, model, self.answer.usage);
+        let reply = outcome.reply(&self.job, said, model, self.answer.usage);
         let deliveries = self.shared.deliveries(&self.job.inbound, &reply);
         let delivers = !deliveries.is_empty();
         let session = &self.context.session;
-        let next = if self.is_window_whole { self.shared.begin_next(session, &self.window) } else { None };
+        let next = if self.conversation.is_whole {
+            self.shared.begin_next(session, &self.conversation.window)
+        } else {
+            None
+        };
         let stored = self.shared.store(&messages, &reply, deliveries, next).await;
-        self.shared.lanes.has_begun(session, stored.as_ref().ok().and_then(|finished| finished.next));
+        self.shared.queues.has_begun(session, stored.as_ref().ok().and_then(|finished| finished.next));
         match stored {
             Ok(finished) => self.keep_window(messages, &finished.messages),
             Err(error) => {
@@ -273,29 +344,31 @@ impl<'e> Turn<'e> {
             self.keep(message);
         }
         let session = &self.context.session;
-        let beside = self.shared.lanes.was_written_beside(session);
-        if !beside && self.is_window_whole && !self.job.inbound.oneshot {
-            self.shared.windows.put(session, std::mem::take(&mut self.window));
+        let beside = self.shared.queues.was_written_beside(session);
+        if !beside && self.conversation.is_whole && !self.job.inbound.oneshot {
+            let allowance = self.allowance(&self.agent.agent.prompt.text());
+            let who = (&self.agent, &self.context);
+            self.shared.compact_ahead(who, &self.conversation.window, &allowance);
+            let window = std::mem::take(&mut self.conversation.window);
+            self.shared.windows.put(session, &self.context.agent, window);
         }
     }
 }
 
 /// How a turn ends whose model has nothing more to do.
-fn conclude(message: &Message, stop: StopReason) -> Ending {
+fn conclude(message: &Message, stop: StopReason) -> TurnOutcome {
+    const REFUSED: EndReason = EndReason::Model(ModelErrorKind::Refused);
     let is_empty = message.text().trim().is_empty();
     match (stop, is_empty) {
-        (StopReason::Length, _) => Ending::too_long(),
-        (StopReason::Refusal, true) => Ending::fault("refused", "The model refused to answer this."),
-        (StopReason::Refusal, false) => Ending::noted("refused", "The model refused to go on."),
-        (_, true) => {
-            Ending::noted("empty_answer", "The model gave no answer; ask again, or ask differently.")
-        }
-        (_, false) => Ending::done(),
+        (StopReason::Length, _) => TurnOutcome::too_long(),
+        (StopReason::Refusal, true) => TurnOutcome::fault(REFUSED, "The model refused to answer this."),
+        (StopReason::Refusal, false) => TurnOutcome::noted(REFUSED, "The model refused to go on."),
+        (_, true) => TurnOutcome::noted(
+            EndReason::EmptyAnswer,
+            "The model gave no answer; ask again, or ask differently.",
+        ),
+        (_, false) => TurnOutcome::done(),
     }
-}
-
-fn is_failure(ending: &Ending) -> bool {
-    matches!(ending.end, TurnEnd::Error | TurnEnd::Budget)
 }
 
 fn says_something(message: &Message) -> bool {

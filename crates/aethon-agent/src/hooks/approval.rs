@@ -1,6 +1,6 @@
 //! Has a person asked before the tools that the owner named run.
 
-use aethon_core::hook::{Hook, Verdict};
+use aethon_core::hook::{Hook, ToolDecision};
 use aethon_core::message::ToolCall;
 use aethon_core::tool::{ToolContext, ToolSpec};
 use async_trait::async_trait;
@@ -20,10 +20,10 @@ impl Hook for ApprovalRule {
         "approval"
     }
 
-    async fn before_tool(&self, _context: &ToolContext, spec: &ToolSpec, _call: &ToolCall) -> Verdict {
+    async fn before_tool(&self, _context: &ToolContext, spec: &ToolSpec, _call: &ToolCall) -> ToolDecision {
         if self.enabled && self.requires_approval.contains(&spec.name) {
-            return Verdict::Ask(format!("`{}` is listed in `approval.requires_approval`", spec.name));
+            return ToolDecision::Ask(format!("`{}` is listed in `approval.requires_approval`", spec.name));
         }
-        Verdict::Allow
+        ToolDecision::Allow
     }
 }

@@ -7,8 +7,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::hook::{Hook, TurnContext, Verdict};
-use aethon_core::message::{Failure, Inbound, Message, Reply, ToolCall, ToolResult};
+use aethon_core::hook::{AddedContext, Hook, ToolDecision, TurnContext};
+use aethon_core::message::{EndReason, Failure, Inbound, Message, Reply, ToolCall, ToolResult};
 use aethon_core::model::{ModelRequest, Usage};
 use aethon_core::tool::{ToolContext, ToolSpec};
 
@@ -29,11 +29,17 @@ impl Hooks {
         Self(hooks.into())
     }
 
-    pub(crate) async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<(), Failure> {
+    /// What all of them add, in their order.
+    pub(crate) async fn before_turn(
+        &self,
+        turn: &TurnContext,
+        inbound: &Inbound,
+    ) -> Result<Vec<AddedContext>, Failure> {
+        let mut added = Vec::new();
         for hook in &*self.0 {
-            refusing(hook.name(), hook.before_turn(turn, inbound)).await?;
+            added.extend(refusing(hook.name(), hook.before_turn(turn, inbound)).await?);
         }
-        Ok(())
+        Ok(added)
     }
 
     pub(crate) async fn before_model(
@@ -47,9 +53,14 @@ impl Hooks {
         Ok(())
     }
 
-    pub(crate) async fn after_model(&self, turn: &TurnContext, message: Option<&Message>, usage: &Usage) {
+    pub(crate) async fn after_model(
+        &self,
+        turn: &TurnContext,
+        outcome: Result<&Message, &Failure>,
+        usage: &Usage,
+    ) {
         for hook in &*self.0 {
-            logging(hook.name(), hook.after_model(turn, message, usage)).await;
+            logging(hook.name(), hook.after_model(turn, outcome, usage)).await;
         }
     }
 
@@ -59,20 +70,20 @@ impl Hooks {
         context: &ToolContext,
         spec: &ToolSpec,
         call: &ToolCall,
-    ) -> Verdict {
-        let mut verdict = Verdict::Allow;
+    ) -> ToolDecision {
+        let mut decision = ToolDecision::Allow;
         for hook in &*self.0 {
             match caught(hook.before_tool(context, spec, call)).await {
-                Ok(Verdict::Allow) => {}
-                Ok(Verdict::Deny(reason)) => return Verdict::Deny(reason),
-                Ok(ask @ Verdict::Ask(_)) => verdict = ask,
+                Ok(ToolDecision::Allow) => {}
+                Ok(ToolDecision::Deny(reason)) => return ToolDecision::Deny(reason),
+                Ok(ask @ ToolDecision::Ask(_)) => decision = ask,
                 Err(panic) => {
                     tracing::error!(hook = hook.name(), panic, "a hook panicked before a tool call");
-                    return Verdict::Deny(format!("the check `{}` failed", hook.name()));
+                    return ToolDecision::Deny(format!("the check `{}` failed", hook.name()));
                 }
             }
         }
-        verdict
+        decision
     }
 
     pub(crate) async fn after_tool(&self, context: &ToolContext, call: &ToolCall, result: &mut ToolResult) {
@@ -81,6 +92,7 @@ impl Hooks {
                 tracing::error!(hook = hook.name(), panic, "a hook panicked after a tool call");
                 // It may have been about to take something out that must not be seen.
                 result.output = format!("the output was withheld: the check `{}` failed", hook.name());
+                result.blocks.clear();
                 result.is_error = true;
             }
         }
@@ -93,14 +105,14 @@ impl Hooks {
     }
 }
 
-async fn refusing(
+async fn refusing<T>(
     name: &'static str,
-    check: impl Future<Output = Result<(), Failure>>,
-) -> Result<(), Failure> {
+    check: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
     caught(check).await.unwrap_or_else(|panic| {
         tracing::error!(hook = name, panic, "a hook panicked");
         let message = format!("the check `{name}` failed; the log says why");
-        Err(Failure { code: "internal".into(), message, retry_after: None })
+        Err(Failure::new(EndReason::Internal, message))
     })
 }
 

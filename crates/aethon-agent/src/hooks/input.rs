@@ -1,7 +1,7 @@
 //! Refuses messages that are too long, or that are no text.
 
-use aethon_core::hook::{Hook, TurnContext};
-use aethon_core::message::{Failure, Inbound};
+use aethon_core::hook::{AddedContext, Hook, TurnContext};
+use aethon_core::message::{EndReason, Failure, Inbound};
 use async_trait::async_trait;
 
 /// Control characters that stand in ordinary text: pasted terminal output has escapes, old files have form feeds.
@@ -28,7 +28,11 @@ impl Hook for InputLimits {
         "input"
     }
 
-    async fn before_turn(&self, _turn: &TurnContext, inbound: &Inbound) -> Result<(), Failure> {
+    async fn before_turn(
+        &self,
+        _turn: &TurnContext,
+        inbound: &Inbound,
+    ) -> Result<Vec<AddedContext>, Failure> {
         // The length in bytes is an upper bound of the characters and costs nothing.
         if inbound.text.len() > self.max_chars {
             let chars = inbound.text.chars().count();
@@ -37,20 +41,19 @@ impl Hook for InputLimits {
                 let message = format!(
                     "The message has {chars} characters, and at most {limit} are read; send less of it at once."
                 );
-                return Err(Failure { code: "input_too_long".into(), message, retry_after: None });
+                return Err(Failure::new(EndReason::InputTooLong, message));
             }
         }
         let strange = inbound.text.chars().find(|c| c.is_control() && !HARMLESS.contains(c));
         match strange {
-            Some(c) => Err(Failure {
-                code: "input_not_text".into(),
-                message: format!(
+            Some(c) => Err(Failure::new(
+                EndReason::InputNotText,
+                format!(
                     "The message contains the control character U+{:04X}; send it as text without.",
                     u32::from(c)
                 ),
-                retry_after: None,
-            }),
-            None => Ok(()),
+            )),
+            None => Ok(Vec::new()),
         }
     }
 }
@@ -64,23 +67,18 @@ mod tests {
     async fn long_messages_and_binary_ones_are_refused() {
         let limits = InputLimits { max_chars: 5 };
         let session = SessionId::of("webchat", "a").unwrap();
-        let turn = TurnContext {
-            session: session.clone(),
-            turn: TurnId::fresh(),
-            channel: "webchat".into(),
-            sender: "owner".into(),
-        };
+        let turn = TurnContext::of(TurnId::fresh(), &Inbound::say(session.clone(), ""));
         for (text, expected) in [
             ("hello", None),
             ("äöüäö", None),
-            ("hello!", Some("input_too_long")),
+            ("hello!", Some(EndReason::InputTooLong)),
             ("a\tb\nc", None),
             ("\u{1b}[0m", None),
-            ("a\0b", Some("input_not_text")),
+            ("a\0b", Some(EndReason::InputNotText)),
         ] {
             let checked = limits.before_turn(&turn, &Inbound::say(session.clone(), text)).await;
             let code = checked.err().map(|failure| failure.code);
-            assert_eq!(code.as_deref(), expected, "{text:?}");
+            assert_eq!(code, expected, "{text:?}");
         }
     }
 }

@@ -1,64 +1,25 @@
-//! Refuses commands that the owner has blocked, and those that nobody means to have run by an assistant.
+//! Refuses commands that the owner has blocked, and those that nobody means an assistant to run.
 //!
-//! Two layers, as the specification has it. A command that contains an entry of `security.blocked_commands` is refused,
-//! wherever the entry stands, runs of blanks and tabs counting as one. Then the command is read as a shell would read it,
-//! and each command in it (behind quotes, `;`, pipes, substitutions, `env`, `xargs`, `sh -c`) is compared with the entries
-//! again, order and spelling of options aside, and with a built-in list of dangers.
-//!
-//! This is a tripwire: it stops accidents and crude attacks, and it tells what tripped it. Whoever wants to get past it
-//! can compute a command at run time. The wall is the sandbox (`security.sandbox`).
-//!
-//! `word` has the words of the language, `reader` reads it, `fields` says what a word stands for, `wrappers` what is run
-//! by what, `judge` walks over all of it with `entries` and `danger` in hand.
-
-mod danger;
-mod entries;
-mod fields;
-mod interpreters;
-mod judge;
-mod paths;
-mod reader;
-#[cfg(test)]
-mod tests;
-mod word;
-mod wrappers;
+//! The rules are in `shell_rules`; this hook finds the commands among the arguments of a call, by their role.
 
 use std::path::Path;
 
-use aethon_core::hook::{Hook, Verdict};
+use aethon_core::hook::{Hook, ToolDecision};
 use aethon_core::message::ToolCall;
 use aethon_core::tool::{ArgumentRole, ToolContext, ToolSpec};
 use async_trait::async_trait;
 use serde_json::Value;
 
-use entries::Entry;
-use judge::Judge;
-use paths::Homes;
+use crate::shell_rules::ShellRules;
 
-/// Which commands are refused.
+/// Checks every command that a tool is to run.
 #[derive(Debug, Clone)]
-pub struct CommandRules {
-    entries: Vec<Entry>,
-    homes: Homes,
-}
+pub struct CommandRules(ShellRules);
 
 impl CommandRules {
     /// These entries of `security.blocked_commands`, and the built-in danger list. `home` is the person's own directory.
     pub fn new(blocked: &[String], home: Option<&Path>) -> Self {
-        let entries = blocked.iter().filter(|entry| !entry.trim().is_empty()).map(|entry| Entry::new(entry));
-        Self { entries: entries.collect(), homes: Homes::new(home) }
-    }
-
-    /// Why this command is refused, in a sentence that names the entry; `None` when it may run.
-    pub fn refusal(&self, command: &str) -> Option<String> {
-        let folded = entries::fold(command);
-        if let Some(entry) = self.entries.iter().find(|entry| entry.stands_in(&folded)) {
-            let entry = &entry.text;
-            return Some(format!(
-                "the command was refused: it contains {entry:?}, which is listed in `security.blocked_commands`"
-            ));
-        }
-        Judge::new(&self.entries, &self.homes).judge(command)
+        Self(ShellRules::new(blocked, home))
     }
 }
 
@@ -68,15 +29,15 @@ impl Hook for CommandRules {
         "security"
     }
 
-    async fn before_tool(&self, _context: &ToolContext, spec: &ToolSpec, call: &ToolCall) -> Verdict {
+    async fn before_tool(&self, _context: &ToolContext, spec: &ToolSpec, call: &ToolCall) -> ToolDecision {
         let commands = spec.roles.iter().filter(|(_, role)| **role == ArgumentRole::Command);
         for (name, _) in commands {
             let Some(value) = call.input.get(name) else { continue };
-            if let Some(reason) = self.refusal(&command_of(value)) {
-                return Verdict::Deny(reason);
+            if let Err(refusal) = self.0.check(&command_of(value)) {
+                return ToolDecision::Deny(refusal.to_string());
             }
         }
-        Verdict::Allow
+        ToolDecision::Allow
     }
 }
 
@@ -86,5 +47,38 @@ fn command_of(value: &Value) -> String {
         Value::String(command) => command.clone(),
         Value::Array(words) => words.iter().map(command_of).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use aethon_core::hook::TurnContext;
+    use aethon_core::ids::{SessionId, TurnId};
+    use aethon_core::message::Inbound;
+    use aethon_core::surface::Unattended;
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn arguments_are_judged_by_their_role_and_not_by_the_tool() {
+        let rules = CommandRules::new(&["rm -rf /".to_owned(), "sudo".to_owned()], None);
+        let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "run it");
+        let turn = TurnContext::of(TurnId::fresh(), &inbound);
+        let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);
+        for (role, input, is_refused) in [
+            (ArgumentRole::Command, json!({"line": "sudo ls"}), true),
+            (ArgumentRole::Command, json!({"line": ["rm", "-fr", "/"]}), true),
+            (ArgumentRole::Command, json!({"line": "ls", "note": "sudo ls"}), false),
+            (ArgumentRole::Command, json!({}), false),
+            (ArgumentRole::Text, json!({"line": "sudo ls"}), false),
+        ] {
+            let spec = ToolSpec::new("any", "", json!({"type": "object"})).with_role("line", role);
+            let call = ToolCall { id: "1".into(), name: "any".into(), input, opaque: None };
+            let decision = rules.before_tool(&context, &spec, &call).await;
+            assert_eq!(matches!(decision, ToolDecision::Deny(_)), is_refused, "{:?}", call.input);
+        }
     }
 }

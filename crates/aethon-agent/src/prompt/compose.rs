@@ -31,8 +31,18 @@ pub struct PromptOptions {
     pub workspace: PathBuf,
 }
 
-/// The system prompt of an assistant.
-pub struct Prompt {
+/// The system prompt of an agent.
+pub struct Prompt(Source);
+
+/// Where the prompt comes from.
+enum Source {
+    /// Composed of the workspace's pages, which may change.
+    Pages(Box<Pages>),
+    /// A text that stays as it is.
+    Fixed(Arc<str>),
+}
+
+struct Pages {
     options: PromptOptions,
     current: Mutex<Current>,
 }
@@ -56,13 +66,20 @@ impl Prompt {
         let mut context = Page::new(&options.workspace, CONTEXT_PAGE);
         context.read();
         let context_text = context.text().map(Arc::from);
-        Self { options, current: Mutex::new(Current { soul, tools, text, context, context_text }) }
+        let current = Mutex::new(Current { soul, tools, text, context, context_text });
+        Self(Source::Pages(Box::new(Pages { options, current })))
+    }
+
+    /// This text, whatever the workspace says: for a specialist.
+    pub fn fixed(text: impl Into<Arc<str>>) -> Self {
+        Self(Source::Fixed(text.into()))
     }
 
     /// What `CONTEXT.md` says now, if there is one. It changes, so it is no part of the system prompt: it goes with the
     /// next message of a person.
     pub fn context(&self) -> Option<Arc<str>> {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let Source::Pages(pages) = &self.0 else { return None };
+        let mut current = pages.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.context.has_changed() {
             current.context.read();
             current.context_text = current.context.text().map(Arc::from);
@@ -73,11 +90,15 @@ impl Prompt {
     /// The prompt as it is now. Reads the pages again if they have changed; they are small files on a local disk, so this
     /// is not worth a hop to the blocking pool.
     pub fn text(&self) -> Arc<str> {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let pages = match &self.0 {
+            Source::Pages(pages) => pages,
+            Source::Fixed(text) => return text.clone(),
+        };
+        let mut current = pages.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.soul.has_changed() || current.tools.has_changed() {
             current.soul.read();
             current.tools.read();
-            current.text = compose(&self.options, &current.soul, &current.tools);
+            current.text = compose(&pages.options, &current.soul, &current.tools);
         }
         current.text.clone()
     }

@@ -70,14 +70,8 @@ mod tests {
     use serde_json::json;
 
     fn spec() -> ToolSpec {
-        ToolSpec {
-            name: "shell".into(),
-            description: String::new(),
-            parameters: json!({"type": "object", "required": ["command"]}),
-            roles: [("command".to_owned(), ArgumentRole::Command)].into(),
-            untrusted_output: false,
-            timeout: None,
-        }
+        let parameters = json!({"type": "object", "required": ["command"]});
+        ToolSpec::new("shell", "", parameters).with_role("command", ArgumentRole::Command)
     }
 
     #[test]

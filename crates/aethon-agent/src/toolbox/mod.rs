@@ -1,7 +1,9 @@
 //! Running a tool call: the one place where checks, hooks and approvals come before it, whoever asked for it.
 
+mod approval_prompt;
 mod arguments;
-mod gate;
 mod guarded;
+mod returned;
+mod table;
 
-pub use guarded::{GuardedToolbox, ToolboxOptions};
+pub use guarded::{Approvals, GuardedToolbox};

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use aethon_core::ids::SessionId;
+use aethon_core::ids::{AgentName, SessionId};
 
-use super::view::Window;
+use super::view::ContextWindow;
 
-/// Windows of sessions in which no turn runs just now; a running turn owns its window.
-pub(crate) struct Windows {
+/// The windows of sessions in which no turn runs just now; a running turn owns its window.
+pub(crate) struct ContextWindows {
     kept: Mutex<Kept>,
     most_sessions: usize,
     most_bytes: usize,
@@ -16,36 +16,45 @@ pub(crate) struct Windows {
 
 #[derive(Default)]
 struct Kept {
-    windows: HashMap<SessionId, (u64, Window)>,
+    windows: HashMap<SessionId, Entry>,
     uses: u64,
     bytes: usize,
 }
 
-impl Windows {
+struct Entry {
+    /// When it was put back, counted in uses of the cache.
+    used: u64,
+    /// Whose it is: its size and its counts are those of this agent's models.
+    agent: AgentName,
+    window: ContextWindow,
+}
+
+impl ContextWindows {
     pub(crate) fn new(most_sessions: usize, most_bytes: usize) -> Self {
         Self { kept: Mutex::default(), most_sessions, most_bytes }
     }
 
-    /// Takes the window of a session out, if it is there.
-    pub(crate) fn take(&self, session: &SessionId) -> Option<Window> {
-        self.lock().remove(session)
+    /// Takes the window that an agent has of a session out, if it is there. Another agent's is dropped: it will be behind.
+    pub(crate) fn take(&self, session: &SessionId, agent: &AgentName) -> Option<ContextWindow> {
+        let entry = self.lock().remove(session)?;
+        (entry.agent == *agent).then_some(entry.window)
     }
 
     /// The page of changing things that the model of a session knows; `None` when the window is not here.
     pub(crate) fn context(&self, session: &SessionId) -> Option<Option<Arc<str>>> {
-        self.lock().windows.get(session).map(|(_, window)| window.context().cloned())
+        self.lock().windows.get(session).map(|entry| entry.window.context().cloned())
     }
 
     /// Puts a window back.
-    pub(crate) fn put(&self, session: &SessionId, window: Window) {
+    pub(crate) fn put(&self, session: &SessionId, agent: &AgentName, window: ContextWindow) {
         let mut kept = self.lock();
         kept.remove(session);
         kept.uses += 1;
         kept.bytes += window.bytes();
-        let use_number = kept.uses;
-        kept.windows.insert(session.clone(), (use_number, window));
+        let entry = Entry { used: kept.uses, agent: agent.clone(), window };
+        kept.windows.insert(session.clone(), entry);
         while kept.windows.len() > self.most_sessions || kept.bytes > self.most_bytes {
-            let oldest = kept.windows.iter().min_by_key(|(_, (used, _))| *used).map(|(id, _)| id.clone());
+            let oldest = kept.windows.iter().min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
             let Some(oldest) = oldest else { break };
             kept.remove(&oldest);
         }
@@ -62,9 +71,9 @@ impl Windows {
 }
 
 impl Kept {
-    fn remove(&mut self, session: &SessionId) -> Option<Window> {
-        let (_, window) = self.windows.remove(session)?;
-        self.bytes -= window.bytes();
-        Some(window)
+    fn remove(&mut self, session: &SessionId) -> Option<Entry> {
+        let entry = self.windows.remove(session)?;
+        self.bytes -= entry.window.bytes();
+        Some(entry)
     }
 }

@@ -1,8 +1,8 @@
 //! How many tokens something takes, roughly: four characters are one. Exact counts are the provider's; this only has to
 //! be good enough to stay clear of the limit.
 
-use aethon_core::message::{Block, Message};
-use aethon_core::tool::ToolSpec;
+use aethon_core::message::{Block, Message, ToolResult};
+use aethon_core::tool::{OutputBlock, ToolSpec};
 
 /// What the frame of a message takes.
 const PER_MESSAGE: u64 = 4;
@@ -19,17 +19,26 @@ pub(super) fn message(message: &Message) -> u64 {
 /// The bytes that a message holds in memory.
 pub(super) fn bytes(message: &Message) -> usize {
     let content = message.content.iter().map(|block| match block {
-        Block::Text { text, .. } | Block::Notice { text, .. } => text.len(),
+        Block::Text { text, .. } | Block::Notice { text, .. } | Block::Context { text, .. } => text.len(),
         Block::Image { data, .. } => data.len(),
         Block::File { text, .. } => text.len(),
         Block::Reasoning { text, opaque } => {
             text.len() + opaque.as_ref().map_or(0, |opaque| json_length(&opaque.data))
         }
         Block::ToolCall(call) => call.name.len() + json_length(&call.input),
-        Block::ToolResult(result) => result.output.len(),
+        Block::ToolResult(result) => result.output.len() + beside(result),
         Block::Folded { summary, .. } => summary.len(),
     });
     std::mem::size_of::<Message>() + content.map(|bytes| bytes + std::mem::size_of::<Block>()).sum::<usize>()
+}
+
+/// The bytes of the pictures and files of a result.
+fn beside(result: &ToolResult) -> usize {
+    let bytes = result.blocks.iter().map(|block| match block {
+        OutputBlock::Text { text } | OutputBlock::File { text, .. } => text.len(),
+        OutputBlock::Image { data, .. } => data.len(),
+    });
+    bytes.sum()
 }
 
 /// The tokens of a text.
@@ -56,7 +65,7 @@ fn says_something(block: &Block) -> bool {
 
 fn block(block: &Block) -> u64 {
     match block {
-        Block::Text { text: said, .. } => text(said),
+        Block::Text { text: said, .. } | Block::Context { text: said, .. } => text(said),
         Block::Image { .. } => PER_IMAGE,
         Block::File { text: file, name, .. } => text(file) + text(name),
         Block::Reasoning { text: thought, opaque } => {

@@ -2,7 +2,7 @@
 
 use aethon_core::model::Capabilities;
 
-use super::gauge::scaled;
+use super::counter::scaled;
 use super::view::Rule;
 
 /// The bounds of the requests to one model.
@@ -40,6 +40,11 @@ impl Limits {
         allowed.min(usize::try_from(self.tokens).unwrap_or(usize::MAX))
     }
 
+    /// The tokens that must leave for a summary to be worth its place.
+    pub(crate) fn worth(&self) -> u64 {
+        if self.tokens == u64::MAX { 0 } else { self.tokens / 32 }
+    }
+
     /// The characters that a summary may have.
     pub(crate) fn summary_chars(&self) -> usize {
         usize::try_from(self.tokens / 2).unwrap_or(usize::MAX).clamp(400, 8_000)
@@ -53,14 +58,9 @@ mod tests {
     #[test]
     fn the_answer_has_its_room() {
         let check = |context_window, max_output, share, expected| {
-            let model = Capabilities {
-                provider: "p".into(),
-                model: "m".into(),
-                context_window,
-                max_output,
-                images: false,
-                tools: true,
-            };
+            let model = Capabilities::new("p", "m")
+                .with_sizes(context_window, max_output)
+                .with_abilities(false, true);
             let limits = Limits::of(&model, share, 10, 5);
             assert_eq!(limits.tokens, expected, "{context_window} {max_output} {share}");
         };

@@ -1,6 +1,6 @@
 //! Every tool call has its result: what a crash left open is closed here.
 
-use aethon_core::message::{Block, Message, Role, ToolCall, ToolResult};
+use aethon_core::message::{Block, Message, Role, ToolResult};
 use jiff::Timestamp;
 
 /// The tool message that is missing at the end of a turn's messages: results that say `why`, for calls that have none.
@@ -19,7 +19,8 @@ pub(crate) fn missing_results<'m>(
             })),
             Role::Assistant => {
                 let open = message.tool_calls().filter(|call| !answered.contains(&call.id.as_str()));
-                let results: Vec<Block> = open.map(|call| Block::ToolResult(failed(call, why))).collect();
+                let results: Vec<Block> =
+                    open.map(|call| Block::ToolResult(ToolResult::failed(call, why))).collect();
                 return (!results.is_empty()).then(|| Message::new(Role::Tool, results, now));
             }
             Role::User => return None,
@@ -27,16 +28,4 @@ pub(crate) fn missing_results<'m>(
         }
     }
     None
-}
-
-/// The result of a call that was not brought to its end.
-pub(crate) fn failed(call: &ToolCall, why: &str) -> ToolResult {
-    ToolResult {
-        call: call.id.clone(),
-        name: call.name.clone(),
-        output: why.to_owned(),
-        is_error: true,
-        denied: false,
-        ms: None,
-    }
 }

@@ -1,11 +1,11 @@
-//! Where a conversation is folded.
+//! Where a conversation is compacted.
 //!
 //! Always at the beginning of a turn, or of a step of the running one, so that no result loses its call. As much as fits
 //! the target stays; the newest messages stay even beyond it, as long as they fit at all.
 
 use aethon_core::message::Role;
 
-use super::view::Window;
+use super::view::ContextWindow;
 
 /// A message to whoever plans.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +14,7 @@ pub(super) struct Stretch {
     pub(super) tokens: u64,
 }
 
-/// What is wanted of a fold.
+/// What is wanted of a compaction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target {
     /// Tokens that may well stay.
@@ -27,19 +27,21 @@ pub(crate) struct Target {
     pub(crate) most: usize,
     /// Where the running turn begins.
     pub(crate) start: usize,
-    /// Whether steps of the running turn may be folded too.
+    /// Whether steps of the running turn may leave too.
     pub(crate) within_the_turn: bool,
+    /// Tokens that must leave, or it is not worth a summary.
+    pub(crate) worth: u64,
 }
 
-/// A place where it can be folded, and what would stay.
+/// A place where it can be parted, and what would stay.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     at: usize,
     stays: u64,
 }
 
-/// The first message that stays; `None` when nothing can be folded.
-pub(crate) fn plan(window: &Window, target: &Target) -> Option<usize> {
+/// The first message that stays; `None` when nothing can leave that is worth it.
+pub(crate) fn plan(window: &ContextWindow, target: &Target) -> Option<usize> {
     let places = places(window, target);
     let len = window.len();
     let fits = |limit: u64| places.iter().find(|place| place.stays <= limit && len - place.at <= target.most);
@@ -53,13 +55,17 @@ pub(crate) fn plan(window: &Window, target: &Target) -> Option<usize> {
 }
 
 /// All of them, the one where the most stays first.
-fn places(window: &Window, target: &Target) -> Vec<Place> {
+fn places(window: &ContextWindow, target: &Target) -> Vec<Place> {
     let (front, start) = (window.front(), target.start);
     let mut places = Vec::new();
     let mut stays = 0;
+    let all: u64 = window.stretches().map(|stretch| stretch.tokens).sum();
     let own = window.stretches().nth(start).map_or(0, |first| first.tokens);
     for (back, stretch) in window.stretches().rev().enumerate() {
         stays += stretch.tokens;
+        if all.saturating_sub(stays) < target.worth {
+            break;
+        }
         let at = window.len() - 1 - back;
         let is_turn = at <= start && stretch.role == Role::User;
         // The first step of the turn has nothing before it but the message that started it.

@@ -60,7 +60,9 @@ fn to_chars(message: &Message, chars: usize, pictures: Pictures) -> Message {
     let each = (chars / long).max(LEAST);
     for block in &mut message.content {
         match block {
-            Block::Text { text, .. } | Block::File { text, .. } => cut(text, each),
+            Block::Text { text, .. } | Block::File { text, .. } | Block::Context { text, .. } => {
+                cut(text, each)
+            }
             Block::Folded { summary, .. } => cut(summary, each),
             Block::ToolResult(result) => cut(&mut result.output, each),
             Block::ToolCall(call) => cut_strings(&mut call.input, each),
@@ -76,7 +78,7 @@ fn to_chars(message: &Message, chars: usize, pictures: Pictures) -> Message {
 
 fn length(block: &Block) -> usize {
     match block {
-        Block::Text { text, .. } | Block::File { text, .. } => text.len(),
+        Block::Text { text, .. } | Block::File { text, .. } | Block::Context { text, .. } => text.len(),
         Block::Folded { summary, .. } => summary.len(),
         Block::ToolResult(result) => result.output.len(),
         Block::ToolCall(call) => call.input.to_string().len(),
@@ -127,14 +129,8 @@ mod tests {
     }
 
     fn result(output: String) -> Block {
-        Block::ToolResult(ToolResult {
-            call: "c".into(),
-            name: "t".into(),
-            output,
-            is_error: false,
-            denied: false,
-            ms: None,
-        })
+        let call = ToolCall { id: "c".into(), name: "t".into(), input: json!({}), opaque: None };
+        Block::ToolResult(ToolResult::ok(&call, output))
     }
 
     #[test]

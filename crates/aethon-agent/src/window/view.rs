@@ -1,23 +1,20 @@
 //! The window of one session: what of its conversation the model sees.
 //!
-//! It only grows, until it is folded: then a summary stands in front of what is left. Old tool output is shortened on the
+//! It only grows, until it is compacted: then a summary stands in front of what is left. Old tool output is shortened on the
 //! way, at marks that depend on the messages alone; so a process that reads the conversation anew shows the model the
 //! same bytes as the one before, and the providers' caches hold.
 
 use std::sync::Arc;
 
-use aethon_core::ids::TurnId;
+use aethon_core::ids::{MessageId, TurnId};
 use aethon_core::message::{Block, Message, Role};
 use jiff::Timestamp;
 
-use super::gauge::Gauge;
+use super::counter::TokenCounter;
 use super::plan::Stretch;
 use super::shorten::Pictures;
 use super::{estimate, pairs, shorten};
 use crate::prompt::CONTEXT_PAGE;
-
-/// How the ids of calls begin that a model has only said.
-pub(crate) const SAID_CALL: &str = "said_";
 
 /// What squeezing leaves of a message in any case, in tokens.
 const SQUEEZED: u64 = 60;
@@ -33,7 +30,7 @@ pub(crate) struct Rule {
 
 /// The newest messages of a session, as a model sees them.
 #[derive(Debug, Default)]
-pub(crate) struct Window {
+pub(crate) struct ContextWindow {
     rule: Rule,
     entries: Vec<Entry>,
     /// What the model is shown, entry by entry, as requests share it.
@@ -51,10 +48,8 @@ pub(crate) struct Window {
     unread: u64,
     /// The page of changing things that stands in it.
     context: Option<Arc<str>>,
-    /// Whether the model has made a call in it as its provider wants them made.
-    calls_properly: bool,
     /// The scale that it is weighed on.
-    pub(crate) gauge: Gauge,
+    pub(crate) counter: TokenCounter,
 }
 
 #[derive(Debug)]
@@ -65,16 +60,16 @@ struct Entry {
     tokens: u64,
 }
 
-impl Window {
+impl ContextWindow {
     /// An empty one.
-    pub(crate) fn new(rule: Rule, gauge: Gauge) -> Self {
-        Self { rule, gauge, next_mark: rule.mark, ..Self::default() }
+    pub(crate) fn new(rule: Rule, counter: TokenCounter) -> Self {
+        Self { rule, counter, next_mark: rule.mark, ..Self::default() }
     }
 
     /// The window over messages that were read from the storage. They may begin in the middle of a turn, and end in the
     /// middle of one that was broken off. The newest summary comes first, whatever came before it was stored.
-    pub(crate) fn of(mut messages: Vec<Message>, rule: Rule, gauge: Gauge) -> Self {
-        let mut window = Self::new(rule, gauge);
+    pub(crate) fn of(mut messages: Vec<Message>, rule: Rule, counter: TokenCounter) -> Self {
+        let mut window = Self::new(rule, counter);
         if let Some(newest) = messages.iter().rposition(is_summary) {
             window.push(Arc::new(messages.remove(newest)));
         }
@@ -107,7 +102,6 @@ impl Window {
         {
             self.context = Some(page.into());
         }
-        self.calls_properly |= message.tool_calls().any(|call| !call.id.starts_with(SAID_CALL));
         self.tokens += tokens;
         self.whole += tokens;
         self.bytes += estimate::bytes(&message);
@@ -125,7 +119,7 @@ impl Window {
     /// Where the messages of a turn begin.
     pub(crate) fn turn_start(&self, turn: &TurnId) -> usize {
         let is_own =
-            |entry: &&Entry| entry.message.turn.as_ref() == Some(turn) && entry.message.role != Role::System;
+            |entry: &&Entry| entry.message.turn.as_ref() == Some(turn) && !is_summary(&entry.message);
         self.entries.len() - self.entries.iter().rev().take_while(is_own).count()
     }
 
@@ -147,16 +141,6 @@ impl Window {
     /// The page of changing things as the model knows it.
     pub(crate) fn context(&self) -> Option<&Arc<str>> {
         self.context.as_ref()
-    }
-
-    /// Whether the model has made a call in it as its provider wants them made.
-    pub(crate) fn calls_properly(&self) -> bool {
-        self.calls_properly
-    }
-
-    /// The message at a place, as the model is shown it.
-    pub(crate) fn message(&self, place: usize) -> Option<&Message> {
-        self.shown.get(place).map(|shown| &**shown)
     }
 
     /// Shortens the tool output of all but the newest messages.
@@ -185,22 +169,42 @@ impl Window {
         usize::from(self.entries.first().is_some_and(|entry| is_summary(&entry.message)))
     }
 
-    /// How many messages before `at` nobody but the summaries knows of: those that were not read, and those that the
-    /// summary in front stands for.
-    pub(crate) fn hidden(&self) -> u64 {
-        let folded = self.entries.first().and_then(|entry| folded(&entry.message));
-        self.unread + folded.map_or(0, |(messages, _)| messages)
+    /// The summary in front.
+    pub(crate) fn earlier(&self) -> Option<Earlier> {
+        self.entries.first().and_then(|entry| earlier(&entry.message))
     }
 
-    /// The id of the first message that the summary in front stands for.
-    pub(crate) fn first_hidden(&self) -> Option<&str> {
-        self.entries.first().and_then(|entry| folded(&entry.message)).map(|(_, from)| from)
+    /// Before which message there are some that were not read, and how many.
+    pub(crate) fn unread(&self) -> Option<(MessageId, u64)> {
+        let first = self.entries.first().filter(|_| self.unread > 0)?;
+        Some((first.message.id, self.unread))
+    }
+
+    /// What comes before `at`, to be recognised later.
+    pub(crate) fn prefix(&self, at: usize) -> Option<Prefix> {
+        let id = |place: usize| self.entries.get(place).map(|entry| entry.message.id);
+        Some(Prefix { len: at, first: id(0)?, last: id(at.checked_sub(1)?)? })
+    }
+
+    /// About how many tokens the model is shown of the messages from a place on.
+    pub(crate) fn tokens_from(&self, place: usize) -> u64 {
+        self.entries.iter().skip(place).map(|entry| entry.tokens).sum()
+    }
+
+    /// What the model would be shown, in tokens, if the tool output of all but the newest messages were shortened.
+    pub(crate) fn tokens_when_shortened(&self, keep: usize) -> u64 {
+        let until = self.entries.len().saturating_sub(keep);
+        let saved = (self.shortened..until).filter_map(|place| {
+            let shorter = shorten::outputs(&self.shown[place])?;
+            Some(self.entries[place].tokens.saturating_sub(estimate::message(&shorter)))
+        });
+        self.tokens.saturating_sub(saved.sum())
     }
 
     /// Puts a summary in the place of what comes before `at`. The message that started the turn at `start` stays. Returns
     /// where the turn begins afterwards.
-    pub(crate) fn fold(&mut self, summary: Arc<Message>, at: usize, start: usize) -> usize {
-        let mut next = Self::new(self.rule, self.gauge.emptied());
+    pub(crate) fn compact(&mut self, summary: Arc<Message>, at: usize, start: usize) -> usize {
+        let mut next = Self::new(self.rule, self.counter.emptied());
         let rest = self.entries.split_off(at);
         next.push(summary);
         if at > start {
@@ -215,7 +219,7 @@ impl Window {
 
     /// Cuts the longest messages until the whole takes at most so many tokens, or nothing is left that could be cut. The
     /// pictures of the message at `place` stay; returns whether anything else of it was cut.
-    pub(crate) fn squeeze(&mut self, room: u64, place: usize) -> bool {
+    pub(crate) fn truncate(&mut self, room: u64, place: usize) -> bool {
         let mut as_short_as_can_be = vec![false; self.entries.len()];
         let mut cut_there = false;
         while self.tokens > room {
@@ -270,14 +274,36 @@ impl Window {
     }
 }
 
-/// Whether a message is a summary of older ones.
-pub(crate) fn is_summary(message: &Message) -> bool {
-    folded(message).is_some()
+/// A summary of older messages, and what it stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Earlier {
+    /// How many messages.
+    pub(crate) messages: u64,
+    /// The id of the first of them.
+    pub(crate) from: String,
+    /// What it says.
+    pub(crate) summary: String,
 }
 
-fn folded(message: &Message) -> Option<(u64, &str)> {
+/// The beginning of a window. Messages are only ever added at the end, and an edit or a retry takes everything from some
+/// message on away; so two windows whose beginnings agree in these have the same one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Prefix {
+    pub(crate) len: usize,
+    first: MessageId,
+    last: MessageId,
+}
+
+/// Whether a message is a summary of older ones.
+pub(crate) fn is_summary(message: &Message) -> bool {
+    message.content.iter().any(|block| matches!(block, Block::Folded { .. }))
+}
+
+fn earlier(message: &Message) -> Option<Earlier> {
     message.content.iter().find_map(|block| match block {
-        Block::Folded { messages, from, .. } => Some((*messages, from.as_str())),
+        Block::Folded { messages, from, summary, .. } => {
+            Some(Earlier { messages: *messages, from: from.clone(), summary: summary.clone() })
+        }
         _ => None,
     })
 }

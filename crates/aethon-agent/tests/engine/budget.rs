@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use aethon_agent::Options;
-use aethon_core::ledger::{Ledger, LedgerEntry, Price, WorkKind};
-use aethon_core::message::{Inbound, TurnEnd};
+use aethon_agent::Prices;
+use aethon_core::ledger::{Claim, Ledger, LedgerEntry, Price, WorkKind};
+use aethon_core::message::{EndReason, Inbound, TurnEnd};
 use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, StopReason, Usage};
-use aethon_core::testkit::{MemoryLedger, Step};
+use aethon_core::testkit::{MemoryLedger, ScriptedModel, Step};
 use aethon_core::usage::Budget;
 use jiff::SignedDuration;
 
-use crate::house::{House, Plan, quiet, says, session, shown};
+use crate::harness::{House, Plan, quiet, says, session, shown};
 
 /// A dollar for a thousand tokens either way.
-const PRICE: Price = Price { input: 1_000.0, output: 1_000.0, cached_input: Some(100.0) };
+const PRICE: Price = Price::new(1_000.0, 1_000.0).with_cached_input(Some(100.0));
 
 fn answers(input: u64, output: u64) -> Vec<Step> {
     let usage = Usage { input_tokens: input, output_tokens: output, ..Usage::default() };
@@ -21,8 +21,8 @@ fn answers(input: u64, output: u64) -> Vec<Step> {
 }
 
 fn plan(daily_usd: f64, ledger: Option<Arc<MemoryLedger>>) -> Plan {
-    let options = Options { budget: Budget { daily_usd, warn_ratio: 0.8 }, ..Options::default() };
-    Plan { options, ledger, price: Some(PRICE), ..Plan::default() }
+    let budget = Budget { daily_usd, ..Budget::default() };
+    Plan { budget, ledger, price: Some(PRICE), ..Plan::default() }
 }
 
 async fn spent(ledger: &MemoryLedger) -> (f64, f64) {
@@ -39,33 +39,36 @@ async fn every_call_is_written_down_with_its_cost() {
         Step::Event(ModelEvent::Finished {
             stop: StopReason::End,
             usage,
-            model: Some("scripted-1-dated".into()),
+            model: Some("scripted-1-2026-01-01".into()),
         }),
     ];
-    let house = House::with([vec![Step::Fail(error)], cached], plan(0.0, None));
-    let reply = house.ask(&session("a"), "hi").await;
+    let harness = House::with([vec![Step::Fail(error)], cached], plan(0.0, None));
+    let reply = harness.ask(&session("a"), "hi").await;
     assert!((reply.usage.cost_usd - 1.14).abs() < 1e-9, "{}", reply.usage.cost_usd);
-    let entries = house.ledger.entries();
+    let entries = harness.ledger.entries();
     let told: Vec<_> = entries.iter().map(|entry| (entry.is_ok, entry.model.as_str(), entry.kind)).collect();
-    assert_eq!(told, [(false, "scripted-1", WorkKind::Turn), (true, "scripted-1-dated", WorkKind::Turn)]);
+    assert_eq!(
+        told,
+        [(false, "scripted-1", WorkKind::Turn), (true, "scripted-1-2026-01-01", WorkKind::Turn)]
+    );
     assert_eq!(entries[0].usage, Usage::default(), "a refusal costs nothing");
     assert_eq!(entries[1].session, Some(session("a")));
-    let stored = house.store.transcript(&session("a")).pop().unwrap().usage.unwrap();
+    let stored = harness.store.transcript(&session("a")).pop().unwrap().usage.unwrap();
     assert!((stored.cost_usd - 1.14).abs() < 1e-9);
 }
 
 #[tokio::test]
 async fn what_was_stopped_or_broke_counts_as_far_as_it_came() {
     let broken = vec![Step::say(&"word ".repeat(40))];
-    let house = House::with([broken, vec![Step::say("so"), Step::Hang]], plan(0.0, None));
-    house.ask(&session("a"), "hi").await;
-    let submitted = house.submit(Inbound::say(session("a"), "hi"), quiet()).await;
-    while house.model.requests().len() < 2 {
+    let harness = House::with([broken, vec![Step::say("so"), Step::Hang]], plan(0.0, None));
+    harness.ask(&session("a"), "hi").await;
+    let submitted = harness.submit(Inbound::say(session("a"), "hi"), quiet()).await;
+    while harness.model.requests().len() < 2 {
         tokio::task::yield_now().await;
     }
-    aethon_core::assistant::Assistant::stop(&house.engine, &session("a"), None).await;
+    aethon_core::assistant::Assistant::stop(&harness.engine, &session("a"), None).await;
     submitted.reply.wait().await.unwrap();
-    let entries = house.ledger.entries();
+    let entries = harness.ledger.entries();
     assert_eq!(entries.len(), 2);
     for entry in &entries {
         assert!(!entry.is_ok && entry.usage.input_tokens > 50 && entry.usage.cost_usd > 0.0, "{entry:?}");
@@ -76,80 +79,80 @@ async fn what_was_stopped_or_broke_counts_as_far_as_it_came() {
 #[tokio::test]
 async fn the_ceiling_holds_and_says_why_also_after_a_restart() {
     // A call costs 0.30 and could cost 1.30 at most, for the longest answer.
-    let house = House::with((0..20).map(|_| answers(250, 50)), plan(2.0, None));
+    let harness = House::with((0..20).map(|_| answers(250, 50)), plan(2.0, None));
     let session = session("a");
     let mut answered = 0;
     let refused = loop {
-        let reply = house.ask(&session, "hi").await;
+        let reply = harness.ask(&session, "hi").await;
         if reply.end != TurnEnd::End {
             break reply;
         }
         answered += 1;
     };
-    let (spent_usd, reserved_usd) = spent(&house.ledger).await;
+    let (spent_usd, reserved_usd) = spent(&harness.ledger).await;
     assert!(spent_usd <= 2.0 && spent_usd > 1.0 && reserved_usd < 1e-9, "{spent_usd} {reserved_usd}");
-    assert_eq!(house.model.requests().len(), answered);
+    assert_eq!(harness.model.requests().len(), answered);
     assert_eq!(refused.end, TurnEnd::Budget);
     let failure = refused.failure.as_ref().unwrap();
-    assert_eq!(failure.code, "budget_exceeded");
+    assert_eq!(failure.code, EndReason::BudgetExceeded);
     for word in ["budget.daily_usd", "$2.00", "00:00 UTC"] {
         assert!(failure.message.contains(word), "{}", failure.message);
     }
     // It is five past four in the morning.
     assert_eq!(failure.retry_after.map(|seconds| seconds / 3600), Some(19));
 
-    let next = House::with([answers(250, 50)], plan(2.0, Some(house.ledger.clone())));
+    let next = House::with([answers(250, 50)], plan(2.0, Some(harness.ledger.clone())));
     assert_eq!(next.ask(&session, "hi").await.end, TurnEnd::Budget);
     assert_eq!(next.model.requests().len(), 0);
 }
 
 #[tokio::test]
 async fn the_next_day_begins_anew() {
-    let house = House::with([answers(900, 50)], plan(1.2, None));
-    assert_eq!(house.ask(&session("a"), "hi").await.end, TurnEnd::End);
-    assert_eq!(house.ask(&session("a"), "hi").await.end, TurnEnd::Budget);
-    house.clock.advance(SignedDuration::from_hours(20));
-    assert_eq!(house.ask(&session("a"), "hi").await.end, TurnEnd::End);
+    let harness = House::with([answers(900, 50)], plan(1.2, None));
+    assert_eq!(harness.ask(&session("a"), "hi").await.end, TurnEnd::End);
+    assert_eq!(harness.ask(&session("a"), "hi").await.end, TurnEnd::Budget);
+    harness.clock.advance(SignedDuration::from_hours(20));
+    assert_eq!(harness.ask(&session("a"), "hi").await.end, TurnEnd::End);
 }
 
 #[tokio::test]
 async fn a_long_answer_ends_where_the_money_does() {
     let endless = (0..5_000).map(|_| Step::say("word ")).collect();
-    let house = House::with([endless], plan(1.0, None));
-    let reply = house.ask(&session("a"), "hi").await;
+    let harness = House::with([endless], plan(1.0, None));
+    let reply = harness.ask(&session("a"), "hi").await;
     assert_eq!(reply.end, TurnEnd::Budget);
     assert!(reply.text.starts_with("word word") && reply.text.contains("budget.daily_usd"), "{}", reply.text);
-    let (spent_usd, _) = spent(&house.ledger).await;
+    let (spent_usd, _) = spent(&harness.ledger).await;
     assert!(spent_usd > 0.9 && spent_usd <= 1.01, "{spent_usd}");
-    assert!(house.told(&session("a"))[1].starts_with("assistant: word "));
+    assert!(harness.told(&session("a"))[1].starts_with("assistant: word "));
 }
 
 #[tokio::test]
 async fn sessions_side_by_side_do_not_pass_it_together() {
-    let house = House::with((0..40).map(|_| answers(200, 50)), plan(2.0, None));
+    let harness = House::with((0..40).map(|_| answers(200, 50)), plan(2.0, None));
     let mut replies = Vec::new();
     for n in 0..20 {
-        replies.push(house.say(&session(&format!("s{n}")), "hi").await.reply);
+        replies.push(harness.say(&session(&format!("s{n}")), "hi").await.reply);
     }
     for reply in replies {
         let reply = reply.wait().await.unwrap();
         assert!(matches!(reply.end, TurnEnd::End | TurnEnd::Budget));
     }
-    let (spent_usd, reserved_usd) = spent(&house.ledger).await;
+    let (spent_usd, reserved_usd) = spent(&harness.ledger).await;
     assert!(spent_usd <= 2.0 && spent_usd > 0.2 && reserved_usd < 1e-9, "{spent_usd}");
 }
 
 #[tokio::test]
 async fn the_owner_is_warned_once_a_day() {
     let warnings = |words: Vec<String>| words.iter().filter(|word| *word == "notice budget_warning").count();
-    let house = House::with((0..20).map(|_| answers(300, 50)), plan(4.0, None));
+    let harness = House::with((0..20).map(|_| answers(300, 50)), plan(4.0, None));
     let surface = quiet();
     for _ in 0..10 {
         let inbound = Inbound::say(session("a"), "hi");
-        house.submit(inbound, surface.clone()).await.reply.wait().await.unwrap();
+        harness.submit(inbound, surface.clone()).await.reply.wait().await.unwrap();
     }
     assert_eq!(warnings(shown(&surface)), 1);
-    let next = House::with((0..9).map(|_| answers(10, 5)), plan(4.3, Some(house.ledger.clone())));
+    let next = House::with((0..9).map(|_| answers(10, 5)), plan(4.3, Some(harness.ledger.clone())));
     let surface = quiet();
     for _ in 0..2 {
         let inbound = Inbound::say(session("a"), "hi");
@@ -161,20 +164,92 @@ async fn the_owner_is_warned_once_a_day() {
 
 #[tokio::test]
 async fn without_a_ceiling_or_a_price_nothing_is_set_aside() {
-    for plan in [plan(0.0, None), Plan { price: None, ..plan(0.000_001, None) }] {
-        let house = House::with([says("ok")], plan);
-        assert_eq!(house.ask(&session("a"), "hi").await.end, TurnEnd::End);
-        assert_eq!(house.ledger.entries().len(), 1);
+    let allowing = Budget { daily_usd: 0.000_001, allows_unpriced: true, ..Budget::default() };
+    let free = Plan { price: Some(Price::FREE), ..plan(0.000_001, None) };
+    for plan in [plan(0.0, None), Plan { price: None, budget: allowing, ..plan(0.0, None) }, free] {
+        let harness = House::with([says("ok")], plan);
+        assert_eq!(harness.ask(&session("a"), "hi").await.end, TurnEnd::End);
+        assert_eq!(harness.ledger.entries().len(), 1);
     }
 }
 
 #[tokio::test]
 async fn a_call_that_a_crash_cut_off_stays_set_aside() {
-    let house = House::with([answers(100, 50)], plan(1.0, None));
-    house.ledger.reserve(0.95, 1.0).await.unwrap().unwrap();
-    let reply = house.ask(&session("a"), "hi").await;
+    let harness = House::with([answers(100, 50)], plan(1.0, None));
+    let claim = Claim::exactly(0.95, 1.0);
+    harness.ledger.reserve("p", "m", claim).await.unwrap().unwrap();
+    let reply = harness.ask(&session("a"), "hi").await;
     assert_eq!(reply.end, TurnEnd::Budget);
     assert!(reply.text.contains("set aside"), "{}", reply.text);
     let entry = |entry: &LedgerEntry| entry.usage.cost_usd;
-    assert!(house.ledger.entries().iter().map(entry).sum::<f64>() < 1e-9);
+    assert!(harness.ledger.entries().iter().map(entry).sum::<f64>() < 1e-9);
+}
+
+/// A dollar a token of the answer for one model, and half of that for the other.
+fn by_model() -> Prices {
+    Arc::new(|_, model| Some(Price::new(0.0, if model == "dear" { 1e6 } else { 5e5 })))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fallback_is_paid_for_and_booked_by_itself() {
+    let overloaded = || vec![Step::Fail(ModelError::new(ModelErrorKind::Overloaded, "busy"))];
+    let cheap = Arc::new(ScriptedModel::new([answers(10, 100)]).with_name("cheap").with_provider("other"));
+    let plan = Plan {
+        budget: Budget { daily_usd: 10_000.0, ..Budget::default() },
+        prices: Some(by_model()),
+        fallbacks: vec![cheap.clone()],
+        model_name: Some("dear"),
+        ..Plan::default()
+    };
+    let harness = House::with([overloaded()], plan);
+    let reply = harness.ask(&session("a"), "hi").await;
+    assert_eq!((reply.end, reply.model.as_str(), reply.usage.cost_usd), (TurnEnd::End, "cheap", 50.0));
+    let booked: Vec<_> = harness.ledger.entries().into_iter().collect();
+    let told: Vec<_> =
+        booked.iter().map(|entry| (entry.provider.as_str(), entry.model.as_str(), entry.is_ok)).collect();
+    assert_eq!(told, [("scripted", "dear", false), ("other", "cheap", true)]);
+    assert!((booked[1].usage.cost_usd - 50.0).abs() < 1e-9 && booked[0].usage.cost_usd < 1e-9);
+    assert_eq!(cheap.requests()[0].max_output, Some(1_000), "a limit goes with every request");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fallback_without_a_price_is_not_asked() {
+    let cheap = Arc::new(ScriptedModel::new([]).with_name("unpriced"));
+    let plan = Plan {
+        budget: Budget { daily_usd: 10.0, ..Budget::default() },
+        prices: Some(Arc::new(|_, model| (model == "dear").then_some(PRICE))),
+        fallbacks: vec![cheap.clone()],
+        model_name: Some("dear"),
+        ..Plan::default()
+    };
+    let auth = vec![Step::Fail(ModelError::new(ModelErrorKind::Auth, "The key is wrong."))];
+    let harness = House::with([auth], plan);
+    let reply = harness.ask(&session("a"), "hi").await;
+    assert!(cheap.requests().is_empty());
+    assert!(
+        reply.text.contains("The key is wrong.") && reply.text.contains("budget.pricing.unpriced"),
+        "{}",
+        reply.text
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_reaches_the_limit_of_the_day_ends_with_the_budget() {
+    let cut = vec![
+        Step::say("as much as there is"),
+        Step::Event(ModelEvent::Finished {
+            stop: StopReason::Length,
+            usage: Usage { input_tokens: 10, output_tokens: 100, ..Usage::default() },
+            model: None,
+        }),
+    ];
+    let budget = Budget { daily_usd: 100.0, ..Budget::default() };
+    let plan = Plan { budget, price: Some(Price::new(0.0, 1e6)), ..Plan::default() };
+    let harness = House::with([cut], plan);
+    let reply = harness.ask(&session("a"), "hi").await;
+    assert_eq!(harness.model.requests()[0].max_output, Some(100));
+    assert_eq!((reply.end, reply.usage.output_tokens), (TurnEnd::Budget, 100));
+    assert!(reply.text.starts_with("as much as there is"), "{}", reply.text);
+    let (spent_usd, reserved_usd) = spent(&harness.ledger).await;
+    assert!((spent_usd - 100.0).abs() < 1e-6 && reserved_usd < 1e-6, "the last cent is used: {spent_usd}");
 }

@@ -5,7 +5,7 @@ use aethon_core::model::{ModelError, ModelErrorKind, StopReason};
 use aethon_core::testkit::Step;
 use serde_json::json;
 
-use crate::house::{House, Plan, TestTool, What, quiet, says, session, shown};
+use crate::harness::{House, Plan, TestTool, What, quiet, says, session, shown};
 
 fn cut(text: &str) -> Vec<Step> {
     vec![Step::say(text), Step::finish(StopReason::Length)]
@@ -13,21 +13,21 @@ fn cut(text: &str) -> Vec<Step> {
 
 #[tokio::test]
 async fn an_answer_that_is_cut_off_goes_on_once() {
-    let house = House::new([cut("The first ha"), says("lf and the second.")]);
+    let harness = House::new([cut("The first ha"), says("lf and the second.")]);
     let surface = quiet();
     let reply =
-        house.submit(Inbound::say(session("a"), "tell"), surface.clone()).await.reply.wait().await.unwrap();
+        harness.submit(Inbound::say(session("a"), "tell"), surface.clone()).await.reply.wait().await.unwrap();
     assert_eq!((reply.end, reply.text.as_str()), (TurnEnd::End, "The first half and the second."));
-    assert_eq!(house.told(&session("a")), ["user: tell", "assistant: The first half and the second."]);
+    assert_eq!(harness.told(&session("a")), ["user: tell", "assistant: The first half and the second."]);
     assert_eq!(shown(&surface), ["started", "text The first ha", "text lf and the second.", "done end"]);
     assert_eq!(reply.usage.output_tokens, 10);
-    assert_eq!(house.store.transcript(&session("a"))[1].usage.unwrap().output_tokens, 10);
-    let again = &house.model.requests()[1];
+    assert_eq!(harness.store.transcript(&session("a"))[1].usage.unwrap().output_tokens, 10);
+    let again = &harness.model.requests()[1];
     let seen: Vec<_> = again.messages.iter().map(|message| message.text()).collect();
     assert_eq!(seen[..2], ["tell", "The first ha"]);
     assert!(seen[2].contains("Go on exactly where it stopped"), "{}", seen[2]);
-    house.ask(&session("a"), "next").await;
-    let seen: Vec<_> = house.model.requests()[2].messages.iter().map(|message| message.text()).collect();
+    harness.ask(&session("a"), "next").await;
+    let seen: Vec<_> = harness.model.requests()[2].messages.iter().map(|message| message.text()).collect();
     assert_eq!(seen, ["tell", "The first half and the second.", "next"]);
 }
 
@@ -36,9 +36,9 @@ async fn what_cannot_go_on_says_so() {
     let fails = || vec![Step::Fail(ModelError::new(ModelErrorKind::InvalidRequest, "no prefill"))];
     let stays_away = || vec![Step::Fail(ModelError::new(ModelErrorKind::Network, "gone"))];
     let check = async |second: Vec<Vec<Step>>, told: &str| {
-        let house = House::new([cut("half")].into_iter().chain(second));
-        let reply = house.ask(&session("a"), "tell").await;
-        assert_eq!((reply.end, house.told(&session("a"))[1].as_str()), (TurnEnd::End, told));
+        let harness = House::new([cut("half")].into_iter().chain(second));
+        let reply = harness.ask(&session("a"), "tell").await;
+        assert_eq!((reply.end, harness.told(&session("a"))[1].as_str()), (TurnEnd::End, told));
         assert!(reply.text.contains("model.max_tokens"), "{}", reply.text);
     };
     check(vec![cut(" more")], "assistant: half more | (length)").await;
@@ -51,26 +51,26 @@ async fn what_cannot_go_on_says_so() {
 async fn the_rest_may_ask_for_tools() {
     let tools = vec![TestTool::new("t", What::Say("x")) as _];
     let rest = vec![Step::say(" look"), Step::call("c", "t", json!({})), Step::finish(StopReason::ToolUse)];
-    let house = House::with([cut("I"), rest, says("done")], Plan { tools, ..Plan::default() });
-    assert_eq!(house.ask(&session("a"), "go").await.text, "done");
-    assert_eq!(house.told(&session("a"))[1], "assistant: I look | call t");
-    house.assert_well_formed(&session("a"));
+    let harness = House::with([cut("I"), rest, says("done")], Plan { tools, ..Plan::default() });
+    assert_eq!(harness.ask(&session("a"), "go").await.text, "done");
+    assert_eq!(harness.told(&session("a"))[1], "assistant: I look | call t");
+    harness.assert_well_formed(&session("a"));
 }
 
 #[tokio::test]
 async fn a_stop_in_the_rest_keeps_the_whole() {
-    let house = House::new([cut("one "), vec![Step::say("two"), Step::Hang]]);
+    let harness = House::new([cut("one "), vec![Step::say("two"), Step::Hang]]);
     let surface = quiet();
-    let submitted = house.submit(Inbound::say(session("a"), "tell"), surface.clone()).await;
+    let submitted = harness.submit(Inbound::say(session("a"), "tell"), surface.clone()).await;
     surface.saw(|event| matches!(event, aethon_core::surface::TurnEvent::Text(text) if text == "two")).await;
-    aethon_core::assistant::Assistant::stop(&house.engine, &session("a"), None).await;
+    aethon_core::assistant::Assistant::stop(&harness.engine, &session("a"), None).await;
     assert_eq!(submitted.reply.wait().await.unwrap().text, "one two\n\nStopped.");
 }
 
 #[tokio::test]
 async fn thoughts_alone_do_not_go_on() {
-    let house = House::new([vec![Step::finish(StopReason::Length)]]);
-    house.ask(&session("a"), "tell").await;
-    assert_eq!(house.model.requests().len(), 1);
-    assert_eq!(house.told(&session("a"))[1], "assistant: (length)");
+    let harness = House::new([vec![Step::finish(StopReason::Length)]]);
+    harness.ask(&session("a"), "tell").await;
+    assert_eq!(harness.model.requests().len(), 1);
+    assert_eq!(harness.told(&session("a"))[1], "assistant: (length)");
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aethon_agent::outbox::{Bell, Worker};
+use aethon_agent::outbox::{DeliveryWake, Worker};
 use aethon_core::channel::{
     Channel, Channels, Delivery, DeliveryError, DeliveryOutcome, NewDelivery, Outbox,
 };
@@ -16,22 +16,17 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 
-use crate::house::{House, now, quiet, session};
+use crate::harness::{House, now, quiet, session};
 
 #[tokio::test]
 async fn a_reply_is_stored_together_with_its_delivery() {
-    let house = House::new([]);
+    let harness = House::new([]);
     let to = Destination { channel: "telegram".into(), recipient: Some("42".into()) };
-    let inbound = Inbound { deliver_to: Some(to), ..Inbound::say(session("a"), "hi") };
-    house.submit(inbound, quiet()).await.reply.wait().await.unwrap();
+    let inbound = Inbound::say(session("a"), "hi").delivered_to(to);
+    harness.submit(inbound, quiet()).await.reply.wait().await.unwrap();
     let expires_at = now() + SignedDuration::from_hours(24);
-    let expected = NewDelivery {
-        channel: "telegram".into(),
-        recipient: Some("42".into()),
-        text: "ok".into(),
-        expires_at,
-    };
-    assert_eq!(house.store.deliveries(), [expected]);
+    let expected = NewDelivery::new("telegram", "ok", expires_at).with_recipient(Some("42".into()));
+    assert_eq!(harness.store.deliveries(), [expected]);
 }
 
 #[derive(Default)]
@@ -43,8 +38,7 @@ struct Rows {
 
 impl Rows {
     fn put(&self, id: i64, channel: &str, expires_at: Timestamp) {
-        let content =
-            NewDelivery { channel: channel.into(), recipient: None, text: format!("text {id}"), expires_at };
+        let content = NewDelivery::new(channel, format!("text {id}"), expires_at);
         let (session, turn) = (session("a"), TurnId::existing("t"));
         let delivery = Delivery { id, session, turn, content, attempts: 0 };
         self.rows.lock().unwrap().push((delivery, now()));
@@ -117,10 +111,11 @@ impl Channel for Flaky {
 async fn deliveries_are_tried_again_given_up_and_never_late() {
     let outbox = Arc::new(Rows::default());
     let clock = Arc::new(ManualClock::at(now()));
-    let error = |retryable| DeliveryError { message: "no".into(), retryable };
-    let flaky = Flaky { failures: Mutex::new(vec![error(false), error(true)]) };
-    let channels = Channels::new([Arc::new(flaky) as _]);
-    let bell = Bell::default();
+    let failures =
+        vec![DeliveryError::passing("no"), DeliveryError::lasting("no"), DeliveryError::passing("no")];
+    let flaky = Flaky { failures: Mutex::new(failures) };
+    let channels = Channels::new([Arc::new(flaky) as _]).unwrap();
+    let bell = DeliveryWake::default();
     let (trigger, shutdown) = ShutdownTrigger::pair();
     let worker = Worker::new(outbox.clone(), channels, clock.clone(), bell.clone());
     let running = tokio::spawn(worker.run(shutdown));
@@ -135,13 +130,17 @@ async fn deliveries_are_tried_again_given_up_and_never_late() {
 
     outbox.put(2, "flaky", later);
     bell.ring();
-    assert_eq!(outbox.settled(3).await[2], "2 delivered");
-
-    outbox.put(3, "absent", later);
-    bell.ring();
-    assert_eq!(outbox.settled(4).await[3], "3 again in 10 s");
+    assert_eq!(outbox.settled(3).await[2], "2 again in 10 s");
     clock.advance(SignedDuration::from_hours(2));
-    assert_eq!(outbox.settled(5).await[4], "3 failed: it was not delivered in time");
+    assert_eq!(outbox.settled(4).await[3], "2 failed: it was not delivered in time");
+
+    let later = later + SignedDuration::from_hours(2);
+    outbox.put(3, "flaky", later);
+    outbox.put(4, "absent", later);
+    bell.ring();
+    let mut settled = outbox.settled(6).await.split_off(4);
+    settled.sort();
+    assert_eq!(settled, ["3 delivered", "4 failed: there is no channel \"absent\"; set up: flaky"]);
 
     trigger.trigger();
     tokio::time::timeout(Duration::from_secs(1), running).await.unwrap().unwrap();

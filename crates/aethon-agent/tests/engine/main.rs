@@ -8,20 +8,23 @@
     reason = "tests, and the functions that they share"
 )]
 
+mod added;
+mod agents;
+mod ahead;
 mod approvals;
 mod budget;
 mod compaction;
 mod continuing;
 mod delivery;
-mod endings;
 mod failures;
-mod house;
-mod intake;
+mod harness;
 mod order;
+mod outcomes;
 mod pipeline;
 mod prefix;
 mod recovery;
-mod said;
+mod side_by_side;
 mod stopping;
+mod submit;
 mod tools;
 mod window;

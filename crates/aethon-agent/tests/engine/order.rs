@@ -8,45 +8,45 @@ use aethon_core::message::Inbound;
 use aethon_core::model::StopReason;
 use aethon_core::testkit::{CollectingSurface, Gate, Step};
 
-use crate::house::{House, Plan, THREE, quiet, says, says_behind, session, shown, three};
+use crate::harness::{House, Plan, THREE, quiet, says, says_behind, session, shown, three};
 
 #[tokio::test]
 async fn a_plain_turn_is_two_calls_of_the_storage() {
-    let house = House::new([]);
+    let harness = House::new([]);
     let session = session("a");
-    house.ask(&session, "one").await;
-    let before = house.store.calls().len();
-    house.ask(&session, "two").await;
-    assert_eq!(house.store.calls()[before..], ["accept", "finish"]);
+    harness.ask(&session, "one").await;
+    let before = harness.store.calls().len();
+    harness.ask(&session, "two").await;
+    assert_eq!(harness.store.calls()[before..], ["accept", "finish"]);
 }
 
 #[tokio::test]
 async fn a_session_used_once_reads_nothing() {
-    let house = House::new([]);
-    let inbound = Inbound { oneshot: true, ..Inbound::say(session("once"), "hi") };
-    house.submit(inbound, quiet()).await.reply.wait().await.unwrap();
-    assert_eq!(house.store.calls(), ["accept", "finish"]);
+    let harness = House::new([]);
+    let inbound = Inbound::say(session("once"), "hi").with_oneshot(true);
+    harness.submit(inbound, quiet()).await.reply.wait().await.unwrap();
+    assert_eq!(harness.store.calls(), ["accept", "finish"]);
 }
 
 #[tokio::test]
 async fn messages_of_a_session_are_answered_in_order() {
-    let (house, session, gate, [one, two, three]) = three().await;
+    let (harness, session, gate, [one, two, three]) = three().await;
     assert_eq!((one.queued, two.queued, three.queued), (0, 1, 2));
-    let states: Vec<_> = house.engine.activity().into_iter().map(|turn| turn.state).collect();
+    let states: Vec<_> = harness.engine.activity().into_iter().map(|turn| turn.state).collect();
     assert_eq!(states, ["running", "queued", "queued"]);
     gate.open();
     assert_eq!(three.reply.wait().await.unwrap().text, "third");
-    assert_eq!(house.told(&session), THREE);
+    assert_eq!(harness.told(&session), THREE);
 }
 
 #[tokio::test]
 async fn sessions_do_not_wait_for_each_other() {
     let gate = Gate::default();
-    let house = House::new([says_behind(&gate, "slow"), says("fast")]);
-    let slow = house.say(&session("a"), "one").await;
+    let harness = House::new([says_behind(&gate, "slow"), says("fast")]);
+    let slow = harness.say(&session("a"), "one").await;
     gate.reached().await;
-    assert_eq!(house.ask(&session("b"), "two").await.text, "fast");
-    assert!(house.engine.is_busy(&session("a")));
+    assert_eq!(harness.ask(&session("b"), "two").await.text, "fast");
+    assert!(harness.engine.is_busy(&session("a")));
     gate.open();
     assert_eq!(slow.reply.wait().await.unwrap().text, "slow");
 }
@@ -54,11 +54,11 @@ async fn sessions_do_not_wait_for_each_other() {
 #[tokio::test]
 async fn a_message_is_acknowledged_before_it_is_answered() {
     let gate = Gate::default();
-    let house = House::new([vec![Step::Wait(gate.clone()), Step::finish(StopReason::End)]]);
+    let harness = House::new([vec![Step::Wait(gate.clone()), Step::finish(StopReason::End)]]);
     let surface = Arc::new(CollectingSurface::default());
-    let submitted = house.submit(Inbound::say(session("a"), "hi"), surface.clone()).await;
+    let submitted = harness.submit(Inbound::say(session("a"), "hi"), surface.clone()).await;
     assert!(submitted.is_new);
-    assert_eq!(house.told(&session("a")), ["user: hi"]);
+    assert_eq!(harness.told(&session("a")), ["user: hi"]);
     gate.reached().await;
     assert_eq!(shown(&surface), ["started"]);
     gate.open();
@@ -71,19 +71,19 @@ async fn a_full_queue_refuses_and_recovers() {
     let gate = Gate::default();
     let options = Options { queue_per_session: 2, max_turns: 4, ..Options::default() };
     let blocked = vec![Step::Wait(gate.clone()), Step::finish(StopReason::End)];
-    let house = House::with([blocked], Plan { options, ..Plan::default() });
-    let mut last = house.say(&session("a"), "0").await;
+    let harness = House::with([blocked], Plan { options, ..Plan::default() });
+    let mut last = harness.say(&session("a"), "0").await;
     for text in ["1", "2"] {
-        last = house.say(&session("a"), text).await;
+        last = harness.say(&session("a"), text).await;
     }
-    let refused = house.engine.submit(Inbound::say(session("a"), "3"), quiet()).await.unwrap_err();
+    let refused = harness.engine.submit(Inbound::say(session("a"), "3"), quiet()).await.unwrap_err();
     assert!(refused.is_busy(), "{refused}");
     // One more fits in all; then the whole is full.
     gate.reached().await;
-    house.ask(&session("b"), "x").await;
+    harness.ask(&session("b"), "x").await;
     gate.open();
     last.reply.wait().await.unwrap();
-    house.ask(&session("a"), "again").await;
+    harness.ask(&session("a"), "again").await;
 }
 
 #[tokio::test]
@@ -91,9 +91,9 @@ async fn the_whole_is_bounded_too() {
     let gate = Gate::default();
     let options = Options { max_turns: 1, ..Options::default() };
     let blocked = vec![Step::Wait(gate.clone()), Step::finish(StopReason::End)];
-    let house = House::with([blocked], Plan { options, ..Plan::default() });
-    let first = house.say(&session("a"), "0").await;
-    let refused = house.engine.submit(Inbound::say(session("b"), "1"), quiet()).await.unwrap_err();
+    let harness = House::with([blocked], Plan { options, ..Plan::default() });
+    let first = harness.say(&session("a"), "0").await;
+    let refused = harness.engine.submit(Inbound::say(session("b"), "1"), quiet()).await.unwrap_err();
     assert!(refused.is_busy(), "{refused}");
     gate.open();
     first.reply.wait().await.unwrap();
@@ -101,12 +101,12 @@ async fn the_whole_is_bounded_too() {
 
 #[tokio::test]
 async fn the_turn_goes_on_when_the_caller_loses_interest() {
-    let house = House::new([says("done")]);
+    let harness = House::new([says("done")]);
     let surface = Arc::new(CollectingSurface::default());
-    let mut submit = house.engine.submit(Inbound::say(session("a"), "hi"), surface.clone());
+    let mut submit = harness.engine.submit(Inbound::say(session("a"), "hi"), surface.clone());
     // Asked once and dropped before the acknowledgement.
     assert!(futures_util::FutureExt::now_or_never(&mut submit).is_none());
     drop(submit);
     surface.saw(|event| matches!(event, aethon_core::surface::TurnEvent::Done(_))).await;
-    assert_eq!(house.told(&session("a")), ["user: hi", "assistant: done"]);
+    assert_eq!(harness.told(&session("a")), ["user: hi", "assistant: done"]);
 }

@@ -2,77 +2,77 @@
 
 use aethon_core::assistant::Assistant;
 use aethon_core::ids::TurnId;
-use aethon_core::message::{Inbound, Intent, TurnEnd};
+use aethon_core::message::{Inbound, TurnEnd};
 use aethon_core::session::TurnPhase;
 use aethon_core::testkit::Gate;
 
-use crate::house::{House, THREE, quiet, says, says_behind, session, three};
+use crate::harness::{House, THREE, quiet, says, says_behind, session, three};
 
 #[tokio::test]
 async fn what_waits_begins_with_the_end_before_it() {
-    let (house, session, gate, [_, _, three]) = three().await;
-    let before = house.store.calls().len();
+    let (harness, session, gate, [_, _, three]) = three().await;
+    let before = harness.store.calls().len();
     gate.open();
     assert_eq!(three.reply.wait().await.unwrap().text, "third");
-    assert_eq!(house.store.calls()[before..], ["finish", "finish", "finish"]);
-    assert_eq!(house.told(&session), THREE);
+    assert_eq!(harness.store.calls()[before..], ["finish", "finish", "finish"]);
+    assert_eq!(harness.told(&session), THREE);
 }
 
 #[tokio::test]
 async fn an_end_that_could_not_be_stored_is_tried_again_alone() {
-    let (house, session, gate, [_, _, three]) = three().await;
-    house.store.fail("finish", 1);
+    let (harness, session, gate, [_, _, three]) = three().await;
+    harness.store.fail("finish", 1);
     gate.open();
     assert_eq!(three.reply.wait().await.unwrap().text, "third");
-    assert_eq!(house.told(&session), THREE);
-    let calls = house.store.calls();
+    assert_eq!(harness.told(&session), THREE);
+    let calls = harness.store.calls();
     let ends: Vec<_> = calls.iter().skip_while(|call| **call != "finish").collect();
     assert_eq!(ends, [&"finish", &"finish", &"begin", &"finish", &"finish"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_end_that_cannot_be_stored_does_not_keep_the_next_from_beginning() {
-    let (house, session, gate, [_, _, three]) = three().await;
-    house.store.fail("finish", 4);
+    let (harness, session, gate, [_, _, three]) = three().await;
+    harness.store.fail("finish", 4);
     gate.open();
     assert_eq!(three.reply.wait().await.unwrap().text, "third");
     let without_the_first_answer: Vec<_> =
         THREE.into_iter().filter(|told| *told != "assistant: first").collect();
-    assert_eq!(house.told(&session), without_the_first_answer);
+    assert_eq!(harness.told(&session), without_the_first_answer);
 }
 
 #[tokio::test]
 async fn one_that_is_stopped_while_it_begins_ends_in_its_order() {
-    let (house, session, gate, [_, two, three]) = three().await;
+    let (harness, session, gate, [_, two, three]) = three().await;
     let storing = Gate::default();
-    house.store.hold_finish(storing.clone());
+    harness.store.hold_finish(storing.clone());
     gate.open();
     storing.reached().await;
-    assert_eq!(house.engine.stop(&session, Some(&two.turn)).await, 1);
-    assert_eq!(house.engine.activity().len(), 3, "it keeps its place");
+    assert_eq!(harness.engine.stop(&session, Some(&two.turn)).await, 1);
+    assert_eq!(harness.engine.activity().len(), 3, "it keeps its place");
     storing.open();
     assert_eq!(two.reply.wait().await.unwrap().end, TurnEnd::Stopped);
     // The model was not asked for the one that was stopped.
     assert_eq!(three.reply.wait().await.unwrap().text, "second");
-    let told = house.told(&session);
+    let told = harness.told(&session);
     assert_eq!(told[..4], ["user: one", "assistant: first", "user: two", "assistant: (stopped)"]);
     assert_eq!(told[4..], ["user: three", "assistant: second"]);
-    house.assert_well_formed(&session);
+    harness.assert_well_formed(&session);
 }
 
 #[tokio::test]
 async fn what_is_posted_while_one_begins_does_not_come_between_it_and_its_answer() {
-    let (house, session, gate, [_, two, three]) = three().await;
+    let (harness, session, gate, [_, two, three]) = three().await;
     let storing = Gate::default();
-    house.store.hold_finish(storing.clone());
+    harness.store.hold_finish(storing.clone());
     gate.open();
     storing.reached().await;
     // Stored before the end in this storage; what matters is that the window is read anew.
-    assert!(house.engine.post(&session, "p1", "by the way").await.unwrap());
+    assert!(harness.engine.post(&session, "p1", "by the way", &[]).await.unwrap());
     storing.open();
     assert_eq!(two.reply.wait().await.unwrap().text, "second");
     three.reply.wait().await.unwrap();
-    let asked = house.asked();
+    let asked = harness.asked();
     let seen = asked[1].messages.iter().map(|message| message.text()).collect::<Vec<_>>();
     assert_eq!((seen.len(), seen.last().unwrap().as_str()), (4, "two"), "{seen:?}");
 }
@@ -80,27 +80,24 @@ async fn what_is_posted_while_one_begins_does_not_come_between_it_and_its_answer
 #[tokio::test]
 async fn one_that_replaces_something_waits_for_the_end() {
     let gate = Gate::default();
-    let house = House::new([says("nothing"), says_behind(&gate, "first"), says("another")]);
+    let harness = House::new([says("nothing"), says_behind(&gate, "first"), says("another")]);
     let session = session("a");
-    let zero = house.say(&session, "zero").await;
+    let zero = harness.say(&session, "zero").await;
     zero.reply.wait().await.unwrap();
-    house.say(&session, "one").await;
+    harness.say(&session, "one").await;
     gate.reached().await;
-    let edit = Inbound {
-        intent: Intent::Edit { turn: zero.turn.clone() },
-        ..Inbound::say(session.clone(), "nought")
-    };
-    let edit = house.submit(edit, quiet()).await;
+    let edit = Inbound::edit(session.clone(), zero.turn.clone(), "nought");
+    let edit = harness.submit(edit, quiet()).await;
     gate.open();
     assert_eq!(edit.reply.wait().await.unwrap().text, "another");
-    assert_eq!(house.told(&session), ["user: nought", "assistant: another"]);
-    assert!(house.store.calls().contains(&"begin"));
+    assert_eq!(harness.told(&session), ["user: nought", "assistant: another"]);
+    assert!(harness.store.calls().contains(&"begin"));
 }
 
 #[tokio::test]
 async fn one_whose_ground_is_gone_says_so_and_changes_nothing() {
     let gate = Gate::default();
-    let house = House::new([
+    let harness = House::new([
         says("nothing"),
         says("first"),
         says_behind(&gate, "slow"),
@@ -108,43 +105,40 @@ async fn one_whose_ground_is_gone_says_so_and_changes_nothing() {
         says("last"),
     ]);
     let session = session("a");
-    let zero = house.say(&session, "zero").await;
+    let zero = harness.say(&session, "zero").await;
     zero.reply.wait().await.unwrap();
-    let one = house.say(&session, "one").await;
+    let one = harness.say(&session, "one").await;
     one.reply.wait().await.unwrap();
-    house.say(&session, "two").await;
+    harness.say(&session, "two").await;
     gate.reached().await;
-    let edit = |turn: &TurnId, text: &str| Inbound {
-        intent: Intent::Edit { turn: turn.clone() },
-        ..Inbound::say(session.clone(), text)
-    };
-    let earlier = house.submit(edit(&zero.turn, "nought"), quiet()).await;
-    let later = house.submit(edit(&one.turn, "one more"), quiet()).await;
+    let edit = |turn: &TurnId, text: &str| Inbound::edit(session.clone(), turn.clone(), text);
+    let earlier = harness.submit(edit(&zero.turn, "nought"), quiet()).await;
+    let later = harness.submit(edit(&one.turn, "one more"), quiet()).await;
     gate.open();
     assert_eq!(earlier.reply.wait().await.unwrap().text, "another");
     let gone = later.reply.wait().await.unwrap();
     assert_eq!((gone.end, gone.failure.as_ref().unwrap().code.as_str()), (TurnEnd::Error, "not_found"));
     assert!(gone.text.contains("is not in the conversation any more"), "{}", gone.text);
-    house.ask(&session, "and then").await;
+    harness.ask(&session, "and then").await;
     let told = ["user: nought", "assistant: another", "user: and then", "assistant: last"];
-    assert_eq!(house.told(&session), told);
+    assert_eq!(harness.told(&session), told);
 }
 
 #[tokio::test]
 async fn at_shutdown_only_what_has_begun_goes_on() {
-    let (house, session, gate, [one, two, three]) = three().await;
+    let (harness, session, gate, [one, two, three]) = three().await;
     let storing = Gate::default();
-    house.store.hold_finish(storing.clone());
+    harness.store.hold_finish(storing.clone());
     gate.open();
     storing.reached().await;
-    let mut ending = std::pin::pin!(house.engine.shutdown(std::time::Duration::from_secs(10)));
+    let mut ending = std::pin::pin!(harness.engine.shutdown(std::time::Duration::from_secs(10)));
     assert!(futures_util::FutureExt::now_or_never(&mut ending).is_none());
     storing.open();
     ending.await;
     assert_eq!(one.reply.wait().await.unwrap().text, "first");
     assert_eq!(two.reply.wait().await.unwrap().text, "second", "it has begun, and had the time");
-    assert_eq!(house.told(&session), THREE[..4]);
-    let left = aethon_core::session::TurnLog::unfinished(&*house.store).await.unwrap();
+    assert_eq!(harness.told(&session), THREE[..4]);
+    let left = aethon_core::session::TurnLog::unfinished(&*harness.store).await.unwrap();
     let left: Vec<_> = left.into_iter().map(|record| (record.turn, record.phase)).collect();
     assert_eq!(left, [(three.turn, TurnPhase::Queued)], "for the next start");
 }

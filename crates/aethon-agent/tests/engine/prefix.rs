@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aethon_core::message::{Block, Inbound};
 use aethon_core::model::ModelRequest;
 
-use crate::house::{House, Plan, TestTool, What, calls, quiet, says, session};
+use crate::harness::{House, Plan, TestTool, What, calls, quiet, says, session};
 
 /// Everything of a request that goes over the wire, as text, message by message.
 fn wire(request: &ModelRequest) -> (String, Vec<String>) {
@@ -44,13 +44,13 @@ async fn from_turn_to_turn_and_from_start_to_start() {
             store: store.take(),
             ..Plan::default()
         };
-        let house = House::with([calls(&["lamp", "horn"]), says("one"), says("two")], plan);
-        house.ask(&session, &format!("first of {start}")).await;
-        let outside = Inbound { untrusted: true, ..Inbound::say(session.clone(), "from outside") };
-        house.submit(outside, quiet()).await.reply.wait().await.unwrap();
-        house.ask(&session, "third").await;
-        requests.extend(house.model.requests());
-        store = Some(house.store.clone());
+        let harness = House::with([calls(&["lamp", "horn"]), says("one"), says("two")], plan);
+        harness.ask(&session, &format!("first of {start}")).await;
+        let outside = Inbound::say(session.clone(), "from outside").with_untrusted(true);
+        harness.submit(outside, quiet()).await.reply.wait().await.unwrap();
+        harness.ask(&session, "third").await;
+        requests.extend(harness.model.requests());
+        store = Some(harness.store.clone());
     }
     assert_eq!(requests.len(), 12);
     assert_grows(&requests);
@@ -67,7 +67,7 @@ async fn what_changes_goes_with_the_newest_message() {
     let workspace = tempfile::tempdir().unwrap();
     let page = workspace.path().join("CONTEXT.md");
     let plan = Plan { workspace: Some(workspace.path().to_owned()), ..Plan::default() };
-    let house = House::with([], plan);
+    let harness = House::with([], plan);
     let session = session("a");
     let pages = |request: &ModelRequest| -> Vec<(usize, String)> {
         let of = |(place, block): (usize, &Block)| match block {
@@ -80,13 +80,13 @@ async fn what_changes_goes_with_the_newest_message() {
             .filter_map(of)
             .collect()
     };
-    house.ask(&session, "one").await;
+    harness.ask(&session, "one").await;
     std::fs::write(&page, "It rains.").unwrap();
-    house.ask(&session, "two").await;
-    house.ask(&session, "three").await;
+    harness.ask(&session, "two").await;
+    harness.ask(&session, "three").await;
     std::fs::write(&page, "The sun is out again.").unwrap();
-    house.ask(&session, "four").await;
-    let requests = house.model.requests();
+    harness.ask(&session, "four").await;
+    let requests = harness.model.requests();
     assert_eq!(pages(&requests[0]), []);
     assert_eq!(pages(&requests[1]), [(2, "It rains.".to_owned())]);
     assert_eq!(pages(&requests[2]), pages(&requests[1]), "it is not said twice");
@@ -94,5 +94,5 @@ async fn what_changes_goes_with_the_newest_message() {
     assert_eq!(pages(&requests[3]), both);
     assert!(requests.iter().all(|request| Arc::ptr_eq(&request.system, &requests[0].system)));
     assert_grows(&requests);
-    assert_eq!(house.store.transcript(&session)[2].text(), "two");
+    assert_eq!(harness.store.transcript(&session)[2].text(), "two");
 }

@@ -2,13 +2,13 @@
 
 use aethon_core::assistant::Assistant;
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Block, Destination, Inbound, Message, Role, ToolCall, TurnEnd};
+use aethon_core::message::{Block, Destination, EndReason, Inbound, Message, Role, ToolCall, TurnEnd};
 use aethon_core::session::{TurnLog, TurnPhase, TurnRecord};
 use aethon_core::surface::TurnEvent;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use crate::house::{House, now, quiet, says, session, with_id};
+use crate::harness::{House, now, quiet, says, session, with_id};
 
 struct Left {
     id: Option<&'static str>,
@@ -32,7 +32,7 @@ fn call(turn: &TurnId) -> Message {
     message
 }
 
-fn leave(house: &House, session: &SessionId, left: &Left, messages: fn(&TurnId) -> Vec<Message>) -> TurnId {
+fn leave(harness: &House, session: &SessionId, left: &Left, messages: fn(&TurnId) -> Vec<Message>) -> TurnId {
     let turn = TurnId::fresh();
     let mut inbound = match left.id {
         Some(id) => with_id(session, "question", id),
@@ -42,15 +42,15 @@ fn leave(house: &House, session: &SessionId, left: &Left, messages: fn(&TurnId) 
     let accepted_at: Timestamp = now() - left.age;
     let (phase, attempts) = (left.phase, left.attempts);
     let record = TurnRecord { turn: turn.clone(), inbound, phase, accepted_at, attempts, reply: None };
-    house.store.leave_behind(record, messages(&turn));
+    harness.store.leave_behind(record, messages(&turn));
     turn
 }
 
 /// Recovers and returns how many go on; waits until they are done.
-async fn recover(house: &House) -> usize {
+async fn recover(harness: &House) -> usize {
     let surface = quiet();
     let shown = surface.clone();
-    let going_on = house.engine.recover(move |_| shown.clone()).await.unwrap();
+    let going_on = harness.engine.recover(move |_| shown.clone()).await.unwrap();
     if going_on > 0 {
         surface.saw(|event| matches!(event, TurnEvent::Done(_))).await;
     }
@@ -59,31 +59,31 @@ async fn recover(house: &House) -> usize {
 
 #[tokio::test]
 async fn a_turn_with_an_id_goes_on_from_where_it_was() {
-    let house = House::new([says("found it")]);
+    let harness = House::new([says("found it")]);
     let session = session("a");
     let left = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
-    let turn = leave(&house, &session, &left, |turn| vec![user(turn, "question"), call(turn)]);
-    assert_eq!(recover(&house).await, 1);
-    let told = house.told(&session);
+    let turn = leave(&harness, &session, &left, |turn| vec![user(turn, "question"), call(turn)]);
+    assert_eq!(recover(&harness).await, 1);
+    let told = harness.told(&session);
     assert_eq!(told[..2], ["user: question", "assistant: call shell"]);
     assert!(told[2].contains("may or may not have run"), "{}", told[2]);
     assert_eq!(told[3], "assistant: found it");
     assert_eq!(told.len(), 4);
-    house.assert_well_formed(&session);
-    let record = house.store.turn(&turn).await.unwrap().unwrap();
+    harness.assert_well_formed(&session);
+    let record = harness.store.turn(&turn).await.unwrap().unwrap();
     assert_eq!((record.phase, record.attempts), (TurnPhase::Done, 2));
-    let again = house.submit(with_id(&session, "question", "m1"), quiet()).await;
+    let again = harness.submit(with_id(&session, "question", "m1"), quiet()).await;
     assert_eq!((again.is_new, again.reply.wait().await.unwrap().text.as_str()), (false, "found it"));
 }
 
 #[tokio::test]
 async fn one_that_waited_begins() {
-    let house = House::new([says("here")]);
+    let harness = House::new([says("here")]);
     let session = session("a");
     let left = Left { id: Some("m1"), phase: TurnPhase::Queued, age: RECENT, attempts: 0 };
-    leave(&house, &session, &left, |_| Vec::new());
-    assert_eq!(recover(&house).await, 1);
-    assert_eq!(house.told(&session), ["user: question", "assistant: here"]);
+    leave(&harness, &session, &left, |_| Vec::new());
+    assert_eq!(recover(&harness).await, 1);
+    assert_eq!(harness.told(&session), ["user: question", "assistant: here"]);
 }
 
 #[tokio::test]
@@ -96,59 +96,59 @@ async fn others_are_closed_and_say_so() {
         Left { id: None, phase: TurnPhase::Queued, age: RECENT, attempts: 0 },
     ];
     for left in cases {
-        let house = House::new([]);
+        let harness = House::new([]);
         let session = session("a");
         let messages = if left.phase == TurnPhase::Running {
             |turn: &TurnId| vec![user(turn, "question"), call(turn)]
         } else {
             |_: &TurnId| Vec::new()
         };
-        let turn = leave(&house, &session, &left, messages);
-        assert_eq!(recover(&house).await, 0);
-        let told = house.told(&session);
+        let turn = leave(&harness, &session, &left, messages);
+        assert_eq!(recover(&harness).await, 0);
+        let told = harness.told(&session);
         assert_eq!(
             (told.first().unwrap().as_str(), told.last().unwrap().as_str()),
             ("user: question", "assistant: (interrupted)")
         );
-        house.assert_well_formed(&session);
-        assert!(house.model.requests().is_empty());
-        let reply = house.store.turn(&turn).await.unwrap().unwrap().reply.unwrap();
+        harness.assert_well_formed(&session);
+        assert!(harness.model.requests().is_empty());
+        let reply = harness.store.turn(&turn).await.unwrap().unwrap().reply.unwrap();
         assert_eq!((reply.end, reply.failure.unwrap().code.as_str()), (TurnEnd::Error, "interrupted"));
-        assert_eq!(house.store.deliveries().len(), 1);
-        assert!(house.store.unfinished().await.unwrap().is_empty());
+        assert_eq!(harness.store.deliveries().len(), 1);
+        assert!(harness.store.unfinished().await.unwrap().is_empty());
     }
 }
 
 #[tokio::test]
 async fn a_second_delivery_takes_up_what_nobody_has_in_hand() {
-    let house = House::new([says("at last")]);
+    let harness = House::new([says("at last")]);
     let session = session("a");
     let left = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
-    leave(&house, &session, &left, |turn| vec![user(turn, "question")]);
-    let again = house.submit(with_id(&session, "question", "m1"), quiet()).await;
+    leave(&harness, &session, &left, |turn| vec![user(turn, "question")]);
+    let again = harness.submit(with_id(&session, "question", "m1"), quiet()).await;
     assert!(!again.is_new);
     assert_eq!(again.reply.wait().await.unwrap().text, "at last");
-    assert_eq!(house.told(&session), ["user: question", "assistant: at last"]);
+    assert_eq!(harness.told(&session), ["user: question", "assistant: at last"]);
 }
 
 #[tokio::test]
 async fn what_had_begun_comes_before_what_waited() {
-    let house = House::new([says("to the begun"), says("to the waiting")]);
+    let harness = House::new([says("to the begun"), says("to the waiting")]);
     let session = session("a");
     // The one that waits was accepted first: two senders, and the other one's message got its place first.
     let waiting = Left { id: Some("m1"), phase: TurnPhase::Queued, age: RECENT, attempts: 0 };
     let plain = Left { id: None, phase: TurnPhase::Queued, age: RECENT, attempts: 0 };
     let begun = Left { id: Some("m3"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
-    leave(&house, &session, &waiting, |_| vec![]);
-    let plain = leave(&house, &session, &plain, |_| vec![]);
-    leave(&house, &session, &begun, |turn| vec![user(turn, "begun"), call(turn)]);
-    assert_eq!(recover(&house).await, 2);
+    leave(&harness, &session, &waiting, |_| vec![]);
+    let plain = leave(&harness, &session, &plain, |_| vec![]);
+    leave(&harness, &session, &begun, |turn| vec![user(turn, "begun"), call(turn)]);
+    assert_eq!(recover(&harness).await, 2);
     let last = with_id(&session, "question", "m1");
-    house.submit(last, quiet()).await.reply.wait().await.unwrap();
-    house.ask(&session, "another").await;
-    let seen = house.model.requests().last().unwrap().messages.iter().map(|m| m.text()).collect::<Vec<_>>();
+    harness.submit(last, quiet()).await.reply.wait().await.unwrap();
+    harness.ask(&session, "another").await;
+    let seen = harness.model.requests().last().unwrap().messages.iter().map(|m| m.text()).collect::<Vec<_>>();
     assert_eq!(seen.iter().filter(|text| *text == "question").count(), 2, "the closed one, too: {seen:?}");
-    let told = house.told(&session);
+    let told = harness.told(&session);
     assert_eq!(told[..2], ["user: begun", "assistant: call shell"]);
     assert!(told[2].contains("may or may not have run"), "{}", told[2]);
     assert_eq!(told[3..6], ["assistant: to the begun", "user: question", "assistant: to the waiting"]);
@@ -157,19 +157,19 @@ async fn what_had_begun_comes_before_what_waited() {
         ["user: question", "assistant: (interrupted)"],
         "without an id it is closed, in its place"
     );
-    house.assert_well_formed(&session);
-    let record = house.store.turn(&plain).await.unwrap().unwrap();
-    assert_eq!(record.reply.unwrap().failure.unwrap().code, "interrupted");
+    harness.assert_well_formed(&session);
+    let record = harness.store.turn(&plain).await.unwrap().unwrap();
+    assert_eq!(record.reply.unwrap().failure.unwrap().code, EndReason::Interrupted);
 }
 
 #[tokio::test]
 async fn a_message_posted_behind_a_begun_question_is_seen_before_it() {
-    let house = House::new([says("answer")]);
+    let harness = House::new([says("answer")]);
     let session = session("a");
     let begun = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
-    leave(&house, &session, &begun, |turn| vec![user(turn, "question")]);
-    assert!(house.engine.post(&session, "p1", "by the way").await.unwrap());
-    assert_eq!(recover(&house).await, 1);
-    let seen = house.asked()[0].messages.iter().map(|message| message.text()).collect::<Vec<_>>();
+    leave(&harness, &session, &begun, |turn| vec![user(turn, "question")]);
+    assert!(harness.engine.post(&session, "p1", "by the way", &[]).await.unwrap());
+    assert_eq!(recover(&harness).await, 1);
+    let seen = harness.asked()[0].messages.iter().map(|message| message.text()).collect::<Vec<_>>();
     assert_eq!(seen, ["by the way", "question"]);
 }

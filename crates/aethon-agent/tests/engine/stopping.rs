@@ -11,159 +11,159 @@ use aethon_core::surface::{ToolPhase, TurnEvent};
 use aethon_core::testkit::{CollectingSurface, DeskSurface, Gate, Step};
 use tokio::time::Instant;
 
-use crate::house::{House, Plan, TestTool, What, calls, quiet, says, says_behind, session, shown, with_id};
+use crate::harness::{House, Plan, TestTool, What, calls, quiet, says, says_behind, session, shown, with_id};
 
 /// How long a stop may take in any state.
 const A_SECOND: Duration = Duration::from_secs(1);
 
 /// Starts a turn, waits until it stands where the test wants it, stops it, and returns what it came to.
-async fn stopped(house: &House, is_there: impl Fn(&TurnEvent) -> bool) -> (String, Arc<CollectingSurface>) {
+async fn stopped(harness: &House, is_there: impl Fn(&TurnEvent) -> bool) -> (String, Arc<CollectingSurface>) {
     let surface = Arc::new(CollectingSurface::default());
-    let submitted = house.submit(Inbound::say(session("a"), "hi"), surface.clone()).await;
+    let submitted = harness.submit(Inbound::say(session("a"), "hi"), surface.clone()).await;
     surface.saw(is_there).await;
     let begun = Instant::now();
-    assert_eq!(house.engine.stop(&session("a"), Some(&submitted.turn)).await, 1);
+    assert_eq!(harness.engine.stop(&session("a"), Some(&submitted.turn)).await, 1);
     let reply = submitted.reply.wait().await.unwrap();
     assert!(begun.elapsed() < A_SECOND, "{:?}", begun.elapsed());
     assert_eq!(reply.end, TurnEnd::Stopped);
     assert!(reply.failure.is_none());
-    house.assert_well_formed(&session("a"));
+    harness.assert_well_formed(&session("a"));
     assert_eq!(shown(&surface).iter().filter(|word| word.starts_with("done")).count(), 1);
     (reply.text.clone(), surface)
 }
 
 #[tokio::test]
 async fn while_nothing_has_come_yet() {
-    let house = House::new([vec![Step::Hang]]);
-    assert_eq!(stopped(&house, |event| matches!(event, TurnEvent::Started)).await.0, "Stopped.");
-    assert_eq!(house.told(&session("a")), ["user: hi", "assistant: (stopped)"]);
+    let harness = House::new([vec![Step::Hang]]);
+    assert_eq!(stopped(&harness, |event| matches!(event, TurnEvent::Started)).await.0, "Stopped.");
+    assert_eq!(harness.told(&session("a")), ["user: hi", "assistant: (stopped)"]);
 }
 
 #[tokio::test]
 async fn in_the_middle_of_the_answer() {
-    let house = House::new([vec![Step::say("half an ans"), Step::Hang]]);
-    let (text, _) = stopped(&house, |event| matches!(event, TurnEvent::Text(_))).await;
+    let harness = House::new([vec![Step::say("half an ans"), Step::Hang]]);
+    let (text, _) = stopped(&harness, |event| matches!(event, TurnEvent::Text(_))).await;
     assert_eq!(text, "half an ans\n\nStopped.");
-    assert_eq!(house.told(&session("a")), ["user: hi", "assistant: half an ans | (stopped)"]);
-    assert_eq!(house.model.cancelled(), 1);
-    house.ask(&session("a"), "go on").await;
-    let seen: Vec<_> = house.model.requests().last().unwrap().messages.iter().map(|m| m.text()).collect();
+    assert_eq!(harness.told(&session("a")), ["user: hi", "assistant: half an ans | (stopped)"]);
+    assert_eq!(harness.model.cancelled(), 1);
+    harness.ask(&session("a"), "go on").await;
+    let seen: Vec<_> = harness.model.requests().last().unwrap().messages.iter().map(|m| m.text()).collect();
     assert_eq!(seen, ["hi", "half an ans", "go on"]);
 }
 
 #[tokio::test]
 async fn in_the_middle_of_a_tool() {
     let tools = vec![TestTool::new("a", What::Say("1")) as _, TestTool::new("b", What::Hang) as _];
-    let house = House::with([calls(&["a", "b", "a"])], Plan { tools, ..Plan::default() });
+    let harness = House::with([calls(&["a", "b", "a"])], Plan { tools, ..Plan::default() });
     let in_b = |event: &TurnEvent| matches!(event, TurnEvent::Tool(state) if state.name == "b" && state.phase == ToolPhase::Running);
-    let (_, surface) = stopped(&house, in_b).await;
-    let told = house.told(&session("a"));
+    let (_, surface) = stopped(&harness, in_b).await;
+    let told = harness.told(&session("a"));
     assert_eq!(told[1], "assistant: call a | call b | call a");
     assert!(told[2].starts_with("tool: result 1 | result interrupted"), "{}", told[2]);
     assert!(told[2].ends_with("result not run: the turn ended first"), "{}", told[2]);
     assert_eq!(told[3], "assistant: (stopped)");
     assert_eq!(shown(&surface)[1..], ["a running", "a ok", "b running", "b error", "done stopped"]);
-    house.ask(&session("a"), "next").await;
-    house.assert_well_formed(&session("a"));
+    harness.ask(&session("a"), "next").await;
+    harness.assert_well_formed(&session("a"));
 }
 
 #[tokio::test]
 async fn while_a_person_is_asked() {
     let tool = TestTool::new("shell", What::Say("ran"));
     let plan = Plan { tools: vec![tool.clone()], ask_for: vec!["shell".into()], ..Plan::default() };
-    let house = House::with([calls(&["shell"])], plan);
+    let harness = House::with([calls(&["shell"])], plan);
     let surface = Arc::new(DeskSurface::default());
-    let submitted = house.submit(Inbound::say(session("a"), "hi"), surface.clone()).await;
+    let submitted = harness.submit(Inbound::say(session("a"), "hi"), surface.clone()).await;
     surface.saw(|event| matches!(event, TurnEvent::Approval(_))).await;
     let begun = Instant::now();
-    assert_eq!(house.engine.stop(&session("a"), Some(&submitted.turn)).await, 1);
+    assert_eq!(harness.engine.stop(&session("a"), Some(&submitted.turn)).await, 1);
     assert_eq!(submitted.reply.wait().await.unwrap().end, TurnEnd::Stopped);
     assert!(begun.elapsed() < A_SECOND, "{:?}", begun.elapsed());
     assert_eq!(tool.ran(), 0);
-    assert!(house.desk.pending().is_empty());
-    house.assert_well_formed(&session("a"));
+    assert!(harness.desk.pending().is_empty());
+    harness.assert_well_formed(&session("a"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn while_it_waits_to_try_again() {
     let error = ModelError::new(ModelErrorKind::RateLimit, "slow down");
     let error = error.with_retry_after(Some(Duration::from_secs(300)));
-    let house = House::new([vec![Step::Fail(error)]]);
-    let submitted = house.say(&session("a"), "hi").await;
+    let harness = House::new([vec![Step::Fail(error)]]);
+    let submitted = harness.say(&session("a"), "hi").await;
     tokio::time::sleep(Duration::from_secs(10)).await;
     // The time stands still but for what waits: a wait that was not ended would be seen here.
     let begun = Instant::now();
-    assert_eq!(house.engine.stop(&session("a"), None).await, 1);
+    assert_eq!(harness.engine.stop(&session("a"), None).await, 1);
     assert_eq!(submitted.reply.wait().await.unwrap().end, TurnEnd::Stopped);
     assert!(begun.elapsed() < A_SECOND, "{:?}", begun.elapsed());
-    assert_eq!(house.model.requests().len(), 1);
+    assert_eq!(harness.model.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn all_of_a_session_those_that_wait_included() {
-    let house = House::new([vec![Step::Hang]]);
+    let harness = House::new([vec![Step::Hang]]);
     let session = session("a");
-    let running = house.say(&session, "one").await;
-    let waiting = house.say(&session, "two").await;
+    let running = harness.say(&session, "one").await;
+    let waiting = harness.say(&session, "two").await;
     assert_eq!((running.queued, waiting.queued), (0, 1));
-    let states: Vec<_> = house.engine.activity().iter().map(|turn| turn.state).collect();
+    let states: Vec<_> = harness.engine.activity().iter().map(|turn| turn.state).collect();
     assert_eq!(states, ["running", "queued"]);
-    assert_eq!(house.engine.stop(&session, None).await, 2);
+    assert_eq!(harness.engine.stop(&session, None).await, 2);
     assert_eq!(running.reply.wait().await.unwrap().end, TurnEnd::Stopped);
     assert_eq!(waiting.reply.wait().await.unwrap().end, TurnEnd::Stopped);
     let told = ["user: one", "assistant: (stopped)", "user: two", "assistant: (stopped)"];
-    assert_eq!(house.told(&session), told);
-    assert_eq!(house.engine.stop(&session, None).await, 0);
-    assert_eq!(house.model.requests().len(), 1);
+    assert_eq!(harness.told(&session), told);
+    assert_eq!(harness.engine.stop(&session, None).await, 0);
+    assert_eq!(harness.model.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn one_that_waits_without_the_one_that_runs() {
     let gate = Gate::default();
-    let house = House::new([says_behind(&gate, "one")]);
+    let harness = House::new([says_behind(&gate, "one")]);
     let session = session("a");
-    let running = house.say(&session, "one").await;
+    let running = harness.say(&session, "one").await;
     gate.reached().await;
-    let waiting = house.say(&session, "two").await;
-    assert_eq!(house.engine.stop(&session, Some(&waiting.turn)).await, 1);
+    let waiting = harness.say(&session, "two").await;
+    assert_eq!(harness.engine.stop(&session, Some(&waiting.turn)).await, 1);
     assert_eq!(waiting.reply.wait().await.unwrap().end, TurnEnd::Stopped);
     gate.open();
     assert_eq!(running.reply.wait().await.unwrap().end, TurnEnd::End);
-    house.assert_well_formed(&session);
+    harness.assert_well_formed(&session);
 }
 
 #[tokio::test(start_paused = true)]
 async fn at_shutdown_what_runs_may_finish() {
     let gate = Gate::default();
-    let house = House::new([says_behind(&gate, "late")]);
-    let running = house.say(&session("a"), "hi").await;
+    let harness = House::new([says_behind(&gate, "late")]);
+    let running = harness.say(&session("a"), "hi").await;
     gate.reached().await;
-    let (engine, open) = (house.engine.clone(), async { gate.open() });
+    let (engine, open) = (harness.engine.clone(), async { gate.open() });
     tokio::join!(engine.shutdown(Duration::from_secs(10)), open);
     assert_eq!(running.reply.wait().await.unwrap().text, "late");
-    let refused = house.engine.submit(Inbound::say(session("a"), "more"), quiet()).await.unwrap_err();
+    let refused = harness.engine.submit(Inbound::say(session("a"), "more"), quiet()).await.unwrap_err();
     assert!(refused.is_busy());
 }
 
 #[tokio::test(start_paused = true)]
 async fn at_shutdown_what_does_not_finish_is_stored_as_far_as_it_came() {
-    let house = House::new([vec![Step::say("so far"), Step::Hang], says("never")]);
+    let harness = House::new([vec![Step::say("so far"), Step::Hang], says("never")]);
     let session = session("a");
-    let running = house.say(&session, "one").await;
-    let waiting = house.submit(with_id(&session, "two", "m2"), quiet()).await;
+    let running = harness.say(&session, "one").await;
+    let waiting = harness.submit(with_id(&session, "two", "m2"), quiet()).await;
     let turn = waiting.turn.clone();
-    house.engine.shutdown(Duration::from_secs(10)).await;
+    harness.engine.shutdown(Duration::from_secs(10)).await;
     let reply = running.reply.wait().await.unwrap();
     assert_eq!(
-        (reply.end, house.told(&session)[1].as_str()),
+        (reply.end, harness.told(&session)[1].as_str()),
         (TurnEnd::Stopped, "assistant: so far | (shutdown)")
     );
     assert!(waiting.reply.wait().await.is_err_and(|error| error.is_busy()));
-    let record = aethon_core::session::TurnLog::turn(&*house.store, &turn).await.unwrap().unwrap();
+    let record = aethon_core::session::TurnLog::turn(&*harness.store, &turn).await.unwrap().unwrap();
     assert_eq!(record.phase, TurnPhase::Queued);
 
     let next =
-        House::with([says("two indeed")], Plan { store: Some(house.store.clone()), ..Plan::default() });
+        House::with([says("two indeed")], Plan { store: Some(harness.store.clone()), ..Plan::default() });
     let surface = quiet();
     let shown = surface.clone();
     assert_eq!(next.engine.recover(move |_| shown.clone()).await.unwrap(), 1);

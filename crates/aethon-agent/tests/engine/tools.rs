@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use aethon_agent::Options;
-use aethon_core::hook::{Hook, Verdict};
+use aethon_core::hook::{Hook, ToolDecision};
 use aethon_core::message::{Block, ToolCall, ToolResult, TurnEnd};
 use aethon_core::model::StopReason;
 use aethon_core::testkit::Step;
 use aethon_core::tool::{ToolContext, ToolSpec};
+use aethon_core::untrusted::MARKER;
 use async_trait::async_trait;
 use serde_json::json;
 
-use crate::house::{House, Plan, TestTool, What, calls, says, session};
+use crate::harness::{House, Plan, TestTool, What, calls, says, session};
 
-fn results(house: &House) -> Vec<ToolResult> {
-    let transcript = house.store.transcript(&session("a"));
+fn results(harness: &House) -> Vec<ToolResult> {
+    let transcript = harness.store.transcript(&session("a"));
     let blocks = transcript.into_iter().flat_map(|message| message.content);
     blocks
         .filter_map(|block| if let Block::ToolResult(result) = block { Some(result) } else { None })
@@ -24,12 +25,12 @@ fn results(house: &House) -> Vec<ToolResult> {
 #[tokio::test]
 async fn a_tool_that_fails_or_panics_gives_a_failed_result() {
     let tools = vec![TestTool::new("broken", What::Fail) as _, TestTool::new("faulty", What::Panic) as _];
-    let house = House::with(
+    let harness = House::with(
         [calls(&["broken", "faulty", "absent"]), says("sorry")],
         Plan { tools, ..Plan::default() },
     );
-    assert_eq!(house.ask(&session("a"), "go").await.text, "sorry");
-    let results = results(&house);
+    assert_eq!(harness.ask(&session("a"), "go").await.text, "sorry");
+    let results = results(&harness);
     assert!(results.iter().all(|result| result.is_error && !result.denied));
     assert_eq!(results[0].output, "it is broken");
     assert!(results[1].output.contains("fault"), "{}", results[1].output);
@@ -40,9 +41,9 @@ async fn a_tool_that_fails_or_panics_gives_a_failed_result() {
 async fn arguments_that_are_no_object_are_answered_with_an_error() {
     let tool = TestTool::new("t", What::Say("x"));
     let call = vec![Step::call("1", "t", json!("{\"a\": ")), Step::finish(StopReason::ToolUse)];
-    let house = House::with([call, says("ok")], Plan { tools: vec![tool.clone()], ..Plan::default() });
-    house.ask(&session("a"), "go").await;
-    assert!(results(&house)[0].output.contains("not valid JSON"));
+    let harness = House::with([call, says("ok")], Plan { tools: vec![tool.clone()], ..Plan::default() });
+    harness.ask(&session("a"), "go").await;
+    assert!(results(&harness)[0].output.contains("not valid JSON"));
     assert_eq!(tool.ran(), 0);
 }
 
@@ -51,10 +52,74 @@ async fn output_that_is_too_long_is_cut() {
     let long: &'static str = Box::leak("x".repeat(500).into_boxed_str());
     let tools = vec![TestTool::new("t", What::Say(long)) as _];
     let options = Options { max_tool_output_chars: 100, ..Options::default() };
-    let house = House::with([calls(&["t"])], Plan { tools, options, ..Plan::default() });
-    house.ask(&session("a"), "go").await;
-    let output = &results(&house)[0].output;
+    let harness = House::with([calls(&["t"])], Plan { tools, options, ..Plan::default() });
+    harness.ask(&session("a"), "go").await;
+    let output = &results(&harness)[0].output;
     assert!(output.len() < 250 && output.contains("400 of 500 characters"), "{output}");
+}
+
+#[tokio::test]
+async fn arguments_that_the_output_limit_cut_off_are_told_as_that() {
+    let tool = TestTool::new("t", What::Say("x"));
+    let cut = |number: usize| {
+        let call = Step::call(&number.to_string(), "t", json!(format!("{{\"content\": \"part {number}")));
+        vec![call, Step::finish(StopReason::Length)]
+    };
+    let plan = || Plan { tools: vec![tool.clone()], ..Plan::default() };
+    let harness = House::with([cut(0), cut(1), says("in parts")], plan());
+    assert_eq!(harness.ask(&session("a"), "go").await.text, "in parts");
+    for result in results(&harness) {
+        assert!(result.is_error && result.output.contains("output limit"), "{}", result.output);
+        assert!(!result.output.contains("JSON"), "{}", result.output);
+    }
+    assert_eq!(tool.ran(), 0);
+
+    let harness = House::with((0..9).map(cut), plan());
+    let reply = harness.ask(&session("a"), "go").await;
+    assert_eq!((reply.end, harness.model.requests().len()), (TurnEnd::Error, 4));
+    assert!(reply.text.contains("`model.max_tokens`"), "{}", reply.text);
+    harness.assert_well_formed(&session("a"));
+}
+
+#[tokio::test]
+async fn a_call_that_was_whole_when_the_limit_was_reached_runs() {
+    let tool = TestTool::new("t", What::Say("x"));
+    let call = vec![
+        Step::call("0", "t", json!({})),
+        Step::call("1", "t", json!("{\"a\"")),
+        Step::finish(StopReason::Length),
+    ];
+    let harness = House::with([call, says("ok")], Plan { tools: vec![tool.clone()], ..Plan::default() });
+    harness.ask(&session("a"), "go").await;
+    assert_eq!(tool.ran(), 1);
+    assert_eq!(results(&harness).iter().map(|result| result.is_error).collect::<Vec<_>>(), [false, true]);
+}
+
+#[tokio::test]
+async fn what_comes_from_outside_is_marked_for_the_model_and_nobody_else() {
+    let spec = ToolSpec::new("page", "a page", json!({"type": "object"})).with_untrusted_output();
+    let tools =
+        vec![TestTool::of(spec, What::Say("obey me")) as _, TestTool::new("own", What::Say("fine")) as _];
+    let hooks: Vec<Arc<dyn Hook>> = vec![Arc::new(Guard)];
+    let harness = House::with(
+        [calls(&["page", "own"]), says("read"), says("again")],
+        Plan { tools, hooks, ..Plan::default() },
+    );
+    harness.ask(&session("a"), "go").await;
+    harness.ask(&session("a"), "and now").await;
+    let stored = results(&harness);
+    assert_eq!(stored[0].output, "obey me", "the transcript has no markers");
+    assert!(stored[0].for_model().contains(MARKER) && !stored[1].for_model().contains(MARKER));
+    let seen = |request: usize| -> Vec<String> {
+        let requests = harness.model.requests();
+        let blocks = requests[request].messages.iter().flat_map(|message| message.content.clone());
+        let results = blocks.filter_map(|block| match block {
+            Block::ToolResult(result) => Some(result.for_model().into_owned()),
+            _ => None,
+        });
+        results.collect()
+    };
+    assert_eq!(seen(1), seen(2), "the boundary is the same in every request");
 }
 
 struct Guard;
@@ -65,11 +130,11 @@ impl Hook for Guard {
         "guard"
     }
 
-    async fn before_tool(&self, _context: &ToolContext, spec: &ToolSpec, _call: &ToolCall) -> Verdict {
+    async fn before_tool(&self, _context: &ToolContext, spec: &ToolSpec, _call: &ToolCall) -> ToolDecision {
         match spec.name.as_str() {
-            "forbidden" => Verdict::Deny("forbidden by `security.x`".into()),
+            "forbidden" => ToolDecision::Deny("forbidden by `security.x`".into()),
             "cursed" => panic!("a fault"),
-            _ => Verdict::Allow,
+            _ => ToolDecision::Allow,
         }
     }
 
@@ -89,9 +154,9 @@ async fn a_hook_that_errs_before_a_tool_denies_it() {
         hooks: vec![Arc::new(Guard)],
         ..Plan::default()
     };
-    let house = House::with([calls(&["forbidden", "cursed", "free", "secret"])], plan);
-    house.ask(&session("a"), "go").await;
-    let results = results(&house);
+    let harness = House::with([calls(&["forbidden", "cursed", "free", "secret"])], plan);
+    harness.ask(&session("a"), "go").await;
+    let results = results(&harness);
     assert_eq!(results.iter().map(|result| result.denied).collect::<Vec<_>>(), [true, true, false, false]);
     assert_eq!(results[0].output, "forbidden by `security.x`");
     assert_eq!(tools.iter().map(|tool| tool.ran()).collect::<Vec<_>>(), [0, 0, 1, 1]);
@@ -101,19 +166,40 @@ async fn a_hook_that_errs_before_a_tool_denies_it() {
 #[tokio::test]
 async fn the_same_call_with_the_same_result_ends_the_turn() {
     let tools = vec![TestTool::new("t", What::Say("same")) as _];
-    let house = House::with((0..9).map(|_| calls(&["t"])), Plan { tools, ..Plan::default() });
-    let reply = house.ask(&session("a"), "go").await;
+    let harness = House::with((0..9).map(|_| calls(&["t"])), Plan { tools, ..Plan::default() });
+    let reply = harness.ask(&session("a"), "go").await;
     assert_eq!((reply.end, reply.failure.as_ref().unwrap().code.as_str()), (TurnEnd::Limit, "loop"));
     assert!(reply.text.contains("`t` with the same arguments 3 times"), "{}", reply.text);
-    assert_eq!(house.model.requests().len(), 3);
-    house.assert_well_formed(&session("a"));
+    assert_eq!(harness.model.requests().len(), 3);
+    harness.assert_well_formed(&session("a"));
 }
 
 #[tokio::test]
 async fn two_calls_in_alternation_end_the_turn() {
-    let tools = vec![TestTool::new("a", What::Count) as _, TestTool::new("b", What::Count) as _];
-    let house = House::with((0..9).map(|n| calls(&[["a", "b"][n % 2]])), Plan { tools, ..Plan::default() });
-    let reply = house.ask(&session("a"), "go").await;
+    let tools = vec![TestTool::new("a", What::Say("1")) as _, TestTool::new("b", What::Say("2")) as _];
+    let harness = House::with((0..9).map(|n| calls(&[["a", "b"][n % 2]])), Plan { tools, ..Plan::default() });
+    let reply = harness.ask(&session("a"), "go").await;
     assert_eq!(reply.end, TurnEnd::Limit);
-    assert_eq!(house.model.requests().len(), 6);
+    assert!(reply.text.contains("back and forth"), "{}", reply.text);
+    assert_eq!(harness.model.requests().len(), 5);
+}
+
+#[tokio::test]
+async fn polling_what_changes_is_no_loop() {
+    let tools = vec![TestTool::new("poll", What::Count) as _, TestTool::new("wait", What::Count) as _];
+    let responses = (0..9).map(|n| calls(&[["poll", "wait"][n % 2]])).chain([says("done")]);
+    let harness = House::with(responses, Plan { tools, ..Plan::default() });
+    assert_eq!(harness.ask(&session("a"), "go").await.text, "done");
+}
+
+#[tokio::test]
+async fn a_model_that_repeats_itself_is_told_before_the_turn_is_ended() {
+    let tools = vec![TestTool::new("t", What::Say("same")) as _];
+    let harness =
+        House::with([calls(&["t"]), calls(&["t"]), says("I see")], Plan { tools, ..Plan::default() });
+    assert_eq!(harness.ask(&session("a"), "go").await.text, "I see");
+    let results = results(&harness);
+    assert_eq!(results.iter().map(|result| result.output.as_str()).collect::<Vec<_>>(), ["same", "same"]);
+    assert_eq!(results.iter().map(|result| result.note.is_some()).collect::<Vec<_>>(), [false, true]);
+    assert!(results[1].for_model().contains("the turn is ended"), "{}", results[1].for_model());
 }

@@ -2,28 +2,28 @@
 
 use aethon_agent::Options;
 use aethon_core::ids::TurnId;
-use aethon_core::message::{Block, Inbound, Message, Role, ToolCall};
+use aethon_core::message::{Block, EndReason, Inbound, Message, Role, ToolCall};
 use aethon_core::session::{TurnPhase, TurnRecord};
 use serde_json::json;
 
-use crate::house::{House, Plan, TestTool, What, calls, now, says, session, told};
+use crate::harness::{House, Plan, TestTool, What, calls, now, says, session, told};
 
 #[tokio::test]
 async fn what_a_turn_costs_does_not_depend_on_what_was_before() {
     let options = Options { window_messages: 20, keep_recent: 4, ..Options::default() };
-    let house = House::with([], Plan { options, ..Plan::default() });
+    let harness = House::with([], Plan { options, ..Plan::default() });
     let session = session("a");
     let mut folds = 0;
     for turn in 0..200 {
-        let before = house.store.calls().len();
-        house.ask(&session, &format!("message {turn}")).await;
-        let calls = &house.store.calls()[before..];
+        let before = harness.store.calls().len();
+        harness.ask(&session, &format!("message {turn}")).await;
+        let calls = &harness.store.calls()[before..];
         let has_folded = calls == ["accept", "append", "finish"];
         folds += usize::from(has_folded);
         assert!(turn == 0 || has_folded || calls == ["accept", "finish"], "{turn}: {calls:?}");
     }
     assert!((20..60).contains(&folds), "{folds}");
-    let sizes: Vec<_> = house.asked().iter().map(|request| request.messages.len()).collect();
+    let sizes: Vec<_> = harness.asked().iter().map(|request| request.messages.len()).collect();
     assert!(sizes.iter().all(|size| *size <= 20));
     assert!(sizes[100..].iter().any(|size| *size > 15));
 }
@@ -31,14 +31,14 @@ async fn what_a_turn_costs_does_not_depend_on_what_was_before() {
 #[tokio::test]
 async fn the_front_stays_the_same_for_many_turns() {
     let options = Options { window_messages: 40, ..Options::default() };
-    let house = House::with([], Plan { options, ..Plan::default() });
+    let harness = House::with([], Plan { options, ..Plan::default() });
     for turn in 0..100 {
-        house.ask(&session("a"), &format!("message {turn}")).await;
+        harness.ask(&session("a"), &format!("message {turn}")).await;
     }
-    let fronts: Vec<_> = house.asked().iter().map(|request| told(&request.messages[0])).collect();
+    let fronts: Vec<_> = harness.asked().iter().map(|request| told(&request.messages[0])).collect();
     let changes = fronts.windows(2).filter(|pair| pair[0] != pair[1]).count();
     assert!(changes > 0 && changes < 20, "{changes}");
-    let systems: Vec<_> = house.asked().iter().map(|request| request.system.clone()).collect();
+    let systems: Vec<_> = harness.asked().iter().map(|request| request.system.clone()).collect();
     assert!(systems.windows(2).all(|pair| std::sync::Arc::ptr_eq(&pair[0], &pair[1])));
 }
 
@@ -48,13 +48,13 @@ async fn a_cut_never_parts_a_call_from_its_result() {
         .flat_map(|n| if n % 2 == 0 { vec![calls(&["t"]), says("done")] } else { vec![says("plain")] });
     let tools = vec![TestTool::new("t", What::Count) as _];
     let options = Options { window_messages: 15, ..Options::default() };
-    let house = House::with(responses, Plan { tools, options, ..Plan::default() });
+    let harness = House::with(responses, Plan { tools, options, ..Plan::default() });
     let session = session("a");
     for turn in 0..40 {
-        house.ask(&session, &format!("message {turn}")).await;
+        harness.ask(&session, &format!("message {turn}")).await;
     }
-    house.assert_well_formed(&session);
-    for request in house.asked() {
+    harness.assert_well_formed(&session);
+    for request in harness.asked() {
         assert!(matches!(request.messages[0].role, Role::User | Role::System));
         assert!(request.turn_start < request.messages.len());
         assert_eq!(request.messages[request.turn_start].role, Role::User);
@@ -64,22 +64,22 @@ async fn a_cut_never_parts_a_call_from_its_result() {
 
 #[tokio::test]
 async fn it_fits_the_context_window_of_the_model() {
-    let house = House::with([], Plan { context_window: Some(4_000), ..Plan::default() });
+    let harness = House::with([], Plan { context_window: Some(4_000), ..Plan::default() });
     for _ in 0..30 {
-        house.ask(&session("a"), &"word ".repeat(200)).await;
+        harness.ask(&session("a"), &"word ".repeat(200)).await;
     }
-    for request in house.model.requests() {
+    for request in harness.model.requests() {
         let chars: usize = request.messages.iter().map(|message| message.text().len()).sum();
         assert!(chars / 4 < 4_000, "{chars}");
     }
-    assert!(house.asked().last().unwrap().messages.len() > 2);
+    assert!(harness.asked().last().unwrap().messages.len() > 2);
 }
 
 #[tokio::test]
 async fn a_new_process_reads_what_the_old_one_stored() {
-    let house = House::new([says("one")]);
-    house.ask(&session("a"), "first").await;
-    let next = House::with([], Plan { store: Some(house.store.clone()), ..Plan::default() });
+    let harness = House::new([says("one")]);
+    harness.ask(&session("a"), "first").await;
+    let next = House::with([], Plan { store: Some(harness.store.clone()), ..Plan::default() });
     next.ask(&session("a"), "second").await;
     let seen: Vec<_> = next.model.requests()[0].messages.iter().map(|message| message.text()).collect();
     assert_eq!(seen, ["first", "one", "second"]);
@@ -88,7 +88,7 @@ async fn a_new_process_reads_what_the_old_one_stored() {
 
 #[tokio::test]
 async fn a_history_that_was_broken_off_is_mended_for_the_model() {
-    let house = House::new([]);
+    let harness = House::new([]);
     let (session, turn) = (session("a"), TurnId::fresh());
     let call = ToolCall { id: "c0".into(), name: "t".into(), input: json!({}), opaque: None };
     let messages = vec![
@@ -99,9 +99,9 @@ async fn a_history_that_was_broken_off_is_mended_for_the_model() {
     let inbound = Inbound::say(session.clone(), "before");
     let (phase, attempts) = (TurnPhase::Done, 1);
     let record = TurnRecord { turn, inbound, phase, accepted_at: now(), attempts, reply: None };
-    house.store.leave_behind(record, messages);
-    house.ask(&session, "after").await;
-    let seen: Vec<_> = house.model.requests()[0].messages.iter().map(|message| told(message)).collect();
+    harness.store.leave_behind(record, messages);
+    harness.ask(&session, "after").await;
+    let seen: Vec<_> = harness.model.requests()[0].messages.iter().map(|message| told(message)).collect();
     let expected = [
         "user: before",
         "assistant: call t",
@@ -114,14 +114,14 @@ async fn a_history_that_was_broken_off_is_mended_for_the_model() {
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_could_not_be_stored_does_not_cost_the_history() {
     let tools = vec![TestTool::new("t", What::Count) as _];
-    let house = House::with([says("one"), calls(&["t"]), says("three")], Plan { tools, ..Plan::default() });
+    let harness = House::with([says("one"), calls(&["t"]), says("three")], Plan { tools, ..Plan::default() });
     let session = session("a");
-    house.ask(&session, "first").await;
-    house.store.fail("append", 1);
-    let failed = house.ask(&session, "second").await;
-    assert_eq!(failed.failure.as_ref().unwrap().code, "storage");
-    house.ask(&session, "third").await;
-    let seen: Vec<_> = house.model.requests()[2].messages.iter().map(|message| message.text()).collect();
+    harness.ask(&session, "first").await;
+    harness.store.fail("append", 1);
+    let failed = harness.ask(&session, "second").await;
+    assert_eq!(failed.failure.as_ref().unwrap().code, EndReason::Storage);
+    harness.ask(&session, "third").await;
+    let seen: Vec<_> = harness.model.requests()[2].messages.iter().map(|message| message.text()).collect();
     assert_eq!(seen, ["first", "one", "second", "third"]);
-    house.assert_well_formed(&session);
+    harness.assert_well_formed(&session);
 }

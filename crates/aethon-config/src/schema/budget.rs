@@ -13,14 +13,27 @@ pub struct Budget {
     pub daily_usd: f64,
     /// The share of the ceiling at which the owner is warned.
     pub warn_ratio: f64,
+    /// What becomes of calls to a model whose price is not known, while there is a ceiling.
+    pub unpriced: Unpriced,
     /// Prices by model id.
     pub pricing: BTreeMap<String, Price>,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { daily_usd: 0.0, warn_ratio: 0.8, pricing: BTreeMap::new() }
+        Self { daily_usd: 0.0, warn_ratio: 0.8, unpriced: Unpriced::Refuse, pricing: BTreeMap::new() }
     }
+}
+
+/// What becomes of calls whose price is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unpriced {
+    /// They are not made, and the refusal says what to set.
+    #[default]
+    Refuse,
+    /// They are made, and the ceiling does not hold for them.
+    Allow,
 }
 
 /// What a model costs, in USD per million tokens.
@@ -33,4 +46,6 @@ pub struct Price {
     pub output: f64,
     /// Tokens read from the provider's cache. Unset: the same as `input`.
     pub cached_input: Option<f64>,
+    /// Tokens put into the provider's cache. Unset: the same as `input`.
+    pub cache_write: Option<f64>,
 }

@@ -58,7 +58,7 @@ pub enum EmbeddingProvider {
 
 impl EmbeddingProvider {
     /// The environment variable in which its users usually keep the key, where there is one.
-    pub const fn key_variable(self) -> Option<&'static str> {
+    pub fn key_variable(self) -> Option<&'static str> {
         match self {
             Self::OpenAi => super::Provider::OpenAi.key_variable(),
             Self::Gemini => super::Provider::Gemini.key_variable(),

@@ -30,23 +30,27 @@ use serde::{Deserialize, Serialize};
 
 pub use self::agent::Agent;
 pub use self::approval::Approval;
-pub use self::budget::{Budget, Price};
+pub use self::budget::{Budget, Price, Unpriced};
 pub use self::channels::{Channels, WebChat};
 pub use self::dashboard::Dashboard;
-pub use self::logging::{Level, Logging};
+pub use self::logging::Logging;
 pub use self::mcp::{Mcp, McpServer};
 pub use self::memory::{Embedding, EmbeddingProvider, Memory};
 pub use self::messengers::{Discord, Email, Matrix, Slack, Telegram, WhatsApp};
-pub use self::model::{Api, ApiVersion, Fallback, Model, Provider};
+pub use self::model::{Fallback, Model};
 pub use self::recorder::SessionRecorder;
 pub use self::runtime_tools::RuntimeTools;
 pub use self::scheduler::{Job, Missed, Scheduler};
-pub use self::security::{Sandbox, Security};
+pub use self::security::Security;
 pub use self::server::Server;
 pub use self::session::Session;
-pub use self::storage::{Storage, Synchronous};
+pub use self::storage::Storage;
 pub use self::telemetry::Telemetry;
 pub use self::webhook::Webhook;
+pub use aethon_core::log::Level;
+pub use aethon_core::provider::{AnthropicVersion, OpenAiApi, Provider};
+pub use aethon_core::sandbox::Sandbox;
+pub use aethon_core::storage::Synchronous;
 
 /// The whole configuration. `Config::default()` is the built-in layer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

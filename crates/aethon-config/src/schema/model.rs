@@ -2,106 +2,20 @@
 
 use std::fmt;
 
+use aethon_core::model::Effort;
+use aethon_core::provider::{AnthropicVersion, OpenAiApi, Provider};
 use aethon_core::secret::Secret;
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Who serves the model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Provider {
-    /// OpenAI, or any server that speaks its dialect.
-    #[default]
-    OpenAi,
-    /// Anthropic.
-    Anthropic,
-    /// Ollama, local models.
-    Ollama,
-    /// Amazon Bedrock.
-    Bedrock,
-    /// Google Gemini.
-    Gemini,
-    /// A LiteLLM proxy.
-    LiteLlm,
-    /// Mistral.
-    Mistral,
-    /// A scripted model for tests and demonstrations.
-    Fake,
-    /// Repeats what it was told.
-    Echo,
-}
-
-impl Provider {
-    /// Its name in the configuration, its usual model, and the environment variable that usually holds its key.
-    ///
-    /// The model is what a newcomer would pick today: the current general-purpose one, not the largest. Bedrock's is
-    /// an inference profile that works from every region; its keys come from the AWS chain.
-    const fn facts(self) -> (&'static str, &'static str, Option<&'static str>) {
-        match self {
-            Self::OpenAi => ("openai", "gpt-5", Some("OPENAI_API_KEY")),
-            Self::Anthropic => ("anthropic", "claude-sonnet-4-5", Some("ANTHROPIC_API_KEY")),
-            Self::Ollama => ("ollama", "llama3.2", None),
-            Self::Bedrock => ("bedrock", "global.anthropic.claude-sonnet-4-5-20250929-v1:0", None),
-            Self::Gemini => ("gemini", "gemini-2.5-flash", Some("GEMINI_API_KEY")),
-            Self::LiteLlm => ("litellm", "gpt-5", Some("LITELLM_API_KEY")),
-            Self::Mistral => ("mistral", "mistral-large-latest", Some("MISTRAL_API_KEY")),
-            Self::Fake => ("fake", "fake", None),
-            Self::Echo => ("echo", "echo", None),
-        }
-    }
-
-    /// Its name in the configuration.
-    pub const fn name(self) -> &'static str {
-        self.facts().0
-    }
-
-    /// The model used while `model.model_id` is empty.
-    pub const fn default_model(self) -> &'static str {
-        self.facts().1
-    }
-
-    /// The environment variable in which its users usually keep the key, where there is one.
-    pub const fn key_variable(self) -> Option<&'static str> {
-        self.facts().2
-    }
-}
-
-impl fmt::Display for Provider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// The form of OpenAI's interface.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Api {
-    /// Chat completions, which every compatible server speaks.
-    #[default]
-    Chat,
-    /// The responses interface.
-    Responses,
-}
-
-/// The revision of Anthropic's interface.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum ApiVersion {
-    /// The current one; the key goes as a bearer token.
-    #[default]
-    #[serde(rename = "2026-10-21")]
-    V20261021,
-    /// The older one; the key goes as `x-api-key`.
-    #[serde(rename = "2023-06-01")]
-    V20230601,
-}
-
 /// Which model answers. The same keys describe a fallback.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Model {
     /// Who serves the model.
+    #[schemars(schema_with = "crate::json_schema::provider")]
     pub provider: Provider,
     /// The model's name at the provider. Empty: the provider's usual one.
     // Read as empty when absent, and not as the default of the default provider: the loader fills it in afterwards.
@@ -114,10 +28,13 @@ pub struct Model {
     pub host: String,
     /// Permits plain http to an address that is not loopback. Keys and conversations travel unencrypted.
     pub allow_http: bool,
-    /// The form of OpenAI's interface.
-    pub api: Api,
+    /// The form of OpenAI's interface. `auto`: responses on OpenAI's own host where the model takes tools nowhere else, chat
+    /// completions otherwise.
+    #[schemars(schema_with = "crate::json_schema::openai_api")]
+    pub api: OpenAiApi,
     /// The revision of Anthropic's interface.
-    pub api_version: ApiVersion,
+    #[schemars(schema_with = "crate::json_schema::anthropic_version")]
+    pub api_version: AnthropicVersion,
     /// The longest reply, in tokens. Unset: the provider decides.
     pub max_tokens: Option<u32>,
     /// Sampling temperature. Unset: not sent.
@@ -128,13 +45,18 @@ pub struct Model {
     pub region: Option<String>,
     /// What the model can take in, in tokens. Unset: what is known of the model.
     pub context_window: Option<u32>,
-    /// Seconds to wait for the next byte.
-    pub timeout_seconds: u64,
+    /// How much a model that reasons is to think: `none`, `low`, `medium` or `high`. Unset: as its provider thinks is usual.
+    #[schemars(schema_with = "crate::json_schema::effort")]
+    pub effort: Option<Effort>,
+    /// Seconds to wait for the next byte. Unset: 120, and 600 for models that reason, which may be silent for minutes.
+    pub timeout_seconds: Option<u64>,
     /// How often a request that failed before any output is tried again.
     pub max_retries: u32,
     /// Tried in order when the model fails: a model id of the same provider and host, or a table with the keys of
     /// `[model]`.
     pub fallbacks: Vec<Fallback>,
+    /// The model for summaries, of the same provider and host, which may be a smaller one. Empty: the model itself.
+    pub small: String,
     /// Passed into the request body as it is.
     pub extra: serde_json::Map<String, serde_json::Value>,
     /// The key found in the provider's usual environment variable.
@@ -151,16 +73,18 @@ impl Default for Model {
             api_key: Secret::default(),
             host: String::new(),
             allow_http: false,
-            api: Api::default(),
-            api_version: ApiVersion::default(),
+            api: OpenAiApi::default(),
+            api_version: AnthropicVersion::default(),
             max_tokens: None,
             temperature: None,
             top_p: None,
             region: None,
             context_window: None,
-            timeout_seconds: 120,
+            effort: None,
+            timeout_seconds: None,
             max_retries: 4,
             fallbacks: Vec::new(),
+            small: String::new(),
             extra: serde_json::Map::new(),
             environment_key: Secret::default(),
         }
@@ -182,6 +106,31 @@ impl Model {
             Fallback::Model(model) => (**model).clone(),
         });
         std::iter::once(alone.clone()).chain(others).collect()
+    }
+
+    /// The model for summaries, complete in itself, if it is another one. What is set for the sizes and the sampling of the
+    /// model itself does not hold for it.
+    pub fn small_one(&self) -> Option<Model> {
+        let model_id = self.small.trim();
+        (!model_id.is_empty() && model_id != self.model_id).then(|| Model {
+            model_id: model_id.to_owned(),
+            fallbacks: Vec::new(),
+            small: String::new(),
+            context_window: None,
+            max_tokens: None,
+            temperature: None,
+            top_p: None,
+            ..self.clone()
+        })
+    }
+
+    /// Lets the offline model `fake` answer, whatever was set.
+    pub fn stand_in(&mut self) {
+        *self = Self {
+            provider: Provider::Fake,
+            model_id: Provider::Fake.default_model().to_owned(),
+            ..Self::default()
+        };
     }
 
     /// Fills in what depends on the provider: the model id, and the key from `environment`.

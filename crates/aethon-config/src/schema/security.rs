@@ -3,20 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use aethon_core::sandbox::Sandbox;
 use schemars::JsonSchema;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-
-/// Where shell commands run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Sandbox {
-    /// On this machine.
-    #[default]
-    None,
-    /// In a disposable container a session.
-    Docker,
-}
 
 /// What the assistant may touch, and who may talk to it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +23,7 @@ pub struct Security {
     #[serde(deserialize_with = "sender_lists")]
     pub allowed_senders: BTreeMap<String, Vec<String>>,
     /// Where shell commands run.
+    #[schemars(schema_with = "crate::json_schema::sandbox")]
     pub sandbox: Sandbox,
     /// The docker image of the sandbox.
     pub sandbox_image: String,

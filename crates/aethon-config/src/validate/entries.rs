@@ -4,6 +4,12 @@ use super::{Remarks, address};
 use crate::path::{KeyPath, Step};
 use crate::schema::{Config, Job, McpServer};
 
+/// The highest price of a million tokens, in USD: a dollar a token. What is above it is a slip of the pen.
+const HIGHEST_PRICE: f64 = 1e6;
+
+/// What a price may be.
+const PRICES: &str = "a price in USD per million tokens, not below 0 and at most 1000000";
+
 pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     for (name, entry) in &config.scheduler.jobs {
         job(&KeyPath::of(["scheduler", "jobs", name]), entry, remarks);
@@ -16,11 +22,13 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
             ("input", Some(price.input)),
             ("output", Some(price.output)),
             ("cached_input", price.cached_input),
+            ("cache_write", price.cache_write),
         ];
         for (name, price) in prices {
-            if let Some(price) = price.filter(|price| *price < 0.0) {
+            // What is no number is in no range.
+            if let Some(price) = price.filter(|price| !(0.0..=HIGHEST_PRICE).contains(price)) {
                 let key = KeyPath::of(["budget", "pricing", model, name]);
-                remarks.problem(key, price.to_string(), "a price in USD per million tokens, not below 0");
+                remarks.problem(key, price.to_string(), PRICES);
             }
         }
     }

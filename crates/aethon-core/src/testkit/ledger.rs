@@ -8,27 +8,37 @@ use jiff::ToSpan;
 use jiff::civil::Date;
 
 use crate::clock::Clock;
-use crate::error::Result;
-use crate::ledger::{DaySpend, Ledger, LedgerEntry, UsageRow};
+use crate::error::{Error, Result};
+use crate::ledger::{Claim, DaySpend, Ledger, LedgerEntry, Reserved, UsageRow};
 use crate::usage::day_of;
 
 /// A ledger in memory.
 pub struct MemoryLedger {
     clock: Arc<dyn Clock>,
-    state: Mutex<State>,
+    books: Mutex<Books>,
 }
 
+/// What is written down.
 #[derive(Default)]
-struct State {
+struct Books {
     next: i64,
-    reservations: BTreeMap<i64, (Date, f64)>,
+    reservations: BTreeMap<i64, Reservation>,
     entries: Vec<(Date, LedgerEntry)>,
+    /// The day on which money was refused last, and the ceiling.
+    refused: Option<(Date, f64)>,
+}
+
+#[derive(Clone, Copy)]
+struct Reservation {
+    day: Date,
+    amount_usd: f64,
+    estimate_usd: f64,
 }
 
 impl MemoryLedger {
     /// An empty one whose days follow this clock.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, state: Mutex::default() }
+        Self { clock, books: Mutex::default() }
     }
 
     /// Every call that was settled, in order.
@@ -36,8 +46,14 @@ impl MemoryLedger {
         self.lock().entries.iter().map(|(_, entry)| entry.clone()).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What each open reservation holds, and what it counts at after a crash.
+    pub fn reservations(&self) -> Vec<(f64, f64)> {
+        let books = self.lock();
+        books.reservations.values().map(|reserved| (reserved.amount_usd, reserved.estimate_usd)).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn day(&self) -> Date {
@@ -45,37 +61,83 @@ impl MemoryLedger {
     }
 }
 
-impl State {
+impl Books {
     fn spend(&self, day: Date) -> DaySpend {
         let on_day = |(of, amount): (Date, f64)| if of == day { amount } else { 0.0 };
+        let reserved = self.reservations.values().map(|reserved| (reserved.day, reserved.amount_usd));
         DaySpend {
             spent_usd: self.entries.iter().map(|(of, entry)| on_day((*of, entry.usage.cost_usd))).sum(),
-            reserved_usd: self.reservations.values().copied().map(on_day).sum(),
-            refused_usd: 0.0,
+            reserved_usd: reserved.map(on_day).sum(),
+            refused_usd: self
+                .refused
+                .filter(|(of, _)| *of == day)
+                .map_or(0.0, |(_, ceiling_usd)| ceiling_usd),
         }
     }
+
+    /// What is granted of a claim on a day, and what is left after it. A billionth of a dollar is nothing: sums of decimals
+    /// are not exact.
+    fn granted(&mut self, day: Date, claim: Claim) -> Option<(f64, f64)> {
+        let spend = self.spend(day);
+        let taken_usd = spend.spent_usd + spend.reserved_usd - 1e-9;
+        let granted = claim.granted(taken_usd);
+        if granted.is_none() {
+            self.refused = Some((day, claim.ceiling_usd));
+        } else if self.refused.is_some_and(|(_, under_usd)| claim.ceiling_usd >= under_usd) {
+            self.refused = None;
+        }
+        granted.map(|amount_usd| (amount_usd, claim.ceiling_usd - taken_usd - amount_usd))
+    }
+}
+
+fn sound(claim: Claim) -> Result<Claim> {
+    if claim.is_sound() {
+        Ok(claim)
+    } else {
+        Err(Error::invalid(format!("{claim:?} is no amount that can be set aside")))
+    }
+}
+
+/// What is no amount counts as nothing.
+fn amount(usd: f64) -> f64 {
+    if usd > 0.0 { usd } else { 0.0 }
 }
 
 #[async_trait]
 impl Ledger for MemoryLedger {
-    async fn reserve(&self, amount_usd: f64, ceiling_usd: f64) -> Result<Option<i64>> {
-        let (day, mut state) = (self.day(), self.lock());
-        let spend = state.spend(day);
-        // A billionth of a dollar is nothing: sums of decimals are not exact.
-        if spend.spent_usd + spend.reserved_usd + amount_usd > ceiling_usd + 1e-9 {
-            return Ok(None);
-        }
-        state.next += 1;
-        let id = state.next;
-        state.reservations.insert(id, (day, amount_usd));
-        Ok(Some(id))
+    async fn reserve(&self, _provider: &str, _model: &str, claim: Claim) -> Result<Option<Reserved>> {
+        let (claim, day, mut books) = (sound(claim)?, self.day(), self.lock());
+        let Some((amount_usd, left_usd)) = books.granted(day, claim) else { return Ok(None) };
+        books.next += 1;
+        let id = books.next;
+        books.reservations.insert(id, Reservation { day, amount_usd, estimate_usd: claim.estimate_usd });
+        Ok(Some(Reserved { id, amount_usd, left_usd }))
     }
 
-    async fn settle(&self, reservation: Option<i64>, entry: LedgerEntry) -> Result<()> {
-        let mut state = self.lock();
-        let reserved = reservation.and_then(|id| state.reservations.remove(&id));
-        let day = reserved.map_or_else(|| day_of(entry.at), |(day, _)| day);
-        state.entries.push((day, entry));
+    async fn grow(&self, reservation: i64, claim: Claim) -> Result<Option<Reserved>> {
+        let (claim, mut books) = (sound(claim)?, self.lock());
+        let Some(mut reserved) = books.reservations.get(&reservation).copied() else { return Ok(None) };
+        let Some((amount_usd, left_usd)) = books.granted(reserved.day, claim) else { return Ok(None) };
+        reserved.amount_usd += amount_usd;
+        reserved.estimate_usd = claim.estimate_usd;
+        books.reservations.insert(reservation, reserved);
+        Ok(Some(Reserved { id: reservation, amount_usd, left_usd }))
+    }
+
+    async fn note(&self, reservation: i64, estimate_usd: f64) -> Result<()> {
+        if let Some(reserved) = self.lock().reservations.get_mut(&reservation) {
+            reserved.estimate_usd = estimate_usd;
+        }
+        Ok(())
+    }
+
+    async fn settle(&self, reservation: Option<i64>, mut entry: LedgerEntry) -> Result<()> {
+        let mut books = self.lock();
+        let reserved = reservation.and_then(|id| books.reservations.remove(&id));
+        let day = reserved.map_or_else(|| day_of(entry.at), |reserved| reserved.day);
+        entry.usage.cost_usd = amount(entry.usage.cost_usd);
+        entry.saved_usd = amount(entry.saved_usd);
+        books.entries.push((day, entry));
         Ok(())
     }
 

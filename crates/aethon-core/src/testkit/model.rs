@@ -105,14 +105,11 @@ impl ScriptedModel {
     /// Answers requests with these responses, in order; further ones with `ok`.
     pub fn new(responses: impl IntoIterator<Item = Vec<Step>>) -> Self {
         Self {
-            capabilities: Arc::new(Capabilities {
-                provider: "scripted".into(),
-                model: "scripted-1".into(),
-                context_window: 100_000,
-                max_output: 1_000,
-                images: true,
-                tools: true,
-            }),
+            capabilities: Arc::new(
+                Capabilities::new("scripted", "scripted-1")
+                    .with_sizes(100_000, 1_000)
+                    .with_abilities(true, true),
+            ),
             responses: Mutex::new(responses.into_iter().collect()),
             requests: Mutex::default(),
             dropped: Arc::default(),
@@ -136,6 +133,13 @@ impl ScriptedModel {
     #[must_use]
     pub fn with_context_window(mut self, tokens: u64) -> Self {
         Arc::make_mut(&mut self.capabilities).context_window = tokens;
+        self
+    }
+
+    /// Of another provider.
+    #[must_use]
+    pub fn with_provider(mut self, provider: &str) -> Self {
+        provider.clone_into(&mut Arc::make_mut(&mut self.capabilities).provider);
         self
     }
 

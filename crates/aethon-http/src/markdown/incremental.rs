@@ -82,7 +82,7 @@ impl Incremental {
 
     /// The text is whole: what differs from the blocks that were told, and all of it.
     pub(crate) fn finish(mut self, whole: &str) -> Finished {
-        let blocks = super::blocks(whole);
+        let blocks = parse::blocks(whole);
         let html = blocks.concat();
         let (from, changed) = match self.tell(0, blocks) {
             Some((from, changed)) => (from, Some(changed)),

@@ -19,6 +19,12 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What a text may grow by when rendered: a factor, and an allowance for short texts.
 const MAX_GROWTH: (usize, usize) = (24, 64 << 10);
 
+/// The top-level blocks of the text, each rendered to HTML. Joined they are the whole.
+pub(crate) fn blocks(markdown: &str) -> Vec<String> {
+    let source = normalised(markdown);
+    pieces(&source).into_iter().map(|piece| piece.html).collect()
+}
+
 /// A rendered block, and where its source begins.
 #[derive(Debug)]
 pub(super) struct Piece {

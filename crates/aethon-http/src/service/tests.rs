@@ -1,10 +1,10 @@
 //! The service without a socket: a request goes in as a value, an answer comes out.
 
-use aethon_core::approval::{ApprovalDesk, ApprovalRequest};
+use aethon_core::approval::{ApprovalRequest, PendingApprovals};
 use aethon_core::channel::Channels;
 use aethon_core::clock::{Clock as _, SystemClock};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::ledger::{LedgerEntry, WorkKind};
+use aethon_core::ledger::{Claim, LedgerEntry, WorkKind};
 use aethon_core::message::{Destination, Role};
 use aethon_core::model::Usage;
 use aethon_core::secret::Secret;
@@ -18,28 +18,28 @@ use ring::hmac;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::app::Deps;
 use crate::auth::hex;
+use crate::deps::{Activity, Chat, Deps, Runtime, Setup};
 use crate::fakes::{FakeAssistant, FakeConfig, FakeProvider};
 use crate::options::Options;
 use crate::ws::{Hub, WebChat};
 
 /// An application, and the fakes behind it.
-struct Bench {
+pub(crate) struct Bench {
     app: Arc<App>,
     assistant: Arc<FakeAssistant>,
 }
 
 /// An answer, read to its end.
 #[derive(Debug)]
-struct Seen {
-    status: u16,
+pub(crate) struct Seen {
+    pub(crate) status: u16,
     headers: http::HeaderMap,
     body: String,
 }
 
 impl Seen {
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).expect("JSON")
     }
 
@@ -56,7 +56,7 @@ impl Seen {
 }
 
 impl Bench {
-    fn new(options: Options) -> Self {
+    pub(crate) fn new(options: Options) -> Self {
         Self::at(options, "127.0.0.1:18790")
     }
 
@@ -65,18 +65,24 @@ impl Bench {
         let hub = Arc::new(Hub::new(Arc::new(SystemClock)));
         let webchat = WebChat::new(assistant.clone(), Arc::clone(&hub));
         let deps = Deps {
-            transcripts: assistant.transcripts.clone(),
-            assistant: assistant.clone(),
-            ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
-            desk: ApprovalDesk::default(),
-            bus: Default::default(),
-            logs: Default::default(),
-            config: Arc::new(FakeConfig),
-            provider: Arc::new(FakeProvider::default()),
-            clock: Arc::new(SystemClock),
-            channels: Channels::new([Arc::new(webchat) as Arc<dyn aethon_core::channel::Channel>]),
-            hub,
-            shutdown: ShutdownTrigger::pair().1,
+            chat: Chat {
+                assistant: assistant.clone(),
+                transcripts: assistant.transcripts.clone(),
+                approvals: PendingApprovals::default(),
+                hub,
+            },
+            activity: Activity {
+                bus: Default::default(),
+                logs: Default::default(),
+                ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
+            },
+            setup: Setup {
+                config: Arc::new(FakeConfig),
+                provider: Arc::new(FakeProvider::default()),
+                channels: Channels::new([Arc::new(webchat) as Arc<dyn aethon_core::channel::Channel>])
+                    .unwrap(),
+            },
+            runtime: Runtime { clock: Arc::new(SystemClock), shutdown: ShutdownTrigger::pair().1 },
         };
         Self { app: App::new(options, deps, address.parse().expect("an address")), assistant }
     }
@@ -103,13 +109,18 @@ impl Bench {
         Seen { status: head.status.as_u16(), headers: head.headers, body }
     }
 
-    async fn get(&self, target: &str, headers: &[(&str, &str)]) -> Seen {
+    pub(crate) async fn get(&self, target: &str, headers: &[(&str, &str)]) -> Seen {
         self.send("GET", target, headers, "").await
     }
 
     async fn post(&self, target: &str, body: &str) -> Seen {
         self.send("POST", target, &[("content-type", "application/json")], body).await
     }
+}
+
+/// An application with fakes behind it.
+pub(crate) fn app() -> Arc<App> {
+    Bench::new(Options::default()).app
 }
 
 fn with_token() -> Options {
@@ -331,6 +342,7 @@ async fn a_webhook_refuses_in_its_order() {
         ("!error auth", 502, "model_error"),
         ("!error timeout", 504, "model_error"),
         ("!error storage", 500, "internal_error"),
+        ("!error interrupted", 503, "interrupted"),
         ("!error input_too_long", 422, "invalid_request"),
         ("!budget", 429, "budget_exceeded"),
         ("!full", 503, "busy"),
@@ -476,7 +488,7 @@ async fn numbers_and_words_in_queries_are_checked() {
 
 #[tokio::test]
 async fn usage_is_told_by_day_model_and_kind_under_the_ceiling() {
-    let budget = Budget { daily_usd: 1.0, warn_ratio: 0.5 };
+    let budget = Budget { daily_usd: 1.0, warn_ratio: 0.5, ..Budget::default() };
     let bench = Bench::new(Options { budget, ..Options::default() });
     let empty = bench.get("/api/usage", &[]).await.json();
     assert_eq!((&empty["rows"], &empty["days"]), (&json!([]), &json!(30)));
@@ -488,15 +500,15 @@ async fn usage_is_told_by_day_model_and_kind_under_the_ceiling() {
         provider: "openai".into(),
         model: "gpt-5.1".into(),
         kind,
-        usage: Usage { input_tokens: 10, output_tokens: 5, cached_tokens: 4, cost_usd },
+        usage: Usage { input_tokens: 10, output_tokens: 5, cached_tokens: 4, cost_usd, ..Usage::default() },
         saved_usd: 0.125,
         is_ok,
     };
-    let ledger = &bench.app.deps.ledger;
+    let ledger = &bench.app.deps.activity.ledger;
     ledger.settle(None, entry(WorkKind::Turn, 0.25, true)).await.unwrap();
     ledger.settle(None, entry(WorkKind::Turn, 0.0, false)).await.unwrap();
     ledger.settle(None, entry(WorkKind::Compaction, 0.25, true)).await.unwrap();
-    ledger.reserve(0.25, 1.0).await.unwrap();
+    ledger.reserve("p", "m", Claim::exactly(0.25, 1.0)).await.unwrap();
     let usage = bench.get("/api/usage?days=366", &[]).await.json();
     let tokens = |input: u64| json!({"input": input, "output": input / 2, "cached": input / 10 * 4});
     let of = |row: &Value| {
@@ -528,7 +540,7 @@ async fn an_approval_is_answered_once() {
         created_at: Timestamp::UNIX_EPOCH,
         expires_at: Timestamp::UNIX_EPOCH,
     };
-    let mut ticket = bench.app.deps.desk.open(request);
+    let mut ticket = bench.app.deps.chat.approvals.open(request);
     assert_eq!(bench.get("/api/approvals", &[]).await.json()["approvals"][0]["input"]["command"], "ls");
     assert_eq!(bench.post("/api/approvals/a1", r#"{"decision": "perhaps"}"#).await.status, 422);
     assert_eq!(bench.post("/api/approvals/a1", r#"{"decision": "approve"}"#).await.status, 200);

@@ -13,13 +13,14 @@ use aethon_core::message::{Attachment, Dedupe, Inbound, Intent};
 use aethon_core::surface::Surface;
 use tokio::sync::Notify;
 
-use super::feed::Feed;
+use super::attachments;
 use super::frames::{self, Body, Branch, Message, Refusal, Request, Resume, Stop};
-use super::link::{Close, Link, Received, Unwritable};
 use super::log::Batch;
 use super::room::Room;
-use super::{attachments, handshake};
-use crate::app::App;
+use super::socket::{Close, Received, Socket, Unwritable};
+use super::turn_surface::TurnSurface;
+use super::webchat::session_named;
+use crate::deps::{Chat, Runtime};
 
 /// For how long a new socket is given the chance to say where it wants to go on, before it gets what is live.
 const GRACE: Duration = Duration::from_millis(250);
@@ -29,16 +30,23 @@ const MAX_SEATS: usize = 64;
 const MAX_ID: usize = 200;
 
 /// Talks until the connection is over; with a code to close it with, if it still stands.
-pub(super) async fn run(app: &Arc<App>, link: &mut Link, session: SessionId) -> Option<Close> {
+pub(super) async fn run(
+    chat: &Chat,
+    runtime: &Runtime,
+    version: &str,
+    socket: &mut Socket,
+    session: SessionId,
+) -> Option<Close> {
     let wake = Arc::new(Notify::new());
-    let seat = Seat::take(app.deps.hub.room(&session), &wake);
-    let ready = frames::ready(session.name(), app.options.version);
-    let mut talk = Talk { app, home: session, wake, seats: vec![seat], is_live: false };
-    if let Err(unwritable) = link.send(ready).await {
+    let seat = Seat::take(chat.hub.room(&session), &wake);
+    let ready = frames::ready(session.name(), version);
+    let mut connection =
+        ChatConnection { chat, runtime, home: session, wake, seats: vec![seat], is_live: false };
+    if let Err(unwritable) = socket.send(ready).await {
         return unwritable.close();
     }
-    link.wake_after(GRACE);
-    talk.run(link).await
+    socket.wake_after(GRACE);
+    connection.run(socket).await
 }
 
 /// A socket's place in a session.
@@ -62,8 +70,9 @@ impl Drop for Seat {
     }
 }
 
-struct Talk<'a> {
-    app: &'a Arc<App>,
+struct ChatConnection<'a> {
+    chat: &'a Chat,
+    runtime: &'a Runtime,
     home: SessionId,
     wake: Arc<Notify>,
     seats: Vec<Seat>,
@@ -71,13 +80,13 @@ struct Talk<'a> {
     is_live: bool,
 }
 
-impl Talk<'_> {
-    async fn run(&mut self, link: &mut Link) -> Option<Close> {
-        let mut shutdown = self.app.deps.shutdown.clone();
+impl ChatConnection<'_> {
+    async fn run(&mut self, socket: &mut Socket) -> Option<Close> {
+        let mut shutdown = self.runtime.shutdown.clone();
         let mut is_stopping = false;
         loop {
             if self.is_live || is_stopping {
-                match self.send_new(link).await {
+                match self.send_new(socket).await {
                     Ok(None) => {}
                     Ok(Some(close)) => return Some(close),
                     Err(unwritable) => return unwritable.close(),
@@ -90,19 +99,19 @@ impl Talk<'_> {
                 biased;
                 () = shutdown.requested(), if !is_stopping => is_stopping = true,
                 () = self.wake.notified() => {}
-                received = link.receive(true) => match received {
+                received = socket.receive(true) => match received {
                     Received::Text(text) => {
                         let outcome = Box::pin(self.handle(text.as_str())).await;
                         self.is_live = true;
                         if let Err(refusal) = outcome
-                            && let Err(unwritable) = self.refuse(link, &refusal).await
+                            && let Err(unwritable) = self.refuse(socket, &refusal).await
                         {
                             return unwritable.close();
                         }
                     }
                     Received::Tick => {
                         self.is_live = true;
-                        self.app.deps.hub.sweep();
+                        self.chat.hub.sweep();
                     }
                     Received::Over => return None,
                     Received::Wrong(close) => return Some(close),
@@ -112,7 +121,7 @@ impl Talk<'_> {
     }
 
     /// Sends what came since, from all seats.
-    async fn send_new(&mut self, link: &mut Link) -> Result<Option<Close>, Unwritable> {
+    async fn send_new(&mut self, socket: &mut Socket) -> Result<Option<Close>, Unwritable> {
         for seat in &mut self.seats {
             loop {
                 match seat.room.read_after(seat.reached) {
@@ -120,7 +129,7 @@ impl Talk<'_> {
                     Batch::Frames(texts, _) if texts.is_empty() => break,
                     Batch::Frames(texts, reached) => {
                         seat.reached = reached;
-                        link.send_all(texts).await?;
+                        socket.send_all(texts).await?;
                     }
                 }
             }
@@ -128,8 +137,8 @@ impl Talk<'_> {
         Ok(None)
     }
 
-    async fn refuse(&self, link: &mut Link, refusal: &Refusal) -> Result<(), Unwritable> {
-        link.send(refusal.frame()).await
+    async fn refuse(&self, socket: &mut Socket, refusal: &Refusal) -> Result<(), Unwritable> {
+        socket.send(refusal.frame()).await
     }
 
     async fn handle(&mut self, text: &str) -> Result<(), Refusal> {
@@ -137,7 +146,7 @@ impl Talk<'_> {
             Request::Message(message) => self.message(message).await,
             Request::Stop(stop) => self.stop(stop).await,
             Request::Approval(answer) => {
-                if self.app.deps.desk.decide(&answer.id, answer.decision) {
+                if self.chat.approvals.decide(&answer.id, answer.decision) {
                     Ok(())
                 } else {
                     let message = "That question is settled already, or it is gone.";
@@ -163,7 +172,7 @@ impl Talk<'_> {
             Ok((session, files))
         };
         let (session, files) = checked().map_err(|refusal| refusal.about(&id))?;
-        let mut inbound = Inbound::say(session, message.text);
+        let mut inbound = Inbound::say(session, message.text).with_effort(message.effort);
         inbound.attachments = files;
         self.submit(inbound, &id).await
     }
@@ -197,15 +206,15 @@ impl Talk<'_> {
             fingerprint: None,
             valid_for: None,
         });
-        let feed = Feed::held(&room);
+        let surface = TurnSurface::held(&room);
         // However this ends, the turn's events must not go on waiting.
-        let release = Release(&feed);
-        let surface: Arc<dyn Surface> = Arc::clone(&feed) as _;
-        let submitted = self.app.deps.assistant.submit(inbound, surface).await;
+        let release = Release(&surface);
+        let watcher: Arc<dyn Surface> = Arc::clone(&surface) as _;
+        let submitted = self.chat.assistant.submit(inbound, watcher).await;
         let Submitted { turn, queued, is_new, .. } =
             submitted.map_err(|error| Refusal::of(&error).about(id))?;
         if is_new {
-            feed.acknowledge(&turn, id, queued);
+            surface.acknowledge(&turn, id, queued);
         } else {
             room.push(&turn, &Body::Ack { id, queued });
         }
@@ -221,7 +230,7 @@ impl Talk<'_> {
         };
         let turn = stop.turn.as_deref().map(TurnId::existing);
         // A turn that has just ended by itself is as good as stopped.
-        self.app.deps.assistant.stop(&session, turn.as_ref()).await;
+        self.chat.assistant.stop(&session, turn.as_ref()).await;
         Ok(())
     }
 
@@ -252,7 +261,7 @@ impl Talk<'_> {
                 return Err(Refusal::new("too_many_sessions", message));
             }
             None => {
-                self.seats.push(Seat::take(self.app.deps.hub.room(session), &self.wake));
+                self.seats.push(Seat::take(self.chat.hub.room(session), &self.wake));
                 self.seats.len() - 1
             }
         };
@@ -271,7 +280,7 @@ impl Talk<'_> {
 }
 
 /// Lets the events of a turn go when it is dropped.
-struct Release<'a>(&'a Feed);
+struct Release<'a>(&'a TurnSurface);
 
 impl Drop for Release<'_> {
     fn drop(&mut self) {
@@ -280,7 +289,7 @@ impl Drop for Release<'_> {
 }
 
 fn named(name: &str) -> Result<SessionId, Refusal> {
-    handshake::session(name).ok_or_else(|| {
+    session_named(name).ok_or_else(|| {
         Refusal::new(
             "bad_session",
             "That cannot be the name of a conversation: it is empty, too long, or has control characters.",

@@ -3,19 +3,17 @@
 //! Each socket listens to the event bus itself and builds a frame only for the topics that it wants. The bus is bounded:
 //! a reader that lags is told how many events it missed, and goes on with the newest.
 
-use std::sync::Arc;
-
-use aethon_core::event::{Event, SessionChange};
+use aethon_core::event::{Event, EventBus, SessionChange};
 use aethon_core::ledger::LedgerEntry;
-use aethon_core::message::{Block, Message};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::frames;
-use super::link::{Close, Link, Received, Unwritable};
-use crate::app::App;
+use super::socket::{Close, Received, Socket, Unwritable};
+use crate::deps::Runtime;
+use crate::json::{Message, Rendering};
 
 /// What can be subscribed to. Those whose part of the program is not there stay silent.
 const TOPICS: [&str; 9] =
@@ -24,24 +22,24 @@ const TOPICS: [&str; 9] =
 const MAX_TEXT: usize = 4096;
 
 /// Tells until the connection is over; with a code to close it with, if it still stands.
-pub(super) async fn run(app: &Arc<App>, link: &mut Link) -> Option<Close> {
-    let mut events = app.deps.bus.subscribe();
-    let mut shutdown = app.deps.shutdown.clone();
-    let mut teller = Teller { topics: None, seq: 0 };
+pub(super) async fn run(bus: &EventBus, runtime: &Runtime, socket: &mut Socket) -> Option<Close> {
+    let mut events = bus.subscribe();
+    let mut shutdown = runtime.shutdown.clone();
+    let mut subscriber = Subscriber { topics: None, seq: 0 };
     loop {
         let told = tokio::select! {
             biased;
             () = shutdown.requested() => return Some(Close::AWAY),
-            received = link.receive(true) => match received {
-                Received::Text(text) => teller.handle(link, &text).await,
+            received = socket.receive(true) => match received {
+                Received::Text(text) => subscriber.handle(socket, &text).await,
                 Received::Tick => Ok(()),
                 Received::Over => return None,
                 Received::Wrong(close) => return Some(close),
             },
             event = events.recv() => match event {
-                Ok(event) => teller.tell(link, &event).await,
+                Ok(event) => subscriber.tell(socket, &event).await,
                 Err(RecvError::Lagged(missed)) => {
-                    link.send(frame("lagged", &json!({ "missed": missed }), None)).await
+                    socket.send(frame("lagged", &json!({ "missed": missed }), None)).await
                 }
                 // The program is on its way out; the wish to stop comes next.
                 Err(RecvError::Closed) => return Some(Close::AWAY),
@@ -53,32 +51,32 @@ pub(super) async fn run(app: &Arc<App>, link: &mut Link) -> Option<Close> {
     }
 }
 
-struct Teller {
+struct Subscriber {
     /// What the peer wants; everything until it says so.
     topics: Option<Vec<&'static str>>,
     seq: u64,
 }
 
-impl Teller {
-    async fn handle(&mut self, link: &mut Link, text: &str) -> Result<(), Unwritable> {
+impl Subscriber {
+    async fn handle(&mut self, socket: &mut Socket, text: &str) -> Result<(), Unwritable> {
         match wanted(text) {
             Ok(topics) => {
                 self.topics = Some(topics);
                 Ok(())
             }
             Err((code, message)) => {
-                link.send(frame("error", &json!({ "code": code, "message": message }), None)).await
+                socket.send(frame("error", &json!({ "code": code, "message": message }), None)).await
             }
         }
     }
 
-    async fn tell(&mut self, link: &mut Link, event: &Event) -> Result<(), Unwritable> {
+    async fn tell(&mut self, socket: &mut Socket, event: &Event) -> Result<(), Unwritable> {
         let topic = topic(event);
         if self.topics.as_ref().is_some_and(|topics| !topics.contains(&topic)) {
             return Ok(());
         }
         self.seq += 1;
-        link.send(frame(topic, &data(event), Some(self.seq))).await
+        socket.send(frame(topic, &data(event), Some(self.seq))).await
     }
 }
 
@@ -128,7 +126,9 @@ fn topic(event: &Event) -> &'static str {
 
 fn data(event: &Event) -> Value {
     match event {
-        Event::Message { session, message } => json!({ "session_id": session, "message": brief(message) }),
+        Event::Message { session, message } => {
+            json!({ "session_id": session, "message": Message::new((**message).clone(), Rendering::Source).shortened(MAX_TEXT) })
+        }
         Event::Session { session, change } => {
             let change = match change {
                 SessionChange::Created => "created",
@@ -175,32 +175,6 @@ fn call(entry: &LedgerEntry) -> Value {
     data
 }
 
-/// A message without what makes it long.
-fn brief(message: &Message) -> Value {
-    let mut message = message.clone();
-    for block in &mut message.content {
-        match block {
-            Block::Text { text, .. } | Block::File { text, .. } | Block::Reasoning { text, .. } => cut(text),
-            Block::Image { data, .. } => data.clear(),
-            Block::ToolResult(result) => cut(&mut result.output),
-            Block::ToolCall(call) if call.input.to_string().len() > MAX_TEXT => call.input = Value::Null,
-            Block::Folded { summary, .. } => cut(summary),
-            Block::ToolCall(_) | Block::Notice { .. } => {}
-        }
-        if let Block::Reasoning { opaque, .. } = block {
-            *opaque = None;
-        }
-    }
-    json!(message)
-}
-
-fn cut(text: &mut String) {
-    if text.len() > MAX_TEXT {
-        text.truncate(text.floor_char_boundary(MAX_TEXT));
-        text.push('…');
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,12 +192,5 @@ mod tests {
         check(r#"{"channel":"dance","topics":[]}"#, Err("bad_frame"));
         check(r#"["subscribe",[]]"#, Err("bad_frame"));
         check("hello", Err("bad_frame"));
-    }
-
-    #[test]
-    fn long_texts_are_cut_between_characters() {
-        let mut text = "é".repeat(MAX_TEXT);
-        cut(&mut text);
-        assert!(text.len() <= MAX_TEXT + 3 && text.ends_with('…'));
     }
 }

@@ -5,9 +5,9 @@
 
 use aethon_core::approval::{ApprovalRequest, Decision, Resolution};
 use aethon_core::ids::TurnId;
-use aethon_core::message::Attachment;
-use aethon_core::model::Usage;
-use aethon_core::surface::ToolState;
+use aethon_core::message::{Attachment, Reply};
+use aethon_core::model::{Effort, Usage};
+use aethon_core::surface::{ToolState, TurnEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -49,6 +49,25 @@ pub(super) enum Body<'a> {
     Error { code: &'a str, message: &'a str },
     /// The turn is over and stored.
     Done { text: &'a str, html: &'a str, stop_reason: &'a str, model: &'a str },
+}
+
+impl<'a> Body<'a> {
+    /// The frame of an event that becomes one as it is. Texts and the end become several, which the surface makes.
+    pub(super) fn of(event: &'a TurnEvent) -> Option<Self> {
+        Some(match event {
+            TurnEvent::Started | TurnEvent::Text(_) | TurnEvent::Done(_) => return None,
+            TurnEvent::Model { model, reason } => Self::Model { model, reason },
+            TurnEvent::Reasoning(text) => Self::Reasoning { text },
+            TurnEvent::Tool(tool) => Self::Tool(tool.into()),
+            TurnEvent::Approval(request) => Self::Approval(request.into()),
+            TurnEvent::ApprovalDone { id, resolution } => Self::ApprovalDone { id, resolution: *resolution },
+            TurnEvent::Usage(usage) => Self::Usage(*usage),
+            TurnEvent::Folded { messages, from, to, summary } => {
+                Self::Folded { messages: *messages, from, to, summary }
+            }
+            TurnEvent::Notice { code, message } => Self::Notice { code, message },
+        })
+    }
 }
 
 /// A tool call.
@@ -97,6 +116,23 @@ impl<'a> From<&'a ApprovalRequest> for Approval<'a> {
             summary: &request.summary,
             expires_at: aethon_core::time::text(request.expires_at),
         }
+    }
+}
+
+/// What an event of a turn is on the wire, without a number: for a terminal that talks to an assistant in its own process.
+pub fn frames_of(event: &TurnEvent) -> Vec<Value> {
+    let failure = |reply: &'_ Reply| {
+        let failure = reply.failure.as_ref()?;
+        serde_json::to_value(Body::Error { code: failure.code.as_str(), message: &failure.message }).ok()
+    };
+    match event {
+        TurnEvent::Text(text) => serde_json::to_value(Body::Delta { text }).into_iter().collect(),
+        TurnEvent::Done(reply) => {
+            let (text, model) = (&reply.text, &reply.model);
+            let done = Body::Done { text, html: "", stop_reason: reply.end.as_str(), model };
+            failure(reply).into_iter().chain(serde_json::to_value(done)).collect()
+        }
+        event => Body::of(event).map(serde_json::to_value).into_iter().flatten().collect(),
     }
 }
 
@@ -204,7 +240,7 @@ pub(super) enum Request {
     /// End a turn, or all of the session.
     Stop(Stop),
     /// The answer to a question.
-    Approval(Answer),
+    Approval(ApprovalAnswer),
     /// Tell again what came after a frame.
     Resume(Resume),
     /// Answer a turn's message again.
@@ -222,6 +258,8 @@ pub(super) struct Message {
     pub(super) session: Option<String>,
     #[serde(default)]
     pub(super) attachments: Option<Vec<Attachment>>,
+    #[serde(default)]
+    pub(super) effort: Option<Effort>,
 }
 
 /// The wish to stop.
@@ -235,7 +273,7 @@ pub(super) struct Stop {
 
 /// An answer to a question.
 #[derive(Debug, Deserialize)]
-pub(super) struct Answer {
+pub(super) struct ApprovalAnswer {
     pub(super) id: String,
     pub(super) decision: Decision,
 }
@@ -334,6 +372,9 @@ mod tests {
         check(r#"{"type":"approval","id":"a","decision":"maybe"}"#, "bad_frame");
         check(r#"{"type":"retry"}"#, "bad_frame");
         check(r#"{"type":"message","id":"a","text":"x","attachments":[{}]}"#, "bad_frame");
+        for effort in [r#""much""#, r#""HIGH""#, r#""""#, "3", "true", "[]"] {
+            check(&format!(r#"{{"type":"message","id":"a","text":"x","effort":{effort}}}"#), "bad_frame");
+        }
     }
 
     #[test]
@@ -346,7 +387,8 @@ mod tests {
     fn a_turn_frame_carries_seq_and_turn() {
         let frame = of_turn(7, &TurnId::existing("t"), &Body::Delta { text: "a" });
         assert_eq!(frame.as_str(), r#"{"type":"delta","text":"a","seq":7,"turn":"t"}"#);
-        let usage = Usage { input_tokens: 1, output_tokens: 2, cached_tokens: 0, cost_usd: 0.5 };
+        let usage =
+            Usage { input_tokens: 1, output_tokens: 2, cached_tokens: 0, cost_usd: 0.5, ..Usage::default() };
         let frame = of_turn(8, &TurnId::existing("t"), &Body::Usage(usage));
         let value: Value = serde_json::from_str(&frame).unwrap();
         assert_eq!(

@@ -17,14 +17,24 @@ use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use super::link::{self, Close, Link};
-use super::webchat::DEFAULT_SESSION;
-use super::{Socket, chat_v1, dashboard, frames, plain};
+use super::socket::{self, Close, Socket};
+use super::webchat::{DEFAULT_SESSION, session_named};
+use super::{chat_v1, dashboard, frames, plain};
 use crate::app::App;
-use crate::response::{self, Response};
+use crate::body::Response;
+use crate::response;
+
+/// Which socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SocketKind {
+    /// `/ws/chat`.
+    Chat,
+    /// `/ws/dashboard`.
+    Dashboard,
+}
 
 /// What runs on a socket.
-enum Talk {
+enum Protocol {
     Refused(Close),
     Plain(SessionId),
     V1(SessionId),
@@ -37,18 +47,18 @@ enum Talk {
 /// has its extensions, so that `hyper::upgrade::on` works on it. The service puts the common headers on the answer.
 pub(crate) fn upgrade(
     app: &Arc<App>,
-    socket: Socket,
+    socket: SocketKind,
     mut request: Request<()>,
     is_admitted: bool,
 ) -> Response {
-    let is_v1 = socket == Socket::Chat && offers_v1(request.headers());
-    let talk = match (is_admitted, socket) {
-        (false, _) => Talk::Refused(Close::REFUSED),
-        (true, Socket::Dashboard) => Talk::Dashboard,
-        (true, Socket::Chat) => match named_session(request.uri().query()) {
-            Some(session) if is_v1 => Talk::V1(session),
-            Some(session) => Talk::Plain(session),
-            None => Talk::Refused(Close::BAD_SESSION),
+    let is_v1 = socket == SocketKind::Chat && offers_v1(request.headers());
+    let protocol = match (is_admitted, socket) {
+        (false, _) => Protocol::Refused(Close::REFUSED),
+        (true, SocketKind::Dashboard) => Protocol::Dashboard,
+        (true, SocketKind::Chat) => match named_session(request.uri().query()) {
+            Some(session) if is_v1 => Protocol::V1(session),
+            Some(session) => Protocol::Plain(session),
+            None => Protocol::Refused(Close::BAD_SESSION),
         },
     };
     let key = request.headers().get(SEC_WEBSOCKET_KEY).map_or(&b""[..], HeaderValue::as_bytes);
@@ -56,7 +66,7 @@ pub(crate) fn upgrade(
     let upgraded = hyper::upgrade::on(&mut request);
     // The task ends with the connection or when the program stops, whichever comes first. The connection holds the
     // server's permit, so that the server knows when all have ended.
-    tokio::spawn(serve(Arc::clone(app), upgraded, talk));
+    tokio::spawn(serve(Arc::clone(app), upgraded, protocol));
     answer(&accept, is_v1)
 }
 
@@ -74,7 +84,7 @@ fn answer(accept: &str, is_v1: bool) -> Response {
     answer
 }
 
-async fn serve(app: Arc<App>, upgraded: OnUpgrade, talk: Talk) {
+async fn serve(app: Arc<App>, upgraded: OnUpgrade, protocol: Protocol) {
     let upgraded = match upgraded.await {
         Ok(upgraded) => upgraded,
         Err(error) => {
@@ -82,24 +92,27 @@ async fn serve(app: Arc<App>, upgraded: OnUpgrade, talk: Talk) {
             return;
         }
     };
-    if let Talk::Refused(close) = talk {
-        return link::refuse(TokioIo::new(upgraded), close).await;
+    if let Protocol::Refused(close) = protocol {
+        return socket::refuse(TokioIo::new(upgraded), close).await;
     }
-    if let Some((link, close)) = run(&app, upgraded, talk).await {
+    if let Some((socket, close)) = run(&app, upgraded, protocol).await {
         // Rare and larger than an idle socket, so it has no room in the task until it is needed.
-        Box::pin(link.close(close)).await;
+        Box::pin(socket.close(close)).await;
     }
 }
 
 /// Runs until the connection is over, or there is a code to end it with.
-async fn run(app: &Arc<App>, upgraded: Upgraded, talk: Talk) -> Option<(Link, Close)> {
-    let mut link = Link::new(TokioIo::new(upgraded)).await;
+async fn run(app: &Arc<App>, upgraded: Upgraded, protocol: Protocol) -> Option<(Socket, Close)> {
+    let mut socket = Socket::new(TokioIo::new(upgraded)).await;
+    let (chat, runtime) = (&app.deps.chat, &app.deps.runtime);
     let talking = async {
-        match talk {
-            Talk::Plain(session) => plain::run(app, &mut link, &session).await,
-            Talk::V1(session) => chat_v1::run(app, &mut link, session).await,
-            Talk::Dashboard => dashboard::run(app, &mut link).await,
-            Talk::Refused(close) => Some(close),
+        match protocol {
+            Protocol::Plain(session) => plain::run(chat, runtime, &mut socket, &session).await,
+            Protocol::V1(session) => {
+                chat_v1::run(chat, runtime, app.about.version, &mut socket, session).await
+            }
+            Protocol::Dashboard => dashboard::run(&app.deps.activity.bus, runtime, &mut socket).await,
+            Protocol::Refused(close) => Some(close),
         }
     };
     // A defect costs its own socket and no more.
@@ -107,7 +120,7 @@ async fn run(app: &Arc<App>, upgraded: Upgraded, talk: Talk) -> Option<(Link, Cl
         tracing::error!("a WebSocket's task panicked");
         Some(Close::FAILED)
     });
-    close.map(|close| (link, close))
+    close.map(|close| (socket, close))
 }
 
 fn offers_v1(headers: &HeaderMap) -> bool {
@@ -119,12 +132,7 @@ fn offers_v1(headers: &HeaderMap) -> bool {
 fn named_session(query: Option<&str>) -> Option<SessionId> {
     let query = query.unwrap_or_default().as_bytes();
     let name = url::form_urlencoded::parse(query).find(|(key, _)| key == "session").map(|(_, name)| name);
-    session(name.as_deref().filter(|name| !name.is_empty()).unwrap_or(DEFAULT_SESSION))
-}
-
-/// The chat session of this name, if it can be one.
-pub(super) fn session(name: &str) -> Option<SessionId> {
-    SessionId::of("webchat", name).ok()
+    session_named(name.as_deref().filter(|name| !name.is_empty()).unwrap_or(DEFAULT_SESSION))
 }
 
 #[cfg(test)]

@@ -13,9 +13,9 @@ use aethon_core::clock::Clock;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::surface::Surface;
 
-use super::feed::Feed;
 use super::frames::Body;
 use super::room::Room;
+use super::turn_surface::TurnSurface;
 use crate::markdown;
 
 /// How long the log of an idle room is kept.
@@ -54,7 +54,7 @@ impl Hub {
     /// A surface for a turn of this session that no socket has asked for (one taken up again after a crash, say), so that
     /// those who watch the session see it.
     pub fn surface(&self, session: &SessionId) -> Arc<dyn Surface> {
-        Feed::open(&self.room(session))
+        TurnSurface::open(&self.room(session))
     }
 
     /// The last frame of a session's sequence that is reflected in its stored messages; 0 when it is not in use.
@@ -105,12 +105,12 @@ impl Hub {
         let mut total = 0;
         let mut idle: Vec<(Instant, SessionId, usize)> = Vec::new();
         for (session, room) in &rooms.by_session {
-            let census = room.census();
-            total += census.bytes;
+            let stats = room.stats();
+            total += stats.bytes;
             // Whoever holds the room is about to use it. Nobody can come to hold it while the map is locked.
             let is_held = Arc::strong_count(room) > 1;
-            if !census.is_in_use && !is_held {
-                idle.push((census.touched, session.clone(), census.bytes));
+            if !stats.is_in_use && !is_held {
+                idle.push((stats.touched, session.clone(), stats.bytes));
             }
         }
         idle.sort_by_key(|(touched, ..)| *touched);
@@ -120,7 +120,7 @@ impl Hub {
             if surplus > 0 {
                 surplus -= 1;
                 if let Some(room) = rooms.by_session.remove(&session) {
-                    self.numbered.fetch_max(room.census().newest, Ordering::Relaxed);
+                    self.numbered.fetch_max(room.stats().newest, Ordering::Relaxed);
                 }
             } else if (is_old || total > MAX_BYTES)
                 && let Some(room) = rooms.by_session.get(&session)

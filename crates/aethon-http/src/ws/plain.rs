@@ -13,8 +13,8 @@ use aethon_core::message::{Inbound, Reply, TurnEnd};
 use aethon_core::surface::Unattended;
 
 use super::frames::sentence;
-use super::link::{Close, Link, Received};
-use crate::app::App;
+use super::socket::{Close, Received, Socket};
+use crate::deps::{Chat, Runtime};
 
 /// How many messages are taken in before the first of them is answered.
 const READ_AHEAD: usize = 16;
@@ -23,8 +23,13 @@ const READ_AHEAD: usize = 16;
 type Pending = Pin<Box<dyn Future<Output = String> + Send>>;
 
 /// Talks until the connection is over; with a code to close it with, if it still stands.
-pub(super) async fn run(app: &Arc<App>, link: &mut Link, session: &SessionId) -> Option<Close> {
-    let mut shutdown = app.deps.shutdown.clone();
+pub(super) async fn run(
+    chat: &Chat,
+    runtime: &Runtime,
+    socket: &mut Socket,
+    session: &SessionId,
+) -> Option<Close> {
+    let mut shutdown = runtime.shutdown.clone();
     let mut is_stopping = false;
     let mut pending: VecDeque<Pending> = VecDeque::new();
     loop {
@@ -36,13 +41,13 @@ pub(super) async fn run(app: &Arc<App>, link: &mut Link, session: &SessionId) ->
             biased;
             reply = first(&mut pending), if !pending.is_empty() => {
                 pending.pop_front();
-                if let Err(unwritable) = link.send(reply.into()).await {
+                if let Err(unwritable) = socket.send(reply.into()).await {
                     return unwritable.close();
                 }
             }
             () = shutdown.requested(), if !is_stopping => is_stopping = true,
-            received = link.receive(may_read) => match received {
-                Received::Text(text) => pending.push_back(taken_in(app, session, text.as_str()).await),
+            received = socket.receive(may_read) => match received {
+                Received::Text(text) => pending.push_back(taken_in(chat, session, text.as_str()).await),
                 Received::Tick => {}
                 Received::Over => return None,
                 Received::Wrong(close) => return Some(close),
@@ -59,14 +64,14 @@ async fn first(pending: &mut VecDeque<Pending>) -> String {
 }
 
 /// Hands a message over; what comes of it is awaited later.
-async fn taken_in(app: &App, session: &SessionId, text: &str) -> Pending {
+async fn taken_in(chat: &Chat, session: &SessionId, text: &str) -> Pending {
     if text.trim().is_empty() {
         return Box::pin(std::future::ready(
             "The message was empty. Write something and send it again.".to_owned(),
         ));
     }
     let inbound = Inbound::say(session.clone(), text);
-    match app.deps.assistant.submit(inbound, Arc::new(Unattended)).await {
+    match chat.assistant.submit(inbound, Arc::new(Unattended)).await {
         Ok(submitted) => Box::pin(async move {
             match submitted.reply.wait().await {
                 Ok(reply) => spoken(&reply),

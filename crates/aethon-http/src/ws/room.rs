@@ -11,23 +11,28 @@ use std::time::Instant;
 use aethon_core::ids::{SessionId, TurnId};
 use tokio::sync::Notify;
 
-use super::feed::Feed;
 use super::frames::Body;
 use super::log::{Batch, Log};
 
 /// A session in use.
 pub(super) struct Room {
     session: SessionId,
-    state: Mutex<State>,
+    state: Mutex<RoomState>,
 }
 
-struct State {
+struct RoomState {
     log: Log,
     /// The number of the newest `done`, or what numbering starts after.
     last_done: u64,
     open: Vec<OpenTurn>,
     readers: Vec<Arc<Notify>>,
     touched: Instant,
+}
+
+/// Whoever makes the frames of a turn, and leaves some out while nobody watches.
+pub(super) trait CatchUp: Send + Sync {
+    /// Sends what was left out.
+    fn catch_up(&self);
 }
 
 /// A turn that is not over.
@@ -37,11 +42,11 @@ struct OpenTurn {
     before: u64,
     /// Whether it has left the queue.
     is_running: bool,
-    feed: Weak<Feed>,
+    surface: Weak<dyn CatchUp>,
 }
 
 /// What the hub wants to know of a room when it tidies up.
-pub(super) struct Census {
+pub(super) struct RoomStats {
     /// Whether anybody reads or anything runs.
     pub(super) is_in_use: bool,
     /// When it was last used.
@@ -55,7 +60,7 @@ pub(super) struct Census {
 impl Room {
     /// A room whose frames are numbered after `base`.
     pub(super) fn new(session: SessionId, base: u64) -> Self {
-        let state = State {
+        let state = RoomState {
             log: Log::new(base),
             last_done: base,
             open: Vec::new(),
@@ -85,14 +90,14 @@ impl Room {
     }
 
     /// Notes that a turn has begun to exist (and runs, once it is past the queue).
-    pub(super) fn open_turn(&self, turn: &TurnId, feed: &Weak<Feed>, is_running: bool) {
+    pub(super) fn open_turn(&self, turn: &TurnId, surface: &Weak<dyn CatchUp>, is_running: bool) {
         let mut state = self.lock();
         if let Some(open) = state.open.iter_mut().find(|open| open.turn == *turn) {
             open.is_running |= is_running;
             return;
         }
         let before = state.log.newest();
-        state.open.push(OpenTurn { turn: turn.clone(), before, is_running, feed: feed.clone() });
+        state.open.push(OpenTurn { turn: turn.clone(), before, is_running, surface: surface.clone() });
     }
 
     /// Forgets a turn that ended without a word.
@@ -151,15 +156,15 @@ impl Room {
 
     /// Starts to read: the reader is woken for every frame from now on. Returns the newest frame so far.
     pub(super) fn enter(&self, reader: &Arc<Notify>) -> u64 {
-        let feeds: Vec<_> = {
+        let surfaces: Vec<_> = {
             let mut state = self.lock();
             state.readers.push(Arc::clone(reader));
             state.touched = Instant::now();
-            state.open.iter().filter_map(|open| open.feed.upgrade()).collect()
+            state.open.iter().filter_map(|open| open.surface.upgrade()).collect()
         };
         // Nothing is rendered while nobody reads; what was left out is made up for now.
-        for feed in feeds {
-            feed.catch_up();
+        for surface in surfaces {
+            surface.catch_up();
         }
         self.lock().log.newest()
     }
@@ -173,9 +178,9 @@ impl Room {
     }
 
     /// For the hub's tidying.
-    pub(super) fn census(&self) -> Census {
+    pub(super) fn stats(&self) -> RoomStats {
         let state = self.lock();
-        Census {
+        RoomStats {
             is_in_use: !state.readers.is_empty() || !state.open.is_empty(),
             touched: state.touched,
             bytes: state.log.bytes(),
@@ -191,7 +196,7 @@ impl Room {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RoomState> {
         // Every method leaves the state whole, so a panic elsewhere does not make it unusable.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -200,6 +205,12 @@ impl Room {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Nobody;
+
+    impl CatchUp for Nobody {
+        fn catch_up(&self) {}
+    }
 
     fn room() -> Room {
         Room::new(SessionId::parse("webchat:a").unwrap(), 1000)
@@ -216,7 +227,7 @@ mod tests {
     #[test]
     fn stored_seq_is_the_last_done_or_the_start_of_what_runs() {
         let room = room();
-        let nobody = Weak::new();
+        let nobody: Weak<dyn CatchUp> = Weak::<Nobody>::new();
         assert_eq!(room.stored_seq(), 1000);
         room.open_turn(&turn("a"), &nobody, false);
         room.push(&turn("a"), &Body::Ack { id: "1", queued: 0 });

@@ -39,17 +39,23 @@ impl Channel for WebChat {
 
     async fn send(&self, delivery: &Delivery) -> Result<(), DeliveryError> {
         let session = session(delivery.content.recipient.as_deref())
-            .map_err(|error| DeliveryError { message: error.to_string(), retryable: false })?;
-        let text = &delivery.content.text;
-        let is_new =
-            self.assistant.post(&session, &format!("outbox:{}", delivery.id), text).await.map_err(
-                |error| DeliveryError { message: error.to_string(), retryable: !error.is_invalid() },
-            )?;
+            .map_err(|error| DeliveryError::lasting(error.to_string()))?;
+        let (key, text) = (format!("outbox:{}", delivery.id), &delivery.content.text);
+        let posted = self.assistant.post(&session, &key, text, &delivery.content.attachments).await;
+        let is_new = posted.map_err(|error| match error.is_invalid() {
+            true => DeliveryError::lasting(error.to_string()),
+            false => DeliveryError::passing(error.to_string()),
+        })?;
         if is_new {
             self.hub.announce(&session, text);
         }
         Ok(())
     }
+}
+
+/// The chat session of this name, if it can be one.
+pub(super) fn session_named(name: &str) -> Option<SessionId> {
+    SessionId::of("webchat", name).ok()
 }
 
 fn session(recipient: Option<&str>) -> Result<SessionId, Error> {

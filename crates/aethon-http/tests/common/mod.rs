@@ -5,13 +5,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::approval::ApprovalDesk;
+use aethon_core::approval::PendingApprovals;
 use aethon_core::channel::{Channel, Channels};
 use aethon_core::clock::SystemClock;
 use aethon_core::event::EventBus;
 use aethon_core::log::LogBook;
 use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::testkit::MemoryLedger;
+use aethon_http::deps::{Activity, Chat, Runtime, Setup};
 use aethon_http::ws::{Hub, WebChat};
 use aethon_http::{Deps, Options, Server};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -36,18 +37,23 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
     let hub = Arc::new(Hub::new(Arc::new(SystemClock)));
     let webchat = WebChat::new(assistant.clone(), Arc::clone(&hub));
     Deps {
-        transcripts: assistant.transcripts.clone(),
-        assistant: assistant.clone(),
-        ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
-        desk: ApprovalDesk::default(),
-        bus: EventBus::default(),
-        logs: LogBook::default(),
-        config: Arc::new(FakeConfig),
-        provider: Arc::new(FakeProvider::default()),
-        clock: Arc::new(SystemClock),
-        channels: Channels::new([Arc::new(webchat) as Arc<dyn Channel>]),
-        hub,
-        shutdown,
+        chat: Chat {
+            assistant: assistant.clone(),
+            transcripts: assistant.transcripts.clone(),
+            approvals: PendingApprovals::default(),
+            hub,
+        },
+        activity: Activity {
+            bus: EventBus::default(),
+            logs: LogBook::default(),
+            ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
+        },
+        setup: Setup {
+            config: Arc::new(FakeConfig),
+            provider: Arc::new(FakeProvider::default()),
+            channels: Channels::new([Arc::new(webchat) as Arc<dyn Channel>]).unwrap(),
+        },
+        runtime: Runtime { clock: Arc::new(SystemClock), shutdown },
     }
 }
 
@@ -68,7 +74,7 @@ impl Running {
     }
 
     /// One request on a connection of its own, and its answer.
-    pub(crate) async fn ask(&self, request: &str) -> Answer {
+    pub(crate) async fn ask(&self, request: &str) -> Received {
         let mut client = self.connect().await;
         client.send(request).await;
         client.answer().await
@@ -89,13 +95,13 @@ pub(crate) struct Client {
 
 /// An answer.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Received {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-impl Answer {
+impl Received {
     /// The code of a problem, which must be whole.
     pub(crate) fn code(&self) -> String {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
@@ -118,7 +124,7 @@ impl Client {
     }
 
     /// Reads one answer, with its body.
-    pub(crate) async fn answer(&mut self) -> Answer {
+    pub(crate) async fn answer(&mut self) -> Received {
         let mut answer = self.head().await;
         let length: usize =
             answer.header("content-length").map_or(0, |length| length.parse().expect("a number"));
@@ -130,13 +136,13 @@ impl Client {
     }
 
     /// Reads one answer's head only.
-    pub(crate) async fn head(&mut self) -> Answer {
+    pub(crate) async fn head(&mut self) -> Received {
         loop {
             if let Some(end) = self.read.windows(4).position(|window| window == b"\r\n\r\n") {
                 let head: Vec<u8> = self.read.drain(..end + 4).collect();
                 let head = String::from_utf8(head).expect("text");
                 let status = head.split(' ').nth(1).and_then(|word| word.parse().ok()).expect("a status");
-                return Answer { status, head, body: String::new() };
+                return Received { status, head, body: String::new() };
             }
             assert!(self.more().await > 0, "closed before an answer; so far: {:?}", self.read);
         }

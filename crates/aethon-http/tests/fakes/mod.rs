@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use aethon_core::assistant::{ActiveTurn, Assistant, PendingReply, Submitted};
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
-use aethon_core::message::{Block, Failure, Inbound, Message, Reply, Role, TurnEnd};
+use aethon_core::message::{Attachment, Block, EndReason, Failure, Inbound, Message, Reply, Role, TurnEnd};
 use aethon_core::model::{
     Capabilities, ModelError, ModelErrorKind, ModelProvider, ModelRequest, ModelStream, Readiness, Usage,
 };
@@ -46,8 +46,7 @@ impl FakeAssistant {
 
     fn reply_to(turn: &TurnId, inbound: &Inbound) -> Reply {
         let (word, rest) = inbound.text.split_once(' ').unwrap_or((&inbound.text, ""));
-        let failure =
-            |code: &str| Some(Failure { code: code.into(), message: "what to do".into(), retry_after: None });
+        let failure = |code: &str| Some(Failure::new(EndReason::parse(code), "what to do"));
         let (text, end, failure) = match word {
             "!error" => (String::new(), TurnEnd::Error, failure(rest)),
             "!budget" => (String::new(), TurnEnd::Budget, failure("budget_exceeded")),
@@ -110,7 +109,13 @@ impl Assistant for FakeAssistant {
         self.transcripts.clear(session, how).await
     }
 
-    async fn post(&self, _session: &SessionId, _key: &str, _text: &str) -> Result<bool> {
+    async fn post(
+        &self,
+        _session: &SessionId,
+        _key: &str,
+        _text: &str,
+        _files: &[Attachment],
+    ) -> Result<bool> {
         Ok(true)
     }
 }
@@ -205,14 +210,7 @@ pub(crate) struct FakeProvider(Arc<Capabilities>);
 
 impl Default for FakeProvider {
     fn default() -> Self {
-        Self(Arc::new(Capabilities {
-            provider: "echo".into(),
-            model: "echo-1".into(),
-            context_window: 1,
-            max_output: 1,
-            images: false,
-            tools: false,
-        }))
+        Self(Arc::new(Capabilities::new("echo", "echo-1").with_sizes(1, 1).with_abilities(false, false)))
     }
 }
 

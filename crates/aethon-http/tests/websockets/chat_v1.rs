@@ -4,6 +4,7 @@ use aethon_core::channel::{Channel, Delivery, NewDelivery};
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::Intent;
+use aethon_core::model::Effort;
 use aethon_http::ws::WebChat;
 use serde_json::{Value, json};
 
@@ -34,6 +35,22 @@ async fn the_protocol_is_echoed_and_opens_with_ready() {
     let mut client = Client::connect(stage.address, "/ws/chat?session=work", &offers).await;
     assert_eq!(client.answer.headers()["sec-websocket-protocol"], "aethon.chat.v1");
     assert_eq!(client.json().await, json!({"type": "ready", "session": "work", "version": "0.3.0"}));
+}
+
+#[tokio::test]
+async fn a_message_may_bring_an_effort_of_its_own() {
+    let stage = Stage::open().await;
+    let mut client = stage.v1("/ws/chat").await;
+    for (id, effort) in [("1", json!("none")), ("2", json!("high")), ("3", Value::Null)] {
+        client.send_json(json!({"type": "message", "id": id, "text": "hi", "effort": effort})).await;
+        client.until("done").await;
+    }
+    client.send_json(json!({"type": "message", "id": "4", "text": "hi", "effort": "extreme"})).await;
+    let error = client.until("error").await.pop().unwrap();
+    assert_eq!((&error["code"], &error["id"]), (&"bad_frame".into(), &"4".into()));
+    assert!(error["message"].as_str().unwrap().contains("medium"), "it says what is allowed: {error}");
+    let efforts: Vec<_> = stage.assistant.inbound().iter().map(|inbound| inbound.effort).collect();
+    assert_eq!(efforts, [Some(Effort::None), Some(Effort::High), None]);
 }
 
 #[tokio::test]
@@ -314,12 +331,8 @@ async fn a_delivery_is_a_message_of_its_own() {
         id,
         session: SessionId::parse("webhook:trigger:1").unwrap(),
         turn: TurnId::fresh(),
-        content: NewDelivery {
-            channel: "webchat".into(),
-            recipient: Some(recipient.into()),
-            text: "*done*".into(),
-            expires_at: SystemClock.now(),
-        },
+        content: NewDelivery::new("webchat", "*done*", SystemClock.now())
+            .with_recipient(Some(recipient.into())),
         attempts: 0,
     };
     assert_eq!(channel.name(), "webchat");

@@ -95,7 +95,13 @@ async fn a_settled_call_comes_with_the_money_of_the_day() {
         provider: "openai".into(),
         model: "gpt-5.1".into(),
         kind: WorkKind::Compaction,
-        usage: Usage { input_tokens: 9, output_tokens: 4, cached_tokens: 3, cost_usd: 0.25 },
+        usage: Usage {
+            input_tokens: 9,
+            output_tokens: 4,
+            cached_tokens: 3,
+            cost_usd: 0.25,
+            ..Usage::default()
+        },
         saved_usd: 0.125,
         is_ok: true,
     };

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aethon_core::approval::{ApprovalDesk, ApprovalRequest, Decision, Resolution, ResolutionReason};
+use aethon_core::approval::{ApprovalRequest, Decision, PendingApprovals, Resolution, ResolutionReason};
 use aethon_core::assistant::{ActiveTurn, Assistant, PendingReply, Submitted};
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::error::{Error, Result};
 use aethon_core::event::{Event, EventBus};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Failure, Inbound, Reply, TurnEnd};
-use aethon_core::model::Usage;
+use aethon_core::message::{Attachment, Failure, Inbound, Reply, TurnEnd};
+use aethon_core::model::{ModelErrorKind, Usage};
 use aethon_core::session::Clear;
 use aethon_core::surface::{Surface, ToolPhase, ToolState, TurnEvent};
 use async_trait::async_trait;
@@ -21,14 +21,14 @@ use tokio::sync::{Notify, watch};
 /// The assistant.
 pub(crate) struct Script {
     pub(crate) bus: EventBus,
-    pub(crate) desk: ApprovalDesk,
-    state: Mutex<State>,
+    pub(crate) desk: PendingApprovals,
+    state: Mutex<ScriptState>,
     /// Lets `!gate` turns go on, one for each notification.
     pub(crate) gate: Arc<Notify>,
 }
 
 #[derive(Default)]
-struct State {
+struct ScriptState {
     known: HashMap<String, (TurnId, PendingReply)>,
     lanes: HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>,
     waiting: HashMap<SessionId, usize>,
@@ -38,7 +38,7 @@ struct State {
 }
 
 impl Script {
-    pub(crate) fn new(bus: EventBus, desk: ApprovalDesk) -> Arc<Self> {
+    pub(crate) fn new(bus: EventBus, desk: PendingApprovals) -> Arc<Self> {
         Arc::new(Self { bus, desk, state: Mutex::default(), gate: Arc::new(Notify::new()) })
     }
 
@@ -58,7 +58,7 @@ struct Turn {
     id: TurnId,
     inbound: Inbound,
     surface: Arc<dyn Surface>,
-    desk: ApprovalDesk,
+    desk: PendingApprovals,
     gate: Arc<Notify>,
     stop: watch::Receiver<bool>,
     said: String,
@@ -127,7 +127,7 @@ impl Turn {
             }
             "!fail" => {
                 let message = "The key is wrong. Set model.api_key.".to_owned();
-                return Some(Failure { code: "auth".into(), message, retry_after: None });
+                return Some(Failure::new(ModelErrorKind::Auth, message));
             }
             "!many" => {
                 for number in 0..rest.parse().unwrap() {
@@ -161,7 +161,8 @@ impl Turn {
                 failed = self.line(line) => failure = failed,
             }
         }
-        let usage = Usage { input_tokens: 5, output_tokens: 7, cached_tokens: 2, cost_usd: 0.25 };
+        let usage =
+            Usage { input_tokens: 5, output_tokens: 7, cached_tokens: 2, cost_usd: 0.25, ..Usage::default() };
         self.emit(TurnEvent::Usage(usage));
         if let Some(failure) = &failure {
             self.said.push_str(&failure.message);
@@ -255,7 +256,7 @@ impl Assistant for Script {
         Ok(true)
     }
 
-    async fn post(&self, _session: &SessionId, key: &str, text: &str) -> Result<bool> {
+    async fn post(&self, _session: &SessionId, key: &str, text: &str, _files: &[Attachment]) -> Result<bool> {
         Ok(self.state.lock().unwrap().posts.insert(key.into(), text.into()).is_none())
     }
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use aethon_core::approval::ApprovalDesk;
+use aethon_core::approval::PendingApprovals;
 use aethon_core::channel::Channels;
 use aethon_core::clock::SystemClock;
 use aethon_core::error::Result;
@@ -17,6 +17,7 @@ use aethon_core::service::ConfigView;
 use aethon_core::session::{Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord};
 use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::testkit::MemoryLedger;
+use aethon_http::deps::{Activity, Chat, Runtime, Setup};
 use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use async_trait::async_trait;
@@ -45,23 +46,28 @@ impl Stage {
     }
 
     pub(crate) async fn with(options: Options) -> Self {
-        let (bus, desk) = (EventBus::default(), ApprovalDesk::default());
+        let (bus, desk) = (EventBus::default(), PendingApprovals::default());
         let assistant = Script::new(bus.clone(), desk.clone());
         let hub = Arc::new(Hub::new(Arc::new(SystemClock)));
         let (shutdown, is_shut) = ShutdownTrigger::pair();
         let deps = Deps {
-            assistant: Arc::clone(&assistant) as _,
-            transcripts: Arc::new(Nothing),
-            ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
-            desk,
-            bus: bus.clone(),
-            logs: LogBook::default(),
-            config: Arc::new(Nothing),
-            provider: Arc::new(Nothing),
-            clock: Arc::new(SystemClock),
-            channels: Channels::default(),
-            hub: Arc::clone(&hub),
-            shutdown: is_shut.clone(),
+            chat: Chat {
+                assistant: Arc::clone(&assistant) as _,
+                transcripts: Arc::new(Nothing),
+                approvals: desk,
+                hub: Arc::clone(&hub),
+            },
+            activity: Activity {
+                bus: bus.clone(),
+                logs: LogBook::default(),
+                ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
+            },
+            setup: Setup {
+                config: Arc::new(Nothing),
+                provider: Arc::new(Nothing),
+                channels: Channels::default(),
+            },
+            runtime: Runtime { clock: Arc::new(SystemClock), shutdown: is_shut.clone() },
         };
         let server = Server::bind(Options { port: 0, ..options }, deps).await.unwrap();
         let address = server.local_addr();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aethon_core::model::{Capabilities, ModelError, ModelRequest};
+use aethon_core::model::{ModelError, ModelRequest};
 use serde_json::Value;
 use ureq::http::{HeaderName, HeaderValue};
 
@@ -11,20 +11,19 @@ use crate::headers;
 use crate::options::AnthropicVersion;
 use crate::remote::{Dialect, Probe};
 use crate::service::Service;
-use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
+use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
 /// The messages interface.
 pub(crate) struct Anthropic {
     service: Arc<Service>,
-    settings: Settings,
     version: AnthropicVersion,
 }
 
 impl Anthropic {
-    pub(crate) fn new(service: Arc<Service>, settings: Settings, version: AnthropicVersion) -> Self {
-        Self { service, settings, version }
+    pub(crate) fn new(service: Arc<Service>, version: AnthropicVersion) -> Self {
+        Self { service, version }
     }
 
     fn outgoing(&self, method: Method, path: &str, accept: &'static str, body: Vec<u8>) -> Outgoing {
@@ -44,22 +43,22 @@ impl Dialect for Anthropic {
         Framing::Events
     }
 
-    fn ask(&self, request: &ModelRequest, capabilities: &Capabilities) -> Outgoing {
-        let body = wire::body(request, capabilities, &self.settings);
-        self.outgoing(Method::Post, "/v1/messages", "text/event-stream", self.settings.finish(body))
+    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing {
+        let body = terms.finish(wire::body(request, terms));
+        self.outgoing(Method::Post, "/v1/messages", "text/event-stream", body)
     }
 
-    fn decoder(&self, input_tokens: u64) -> Box<dyn Decoder> {
-        Box::new(stream::Reader::new(self.service.clone(), input_tokens))
+    fn decoder(&self, input_tokens: u64, _terms: &Terms) -> Box<dyn Decoder> {
+        Box::new(stream::MessagesDecoder::new(self.service.clone(), input_tokens))
     }
 
     fn probe(&self) -> Probe {
-        let knock = self.outgoing(Method::Post, "/v1/messages", "application/json", b"{}".to_vec());
-        let question = self.outgoing(Method::Get, "/v1/models?limit=1000", "application/json", Vec::new());
-        Probe { question, knock: Some(knock) }
+        let fallback_probe = self.outgoing(Method::Post, "/v1/messages", "application/json", b"{}".to_vec());
+        let request = self.outgoing(Method::Get, "/v1/models?limit=1000", "application/json", Vec::new());
+        Probe { request, fallback_probe: Some(fallback_probe) }
     }
 
-    fn judge(&self, answer: &Value) -> Result<String, ModelError> {
+    fn read_probe(&self, answer: &Value) -> Result<String, ModelError> {
         let (base, model) = (&self.service.endpoint.base, &self.service.model);
         let models = answer.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         // The list has dated names, the configuration often their short forms.

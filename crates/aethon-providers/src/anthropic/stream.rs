@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::DIALECT;
 use crate::classify::{self, Report};
+use crate::counted;
 use crate::estimate;
 use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
@@ -18,7 +19,7 @@ use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
 const MOST_BLOCKS: usize = 256;
 
 /// Reads one answer.
-pub(super) struct Reader {
+pub(super) struct MessagesDecoder {
     service: Arc<Service>,
     input_tokens: u64,
     ids: CallIds,
@@ -69,6 +70,7 @@ enum Event {
     },
     MessageDelta {
         delta: MessageDelta,
+        #[serde(default, deserialize_with = "counted::counts")]
         usage: Option<UsageWire>,
     },
     MessageStop,
@@ -84,6 +86,7 @@ enum Event {
 #[derive(Deserialize)]
 struct Start {
     model: Option<String>,
+    #[serde(default, deserialize_with = "counted::counts")]
     usage: Option<UsageWire>,
 }
 
@@ -113,6 +116,7 @@ struct Whole {
     content: Vec<Value>,
     model: Option<String>,
     stop_reason: Option<String>,
+    #[serde(default, deserialize_with = "counted::counts")]
     usage: Option<UsageWire>,
 }
 
@@ -136,7 +140,7 @@ impl UsageWire {
     }
 }
 
-impl Reader {
+impl MessagesDecoder {
     pub(super) fn new(service: Arc<Service>, input_tokens: u64) -> Self {
         Self {
             service,
@@ -255,12 +259,13 @@ impl Reader {
             input_tokens: estimate::unless_counted(input, self.input_tokens),
             output_tokens: estimate::unless_counted(self.usage.output_tokens, estimate::tokens(self.told)),
             cached_tokens: cached,
+            cache_write_tokens: written,
             ..Usage::default()
         }
     }
 }
 
-impl Decoder for Reader {
+impl Decoder for MessagesDecoder {
     fn frame(&mut self, _name: Option<&str>, data: &str, events: &mut Events) -> Result<(), ModelError> {
         if data.trim().is_empty() {
             return Ok(());

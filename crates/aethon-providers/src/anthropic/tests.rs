@@ -1,19 +1,20 @@
 //! The codec against recorded streams and against the facts of the wire.
 
 use aethon_core::message::{Block, Opaque, Role, ToolCall};
-use aethon_core::model::{ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
+use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{stream, wire};
+use crate::lessons::Lesson;
 use crate::options::{Options, Provider};
-use crate::settings::Settings;
 use crate::stream::replay::{Outcome, replay, survive};
 use crate::stream::{Decoder, Framing};
-use crate::testing::{call, conversation, message, request, result, service, tool};
+use crate::terms::Terms;
+use crate::testing::{call, conversation, message, request, result, service, terms, tool, two_steps};
 
 fn reader() -> Box<dyn Decoder> {
-    Box::new(stream::Reader::new(service(Provider::Anthropic, "claude-sonnet-4-5"), 1000))
+    Box::new(stream::MessagesDecoder::new(service(Provider::Anthropic, "claude-sonnet-4-5"), 1000))
 }
 
 macro_rules! recording {
@@ -31,9 +32,12 @@ fn tool_call(id: &str, name: &str, input: Value) -> ModelEvent {
 }
 
 fn ended(outcome: Outcome, stop: StopReason, usage: (u64, u64, u64)) -> Vec<ModelEvent> {
-    assert!(outcome.error.is_none(), "{outcome:?}");
     let (input_tokens, output_tokens, cached_tokens) = usage;
-    let usage = Usage { input_tokens, output_tokens, cached_tokens, ..Usage::default() };
+    ended_with(outcome, stop, Usage { input_tokens, output_tokens, cached_tokens, ..Usage::default() })
+}
+
+fn ended_with(outcome: Outcome, stop: StopReason, usage: Usage) -> Vec<ModelEvent> {
+    assert!(outcome.error.is_none(), "{outcome:?}");
     let mut events = outcome.events;
     let end = ModelEvent::Finished { stop, usage, model: Some("claude-sonnet-4-5-20250929".into()) };
     assert_eq!(events.pop(), Some(end), "{events:?}");
@@ -47,7 +51,14 @@ fn text_and_calls_come_out() {
     ended(outcome, StopReason::End, (25, 15, 0));
 
     // What was cached, and what was written to the cache, counts as input.
-    let events = ended(play(recording!("one_tool.sse")), StopReason::ToolUse, (2500, 89, 2000));
+    let usage = Usage {
+        input_tokens: 2500,
+        output_tokens: 89,
+        cached_tokens: 2000,
+        cache_write_tokens: 100,
+        ..Usage::default()
+    };
+    let events = ended_with(play(recording!("one_tool.sse")), StopReason::ToolUse, usage);
     assert_eq!(events[1..], [tool_call("toolu_01", "file_read", json!({"path": "ä.txt"}))]);
 
     let events = ended(play(recording!("two_tools.sse")), StopReason::ToolUse, (10, 30, 0));
@@ -143,9 +154,8 @@ proptest! {
 }
 
 fn body(options: &Options, request: &ModelRequest) -> Value {
-    let settings = Settings::of(options);
-    let body = wire::body(request, &crate::capabilities::of(options), &settings);
-    serde_json::from_slice(&settings.finish(body)).unwrap()
+    let terms = terms(options);
+    serde_json::from_slice(&terms.finish(wire::body(request, &terms))).unwrap()
 }
 
 fn cached(mut block: Value) -> Value {
@@ -180,10 +190,10 @@ fn a_request_is_written_as_anthropic_wants_it() {
             ]},
             {"role": "user", "content": [
                 {"type": "tool_result", "tool_use_id": "call_1", "content": "alpha"},
-                {"type": "tool_result", "tool_use_id": "call_2", "content": "no such file", "is_error": true},
+                cached(json!({"type": "tool_result", "tool_use_id": "call_2", "content": "no such file", "is_error": true})),
             ]},
-            {"role": "assistant", "content": [cached(json!({"type": "text", "text": "It is **a**."}))]},
-            {"role": "user", "content": [{"type": "text", "text": "Thanks, and b?"}]},
+            {"role": "assistant", "content": [{"type": "text", "text": "It is **a**."}]},
+            {"role": "user", "content": [cached(json!({"type": "text", "text": "Thanks, and b?"}))]},
         ],
     });
     assert_eq!(body(&options, &conversation()), expected);
@@ -216,7 +226,7 @@ fn thoughts_go_back_unchanged_and_unmarked() {
             {"role": "assistant", "content": [
                 thought().data,
                 redacted().data,
-                cached(json!({"type": "tool_use", "id": "fake_0_1", "name": "file_read", "input": {"path": "a"}})),
+                {"type": "tool_use", "id": "fake_0_1", "name": "file_read", "input": {"path": "a"}},
             ]},
             {"role": "user", "content": [
                 {"type": "tool_result", "tool_use_id": "fake_0_1", "content": "alpha"},
@@ -238,4 +248,97 @@ fn what_another_implementation_sends_is_understood() {
     // It counts nothing and sends zeros: estimated.
     let Some(ModelEvent::Finished { stop, usage, .. }) = outcome.events.last() else { panic!("{outcome:?}") };
     assert_eq!((*stop, usage.input_tokens), (StopReason::ToolUse, 1000));
+}
+
+#[test]
+fn an_effort_becomes_the_form_that_the_model_takes() {
+    let check = |model: &str, effort, max_output, expected: Value| {
+        let mut request = conversation();
+        (request.effort, request.max_output) = (effort, max_output);
+        let options =
+            Options { temperature: Some(0.5), top_p: Some(0.9), ..Options::new(Provider::Anthropic, model) };
+        let mut body = body(&options, &request);
+        let keys = ["thinking", "output_config", "temperature", "top_p", "max_tokens"];
+        let found: Vec<Value> = keys.iter().map(|key| body[*key].take()).collect();
+        assert_eq!(json!(found), expected, "{model} {effort:?} {max_output:?}");
+    };
+    let adaptive = |effort: &str| json!([{"type": "adaptive", "display": "summarized"}, {"effort": effort}]);
+    let with = |mut form: Value, rest: [Value; 3]| {
+        form.as_array_mut().unwrap().extend(rest);
+        form
+    };
+    let limit = || json!(2_000);
+    let (no, half, most) = (|| Value::Null, || json!(0.5), || json!(0.9));
+    use Effort::{High, Low, Medium, None as Off};
+    // Newer models are told an effort, and the newest take no sampling parameters.
+    for effort in [Low, Medium, High] {
+        let expected = with(adaptive(effort.as_str()), [no(), no(), limit()]);
+        check("claude-opus-4-6", Some(effort), Some(2_000), expected.clone());
+        check("claude-sonnet-5", Some(effort), Some(2_000), expected);
+    }
+    let disabled = json!([{"type": "disabled"}, null]);
+    check("claude-opus-4-6", Some(Off), Some(2_000), with(disabled.clone(), [half(), most(), limit()]));
+    check("claude-opus-4-7", Some(Off), Some(2_000), with(disabled.clone(), [no(), no(), limit()]));
+    check("claude-opus-4-6", None, Some(2_000), with(json!([null, null]), [half(), most(), limit()]));
+    // Older ones get a budget, which stays below the limit and leaves room for an answer.
+    let budget = |tokens: u64| json!([{"type": "enabled", "budget_tokens": tokens}, null]);
+    check("claude-sonnet-4-5", Some(Low), Some(30_000), with(budget(2_048), [no(), no(), json!(30_000)]));
+    check("claude-sonnet-4-5", Some(High), Some(9_000), with(budget(7_976), [no(), no(), json!(9_000)]));
+    check("claude-sonnet-4-5", Some(High), Some(2_000), with(json!([null, null]), [half(), most(), limit()]));
+    check("claude-sonnet-4-5", Some(Off), Some(2_000), with(disabled, [half(), most(), limit()]));
+    // One that does not think is not told to.
+    check(
+        "claude-3-5-haiku-latest",
+        Some(High),
+        Some(2_000),
+        with(json!([null, null]), [half(), most(), limit()]),
+    );
+}
+
+#[test]
+fn a_budget_is_not_given_in_the_middle_of_a_turn_that_began_without_thoughts() {
+    let asked = |thoughts| {
+        let options = Options {
+            effort: Some(Effort::Medium),
+            ..Options::new(Provider::Anthropic, "claude-sonnet-4-5")
+        };
+        body(&options, &two_steps(thoughts))["thinking"].take()
+    };
+    let foreign = || Opaque { dialect: "gemini".into(), data: json!({"x": 1}) };
+    assert_eq!(asked([Some(thought()), Some(thought())])["type"], "enabled");
+    assert_eq!(asked([Some(thought()), None]), Value::Null);
+    assert_eq!(asked([Some(foreign()), Some(foreign())]), Value::Null);
+}
+
+#[test]
+fn what_was_refused_is_left_out() {
+    let options = Options {
+        temperature: Some(0.5),
+        top_p: Some(0.9),
+        effort: Some(Effort::High),
+        ..Options::new(Provider::Anthropic, "claude-opus-4-5-next")
+    };
+    let written = |lessons: &[Lesson]| {
+        let terms = Terms { lessons: lessons.iter().copied().collect(), ..terms(&options) };
+        let body = wire::body(&conversation(), &terms);
+        ["thinking", "temperature", "top_p"].map(|key| body.get(key).is_some())
+    };
+    assert_eq!(written(&[]), [true, false, false]);
+    assert_eq!(written(&[Lesson::NoEffort]), [false, true, true]);
+    assert_eq!(written(&[Lesson::NoEffort, Lesson::NoTopP]), [false, true, false]);
+}
+
+#[test]
+fn at_most_four_places_are_marked_and_none_of_what_is_asked_only_once() {
+    let marks = |request: &ModelRequest| {
+        body(&Options::new(Provider::Anthropic, "claude-sonnet-4-5"), request)
+            .to_string()
+            .matches("cache_control")
+            .count()
+    };
+    assert_eq!(marks(&conversation()), 4);
+    assert_eq!(marks(&two_steps([None, None])), 4);
+    let mut summary = conversation();
+    summary.tools = Default::default();
+    assert_eq!(marks(&summary), 1, "only the system prompt");
 }

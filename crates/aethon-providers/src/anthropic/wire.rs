@@ -1,21 +1,23 @@
 //! Writing a messages request.
 
 use aethon_core::message::ToolResult;
-use aethon_core::model::{Capabilities, ModelRequest};
+use aethon_core::model::ModelRequest;
 use aethon_core::tool::ToolSpec;
 use serde_json::{Value, json};
 
-use super::DIALECT;
+use super::{DIALECT, thinking};
 use crate::prompt::{self, Part, Said, Turn};
-use crate::settings::{Settings, set};
+use crate::settings::set;
+use crate::terms::Terms;
 
 /// The body of a request.
-pub(super) fn body(request: &ModelRequest, capabilities: &Capabilities, settings: &Settings) -> Value {
+pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
+    let mut messages = messages(request, terms);
+    let thinking = thinking::of(request, terms, DIALECT);
     let mut body = json!({
-        "model": capabilities.model,
+        "model": terms.capabilities.model,
         // The service insists on a limit.
-        "max_tokens": settings.max_tokens.map_or(capabilities.max_output, u64::from),
-        "messages": messages(request, capabilities),
+        "max_tokens": terms.output_room(request),
         "stream": true,
     });
     if !request.system.trim().is_empty() {
@@ -23,13 +25,19 @@ pub(super) fn body(request: &ModelRequest, capabilities: &Capabilities, settings
         mark(&mut block);
         body["system"] = json!([block]);
     }
-    if capabilities.tools && !request.tools.is_empty() {
+    if terms.offers_tools(request) {
         let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
         tools.last_mut().into_iter().for_each(mark);
         body["tools"] = tools.into();
+        mark_newest(&mut messages);
     }
-    set(&mut body, "temperature", settings.temperature);
-    set(&mut body, "top_p", settings.top_p);
+    let in_wire_form = |(role, content)| json!({ "role": role, "content": content });
+    body["messages"] = messages.into_iter().map(in_wire_form).collect();
+    if !thinking.is_on() {
+        set(&mut body, "temperature", terms.temperature());
+        set(&mut body, "top_p", terms.top_p());
+    }
+    thinking.write(&mut body);
     body
 }
 
@@ -38,9 +46,19 @@ fn mark(block: &mut Value) {
     block["cache_control"] = json!({ "type": "ephemeral" });
 }
 
-fn messages(request: &ModelRequest, capabilities: &Capabilities) -> Vec<Value> {
+/// Marks the newest block, and the one that was the newest when the model was asked before. The service looks back from a
+/// mark over about twenty blocks for what it has cached; a step with many calls adds more than that, and the second mark
+/// still finds the step before. Who asks without tools asks once, and a cache that nobody reads again only costs.
+fn mark_newest(messages: &mut [(&str, Vec<Value>)]) {
+    let of_the_user = messages.iter_mut().rev().filter(|(role, _)| *role == "user");
+    for (_, content) in of_the_user.take(2) {
+        content.last_mut().into_iter().for_each(mark);
+    }
+}
+
+fn messages(request: &ModelRequest, terms: &Terms) -> Vec<(&'static str, Vec<Value>)> {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::with_capacity(request.messages.len());
-    for turn in prompt::turns(request, capabilities) {
+    for turn in prompt::turns(request, &terms.capabilities) {
         let (role, content): (_, Vec<Value>) = match turn {
             Turn::User(parts) => ("user", parts.iter().map(part).collect()),
             Turn::Results(results) => ("user", results.iter().map(|result| tool_result(result)).collect()),
@@ -55,13 +73,7 @@ fn messages(request: &ModelRequest, capabilities: &Capabilities) -> Vec<Value> {
     if let Some(("assistant", _)) = messages.first() {
         messages.insert(0, ("user", vec![text("(Earlier messages are not shown.)")]));
     }
-    if let Some(before_newest) = messages.len().checked_sub(2).and_then(|at| messages.get_mut(at)) {
-        // Thoughts cannot carry the mark.
-        let is_thought =
-            |block: &Value| block["type"].as_str().is_some_and(|kind| kind.ends_with("thinking"));
-        before_newest.1.iter_mut().rev().find(|block| !is_thought(block)).into_iter().for_each(mark);
-    }
-    messages.into_iter().map(|(role, content)| json!({ "role": role, "content": content })).collect()
+    messages
 }
 
 fn text(text: &str) -> Value {

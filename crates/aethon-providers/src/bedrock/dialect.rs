@@ -2,39 +2,40 @@
 
 use std::sync::Arc;
 
-use aethon_core::model::{Capabilities, ModelError, ModelErrorKind, ModelRequest};
+use aethon_core::model::{ModelError, ModelErrorKind, ModelRequest};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::signer::Signer;
 use super::{sigv4, stream, wire};
 use crate::capabilities::bare_name;
-use crate::facts::Facts;
 use crate::headers;
 use crate::remote::{Dialect, Probe};
 use crate::service::Service;
-use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
+use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
 /// Converse, streamed where the model can.
 pub(crate) struct Bedrock {
     service: Arc<Service>,
-    facts: Facts,
-    settings: Settings,
     signer: Signer,
 }
 
 impl Bedrock {
-    pub(crate) fn new(service: Arc<Service>, facts: Facts, settings: Settings, signer: Signer) -> Self {
-        Self { service, facts, settings, signer }
+    pub(crate) fn new(service: Arc<Service>, signer: Signer) -> Self {
+        Self { service, signer }
     }
 
     /// Meta's models answer with tools only when they are not streamed.
     fn streams(&self, body: &Value) -> bool {
-        let is_llama = bare_name(&self.service.model).starts_with("llama");
-        !(is_llama && body.get("toolConfig").is_some())
+        !(streams_no_tools(&self.service.model) && body.get("toolConfig").is_some())
     }
+}
+
+/// Whether a model answers whole when it is offered tools.
+pub(crate) fn streams_no_tools(model: &str) -> bool {
+    bare_name(model).starts_with("llama")
 }
 
 /// A request to a model. Its id stands in the path with everything encoded that is not a plain character.
@@ -49,21 +50,21 @@ impl Dialect for Bedrock {
         Framing::Binary
     }
 
-    fn ask(&self, request: &ModelRequest, capabilities: &Capabilities) -> Outgoing {
-        let body = wire::body(request, capabilities, &self.facts, &self.settings);
+    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing {
+        let body = wire::body(request, terms);
         let (operation, accept) = match self.streams(&body) {
             true => ("converse-stream", "application/vnd.amazon.eventstream"),
             false => ("converse", "application/json"),
         };
-        outgoing(&self.service, operation, accept, self.settings.finish(body))
+        outgoing(&self.service, operation, accept, terms.finish(body))
     }
 
-    async fn open(&self, outgoing: Outgoing) -> Result<Outgoing, ModelError> {
+    async fn authorize(&self, outgoing: Outgoing) -> Result<Outgoing, ModelError> {
         self.signer.sign(outgoing).await
     }
 
-    fn decoder(&self, input_tokens: u64) -> Box<dyn Decoder> {
-        Box::new(stream::Reader::new(self.service.clone(), input_tokens))
+    fn decoder(&self, input_tokens: u64, _terms: &Terms) -> Box<dyn Decoder> {
+        Box::new(stream::ConverseDecoder::new(self.service.clone(), input_tokens))
     }
 
     /// A conversation of nothing: what is checked before the service complains about it is what a probe wants to know.
@@ -72,13 +73,13 @@ impl Dialect for Bedrock {
         Probe::of(outgoing(&self.service, "converse", "application/json", body))
     }
 
-    fn judge(&self, _answer: &Value) -> Result<String, ModelError> {
+    fn read_probe(&self, _answer: &Value) -> Result<String, ModelError> {
         Ok(format!("Amazon Bedrock answers at {}", self.service.endpoint.base))
     }
 
-    fn judge_failure(&self, error: ModelError) -> Result<String, ModelError> {
+    fn read_probe_failure(&self, error: ModelError) -> Result<String, ModelError> {
         if error.kind() == ModelErrorKind::InvalidRequest && error.status() == Some(400) {
-            return self.judge(&Value::Null);
+            return self.read_probe(&Value::Null);
         }
         Err(error)
     }

@@ -13,7 +13,7 @@ mod tests;
 mod wire;
 
 pub(crate) use credentials::resolve;
-pub(crate) use dialect::{Bedrock, outgoing};
+pub(crate) use dialect::{Bedrock, outgoing, streams_no_tools};
 pub(crate) use signer::Signer;
 
 /// The name under which thoughts are kept in a transcript, to be sent back unchanged.

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::DIALECT;
 use crate::classify::{self, Report};
+use crate::counted;
 use crate::estimate;
 use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, FAILURE, Progress, arguments};
@@ -19,7 +20,7 @@ use crate::stream::{CallIds, Decoder, Events, FAILURE, Progress, arguments};
 const MOST_BLOCKS: usize = 256;
 
 /// Reads one answer.
-pub(super) struct Reader {
+pub(super) struct ConverseDecoder {
     service: Arc<Service>,
     input_tokens: u64,
     ids: CallIds,
@@ -105,6 +106,7 @@ struct MessageStop {
 
 #[derive(Deserialize)]
 struct Metadata {
+    #[serde(default, deserialize_with = "counted::counts")]
     usage: Option<UsageWire>,
 }
 
@@ -123,6 +125,7 @@ struct UsageWire {
 struct Whole {
     output: Option<Output>,
     stop_reason: Option<String>,
+    #[serde(default, deserialize_with = "counted::counts")]
     usage: Option<UsageWire>,
 }
 
@@ -160,7 +163,7 @@ struct ReasoningText {
     signature: String,
 }
 
-impl Reader {
+impl ConverseDecoder {
     pub(super) fn new(service: Arc<Service>, input_tokens: u64) -> Self {
         Self::with_ids(service, input_tokens, CallIds::random())
     }
@@ -319,6 +322,7 @@ impl Reader {
             input_tokens: estimate::unless_counted(input, self.input_tokens),
             output_tokens: estimate::unless_counted(self.usage.output_tokens, estimate::tokens(self.told)),
             cached_tokens: cached,
+            cache_write_tokens: written,
             ..Usage::default()
         }
     }
@@ -328,7 +332,7 @@ fn kept(data: Value, text: String) -> ModelEvent {
     ModelEvent::ReasoningDone { text, opaque: Some(Opaque { dialect: DIALECT.into(), data }) }
 }
 
-impl Decoder for Reader {
+impl Decoder for ConverseDecoder {
     fn frame(&mut self, name: Option<&str>, data: &str, events: &mut Events) -> Result<(), ModelError> {
         if let Some(failure) = name.and_then(|name| name.strip_prefix(FAILURE)) {
             let report = Report::of_body(data.as_bytes()).with_code(failure);

@@ -2,24 +2,22 @@
 //! message a line, and put into the binary form here.
 
 use aethon_core::message::{Block, Opaque, Role, ToolCall};
-use aethon_core::model::{ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
+use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{DIALECT, stream, wire};
-use crate::facts;
 use crate::options::{Options, Provider};
-use crate::settings::Settings;
 use crate::stream::binary::writing;
 use crate::stream::replay::{Outcome, replay, survive};
 use crate::stream::{CallIds, Decoder, Framing};
-use crate::testing::{call, conversation, message, request, result, service, tool};
+use crate::testing::{call, conversation, message, request, result, service, terms, tool};
 
 const CLAUDE: &str = "global.anthropic.claude-sonnet-4-5-20250929-v1:0";
 
 fn reader() -> Box<dyn Decoder> {
     let service = service(Provider::Bedrock, CLAUDE);
-    Box::new(stream::Reader::with_ids(service, 1000, CallIds::with_prefix("test")))
+    Box::new(stream::ConverseDecoder::with_ids(service, 1000, CallIds::with_prefix("test")))
 }
 
 macro_rules! recording {
@@ -43,7 +41,9 @@ fn tool_call(id: &str, name: &str, input: Value) -> ModelEvent {
 fn ended(outcome: Outcome, stop: StopReason, usage: (u64, u64, u64)) -> Vec<ModelEvent> {
     assert!(outcome.error.is_none(), "{outcome:?}");
     let (input_tokens, output_tokens, cached_tokens) = usage;
-    let usage = Usage { input_tokens, output_tokens, cached_tokens, ..Usage::default() };
+    // The one recording that reads from the cache writes to it as well.
+    let cache_write_tokens = if cached_tokens > 0 { 400 } else { 0 };
+    let usage = Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, ..Usage::default() };
     let mut events = outcome.events;
     assert_eq!(events.pop(), Some(ModelEvent::Finished { stop, usage, model: None }), "{events:?}");
     events
@@ -170,10 +170,8 @@ proptest! {
 }
 
 fn body(options: &Options, request: &ModelRequest) -> Value {
-    let settings = Settings::of(options);
-    let facts = facts::of(options.provider, &options.model_id, true);
-    let body = wire::body(request, &crate::capabilities::of(options), &facts, &settings);
-    serde_json::from_slice(&settings.finish(body)).unwrap()
+    let terms = terms(options);
+    serde_json::from_slice(&terms.finish(wire::body(request, &terms))).unwrap()
 }
 
 fn cache_point() -> Value {
@@ -215,9 +213,10 @@ fn a_request_is_written_as_bedrock_wants_it() {
             {"role": "user", "content": [
                 {"toolResult": {"toolUseId": "call_1", "content": [{"text": "alpha"}]}},
                 {"toolResult": {"toolUseId": "call_2", "content": [{"text": "no such file"}], "status": "error"}},
+                cache_point(),
             ]},
-            {"role": "assistant", "content": [{"text": "It is **a**."}, cache_point()]},
-            {"role": "user", "content": [{"text": "Thanks, and b?"}]},
+            {"role": "assistant", "content": [{"text": "It is **a**."}]},
+            {"role": "user", "content": [{"text": "Thanks, and b?"}, cache_point()]},
         ],
     });
     assert_eq!(body(&options, &conversation()), expected);
@@ -231,8 +230,8 @@ fn cache_points_go_only_where_the_model_takes_them() {
             .matches("cachePoint")
             .count()
     };
-    assert_eq!(points(CLAUDE), 3);
-    assert_eq!(points("amazon.nova-pro-v1:0"), 2);
+    assert_eq!(points(CLAUDE), 4);
+    assert_eq!(points("amazon.nova-pro-v1:0"), 3);
     assert_eq!(points("meta.llama3-3-70b-instruct-v1:0"), 0);
     assert_eq!(points("arn:aws:bedrock:us-east-1:1:application-inference-profile/abc"), 0);
 }
@@ -268,4 +267,28 @@ fn thoughts_go_back_unchanged_and_calls_bring_their_tools() {
     let stand_in = json!([{"toolSpec": {"name": "file_read", "inputSchema": {"json": {"type": "object"}}}}]);
     assert_eq!(body["toolConfig"]["tools"], stand_in);
     assert_eq!(body.get("inferenceConfig"), None);
+}
+
+#[test]
+fn an_effort_goes_through_to_the_model_in_its_vendors_form() {
+    let check = |model: &str, effort, expected: Value, is_sampled: bool| {
+        let options = Options {
+            effort: Some(effort),
+            temperature: Some(0.5),
+            max_tokens: Some(30_000),
+            ..Options::new(Provider::Bedrock, model)
+        };
+        let body = body(&options, &conversation());
+        assert_eq!(body["additionalModelRequestFields"], expected, "{model} {effort:?}");
+        assert_eq!(body["inferenceConfig"].get("temperature").is_some(), is_sampled, "{model} {effort:?}");
+    };
+    let adaptive = json!({
+        "thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "high"},
+    });
+    check("global.anthropic.claude-opus-4-6-v1:0", Effort::High, adaptive, false);
+    let budget = json!({"thinking": {"type": "enabled", "budget_tokens": 8_192}});
+    check(CLAUDE, Effort::Medium, budget, false);
+    check(CLAUDE, Effort::None, json!({"thinking": {"type": "disabled"}}), true);
+    check("openai.gpt-oss-120b-1:0", Effort::Low, json!({"reasoning_effort": "low"}), true);
+    check("meta.llama3-3-70b-instruct-v1:0", Effort::High, Value::Null, true);
 }

@@ -3,43 +3,67 @@
 use std::collections::BTreeSet;
 
 use aethon_core::message::ToolResult;
-use aethon_core::model::{Capabilities, ModelRequest};
+use aethon_core::model::ModelRequest;
 use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 
 use super::DIALECT;
-use crate::facts::Facts;
+use crate::anthropic::thinking;
+use crate::capabilities::bare_name;
 use crate::prompt::{self, Part, Said, Turn};
-use crate::settings::{Settings, set};
+use crate::settings::set;
+use crate::terms::Terms;
 
 /// The body of a request. The model stands in the path.
-pub(super) fn body(
-    request: &ModelRequest,
-    capabilities: &Capabilities,
-    facts: &Facts,
-    settings: &Settings,
-) -> Value {
-    let turns = prompt::turns(request, capabilities);
-    let tools = tools(request, capabilities, &turns);
-    let mut body = json!({ "messages": messages(&turns, facts) });
+pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
+    let rules = &terms.rules;
+    let turns = prompt::turns(request, &terms.capabilities);
+    let mut tools = tools(request, terms, &turns);
+    let mut messages = messages(&turns);
+    let mut body = json!({});
     if !request.system.trim().is_empty() {
         let mut system = vec![json!({ "text": &*request.system })];
-        mark(&mut system, facts.takes_cache_points());
+        mark(&mut system, rules.cache_points);
         body["system"] = system.into();
     }
     if !tools.is_empty() {
-        let mut tools = tools;
-        mark(&mut tools, facts.takes_tool_cache_points());
+        mark(&mut tools, rules.tool_cache_points);
         body["toolConfig"] = json!({ "tools": tools });
     }
-    let mut inference = Value::Object(Map::new());
-    set(&mut inference, "maxTokens", settings.max_tokens);
-    set(&mut inference, "temperature", settings.temperature);
-    set(&mut inference, "topP", settings.top_p);
+    if terms.offers_tools(request) && rules.cache_points {
+        mark_newest(&mut messages);
+    }
+    let in_wire_form = |(role, content)| json!({ "role": role, "content": content });
+    body["messages"] = messages.into_iter().map(in_wire_form).collect();
+    let fields = model_fields(request, terms);
+    let mut inference = json!({});
+    set(&mut inference, "maxTokens", terms.output_limit(request));
+    // Claude takes none of the two while it thinks.
+    let thinks = fields.get("thinking").is_some_and(|thinking| thinking["type"] != "disabled");
+    if !thinks {
+        set(&mut inference, "temperature", terms.temperature());
+        set(&mut inference, "topP", terms.top_p());
+    }
     if inference.as_object().is_some_and(|settings| !settings.is_empty()) {
         body["inferenceConfig"] = inference;
     }
+    if !fields.is_empty() {
+        body["additionalModelRequestFields"] = fields.into();
+    }
     body
+}
+
+/// What the service hands through to the model: how much it is to think, in its vendor's form.
+fn model_fields(request: &ModelRequest, terms: &Terms) -> Map<String, Value> {
+    let name = bare_name(&terms.capabilities.model);
+    let mut fields = json!({});
+    if name.starts_with("claude") {
+        thinking::of(request, terms, DIALECT).write(&mut fields);
+    } else if name.starts_with("gpt-oss") {
+        let effort = terms.effort(request).and_then(|effort| terms.rules.effort_word(effort));
+        set(&mut fields, "reasoning_effort", effort);
+    }
+    if let Value::Object(fields) = fields { fields } else { Map::new() }
 }
 
 /// The service may cache everything up to here.
@@ -49,8 +73,16 @@ fn mark(blocks: &mut Vec<Value>, takes_it: bool) {
     }
 }
 
-fn tools(request: &ModelRequest, capabilities: &Capabilities, turns: &[Turn<'_>]) -> Vec<Value> {
-    if capabilities.tools && !request.tools.is_empty() {
+/// Marks the newest content, and that which was the newest when the model was asked before, as for Anthropic.
+fn mark_newest(messages: &mut [(&str, Vec<Value>)]) {
+    let of_the_user = messages.iter_mut().rev().filter(|(role, _)| *role == "user");
+    for (_, content) in of_the_user.take(2) {
+        mark(content, true);
+    }
+}
+
+fn tools(request: &ModelRequest, terms: &Terms, turns: &[Turn<'_>]) -> Vec<Value> {
+    if terms.offers_tools(request) {
         return request.tools.iter().map(tool).collect();
     }
     // A conversation that holds calls is refused without tools, so those that were called are named again.
@@ -77,7 +109,7 @@ fn tool(spec: &ToolSpec) -> Value {
     } })
 }
 
-fn messages(turns: &[Turn<'_>], facts: &Facts) -> Vec<Value> {
+fn messages(turns: &[Turn<'_>]) -> Vec<(&'static str, Vec<Value>)> {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::with_capacity(turns.len());
     for turn in turns {
         let (role, content): (_, Vec<Value>) = match turn {
@@ -94,10 +126,7 @@ fn messages(turns: &[Turn<'_>], facts: &Facts) -> Vec<Value> {
     if let Some(("assistant", _)) = messages.first() {
         messages.insert(0, ("user", vec![json!({ "text": "(Earlier messages are not shown.)" })]));
     }
-    if let Some(before_newest) = messages.len().checked_sub(2).and_then(|at| messages.get_mut(at)) {
-        mark(&mut before_newest.1, facts.takes_cache_points());
-    }
-    messages.into_iter().map(|(role, content)| json!({ "role": role, "content": content })).collect()
+    messages
 }
 
 fn part(part: &Part<'_>) -> Value {

@@ -62,6 +62,7 @@ pub(crate) fn of(error: &ModelError) -> SelfReport {
         context_window: (error.kind() == ModelErrorKind::ContextLength).then(|| window(&words)).flatten(),
         images: NO_PICTURES.iter().any(|sign| words.contains(sign)).then_some(false),
         tools: has_no_tools.then_some(false),
+        ..SelfReport::default()
     }
 }
 

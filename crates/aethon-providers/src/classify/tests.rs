@@ -19,12 +19,8 @@ use crate::transport::Failure;
 const KEY: &str = "sk-test-0123456789abcdefghij";
 
 fn service(provider: Provider, host: &str, key: &str) -> Service {
-    let options = Options {
-        host: host.into(),
-        api_key: Secret::new(key),
-        key_variable: format!("{}_API_KEY", provider.name().to_uppercase()),
-        ..Options::new(provider, "some-model")
-    };
+    let options =
+        Options { host: host.into(), api_key: Secret::new(key), ..Options::new(provider, "some-model") };
     Service::new(&options, Endpoint::of(&options).unwrap())
 }
 

@@ -6,9 +6,9 @@ use aethon_core::embed::Embedder;
 use aethon_core::model::{ModelError, ModelErrorKind, Readiness};
 use async_trait::async_trait;
 
-use super::fake::Fake;
+use super::fake::FakeEmbedder;
 use super::form::Form;
-use super::remote::Remote;
+use super::remote::RemoteEmbedder;
 use crate::bedrock::Signer;
 use crate::options::{Options, Provider};
 use crate::registry;
@@ -21,7 +21,7 @@ pub fn embedder(mut options: Options, dimensions: Option<u32>) -> Arc<dyn Embedd
     }
     let name = format!("{}/{}", options.provider.name(), options.model_id);
     if options.provider == Provider::Fake {
-        return Arc::new(Fake::new(name, dimensions));
+        return Arc::new(FakeEmbedder::new(name, dimensions));
     }
     match remote(&options, &name, dimensions) {
         Ok(remote) => Arc::new(remote),
@@ -35,7 +35,7 @@ fn remote(
     options: &Options,
     name: &str,
     dimensions: Option<u32>,
-) -> Result<Remote, (ModelErrorKind, String)> {
+) -> Result<RemoteEmbedder, (ModelErrorKind, String)> {
     let Some(form) = Form::of(options.provider, &options.model_id) else {
         let title = options.provider.title();
         let reason = format!("{title} offers no embeddings; set memory.embedding.provider to another one.");
@@ -46,18 +46,18 @@ fn remote(
         let region = options.aws.region.clone().unwrap_or_default();
         Signer::new(service.clone(), region, options.aws.clone())
     });
-    Ok(Remote::new(name.to_owned(), service, form, dimensions, signer))
+    Ok(RemoteEmbedder::new(name.to_owned(), service, form, dimensions, signer))
 }
 
 /// What a newcomer would pick today.
 fn usual_model(provider: Provider) -> &'static str {
     match provider {
-        Provider::OpenAi | Provider::LiteLlm => "text-embedding-3-small",
         Provider::Ollama => "nomic-embed-text",
         Provider::Gemini => "gemini-embedding-001",
         Provider::Mistral => "mistral-embed",
         Provider::Bedrock => "amazon.titan-embed-text-v2:0",
         Provider::Anthropic | Provider::Fake | Provider::Echo => "none",
+        _ => "text-embedding-3-small",
     }
 }
 
@@ -67,7 +67,9 @@ pub(super) fn in_section(error: ModelError) -> ModelError {
     for key in ["api_key", "host", "model_id", "allow_http", "timeout_seconds"] {
         sentence = sentence.replace(&format!("model.{key}"), &format!("memory.embedding.{key}"));
     }
-    let mut told = ModelError::new(error.kind(), sentence).with_retry_after(error.retry_after());
+    let mut told = ModelError::new(error.kind(), sentence)
+        .with_retry_after(error.retry_after())
+        .with_request_id(error.request_id().map(str::to_owned));
     if let Some(status) = error.status() {
         told = told.with_status(status);
     }

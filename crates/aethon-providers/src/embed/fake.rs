@@ -7,12 +7,12 @@ use async_trait::async_trait;
 const DIMENSIONS: u32 = 64;
 
 /// Counts words into the places of a vector.
-pub(super) struct Fake {
+pub(super) struct FakeEmbedder {
     name: String,
     dimensions: usize,
 }
 
-impl Fake {
+impl FakeEmbedder {
     pub(super) fn new(name: String, dimensions: Option<u32>) -> Self {
         Self { name, dimensions: dimensions.unwrap_or(DIMENSIONS).clamp(1, 4096) as usize }
     }
@@ -43,7 +43,7 @@ fn hash(word: &str) -> u64 {
 }
 
 #[async_trait]
-impl Embedder for Fake {
+impl Embedder for FakeEmbedder {
     fn model(&self) -> &str {
         &self.name
     }
@@ -59,7 +59,7 @@ mod tests {
 
     #[tokio::test]
     async fn texts_that_share_words_are_near() {
-        let fake = Fake::new("fake/x".into(), None);
+        let fake = FakeEmbedder::new("fake/x".into(), None);
         let texts = ["The cat sleeps.", "a cat sleeps", "stock prices fell", ""];
         let vectors = fake.embed(&texts).await.unwrap();
         let near = |a: usize, b: usize| vectors[a].iter().zip(&vectors[b]).map(|(a, b)| a * b).sum::<f32>();

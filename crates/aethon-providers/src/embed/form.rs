@@ -29,13 +29,13 @@ impl Form {
     /// `None` where the provider has no embeddings.
     pub(super) fn of(provider: Provider, model: &str) -> Option<Self> {
         match provider {
-            Provider::OpenAi | Provider::LiteLlm => Some(Self::OpenAi),
             Provider::Mistral => Some(Self::Mistral),
             Provider::Ollama => Some(Self::Ollama),
             Provider::Gemini => Some(Self::Gemini),
             Provider::Bedrock if bare_name(model).starts_with("embed-") => Some(Self::Cohere),
             Provider::Bedrock => Some(Self::Titan),
             Provider::Anthropic | Provider::Fake | Provider::Echo => None,
+            _ => Some(Self::OpenAi),
         }
     }
 
@@ -53,7 +53,12 @@ impl Form {
     }
 
     /// The request for the vectors of these texts.
-    pub(super) fn ask(self, service: &Service, texts: &[&str], dimensions: Option<u32>) -> Outgoing {
+    pub(super) fn build_request(
+        self,
+        service: &Service,
+        texts: &[&str],
+        dimensions: Option<u32>,
+    ) -> Outgoing {
         let body = self.body(service, texts, dimensions).to_string().into_bytes();
         match self {
             Self::OpenAi => bearer(service, "/embeddings", body),

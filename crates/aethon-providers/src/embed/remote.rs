@@ -20,7 +20,7 @@ use crate::transport::Client;
 const LONGEST: usize = 64 * 1024 * 1024;
 
 /// The embedder.
-pub(super) struct Remote {
+pub(super) struct RemoteEmbedder {
     name: String,
     service: Arc<Service>,
     client: Client,
@@ -29,7 +29,7 @@ pub(super) struct Remote {
     signer: Option<Signer>,
 }
 
-impl Remote {
+impl RemoteEmbedder {
     pub(super) fn new(
         name: String,
         service: Arc<Service>,
@@ -42,7 +42,7 @@ impl Remote {
     }
 
     async fn batch(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
-        let mut outgoing = self.form.ask(&self.service, texts, self.dimensions);
+        let mut outgoing = self.form.build_request(&self.service, texts, self.dimensions);
         if let Some(signer) = &self.signer {
             outgoing = signer.sign(outgoing).await?;
         }
@@ -71,7 +71,7 @@ impl Remote {
 }
 
 #[async_trait]
-impl Embedder for Remote {
+impl Embedder for RemoteEmbedder {
     fn model(&self) -> &str {
         &self.name
     }

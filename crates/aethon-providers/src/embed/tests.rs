@@ -11,7 +11,7 @@ use crate::testing::service;
 
 fn asked(provider: Provider, model: &str, texts: &[&str], dimensions: Option<u32>) -> (String, Value) {
     let service = service(provider, model);
-    let outgoing = Form::of(provider, model).unwrap().ask(&service, texts, dimensions);
+    let outgoing = Form::of(provider, model).unwrap().build_request(&service, texts, dimensions);
     let path = outgoing.url.strip_prefix(&service.endpoint.base).unwrap().to_owned();
     (path, serde_json::from_slice(&outgoing.body).unwrap())
 }
@@ -90,7 +90,7 @@ fn vectors_are_found_in_every_answer() {
 #[tokio::test]
 async fn what_is_missing_is_told_in_the_words_of_its_section() {
     let refused = async |provider| {
-        let options = Options { key_variable: "THE_VARIABLE".into(), ..Options::new(provider, "") };
+        let options = Options::new(provider, "");
         embedder(options, None).embed(&["a"]).await.unwrap_err()
     };
     let error = refused(Provider::OpenAi).await;

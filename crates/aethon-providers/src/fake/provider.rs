@@ -11,7 +11,7 @@ use aethon_core::model::{
 use async_trait::async_trait;
 use futures_util::stream;
 
-use super::answer::{Step, answer};
+use super::response::{Step, answer};
 use crate::estimate;
 
 /// The scripted model.

@@ -2,26 +2,25 @@
 
 use std::sync::Arc;
 
-use aethon_core::model::{Capabilities, ModelError, ModelRequest};
+use aethon_core::model::{ModelError, ModelRequest};
 use serde_json::Value;
 
 use super::{stream, wire};
 use crate::headers;
 use crate::remote::{Dialect, Probe};
 use crate::service::Service;
-use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
+use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
 /// The streamed `generateContent`.
 pub(crate) struct Gemini {
     service: Arc<Service>,
-    settings: Settings,
 }
 
 impl Gemini {
-    pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
-        Self { service, settings }
+    pub(crate) fn new(service: Arc<Service>) -> Self {
+        Self { service }
     }
 }
 
@@ -53,14 +52,14 @@ impl Dialect for Gemini {
         Framing::Events
     }
 
-    fn ask(&self, request: &ModelRequest, capabilities: &Capabilities) -> Outgoing {
-        let body = wire::body(request, capabilities, &self.settings);
+    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing {
+        let body = terms.finish(wire::body(request, terms));
         let path = method_path(&self.service, "streamGenerateContent?alt=sse");
-        outgoing(&self.service, Method::Post, &path, "text/event-stream", self.settings.finish(body))
+        outgoing(&self.service, Method::Post, &path, "text/event-stream", body)
     }
 
-    fn decoder(&self, input_tokens: u64) -> Box<dyn Decoder> {
-        Box::new(stream::Reader::new(self.service.clone(), input_tokens))
+    fn decoder(&self, input_tokens: u64, _terms: &Terms) -> Box<dyn Decoder> {
+        Box::new(stream::GenerateContentDecoder::new(self.service.clone(), input_tokens))
     }
 
     fn probe(&self) -> Probe {
@@ -68,7 +67,7 @@ impl Dialect for Gemini {
         Probe::of(outgoing(&self.service, Method::Get, &path, "application/json", Vec::new()))
     }
 
-    fn judge(&self, answer: &Value) -> Result<String, ModelError> {
+    fn read_probe(&self, answer: &Value) -> Result<String, ModelError> {
         let (base, model) = (&self.service.endpoint.base, &self.service.model);
         let models = answer.get("models").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let bare = |name: &str| name.trim_start_matches("models/").to_owned();

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::DIALECT;
 use crate::classify::{self, Report};
+use crate::counted;
 use crate::estimate;
 use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, Progress};
@@ -20,7 +21,7 @@ use crate::stream::{CallIds, Decoder, Events, Progress};
 const MOST_CALLS: usize = 256;
 
 /// Reads one answer.
-pub(super) struct Reader {
+pub(super) struct GenerateContentDecoder {
     service: Arc<Service>,
     input_tokens: u64,
     ids: CallIds,
@@ -39,6 +40,7 @@ pub(super) struct Reader {
 struct Response {
     candidates: Option<Vec<Candidate>>,
     prompt_feedback: Option<Feedback>,
+    #[serde(default, deserialize_with = "counted::counts")]
     usage_metadata: Option<UsageWire>,
     model_version: Option<String>,
     error: Option<Value>,
@@ -117,7 +119,7 @@ impl UsageWire {
     }
 }
 
-impl Reader {
+impl GenerateContentDecoder {
     pub(super) fn new(service: Arc<Service>, input_tokens: u64) -> Self {
         Self::with_ids(service, input_tokens, CallIds::random())
     }
@@ -297,7 +299,7 @@ fn kept(data: Value, text: String) -> ModelEvent {
     ModelEvent::ReasoningDone { text, opaque: Some(Opaque { dialect: DIALECT.into(), data }) }
 }
 
-impl Decoder for Reader {
+impl Decoder for GenerateContentDecoder {
     fn frame(&mut self, _name: Option<&str>, data: &str, events: &mut Events) -> Result<(), ModelError> {
         let data = data.trim();
         if data.is_empty() || data == "[DONE]" {

@@ -1,20 +1,19 @@
 //! The codec against recorded streams and against the facts of the wire.
 
 use aethon_core::message::{Block, Opaque, Role, ToolCall};
-use aethon_core::model::{ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
+use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{DIALECT, stream, wire};
 use crate::options::{Options, Provider};
-use crate::settings::Settings;
 use crate::stream::replay::{Outcome, replay, survive};
 use crate::stream::{CallIds, Decoder, Framing};
-use crate::testing::{call, conversation, message, request, result, service, tool};
+use crate::testing::{call, conversation, message, request, result, service, terms, tool, two_steps};
 
 fn reader() -> Box<dyn Decoder> {
     let service = service(Provider::Gemini, "gemini-2.5-flash");
-    Box::new(stream::Reader::with_ids(service, 1000, CallIds::with_prefix("test")))
+    Box::new(stream::GenerateContentDecoder::with_ids(service, 1000, CallIds::with_prefix("test")))
 }
 
 macro_rules! recording {
@@ -145,9 +144,8 @@ proptest! {
 }
 
 fn body(options: &Options, request: &ModelRequest) -> Value {
-    let settings = Settings::of(options);
-    let body = wire::body(request, &crate::capabilities::of(options), &settings);
-    serde_json::from_slice(&settings.finish(body)).unwrap()
+    let terms = terms(options);
+    serde_json::from_slice(&terms.finish(wire::body(request, &terms))).unwrap()
 }
 
 #[test]
@@ -258,4 +256,38 @@ fn calls_of_other_models_are_taken_over() {
     assert_eq!(contents[1]["parts"][1].get("thoughtSignature"), None);
     assert_eq!(contents[1]["parts"][1]["functionCall"]["args"], json!({"invalid_arguments": "{cut"}));
     assert_eq!(body("gemini-2.5-flash")[1]["parts"][0].get("thoughtSignature"), None);
+}
+
+#[test]
+fn an_effort_becomes_a_level_or_a_budget() {
+    let check = |model: &str, effort, max_output, expected: Value| {
+        let mut request = conversation();
+        (request.effort, request.max_output) = (effort, max_output);
+        let body = body(&Options::new(Provider::Gemini, model), &request);
+        assert_eq!(body["generationConfig"]["thinkingConfig"], expected, "{model} {effort:?}");
+    };
+    let level = |word: &str| json!({"includeThoughts": true, "thinkingLevel": word});
+    let budget = |tokens: u64| json!({"includeThoughts": true, "thinkingBudget": tokens});
+    for model in ["gemini-2.5-flash", "gemini-3-flash", "gemini-flash-latest"] {
+        check(model, None, None, json!({"includeThoughts": true}));
+    }
+    check("gemini-flash-latest", Some(Effort::Medium), None, level("MEDIUM"));
+    check("gemini-3-flash", Some(Effort::None), None, level("MINIMAL"));
+    check("gemini-3-pro-preview", Some(Effort::None), None, level("LOW"));
+    check("gemini-2.5-flash", Some(Effort::None), None, json!({"thinkingBudget": 0}));
+    check("gemini-2.5-flash", Some(Effort::High), None, budget(24_576));
+    check("gemini-2.5-flash", Some(Effort::High), Some(4_096), budget(3_072));
+    check("gemini-2.5-flash", Some(Effort::High), Some(1_500), json!({"includeThoughts": true}));
+    check("gemini-2.0-flash", Some(Effort::High), None, Value::Null);
+}
+
+#[test]
+fn newer_generations_insist_on_signatures() {
+    for model in ["gemini-3-pro-preview", "gemini-3.1-flash", "gemini-flash-latest", "gemini-4-pro"] {
+        let body = body(&Options::new(Provider::Gemini, model), &two_steps([None, None]));
+        for place in [1, 3] {
+            let part = &body["contents"][place]["parts"][0];
+            assert_eq!(part["thoughtSignature"], "skip_thought_signature_validator", "{model}");
+        }
+    }
 }

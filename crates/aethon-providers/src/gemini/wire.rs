@@ -3,48 +3,72 @@
 use std::collections::HashSet;
 
 use aethon_core::message::{ToolCall, ToolResult};
-use aethon_core::model::{Capabilities, ModelRequest};
+use aethon_core::model::{Effort, ModelRequest};
 use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 
 use super::DIALECT;
-use crate::capabilities::bare_name;
-use crate::facts;
+use crate::lessons::Lesson;
 use crate::prompt::{self, Part, Said, Turn};
-use crate::settings::{Settings, set};
+use crate::settings::set;
+use crate::terms::Terms;
 
 /// What Gemini 3 takes for the signature of a call that another model made; without any it refuses the conversation.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
+/// The least that the larger models of the older generation think.
+const LEAST_BUDGET: u64 = 128;
+
 /// The body of a request. The model stands in the path.
-pub(super) fn body(request: &ModelRequest, capabilities: &Capabilities, settings: &Settings) -> Value {
-    let mut body = json!({ "contents": contents(request, capabilities) });
+pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
+    let mut body = json!({ "contents": contents(request, terms) });
     if !request.system.trim().is_empty() {
         body["systemInstruction"] = json!({ "parts": [{ "text": &*request.system }] });
     }
-    if capabilities.tools && !request.tools.is_empty() {
+    if terms.offers_tools(request) {
         let declarations: Vec<Value> = request.tools.iter().map(declaration).collect();
         body["tools"] = json!([{ "functionDeclarations": declarations }]);
     }
     let mut generation = Value::Object(Map::new());
-    set(&mut generation, "maxOutputTokens", settings.max_tokens);
-    set(&mut generation, "temperature", settings.temperature);
-    set(&mut generation, "topP", settings.top_p);
-    if facts::tells_thoughts(&capabilities.model) {
-        generation["thinkingConfig"] = json!({ "includeThoughts": true });
-    }
+    set(&mut generation, "maxOutputTokens", terms.output_limit(request));
+    set(&mut generation, "temperature", terms.temperature());
+    set(&mut generation, "topP", terms.top_p());
+    set(&mut generation, "thinkingConfig", thinking(request, terms));
     if generation.as_object().is_some_and(|settings| !settings.is_empty()) {
         body["generationConfig"] = generation;
     }
     body
 }
 
-fn contents(request: &ModelRequest, capabilities: &Capabilities) -> Vec<Value> {
-    let insists_on_signatures = bare_name(&capabilities.model).starts_with("gemini-3");
+/// How much the model is to think: a level for the newer generations, a budget for the older ones.
+fn thinking(request: &ModelRequest, terms: &Terms) -> Option<Value> {
+    if !terms.rules.tells_thoughts || terms.learnt(Lesson::NoEffort) {
+        return None;
+    }
+    let mut config = json!({ "includeThoughts": true });
+    match terms.effort(request) {
+        Some(effort) if terms.rules.insists_on_signatures => {
+            let level = terms.rules.effort_word(effort).map(str::to_uppercase);
+            set(&mut config, "thinkingLevel", level);
+        }
+        Some(Effort::None) if terms.rules.thinking_always_on => {
+            config["thinkingBudget"] = LEAST_BUDGET.into()
+        }
+        Some(Effort::None) => config = json!({ "thinkingBudget": 0 }),
+        Some(effort) => {
+            set(&mut config, "thinkingBudget", Terms::thinking_budget(effort, terms.output_room(request)));
+        }
+        None => {}
+    }
+    Some(config)
+}
+
+fn contents(request: &ModelRequest, terms: &Terms) -> Vec<Value> {
+    let insists_on_signatures = terms.rules.insists_on_signatures;
     // Calls that Gemini named itself are answered by that name; names of others mean nothing to it.
     let mut own_ids = HashSet::new();
     let mut contents: Vec<(&str, Vec<Value>)> = Vec::with_capacity(request.messages.len());
-    for turn in prompt::turns(request, capabilities) {
+    for turn in prompt::turns(request, &terms.capabilities) {
         let (role, parts) = match turn {
             Turn::User(parts) => ("user", parts.iter().map(part).collect()),
             Turn::Results(results) => {

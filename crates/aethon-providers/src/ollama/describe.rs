@@ -4,7 +4,7 @@
 use aethon_core::model::SelfReport;
 use serde_json::Value;
 
-use crate::known::Description;
+use crate::learned::Description;
 
 /// Joins the two answers. What a model was made for is only a bound, because a server gives most models less.
 pub(super) fn description(model: &str, running: &Value, shown: &Value, known_window: u64) -> Description {
@@ -17,7 +17,12 @@ pub(super) fn description(model: &str, running: &Value, shown: &Value, known_win
         Some(abilities.iter().any(|ability| ability.as_str() == Some(name)))
     };
     Description {
-        report: SelfReport { context_window, images: ability("vision"), tools: ability("tools") },
+        report: SelfReport {
+            context_window,
+            images: ability("vision"),
+            tools: ability("tools"),
+            ..SelfReport::default()
+        },
         is_open: in_force.is_none() && loaded.is_none(),
     }
 }

@@ -8,22 +8,21 @@ use serde_json::{Value, json};
 
 use super::{describe, stream, wire};
 use crate::headers;
-use crate::known::Description;
-use crate::remote::{Desk, Dialect, Inquiry, Probe};
+use crate::learned::Description;
+use crate::remote::{Dialect, Discovery, Probe, Query};
 use crate::service::Service;
-use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
+use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
 /// The chat interface.
 pub(crate) struct Ollama {
     service: Arc<Service>,
-    settings: Settings,
 }
 
 impl Ollama {
-    pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
-        Self { service, settings }
+    pub(crate) fn new(service: Arc<Service>) -> Self {
+        Self { service }
     }
 
     fn outgoing(&self, method: Method, path: &str, accept: &'static str, body: Vec<u8>) -> Outgoing {
@@ -38,20 +37,20 @@ impl Dialect for Ollama {
         Framing::Lines
     }
 
-    fn ask(&self, request: &ModelRequest, capabilities: &Capabilities) -> Outgoing {
-        let body = wire::body(request, capabilities, &self.settings);
-        self.outgoing(Method::Post, "/api/chat", "application/x-ndjson", self.settings.finish(body))
+    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing {
+        let body = terms.finish(wire::body(request, terms));
+        self.outgoing(Method::Post, "/api/chat", "application/x-ndjson", body)
     }
 
-    fn decoder(&self, input_tokens: u64) -> Box<dyn Decoder> {
-        Box::new(stream::Reader::new(self.service.clone(), input_tokens))
+    fn decoder(&self, input_tokens: u64, _terms: &Terms) -> Box<dyn Decoder> {
+        Box::new(stream::OllamaDecoder::new(self.service.clone(), input_tokens))
     }
 
     fn probe(&self) -> Probe {
         Probe::of(self.outgoing(Method::Get, "/api/tags", "application/json", Vec::new()))
     }
 
-    fn judge(&self, answer: &Value) -> Result<String, ModelError> {
+    fn read_probe(&self, answer: &Value) -> Result<String, ModelError> {
         let (base, model) = (&self.service.endpoint.base, self.service.model.as_str());
         if describe::entry(answer, model).is_some() {
             return Ok(format!("Ollama answers at {base} and has the model {model}"));
@@ -64,13 +63,13 @@ impl Dialect for Ollama {
 }
 
 #[async_trait]
-impl Inquiry for Ollama {
+impl Discovery for Ollama {
     async fn describe(
         &self,
-        desk: &Desk<'_>,
+        query: &Query<'_>,
         capabilities: &Capabilities,
     ) -> Result<Description, ModelError> {
-        let ask = |method, path, body| desk.ask(self.outgoing(method, path, "application/json", body));
+        let ask = |method, path, body| query.send(self.outgoing(method, path, "application/json", body));
         let running = ask(Method::Get, "/api/ps", Vec::new()).await?;
         let model = self.service.model.as_str();
         let shown =

@@ -8,12 +8,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::classify::{self, Report};
+use crate::counted;
 use crate::estimate;
 use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
 
 /// Reads one answer.
-pub(super) struct Reader {
+pub(super) struct OllamaDecoder {
     service: Arc<Service>,
     input_tokens: u64,
     ids: CallIds,
@@ -37,7 +38,9 @@ struct Line {
     #[serde(default)]
     done: bool,
     done_reason: Option<String>,
+    #[serde(default, deserialize_with = "counted::counts")]
     prompt_eval_count: Option<u64>,
+    #[serde(default, deserialize_with = "counted::counts")]
     eval_count: Option<u64>,
     error: Option<Value>,
 }
@@ -61,7 +64,7 @@ struct Function {
     arguments: Option<Value>,
 }
 
-impl Reader {
+impl OllamaDecoder {
     pub(super) fn new(service: Arc<Service>, input_tokens: u64) -> Self {
         Self::with_ids(service, input_tokens, CallIds::random())
     }
@@ -119,7 +122,7 @@ impl Reader {
     }
 }
 
-impl Decoder for Reader {
+impl Decoder for OllamaDecoder {
     fn frame(&mut self, _name: Option<&str>, data: &str, events: &mut Events) -> Result<(), ModelError> {
         let line: Line = serde_json::from_str(data)
             .map_err(|error| classify::malformed(&self.service, &format!("a line: {error}")))?;

@@ -1,20 +1,19 @@
 //! The codec against recorded streams and against the facts of the wire.
 
 use aethon_core::message::{Block, Role, ToolCall};
-use aethon_core::model::{ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
+use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{stream, wire};
 use crate::options::{Options, Overrides, Provider};
-use crate::settings::Settings;
 use crate::stream::replay::{Outcome, replay, survive};
 use crate::stream::{CallIds, Decoder, Framing};
-use crate::testing::{conversation, message, request, service, tool};
+use crate::testing::{conversation, message, request, service, terms, tool};
 
 fn reader() -> Box<dyn Decoder> {
     let service = service(Provider::Ollama, "llama3.2");
-    Box::new(stream::Reader::with_ids(service, 1000, CallIds::with_prefix("test")))
+    Box::new(stream::OllamaDecoder::with_ids(service, 1000, CallIds::with_prefix("test")))
 }
 
 macro_rules! recording {
@@ -94,9 +93,8 @@ proptest! {
 }
 
 fn body(options: &Options, request: &ModelRequest) -> Value {
-    let settings = Settings::of(options);
-    let body = wire::body(request, &crate::capabilities::of(options), &settings);
-    serde_json::from_slice(&settings.finish(body)).unwrap()
+    let terms = terms(options);
+    serde_json::from_slice(&terms.finish(wire::body(request, &terms))).unwrap()
 }
 
 #[test]
@@ -104,7 +102,7 @@ fn a_request_is_written_as_ollama_wants_it() {
     let options = Options {
         max_tokens: Some(500),
         temperature: Some(0.5),
-        overrides: Overrides { context_window: Some(16_384), price: None },
+        overrides: Overrides { context_window: Some(16_384), ..Overrides::default() },
         extra: json!({"think": false, "options": {"seed": 7}, "stream": false}).as_object().unwrap().clone(),
         ..Options::new(Provider::Ollama, "llama3.2-vision")
     };
@@ -153,4 +151,18 @@ fn what_another_implementation_sends_is_understood() {
             tool_call("call_test_2", "current_time", json!({})),
         ]
     );
+}
+
+#[test]
+fn an_effort_is_a_yes_or_no_and_for_gpt_oss_a_level() {
+    let check = |model: &str, effort, expected: Value| {
+        let options = Options { effort, ..Options::new(Provider::Ollama, model) };
+        assert_eq!(body(&options, &conversation())["think"], expected, "{model} {effort:?}");
+    };
+    check("qwen3:8b", None, Value::Null);
+    check("qwen3:8b", Some(Effort::None), json!(false));
+    check("qwen3:8b", Some(Effort::Low), json!(true));
+    check("gpt-oss:20b", Some(Effort::High), json!("high"));
+    check("gpt-oss:20b", Some(Effort::None), json!("low"));
+    check("somebody/unheard-of", Some(Effort::High), json!(true));
 }

@@ -1,45 +1,58 @@
 //! Writing a chat request.
 
-use aethon_core::model::{Capabilities, ModelRequest};
+use aethon_core::model::{Effort, ModelRequest};
 use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 
+use crate::capabilities::bare_name;
 use crate::prompt::{self, Part, Said, Turn};
-use crate::settings::Settings;
+use crate::settings::set;
+use crate::terms::Terms;
 
 /// The body of a request.
-pub(super) fn body(request: &ModelRequest, capabilities: &Capabilities, settings: &Settings) -> Value {
+pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
     let mut body = json!({
-        "model": capabilities.model,
-        "messages": messages(request, capabilities),
+        "model": terms.capabilities.model,
+        "messages": messages(request, terms),
         "stream": true,
     });
-    if capabilities.tools && !request.tools.is_empty() {
+    if terms.offers_tools(request) {
         body["tools"] = request.tools.iter().map(tool).collect();
     }
-    let options = options(settings);
+    set(&mut body, "think", terms.effort(request).map(|effort| think(effort, terms)));
+    let options = options(request, terms);
     if !options.is_empty() {
         body["options"] = options.into();
     }
     body
 }
 
-fn options(settings: &Settings) -> Map<String, Value> {
+/// A yes or no, which every model that thinks takes; only gpt-oss is told a level, and it cannot be kept from thinking.
+fn think(effort: Effort, terms: &Terms) -> Value {
+    let is_told_a_level = bare_name(&terms.capabilities.model).starts_with("gpt-oss");
+    match (is_told_a_level, effort) {
+        (true, Effort::None) => Effort::Low.as_str().into(),
+        (true, effort) => effort.as_str().into(),
+        (false, effort) => (effort != Effort::None).into(),
+    }
+}
+
+fn options(request: &ModelRequest, terms: &Terms) -> Map<String, Value> {
     let all: [(&str, Option<Value>); 4] = [
-        ("num_predict", settings.max_tokens.map(Value::from)),
-        ("num_ctx", settings.context_window.map(Value::from)),
-        ("temperature", settings.temperature.map(Value::from)),
-        ("top_p", settings.top_p.map(Value::from)),
+        ("num_predict", terms.output_limit(request).map(Value::from)),
+        ("num_ctx", terms.settings.context_window.map(Value::from)),
+        ("temperature", terms.temperature().map(Value::from)),
+        ("top_p", terms.top_p().map(Value::from)),
     ];
     all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-fn messages(request: &ModelRequest, capabilities: &Capabilities) -> Vec<Value> {
+fn messages(request: &ModelRequest, terms: &Terms) -> Vec<Value> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.trim().is_empty() {
         messages.push(json!({ "role": "system", "content": &*request.system }));
     }
-    for turn in prompt::turns(request, capabilities) {
+    for turn in prompt::turns(request, &terms.capabilities) {
         match turn {
             Turn::User(parts) => messages.push(user(&parts)),
             Turn::Assistant(said) => messages.push(assistant(&said)),

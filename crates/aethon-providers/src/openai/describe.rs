@@ -4,7 +4,7 @@
 use aethon_core::model::SelfReport;
 use serde_json::Value;
 
-use crate::known::Description;
+use crate::learned::Description;
 
 /// Where vLLM, gateways, LM Studio and others put how many tokens a model takes.
 const WINDOWS: [&str; 4] = ["max_model_len", "context_length", "context_window", "max_context_length"];
@@ -28,7 +28,8 @@ pub(super) fn description(entry: &Value, properties: Option<&Value>, known_windo
     let in_force = properties.and_then(|it| number(it, "/default_generation_settings/n_ctx")).or_else(listed);
     let context_window = in_force.or_else(|| Some(number(entry, "/meta/n_ctx_train")?.min(known_window)));
     let images = properties.and_then(|it| it.pointer("/modalities/vision")?.as_bool());
-    let report = SelfReport { context_window: context_window.filter(|it| *it > 0), images, tools: None };
+    let report =
+        SelfReport { context_window: context_window.filter(|it| *it > 0), images, ..SelfReport::default() };
     Description { report, is_open: false }
 }
 

@@ -9,29 +9,28 @@ use serde_json::Value;
 use super::profile::Profile;
 use super::{describe, stream, wire};
 use crate::headers;
-use crate::known::Description;
-use crate::remote::{Desk, Dialect, Inquiry, Probe};
+use crate::learned::Description;
+use crate::remote::{Dialect, Discovery, Probe, Query};
 use crate::service::Service;
-use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
+use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
 /// Chat completions of one service.
 pub(crate) struct OpenAi {
     service: Arc<Service>,
     profile: Profile,
-    settings: Settings,
 }
 
 impl OpenAi {
     /// OpenAI itself, or what follows it.
-    pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
-        Self::with_profile(service, settings, super::profile::OPENAI)
+    pub(crate) fn new(service: Arc<Service>) -> Self {
+        Self::with_profile(service, super::profile::OPENAI)
     }
 
     /// A service that differs.
-    pub(crate) fn with_profile(service: Arc<Service>, settings: Settings, profile: Profile) -> Self {
-        Self { service, profile, settings }
+    pub(crate) fn with_profile(service: Arc<Service>, profile: Profile) -> Self {
+        Self { service, profile }
     }
 
     fn outgoing(&self, method: Method, path: &str, accept: &'static str, body: Vec<u8>) -> Outgoing {
@@ -58,21 +57,22 @@ impl Dialect for OpenAi {
         Framing::Events
     }
 
-    fn ask(&self, request: &ModelRequest, capabilities: &Capabilities) -> Outgoing {
-        let body = wire::body(request, capabilities, &self.profile, &self.settings);
-        self.outgoing(Method::Post, self.profile.chat_path, "text/event-stream", self.settings.finish(body))
+    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing {
+        let body = wire::body(request, terms, &self.profile, self.service.is_openai());
+        self.outgoing(Method::Post, self.profile.chat_path, "text/event-stream", terms.finish(body))
     }
 
-    fn decoder(&self, input_tokens: u64) -> Box<dyn Decoder> {
-        Box::new(stream::Reader::new(self.service.clone(), input_tokens))
+    fn decoder(&self, input_tokens: u64, _terms: &Terms) -> Box<dyn Decoder> {
+        Box::new(stream::ChatDecoder::new(self.service.clone(), input_tokens))
     }
 
     fn probe(&self) -> Probe {
-        let knock = self.outgoing(Method::Post, self.profile.chat_path, "application/json", b"{}".to_vec());
-        Probe { question: self.models(), knock: Some(knock) }
+        let fallback_probe =
+            self.outgoing(Method::Post, self.profile.chat_path, "application/json", b"{}".to_vec());
+        Probe { request: self.models(), fallback_probe: Some(fallback_probe) }
     }
 
-    fn judge(&self, answer: &Value) -> Result<String, ModelError> {
+    fn read_probe(&self, answer: &Value) -> Result<String, ModelError> {
         let (title, base, model) = (self.service.title(), &self.service.endpoint.base, &self.service.model);
         let models = answer.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let listed = models.iter().any(|entry| entry.get("id").and_then(Value::as_str) == Some(model));
@@ -85,18 +85,18 @@ impl Dialect for OpenAi {
 }
 
 #[async_trait]
-impl Inquiry for OpenAi {
+impl Discovery for OpenAi {
     async fn describe(
         &self,
-        desk: &Desk<'_>,
+        query: &Query<'_>,
         capabilities: &Capabilities,
     ) -> Result<Description, ModelError> {
-        let list = desk.ask(self.models()).await?;
+        let list = query.send(self.models()).await?;
         let Some(entry) = describe::entry(&list, &self.service.model) else {
             return Ok(Description::default());
         };
         let properties = match describe::is_llama_cpp(entry) {
-            true => desk.ask(self.properties()).await.ok(),
+            true => query.send(self.properties()).await.ok(),
             false => None,
         };
         Ok(describe::description(entry, properties.as_ref(), capabilities.context_window))

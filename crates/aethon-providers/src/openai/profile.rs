@@ -17,8 +17,12 @@ pub(crate) struct Profile {
     pub(crate) names_results: bool,
     /// Whether a user's message may follow a tool's.
     pub(crate) user_may_follow_tool: bool,
-    /// Whether models that reason by themselves are known by OpenAI's names.
-    pub(crate) has_reasoning_models: bool,
+    /// Whether the limit of an answer may be called `max_completion_tokens`.
+    pub(crate) knows_completion_tokens: bool,
+    /// In which form an effort is told.
+    pub(crate) effort: EffortForm,
+    /// Whether thoughts that came with calls may go back.
+    pub(crate) takes_thoughts_back: bool,
 }
 
 /// OpenAI itself, and what follows it.
@@ -29,8 +33,21 @@ pub(crate) const OPENAI: Profile = Profile {
     call_ids: CallIdForm::Any,
     names_results: false,
     user_may_follow_tool: true,
-    has_reasoning_models: true,
+    knows_completion_tokens: true,
+    effort: EffortForm::Words,
+    takes_thoughts_back: true,
 };
+
+/// How an effort is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EffortForm {
+    /// By every word that the model knows.
+    Words,
+    /// By every word, also for models that their vendor gives a budget: a proxy translates.
+    AnyWord,
+    /// By `none` and `high` only.
+    NoneOrHigh,
+}
 
 /// The form of ids of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

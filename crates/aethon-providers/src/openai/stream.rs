@@ -11,21 +11,28 @@ use aethon_core::model::{ModelError, ModelEvent, StopReason, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::thoughts;
 use crate::classify::{self, Report};
+use crate::counted;
 use crate::estimate;
 use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
 
 /// More calls than any answer means.
 const MOST_CALLS: usize = 256;
+/// More pieces of thoughts than any answer has.
+const MOST_DETAILS: usize = 4096;
 
 /// Reads one answer.
-pub(super) struct Reader {
+pub(super) struct ChatDecoder {
     service: Arc<Service>,
     input_tokens: u64,
     ids: CallIds,
     calls: Vec<Call>,
     thought: String,
+    /// Whether the thought came under the name under which some services want it back.
+    is_wanted_back: bool,
+    details: Vec<Value>,
     told: usize,
     refused: bool,
     model: Option<String>,
@@ -46,6 +53,7 @@ struct Call {
 struct Chunk {
     #[serde(default)]
     choices: Option<Vec<Choice>>,
+    #[serde(default, deserialize_with = "counted::counts")]
     usage: Option<UsageWire>,
     model: Option<String>,
     error: Option<Value>,
@@ -67,6 +75,7 @@ struct Delta {
     refusal: Option<String>,
     reasoning_content: Option<String>,
     reasoning: Option<String>,
+    reasoning_details: Option<Vec<Value>>,
     tool_calls: Option<Vec<CallDelta>>,
 }
 
@@ -111,7 +120,7 @@ struct PromptDetails {
     cached_tokens: Option<u64>,
 }
 
-impl Reader {
+impl ChatDecoder {
     pub(super) fn new(service: Arc<Service>, input_tokens: u64) -> Self {
         Self::with_ids(service, input_tokens, CallIds::random())
     }
@@ -123,6 +132,8 @@ impl Reader {
             ids,
             calls: Vec::new(),
             thought: String::new(),
+            is_wanted_back: false,
+            details: Vec::new(),
             told: 0,
             refused: false,
             model: None,
@@ -133,7 +144,11 @@ impl Reader {
     }
 
     fn delta(&mut self, delta: Delta, events: &mut Events) -> Result<(), ModelError> {
+        self.is_wanted_back |= delta.reasoning_content.as_ref().is_some_and(|text| !text.is_empty());
         self.think(delta.reasoning_content.or(delta.reasoning), events);
+        for piece in delta.reasoning_details.unwrap_or_default() {
+            self.detail(piece)?;
+        }
         match delta.content {
             Some(Content::Text(text)) => self.say(text, events),
             Some(Content::Parts(parts)) => {
@@ -172,10 +187,28 @@ impl Reader {
         events.push_back(ModelEvent::Reasoning(text));
     }
 
+    /// Details repeat the text of the thought, so they are kept and not told.
+    fn detail(&mut self, piece: Value) -> Result<(), ModelError> {
+        if self.details.len() == MOST_DETAILS {
+            return Err(classify::malformed(&self.service, "too many details of thoughts in one answer"));
+        }
+        thoughts::add_detail(&mut self.details, piece);
+        Ok(())
+    }
+
     fn end_thought(&mut self, events: &mut Events) {
         if !self.thought.is_empty() {
             let text = std::mem::take(&mut self.thought);
-            events.push_back(ModelEvent::ReasoningDone { text, opaque: None });
+            let opaque = self.is_wanted_back.then(|| thoughts::keep_content(&text));
+            events.push_back(ModelEvent::ReasoningDone { text, opaque });
+        }
+    }
+
+    /// Details may come as late as with the calls.
+    fn end_details(&mut self, events: &mut Events) {
+        if !self.details.is_empty() {
+            let opaque = Some(thoughts::keep_details(std::mem::take(&mut self.details)));
+            events.push_back(ModelEvent::ReasoningDone { text: String::new(), opaque });
         }
     }
 
@@ -261,7 +294,7 @@ impl Reader {
     }
 }
 
-impl Decoder for Reader {
+impl Decoder for ChatDecoder {
     fn frame(&mut self, name: Option<&str>, data: &str, events: &mut Events) -> Result<(), ModelError> {
         let data = data.trim();
         if data.is_empty() {
@@ -300,6 +333,7 @@ impl Decoder for Reader {
 
     fn end(&mut self, events: &mut Events) {
         self.end_thought(events);
+        self.end_details(events);
         let mut used: Vec<String> = Vec::new();
         // A nameless call is a fragment that nothing can run.
         let calls: Vec<Call> =

@@ -1,22 +1,26 @@
 //! The codec against recorded streams and against the facts of the wire.
 
 use aethon_core::message::{Block, Opaque, Role, ToolCall};
-use aethon_core::model::{Capabilities, ModelErrorKind, ModelEvent, StopReason, Usage};
+use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::profile::{CallIdForm, OPENAI, Profile};
-use super::{stream, wire};
+use super::{stream, thoughts, wire};
+use crate::lessons::Lesson;
 use crate::mistral;
 use crate::options::{Options, Provider};
-use crate::settings::Settings;
+use crate::prompt;
 use crate::stream::replay::{Outcome, replay, survive};
 use crate::stream::{CallIds, Decoder, Framing};
-use crate::testing::{call, conversation, message, request, result, service, tool};
+use crate::terms::Terms;
+use crate::testing::{
+    call, conversation, message, request, result, service, terms, terms_of, tool, two_steps,
+};
 
 fn reader() -> Box<dyn Decoder> {
     let service = service(Provider::OpenAi, "gpt-5");
-    Box::new(stream::Reader::with_ids(service, 1000, CallIds::with_prefix("test")))
+    Box::new(stream::ChatDecoder::with_ids(service, 1000, CallIds::with_prefix("test")))
 }
 
 macro_rules! recording {
@@ -76,7 +80,10 @@ fn thoughts_end_before_the_answer() {
         [
             ModelEvent::Reasoning("Let me ".into()),
             ModelEvent::Reasoning("see.".into()),
-            ModelEvent::ReasoningDone { text: "Let me see.".into(), opaque: None },
+            ModelEvent::ReasoningDone {
+                text: "Let me see.".into(),
+                opaque: Some(thoughts::keep_content("Let me see.")),
+            },
             ModelEvent::Text("42".into()),
         ]
     );
@@ -169,11 +176,12 @@ proptest! {
     }
 }
 
-fn body(options: &Options, profile: &Profile, request: &aethon_core::model::ModelRequest) -> Value {
-    let capabilities: Capabilities = crate::capabilities::of(options);
-    let settings = Settings::of(options);
-    let body = wire::body(request, &capabilities, profile, &settings);
-    serde_json::from_slice(&settings.finish(body)).unwrap()
+fn body(options: &Options, profile: &Profile, request: &ModelRequest) -> Value {
+    body_on(&terms(options), profile, request)
+}
+
+fn body_on(terms: &Terms, profile: &Profile, request: &ModelRequest) -> Value {
+    serde_json::from_slice(&terms.finish(wire::body(request, terms, profile, false))).unwrap()
 }
 
 #[test]
@@ -211,6 +219,7 @@ fn a_request_is_written_as_openai_wants_it() {
         "max_tokens": 500,
         "temperature": 0.5,
         "top_p": 0.9,
+        "prompt_cache_key": prompt::cache_key(&conversation()),
         "seed": 7,
     });
     assert_eq!(body(&options, &OPENAI, &conversation()), expected);
@@ -243,9 +252,9 @@ fn what_is_not_set_is_not_sent() {
     let mut request = request(vec![message(Role::User, vec![Block::text("hi")])]);
     request.system = "".into();
     assert_eq!(
-        body(&Options::new(Provider::OpenAi, "gpt-4o"), &OPENAI, &request),
+        body(&Options::new(Provider::OpenAi, "some-model"), &OPENAI, &request),
         json!({
-            "model": "gpt-4o",
+            "model": "some-model",
             "messages": [{"role": "user", "content": "hi"}],
             "stream": true,
             "stream_options": {"include_usage": true},
@@ -326,4 +335,114 @@ fn what_another_implementation_sends_is_understood() {
             tool_call("call_TU9HIXzOpFQOI3pz", "current_time", json!({})),
         ]
     );
+}
+
+#[test]
+fn an_effort_is_told_where_it_is_taken() {
+    let check = |provider, model: &str, profile: &Profile, effort, expected: Option<&str>| {
+        let mut request = conversation();
+        request.effort = effort;
+        let body = body_on(&terms_of(provider, model), profile, &request);
+        assert_eq!(body.get("reasoning_effort").and_then(Value::as_str), expected, "{model} {effort:?}");
+    };
+    check(Provider::OpenAi, "gpt-5.4", &OPENAI, None, None);
+    check(Provider::OpenAi, "gpt-5.4", &OPENAI, Some(Effort::None), Some("none"));
+    check(Provider::OpenAi, "gpt-5", &OPENAI, Some(Effort::None), Some("minimal"));
+    check(Provider::OpenAi, "unheard-of", &OPENAI, Some(Effort::High), Some("high"));
+    check(Provider::OpenAi, "gpt-4o", &OPENAI, Some(Effort::High), None);
+    let litellm = &crate::litellm::PROFILE;
+    check(Provider::LiteLlm, "anthropic/claude-sonnet-4-5", litellm, Some(Effort::Low), Some("low"));
+    check(Provider::Mistral, "mistral-small-2603", &mistral::PROFILE, Some(Effort::Medium), Some("high"));
+    check(Provider::Mistral, "mistral-small-2603", &mistral::PROFILE, Some(Effort::None), Some("none"));
+}
+
+#[test]
+fn the_limit_is_the_least_and_has_the_name_that_is_taken() {
+    let check = |model: &str, set, asked, lessons: &[Lesson], expected: Value| {
+        let options = Options { max_tokens: set, ..Options::new(Provider::OpenAi, model) };
+        let terms = Terms { lessons: lessons.iter().copied().collect(), ..terms(&options) };
+        let mut request = conversation();
+        request.max_output = asked;
+        let body = body_on(&terms, &OPENAI, &request);
+        assert_eq!(
+            json!([body["max_completion_tokens"], body["max_tokens"]]),
+            expected,
+            "{model} {lessons:?}"
+        );
+    };
+    use Lesson::{NoMaxCompletionTokens, NoMaxTokens};
+    check("gpt-5.4", None, None, &[], json!([null, null]));
+    check("gpt-5.4", Some(500), None, &[], json!([500, null]));
+    check("gpt-5.4", Some(500), Some(300), &[], json!([300, null]));
+    check("gpt-5.4", Some(200), Some(300), &[], json!([200, null]));
+    check("gpt-4o", None, Some(300), &[], json!([null, 300]));
+    check("unheard-of", None, Some(300), &[NoMaxTokens], json!([300, null]));
+    check("gpt-5.4", None, Some(300), &[NoMaxCompletionTokens], json!([null, 300]));
+    check("gpt-5.4", None, Some(300), &[NoMaxCompletionTokens, NoMaxTokens], json!([null, null]));
+}
+
+#[test]
+fn thoughts_that_led_to_calls_go_back_where_they_came_from() {
+    let written = |request: &ModelRequest, profile: &Profile, is_openai: bool, lessons: &[Lesson]| {
+        let terms = Terms {
+            lessons: lessons.iter().copied().collect(),
+            ..terms_of(Provider::OpenAi, "deepseek-reasoner")
+        };
+        let body = wire::body(request, &terms, profile, is_openai);
+        json!([2, 4].map(|place: usize| body["messages"][place]["reasoning_content"].clone()))
+    };
+    let thoughts = || [Some(thoughts::keep_content("First.")), None];
+    let steps = two_steps(thoughts());
+    assert_eq!(written(&steps, &OPENAI, false, &[]), json!(["First.", null]));
+    assert_eq!(written(&steps, &OPENAI, false, &[Lesson::ThoughtsBack]), json!(["First.", ""]));
+    assert_eq!(written(&steps, &OPENAI, false, &[Lesson::NoThoughtsBack]), json!([null, null]));
+    assert_eq!(written(&steps, &OPENAI, true, &[]), json!([null, null]), "OpenAI itself takes none");
+    assert_eq!(written(&steps, &mistral::PROFILE, false, &[]), json!([null, null]));
+    let mut later = two_steps(thoughts());
+    let mut messages = later.messages.to_vec();
+    messages.push(message(Role::Assistant, vec![Block::text("Equal.")]));
+    messages.push(message(Role::User, vec![Block::text("Sure?")]));
+    later.messages = std::sync::Arc::new(messages);
+    assert_eq!(written(&later, &OPENAI, false, &[]), json!([null, null]), "an earlier turn's stay");
+    assert_eq!(written(&later, &OPENAI, false, &[Lesson::ThoughtsBack]), json!(["First.", ""]));
+}
+
+#[test]
+fn details_of_thoughts_are_kept_whole_and_go_back_unchanged() {
+    let chunk = |delta: Value, finish: Value| {
+        format!(
+            "data: {}\n\n",
+            json!({"model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+        )
+    };
+    let detail = |text: &str| json!({"type": "reasoning.text", "text": text, "index": 0, "format": "x-v1"});
+    let sealed = json!({"type": "reasoning.encrypted", "data": "c2VhbGVk", "index": 1, "id": "r_1"});
+    let call = json!({"index": 0, "id": "call_1", "function": {"name": "file_read", "arguments": "{}"}});
+    let recording = [
+        chunk(json!({"reasoning": "Let ", "reasoning_details": [detail("Let ")]}), Value::Null),
+        chunk(json!({"reasoning": "me.", "reasoning_details": [detail("me.")]}), Value::Null),
+        chunk(json!({"tool_calls": [call], "reasoning_details": [sealed.clone()]}), json!("tool_calls")),
+    ];
+    let outcome = replay(Framing::Events, &reader, recording.concat());
+    let kept: Vec<Opaque> = outcome
+        .events
+        .into_iter()
+        .filter_map(|event| match event {
+            ModelEvent::ReasoningDone { opaque, .. } => opaque,
+            _ => None,
+        })
+        .collect();
+    assert_eq!(kept, [thoughts::keep_details(vec![detail("Let me."), sealed.clone()])]);
+    let body = body(&Options::new(Provider::OpenAi, "m"), &OPENAI, &two_steps([Some(kept[0].clone()), None]));
+    assert_eq!(body["messages"][2]["reasoning_details"], json!([detail("Let me."), sealed]));
+}
+
+#[test]
+fn content_beside_calls_is_empty_where_null_is_refused() {
+    let content = |lessons: &[Lesson]| {
+        let terms = Terms { lessons: lessons.iter().copied().collect(), ..terms_of(Provider::OpenAi, "m") };
+        wire::body(&two_steps([None, None]), &terms, &OPENAI, false)["messages"][2]["content"].take()
+    };
+    assert_eq!(content(&[]), Value::Null);
+    assert_eq!(content(&[Lesson::NoNullContent]), json!(""));
 }

@@ -1,78 +1,137 @@
 //! Writing a chat completion request.
 
 use aethon_core::message::ToolResult;
-use aethon_core::model::{Capabilities, ModelRequest};
+use aethon_core::model::{Effort, ModelRequest};
 use aethon_core::tool::ToolSpec;
 use serde_json::{Value, json};
 
-use super::profile::Profile;
-use crate::capabilities::bare_name;
+use super::profile::{EffortForm, Profile};
+use super::thoughts;
+use crate::lessons::Lesson;
 use crate::prompt::{self, Part, Said, Turn};
-use crate::settings::{Settings, set};
+use crate::settings::set;
+use crate::terms::Terms;
 
 /// What stands between a tool's message and a user's where a service does not take one after the other.
 const INTERRUPTED: &str = "(The turn was interrupted here.)";
 
-/// The body of a request.
-pub(super) fn body(
-    request: &ModelRequest,
-    capabilities: &Capabilities,
-    profile: &Profile,
-    settings: &Settings,
-) -> Value {
+/// The body of a request; `is_openai`: it goes to OpenAI itself.
+pub(super) fn body(request: &ModelRequest, terms: &Terms, profile: &Profile, is_openai: bool) -> Value {
     let mut body = json!({
-        "model": capabilities.model,
-        "messages": messages(request, capabilities, profile),
+        "model": terms.capabilities.model,
+        "messages": messages(request, terms, profile, is_openai),
         "stream": true,
     });
-    if profile.asks_for_usage {
+    if profile.asks_for_usage && !terms.learnt(Lesson::NoStreamOptions) {
         body["stream_options"] = json!({ "include_usage": true });
     }
-    if capabilities.tools && !request.tools.is_empty() {
+    if terms.offers_tools(request) {
         body["tools"] = request.tools.iter().map(tool).collect();
     }
-    if profile.has_reasoning_models && reasons_by_itself(&capabilities.model) {
-        // These take neither a temperature nor a nucleus of one's own, and count their thoughts as output.
-        set(&mut body, "max_completion_tokens", settings.max_tokens);
-    } else {
-        set(&mut body, "max_tokens", settings.max_tokens);
-        set(&mut body, "temperature", settings.temperature);
-        set(&mut body, "top_p", settings.top_p);
+    if let (Some(limit), Some(key)) = (terms.output_limit(request), limit_key(terms, profile)) {
+        body[key] = limit.into();
+    }
+    set(&mut body, "temperature", terms.temperature());
+    set(&mut body, "top_p", terms.top_p());
+    set(&mut body, "reasoning_effort", terms.effort(request).and_then(|it| effort_word(it, terms, profile)));
+    if terms.rules.is_openai && profile.knows_completion_tokens && !terms.learnt(Lesson::NoCacheKey) {
+        // Other models' servers may not know it.
+        body["prompt_cache_key"] = prompt::cache_key(request).into();
     }
     body
 }
 
-/// gpt-5 and the o-series.
-pub(crate) fn reasons_by_itself(model: &str) -> bool {
-    let name = bare_name(model);
-    let is_o_series =
-        name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    name.starts_with("gpt-5") || is_o_series
+/// What the limit of an answer is called. Models that reason count their thoughts as part of it, under another name.
+fn limit_key(terms: &Terms, profile: &Profile) -> Option<&'static str> {
+    let plain = ("max_tokens", Lesson::NoMaxTokens);
+    let completion = ("max_completion_tokens", Lesson::NoMaxCompletionTokens);
+    let names = match profile.knows_completion_tokens && terms.rules.counts_completion_tokens {
+        true => [completion, plain],
+        false => [plain, completion],
+    };
+    names.into_iter().find(|(_, refused)| !terms.learnt(*refused)).map(|(name, _)| name)
 }
 
-fn messages(request: &ModelRequest, capabilities: &Capabilities, profile: &Profile) -> Vec<Value> {
+fn effort_word(effort: Effort, terms: &Terms, profile: &Profile) -> Option<&'static str> {
+    let word = match profile.effort {
+        EffortForm::AnyWord => terms.rules.effort_word(effort).unwrap_or(effort.as_str()),
+        EffortForm::Words | EffortForm::NoneOrHigh => terms.rules.effort_word(effort)?,
+    };
+    match profile.effort {
+        EffortForm::NoneOrHigh if word != "none" => Some("high"),
+        _ => Some(word),
+    }
+}
+
+fn messages(request: &ModelRequest, terms: &Terms, profile: &Profile, is_openai: bool) -> Vec<Value> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.trim().is_empty() {
         messages.push(json!({ "role": "system", "content": &*request.system }));
     }
+    let turns = prompt::turns(request, &terms.capabilities);
+    let thoughts = ThoughtsBack::of(terms, profile, is_openai);
+    let last_user = turns.iter().rposition(|turn| matches!(turn, Turn::User(_)));
     let mut after_tool = false;
-    for turn in prompt::turns(request, capabilities) {
-        let is_tool = matches!(turn, Turn::Results(_));
+    for (place, turn) in turns.iter().enumerate() {
         match turn {
             Turn::User(parts) => {
                 if after_tool && !profile.user_may_follow_tool {
                     messages.push(json!({ "role": "assistant", "content": INTERRUPTED }));
                 }
-                messages.push(json!({ "role": "user", "content": user_content(&parts) }));
+                messages.push(json!({ "role": "user", "content": user_content(parts) }));
             }
-            Turn::Assistant(said) => messages.push(assistant(&said, profile)),
+            Turn::Assistant(said) => {
+                let is_current = last_user.is_none_or(|user| place > user);
+                let mut message = assistant(said, terms, profile);
+                thoughts.put_back(&mut message, said, is_current);
+                messages.push(message);
+            }
             Turn::Results(results) => {
                 messages.extend(results.iter().map(|result| tool_message(result, profile)))
             }
         }
-        after_tool = is_tool;
+        after_tool = matches!(turn, Turn::Results(_));
     }
     messages
+}
+
+/// Which thoughts that led to calls go back.
+#[derive(Clone, Copy, PartialEq)]
+enum ThoughtsBack {
+    /// None.
+    Never,
+    /// Those of the turn that is running, where the service sent them.
+    OfThisTurn,
+    /// All, because the service insists on them.
+    Always,
+}
+
+impl ThoughtsBack {
+    fn of(terms: &Terms, profile: &Profile, is_openai: bool) -> Self {
+        // OpenAI itself never sends any, and takes none that others sent.
+        if !profile.takes_thoughts_back || is_openai || terms.learnt(Lesson::NoThoughtsBack) {
+            Self::Never
+        } else if terms.learnt(Lesson::ThoughtsBack) {
+            Self::Always
+        } else {
+            Self::OfThisTurn
+        }
+    }
+
+    fn put_back(self, message: &mut Value, said: &[Said<'_>], is_current: bool) {
+        let led_to_calls = said.iter().any(|piece| matches!(piece, Said::Call(_)));
+        if !led_to_calls || self == Self::Never || (self == Self::OfThisTurn && !is_current) {
+            return;
+        }
+        for piece in said {
+            if let Said::Opaque(opaque) = piece {
+                thoughts::put_back(message, opaque);
+            }
+        }
+        if self == Self::Always {
+            thoughts::fill_in(message);
+        }
+    }
 }
 
 /// A plain string where it is only text, because not every server takes parts.
@@ -89,7 +148,7 @@ fn user_content(parts: &[Part<'_>]) -> Value {
     parts.iter().map(part).collect()
 }
 
-fn assistant(said: &[Said<'_>], profile: &Profile) -> Value {
+fn assistant(said: &[Said<'_>], terms: &Terms, profile: &Profile) -> Value {
     let mut texts = Vec::new();
     let mut calls = Vec::new();
     for part in said {
@@ -100,11 +159,13 @@ fn assistant(said: &[Said<'_>], profile: &Profile) -> Value {
                 "type": "function",
                 "function": { "name": call.name, "arguments": prompt::input(call).to_string() },
             })),
-            // Thoughts of other dialects mean nothing here.
             Said::Opaque(_) => {}
         }
     }
-    let content = if texts.is_empty() { Value::Null } else { texts.join("\n\n").into() };
+    let content = match texts.is_empty() && !terms.learnt(Lesson::NoNullContent) {
+        true => Value::Null,
+        false => texts.join("\n\n").into(),
+    };
     let mut message = json!({ "role": "assistant", "content": content });
     if !calls.is_empty() {
         message["tool_calls"] = calls.into();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aethon_core::model::{Capabilities, ModelError, ModelRequest};
+use aethon_core::model::{ModelError, ModelRequest};
 use serde_json::Value;
 
 use super::{stream, wire};
@@ -10,22 +10,21 @@ use crate::headers;
 use crate::openai::OpenAi;
 use crate::remote::{Dialect, Probe};
 use crate::service::Service;
-use crate::settings::Settings;
 use crate::stream::{Decoder, Framing};
+use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
 /// The responses interface.
 pub(crate) struct Responses {
     service: Arc<Service>,
-    settings: Settings,
     /// Probes both interfaces alike.
     chat: OpenAi,
 }
 
 impl Responses {
-    pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
-        let chat = OpenAi::new(service.clone(), settings.clone());
-        Self { service, settings, chat }
+    pub(crate) fn new(service: Arc<Service>) -> Self {
+        let chat = OpenAi::new(service.clone());
+        Self { service, chat }
     }
 
     fn outgoing(&self, accept: &'static str, body: Vec<u8>) -> Outgoing {
@@ -40,20 +39,19 @@ impl Dialect for Responses {
         Framing::Events
     }
 
-    fn ask(&self, request: &ModelRequest, capabilities: &Capabilities) -> Outgoing {
-        let body = wire::body(request, capabilities, &self.settings);
-        self.outgoing("text/event-stream", self.settings.finish(body))
+    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing {
+        self.outgoing("text/event-stream", terms.finish(wire::body(request, terms)))
     }
 
-    fn decoder(&self, input_tokens: u64) -> Box<dyn Decoder> {
-        Box::new(stream::Reader::new(self.service.clone(), input_tokens))
+    fn decoder(&self, input_tokens: u64, _terms: &Terms) -> Box<dyn Decoder> {
+        Box::new(stream::ResponsesDecoder::new(self.service.clone(), input_tokens))
     }
 
     fn probe(&self) -> Probe {
-        Probe { knock: Some(self.outgoing("application/json", b"{}".to_vec())), ..self.chat.probe() }
+        Probe { fallback_probe: Some(self.outgoing("application/json", b"{}".to_vec())), ..self.chat.probe() }
     }
 
-    fn judge(&self, answer: &Value) -> Result<String, ModelError> {
-        self.chat.judge(answer)
+    fn read_probe(&self, answer: &Value) -> Result<String, ModelError> {
+        self.chat.read_probe(answer)
     }
 }

@@ -1,15 +1,18 @@
 //! The dialect of OpenAI's responses interface.
 //!
-//! `wire` writes requests, `stream` reads answers and keeps encrypted thoughts, `dialect` joins them to the service.
+//! `wire` writes requests, `stream` reads answers and keeps encrypted thoughts, `dialect` joins them to the service,
+//! `switch` chooses between this interface and chat completions.
 //! Nothing is stored at the service: each request carries the whole conversation.
 
 mod dialect;
 mod stream;
+mod switch;
 #[cfg(test)]
 mod tests;
 mod wire;
 
 pub(crate) use dialect::Responses;
+pub(crate) use switch::EitherApi;
 
 /// The name under which thoughts are kept in a transcript, to be sent back unchanged.
 const DIALECT: &str = "responses";

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::DIALECT;
 use crate::classify::{self, Report};
+use crate::counted;
 use crate::estimate;
 use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
@@ -21,7 +22,7 @@ use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
 const MOST_ITEMS: usize = 1024;
 
 /// Reads one answer.
-pub(super) struct Reader {
+pub(super) struct ResponsesDecoder {
     service: Arc<Service>,
     input_tokens: u64,
     ids: CallIds,
@@ -90,6 +91,7 @@ struct Response {
     model: Option<String>,
     status: Option<String>,
     output: Option<Vec<Item>>,
+    #[serde(default, deserialize_with = "counted::counts")]
     usage: Option<UsageWire>,
     incomplete_details: Option<Incomplete>,
     error: Option<Value>,
@@ -112,7 +114,7 @@ struct InputDetails {
     cached_tokens: Option<u64>,
 }
 
-impl Reader {
+impl ResponsesDecoder {
     pub(super) fn new(service: Arc<Service>, input_tokens: u64) -> Self {
         Self::with_ids(service, input_tokens, CallIds::random())
     }
@@ -340,7 +342,7 @@ impl Reader {
     }
 }
 
-impl Decoder for Reader {
+impl Decoder for ResponsesDecoder {
     fn frame(&mut self, name: Option<&str>, data: &str, events: &mut Events) -> Result<(), ModelError> {
         let data = data.trim();
         if data.is_empty() || data == "[DONE]" {

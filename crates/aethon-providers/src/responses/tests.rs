@@ -1,20 +1,23 @@
 //! The codec against recorded streams and against the facts of the wire.
 
 use aethon_core::message::{Block, Opaque, Role, ToolCall};
-use aethon_core::model::{ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
+use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{DIALECT, stream, wire};
+use crate::lessons::Lesson;
 use crate::options::{Options, Provider};
-use crate::settings::Settings;
+use crate::prompt;
+use crate::remote::Dialect;
 use crate::stream::replay::{Outcome, replay, survive};
 use crate::stream::{CallIds, Decoder, Framing};
-use crate::testing::{call, conversation, message, request, result, service, tool};
+use crate::terms::Terms;
+use crate::testing::{call, conversation, message, request, result, service, terms, terms_of, tool};
 
 fn reader() -> Box<dyn Decoder> {
     let service = service(Provider::OpenAi, "gpt-5");
-    Box::new(stream::Reader::with_ids(service, 1000, CallIds::with_prefix("test")))
+    Box::new(stream::ResponsesDecoder::with_ids(service, 1000, CallIds::with_prefix("test")))
 }
 
 macro_rules! recording {
@@ -171,9 +174,8 @@ proptest! {
 }
 
 fn body(options: &Options, request: &ModelRequest) -> Value {
-    let settings = Settings::of(options);
-    let body = wire::body(request, &crate::capabilities::of(options), &settings);
-    serde_json::from_slice(&settings.finish(body)).unwrap()
+    let terms = terms(options);
+    serde_json::from_slice(&terms.finish(wire::body(request, &terms))).unwrap()
 }
 
 #[test]
@@ -190,7 +192,8 @@ fn a_request_is_written_as_openai_wants_it() {
         "store": false,
         "include": ["reasoning.encrypted_content"],
         "max_output_tokens": 500,
-        "reasoning": {"effort": "low"},
+        "reasoning": {"effort": "low", "summary": "auto"},
+        "prompt_cache_key": prompt::cache_key(&conversation()),
         "instructions": "You help.",
         "tools": [{
             "type": "function", "name": "file_read", "description": "Reads a file.",
@@ -242,4 +245,69 @@ fn thoughts_go_back_unchanged() {
             {"type": "function_call_output", "call_id": "fake_0_1", "output": "(no output)"},
         ])
     );
+}
+
+#[test]
+fn reasoning_is_asked_for_in_the_words_of_the_model() {
+    let check = |model: &str, effort, lessons: &[Lesson], expected: Value| {
+        let terms = Terms { lessons: lessons.iter().copied().collect(), ..terms_of(Provider::OpenAi, model) };
+        let mut request = conversation();
+        request.effort = effort;
+        let body = wire::body(&request, &terms);
+        assert_eq!((&body["reasoning"], &body["store"]), (&expected, &json!(false)), "{model} {effort:?}");
+        assert_eq!(body.get("include").is_some(), model != "gpt-4o", "{model}");
+    };
+    let auto = || json!({"summary": "auto"});
+    check("gpt-5.4", None, &[], auto());
+    check("gpt-5.4", Some(Effort::None), &[], json!({"effort": "none"}));
+    check("gpt-5", Some(Effort::None), &[], json!({"effort": "minimal", "summary": "auto"}));
+    check("o4-mini", Some(Effort::High), &[], json!({"effort": "high", "summary": "auto"}));
+    check("o4-mini", Some(Effort::High), &[Lesson::NoSummary], json!({"effort": "high"}));
+    check("o4-mini", Some(Effort::High), &[Lesson::NoEffort], auto());
+    check("gpt-4o", Some(Effort::High), &[], Value::Null);
+}
+
+#[test]
+fn limits_and_cache_keys_are_what_the_service_takes() {
+    let mut request = conversation();
+    request.max_output = Some(5);
+    let body = wire::body(&request, &terms_of(Provider::OpenAi, "gpt-5.4"));
+    assert_eq!(body["max_output_tokens"], 16, "less is refused");
+    let key = body["prompt_cache_key"].as_str().unwrap();
+    assert!(key.len() == 32 && !key.contains("default"), "{key}");
+}
+
+#[test]
+fn a_thought_that_led_to_nothing_stays() {
+    let think = |summary: &str| Block::Reasoning { text: "x".into(), opaque: Some(thought(&[summary])) };
+    let request = request(vec![
+        message(Role::User, vec![Block::text("go")]),
+        message(Role::Assistant, vec![think("a"), Block::text("So."), think("b")]),
+        message(Role::User, vec![Block::text("and?")]),
+    ]);
+    let body = body(&Options::new(Provider::OpenAi, "gpt-5"), &request);
+    assert_eq!(body["input"][1], thought(&["a"]).data);
+    assert_eq!(body["input"][2], json!({"role": "assistant", "content": "So."}));
+    assert_eq!(body["input"][3]["role"], "user");
+}
+
+#[test]
+fn the_interface_is_chosen_by_host_and_model_and_by_what_the_service_asks_for() {
+    let check = |host: &str, model: &str, lessons: &[Lesson], path: &str| {
+        let mut options = Options::new(Provider::OpenAi, model);
+        options.host = host.into();
+        let endpoint = crate::endpoint::Endpoint::of(&options).unwrap();
+        let service = std::sync::Arc::new(crate::service::Service::new(&options, endpoint));
+        let terms = Terms { lessons: lessons.iter().copied().collect(), ..terms(&options) };
+        let outgoing =
+            super::EitherApi::new(service, crate::openai::OPENAI).build_request(&conversation(), &terms);
+        assert!(outgoing.url.ends_with(path), "{host} {model}: {}", outgoing.url);
+    };
+    let (chat, responses) = ("/chat/completions", "/responses");
+    check("", "gpt-5.4", &[], responses);
+    check("", "gpt-6", &[], responses);
+    check("", "o4-mini", &[], responses);
+    check("", "gpt-4.1", &[], chat);
+    check("https://example.com/v1", "gpt-5.4", &[], chat);
+    check("https://example.com/v1", "gpt-5.4", &[Lesson::Responses], responses);
 }

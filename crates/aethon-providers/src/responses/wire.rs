@@ -2,37 +2,54 @@
 
 use aethon_core::model::{Capabilities, ModelRequest};
 use aethon_core::tool::ToolSpec;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::DIALECT;
-use crate::openai::reasons_by_itself;
+use crate::lessons::Lesson;
 use crate::prompt::{self, Part, Said, Turn};
-use crate::settings::{Settings, set};
+use crate::settings::set;
+use crate::terms::Terms;
+
+/// The least limit of an answer that the service takes.
+const LEAST_OUTPUT: u64 = 16;
 
 /// The body of a request.
-pub(super) fn body(request: &ModelRequest, capabilities: &Capabilities, settings: &Settings) -> Value {
+pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
     let mut body = json!({
-        "model": capabilities.model,
-        "input": input(request, capabilities),
+        "model": terms.capabilities.model,
+        "input": input(request, &terms.capabilities),
         "stream": true,
         "store": false,
     });
     if !request.system.trim().is_empty() {
         body["instructions"] = (&*request.system).into();
     }
-    if capabilities.tools && !request.tools.is_empty() {
+    if terms.offers_tools(request) {
         body["tools"] = request.tools.iter().map(tool).collect();
     }
-    set(&mut body, "max_output_tokens", settings.max_tokens);
-    if reasons_by_itself(&capabilities.model) {
+    set(&mut body, "max_output_tokens", terms.output_limit(request).map(|limit| limit.max(LEAST_OUTPUT)));
+    set(&mut body, "temperature", terms.temperature());
+    set(&mut body, "top_p", terms.top_p());
+    if terms.rules.reasons {
         // Since the service keeps nothing, its thoughts must come along, encrypted, to be sent back. Other models
-        // refuse to be asked for them, and these take neither a temperature nor a nucleus of one's own.
+        // refuse to be asked for them.
         body["include"] = json!(["reasoning.encrypted_content"]);
-    } else {
-        set(&mut body, "temperature", settings.temperature);
-        set(&mut body, "top_p", settings.top_p);
+    }
+    let reasoning = reasoning(request, terms);
+    if !reasoning.is_empty() {
+        body["reasoning"] = reasoning.into();
+    }
+    if !terms.learnt(Lesson::NoCacheKey) {
+        body["prompt_cache_key"] = prompt::cache_key(request).into();
     }
     body
+}
+
+fn reasoning(request: &ModelRequest, terms: &Terms) -> Map<String, Value> {
+    let effort = terms.effort(request).and_then(|effort| terms.rules.effort_word(effort));
+    let shows = terms.rules.reasons && effort != Some("none") && !terms.learnt(Lesson::NoSummary);
+    let all = [("effort", effort), ("summary", shows.then_some("auto"))];
+    all.into_iter().filter_map(|(key, word)| Some((key.to_owned(), word?.into()))).collect()
 }
 
 fn input(request: &ModelRequest, capabilities: &Capabilities) -> Vec<Value> {
@@ -40,7 +57,11 @@ fn input(request: &ModelRequest, capabilities: &Capabilities) -> Vec<Value> {
     for turn in prompt::turns(request, capabilities) {
         match turn {
             Turn::User(parts) => items.push(json!({ "role": "user", "content": user_content(&parts) })),
-            Turn::Assistant(said) => items.extend(said.iter().filter_map(said_item)),
+            Turn::Assistant(said) => {
+                // A thought is taken back only together with what it led to.
+                let end = said.iter().rposition(|piece| !matches!(piece, Said::Opaque(_)));
+                items.extend(said.iter().take(end.map_or(0, |last| last + 1)).filter_map(said_item));
+            }
             Turn::Results(results) => items.extend(results.iter().map(|result| {
                 json!({
                     "type": "function_call_output",

@@ -19,6 +19,9 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0003_ledger.sql"),
     include_str!("migrations/0004_vectors.sql"),
     include_str!("migrations/0005_saved.sql"),
+    include_str!("migrations/0006_learned.sql"),
+    include_str!("migrations/0007_delivery_files.sql"),
+    include_str!("migrations/0008_estimates.sql"),
 ];
 
 /// The version that this program writes.
@@ -27,11 +30,13 @@ pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 /// Marks the file as ours in its header: `aeth`.
 pub(super) const APPLICATION_ID: i64 = 0x6165_7468;
 
-/// Refuses a database without our mark that has tables: somebody else's.
+/// Refuses a database without our mark that has tables: somebody else's. Both are asked in one statement, which sees one
+/// state of the file: between two, another process may make the tables and the mark.
 pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), Error> {
-    let marked = version(connection)? > 0;
-    let filled = || connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0));
-    if !marked && filled()? { Err(Error::foreign(path)) } else { Ok(()) }
+    const IS_FOREIGN: &str =
+        "SELECT user_version = 0 AND EXISTS (SELECT 1 FROM sqlite_schema) FROM pragma_user_version";
+    let is_foreign = connection.query_row(IS_FOREIGN, [], |row| row.get(0))?;
+    if is_foreign { Err(Error::foreign(path)) } else { Ok(()) }
 }
 
 /// Brings the database to [`VERSION`].

@@ -3,8 +3,8 @@
 //! Nothing here knows what is stored; jobs come as closures over [`Sql`].
 
 mod checkpoints;
-mod chores;
 mod file;
+mod idle_tasks;
 mod migrate;
 mod open;
 #[cfg(test)]
@@ -17,14 +17,4 @@ pub(crate) use migrate::VERSION;
 pub(crate) use open::{Settings, open};
 pub(crate) use readers::Readers;
 pub(crate) use sql::Sql;
-pub(crate) use writer::{Chore, Writer, in_transaction};
-
-/// What an acknowledged write survives.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Synchronous {
-    /// A crash of the process.
-    #[default]
-    Normal,
-    /// A loss of power.
-    Full,
-}
+pub(crate) use writer::{IdleTask, Writer, in_transaction};

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use aethon_core::storage::Synchronous;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{Synchronous, file, migrate};
+use super::{file, migrate};
 use crate::error::Error;
 
 /// How connections behave.

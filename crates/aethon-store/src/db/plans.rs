@@ -26,15 +26,18 @@ pub(super) fn note(connection: &Connection, sql: &'static str) {
 mod tests {
     use aethon_core::channel::{DeliveryOutcome, NewDelivery, Outbox};
     use aethon_core::embed::EmbeddingCache;
+    use aethon_core::history::{History, HistoryQuery};
     use aethon_core::ids::{SessionId, TurnId};
-    use aethon_core::ledger::{Ledger, LedgerEntry, WorkKind};
+    use aethon_core::learned::{ModelFact, ModelKey, ModelMemory};
+    use aethon_core::ledger::{Claim, Ledger, LedgerEntry, WorkKind};
     use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role, TurnEnd};
     use aethon_core::model::Usage;
     use aethon_core::session::{Begin, Clear, Finish, SessionQuery, Transcripts, TurnLog};
     use jiff::Timestamp;
 
     use super::SEEN;
-    use crate::{Keep, Opener, Options, Store};
+    use crate::{OpenMode, Options, Store};
+    use aethon_core::storage::{Retention, Upkeep};
 
     /// Statements that may read a whole table, by their beginnings: nobody waits for them, or the table is tiny.
     const MAY_SCAN: &[&str] = &[
@@ -49,15 +52,16 @@ mod tests {
         "UPDATE search_mark",
         "INSERT INTO message_words",
         "SELECT EXISTS (SELECT 1 FROM reservations)", // the calls that run, when a daemon starts
-        "SELECT day, count(*), sum(amount) FROM reservations",
+        "SELECT day, provider, model, count(*), sum(min(estimate, amount)) FROM reservations",
         "DELETE FROM reservations WHERE day",
-        "SELECT used_on, id FROM vectors", // an index, once a day
+        "SELECT used_on, id FROM vectors",         // an index, once a day
+        "DELETE FROM learned WHERE learned_at <=", // a few hundred rows
     ];
 
     #[tokio::test]
     async fn every_statement_of_a_turn_uses_an_index() {
         let folder = tempfile::tempdir().unwrap();
-        let options = Options { opener: Opener::Daemon, ..Options::default() };
+        let options = Options { mode: OpenMode::Daemon, ..Options::default() };
         let store = Store::open(&folder.path().join("aethon.db"), options.clone()).unwrap();
         use_everything(&store).await;
         spend(&store).await;
@@ -96,17 +100,20 @@ mod tests {
             saved_usd: 0.0,
             is_ok: true,
         };
-        let reservation = store.reserve(1.0, 5.0).await.unwrap();
-        Ledger::settle(store, reservation, entry.clone()).await.unwrap();
+        let claim = Claim::exactly(1.0, 5.0);
+        let id = store.reserve("p", "m", claim).await.unwrap().unwrap().id;
+        store.grow(id, claim).await.unwrap();
+        store.note(id, 0.5).await.unwrap();
+        Ledger::settle(store, Some(id), entry.clone()).await.unwrap();
         Ledger::settle(store, None, entry).await.unwrap();
-        store.reserve(1.0, 5.0).await.unwrap();
+        store.reserve("p", "m", claim).await.unwrap();
         store.today().await.unwrap();
         store.report(3).await.unwrap();
         for _ in 0..2 {
             store.put("m", vec![([0; 32], vec![1.0])]).await.unwrap();
         }
         store.get("m", &[[0; 32]]).await.unwrap();
-        store.maintain(Keep { oneshots: 0, calls: 0, vectors: 0 }).await.unwrap();
+        store.maintain(Retention { oneshots: 0, calls: 0, vectors: 0 }).await.unwrap();
     }
 
     async fn use_everything(store: &Store) {
@@ -125,12 +132,7 @@ mod tests {
             store.unfinished().await.unwrap();
             store.pending(&session).await.unwrap();
             store.window(&session, 5).await.unwrap();
-            let delivery = NewDelivery {
-                channel: "x".into(),
-                recipient: None,
-                text: "plan".into(),
-                expires_at: Timestamp::UNIX_EPOCH,
-            };
+            let delivery = NewDelivery::new("x", "plan", Timestamp::UNIX_EPOCH);
             let reply = Reply {
                 turn: turn.clone(),
                 session: session.clone(),
@@ -153,12 +155,17 @@ mod tests {
         store.rename(&session, "t").await.unwrap();
         store.messages(&session, None, 5).await.unwrap();
         store.session(&session).await.unwrap();
+        let words = HistoryQuery { words: "plan".into(), except: None, limit: 3, chars: 80 };
+        History::search(store, &session, words).await.unwrap();
+        let model = ModelKey { provider: "p".into(), host: String::new(), model: "m".into() };
+        store.remember(&model, ModelFact::TokenRatio(1.0)).await.unwrap();
+        store.recall().await.unwrap();
         for search in [None, Some("plan".to_owned())] {
             let query = SessionQuery { limit: 5, search, ..SessionQuery::default() };
             store.sessions(query).await.unwrap();
         }
         store.clear(&session, Clear::Reset).await.unwrap();
         store.clear(&session, Clear::Delete).await.unwrap();
-        store.maintain(Keep { oneshots: 0, calls: 0, vectors: 0 }).await.unwrap();
+        store.maintain(Retention { oneshots: 0, calls: 0, vectors: 0 }).await.unwrap();
     }
 }

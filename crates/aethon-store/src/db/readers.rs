@@ -1,6 +1,6 @@
 //! The readers: a few threads with read-only connections, started when they are needed, ended when they are not.
 //!
-//! Each job is one transaction, so it sees one state of the database, and never waits for the writer. Full: [`WAITING`]
+//! Each job is one transaction, so it sees one snapshot of the database, and never waits for the writer. Full: [`WAITING`]
 //! jobs may wait; further callers wait (asynchronously) for a place.
 
 use std::collections::VecDeque;
@@ -29,18 +29,18 @@ type Job = Box<dyn FnOnce(Result<&Sql<'_>, Error>) + Send>;
 /// The handle of the threads.
 pub(crate) struct Readers {
     places: Semaphore,
-    room: Arc<Room>,
+    pool: Arc<Pool>,
 }
 
 /// What the threads share.
-struct Room {
+struct Pool {
     settings: Settings,
-    state: Mutex<State>,
+    workload: Mutex<Workload>,
     something_came: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct Workload {
     jobs: VecDeque<Job>,
     running: usize,
     idle: usize,
@@ -50,18 +50,18 @@ struct State {
 
 impl Readers {
     pub(crate) fn new(settings: Settings) -> Self {
-        let room = Room { settings, state: Mutex::default(), something_came: Condvar::new() };
-        Self { places: Semaphore::new(WAITING), room: Arc::new(room) }
+        let pool = Pool { settings, workload: Mutex::default(), something_came: Condvar::new() };
+        Self { places: Semaphore::new(WAITING), pool: Arc::new(pool) }
     }
 
-    /// Runs a job on one state of the database.
+    /// Runs a job on one snapshot of the database.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Sql<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let _place = self.places.acquire().await.map_err(|_| Error::closed())?;
         let (reply, answer) = oneshot::channel();
-        self.room.clone().add(Box::new(move |sql| {
+        self.pool.clone().add(Box::new(move |sql| {
             let result = sql.and_then(|sql| snapshot(sql, work));
             // An error means that the caller is gone.
             let _ = reply.send(result);
@@ -73,11 +73,11 @@ impl Readers {
     pub(crate) fn close(&self) {
         self.places.close();
         let threads = {
-            let mut state = self.room.lock();
-            state.closed = true;
-            std::mem::take(&mut state.threads)
+            let mut workload = self.pool.lock();
+            workload.closed = true;
+            std::mem::take(&mut workload.threads)
         };
-        self.room.something_came.notify_all();
+        self.pool.something_came.notify_all();
         for thread in threads {
             if thread.join().is_err() {
                 tracing::error!("a thread that reads the database panicked");
@@ -92,33 +92,33 @@ impl Drop for Readers {
     }
 }
 
-impl Room {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+impl Pool {
+    fn lock(&self) -> MutexGuard<'_, Workload> {
+        self.workload.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add(self: Arc<Self>, job: Job) -> Result<(), Error> {
-        let mut state = self.lock();
-        if state.closed {
+        let mut workload = self.lock();
+        if workload.closed {
             return Err(Error::closed());
         }
-        if state.jobs.len() >= state.idle && state.running < THREADS {
-            let room = self.clone();
-            let work = move || room.serve();
+        if workload.jobs.len() >= workload.idle && workload.running < THREADS {
+            let pool = self.clone();
+            let work = move || pool.serve();
             let spawned = std::thread::Builder::new().name("store-reader".into()).spawn(work);
             match spawned {
                 Ok(thread) => {
-                    state.threads.retain(|thread| !thread.is_finished());
-                    state.threads.push(thread);
-                    state.running += 1;
+                    workload.threads.retain(|thread| !thread.is_finished());
+                    workload.threads.push(thread);
+                    workload.running += 1;
                 }
-                Err(error) if state.running == 0 => return Err(Error::thread(error)),
+                Err(error) if workload.running == 0 => return Err(Error::thread(error)),
                 // The one that runs will do.
                 Err(_) => {}
             }
         }
-        state.jobs.push_back(job);
-        drop(state);
+        workload.jobs.push_back(job);
+        drop(workload);
         self.something_came.notify_one();
         Ok(())
     }
@@ -134,9 +134,9 @@ impl Room {
             Err(error) => {
                 // Without a connection this thread is of no use: it answers what waits and ends.
                 let jobs = {
-                    let mut state = self.lock();
-                    state.running -= 1;
-                    std::mem::take(&mut state.jobs)
+                    let mut workload = self.lock();
+                    workload.running -= 1;
+                    std::mem::take(&mut workload.jobs)
                 };
                 jobs.into_iter().for_each(|job| job(Err(error.for_another())));
             }
@@ -145,29 +145,29 @@ impl Room {
 
     /// The next job; none when the thread is to end.
     fn next(&self) -> Option<Job> {
-        let mut state = self.lock();
+        let mut workload = self.lock();
         loop {
-            if let Some(job) = state.jobs.pop_front() {
+            if let Some(job) = workload.jobs.pop_front() {
                 return Some(job);
             }
-            if state.closed {
-                state.running -= 1;
+            if workload.closed {
+                workload.running -= 1;
                 return None;
             }
-            state.idle += 1;
+            workload.idle += 1;
             let (woken, waited) =
-                self.something_came.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner);
-            state = woken;
-            state.idle -= 1;
-            if waited.timed_out() && state.jobs.is_empty() {
-                state.running -= 1;
+                self.something_came.wait_timeout(workload, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+            workload = woken;
+            workload.idle -= 1;
+            if waited.timed_out() && workload.jobs.is_empty() {
+                workload.running -= 1;
                 return None;
             }
         }
     }
 }
 
-/// Runs a job inside a transaction, which pins one state of the database.
+/// Runs a job inside a transaction, which pins one snapshot of the database.
 fn snapshot<T>(sql: &Sql<'_>, work: impl FnOnce(&Sql<'_>) -> Result<T, Error>) -> Result<T, Error> {
     sql.execute("BEGIN", [])?;
     let result = catch_unwind(AssertUnwindSafe(|| work(sql))).unwrap_or_else(|_| Err(Error::panicked()));

@@ -8,7 +8,7 @@
 //! no commit of its own.
 //!
 //! Full: [`WAITING`] jobs may wait; further callers wait (asynchronously) for a place. When nothing comes for a moment,
-//! [chores](super::chores) are done: indexing, removing, checkpoints.
+//! [idle tasks](super::idle_tasks) are done: indexing, removing, checkpoints.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ use rusqlite::hooks::Wal;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::checkpoints::Checkpoints;
-use super::chores::Chores;
+use super::idle_tasks::IdleTasks;
 use super::open::Settings;
 use super::sql::Sql;
 use crate::error::Error;
@@ -37,7 +37,7 @@ const GROUP: usize = 128;
 const HELD: Duration = Duration::from_millis(20);
 
 /// Work for idle moments. Does a little and tells whether more is left; runs in a transaction of its own.
-pub(crate) type Chore = fn(&Sql<'_>) -> Result<bool, Error>;
+pub(crate) type IdleTask = fn(&Sql<'_>) -> Result<bool, Error>;
 
 /// The handle of the thread.
 pub(crate) struct Writer {
@@ -53,7 +53,7 @@ impl Writer {
     pub(crate) fn start(
         mut connection: Connection,
         settings: Settings,
-        chores: &'static [Chore],
+        idle_tasks: &'static [IdleTask],
     ) -> Result<Self, Error> {
         let (queue, jobs) = channel();
         let log_pages = Arc::new(AtomicU32::new(0));
@@ -62,8 +62,8 @@ impl Writer {
             counter.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
             Ok(())
         }))?;
-        let chores = Chores::new(chores, Checkpoints::new(settings, log_pages));
-        let work = move || serve(connection, &jobs, chores);
+        let idle_tasks = IdleTasks::new(idle_tasks, Checkpoints::new(settings, log_pages));
+        let work = move || serve(connection, &jobs, idle_tasks);
         let thread =
             std::thread::Builder::new().name("store-writer".into()).spawn(work).map_err(Error::thread)?;
         Ok(Self {
@@ -218,12 +218,12 @@ impl Drop for Ticket {
 
 /// Whether the disk took what it was given.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Room {
+enum DiskSpace {
     Enough,
     Lacking,
 }
 
-impl Room {
+impl DiskSpace {
     fn after(error: &Error) -> Self {
         if error.is_about_the_disk() { Self::Lacking } else { Self::Enough }
     }
@@ -234,17 +234,17 @@ enum Attempt {
     /// Everything that succeeded is stored.
     Committed,
     /// A job failed after it had written: nothing is stored, and the others can be tried again.
-    Spoiled(Room),
+    Spoiled(DiskSpace),
     /// The transaction itself failed: nothing is stored.
     Failed(Error),
 }
 
-fn serve(connection: Connection, jobs: &Receiver<Box<dyn Job>>, mut chores: Chores) {
+fn serve(connection: Connection, jobs: &Receiver<Box<dyn Job>>, mut idle_tasks: IdleTasks) {
     {
         let sql = Sql::new(&connection);
         let mut held: Vec<Box<dyn Job>> = Vec::new();
         loop {
-            let pause = if held.is_empty() { chores.pause() } else { Some(HELD) };
+            let pause = if held.is_empty() { idle_tasks.pause() } else { Some(HELD) };
             let next = match pause {
                 None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(pause) => jobs.recv_timeout(pause),
@@ -252,17 +252,17 @@ fn serve(connection: Connection, jobs: &Receiver<Box<dyn Job>>, mut chores: Chor
             match next {
                 Ok(job) if job.can_wait() && held.len() + 1 < GROUP => held.push(job),
                 Ok(job) => {
-                    let room = GROUP.saturating_sub(held.len() + 1);
-                    let group = held.drain(..).chain([job]).chain(jobs.try_iter().take(room)).collect();
-                    commit(&sql, group, &mut chores);
+                    let places = GROUP.saturating_sub(held.len() + 1);
+                    let group = held.drain(..).chain([job]).chain(jobs.try_iter().take(places)).collect();
+                    commit(&sql, group, &mut idle_tasks);
                 }
-                Err(RecvTimeoutError::Timeout) if held.is_empty() => chores.step(&sql),
-                Err(RecvTimeoutError::Timeout) => commit(&sql, std::mem::take(&mut held), &mut chores),
+                Err(RecvTimeoutError::Timeout) if held.is_empty() => idle_tasks.step(&sql),
+                Err(RecvTimeoutError::Timeout) => commit(&sql, std::mem::take(&mut held), &mut idle_tasks),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
         if !held.is_empty() {
-            commit(&sql, held, &mut chores);
+            commit(&sql, held, &mut idle_tasks);
         }
     }
     // The last connection to close brings the log into the file and removes it.
@@ -271,31 +271,31 @@ fn serve(connection: Connection, jobs: &Receiver<Box<dyn Job>>, mut chores: Chor
     }
 }
 
-fn commit(sql: &Sql<'_>, group: Vec<Box<dyn Job>>, chores: &mut Chores) {
+fn commit(sql: &Sql<'_>, group: Vec<Box<dyn Job>>, idle_tasks: &mut IdleTasks) {
     match run_group(sql, group) {
-        Room::Enough => chores.written(sql),
-        Room::Lacking => chores.make_room(sql),
+        DiskSpace::Enough => idle_tasks.written(sql),
+        DiskSpace::Lacking => idle_tasks.make_room(sql),
     }
 }
 
-fn run_group(sql: &Sql<'_>, mut group: Vec<Box<dyn Job>>) -> Room {
+fn run_group(sql: &Sql<'_>, mut group: Vec<Box<dyn Job>>) -> DiskSpace {
     match attempt(sql, &mut group) {
         Attempt::Committed => {
             group.into_iter().for_each(|job| job.answer(Ok(())));
-            Room::Enough
+            DiskSpace::Enough
         }
         Attempt::Failed(error) => {
             group.into_iter().for_each(|job| job.answer(Err(error.for_another())));
-            Room::after(&error)
+            DiskSpace::after(&error)
         }
         // Its own failure is the answer.
-        Attempt::Spoiled(room) if group.len() == 1 => {
+        Attempt::Spoiled(space) if group.len() == 1 => {
             group.into_iter().for_each(|job| job.answer(Ok(())));
-            room
+            space
         }
         Attempt::Spoiled(_) => {
-            let rooms: Vec<Room> = group.into_iter().map(|job| run_group(sql, vec![job])).collect();
-            if rooms.contains(&Room::Lacking) { Room::Lacking } else { Room::Enough }
+            let spaces: Vec<DiskSpace> = group.into_iter().map(|job| run_group(sql, vec![job])).collect();
+            if spaces.contains(&DiskSpace::Lacking) { DiskSpace::Lacking } else { DiskSpace::Enough }
         }
     }
 }
@@ -311,9 +311,9 @@ fn attempt(sql: &Sql<'_>, group: &mut [Box<dyn Job>]) -> Attempt {
         if let Some(error) = job.failure()
             && touched
         {
-            let room = Room::after(error);
+            let space = DiskSpace::after(error);
             roll_back(sql);
-            return Attempt::Spoiled(room);
+            return Attempt::Spoiled(space);
         }
     }
     match sql.execute("COMMIT", []) {
@@ -325,9 +325,9 @@ fn attempt(sql: &Sql<'_>, group: &mut [Box<dyn Job>]) -> Attempt {
     }
 }
 
-/// Runs a chore in a transaction of its own.
-pub(super) fn run_chore(sql: &Sql<'_>, chore: Chore) -> Result<bool, Error> {
-    in_transaction(sql, chore)
+/// Runs an idle task in a transaction of its own.
+pub(super) fn run_idle_task(sql: &Sql<'_>, idle_task: IdleTask) -> Result<bool, Error> {
+    in_transaction(sql, idle_task)
 }
 
 /// Runs something in a transaction of its own.

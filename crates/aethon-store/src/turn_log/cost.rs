@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use aethon_core::message::{Block, Role};
+use aethon_core::storage::Synchronous;
 use jiff::Timestamp;
 
 use super::*;
-use crate::db::{self, Settings, Synchronous};
+use crate::db::{self, Settings};
 
 #[test]
 fn a_turn_costs_the_same_however_long_its_session_is() {

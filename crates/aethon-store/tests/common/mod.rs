@@ -4,15 +4,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use aethon_core::channel::NewDelivery;
-use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role, TurnEnd};
-use aethon_core::model::Usage;
-use aethon_core::session::{Accepted, Begin, Finish, TurnLog};
+use aethon_core::ids::TurnId;
+use aethon_core::session::{Accepted, TurnLog};
 use aethon_core::testkit::ManualClock;
+pub use aethon_core::testkit::phrases::*;
 use aethon_store::{Options, Store};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use tempfile::TempDir;
 
 /// A store with a clock that is set by hand.
@@ -20,10 +19,6 @@ pub struct Home {
     pub folder: TempDir,
     pub clock: Arc<ManualClock>,
     pub store: Store,
-}
-
-pub fn start() -> Timestamp {
-    "2026-11-20T10:00:00Z".parse().unwrap()
 }
 
 impl Home {
@@ -76,58 +71,16 @@ impl Home {
     }
 }
 
-pub fn session(id: &str) -> SessionId {
-    SessionId::parse(id).unwrap()
+/// Waits until idle moments have indexed every message.
+pub fn index_everything(home: &Home) {
+    until_zero(home, "SELECT (SELECT coalesce(max(id), 0) FROM messages) - indexed_through FROM search_mark");
 }
 
-pub fn say(id: &str, text: &str) -> Inbound {
-    Inbound::say(session(id), text)
-}
-
-pub fn say_as(id: &str, text: &str, dedupe: &str, valid_for: Option<u64>) -> Inbound {
-    let dedupe = Dedupe { id: dedupe.into(), fingerprint: Some("f".into()), valid_for };
-    Inbound { dedupe: Some(dedupe), ..say(id, text) }
-}
-
-pub fn message(role: Role, text: &str) -> Message {
-    Message::new(role, vec![Block::text(text)], start())
-}
-
-pub fn begin(text: &str) -> Begin {
-    Begin { message: message(Role::User, text), replaces: None }
-}
-
-pub fn replacing(text: &str, turn: &TurnId) -> Begin {
-    Begin { replaces: Some(turn.clone()), ..begin(text) }
-}
-
-pub fn finish(turn: &TurnId, id: &str, text: &str) -> Finish {
-    let usage = Usage { input_tokens: 3, output_tokens: 5, cached_tokens: 1, cost_usd: 0.25 };
-    let mut last = message(Role::Assistant, text);
-    last.model = Some("m".into());
-    last.usage = Some(usage);
-    last.stop_reason = Some(TurnEnd::End);
-    let reply = Reply {
-        turn: turn.clone(),
-        session: session(id),
-        text: text.into(),
-        end: TurnEnd::End,
-        model: "m".into(),
-        usage,
-        failure: None,
-    };
-    Finish { messages: vec![last], reply, deliveries: Vec::new(), next: None }
-}
-
-pub fn delivery(text: &str, expires_in: i64) -> NewDelivery {
-    NewDelivery {
-        channel: "telegram".into(),
-        recipient: Some("42".into()),
-        text: text.into(),
-        expires_at: start() + SignedDuration::from_secs(expires_in),
+/// Waits until a query says 0.
+pub fn until_zero(home: &Home, query: &str) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while home.count(query) > 0 {
+        assert!(Instant::now() < deadline, "it never comes to {query} = 0");
+        std::thread::yield_now();
     }
-}
-
-pub fn texts(messages: &[Message]) -> Vec<String> {
-    messages.iter().map(Message::text).collect()
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::lines::{NoPiece, read_piece};
 use super::workspace::Workspace;
@@ -20,34 +21,28 @@ pub(crate) struct FileRead {
     workspace: Arc<Workspace>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct Arguments {
+    /// Path of the file.
     path: String,
+    /// Number of the first line to read, counted from 1. Leave it out to start at the beginning.
+    #[schemars(range(min = 1))]
     offset: Option<usize>,
+    /// How many lines to read. Leave it out to read as many as fit.
+    #[schemars(range(min = 1))]
     limit: Option<usize>,
 }
 
 impl FileRead {
     pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
-        let spec = ToolSpec {
-            name: "file_read".into(),
-            description: "Reads a text file. Relative paths are in the workspace. A long file comes in pieces; the end of \
-                          each piece says how to read on."
-                .into(),
-            parameters: json!({
-                "type": "object",
-                "properties": {
-                    "path": {"type": "string", "description": "path of the file"},
-                    "offset": {"type": "integer", "minimum": 1, "description": "first line, from 1; the first when absent"},
-                    "limit": {"type": "integer", "minimum": 1, "description": "number of lines; as many as fit when absent"}
-                },
-                "required": ["path"],
-                "additionalProperties": false
-            }),
-            roles: [("path".to_owned(), ArgumentRole::ReadPath)].into(),
-            untrusted_output: false,
-            timeout: Some(Duration::from_secs(30)),
-        };
+        let spec = ToolSpec::of::<Arguments>(
+            "file_read",
+            "Reads a text file. Relative paths start at the workspace. A long file comes in pieces; the end of each \
+             piece says how to read on.",
+        )
+        .with_role("path", ArgumentRole::ReadPath)
+        .reading_only()
+        .with_timeout(Duration::from_secs(30));
         Self { spec, workspace }
     }
 }
@@ -59,8 +54,7 @@ impl Tool for FileRead {
     }
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        let arguments: Arguments = serde_json::from_value(input)
-            .map_err(|error| ToolError::failed(format!("the arguments of `file_read` are wrong: {error}")))?;
+        let arguments: Arguments = self.spec.parse(input)?;
         let chars = context.max_output_chars.saturating_sub(NOTE).max(NOTE);
         let workspace = self.workspace.clone();
         let read = tokio::task::spawn_blocking(move || read(&workspace, &arguments, chars));

@@ -8,16 +8,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_core::sandbox::Sandbox;
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::output::Kept;
 use super::process::{Ended, Launch};
 use super::run::{Outcome, run};
 use crate::files::Workspace;
-use crate::options::{Options, Sandbox, ShellOptions, USUAL_PATH};
+use crate::options::{Options, ShellOptions, USUAL_PATH};
 
 /// Room for the lines that say what became of the command.
 const NOTE: usize = 400;
@@ -35,10 +37,14 @@ pub(crate) struct Shell {
     setsid: Option<PathBuf>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct Arguments {
+    /// The command, as you would type it at a prompt. It may have several lines.
     command: String,
+    // What the model is told of it depends on the configuration.
+    #[schemars(range(min = 1))]
     timeout_seconds: Option<u64>,
+    /// The directory to run the command in. Leave it out for the workspace.
     cwd: Option<String>,
 }
 
@@ -66,31 +72,21 @@ impl Shell {
 
 fn spec(shell: &str, options: &ShellOptions) -> ToolSpec {
     let (usual, most) = (options.timeout.as_secs(), options.max_timeout.as_secs());
-    ToolSpec {
-        name: "shell".into(),
-        description: format!(
-            "Runs a command with {shell} in the workspace directory and returns what it writes, stdout and stderr \
-             together, and its exit status. There is no terminal and no input: pass options that keep programs from \
-             asking. The command and everything it started, in the background too, ends with the call."
-        ),
-        parameters: json!({
-            "type": "object",
-            "properties": {
-                "command": {"type": "string", "description": "the command, as typed at a prompt; may have several lines"},
-                "timeout_seconds": {
-                    "type": "integer", "minimum": 1, "maximum": most,
-                    "description": format!("how long it may take; {usual} when absent")
-                },
-                "cwd": {"type": "string", "description": "the directory to run it in; the workspace when absent"}
-            },
-            "required": ["command"],
-            "additionalProperties": false
-        }),
-        roles: [("command".to_owned(), ArgumentRole::Command), ("cwd".to_owned(), ArgumentRole::ReadPath)]
-            .into(),
-        untrusted_output: false,
-        timeout: Some(options.max_timeout + LEEWAY),
-    }
+    let description = format!(
+        "Runs a command with {shell} in the workspace directory and returns its exit status and what it writes, stdout \
+         and stderr together. There is no terminal and no input: pass the options that keep programs from asking \
+         questions. The command ends with the call, and so does everything that it started, in the background too."
+    );
+    ToolSpec::of::<Arguments>("shell", description)
+        .with_keyword("timeout_seconds", "maximum", most)
+        .with_keyword(
+            "timeout_seconds",
+            "description",
+            format!("How many seconds the command may take. Leave it out for {usual}."),
+        )
+        .with_role("command", ArgumentRole::Command)
+        .with_role("cwd", ArgumentRole::ReadPath)
+        .with_timeout(options.max_timeout + LEEWAY)
 }
 
 #[async_trait]
@@ -106,8 +102,7 @@ impl Tool for Shell {
                  cannot run them there yet; with `security.sandbox = \"none\"` they run on the machine itself",
             ));
         }
-        let arguments: Arguments = serde_json::from_value(input)
-            .map_err(|error| ToolError::failed(format!("the arguments of `shell` are wrong: {error}")))?;
+        let arguments: Arguments = self.spec.parse(input)?;
         let command = checked(&arguments.command)?;
         let limit = self.limit(arguments.timeout_seconds);
         let (workspace, wanted) = (self.workspace.clone(), arguments.cwd.unwrap_or_default());

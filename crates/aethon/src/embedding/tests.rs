@@ -3,7 +3,10 @@
 use std::sync::Mutex;
 
 use aethon_core::error::{Error, Result as CoreResult};
+use aethon_core::event::EventBus;
+use aethon_core::ledger::{Ledger, LedgerEntry, Price};
 use aethon_core::testkit::{ManualClock, MemoryLedger};
+use aethon_core::usage::Budget;
 use aethon_providers::{Options, Provider};
 use aethon_store::Store;
 use tempfile::TempDir;
@@ -88,11 +91,13 @@ impl Bench {
             service,
             keys: TextKeys::new("", None),
             cache: cache.unwrap_or_else(|| Arc::new(self.store.clone())),
-            ledger: self.ledger.clone(),
-            price: Some(Price { input: 1e6, output: 0.0, cached_input: None }),
-            budget: Budget { daily_usd: self.daily_usd, warn_ratio: 0.5 },
-            clock: self.clock.clone(),
-            bus: EventBus::default(),
+            meter: Meter::new(
+                self.ledger.clone(),
+                Arc::new(|_, _| Some(Price::new(1e6, 0.0))),
+                Budget { daily_usd: self.daily_usd, warn_ratio: 0.5, ..Budget::default() },
+                self.clock.clone(),
+                EventBus::default(),
+            ),
         })
     }
 

@@ -2,30 +2,18 @@
 
 use std::fmt::Write as _;
 
-use aethon_core::log::LogRecord;
+use aethon_core::log::{LogFormat, LogRecord};
 use serde_json::Value;
 
-/// The forms of a log line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LogFormat {
-    /// For people.
-    #[default]
-    Text,
-    /// One JSON object a line, for machines.
-    Json,
-}
-
-impl LogFormat {
-    /// One line, with its end.
-    pub(super) fn line(self, record: &LogRecord) -> String {
-        let mut line = match self {
-            Self::Text => text(record),
-            // A record is made of strings and JSON values, so this cannot fail; a bare message is better than nothing.
-            Self::Json => serde_json::to_string(record).unwrap_or_else(|_| record.message.clone()),
-        };
-        line.push('\n');
-        line
-    }
+/// One line, with its end.
+pub(super) fn line(format: LogFormat, record: &LogRecord) -> String {
+    let mut line = match format {
+        LogFormat::Text => text(record),
+        // A record is made of strings and JSON values, so this cannot fail; a bare message is better than nothing.
+        LogFormat::Json => serde_json::to_string(record).unwrap_or_else(|_| record.message.clone()),
+    };
+    line.push('\n');
+    line
 }
 
 fn text(record: &LogRecord) -> String {
@@ -65,21 +53,21 @@ mod tests {
     #[test]
     fn a_text_line_is_one_line_for_people() {
         assert_eq!(
-            LogFormat::Text.line(&record("it's up")),
+            line(LogFormat::Text, &record("it's up")),
             "2026-11-20T10:00:00.123Z WARN  aethon: it's up port=18790 why=\"two words\"\n"
         );
     }
 
     #[test]
     fn logged_text_cannot_forge_a_line() {
-        let line = LogFormat::Text.line(&record("a\nERROR forged\u{1b}[31m"));
+        let line = line(LogFormat::Text, &record("a\nERROR forged\u{1b}[31m"));
         assert_eq!(line.matches('\n').count(), 1);
         assert!(!line.contains('\u{1b}'));
     }
 
     #[test]
     fn a_json_line_is_one_object() {
-        let value: Value = serde_json::from_str(&LogFormat::Json.line(&record("up"))).unwrap();
+        let value: Value = serde_json::from_str(&line(LogFormat::Json, &record("up"))).unwrap();
         assert_eq!(value["fields"]["port"], 18790);
         assert_eq!(value["level"], "warn");
     }

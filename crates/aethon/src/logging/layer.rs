@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aethon_core::clock::Clock;
 use aethon_core::event::{Event, EventBus};
-use aethon_core::log::{Level, LogBook, LogRecord};
+use aethon_core::log::{Level, LogBook, LogFormat, LogRecord};
 use aethon_core::redact::Redactor;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
@@ -16,7 +16,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::Registry;
 
-use super::format::LogFormat;
+use super::format::line;
 use super::sink::LogFile;
 
 /// What the log is made of.
@@ -40,9 +40,15 @@ pub struct Logging {
 }
 
 impl Logging {
-    /// What is written at a level such as `info`. What is not ours speaks up only at `info` and above.
-    pub fn filter(level: &str) -> Targets {
-        let ours = level.parse().unwrap_or(LevelFilter::INFO);
+    /// What is written at a level. What is not ours speaks up only at `info` and above.
+    pub fn filter(level: Level) -> Targets {
+        let ours = match level {
+            Level::Trace => LevelFilter::TRACE,
+            Level::Debug => LevelFilter::DEBUG,
+            Level::Info => LevelFilter::INFO,
+            Level::Warn => LevelFilter::WARN,
+            Level::Error => LevelFilter::ERROR,
+        };
         Targets::new().with_default(ours.min(LevelFilter::INFO)).with_target("aethon", ours)
     }
 
@@ -82,7 +88,7 @@ impl<S: Subscriber> Layer<S> for RecordLayer {
             message: fields.message,
             fields: fields.fields,
         });
-        let line = self.format.line(&record);
+        let line = line(self.format, &record);
         if self.stderr {
             // A closed stderr must not stop the program; the file still has the line.
             let _ = std::io::stderr().lock().write_all(line.as_bytes());
@@ -166,7 +172,7 @@ mod tests {
     fn secrets_reach_no_record_and_foreign_chatter_is_kept_out() {
         let book = LogBook::default();
         let logging = Logging {
-            filter: Logging::filter("debug"),
+            filter: Logging::filter(Level::Debug),
             format: LogFormat::Text,
             stderr: false,
             files: None,

@@ -8,5 +8,4 @@ mod format;
 mod layer;
 mod sink;
 
-pub use format::LogFormat;
 pub use layer::Logging;

@@ -61,15 +61,10 @@ impl Questions {
         content: Vec<Block>,
         tools: Vec<ToolSpec>,
     ) -> std::result::Result<Answer, ModelError> {
-        let request = ModelRequest {
-            session: self.session.clone(),
-            turn: TurnId::fresh(),
-            attempt: 0,
-            system: "You are being tested. Do exactly what you are asked to, and be brief.".into(),
-            messages: vec![Arc::new(Message::new(Role::User, content, self.clock.now()))].into(),
-            turn_start: 0,
-            tools: tools.into(),
-        };
+        let question = Arc::new(Message::new(Role::User, content, self.clock.now()));
+        let system = "You are being tested. Do exactly what you are asked to, and be brief.";
+        let request = ModelRequest::new(self.session.clone(), TurnId::fresh(), system, vec![question])
+            .with_tools(tools);
         self.asked += 1;
         let answer = timeout(self.patience, read(&*self.provider, request))
             .await
@@ -116,7 +111,7 @@ async fn read(
                 answer.usage = Some(usage);
                 break;
             }
-            ModelEvent::Model { .. } | ModelEvent::ReasoningDone { .. } => {}
+            ModelEvent::ReasoningDone { .. } => {}
         }
         if answer.seen_chars > MOST_CHARS {
             break;

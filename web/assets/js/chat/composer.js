@@ -5,15 +5,16 @@ import { iconButton } from "../shared/controls.js";
 import { make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { texts } from "../texts.js";
+import { AttachmentTray } from "./attachment-tray.js";
 import { accept } from "./attachments.js";
 import { messageDraft } from "./drafts.js";
+import { EffortChoice } from "./effort.js";
 import { enterHint, isComposing, sends } from "./enter.js";
-import { Shelf } from "./shelf.js";
 import { fits } from "./size.js";
 
 /** @import { Attachment } from "./types.js" */
 
-/** @typedef {{send: (text: string, files: Attachment[]) => void, stop: () => void, editLast: () => void}} ComposerActions */
+/** @typedef {{send: (text: string, files: Attachment[], effort: string) => void, stop: () => void, editLast: () => void}} ComposerActions */
 
 export class Composer {
   element = make("form", { class: "composer" });
@@ -26,7 +27,8 @@ export class Composer {
   #send = make("button", { type: "submit", class: "send", "aria-label": texts.composer.send, title: texts.composer.send }, icon("send"));
   #stop = iconButton({ label: texts.composer.stop, icon: "stop", look: "stop", press: () => this.#actions.stop() });
   #chooser = make("input", { type: "file", multiple: true, accept, hidden: true, tabindex: "-1", "aria-hidden": "true" });
-  #shelf = new Shelf(() => this.#changed(), () => this.focus());
+  #tray = new AttachmentTray(() => this.#changed(), () => this.focus());
+  #effort = new EffortChoice();
   #session = "";
   #isBusy = false;
   #isTooLong = false;
@@ -37,10 +39,10 @@ export class Composer {
     const attach = iconButton({ label: texts.composer.attach, icon: "attach", press: () => this.#chooser.click() });
     this.#stop.hidden = true;
     this.element.append(
-      this.#shelf.element,
-      this.#shelf.error,
+      this.#tray.element,
+      this.#tray.error,
       this.#text,
-      make("div", { class: "composer-row" }, attach, this.#chooser, this.#model, this.#stop, this.#send),
+      make("div", { class: "composer-row" }, attach, this.#chooser, this.#model, this.#effort.element, this.#stop, this.#send),
     );
     this.element.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -58,7 +60,7 @@ export class Composer {
     });
     addEventListener("beforeunload", (event) => {
       // What is written is kept; files are too large for that.
-      if (this.#shelf.holdsAny) event.preventDefault();
+      if (this.#tray.holdsAny) event.preventDefault();
     });
     this.#changed();
   }
@@ -72,7 +74,8 @@ export class Composer {
     this.#session = name;
     this.#isTooLong = false;
     this.#text.value = messageDraft(name).read();
-    this.#shelf.switchTo(name);
+    this.#tray.switchTo(name);
+    this.#effort.switchTo(name);
   }
 
   /** @param {string} text */
@@ -101,23 +104,23 @@ export class Composer {
   /** @param {File[]} files */
   async attach(files) {
     const session = this.#session;
-    await this.#shelf.add(files);
+    await this.#tray.add(files);
     if (session === this.#session) this.focus();
   }
 
   #submit() {
     const text = this.#text.value.trim();
-    if (!text && this.#shelf.files.length === 0) return;
+    if (!text && this.#tray.files.length === 0) return;
     if (!this.#weigh()) return;
     this.#text.value = "";
-    const files = this.#shelf.take();
-    this.#actions.send(text, files);
+    const files = this.#tray.take();
+    this.#actions.send(text, files, this.#effort.value);
   }
 
   /** Says so when the message does not fit, until it does. @returns {boolean} whether it fits */
   #weigh() {
-    const isFit = fits(this.#text.value.trim(), this.#shelf.files);
-    if (this.#isTooLong === isFit) this.#shelf.complain(isFit ? "" : texts.composer.tooLong);
+    const isFit = fits(this.#text.value.trim(), this.#tray.files);
+    if (this.#isTooLong === isFit) this.#tray.complain(isFit ? "" : texts.composer.tooLong);
     this.#isTooLong = !isFit;
     return isFit;
   }
@@ -142,7 +145,7 @@ export class Composer {
   }
 
   #changed() {
-    const isBlank = !this.#text.value.trim() && this.#shelf.files.length === 0;
+    const isBlank = !this.#text.value.trim() && this.#tray.files.length === 0;
     this.#send.disabled = isBlank;
     const label = this.#isBusy ? texts.composer.queue : texts.composer.send;
     this.#send.setAttribute("aria-label", label);

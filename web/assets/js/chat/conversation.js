@@ -4,7 +4,8 @@
 import { applyFrame, approvalPart } from "./frames.js";
 import { newTurn, turnsFromStored } from "./turn.js";
 
-/** @import { Turn, SessionDetail, StoredMessage, Attachment } from "./types.js" */
+/** @import { Turn, SessionDetail, StoredMessage } from "./types.js" */
+/** @import { Unsent } from "./outbox.js" */
 
 export class Conversation {
   /** @type {StoredMessage[]} */ #stored = [];
@@ -67,10 +68,10 @@ export class Conversation {
     this.#readPast();
   }
 
-  /** A message the person has just sent. @param {string} id @param {string} text @param {Attachment[]} files @param {string} at */
-  addLocal(id, text, files, at) {
+  /** A message the person has just sent. @param {Pick<Unsent, "id" | "text" | "attachments" | "at" | "effort">} message */
+  addLocal({ id, text, attachments: files, at, effort }) {
     if (this.#local.has(id)) return;
-    this.#local.set(id, newTurn(`l:${id}`, { said: { text, files, at, state: "sending", error: "" } }));
+    this.#local.set(id, newTurn(`l:${id}`, { said: { text, files, at, state: "sending", error: "", effort } }));
   }
 
   /**

@@ -7,7 +7,7 @@ import { make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { signInForm } from "../shared/sign-in.js";
 import { keepTimes } from "../shared/time.js";
-import { toast, toastShelf } from "../shared/toast.js";
+import { toast, toastRegion } from "../shared/toast.js";
 import { texts } from "../texts.js";
 import { Announcer } from "./announcer.js";
 import { mayReplace } from "./branch.js";
@@ -52,9 +52,9 @@ class ChatPage {
     () => this.#loadOlder(),
   );
   #composer = new Composer({
-    send: (text, files) => {
+    send: (text, files, effort) => {
       this.#transcript.goToEnd();
-      this.#session?.send(text, files);
+      this.#session?.send(text, files, effort);
     },
     stop: () => this.#session?.stop(),
     editLast: () => this.#editLast(),
@@ -117,7 +117,7 @@ class ChatPage {
       this.#dock,
     );
     this.#frame.append(this.#sidebar.element, make("div", { class: "scrim", on: { click: () => this.#setDrawer(false) } }), this.#main);
-    document.body.append(this.#skip, this.#frame, this.#announcer.element, toastShelf());
+    document.body.append(this.#skip, this.#frame, this.#announcer.element, toastRegion());
     this.#skip.addEventListener("click", (event) => {
       event.preventDefault();
       this.#composer.focus();

@@ -2,7 +2,7 @@
 // id, so that the server can tell a repetition from a new message.
 
 /** @import { Attachment } from "./types.js" */
-/** @typedef {{id: string, session: string, text: string, attachments: Attachment[], at: string}} Unsent */
+/** @typedef {{id: string, session: string, text: string, attachments: Attachment[], at: string, effort?: string}} Unsent */
 
 const key = "aethon.outbox";
 

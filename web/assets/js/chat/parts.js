@@ -1,4 +1,4 @@
-// What stands between the blocks of a reply: tools folded into one line, reasoning, notices, and what was summarised.
+// What stands between the blocks of a reply: tools folded into one line, reasoning, notices, context, and what was summarised.
 // Each view is made once for its part and brought up to date by `update`.
 
 import { fill, make } from "../shared/dom.js";
@@ -9,7 +9,9 @@ import { texts } from "../texts.js";
 import { approvalCard } from "../shared/approval-card.js";
 import { asChange, brief, changeSheet, noOutput, sheet, visible } from "../shared/sheet.js";
 
-/** @import { Part, ToolPart, ApprovalPart } from "./types.js" */
+import { outputBlocks } from "./output-blocks.js";
+
+/** @import { Part, ToolPart, NoticePart, ContextPart } from "./types.js" */
 /** @typedef {{element: HTMLElement, update: () => void}} PartView */
 
 /**
@@ -27,10 +29,12 @@ export function partView(part, decide) {
       return reasoningView(part);
     case "folded":
       return still(fold("layers", [make("span", {}, texts.turn.folded(part.messages))], () => [make("p", {}, part.summary)]));
+    case "context":
+      return still(contextNote(part));
     case "model":
       return still(line("info", texts.model.switched(part.model, part.reason)));
     default:
-      return still(line("info", part.text));
+      return still(noticeLine(part));
   }
 }
 
@@ -39,6 +43,27 @@ const still = (element) => ({ element, update: () => {} });
 
 /** @param {string} name @param {string} text */
 const line = (name, text) => make("p", { class: "aside-line" }, icon(name), make("span", {}, ...sentence(text)));
+
+/** What a notice is about is told by its icon, and that it asks for care by its colour as well. @type {Record<string, [string, string?]>} */
+const noticeLooks = {
+  budget_warning: ["coins", "warn"],
+  unknown_model: ["alert", "warn"],
+  waiting: ["clock"],
+};
+
+/** @param {NoticePart} part */
+function noticeLine({ code, text }) {
+  const [name, tone] = Object.hasOwn(noticeLooks, code) ? noticeLooks[code] : ["info"];
+  const element = line(name, text);
+  if (tone) element.dataset.tone = tone;
+  return element;
+}
+
+/** What a hook let the model know beside the person's words. @param {ContextPart} part */
+function contextNote({ source, text }) {
+  const title = texts.turn.context(source);
+  return fold("info", [make("span", {}, ...visible(title))], () => [sheet(text, title)]);
+}
 
 /**
  * A line that opens; what it holds is made when it does.
@@ -79,7 +104,7 @@ function toolView(part) {
   const stateIcons = { running: "loop", ok: "check", error: "alert", denied: "shield" };
   let drawn = "";
   const update = () => {
-    const now = `${part.state} ${part.ms} ${part.waits} ${part.output !== undefined}`;
+    const now = `${part.state} ${part.ms} ${part.waits} ${part.output !== undefined} ${part.blocks?.length}`;
     if (now === drawn) return;
     drawn = now;
     fill(shortInput, ...visible(brief(part.input)));
@@ -97,11 +122,13 @@ function toolView(part) {
 /** @param {ToolPart} part */
 function toolBody(part) {
   const change = asChange(part.input);
+  const blocks = outputBlocks(part.blocks ?? []);
   const section = (/** @type {string} */ label, /** @type {Node} */ content) =>
-    make("div", {}, make("p", { class: "fold-label" }, label), content);
+    make("div", {}, make("p", { class: "fold-label" }, ...visible(label)), content);
   return [
     change ? section(texts.tool.change, changeSheet(change, texts.tool.change)) : null,
     section(texts.tool.input, sheet(part.input ?? {}, texts.tool.input)),
-    part.state !== "running" ? section(texts.tool.output, part.output ? sheet(part.output, texts.tool.output) : noOutput()) : null,
+    part.state === "running" || (blocks.length > 0 && !part.output) ? null : section(texts.tool.output, part.output ? sheet(part.output, texts.tool.output) : noOutput()),
+    ...blocks.map(({ label, content }) => section(label, content)),
   ].filter((node) => node !== null);
 }

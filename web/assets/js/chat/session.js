@@ -50,7 +50,7 @@ export class Session {
     this.#outbox = outbox;
     this.#watcher = watcher;
     this.#order = new FrameOrder((frame) => this.#deliver(frame));
-    for (const { id, text, attachments, at } of outbox.of(name)) this.conversation.addLocal(id, text, attachments, at);
+    for (const entry of outbox.of(name)) this.conversation.addLocal(entry);
     this.#socket = new ChatSocket(name, {
       frame: (frame) => this.#receive(frame),
       opened: () => this.#order.hold(),
@@ -70,11 +70,11 @@ export class Session {
     this.#socket.retryNow();
   }
 
-  /** @param {string} text @param {Attachment[]} attachments */
-  send(text, attachments) {
-    const entry = { id: freshId(), session: this.name, text, attachments, at: new Date().toISOString() };
+  /** @param {string} text @param {Attachment[]} attachments @param {string} [effort] */
+  send(text, attachments, effort) {
+    const entry = { id: freshId(), session: this.name, text, attachments, at: new Date().toISOString(), effort };
     this.#outbox.add(entry);
-    this.conversation.addLocal(entry.id, text, attachments, entry.at);
+    this.conversation.addLocal(entry);
     this.#sendMessage(entry);
     this.#watcher.changed();
   }
@@ -82,7 +82,7 @@ export class Session {
   /** Sends a refused message once more, as a new one. @param {Turn} turn */
   sendAgain(turn) {
     this.discard(turn);
-    if (turn.said) this.send(turn.said.text, turn.said.files);
+    if (turn.said) this.send(turn.said.text, turn.said.files, turn.said.effort);
   }
 
   /** @param {Turn} turn */
@@ -159,7 +159,7 @@ export class Session {
     this.#order.hold();
     const unsent = this.#outbox.of(this.name);
     for (const entry of unsent) {
-      this.conversation.addLocal(entry.id, entry.text, entry.attachments, entry.at);
+      this.conversation.addLocal(entry);
       this.#sendMessage(entry);
     }
     if (unsent.length > 0) await this.#acknowledged();
@@ -293,9 +293,10 @@ export class Session {
   }
 
   /** @param {import("./outbox.js").Unsent} entry */
-  #sendMessage({ id, session, text, attachments }) {
+  #sendMessage({ id, session, text, attachments, effort }) {
     const files = attachments.map(({ name, mime, data }) => ({ name, mime, data }));
-    this.#socket.send({ type: "message", id, session, text, ...(files.length > 0 ? { attachments: files } : {}) });
+    const extras = { ...(files.length > 0 ? { attachments: files } : {}), ...(effort ? { effort } : {}) };
+    this.#socket.send({ type: "message", id, session, text, ...extras });
   }
 
   /** Waits until everything sent is acknowledged, but not for long. @returns {Promise<void>} */

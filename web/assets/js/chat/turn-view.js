@@ -8,7 +8,7 @@ import { compact, money, timeElement } from "../shared/time.js";
 import { texts } from "../texts.js";
 import { levelHeadings, newBlock, showBlock } from "./block.js";
 import { editDraft } from "./drafts.js";
-import { editBox, saidCard, saidFiles } from "./said.js";
+import { editBox, userMessageCard, userMessageFiles } from "./user-message.js";
 import { partView } from "./parts.js";
 import { isBlank } from "./turn.js";
 
@@ -118,8 +118,8 @@ export class TurnView {
     refill(
       this.#said,
       make("h2", { class: "visually-hidden" }, texts.turn.you),
-      said.files.length > 0 && saidFiles(said.files),
-      said.text && saidCard(said.text, this.#fold),
+      said.files.length > 0 && userMessageFiles(said.files),
+      said.text && userMessageCard(said.text, this.#fold),
       this.#saidState(said, behind),
       state !== "local" && this.#saidActions(said),
     );

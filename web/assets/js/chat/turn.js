@@ -99,6 +99,8 @@ function readBlock(reply, block) {
     settleTool(reply, block);
   } else if (type === "notice") {
     reply.extras.push({ at, part: { kind: "notice", code: block.code, text: block.text } });
+  } else if (type === "context") {
+    reply.extras.push({ at, part: { kind: "context", source: block.source, text: block.text } });
   } else if (type === "folded") {
     reply.extras.push({ at, part: { kind: "folded", messages: block.messages, summary: block.summary } });
   }
@@ -109,6 +111,7 @@ function settleTool(reply, result) {
   const tool = toolPart(reply, result.call);
   if (!tool) return;
   tool.output = result.output;
+  if (result.blocks?.length) tool.blocks = result.blocks;
   if (result.ms !== undefined) tool.ms = result.ms;
   tool.state = result.denied ? "denied" : result.is_error ? "error" : "ok";
 }
@@ -119,8 +122,8 @@ export function toolPart(reply, call) {
   return /** @type {ToolPart | undefined} */ (found?.part);
 }
 
-/** Whether a reply shows anything yet. @param {Reply} reply */
-export const isBlank = (reply) => reply.blocks.length === 0 && reply.extras.length === 0 && !reply.source;
+/** Whether a reply shows anything yet. What a hook told the model is no reply. @param {Reply} reply */
+export const isBlank = (reply) => reply.blocks.length === 0 && reply.extras.every(({ part }) => part.kind === "context") && !reply.source;
 
 /** @param {any} one @param {any} other */
 function sum(one, other) {

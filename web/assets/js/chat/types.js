@@ -4,16 +4,22 @@
  * A file that goes with a message. `data` is base64; stored text files carry `text` instead.
  * @typedef {{name: string, mime: string, data?: string, text?: string}} Attachment
  *
- * @typedef {{text: string, files: Attachment[], at: string | null, state: "sent" | "sending" | "failed", error: string}} Said
+ * @typedef {{text: string, files: Attachment[], at: string | null, state: "sent" | "sending" | "failed", error: string, effort?: string}} Said
  *
- * @typedef {{kind: "tool", call: string, name: string, input: any, output: any, state: "running" | "ok" | "error" | "denied", ms?: number, waits?: boolean}} ToolPart
+ * @typedef {{kind: "tool", call: string, name: string, input: any, output: any, state: "running" | "ok" | "error" | "denied", ms?: number, waits?: boolean,
+ *   blocks?: OutputBlock[]}} ToolPart
+ *
+ * What a tool returned besides its text.
+ * @typedef {{type: string, text?: string, name?: string, mime?: string, data?: string}} OutputBlock
+ *
  * @typedef {{kind: "approval", id: string, tool: string, input: any, summary: string, expires_at: string | null,
  *   decision: "approve" | "deny" | null, reason: string | null, sending: boolean}} ApprovalPart
  * @typedef {{kind: "reasoning", text: string}} ReasoningPart
  * @typedef {{kind: "notice", code: string, text: string}} NoticePart
  * @typedef {{kind: "folded", messages: number, summary: string}} FoldedPart
+ * @typedef {{kind: "context", source: string, text: string}} ContextPart
  * @typedef {{kind: "model", model: string, reason: string}} ModelPart
- * @typedef {ToolPart | ApprovalPart | ReasoningPart | NoticePart | FoldedPart | ModelPart} Part
+ * @typedef {ToolPart | ApprovalPart | ReasoningPart | NoticePart | FoldedPart | ContextPart | ModelPart} Part
  *
  * What the page knows of a reply: rendered blocks, and between them the parts, each at the block before which it stands.
  * @typedef {{blocks: string[], extras: {at: number, part: Part}[], source: string}} Reply

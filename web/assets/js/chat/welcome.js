@@ -33,6 +33,7 @@ export function welcome(status, suggest, remark) {
         ),
     ),
     status?.model_ready === false && modelMissing(status),
+    status?.demo === true && note({ title: texts.model.demoTitle, text: texts.model.demoHint, icon: "key" }),
     remark && note({ text: remark }),
     make("div", { class: "suggestions" }, ...words.suggestions.map((suggestion) => suggestionButton(suggestion, suggest))),
   );

@@ -7,7 +7,7 @@ import { badge, themeSwitch } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { keepTimes } from "../shared/time.js";
-import { toast, toastShelf } from "../shared/toast.js";
+import { toast, toastRegion } from "../shared/toast.js";
 import { texts } from "../texts.js";
 import { approvalsPanel, approvalsPath } from "./approvals.js";
 import { Live } from "./live.js";
@@ -40,7 +40,7 @@ const rail = buildRail();
 document.body.append(
   make("a", { class: "skip-link", href: "#content" }, texts.skipToContent),
   make("div", { class: "dashboard" }, rail, make("main", { class: "panel", id: "content", tabindex: "-1" }, make("header", { class: "panel-top" }, title, tools, link), banner.element, body)),
-  toastShelf(),
+  toastRegion(),
 );
 document.querySelector(".skip-link")?.addEventListener("click", (event) => {
   event.preventDefault();

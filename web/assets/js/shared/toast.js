@@ -4,7 +4,7 @@ import { make } from "./dom.js";
 import { sentence } from "./sentence.js";
 
 /** @type {HTMLElement | undefined} */
-let shelf;
+let region;
 
 /**
  * Says something for a few seconds, with one thing to do about it if there is one.
@@ -20,12 +20,12 @@ export function toast(text, action) {
     };
     shown.append(make("button", { type: "button", on: { click: press } }, action.label));
   }
-  shelf?.append(shown);
+  region?.append(shown);
   setTimeout(() => shown.remove(), action ? 9000 : 4500);
 }
 
 /** The place where toasts appear; put it into the page once. */
-export function toastShelf() {
-  shelf = make("div", { class: "toasts", role: "status", "aria-live": "polite" });
-  return shelf;
+export function toastRegion() {
+  region = make("div", { class: "toasts", role: "status", "aria-live": "polite" });
+  return region;
 }

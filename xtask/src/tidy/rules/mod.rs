@@ -1,5 +1,6 @@
 //! The rules of `tidy`, one file a subject, and the list of them.
 
+mod circles;
 mod exceptions;
 mod includes;
 mod layers;
@@ -32,6 +33,7 @@ pub(crate) const RULES: &[Rule] = &[
     sql::statements_stay_in_the_store,
     includes::nothing_from_outside_the_package,
     includes::targets_stay_in_the_package,
+    circles::files_import_without_circles,
     sizes::files_are_short,
     shapes::traits_and_structs_are_small,
     openings::every_file_says_what_it_is,

@@ -32,15 +32,17 @@ const FORBIDDEN: [&str; 17] = [
 const SOCKETS: [&str; 4] = ["TcpStream", "TcpListener", "UdpSocket", "ToSocketAddrs"];
 
 /// What the core may depend on. Whatever does I/O or runs tasks is missing here on purpose.
-const ALLOWED: [&str; 13] = [
+const ALLOWED: [&str; 15] = [
     "async-trait",
     "base64",
     "bytes",
     "futures-core",
     "jiff",
     "percent-encoding",
+    "schemars",
     "serde",
     "serde_json",
+    "serde_path_to_error",
     "thiserror",
     "tokio",
     "url",

@@ -30,7 +30,7 @@ pub(super) struct Metadata {
 /// What both endpoints answer.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Answer {
+struct RoleCredentials {
     access_key_id: String,
     secret_access_key: Secret,
     #[serde(default)]
@@ -117,7 +117,7 @@ impl Metadata {
 
 fn read(answer: &str) -> Result<Credentials, String> {
     // What is wrong with it is not told, because it may hold a secret.
-    let answer: Answer =
+    let answer: RoleCredentials =
         serde_json::from_str(answer).map_err(|_| "what was handed out are no credentials")?;
     Ok(Credentials {
         access_key_id: answer.access_key_id,

@@ -1,0 +1,53 @@
+//! Who answers: an agent is its models, its prompt and its tools.
+//!
+//! Several agents run over one engine. Storage, hooks, approvals and the meter are [`crate::Services`] that they share, so
+//! no agent gets round a guard or the budget; what makes one a specialist is what it is told, what it may call and
+//! which model it asks. A message names the agent that is to answer it ([`aethon_core::message::Inbound::agent`]).
+
+use std::sync::Arc;
+
+use aethon_core::ids::AgentName;
+use aethon_core::tool::ToolSource;
+
+use crate::models::Models;
+use crate::prompt::Prompt;
+
+/// One agent.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Agent {
+    /// Its name, by which messages ask for it.
+    pub name: AgentName,
+    /// The models, in the order in which they are tried.
+    pub models: Models,
+    /// A smaller model for summaries, if there is one; the others stand in for it.
+    pub small: Option<Models>,
+    /// What it is told before every conversation.
+    pub prompt: Arc<Prompt>,
+    /// Where its tools come from; the engine puts every guard before them.
+    pub tools: Vec<Arc<dyn ToolSource>>,
+}
+
+impl Agent {
+    /// The main agent, which answers when a message names no other. It has no tools yet.
+    pub fn main(models: Models, prompt: Arc<Prompt>) -> Self {
+        Self::new(AgentName::default(), models, prompt)
+    }
+
+    /// An agent of this name, without tools.
+    pub fn new(name: AgentName, models: Models, prompt: Arc<Prompt>) -> Self {
+        Self { name, models, small: None, prompt, tools: Vec::new() }
+    }
+
+    /// With a smaller model for summaries.
+    #[must_use]
+    pub fn with_small(self, small: Option<Models>) -> Self {
+        Self { small, ..self }
+    }
+
+    /// With the tools of these sources, in this order.
+    #[must_use]
+    pub fn with_tools(self, tools: Vec<Arc<dyn ToolSource>>) -> Self {
+        Self { tools, ..self }
+    }
+}

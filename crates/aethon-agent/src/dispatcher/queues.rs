@@ -1,0 +1,332 @@
+//! One queue a session: at most one turn runs in it, the others wait in order.
+//!
+//! A turn takes its place before it is stored, so that nothing overtakes it and a second delivery finds it; while it is
+//! being stored behind others it is `arriving`. A queue exists only while something is in it, so the map is as large as
+//! what goes on and not as the number of sessions. One mutex guards all of it and is never held across an await: every
+//! method is a few steps in memory, and finer locks would only make the order of a session depend on luck.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use aethon_core::assistant::{ActiveTurn, PendingReply};
+use aethon_core::error::{Error, Result};
+use aethon_core::ids::{MessageId, SessionId, TurnId};
+use aethon_core::session::Begin;
+
+use super::job::{Job, Stage, TurnHandle};
+use crate::control::Cause;
+
+/// The queues of all sessions of an engine.
+pub(crate) struct SessionQueues {
+    all: Mutex<AllQueues>,
+    queue_per_session: usize,
+    max_turns: usize,
+}
+
+#[derive(Default)]
+struct AllQueues {
+    queues: HashMap<SessionId, SessionQueue>,
+    /// How many turns are in all queues: counting them anew would take longer the more there are.
+    turns: usize,
+    /// Whether the program ends, and takes nothing more in.
+    ending: bool,
+}
+
+#[derive(Default)]
+struct SessionQueue {
+    running: Option<TurnHandle>,
+    /// Those that have a place and are being stored. Their order does not matter: the storage decides it, and each joins
+    /// `waiting` when its message is safe.
+    arriving: Vec<TurnHandle>,
+    waiting: VecDeque<(TurnHandle, Job)>,
+    /// How many are clearing the session; it takes nothing in meanwhile. A count, because two may do so at once.
+    clearing: usize,
+    /// Whether somebody else wrote into the session while a turn ran: the next turn then has to read the transcript, and
+    /// cannot begin together with the end of this one.
+    written_beside: bool,
+}
+
+impl SessionQueue {
+    fn len(&self) -> usize {
+        usize::from(self.running.is_some()) + self.arriving.len() + self.waiting.len()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &TurnHandle> {
+        self.running.iter().chain(self.waiting.iter().map(|(live, _)| live)).chain(&self.arriving)
+    }
+}
+
+/// A turn's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Position {
+    /// It may begin at once.
+    First,
+    /// So many come before it.
+    Behind(usize),
+}
+
+impl Position {
+    /// How many come before it.
+    pub(crate) fn queued(self) -> usize {
+        match self {
+            Self::First => 0,
+            Self::Behind(turns) => turns,
+        }
+    }
+}
+
+impl SessionQueues {
+    pub(crate) fn new(queue_per_session: usize, max_turns: usize) -> Self {
+        Self { all: Mutex::default(), queue_per_session, max_turns }
+    }
+
+    /// Takes a place for a turn that is about to be stored.
+    pub(crate) fn claim(&self, session: &SessionId, live: TurnHandle) -> Result<Position> {
+        let mut all = self.lock();
+        if all.ending {
+            return Err(Error::shutting_down());
+        }
+        if all.turns >= self.max_turns {
+            return Err(Error::full("too many turns run at the same time; try again in a moment"));
+        }
+        let limit = self.queue_per_session;
+        let queue = all.queues.entry(session.clone()).or_default();
+        if queue.clearing > 0 {
+            return Err(Error::full("the session is being cleared; try again in a moment"));
+        }
+        let before = queue.len();
+        // The one that runs does not wait, so it is not counted.
+        if before > limit {
+            return Err(Error::full("too many messages wait in this session; wait for an answer first"));
+        }
+        let position = if before == 0 {
+            queue.running = Some(live);
+            Position::First
+        } else {
+            queue.arriving.push(live);
+            Position::Behind(before)
+        };
+        all.turns += 1;
+        Ok(position)
+    }
+
+    /// Puts a stored turn in its place behind others. It comes back when all of them are gone: then it is its turn.
+    pub(crate) fn arrived(&self, job: Job) -> Option<Job> {
+        let mut all = self.lock();
+        let ending = all.ending;
+        let queue = all.queues.get_mut(job.session())?;
+        let place = queue.arriving.iter().position(|live| live.turn == job.turn)?;
+        let live = queue.arriving.swap_remove(place);
+        if queue.running.is_none() && queue.waiting.is_empty() {
+            queue.running = Some(live);
+            return Some(job);
+        }
+        // It is stored as waiting, which is what the next start looks for.
+        if ending {
+            all.turns -= 1;
+            return None;
+        }
+        queue.waiting.push_back((live, job));
+        None
+    }
+
+    /// Puts in a turn that an earlier process left behind, whatever the bounds. It comes back if it may run at once.
+    pub(crate) fn take_up(&self, live: TurnHandle, job: Job) -> Option<Job> {
+        let mut all = self.lock();
+        all.turns += 1;
+        let queue = all.queues.entry(job.session().clone()).or_default();
+        if queue.len() == 0 {
+            queue.running = Some(live);
+            return Some(job);
+        }
+        queue.waiting.push_back((live, job));
+        None
+    }
+
+    /// Gives a place back that was not needed: the turn was known, or could not be stored. Returns what runs next, if the
+    /// place was the first.
+    pub(crate) fn leave(&self, session: &SessionId, turn: &TurnId) -> Option<Job> {
+        let mut all = self.lock();
+        let queue = all.queues.get_mut(session)?;
+        if queue.running.as_ref().is_some_and(|live| live.turn == *turn) {
+            return all.advance(session);
+        }
+        let before = queue.arriving.len();
+        queue.arriving.retain(|live| live.turn != *turn);
+        let gone = before - queue.arriving.len();
+        all.turns -= gone;
+        all.tidy(session);
+        None
+    }
+
+    /// What the storage needs to begin the next turn of a session together with the end of the running one; none if it
+    /// has to wait for that end, because it replaces something or was stopped, or because the transcript was changed beside
+    /// them. `prepare` completes it. What came of it is told by [`Self::has_begun`].
+    pub(crate) fn begin_next(
+        &self,
+        session: &SessionId,
+        prepare: impl FnOnce(&mut Job),
+    ) -> Option<(TurnId, Begin)> {
+        let mut all = self.lock();
+        let queue = all.queues.get_mut(session).filter(|queue| !queue.written_beside)?;
+        let (_, job) = queue.waiting.front_mut()?;
+        if job.stage != Stage::Waiting || job.replaces.is_some() || job.stop.cause().is_some() {
+            return None;
+        }
+        prepare(job);
+        job.stage = Stage::Beginning;
+        Some((job.turn.clone(), job.begin()))
+    }
+
+    /// Notes whether the next turn of a session has begun, and with which message.
+    pub(crate) fn has_begun(&self, session: &SessionId, message: Option<MessageId>) {
+        let mut all = self.lock();
+        let ending = all.ending;
+        let Some(queue) = all.queues.get_mut(session) else { return };
+        let Some((_, job)) = queue.waiting.front_mut().filter(|(_, job)| job.stage == Stage::Beginning)
+        else {
+            return;
+        };
+        job.stage = message.map_or(Stage::Waiting, Stage::Begun);
+        if ending && job.stage == Stage::Waiting {
+            queue.waiting.pop_front();
+            all.turns -= 1;
+        }
+    }
+
+    /// Ends the running turn of a session and returns the next.
+    pub(crate) fn next(&self, session: &SessionId) -> Option<Job> {
+        self.lock().advance(session)
+    }
+
+    /// The reply to come of a turn that is here.
+    pub(crate) fn find(&self, session: &SessionId, turn: &TurnId) -> Option<(PendingReply, usize)> {
+        let all = self.lock();
+        let queue = all.queues.get(session)?;
+        let (place, live) = queue.all().enumerate().find(|(_, live)| live.turn == *turn)?;
+        Some((live.reply.clone(), place))
+    }
+
+    /// Stops one turn or all of a session. A waiting turn that alone is stopped is handed back, because it is not its
+    /// turn yet and nothing else would end it soon; of all, each is ended when it comes up, and so is one that has begun or
+    /// is about to.
+    pub(crate) fn stop(
+        &self,
+        session: &SessionId,
+        turn: Option<&TurnId>,
+        cause: Cause,
+    ) -> (usize, Option<Job>) {
+        let mut all = self.lock();
+        let Some(queue) = all.queues.get_mut(session) else { return (0, None) };
+        let Some(turn) = turn else {
+            return (queue.all().filter(|live| live.stop.stop(cause)).count(), None);
+        };
+        // One that has begun has messages in the transcript, and is ended in its order.
+        let is_apart = |(live, job): &(TurnHandle, Job)| live.turn == *turn && job.stage == Stage::Waiting;
+        if let Some(place) = queue.waiting.iter().position(is_apart) {
+            let Some((live, job)) = queue.waiting.remove(place) else { return (0, None) };
+            live.stop.stop(cause);
+            all.turns -= 1;
+            return (1, Some(job));
+        }
+        (queue.all().filter(|live| live.turn == *turn && live.stop.stop(cause)).count(), None)
+    }
+
+    /// Keeps new turns out of a session until [`Self::reopen`]; returns the replies of those that are in it.
+    pub(crate) fn close(&self, session: &SessionId) -> Vec<PendingReply> {
+        let mut all = self.lock();
+        let queue = all.queues.entry(session.clone()).or_default();
+        queue.clearing += 1;
+        queue.all().map(|live| live.reply.clone()).collect()
+    }
+
+    /// Lets turns in again.
+    pub(crate) fn reopen(&self, session: &SessionId) {
+        let mut all = self.lock();
+        if let Some(queue) = all.queues.get_mut(session) {
+            queue.clearing = queue.clearing.saturating_sub(1);
+        }
+        all.tidy(session);
+    }
+
+    /// Notes that the transcript of a session was changed beside its running turn.
+    pub(crate) fn written_beside(&self, session: &SessionId) {
+        if let Some(queue) = self.lock().queues.get_mut(session) {
+            queue.written_beside = true;
+        }
+    }
+
+    /// Whether that was noted since the turn began; asked once, at its end.
+    pub(crate) fn was_written_beside(&self, session: &SessionId) -> bool {
+        self.lock().queues.get_mut(session).is_some_and(|queue| std::mem::take(&mut queue.written_beside))
+    }
+
+    /// Takes nothing in any more. What waits is let go: it stays stored as waiting for the next start. What is beginning
+    /// just now is looked after as if it ran.
+    pub(crate) fn end(&self) {
+        let mut all = self.lock();
+        all.ending = true;
+        let mut let_go = 0;
+        for queue in all.queues.values_mut() {
+            let before = queue.waiting.len();
+            queue.waiting.retain(|(_, job)| matches!(job.stage, Stage::Beginning | Stage::Begun(_)));
+            let_go += before - queue.waiting.len();
+        }
+        all.turns -= let_go;
+    }
+
+    /// Stops everything that is left.
+    pub(crate) fn stop_all(&self, cause: Cause) {
+        for live in self.lock().queues.values().flat_map(SessionQueue::all) {
+            live.stop.stop(cause);
+        }
+    }
+
+    /// Whether a turn runs or waits in a session.
+    pub(crate) fn is_busy(&self, session: &SessionId) -> bool {
+        self.lock().queues.get(session).is_some_and(|queue| queue.len() > 0)
+    }
+
+    /// All turns that run or wait.
+    pub(crate) fn activity(&self) -> Vec<ActiveTurn> {
+        let all = self.lock();
+        let mut turns = Vec::with_capacity(all.turns);
+        for (session, queue) in &all.queues {
+            let running = queue.running.as_ref().map(|live| &live.turn);
+            turns.extend(queue.all().map(|live| ActiveTurn {
+                session_id: session.clone(),
+                turn: live.turn.clone(),
+                state: if running == Some(&live.turn) { "running" } else { "queued" },
+                since: live.since,
+            }));
+        }
+        turns.sort_by(|a, b| a.turn.cmp(&b.turn));
+        turns
+    }
+
+    fn lock(&self) -> MutexGuard<'_, AllQueues> {
+        // The queues are whole after every statement, so a panic elsewhere does not make them unusable.
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AllQueues {
+    fn advance(&mut self, session: &SessionId) -> Option<Job> {
+        let queue = self.queues.get_mut(session)?;
+        if queue.running.take().is_some() {
+            self.turns -= 1;
+        }
+        let next = queue.waiting.pop_front().map(|(live, job)| {
+            queue.running = Some(live);
+            job
+        });
+        self.tidy(session);
+        next
+    }
+
+    fn tidy(&mut self, session: &SessionId) {
+        if self.queues.get(session).is_some_and(|queue| queue.len() == 0 && queue.clearing == 0) {
+            self.queues.remove(session);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Summaries that are made before they are needed, in the background, when a turn has ended.
+//!
+//! A summary takes seconds, and a turn that needs one would wait for it. So when a window is nearly full, a task of the
+//! engine's own summarises what would leave it; the turn that needs the room only stores the result and swaps it in. Until
+//! then nothing is stored: what happens to the process or the session in between costs nothing but the summary. There is one
+//! task a session at most, and a few at the same time.
+
+use std::sync::Arc;
+
+use aethon_core::turn::TurnContext;
+use tokio::sync::watch;
+
+use super::conversation::{Allowance, Leaving, leaving};
+use super::passes::summarise;
+use super::slots::{Prepared, Stage};
+use super::summariser::Summariser;
+use crate::caught::caught;
+use crate::control::{Control, StopSignal};
+use crate::engine::agents::RunningAgent;
+use crate::engine::shared::Shared;
+use crate::window::{ContextWindow, TokenCounter};
+
+/// How full the window of a conversation must be, in per cent of what triggers a compaction.
+const FULL_ENOUGH: u64 = 70;
+
+/// A summary to be made.
+struct Order {
+    agent: Arc<RunningAgent>,
+    context: TurnContext,
+    leaving: Leaving,
+    form: (TokenCounter, usize),
+    stop: StopSignal,
+    number: u64,
+}
+
+impl Shared {
+    /// Begins to summarise what would leave a window soon, if it is nearly full.
+    pub(in crate::engine) fn compact_ahead(
+        self: &Arc<Self>,
+        (agent, context): (&Arc<RunningAgent>, &TurnContext),
+        window: &ContextWindow,
+        allowance: &Allowance,
+    ) {
+        self.ahead.revise(&context.session, window);
+        let tokens = window.tokens_when_shortened(allowance.limits.keep);
+        let has_room = allowance.holds_tokens(window, tokens, FULL_ENOUGH) && !is_crowded(window, allowance);
+        if has_room || !self.options.compaction.ahead {
+            return;
+        }
+        let Some(leaving) = leaving(window, &allowance.target_ahead(window, FULL_ENOUGH)) else { return };
+        let Some((number, stop, stage)) = self.ahead.claim(&context.session, leaving.prefix) else { return };
+        let form = (window.counter, allowance.limits.summary_chars());
+        let order = Order { agent: agent.clone(), context: context.clone(), leaving, form, stop, number };
+        let shared = self.clone();
+        self.tasks.spawn(async move { shared.prepare(order, stage).await });
+    }
+
+    async fn prepare(&self, order: Order, stage: watch::Sender<Stage>) {
+        let (session, number) = (order.context.session.clone(), order.number);
+        match caught(self.prepared(order, &stage)).await {
+            Ok(Some(prepared)) => {
+                tracing::debug!(%session, messages = prepared.summarised.messages, "a summary is ready");
+                stage.send_replace(Stage::Ready(prepared));
+            }
+            Ok(None) => self.ahead.give_up(&session, number),
+            Err(panic) => {
+                tracing::error!(%session, panic, "a summary in the background panicked");
+                self.ahead.give_up(&session, number);
+            }
+        }
+    }
+
+    /// `None` when it was stopped, or when no model has seen all of it: then the turn that needs room does what it can.
+    async fn prepared(&self, order: Order, stage: &watch::Sender<Stage>) -> Option<Prepared> {
+        let Order { agent, context, leaving, form, stop, .. } = order;
+        let time = self.options.turn_timeout;
+        let mut control = Control::new(stop, time);
+        let _permit = control.guard(self.ahead.permits.acquire()).await.ok()?.ok()?;
+        stage.send_replace(Stage::Begun);
+        let mut summariser = Summariser::new((self, &agent), &context, form, time);
+        let session = &context.session;
+        let summarised = summarise(&mut summariser, (self, session), leaving, &mut control).await.ok()?;
+        let warning = summariser.warning.take();
+        summarised.is_whole.then_some(Prepared { summarised, warning })
+    }
+}
+
+/// Whether the number of its messages alone makes a window nearly full.
+fn is_crowded(window: &ContextWindow, allowance: &Allowance) -> bool {
+    window.len() as u64 * 100 >= (allowance.limits.messages as u64).saturating_mul(FULL_ENOUGH)
+}

@@ -1,0 +1,141 @@
+//! The summaries that are made before they are needed, by session: which are being made, which are ready, and which came to
+//! nothing. `ahead` makes them.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use aethon_core::ids::SessionId;
+use tokio::sync::{Semaphore, watch};
+
+use super::summarised::Summarised;
+use crate::control::{Cause, StopSignal, StopSwitch};
+use crate::window::{ContextWindow, Prefix};
+
+/// How many summaries are made at the same time.
+const AT_ONCE: usize = 2;
+
+/// The summaries of all sessions that are being made or wait to be used.
+pub(in crate::engine) struct Ahead {
+    slots: Mutex<Slots>,
+    /// Who has one makes a summary.
+    pub(super) permits: Semaphore,
+    most: usize,
+}
+
+#[derive(Default)]
+struct Slots {
+    of: HashMap<SessionId, Slot>,
+    number: u64,
+    is_ending: bool,
+}
+
+struct Slot {
+    /// Tells it from the one that was there before.
+    number: u64,
+    prefix: Prefix,
+    stop: StopSwitch,
+    /// How far it is; closed before it is ready when nothing comes of it.
+    stage: watch::Receiver<Stage>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Stage {
+    /// Others come first.
+    Waiting,
+    /// A model is being asked.
+    Begun,
+    /// It is there.
+    Ready(Prepared),
+}
+
+/// A summary that is ready.
+#[derive(Debug, Clone)]
+pub(super) struct Prepared {
+    pub(super) summarised: Summarised,
+    /// What the owner should be told about the budget.
+    pub(super) warning: Option<String>,
+}
+
+impl Ahead {
+    /// For so many sessions at most.
+    pub(in crate::engine) fn new(most: usize) -> Self {
+        Self { slots: Mutex::default(), permits: Semaphore::new(AT_ONCE), most }
+    }
+
+    /// Drops what was prepared for a session whose conversation does not begin in that way any more.
+    pub(in crate::engine) fn revise(&self, session: &SessionId, window: &ContextWindow) {
+        let mut slots = self.lock();
+        if slots.of.get(session).is_some_and(|slot| window.prefix(slot.prefix.len) != Some(slot.prefix)) {
+            slots.remove(session);
+        }
+    }
+
+    /// Drops what was or is being prepared for a session.
+    pub(in crate::engine) fn cancel(&self, session: &SessionId) {
+        self.lock().remove(session);
+    }
+
+    /// Ends everything, and begins nothing any more.
+    pub(in crate::engine) fn end(&self) {
+        let mut slots = self.lock();
+        slots.is_ending = true;
+        for (_, slot) in slots.of.drain() {
+            slot.stop.stop(Cause::Shutdown);
+        }
+    }
+
+    /// What was prepared for a session with this window, as soon as it is there. What has not even begun is not worth
+    /// waiting for.
+    pub(super) fn take(
+        &self,
+        session: &SessionId,
+        window: &ContextWindow,
+    ) -> impl Future<Output = Option<Prepared>> + use<> {
+        self.revise(session, window);
+        let stage = self.lock().of.get(session).map(|slot| slot.stage.clone());
+        async move {
+            let mut stage = stage.filter(|stage| !matches!(*stage.borrow(), Stage::Waiting))?;
+            // An error means that the task has ended without a summary.
+            let ready = stage.wait_for(|stage| matches!(stage, Stage::Ready(_))).await.ok()?;
+            if let Stage::Ready(prepared) = &*ready { Some(prepared.clone()) } else { None }
+        }
+    }
+
+    /// A place for a summary of this beginning of a session; `None` when one is there or being made.
+    pub(super) fn claim(
+        &self,
+        session: &SessionId,
+        prefix: Prefix,
+    ) -> Option<(u64, StopSignal, watch::Sender<Stage>)> {
+        let mut slots = self.lock();
+        if slots.is_ending || slots.of.contains_key(session) || slots.of.len() >= self.most {
+            return None;
+        }
+        let (stop, signal) = StopSwitch::pair();
+        let (sender, stage) = watch::channel(Stage::Waiting);
+        slots.number += 1;
+        let number = slots.number;
+        slots.of.insert(session.clone(), Slot { number, prefix, stop, stage });
+        Some((number, signal, sender))
+    }
+
+    /// Gives a place back in which nothing came to be.
+    pub(super) fn give_up(&self, session: &SessionId, number: u64) {
+        let mut slots = self.lock();
+        if slots.of.get(session).is_some_and(|slot| slot.number == number) {
+            slots.of.remove(session);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Slots {
+    fn remove(&mut self, session: &SessionId) {
+        if let Some(slot) = self.of.remove(session) {
+            slot.stop.stop(Cause::Person);
+        }
+    }
+}

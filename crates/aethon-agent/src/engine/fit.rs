@@ -1,0 +1,106 @@
+//! What a turn does so that its next request fits: it asks what the model can do, and has its conversation compacted.
+
+use aethon_core::message::Block;
+use aethon_core::surface::TurnEvent;
+
+use super::compaction::{Allowance, Compactor};
+use super::outcome::TurnOutcome;
+use super::turn::Turn;
+use crate::window::estimate_text;
+
+/// A request of fewer tokens fits every model that is of use to an assistant.
+const FITS_ANYWHERE: u64 = 3_000;
+
+impl Turn<'_> {
+    /// Has the service asked what its model can do, where that may matter: some servers cut what is too long and say
+    /// nothing. Without an answer what is assumed holds.
+    pub(super) async fn look_at_the_model(&mut self, system: &str) -> Result<(), TurnOutcome> {
+        if self.estimated(system) <= FITS_ANYWHERE {
+            return Ok(());
+        }
+        let learnt = self.control.guard(self.agent.agent.models.learn()).await;
+        if let Err(error) = learnt.map_err(TurnOutcome::interrupted)? {
+            tracing::debug!(%error, "the service does not say what its model can do");
+        }
+        Ok(())
+    }
+
+    /// Says once that the model answers without having seen the picture.
+    pub(super) fn tell_of_blindness(&mut self) {
+        let model = self.agent.agent.models.capabilities();
+        if model.images || self.answer.is_blindness_told || !self.begins_with_a_picture() {
+            return;
+        }
+        self.answer.is_blindness_told = true;
+        let message = format!("{} cannot see pictures; it was only told that one is there.", model.model);
+        let notice = TurnEvent::Notice { code: "picture_not_seen".into(), message };
+        self.job.surface.emit(&self.context.turn, notice);
+    }
+
+    /// Says once that nothing is known of the model, what is assumed, and what to set.
+    pub(super) fn tell_of_assumptions(&self) {
+        let model = self.agent.agent.models.capabilities();
+        if model.is_known || !self.shared.told_models.is_new(&model.model) {
+            return;
+        }
+        let message = format!(
+            "{} is in no table of models: a window of {} tokens and answers of up to {} are assumed. Set \
+             `model.context_window` to what it takes, and `budget.pricing` to what it costs; `aethon-cli model update` installs a newer table.",
+            model.model, model.context_window, model.max_output
+        );
+        let notice = TurnEvent::Notice { code: "unknown_model".into(), message };
+        self.job.surface.emit(&self.context.turn, notice);
+    }
+
+    fn begins_with_a_picture(&self) -> bool {
+        let (window, start) = (&self.conversation.window, self.conversation.start);
+        let mut begin = window.part(start, (start + 1).min(window.len()));
+        begin.any(|message| message.content.iter().any(|block| matches!(block, Block::Image { .. })))
+    }
+
+    /// Makes the next request fit.
+    pub(super) async fn make_room(&mut self, system: &str) -> Result<(), TurnOutcome> {
+        let allowance = self.allowance(system);
+        let (shared, context, surface) = (self.shared, &self.context, &*self.job.surface);
+        let compactor = Compactor { shared, agent: &self.agent, context, surface };
+        let made = compactor.make_room(&mut self.conversation, &allowance, &mut self.control).await;
+        self.answer.usage += std::mem::take(&mut self.conversation.spent);
+        made
+    }
+
+    /// The service says that the conversation is too long. `false` when nothing can be done about it.
+    pub(super) async fn compact_for_the_service(&mut self, system: &str) -> Result<bool, TurnOutcome> {
+        // It may just have said how much it takes.
+        self.agent.keep_what_was_learnt(&self.shared.tasks);
+        let allowance = self.allowance(system);
+        let (shared, context, surface) = (self.shared, &self.context, &*self.job.surface);
+        let compactor = Compactor { shared, agent: &self.agent, context, surface };
+        let conversation = &mut self.conversation;
+        let made = compactor.compact_for_the_service(conversation, &allowance, &mut self.control).await;
+        self.answer.usage += std::mem::take(&mut self.conversation.spent);
+        made
+    }
+
+    /// What the next request is estimated at.
+    pub(super) fn estimated(&self, system: &str) -> u64 {
+        self.allowance(system).beside + self.conversation.window.tokens()
+    }
+
+    /// What the next request may take, and what of that is not the conversation.
+    pub(super) fn allowance(&self, system: &str) -> Allowance {
+        let continued: u64 =
+            self.answer.continued.iter().flatten().map(|message| estimate_text(&message.text())).sum();
+        Allowance {
+            limits: self.agent.limits(&self.shared.options),
+            beside: estimate_text(system) + self.tools_tokens + continued,
+        }
+    }
+
+    /// The provider has counted what was estimated at so much.
+    pub(super) fn calibrate(&mut self, counted: u64, estimated: u64) {
+        if let Some(ratio) = self.conversation.window.counter.note(counted, estimated) {
+            self.agent.knowledge.learn_ratio(ratio);
+        }
+        self.agent.keep_what_was_learnt(&self.shared.tasks);
+    }
+}

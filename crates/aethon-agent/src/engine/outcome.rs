@@ -1,0 +1,248 @@
+//! How a turn ends: what is said to the person, what is stored, and who is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::channel::NewDelivery;
+use aethon_core::error::Result;
+use aethon_core::event::{Event, SessionChange};
+use aethon_core::hook::TurnContext;
+use aethon_core::ids::TurnId;
+use aethon_core::message::{Block, EndReason, Failure, Inbound, Intent, Message, Reply, Role, TurnEnd};
+use aethon_core::model::{ModelError, Usage};
+use aethon_core::session::{Begin, Finish, Finished};
+use aethon_core::surface::TurnEvent;
+use tokio::time::sleep;
+
+use super::shared::Shared;
+use super::storage_log::log_storage;
+use crate::control::{Cause, Interrupt};
+use crate::dispatcher::Job;
+use crate::meter::in_words;
+use crate::outbox::expiry;
+
+/// The pauses between attempts to store an outcome. A full disk or a locked file often is over soon; a lost outcome is not.
+const STORE_PAUSES: [Duration; 3] =
+    [Duration::from_millis(50), Duration::from_millis(250), Duration::from_secs(1)];
+
+/// Why and how a turn ends.
+#[derive(Debug, Clone)]
+pub(super) struct TurnOutcome {
+    pub(super) end: TurnEnd,
+    /// Why, with the sentence that tells the person.
+    pub(super) notice: Option<(EndReason, String)>,
+    pub(super) retry_after: Option<u64>,
+}
+
+impl TurnOutcome {
+    /// The model said all it had to say.
+    pub(super) fn done() -> Self {
+        Self { end: TurnEnd::End, notice: None, retry_after: None }
+    }
+
+    /// The model ended, and something has to be said about it.
+    pub(super) fn noted(reason: EndReason, sentence: &str) -> Self {
+        Self::of(TurnEnd::End, reason, sentence)
+    }
+
+    /// The model ended, because its answer became too long.
+    pub(super) fn too_long() -> Self {
+        Self::noted(
+            EndReason::Length,
+            "The answer ends here because it reached the model's output limit (`model.max_tokens`).",
+        )
+    }
+
+    /// Somebody stopped it.
+    pub(super) fn stopped(cause: Cause) -> Self {
+        match cause {
+            Cause::Person => Self::of(TurnEnd::Stopped, EndReason::Stopped, "Stopped."),
+            Cause::Shutdown => Self::of(
+                TurnEnd::Stopped,
+                EndReason::Shutdown,
+                "Stopped, because the assistant was shut down.",
+            ),
+        }
+    }
+
+    /// A limit was reached.
+    pub(super) fn limit(reason: EndReason, sentence: impl Into<String>) -> Self {
+        Self::of(TurnEnd::Limit, reason, sentence)
+    }
+
+    /// Something failed.
+    pub(super) fn failed(failure: Failure) -> Self {
+        let end = if failure.code.is_budget() { TurnEnd::Budget } else { TurnEnd::Error };
+        let retry_after = failure.retry_after;
+        Self { end, notice: Some((failure.code, failure.message)), retry_after }
+    }
+
+    /// A fault of ours.
+    pub(super) fn fault(reason: EndReason, sentence: &str) -> Self {
+        Self::of(TurnEnd::Error, reason, sentence)
+    }
+
+    /// It was not brought to its end.
+    pub(super) fn interrupted(interrupt: Interrupt) -> Self {
+        match interrupt {
+            Interrupt::Stopped(cause) => Self::stopped(cause),
+            Interrupt::TimedOut(timeout) => Self::limit(
+                EndReason::TurnTimeout,
+                format!(
+                    "Stopped: this took longer than {} seconds (`agent.turn_timeout_seconds`).",
+                    timeout.as_secs()
+                ),
+            ),
+        }
+    }
+
+    fn of(end: TurnEnd, reason: EndReason, sentence: impl Into<String>) -> Self {
+        Self { end, notice: Some((reason, sentence.into())), retry_after: None }
+    }
+
+    /// It in the form that hooks get.
+    pub(super) fn failure(self) -> Failure {
+        let (code, message) = self.notice.unwrap_or((EndReason::Internal, String::new()));
+        Failure::new(code, message).with_retry_after(self.retry_after)
+    }
+
+    /// Puts the outcome on the last message of the turn.
+    pub(super) fn seal(&self, message: &mut Message) {
+        if let Some((reason, sentence)) = &self.notice {
+            message.content.push(Block::notice(reason.as_str(), sentence));
+        }
+        message.stop_reason = Some(self.end);
+    }
+
+    /// What the turn came to.
+    pub(super) fn reply(&self, job: &Job, said: String, model: String, usage: Usage) -> Reply {
+        let mut text = said;
+        if let Some((_, sentence)) = &self.notice {
+            if !text.trim().is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push_str(sentence);
+        }
+        let failure = match (self.end, &self.notice) {
+            (TurnEnd::End | TurnEnd::Stopped, _) | (_, None) => None,
+            (_, Some((reason, sentence))) => {
+                Some(Failure::new(reason.clone(), sentence).with_retry_after(self.retry_after))
+            }
+        };
+        let (turn, session) = (job.turn.clone(), job.session().clone());
+        Reply { turn, session, text, end: self.end, model, usage, failure }
+    }
+}
+
+impl Shared {
+    /// Stores an outcome, with the beginning of the next turn; tries again without that when the storage fails, because what
+    /// is too much may be the next.
+    pub(super) async fn store(
+        &self,
+        messages: &[Message],
+        reply: &Reply,
+        deliveries: Vec<NewDelivery>,
+        mut next: Option<(TurnId, Begin)>,
+    ) -> Result<Finished> {
+        let mut pauses = STORE_PAUSES.into_iter();
+        loop {
+            let (messages, deliveries) = (messages.to_vec(), deliveries.clone());
+            let finish = Finish { messages, reply: reply.clone(), deliveries, next: next.take() };
+            match self.services.log.finish(finish).await {
+                Ok(finished) => return Ok(finished),
+                Err(error) if error.is_not_found() || error.is_invalid() => return Err(error),
+                Err(error) => {
+                    let Some(pause) = pauses.next() else { return Err(error) };
+                    log_storage("the outcome of a turn could not be stored; trying again", &error);
+                    sleep(pause).await;
+                }
+            }
+        }
+    }
+
+    /// Where a reply goes besides. What a person has stopped goes nowhere.
+    pub(super) fn deliveries(&self, inbound: &Inbound, reply: &Reply) -> Vec<NewDelivery> {
+        let wanted = inbound.deliver_to.as_ref().filter(|_| reply.end != TurnEnd::Stopped);
+        let expires_at = expiry(self.services.clock.now(), self.options.delivery_lifetime);
+        let delivery = wanted.map(|to| {
+            NewDelivery::new(&to.channel, &reply.text, expires_at).with_recipient(to.recipient.clone())
+        });
+        delivery.into_iter().collect()
+    }
+
+    /// Tells everybody that a turn is over: once, and after it was stored.
+    pub(super) async fn announce(&self, job: Job, context: &TurnContext, reply: Reply, delivers: bool) {
+        if delivers {
+            self.services.wake.ring();
+        }
+        let (session, turn, end) = (&reply.session, &reply.turn, reply.end);
+        tracing::debug!(%session, %turn, end = end.as_str(), "a turn has ended");
+        job.surface.emit(turn, TurnEvent::Done(reply.clone()));
+        self.services.bus.publish(|| Event::TurnEnded { session: session.clone(), turn: turn.clone(), end });
+        self.tell_session(session, SessionChange::Updated);
+        let reply = Arc::new(reply);
+        job.reply.send_replace(Some(reply.clone()));
+        self.services.hooks.after_turn(context, &reply).await;
+    }
+
+    /// Ends a turn that was stopped before it began. In its order (`in_order`), what was asked is kept in the transcript;
+    /// out of it, while another turn writes, only the outcome is stored.
+    pub(super) async fn end_unbegun(&self, job: Job, in_order: bool) {
+        let outcome = TurnOutcome::stopped(Cause::Person);
+        let mut messages = Vec::new();
+        if in_order && !matches!(job.inbound.intent, Intent::Retry { .. }) {
+            match self.services.log.begin(&job.turn, job.begin()).await {
+                Ok(_) => {
+                    let mut last = Message::new(Role::Assistant, Vec::new(), self.services.clock.now());
+                    last.turn = Some(job.turn.clone());
+                    outcome.seal(&mut last);
+                    messages.push(last);
+                }
+                Err(error) => log_storage("a stopped message could not be put into its transcript", &error),
+            }
+            self.windows.forget(job.session());
+        }
+        self.end_unasked(job, &outcome, &messages).await;
+    }
+
+    /// Ends a turn whose message is in no transcript, because what it belongs to was removed while it waited.
+    pub(super) async fn end_groundless(&self, job: Job) {
+        let sentence = if job.replaces.is_some() {
+            "What this was to replace is not in the conversation any more, so nothing was changed. Send it as a new \
+             message."
+        } else {
+            "The conversation was removed before this could be answered. Send it again to begin a new one."
+        };
+        self.end_unasked(job, &TurnOutcome::fault(EndReason::Gone, sentence), &[]).await;
+    }
+
+    /// Ends a turn whose agent is not there any more.
+    pub(super) async fn end_without_agent(&self, job: Job) {
+        let sentence =
+            format!("The agent `{}` that was to answer this is not set up any more.", job.inbound.agent);
+        self.end_unasked(job, &TurnOutcome::fault(EndReason::Gone, &sentence), &[]).await;
+    }
+
+    /// Ends a turn for which no model was asked.
+    async fn end_unasked(&self, job: Job, outcome: &TurnOutcome, messages: &[Message]) {
+        let model = self.agents.get_or_main(&job.inbound.agent).model();
+        let reply = outcome.reply(&job, String::new(), model, Usage::default());
+        if let Err(error) = self.store(messages, &reply, Vec::new(), None).await {
+            log_storage("the outcome of a turn that was not worked on could not be stored", &error);
+        }
+        let context = TurnContext::of(job.turn.clone(), &job.inbound);
+        self.announce(job, &context, reply, false).await;
+    }
+}
+
+/// What the person is told of a model that failed, with the exact wait where there is one.
+pub(super) fn failure(error: &ModelError, retry_after: Option<Duration>) -> Failure {
+    let mut message = error.to_string();
+    let seconds = retry_after.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
+    if let Some(seconds) = seconds {
+        // The exact wait says better what the sentence may say about when.
+        let sentence = message.split("; try again").next().unwrap_or(&message).trim_end_matches('.');
+        message = format!("{sentence}. Try again in {}.", in_words(seconds));
+    }
+    Failure::new(error.kind(), message).with_retry_after(seconds)
+}

@@ -1,0 +1,159 @@
+//! What a model says in one response: put together from its events, and shown as it comes.
+
+use std::borrow::Cow;
+
+use aethon_core::ids::{TurnId, unique};
+use aethon_core::message::{Block, Message, Role, ToolCall};
+use aethon_core::model::{ModelEvent, StopReason, Usage};
+use aethon_core::surface::{Surface, TurnEvent};
+use aethon_core::untrusted;
+use jiff::Timestamp;
+
+use aethon_core::untrusted::Scrubber;
+
+/// A response that is coming.
+#[derive(Debug, Default)]
+pub(super) struct ResponseBuffer {
+    blocks: Vec<Block>,
+    thinking: bool,
+    scrubber: Scrubber,
+    has_emitted: bool,
+    end: Option<(StopReason, Usage, Option<String>)>,
+    /// What the part that this one goes on from took.
+    before: Usage,
+}
+
+impl ResponseBuffer {
+    /// One that goes on where this message was cut off.
+    pub(super) fn after(part: &Message) -> Self {
+        Self { blocks: part.content.clone(), before: part.usage.unwrap_or_default(), ..Self::default() }
+    }
+
+    /// Takes the next event in, and shows it.
+    pub(super) fn take(&mut self, event: ModelEvent, surface: &dyn Surface, turn: &TurnId) {
+        match event {
+            ModelEvent::Text(text) => self.text(text, surface, turn),
+            ModelEvent::Reasoning(text) => {
+                self.has_emitted = true;
+                match self.blocks.last_mut() {
+                    Some(Block::Reasoning { text: thought, .. }) if self.thinking => thought.push_str(&text),
+                    _ => self.blocks.push(Block::Reasoning { text: text.clone(), opaque: None }),
+                }
+                self.thinking = true;
+                surface.emit(turn, TurnEvent::Reasoning(text));
+            }
+            ModelEvent::ReasoningDone { text, opaque } => {
+                if std::mem::take(&mut self.thinking) {
+                    self.blocks.pop();
+                }
+                self.blocks.push(Block::Reasoning { text, opaque });
+            }
+            ModelEvent::ToolCall(call) => {
+                self.has_emitted = true;
+                self.thinking = false;
+                let call = self.with_own_id(call);
+                self.blocks.push(Block::ToolCall(call));
+            }
+            ModelEvent::Finished { stop, usage, model } => {
+                self.flush(surface, turn);
+                self.end = Some((stop, usage, model));
+            }
+        }
+    }
+
+    /// Shows what was held back; called when nothing more comes.
+    pub(super) fn flush(&mut self, surface: &dyn Surface, turn: &TurnId) {
+        let rest = self.scrubber.finish();
+        if !rest.is_empty() {
+            surface.emit(turn, TurnEvent::Text(rest));
+        }
+    }
+
+    /// Whether anything was shown, or a tool was asked for: then the request is not sent again.
+    pub(super) fn has_emitted(&self) -> bool {
+        self.has_emitted
+    }
+
+    /// How it ended, when it has.
+    pub(super) fn end(&self) -> Option<StopReason> {
+        self.end.as_ref().map(|(stop, ..)| *stop)
+    }
+
+    /// What it took, when it has ended.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        self.end.as_ref().map(|(_, usage, _)| *usage)
+    }
+
+    /// Puts in what it took, with its cost, and the model that answered, as they are booked.
+    pub(super) fn settle(&mut self, usage: Usage, model: Option<String>) {
+        if let Some((_, own, named)) = &mut self.end {
+            *own = usage;
+            *named = model;
+        }
+    }
+
+    /// Whether the model has called tools.
+    pub(super) fn has_calls(&self) -> bool {
+        self.blocks.iter().any(|block| matches!(block, Block::ToolCall(_)))
+    }
+
+    /// Whether the model ended it without having said anything.
+    pub(super) fn is_empty(&self) -> bool {
+        let is_at_end = matches!(self.end(), Some(StopReason::End | StopReason::ToolUse));
+        is_at_end && !self.has_emitted && self.blocks.is_empty()
+    }
+
+    /// The message that it comes to. Of a response that was broken off, calls are left out: they will not run.
+    pub(super) fn into_message(self, turn: &TurnId, model: &str, now: Timestamp) -> Message {
+        let complete = self.end.is_some();
+        let (usage, named) = self.end.map_or((None, None), |(_, usage, named)| (Some(usage), named));
+        let blocks = self.blocks.into_iter().filter_map(|block| match block {
+            Block::Text { text, untrusted } => match untrusted::scrub(&text) {
+                Cow::Borrowed(_) => Some(Block::Text { text, untrusted }),
+                Cow::Owned(scrubbed) if scrubbed.trim().is_empty() => None,
+                Cow::Owned(scrubbed) => Some(Block::Text { text: scrubbed, untrusted }),
+            },
+            Block::ToolCall(_) if !complete => None,
+            other => Some(other),
+        });
+        let mut message = Message::new(Role::Assistant, blocks.collect(), now);
+        message.turn = Some(turn.clone());
+        message.model = Some(named.unwrap_or_else(|| model.to_owned()));
+        message.usage = usage.map(|usage| {
+            let mut sum = self.before;
+            sum += usage;
+            sum
+        });
+        message
+    }
+
+    fn text(&mut self, text: String, surface: &dyn Surface, turn: &TurnId) {
+        if text.is_empty() {
+            return;
+        }
+        self.has_emitted = true;
+        self.thinking = false;
+        match self.blocks.last_mut() {
+            Some(Block::Text { text: said, .. }) => said.push_str(&text),
+            _ => self.blocks.push(Block::text(text.clone())),
+        }
+        let scrubbed = match self.scrubber.pass(&text) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(scrubbed) => Some(scrubbed),
+        };
+        let shown = scrubbed.unwrap_or(text);
+        if !shown.is_empty() {
+            surface.emit(turn, TurnEvent::Text(shown));
+        }
+    }
+
+    /// Calls of one response have ids of their own, whatever the model (a small local one, say) made of them.
+    fn with_own_id(&self, mut call: ToolCall) -> ToolCall {
+        let taken =
+            self.blocks.iter().any(|block| matches!(block, Block::ToolCall(other) if other.id == call.id));
+        if taken || call.id.is_empty() {
+            call.id = format!("call_{}", unique());
+        }
+        call
+    }
+}

@@ -1,0 +1,89 @@
+//! Changes of a session that are no turn: emptying it, and putting a message in.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::error::{Error, Result};
+use aethon_core::event::SessionChange;
+use aethon_core::ids::SessionId;
+use aethon_core::message::{Attachment, Block, Message, Role};
+use aethon_core::session::Clear;
+use tokio::time::timeout;
+
+use super::shared::Shared;
+use crate::admission::block;
+use crate::control::Cause;
+use crate::dispatcher::SessionQueues;
+
+/// How long the turns of a session may take to end.
+const LONGEST_END: Duration = Duration::from_secs(5);
+
+impl Shared {
+    /// Stops what runs in a session and empties or removes it. It takes nothing in meanwhile.
+    pub(super) async fn clear(&self, session: &SessionId, how: Clear) -> Result<bool> {
+        let closed = Closed::new(&self.queues, session);
+        self.queues.stop(session, None, Cause::Person);
+        let ended = async {
+            for reply in &closed.replies {
+                // An error means that the turn has ended without a stored outcome; it has ended all the same.
+                let _ = reply.clone().wait().await;
+            }
+        };
+        if timeout(LONGEST_END, ended).await.is_err() {
+            return Err(Error::full("the session is still busy; try again in a moment"));
+        }
+        self.ahead.cancel(session);
+        let existed = self.services.transcripts.clear(session, how).await?;
+        self.windows.forget(session);
+        if existed {
+            let change = match how {
+                Clear::Reset => SessionChange::Reset,
+                Clear::Delete => SessionChange::Deleted,
+            };
+            self.tell_session(session, change);
+        }
+        Ok(existed)
+    }
+
+    /// Puts a message of the assistant into a session.
+    pub(super) async fn post(
+        &self,
+        session: &SessionId,
+        key: &str,
+        (text, attachments): (&str, &[Attachment]),
+    ) -> Result<bool> {
+        let now = self.services.clock.now();
+        let text = (!text.is_empty() || attachments.is_empty()).then(|| Ok(Block::text(text)));
+        let content = text.into_iter().chain(attachments.iter().map(block)).collect::<Result<_>>()?;
+        let mut message = Message::new(Role::Assistant, content, now);
+        let Some(id) = self.services.transcripts.post(session, key, message.clone()).await? else {
+            return Ok(false);
+        };
+        message.id = id;
+        // A turn that runs now has not seen the message; the next one reads the transcript anew.
+        self.queues.written_beside(session);
+        self.windows.forget(session);
+        self.tell_message(session, &Arc::new(message));
+        self.tell_session(session, SessionChange::Updated);
+        Ok(true)
+    }
+}
+
+/// A session that takes nothing in, until this is dropped.
+struct Closed<'a> {
+    queues: &'a SessionQueues,
+    session: &'a SessionId,
+    replies: Vec<aethon_core::assistant::PendingReply>,
+}
+
+impl<'a> Closed<'a> {
+    fn new(queues: &'a SessionQueues, session: &'a SessionId) -> Self {
+        Self { queues, session, replies: queues.close(session) }
+    }
+}
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        self.queues.reopen(self.session);
+    }
+}

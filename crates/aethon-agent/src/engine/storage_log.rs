@@ -1,0 +1,12 @@
+//! What the log says when the storage fails. The person gets a sentence; the cause is for whoever reads the log.
+
+use aethon_core::error::Error;
+
+/// Logs a failure of the storage with its cause. What was removed meanwhile is no failure.
+pub(super) fn log_storage(what: &'static str, error: &Error) {
+    if error.is_not_found() {
+        return tracing::info!(%error, "{what}");
+    }
+    let cause = std::error::Error::source(error).map(ToString::to_string);
+    tracing::error!(%error, cause, "{what}");
+}

@@ -1,0 +1,126 @@
+//! Taking a message in: a place in the queue, storage, acknowledgement, and then the turn itself.
+//!
+//! All of it happens in one task of the engine's own, because the caller may lose interest at any moment and what was
+//! begun must be brought to an end.
+
+use std::sync::Arc;
+
+use aethon_core::assistant::{PendingReply, Submitted};
+use aethon_core::error::{Error, Result};
+use aethon_core::ids::TurnId;
+use aethon_core::message::Inbound;
+use aethon_core::session::{Accepted, TurnRecord};
+use aethon_core::surface::Surface;
+use tokio::sync::oneshot;
+
+use super::shared::Shared;
+use crate::admission::{admit, keep_effort};
+use crate::caught::caught;
+use crate::dispatcher::{Job, Position, Stage};
+
+impl Shared {
+    pub(super) async fn submit(
+        self: &Arc<Self>,
+        mut inbound: Inbound,
+        surface: Arc<dyn Surface>,
+    ) -> Result<Submitted> {
+        self.agents.find(&inbound.agent)?;
+        keep_effort(&*self.services.log, &mut inbound).await?;
+        let message = admit(&*self.services.log, &inbound, self.services.clock.now()).await?;
+        let (job, live) = Job::pair(TurnId::fresh(), inbound, message, surface);
+        let reply = live.reply.clone();
+        let position = self.queues.claim(job.session(), live)?;
+        let (answer, answered) = oneshot::channel();
+        let shared = self.clone();
+        self.tasks.spawn(async move { shared.take_in(job, position, reply, answer).await });
+        answered.await.unwrap_or_else(|_| Err(Error::internal("the message could not be taken in")))
+    }
+
+    async fn take_in(
+        self: Arc<Self>,
+        mut job: Job,
+        position: Position,
+        reply: PendingReply,
+        answer: oneshot::Sender<Result<Submitted>>,
+    ) {
+        let turn = job.turn.clone();
+        if position == Position::First {
+            self.put_context_to(&mut job);
+        }
+        let begin = (position == Position::First).then(|| job.begin());
+        let accepted = caught(self.services.log.accept(&turn, &job.inbound, begin)).await;
+        let refused = match accepted {
+            Ok(Ok(Accepted::New(begun))) => {
+                if let Some(id) = begun {
+                    job.stage = Stage::Begun(id);
+                }
+                // An error means that the caller has lost interest; the turn goes on.
+                let _ = answer.send(Ok(Submitted { turn, queued: position.queued(), is_new: true, reply }));
+                return self.placed(job, position).await;
+            }
+            Ok(Ok(Accepted::Known(record))) => {
+                let next = self.queues.leave(job.session(), &turn);
+                let known = match same_content(&job.inbound, &record) {
+                    Ok(()) => self.known(*record, job.surface).await,
+                    Err(mismatch) => Err(mismatch),
+                };
+                let _ = answer.send(known);
+                if let Some(next) = next {
+                    self.run_queue(next).await;
+                }
+                return;
+            }
+            Ok(Err(error)) => error,
+            Err(panic) => Error::internal("the storage failed").because(panic),
+        };
+        let next = self.queues.leave(job.session(), &turn);
+        let _ = answer.send(Err(refused));
+        if let Some(next) = next {
+            self.run_queue(next).await;
+        }
+    }
+
+    async fn placed(self: &Arc<Self>, job: Job, position: Position) {
+        let job = match position {
+            Position::First => Some(job),
+            Position::Behind(_) => self.queues.arrived(job),
+        };
+        if let Some(job) = job {
+            self.run_queue(job).await;
+        }
+    }
+
+    /// The answer to a second delivery: the outcome that is there, or the one that is coming.
+    async fn known(self: &Arc<Self>, record: TurnRecord, surface: Arc<dyn Surface>) -> Result<Submitted> {
+        let turn = record.turn.clone();
+        let submitted = |queued, reply| Ok(Submitted { turn: turn.clone(), queued, is_new: false, reply });
+        if let Some(reply) = record.reply {
+            return submitted(0, PendingReply::ready(Arc::new(reply)));
+        }
+        if let Some((reply, queued)) = self.queues.find(&record.inbound.session, &turn) {
+            return submitted(queued, reply);
+        }
+        // It may have ended between the two looks.
+        let Some(record) = self.services.log.turn(&turn).await? else {
+            return Err(Error::not_found("the turn of this message was removed; send it under a new id"));
+        };
+        if let Some(reply) = record.reply {
+            return submitted(0, PendingReply::ready(Arc::new(reply)));
+        }
+        // Stored, but in nobody's hands: its outcome could not be stored before.
+        let reply = self.take_up(record, surface).await?;
+        submitted(0, reply)
+    }
+}
+
+/// The same id with another content is a mistake of the sender, not a second delivery.
+fn same_content(inbound: &Inbound, known: &TurnRecord) -> Result<()> {
+    let fingerprint =
+        |inbound: &Inbound| inbound.dedupe.as_ref().and_then(|dedupe| dedupe.fingerprint.clone());
+    match (fingerprint(inbound), fingerprint(&known.inbound)) {
+        (Some(now), Some(before)) if now != before => {
+            Err(Error::mismatch("this message id came with another content before; use a new id"))
+        }
+        _ => Ok(()),
+    }
+}

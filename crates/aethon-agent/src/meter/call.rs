@@ -1,0 +1,323 @@
+//! A call to the first of several models that answers: every model that is asked is paid for by itself.
+//!
+//! Whoever makes the call keeps it outside of what may be interrupted and settles it afterwards, so that it learns what the
+//! call took also when it was stopped in the middle. A call that is dropped is booked all the same.
+
+use aethon_core::message::Failure;
+use aethon_core::model::{
+    ModelError, ModelErrorKind, ModelEvent, ModelRequest, Readiness, StopReason, Usage,
+};
+
+use super::grant::{Booked, Ending, Grant};
+use super::metering::{Meter, Work};
+use crate::models::{Answer, Candidate, Miss, Models, Permit, Reason, is_models_fault, together};
+
+/// Why a call brought no answer, or not all of it.
+#[derive(Debug, Clone)]
+pub(crate) enum CallError {
+    /// The models or their services.
+    Model(ModelError),
+    /// The budget.
+    Money(Failure),
+}
+
+/// The model that answers in place of the configured one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StandIn {
+    pub(crate) model: String,
+    /// Why, as a sentence.
+    pub(crate) reason: String,
+}
+
+/// A call under way.
+pub(crate) struct ModelCall {
+    meter: Meter,
+    work: Work,
+    open: Option<Open>,
+    /// How the answer ended, as far as it has.
+    ending: Option<Ending>,
+    stop: Option<StopReason>,
+    /// The day is spent; told with the next event, because the one before has come.
+    spent: Option<Failure>,
+    /// What the models took that failed before one answered.
+    failed: Usage,
+    warning: Option<String>,
+    silences: u32,
+}
+
+/// The model that is asked.
+struct Open {
+    grant: Grant,
+    answer: Option<Answer>,
+}
+
+/// What a call came to.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    /// What the answer took.
+    pub(crate) usage: Usage,
+    /// What other models took that failed before.
+    pub(crate) failed: Usage,
+    /// The model that answered.
+    pub(crate) model: Option<String>,
+    /// What the owner should be told about the budget.
+    pub(crate) warning: Option<String>,
+}
+
+impl ModelCall {
+    pub(super) fn new(meter: Meter, work: Work) -> Self {
+        Self {
+            meter,
+            work,
+            open: None,
+            ending: None,
+            stop: None,
+            spent: None,
+            failed: Usage::default(),
+            warning: None,
+            silences: 0,
+        }
+    }
+
+    /// Asks one model after the other, each at most once, until one begins to answer. Says which one, and why, if that is
+    /// not the configured one.
+    pub(crate) async fn start(
+        &mut self,
+        models: &Models,
+        request: ModelRequest,
+    ) -> Result<Option<StandIn>, CallError> {
+        let mut misses: Vec<Miss> = Vec::new();
+        // What failed at the models before is a failed attempt for the next one.
+        let mut attempt = request.attempt;
+        let mut overflow: Option<Overflow> = None;
+        for (place, candidate) in models.candidates().iter().enumerate() {
+            if overflow.as_ref().is_some_and(|overflow| !overflow.may_fit(candidate)) {
+                continue;
+            }
+            let request = request.clone().with_attempt(attempt);
+            let (reason, is_resting) = match self.try_one(candidate, place, request).await {
+                Ok(()) => return Ok(stand_in(candidate, place, &misses, overflow.as_ref())),
+                Err(Missed::Asked(error)) if error.kind() == ModelErrorKind::ContextLength => {
+                    overflow = Some(Overflow::of(candidate, error));
+                    continue;
+                }
+                Err(Missed::Asked(error)) if !is_models_fault(error.kind()) => {
+                    return Err(CallError::Model(error));
+                }
+                Err(Missed::Asked(error)) => {
+                    attempt = attempt.saturating_add(1);
+                    (Reason::Model(error), false)
+                }
+                Err(Missed::Unasked(reason)) => (reason, false),
+                Err(Missed::Resting(error)) => (Reason::Model(error), true),
+            };
+            misses.push(Miss { place, reason, is_resting });
+        }
+        match overflow {
+            // The conversation has to become shorter, whatever ails the others.
+            Some(overflow) => Err(CallError::Model(overflow.error)),
+            None => self.last_resort(models, request, misses).await,
+        }
+    }
+
+    /// The next event of the answer. Its end is an event too.
+    pub(crate) async fn next(&mut self) -> Result<ModelEvent, CallError> {
+        if let Some(failure) = self.spent.take() {
+            return Err(CallError::Money(failure));
+        }
+        let Some(Open { grant, answer: Some(answer) }) = &mut self.open else {
+            return Err(CallError::Model(not_started()));
+        };
+        let event = match answer.next().await {
+            Ok(event) => event,
+            Err(error) => {
+                self.silences += u32::from(error.kind() == ModelErrorKind::Timeout);
+                self.ending = Some(ending_after_begin(&error));
+                return Err(CallError::Model(error));
+            }
+        };
+        if let ModelEvent::Finished { stop, usage, model } = &event {
+            self.ending = Some(Ending::Whole { usage: *usage, named: model.clone() });
+            self.stop = Some(*stop);
+        } else if let Err(failure) = grant.count(tokens(&event)).await {
+            self.spent = Some(failure);
+        }
+        Ok(event)
+    }
+
+    /// Why the answer had to end, if it reached the limit of what the day has left.
+    pub(crate) async fn why_so_short(&mut self) -> Option<Failure> {
+        let open = self.open.as_mut().filter(|_| self.stop == Some(StopReason::Length))?;
+        open.grant.why_so_short().await
+    }
+
+    /// How often a model that was asked fell silent.
+    pub(crate) fn silences(&self) -> u32 {
+        self.silences
+    }
+
+    /// Books the call, wherever it stands.
+    pub(crate) async fn settle(mut self) -> Settled {
+        let ending = self.ending.take().unwrap_or(Ending::Cut);
+        let mut settled = Settled { failed: self.failed, warning: self.warning.take(), ..Settled::default() };
+        if let Some(Open { grant, .. }) = self.open.take() {
+            let booked = grant.settle(ending).await;
+            settled.usage = booked.usage;
+            settled.model = Some(booked.model);
+            settled.warning = settled.warning.or(booked.warning);
+        }
+        settled
+    }
+
+    async fn try_one(
+        &mut self,
+        candidate: &Candidate,
+        place: usize,
+        request: ModelRequest,
+    ) -> Result<(), Missed> {
+        fits(candidate, self.work.input, place).map_err(|error| Missed::Unasked(Reason::Model(error)))?;
+        let permit = candidate.permit().map_err(Missed::Resting)?;
+        // Boxed, because the futures of turns and summaries hold this one.
+        Box::pin(self.ask(candidate, permit, request)).await
+    }
+
+    /// Asks a model once it is paid for.
+    async fn ask(
+        &mut self,
+        candidate: &Candidate,
+        permit: Permit,
+        mut request: ModelRequest,
+    ) -> Result<(), Missed> {
+        let capabilities = candidate.provider.capabilities();
+        let grant = self.meter.reserve(self.work.clone(), &capabilities).await;
+        let grant = grant.map_err(|failure| Missed::Unasked(Reason::Money(failure)))?;
+        request.max_output = [request.max_output, grant.max_output()].into_iter().flatten().min();
+        let open = self.open.insert(Open { grant, answer: None });
+        match candidate.ask(request, permit).await {
+            Ok(answer) => {
+                open.answer = Some(answer);
+                Ok(())
+            }
+            Err(error) => {
+                self.silences += u32::from(error.kind() == ModelErrorKind::Timeout);
+                if let Some(Open { grant, .. }) = self.open.take() {
+                    let booked = grant.settle(ending_before_begin(&error)).await;
+                    self.note_failed(booked);
+                }
+                Err(Missed::Asked(error))
+            }
+        }
+    }
+
+    /// Every model failed or is left alone. When only a person can mend what is wrong with those that are, a person's
+    /// new try is let through to one of them, because they may have mended it just now; a repetition is not.
+    async fn last_resort(
+        &mut self,
+        models: &Models,
+        request: ModelRequest,
+        misses: Vec<Miss>,
+    ) -> Result<Option<StandIn>, CallError> {
+        let lasting = |miss: &&Miss| miss.is_resting && !miss.is_retryable();
+        let may_try = request.attempt == 0 && !misses.iter().any(Miss::is_retryable);
+        let wait = |miss: &&Miss| miss.error().and_then(ModelError::retry_after);
+        let soonest = misses.iter().filter(lasting).min_by_key(wait).filter(|_| may_try);
+        let candidate = soonest.and_then(|miss| Some((miss.place, models.candidates().get(miss.place)?)));
+        if let Some((place, candidate)) = candidate
+            && let Some(permit) = candidate.force()
+        {
+            return match Box::pin(self.ask(candidate, permit, request)).await {
+                Ok(()) => Ok(stand_in(candidate, place, &misses, None)),
+                Err(
+                    Missed::Asked(error) | Missed::Resting(error) | Missed::Unasked(Reason::Model(error)),
+                ) => Err(CallError::Model(error)),
+                Err(Missed::Unasked(Reason::Money(failure))) => Err(CallError::Money(failure)),
+            };
+        }
+        Err(together(misses))
+    }
+
+    fn note_failed(&mut self, booked: Booked) {
+        self.failed += booked.usage;
+        self.warning = self.warning.take().or(booked.warning);
+    }
+}
+
+/// Why one model did not begin to answer.
+enum Missed {
+    /// It was asked, and failed.
+    Asked(ModelError),
+    /// It was not asked.
+    Unasked(Reason),
+    /// It is left alone.
+    Resting(ModelError),
+}
+
+/// A model found the conversation too long.
+struct Overflow {
+    error: ModelError,
+    context_window: u64,
+}
+
+impl Overflow {
+    /// What is known of the window may have been learnt from the very refusal, and was larger before.
+    fn of(candidate: &Candidate, error: ModelError) -> Self {
+        Self { error, context_window: candidate.provider.capabilities().context_window }
+    }
+
+    fn may_fit(&self, candidate: &Candidate) -> bool {
+        candidate.provider.capabilities().context_window > self.context_window
+    }
+}
+
+/// Whether a model is set up, and its window large enough. The first model's is the engine's business.
+fn fits(candidate: &Candidate, tokens: u64, place: usize) -> Result<(), ModelError> {
+    if let Readiness::NotConfigured(reason) = candidate.provider.readiness() {
+        return Err(ModelError::new(ModelErrorKind::Auth, reason));
+    }
+    let capabilities = candidate.provider.capabilities();
+    if place > 0 && tokens > capabilities.context_window {
+        let sentence = format!("This conversation does not fit {}.", capabilities.model);
+        return Err(ModelError::new(ModelErrorKind::ContextLength, sentence));
+    }
+    Ok(())
+}
+
+fn stand_in(
+    candidate: &Candidate,
+    place: usize,
+    misses: &[Miss],
+    overflow: Option<&Overflow>,
+) -> Option<StandIn> {
+    let reason = misses.first().map(|miss| miss.reason.sentence());
+    let reason = reason.or_else(|| overflow.map(|overflow| overflow.error.to_string()));
+    let model = candidate.provider.capabilities().model.clone();
+    (place > 0).then(|| StandIn { model, reason: reason.unwrap_or_default() })
+}
+
+/// How a call ended that failed before its first event.
+fn ending_before_begin(error: &ModelError) -> Ending {
+    match error.kind() {
+        ModelErrorKind::Timeout => Ending::Silent,
+        // It took the request, and what it answered was nothing.
+        ModelErrorKind::Malformed => Ending::Cut,
+        _ => Ending::Refused,
+    }
+}
+
+fn ending_after_begin(error: &ModelError) -> Ending {
+    if error.kind() == ModelErrorKind::Timeout { Ending::Silent } else { Ending::Cut }
+}
+
+fn not_started() -> ModelError {
+    ModelError::new(ModelErrorKind::Malformed, "The model's answer ended before it began; ask again.")
+}
+
+/// About how many tokens an event stands for. Services send one or more at a time, four bytes each.
+fn tokens(event: &ModelEvent) -> u64 {
+    let about = |bytes: usize| (bytes as u64).div_ceil(4).max(1);
+    match event {
+        ModelEvent::Text(text) | ModelEvent::Reasoning(text) => about(text.len()),
+        ModelEvent::ToolCall(call) => about(call.name.len() + call.input.to_string().len()) + 10,
+        ModelEvent::ReasoningDone { .. } | ModelEvent::Finished { .. } => 0,
+    }
+}

@@ -1,0 +1,89 @@
+//! What is believed of the figures and the names that a service gives for a call.
+
+use aethon_core::model::Usage;
+
+/// More tokens than these no request takes, whatever a service says.
+const MOST_TOKENS: u64 = 100_000_000;
+
+/// The fewest digits of the date or version behind a model's name.
+const DIGITS: usize = 3;
+
+/// What a service counted, where that can be: tokens that it does not count are put in as we counted them. `None` of
+/// figures that are absurd.
+pub(super) fn believed(told: Usage, sent: u64, heard: u64) -> Option<Usage> {
+    let mut usage = told;
+    let counts = [usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.cache_write_tokens];
+    if counts.iter().any(|count| *count > MOST_TOKENS) {
+        return None;
+    }
+    // Some services send a zero because a number is asked for.
+    if usage.input_tokens == 0 {
+        usage.input_tokens = sent;
+    }
+    if usage.output_tokens == 0 {
+        usage.output_tokens = heard;
+    }
+    usage.cached_tokens = usage.cached_tokens.min(usage.input_tokens);
+    usage.cache_write_tokens = usage.cache_write_tokens.min(usage.input_tokens - usage.cached_tokens);
+    Some(usage)
+}
+
+/// Whether `named` is the model that was asked for: the same name, with or without a date, a version or what a router puts
+/// before it. `gpt-5-mini` is no `gpt-5`.
+pub(super) fn is_variant(asked: &str, named: &str) -> bool {
+    let (asked, named) = (bare(asked), bare(named));
+    let (short, long) = if asked.len() <= named.len() { (&asked, &named) } else { (&named, &asked) };
+    let Some(rest) = long.strip_prefix(short.as_str()) else { return false };
+    if rest.is_empty() {
+        return true;
+    }
+    let Some(rest) = rest.strip_prefix(['-', '@', ':']) else { return false };
+    rest.chars().take_while(char::is_ascii_digit).count() >= DIGITS
+}
+
+/// The name without what stands before it, and without `latest`, which is every date.
+fn bare(name: &str) -> String {
+    let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    let stripped = name.strip_suffix("latest").and_then(|rest| rest.strip_suffix(['-', ':']));
+    stripped.unwrap_or(&name).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_and_versions_make_variants_and_other_words_do_not() {
+        let check = |asked: &str, named: &str, expected| {
+            assert_eq!(is_variant(asked, named), expected, "{asked} {named}");
+        };
+        check("gpt-5", "gpt-5", true);
+        check("gpt-5", "gpt-5-2025-08-07", true);
+        check("gpt-5-2025-08-07", "gpt-5", true);
+        check("claude-sonnet-4-5", "claude-sonnet-4-5-20250929", true);
+        check("openrouter/anthropic/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5", true);
+        check("mistral-large-latest", "mistral-large-2411", true);
+        check("llama3.2", "llama3.2:latest", true);
+        check("gemini-2.0-flash", "models/gemini-2.0-flash-001", true);
+        check("GPT-5", "gpt-5", true);
+        check("gpt-5", "gpt-5-mini", false);
+        check("gpt-5-mini", "gpt-5", false);
+        check("gpt-5", "gpt-5.4", false);
+        check("claude-sonnet-4", "claude-sonnet-4-5", false);
+        check("my-proxy-alias", "gpt-5", false);
+        check("gpt-5", "", false);
+    }
+
+    #[test]
+    fn absurd_figures_are_not_believed_and_missing_ones_are_put_in() {
+        let told = |input_tokens, output_tokens| Usage { input_tokens, output_tokens, ..Usage::default() };
+        assert_eq!(believed(told(u64::MAX, 1), 10, 5), None);
+        assert_eq!(believed(told(1, u64::MAX), 10, 5), None);
+        assert_eq!(believed(Usage { cached_tokens: u64::MAX, ..told(9, 9) }, 10, 5), None);
+        assert_eq!(believed(told(0, 0), 10, 5), Some(told(10, 5)));
+        assert_eq!(believed(told(7, 3), 10, 5), Some(told(7, 3)));
+        let cached = Usage { cached_tokens: 900, cache_write_tokens: 900, ..told(100, 1) };
+        let found = believed(cached, 0, 0).unwrap();
+        assert_eq!((found.cached_tokens, found.cache_write_tokens), (100, 0));
+    }
+}

@@ -1,0 +1,361 @@
+//! The permission to make one call: what is reserved for it, how long its answer may be, and that it is booked once.
+//!
+//! An answer that can be watched begins with the money for a usual one and gets more in steps while it comes; when there is
+//! no more, it is stopped. One that cannot be watched is paid for in full before it begins, so its limit is a fair share of
+//! what the day has left. What the ledger is told in between is never less than what has come, as far as that is known, so
+//! that a crash books hardly more and not less than the call had cost.
+
+use aethon_core::ledger::{Claim, LedgerEntry, Price, Reserved};
+use aethon_core::message::Failure;
+use aethon_core::model::{Capabilities, Usage};
+
+use super::counts;
+use super::metering::{Meter, Work};
+use super::tariff::Tariff;
+use super::usual::Usual;
+
+/// The shortest answer that is worth asking for when little money is left, in tokens: watched, and with thoughts that
+/// nobody sees.
+const LEAST_ANSWER: u64 = 64;
+const LEAST_HIDDEN: u64 = 256;
+
+/// The longest answer that is paid for in advance, in usual ones, and the least that this is.
+const USUALS_HIDDEN: u64 = 4;
+const LONG_HIDDEN: u64 = 16_000;
+
+/// By how many tokens a reservation grows: half of a usual answer, within these.
+const STEPS: (u64, u64) = (64, 1_000);
+
+/// The least that it grows by when little is left.
+const LEAST_STEP: u64 = 16;
+
+/// After how many tokens what a call has cost is noted: an eighth of a usual answer, within these.
+const NOTES: (u64, u64) = (16, 256);
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    /// The model ended it.
+    Whole {
+        /// What the service counted.
+        usage: Usage,
+        /// The model that answered, as the service names it.
+        named: Option<String>,
+    },
+    /// It was stopped or broke off; the service has worked on it.
+    Cut,
+    /// It was sent, and nothing came for too long. Nobody knows what the service did.
+    Silent,
+    /// The service has not worked on it.
+    Refused,
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Booked {
+    /// What it took, with its cost.
+    pub usage: Usage,
+    /// The model that it is booked under.
+    pub model: String,
+    /// What the owner should be told about the budget.
+    pub warning: Option<String>,
+}
+
+/// What is to be reserved for a call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plan {
+    /// Tokens of the answer that are wanted, and that are the least of use.
+    most: u64,
+    least: u64,
+    /// What the model can say at most.
+    max_output: u64,
+    /// Tokens after which a crash would have cost more than is noted.
+    interval: u64,
+    /// Tokens that are noted before the first came.
+    noted: u64,
+    usual: Usual,
+    is_hidden: bool,
+}
+
+impl Plan {
+    /// For an answer that can be watched.
+    pub(super) fn watched(usual: Usual, max_output: u64) -> Self {
+        let most = usual.tokens().max(LEAST_ANSWER).min(max_output);
+        let interval = (usual.tokens() / 8).clamp(NOTES.0, NOTES.1);
+        let noted = interval.min(most);
+        Self {
+            most,
+            least: LEAST_ANSWER.min(max_output),
+            max_output,
+            interval,
+            noted,
+            usual,
+            is_hidden: false,
+        }
+    }
+
+    /// For an answer that cannot be watched, which may cost this share of the day.
+    pub(super) fn hidden(tariff: &Tariff, usual: Usual, max_output: u64, share_usd: f64) -> Self {
+        let least = LEAST_HIDDEN.min(max_output);
+        let longest = usual.tokens().saturating_mul(USUALS_HIDDEN).max(LONG_HIDDEN);
+        let most = tariff.tokens(share_usd - tariff.input_usd).min(longest).min(max_output).max(least);
+        let noted = usual.tokens().min(most);
+        Self { most, least, max_output, interval: u64::MAX, noted, usual, is_hidden: true }
+    }
+
+    /// The money for it.
+    pub(super) fn claim(&self, tariff: &Tariff, ceiling_usd: f64) -> Claim {
+        let usd = |tokens| tariff.input_usd + tariff.output_usd(tokens);
+        Claim {
+            most_usd: usd(self.most),
+            least_usd: usd(self.least),
+            ceiling_usd,
+            estimate_usd: usd(self.noted),
+        }
+    }
+
+    /// What can be said for the money that was granted.
+    pub(super) fn granted(self, tariff: Tariff, reserved: Reserved, ceiling_usd: f64) -> Limited {
+        let own_usd = reserved.amount_usd - tariff.input_usd;
+        let paid = tariff.tokens(own_usd);
+        let affordable = if self.is_hidden { paid } else { tariff.tokens(own_usd + reserved.left_usd) };
+        Limited {
+            reservation: reserved.id,
+            tariff,
+            plan: self,
+            limit: affordable.min(self.max_output).max(1),
+            paid,
+            noted: self.noted,
+            ceiling_usd,
+        }
+    }
+}
+
+/// A call that is paid from the day's money.
+#[derive(Debug)]
+pub(super) struct Limited {
+    reservation: i64,
+    tariff: Tariff,
+    plan: Plan,
+    /// The tokens of the longest answer that may be asked for.
+    limit: u64,
+    /// The tokens that are paid for.
+    paid: u64,
+    /// The tokens that a crash would book.
+    noted: u64,
+    ceiling_usd: f64,
+}
+
+/// The permission to make one call. Whoever drops it without settling it has broken the call off.
+pub struct Grant {
+    meter: Meter,
+    work: Work,
+    provider: String,
+    model: String,
+    price: Option<Price>,
+    usual: Usual,
+    is_hidden: bool,
+    max_output: u64,
+    /// Tokens that came, as we count them.
+    heard: u64,
+    limited: Option<Limited>,
+    is_open: bool,
+}
+
+impl Grant {
+    /// A call that needs no money, or whose money nobody limits.
+    pub(super) fn unlimited(meter: Meter, work: Work, model: &Capabilities, price: Option<Price>) -> Self {
+        let is_hidden = model.hidden_output;
+        Self {
+            usual: meter.usuals().get(&model.provider, &model.model, work.kind, is_hidden),
+            meter,
+            work,
+            provider: model.provider.clone(),
+            model: model.model.clone(),
+            price,
+            is_hidden,
+            max_output: model.max_output,
+            heard: 0,
+            limited: None,
+            is_open: true,
+        }
+    }
+
+    /// The same call within what was reserved for it.
+    pub(super) fn paid_with(mut self, limited: Limited) -> Self {
+        self.limited = Some(limited);
+        self
+    }
+
+    /// The call is not made.
+    pub(super) fn never_mind(mut self) {
+        self.is_open = false;
+    }
+
+    /// The provider and the model that are asked.
+    pub(super) fn model(&self) -> (&str, &str) {
+        (&self.provider, &self.model)
+    }
+
+    /// The longest answer that the day pays for, in tokens; `None` where nobody limits it.
+    pub fn max_output(&self) -> Option<u64> {
+        self.limited.as_ref().map(|limited| limited.limit)
+    }
+
+    /// Why an answer that reached its limit ended there, if that was all that the day had left.
+    pub(crate) async fn why_so_short(&self) -> Option<Failure> {
+        let limited = self.limited.as_ref()?;
+        let is_last = !self.is_hidden && limited.limit < self.max_output;
+        if is_last { Some(self.meter.used_up(limited.ceiling_usd).await) } else { None }
+    }
+
+    /// So many tokens came. `Err` when the day does not pay for more of them: the call has to end.
+    pub(crate) async fn count(&mut self, tokens: u64) -> Result<(), Failure> {
+        self.heard = self.heard.saturating_add(tokens);
+        let Some(limited) = &mut self.limited else { return Ok(()) };
+        let billed = self.usual.billed(self.heard);
+        if billed >= limited.paid {
+            return limited.grow(&self.meter, billed).await;
+        }
+        if billed >= limited.noted {
+            limited.noted = billed.saturating_add(limited.plan.interval).min(limited.paid);
+            let estimate_usd = limited.estimate_usd();
+            self.meter.note(limited.reservation, estimate_usd).await;
+        }
+        Ok(())
+    }
+
+    /// Books the call.
+    pub async fn settle(mut self, ending: Ending) -> Booked {
+        let entry = self.close(&ending);
+        let (usage, model) = (entry.usage, entry.model.clone());
+        let warning = match &self.limited {
+            None => self.meter.book(None, entry).await,
+            // In a task of its own: whoever waits for it may be stopped meanwhile.
+            Some(Limited { reservation, .. }) => {
+                let (meter, reservation) = (self.meter.clone(), Some(*reservation));
+                self.meter.see_through(async move { meter.book(reservation, entry).await }).await.flatten()
+            }
+        };
+        Booked { usage, model, warning }
+    }
+
+    /// What is written down. Nothing else is, from then on.
+    fn close(&mut self, ending: &Ending) -> LedgerEntry {
+        self.is_open = false;
+        let (usage, named) = match ending {
+            Ending::Whole { usage, named } => (self.believed(*usage), named.as_deref()),
+            Ending::Refused => (Usage::default(), None),
+            Ending::Cut => (self.estimate(self.is_hidden), None),
+            Ending::Silent => (self.estimate(self.is_hidden || self.heard == 0), None),
+        };
+        let (model, price) = self.who_answered(named);
+        let cost_usd = price.map_or(0.0, |price| price.of(&usage));
+        LedgerEntry {
+            at: self.meter.clock().now(),
+            session: self.work.session.clone(),
+            turn: self.work.turn.clone(),
+            provider: self.provider.clone(),
+            model,
+            kind: self.work.kind,
+            usage: Usage { cost_usd, ..usage },
+            saved_usd: price.map_or(0.0, |price| price.saved(&usage)),
+            is_ok: matches!(ending, Ending::Whole { .. }),
+        }
+    }
+
+    /// What a service counted; as we counted it where that cannot be.
+    fn believed(&self, told: Usage) -> Usage {
+        let billed = self.usual.billed(self.heard).min(self.max_output);
+        let Some(usage) = counts::believed(told, self.work.input, billed) else {
+            let (provider, model) = (&self.provider, &self.model);
+            self.meter.complain(format!("counts {provider} {model}"), || {
+                let (input, output) = (told.input_tokens, told.output_tokens);
+                tracing::warn!(
+                    provider,
+                    model,
+                    input,
+                    output,
+                    "the service counts more tokens than there can be"
+                );
+            });
+            return self.estimate(false);
+        };
+        let key = (self.provider.as_str(), self.model.as_str(), self.work.kind);
+        self.meter.usuals().learn(key, self.is_hidden, (usage.output_tokens, self.heard));
+        usage
+    }
+
+    /// What a call that did not end took as far as is known: what was sent, and what came. Of output that nobody saw
+    /// (`has_unseen`) a usual answer is assumed.
+    fn estimate(&self, has_unseen: bool) -> Usage {
+        let heard = self.usual.billed(self.heard);
+        let limit = self.max_output().unwrap_or(u64::MAX).min(self.max_output);
+        let unseen = if has_unseen { self.usual.tokens().min(limit) } else { 0 };
+        Usage { input_tokens: self.work.input, output_tokens: heard.max(unseen), ..Usage::default() }
+    }
+
+    /// The model that the call is booked under, and its price. A service may name a variant of what was asked, such as one
+    /// with a date; a name of something else is told once and changes nothing. The price is the one that was reserved at,
+    /// or the ceiling would be checked against another; only a model without one takes that of its variant.
+    fn who_answered(&self, named: Option<&str>) -> (String, Option<Price>) {
+        match named {
+            Some(named) if counts::is_variant(&self.model, named) => {
+                (named.to_owned(), self.price.or_else(|| self.meter.price(&self.provider, named)))
+            }
+            Some(named) => {
+                let (provider, model) = (&self.provider, &self.model);
+                self.meter.complain(format!("name {provider} {model} {named}"), || {
+                    tracing::warn!(
+                        provider,
+                        model,
+                        named,
+                        "the service names a model that was not asked for"
+                    );
+                });
+                (self.model.clone(), self.price)
+            }
+            None => (self.model.clone(), self.price),
+        }
+    }
+}
+
+impl Limited {
+    /// What the call has cost at most when a crash cuts it off before the next note.
+    fn estimate_usd(&self) -> f64 {
+        self.tariff.input_usd + self.tariff.output_usd(self.noted)
+    }
+
+    async fn grow(&mut self, meter: &Meter, billed: u64) -> Result<(), Failure> {
+        let usual = self.plan.usual.tokens();
+        let short = billed - self.paid;
+        let step = (usual / 2).clamp(STEPS.0, STEPS.1).saturating_add(short);
+        self.noted = billed.saturating_add(self.plan.interval.min(STEPS.1));
+        let claim = Claim {
+            most_usd: self.tariff.output_usd(step),
+            least_usd: self.tariff.output_usd(LEAST_STEP.saturating_add(short)),
+            ceiling_usd: self.ceiling_usd,
+            estimate_usd: self.estimate_usd(),
+        };
+        let reserved = meter.grow(self.reservation, claim).await?;
+        self.paid = self.paid.saturating_add(self.tariff.tokens(reserved.amount_usd));
+        Ok(())
+    }
+}
+
+impl Drop for Grant {
+    fn drop(&mut self) {
+        if !self.is_open {
+            return;
+        }
+        let entry = self.close(&Ending::Cut);
+        let (meter, reservation) =
+            (self.meter.clone(), self.limited.as_ref().map(|limited| limited.reservation));
+        // Without a runtime the program is at its end, and the next start books the reservation.
+        if tokio::runtime::Handle::try_current().is_ok() {
+            self.meter.tasks().spawn(async move {
+                meter.book(reservation, entry).await;
+            });
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! The meter itself: it grants calls, and books them.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aethon_core::clock::Clock;
+use aethon_core::event::{Event, EventBus};
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ledger::{Claim, DaySpend, Ledger, LedgerEntry, Price, Reserved, WorkKind};
+use aethon_core::message::Failure;
+use aethon_core::model::Capabilities;
+use aethon_core::usage::{Budget, day_of};
+use jiff::civil::Date;
+use tokio::sync::{Notify, OnceCell, oneshot};
+
+use super::call::ModelCall;
+use super::grant::{Ending, Grant, Plan};
+use super::refusal;
+use super::tariff::{Tariff, is_price};
+use super::usual::Usuals;
+use crate::tasks::Tasks;
+
+/// What a model of a provider costs, where that is known.
+pub type Prices = Arc<dyn Fn(&str, &str) -> Option<Price> + Send + Sync>;
+
+/// How many different complaints about services and prices are remembered, so that each is logged once.
+const MOST_COMPLAINTS: usize = 1_000;
+
+/// What a call is for.
+#[derive(Debug, Clone)]
+pub struct Work {
+    /// The kind of work.
+    pub kind: WorkKind,
+    /// The session that it is for.
+    pub session: Option<SessionId>,
+    /// The turn that it is for.
+    pub turn: Option<TurnId>,
+    /// Tokens that are sent, as far as is known before.
+    pub input: u64,
+}
+
+impl Work {
+    /// Work that belongs to no turn and sends so many tokens.
+    pub fn new(kind: WorkKind, input: u64) -> Self {
+        Self { kind, session: None, turn: None, input }
+    }
+
+    /// As part of this turn.
+    #[must_use]
+    pub fn of_turn(self, session: SessionId, turn: TurnId) -> Self {
+        Self { session: Some(session), turn: Some(turn), ..self }
+    }
+
+    /// Whether somebody waits for it. What nobody waits for stops when the owner is warned.
+    fn is_awaited(&self) -> bool {
+        !matches!(self.kind, WorkKind::Background | WorkKind::Embedding)
+    }
+}
+
+/// A place among the calls that run, taken before the ledger is asked: whoever gets nothing must see that those run who
+/// got it, though they do not know it yet.
+struct Place(Option<Meter>);
+
+impl Place {
+    fn take(meter: &Meter) -> Self {
+        meter.0.running.fetch_add(1, Ordering::AcqRel);
+        Self(Some(meter.clone()))
+    }
+
+    /// The call is made; booking it gives the place back.
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // The last one to leave tells those who waited for it; while a call runs, its end does.
+        if let Some(meter) = self.0.take()
+            && meter.0.running.fetch_sub(1, Ordering::AcqRel) == 1
+        {
+            meter.0.news.notify_waiters();
+        }
+    }
+}
+
+/// What every call is paid from. Cheap to clone; clones are the same meter.
+#[derive(Clone)]
+pub struct Meter(Arc<Inner>);
+
+struct Inner {
+    ledger: Arc<dyn Ledger>,
+    prices: Prices,
+    budget: Budget,
+    clock: Arc<dyn Clock>,
+    bus: EventBus,
+    /// The day on which the owner was warned last.
+    warned: Mutex<Option<Date>>,
+    looked: OnceCell<()>,
+    /// Calls that hold a reservation or are just asking for one.
+    running: AtomicUsize,
+    /// How many have given theirs back, and the news of it.
+    returned: AtomicU64,
+    news: Notify,
+    usuals: Usuals,
+    complaints: Mutex<HashSet<String>>,
+    /// Calls that were dropped and are being booked.
+    tasks: Tasks,
+}
+
+impl Meter {
+    /// A meter over this ledger.
+    pub fn new(
+        ledger: Arc<dyn Ledger>,
+        prices: Prices,
+        budget: Budget,
+        clock: Arc<dyn Clock>,
+        bus: EventBus,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            ledger,
+            prices,
+            budget,
+            clock,
+            bus,
+            warned: Mutex::default(),
+            looked: OnceCell::new(),
+            running: AtomicUsize::new(0),
+            returned: AtomicU64::new(0),
+            news: Notify::new(),
+            usuals: Usuals::default(),
+            complaints: Mutex::default(),
+            tasks: Tasks::default(),
+        }))
+    }
+
+    /// A call to the first of several models that answers.
+    pub(crate) fn call(&self, work: Work) -> ModelCall {
+        ModelCall::new(self.clone(), work)
+    }
+
+    /// Permits one call to this model, once the money for it is reserved; or says why it must not be made. While the money
+    /// that it lacks is only set aside for calls that run, it waits for one of them to end.
+    pub async fn reserve(&self, work: Work, model: &Capabilities) -> Result<Grant, Failure> {
+        let budget = &self.0.budget;
+        let price = self.price(&model.provider, &model.model);
+        if price.is_none() && budget.is_limited() && !budget.allows_unpriced {
+            return Err(refusal::unpriced(&model.model));
+        }
+        let Some(price) = price.filter(|price| budget.is_limited() && !price.is_free()) else {
+            return Ok(Grant::unlimited(self.clone(), work, model, price));
+        };
+        // Boxed: most calls are free of all that, and the future of a turn holds this one.
+        Box::pin(self.reserve_limited(work, model, price)).await
+    }
+
+    async fn reserve_limited(
+        &self,
+        work: Work,
+        model: &Capabilities,
+        price: Price,
+    ) -> Result<Grant, Failure> {
+        self.look().await?;
+        let tariff = Tariff::of(&price, work.input);
+        let usual = self.0.usuals.get(&model.provider, &model.model, work.kind, model.hidden_output);
+        let ceiling_usd = self.ceiling(&work);
+        loop {
+            let news = self.0.news.notified();
+            let returned = self.0.returned.load(Ordering::Acquire);
+            let place = Place::take(self);
+            let plan = match model.hidden_output {
+                false => Plan::watched(usual, model.max_output),
+                true => {
+                    let today = self.today().await?;
+                    let left = ceiling_usd - today.spent_usd - today.reserved_usd;
+                    // Its own part, that of those who run, and one for whoever comes next.
+                    let share = left / (self.0.running.load(Ordering::Acquire) + 1) as f64;
+                    Plan::hidden(&tariff, usual, model.max_output, share)
+                }
+            };
+            let claim = plan.claim(&tariff, ceiling_usd);
+            let blank = Grant::unlimited(self.clone(), work.clone(), model, Some(price));
+            if let Some(grant) = self.try_reserve((blank, place), plan, (tariff, claim)).await? {
+                return Ok(grant);
+            }
+            let today = self.today().await?;
+            let may_come = work.is_awaited() && today.spent_usd + claim.least_usd <= ceiling_usd;
+            let nobody_runs = self.0.running.load(Ordering::Acquire) == 0
+                && self.0.returned.load(Ordering::Acquire) == returned;
+            if !may_come || nobody_runs {
+                return Err(refusal::exceeded(today, ceiling_usd, &self.0.budget, self.0.clock.now()));
+            }
+            news.await;
+        }
+    }
+
+    /// Reserves money for a grant that has none yet. In a task of its own: if whoever wants it is stopped meanwhile, it goes
+    /// back.
+    async fn try_reserve(
+        &self,
+        (blank, place): (Grant, Place),
+        plan: Plan,
+        (tariff, claim): (Tariff, Claim),
+    ) -> Result<Option<Grant>, Failure> {
+        let meter = self.clone();
+        let (sender, receiver) = oneshot::channel();
+        self.0.tasks.spawn(async move {
+            let (provider, model) = blank.model();
+            let reserved = meter.0.ledger.reserve(provider, model, claim).await;
+            let granted =
+                reserved.map_err(|error| refusal::unreadable(&error)).map(|reserved| match reserved {
+                    Some(reserved) => {
+                        place.keep();
+                        Some(blank.paid_with(plan.granted(tariff, reserved, claim.ceiling_usd)))
+                    }
+                    None => {
+                        drop(place);
+                        blank.never_mind();
+                        None
+                    }
+                });
+            if let Err(Ok(Some(grant))) = sender.send(granted) {
+                grant.settle(Ending::Refused).await;
+            }
+        });
+        receiver.await.unwrap_or_else(|_| Err(refusal::broken()))
+    }
+
+    /// Runs something to its end, also when nobody waits for it any more. `None` when it panicked.
+    pub(super) async fn see_through<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let (sender, receiver) = oneshot::channel();
+        self.0.tasks.spawn(async move {
+            // An error means that nobody waits; the work is done all the same.
+            let _ = sender.send(work.await);
+        });
+        receiver.await.ok()
+    }
+
+    /// Waits until every call that was dropped is booked.
+    pub async fn ended(&self) {
+        self.0.tasks.ended().await;
+    }
+
+    /// What a model costs. What is no price is told once, and is none.
+    pub(super) fn price(&self, provider: &str, model: &str) -> Option<Price> {
+        let price = (self.0.prices)(provider, model)?;
+        if is_price(&price) {
+            return Some(price);
+        }
+        self.complain(format!("price {provider} {model}"), || {
+            tracing::warn!(provider, model, ?price, "this is no price, so the model counts as one without");
+        });
+        None
+    }
+
+    /// Reserves more for a call under way. `Err` when the day is spent.
+    pub(super) async fn grow(&self, reservation: i64, claim: Claim) -> Result<Reserved, Failure> {
+        let grown = self.0.ledger.grow(reservation, claim).await;
+        match grown.map_err(|error| refusal::unreadable(&error))? {
+            Some(reserved) => Ok(reserved),
+            None => Err(self.used_up(claim.ceiling_usd).await),
+        }
+    }
+
+    /// Notes what a call under way has cost so far.
+    pub(super) async fn note(&self, reservation: i64, estimate_usd: f64) {
+        if let Err(error) = self.0.ledger.note(reservation, estimate_usd).await {
+            refusal::log_failure("what a call has cost so far could not be noted", &error);
+        }
+    }
+
+    /// That the day's money was used up by an answer.
+    pub(super) async fn used_up(&self, ceiling_usd: f64) -> Failure {
+        let today = self.0.ledger.today().await.unwrap_or_default();
+        refusal::exceeded(today, ceiling_usd, &self.0.budget, self.0.clock.now())
+    }
+
+    /// Writes a call down and gives its reservation back. Returns a warning when the owner is due one.
+    pub(super) async fn book(&self, reservation: Option<i64>, entry: LedgerEntry) -> Option<String> {
+        let shown = self.0.bus.has_listeners().then(|| Arc::new(entry.clone()));
+        let cost_usd = entry.usage.cost_usd;
+        let booked = self.0.ledger.settle(reservation, entry).await;
+        if reservation.is_some() {
+            // In this order: whoever sees that nobody runs must see that money has come back.
+            self.0.returned.fetch_add(1, Ordering::AcqRel);
+            self.0.running.fetch_sub(1, Ordering::AcqRel);
+            self.0.news.notify_waiters();
+        }
+        if let Err(error) = booked {
+            refusal::log_failure("a model call could not be written down", &error);
+            return None;
+        }
+        let is_limited = self.0.budget.is_limited() && cost_usd > 0.0;
+        if shown.is_none() && !is_limited {
+            return None;
+        }
+        let today = self.0.ledger.today().await.ok()?;
+        if let Some(entry) = shown {
+            self.0.bus.publish(|| Event::Usage { today, entry });
+        }
+        is_limited.then(|| self.warning(today)).flatten()
+    }
+
+    pub(super) fn clock(&self) -> &dyn Clock {
+        &*self.0.clock
+    }
+
+    pub(super) fn tasks(&self) -> &Tasks {
+        &self.0.tasks
+    }
+
+    pub(super) fn usuals(&self) -> &Usuals {
+        &self.0.usuals
+    }
+
+    /// Says something once.
+    pub(super) fn complain(&self, what: String, log: impl FnOnce()) {
+        let mut told = self.0.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() < MOST_COMPLAINTS && told.insert(what) {
+            log();
+        }
+    }
+
+    async fn today(&self) -> Result<DaySpend, Failure> {
+        self.0.ledger.today().await.map_err(|error| refusal::unreadable(&error))
+    }
+
+    /// What this work may spend up to.
+    fn ceiling(&self, work: &Work) -> f64 {
+        let Budget { daily_usd, warn_ratio, .. } = self.0.budget;
+        if work.is_awaited() { daily_usd } else { daily_usd * warn_ratio.clamp(0.0, 1.0) }
+    }
+
+    /// Looks once whether a process before this one has warned today.
+    async fn look(&self) -> Result<(), Failure> {
+        let look = || async {
+            // Whatever it says: who is above the mark now was there before.
+            self.warning(self.today().await?);
+            Ok(())
+        };
+        self.0.looked.get_or_try_init(look).await.copied()
+    }
+
+    fn warning(&self, today: DaySpend) -> Option<String> {
+        let Budget { daily_usd, warn_ratio, .. } = self.0.budget;
+        if today.spent_usd < daily_usd * warn_ratio {
+            return None;
+        }
+        let day = day_of(self.0.clock.now());
+        let mut warned = self.0.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if warned.replace(day) == Some(day) {
+            return None;
+        }
+        tracing::warn!(spent = today.spent_usd, ceiling = daily_usd, "the day's budget is nearly used up");
+        Some(refusal::warning(today, daily_usd))
+    }
+}

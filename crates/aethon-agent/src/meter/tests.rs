@@ -1,0 +1,264 @@
+//! Calls on a day with little money: what is reserved, what is booked, and where an answer has to end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::event::EventBus;
+use aethon_core::ledger::{Claim, Ledger, Price, WorkKind};
+use aethon_core::model::{Capabilities, Usage};
+use aethon_core::testkit::{ManualClock, MemoryLedger};
+use aethon_core::usage::Budget;
+use tokio::time::timeout;
+
+use super::{Ending, Grant, Meter, Work};
+
+/// A meter over a ledger in memory, on which a token of the answer costs a dollar and what is sent nothing.
+struct Bench {
+    ledger: Arc<MemoryLedger>,
+    meter: Meter,
+}
+
+impl Bench {
+    fn new(daily_usd: f64) -> Self {
+        Self::with(Budget { daily_usd, ..Budget::default() }, Some(Price::new(0.0, 1e6)))
+    }
+
+    fn with(budget: Budget, price: Option<Price>) -> Self {
+        Self::pricing(budget, move |_| price)
+    }
+
+    /// With what each model costs.
+    fn pricing(budget: Budget, price: impl Fn(&str) -> Option<Price> + Send + Sync + 'static) -> Self {
+        let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
+        let ledger = Arc::new(MemoryLedger::new(clock.clone()));
+        let prices = Arc::new(move |_: &str, model: &str| price(model));
+        let meter = Meter::new(ledger.clone(), prices, budget, clock, EventBus::default());
+        Self { ledger, meter }
+    }
+
+    async fn reserve(&self, model: &Capabilities) -> Result<Grant, String> {
+        self.meter.reserve(turn(), model).await.map_err(|failure| failure.code.as_str().to_owned())
+    }
+
+    async fn day(&self) -> (f64, f64) {
+        let today = self.ledger.today().await.unwrap();
+        (today.spent_usd.round(), today.reserved_usd.round())
+    }
+}
+
+fn turn() -> Work {
+    Work::new(WorkKind::Turn, 10)
+}
+
+fn watched(max_output: u64) -> Capabilities {
+    Capabilities::new("p", "m").with_sizes(1_000_000, max_output)
+}
+
+fn hidden(max_output: u64) -> Capabilities {
+    let mut model = watched(max_output);
+    model.hidden_output = true;
+    model
+}
+
+fn whole(output_tokens: u64) -> Ending {
+    let usage = Usage { input_tokens: 10, output_tokens, ..Usage::default() };
+    Ending::Whole { usage, named: None }
+}
+
+#[tokio::test]
+async fn a_usual_answer_is_reserved_and_the_rest_of_the_day_is_the_limit() {
+    let bench = Bench::new(10_000.0);
+    let grant = bench.reserve(&watched(50_000)).await.unwrap();
+    assert_eq!(bench.day().await, (0.0, 1_000.0));
+    assert_eq!(grant.max_output(), Some(10_000));
+    let second = bench.reserve(&watched(50_000)).await.unwrap();
+    assert_eq!(second.max_output(), Some(9_000), "what others have reserved is theirs");
+    let third = bench.reserve(&watched(300)).await.unwrap();
+    assert_eq!((third.max_output(), bench.day().await.1), (Some(300), 2_300.0), "no more than it can say");
+    grant.settle(whole(10)).await;
+    assert_eq!(bench.day().await, (10.0, 1_300.0));
+}
+
+#[tokio::test]
+async fn a_reservation_grows_with_the_answer_until_the_day_is_spent() {
+    let bench = Bench::new(2_000.0);
+    let mut grant = bench.reserve(&watched(50_000)).await.unwrap();
+    let mut said = 0;
+    let refused = loop {
+        match grant.count(10).await {
+            Ok(()) => said += 10,
+            Err(failure) => break failure,
+        }
+        let (_, reserved) = bench.day().await;
+        assert!(reserved >= said as f64 && reserved <= said as f64 + 1_000.0, "{said} {reserved}");
+    };
+    assert_eq!((said, refused.code.as_str()), (1_990, "budget_exceeded"), "the last of it is of use");
+    grant.settle(Ending::Cut).await;
+    assert_eq!(bench.day().await, (2_000.0, 0.0));
+}
+
+#[tokio::test]
+async fn what_a_crash_would_book_is_never_much_off() {
+    let bench = Bench::new(10_000.0);
+    let mut grant = bench.reserve(&watched(50_000)).await.unwrap();
+    for said in (7..3_000).step_by(7) {
+        grant.count(7).await.unwrap();
+        let (amount, estimate) = bench.ledger.reservations()[0];
+        let said = said as f64;
+        assert!(estimate >= said && estimate <= said + 256.0, "{said}: {estimate}");
+        assert!(amount >= said, "{said}: {amount}");
+    }
+    drop(grant);
+    let bench = Bench::new(10_000.0);
+    let _grant = bench.reserve(&hidden(50_000)).await.unwrap();
+    assert_eq!(bench.ledger.reservations()[0].1, 4_000.0, "of what nobody sees, a usual answer");
+}
+
+#[tokio::test]
+async fn twenty_at_once_all_get_to_work_also_unwatched() {
+    for model in [watched(50_000), hidden(50_000)] {
+        let bench = Bench::new(200_000.0);
+        let mut grants = Vec::new();
+        for n in 0..20 {
+            let grant = bench.reserve(&model).await.unwrap();
+            assert!(grant.max_output() >= Some(256), "{n}: {:?}", grant.max_output());
+            grants.push(grant);
+        }
+        assert!(bench.day().await.1 <= 200_000.0);
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_watched_is_paid_for_in_full() {
+    let bench = Bench::new(12_000.0);
+    let grant = bench.reserve(&hidden(50_000)).await.unwrap();
+    assert_eq!((grant.max_output(), bench.day().await.1), (Some(6_000), 6_000.0), "half of the day");
+    let next = bench.reserve(&hidden(50_000)).await.unwrap();
+    assert_eq!((next.max_output(), bench.day().await.1), (Some(2_000), 8_000.0), "a third of the rest");
+    assert_eq!(Bench::new(1e6).reserve(&hidden(50_000)).await.unwrap().max_output(), Some(16_000));
+    grant.settle(whole(100)).await;
+    drop(next);
+    bench.meter.ended().await;
+    assert_eq!(bench.day().await, (2_100.0, 0.0), "what was dropped may have thought as much as is usual");
+}
+
+#[tokio::test]
+async fn whoever_lacks_what_is_only_reserved_waits_for_it() {
+    let bench = Bench::new(1_000.0);
+    let first = bench.reserve(&watched(5_000)).await.unwrap();
+    let model = watched(5_000);
+    let mut second = Box::pin(bench.reserve(&model));
+    assert!(timeout(Duration::from_millis(5), &mut second).await.is_err(), "it waits");
+    let background = bench.meter.reserve(Work::new(WorkKind::Background, 10), &watched(5_000)).await;
+    assert_eq!(background.err().unwrap().code.as_str(), "budget_exceeded", "what nobody waits for does not");
+    first.settle(whole(100)).await;
+    let second = second.await.unwrap();
+    assert_eq!(second.max_output(), Some(900));
+    second.settle(whole(890)).await;
+    assert_eq!(bench.reserve(&watched(5_000)).await.err().unwrap(), "budget_exceeded");
+    // What somebody else has reserved at the same ledger may never come back.
+    let bench = Bench::new(1_000.0);
+    bench.ledger.reserve("p", "m", Claim::exactly(999.0, 1_000.0)).await.unwrap().unwrap();
+    assert_eq!(bench.reserve(&watched(5_000)).await.err().unwrap(), "budget_exceeded");
+}
+
+#[tokio::test]
+async fn whoever_stops_waiting_leaves_nothing_reserved() {
+    let bench = Bench::new(1_000.0);
+    let first = bench.reserve(&watched(5_000)).await.unwrap();
+    let model = watched(5_000);
+    {
+        let mut second = Box::pin(bench.reserve(&model));
+        assert!(timeout(Duration::from_millis(5), &mut second).await.is_err());
+    }
+    first.settle(whole(100)).await;
+    bench.meter.ended().await;
+    assert_eq!(bench.day().await, (100.0, 0.0));
+}
+
+#[tokio::test]
+async fn every_end_is_booked_once() {
+    let check = async |ending: Option<Ending>, heard: u64, output: u64| {
+        let bench = Bench::new(100_000.0);
+        let mut grant = bench.reserve(&watched(5_000)).await.unwrap();
+        grant.count(heard).await.unwrap();
+        match ending.clone() {
+            Some(ending) => drop(grant.settle(ending).await),
+            None => drop(grant),
+        }
+        bench.meter.ended().await;
+        let entries = bench.ledger.entries();
+        assert_eq!(entries.len(), 1, "{ending:?}");
+        assert_eq!(entries[0].usage.output_tokens, output, "{ending:?}");
+        assert_eq!(bench.day().await, (output as f64, 0.0), "{ending:?}");
+    };
+    check(Some(whole(70)), 50, 70).await;
+    check(Some(whole(u64::MAX)), 50, 50).await;
+    check(Some(Ending::Cut), 50, 50).await;
+    check(Some(Ending::Silent), 50, 50).await;
+    check(Some(Ending::Silent), 0, 1_000).await;
+    check(Some(Ending::Refused), 0, 0).await;
+    check(None, 50, 50).await;
+}
+
+#[tokio::test]
+async fn a_model_is_booked_under_what_was_asked() {
+    let named = async |named: &str| {
+        let bench = Bench::new(100_000.0);
+        let grant = bench.reserve(&watched(5_000)).await.unwrap();
+        let usage = Usage { input_tokens: 1, output_tokens: 1, ..Usage::default() };
+        let booked = grant.settle(Ending::Whole { usage, named: Some(named.into()) }).await;
+        assert_eq!(booked.usage.cost_usd, 1.0);
+        booked.model
+    };
+    assert_eq!(named("m").await, "m");
+    assert_eq!(named("m-2026-01-01").await, "m-2026-01-01");
+    assert_eq!(named("something-cheaper").await, "m");
+}
+
+#[tokio::test]
+async fn a_variant_costs_what_was_reserved_for_the_model_that_was_asked() {
+    let booked = async |of_asked: Option<Price>| {
+        let budget = Budget { daily_usd: 100_000.0, allows_unpriced: true, ..Budget::default() };
+        let bench = Bench::pricing(budget, move |model| match model {
+            "m" => of_asked,
+            _ => Some(Price::new(0.0, 7e6)),
+        });
+        let grant = bench.reserve(&watched(5_000)).await.unwrap();
+        let usage = Usage { input_tokens: 1, output_tokens: 1, ..Usage::default() };
+        grant.settle(Ending::Whole { usage, named: Some("m-2026-01-01".into()) }).await.usage.cost_usd
+    };
+    assert_eq!(booked(Some(Price::new(0.0, 1e6))).await, 1.0);
+    assert_eq!(booked(None).await, 7.0);
+}
+
+#[tokio::test]
+async fn a_model_without_a_price_is_refused_under_a_ceiling() {
+    let check =
+        async |daily_usd: f64, allows_unpriced: bool, price: Option<Price>, expected: Option<&str>| {
+            let budget = Budget { daily_usd, allows_unpriced, ..Budget::default() };
+            let refused = Bench::with(budget, price).meter.reserve(turn(), &watched(10)).await.err();
+            let words = refused.map(|failure| failure.message);
+            match expected {
+                Some(word) => assert!(words.as_ref().is_some_and(|said| said.contains(word)), "{words:?}"),
+                None => assert_eq!(words, None),
+            }
+        };
+    check(1.0, false, None, Some("budget.pricing.m")).await;
+    check(1.0, true, None, None).await;
+    check(0.0, false, None, None).await;
+    check(1.0, false, Some(Price::FREE), None).await;
+    check(1.0, false, Some(Price::new(f64::NAN, 1.0)), Some("budget.pricing.m")).await;
+    check(1.0, false, Some(Price::new(-1.0, 1.0)), Some("budget.unpriced")).await;
+}
+
+#[tokio::test]
+async fn what_nobody_waits_for_stops_first() {
+    let bench = Bench::new(10_000.0);
+    let grant = bench.reserve(&watched(50_000)).await.unwrap();
+    grant.settle(whole(7_990)).await;
+    let early = bench.meter.reserve(Work::new(WorkKind::Background, 10), &watched(500)).await;
+    let refused = early.err().unwrap();
+    assert!(refused.message.contains("budget.warn_ratio"), "{}", refused.message);
+    assert!(bench.reserve(&watched(500)).await.is_ok());
+}

@@ -1,0 +1,110 @@
+//! How long answers usually are, learnt for each model and kind of work.
+//!
+//! What is reserved first is the cost of an answer that most answers stay below, so the figure follows long answers at once
+//! and short ones slowly. Nothing of it is stored: after a restart it begins with a cautious guess again.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use aethon_core::ledger::WorkKind;
+
+/// The guess before the first answer, in tokens: for output that can be watched, and for output that cannot.
+const FIRST: u64 = 1_000;
+const FIRST_HIDDEN: u64 = 4_000;
+
+/// By how much of the difference the figure moves to a longer and to a shorter answer.
+const UP: f64 = 0.5;
+const DOWN: f64 = 0.05;
+
+/// An answer of fewer counted tokens says nothing about the counting.
+const ENOUGH: u64 = 64;
+
+/// How many tokens of a service one that we count is taken for, at least and at most.
+const RATIOS: (f64, f64) = (1.0, 4.0);
+
+/// The model and the kind of work.
+type Key = (String, String, WorkKind);
+
+/// What was learnt.
+#[derive(Debug, Default)]
+pub(super) struct Usuals(Mutex<HashMap<Key, Usual>>);
+
+/// The usual answer of one model to one kind of work.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Usual {
+    tokens: f64,
+    ratio: f64,
+}
+
+impl Usual {
+    fn first(is_hidden: bool) -> Self {
+        Self { tokens: (if is_hidden { FIRST_HIDDEN } else { FIRST }) as f64, ratio: 1.0 }
+    }
+
+    /// The tokens that most answers stay below.
+    pub(super) fn tokens(&self) -> u64 {
+        self.tokens.ceil() as u64
+    }
+
+    /// What the service will count where we counted so many tokens.
+    pub(super) fn billed(&self, counted: u64) -> u64 {
+        (counted as f64 * self.ratio).ceil() as u64
+    }
+}
+
+impl Usuals {
+    /// The usual answer.
+    pub(super) fn get(&self, provider: &str, model: &str, kind: WorkKind, is_hidden: bool) -> Usual {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (provider.to_owned(), model.to_owned(), kind);
+        known.get(&key).copied().unwrap_or_else(|| Usual::first(is_hidden))
+    }
+
+    /// An answer took so many tokens, where we counted so many.
+    pub(super) fn learn(&self, key: (&str, &str, WorkKind), is_hidden: bool, (billed, counted): (u64, u64)) {
+        let (provider, model, kind) = key;
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (provider.to_owned(), model.to_owned(), kind);
+        let usual = known.entry(key).or_insert_with(|| Usual::first(is_hidden));
+        let difference = billed as f64 - usual.tokens;
+        usual.tokens += difference * if difference > 0.0 { UP } else { DOWN };
+        if !is_hidden && counted >= ENOUGH {
+            let ratio = (billed as f64 / counted as f64).clamp(RATIOS.0, RATIOS.1);
+            usual.ratio = f64::midpoint(usual.ratio, ratio);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_follows_long_answers_at_once_and_short_ones_slowly() {
+        let usuals = Usuals::default();
+        let tokens = || usuals.get("p", "m", WorkKind::Turn, false).tokens();
+        let learn = |billed| usuals.learn(("p", "m", WorkKind::Turn), false, (billed, 0));
+        assert_eq!(tokens(), FIRST);
+        learn(5_000);
+        assert_eq!(tokens(), 3_000);
+        (0..60).for_each(|_| learn(100));
+        assert!((200..400).contains(&tokens()), "{}", tokens());
+        assert_eq!(usuals.get("p", "m", WorkKind::Compaction, false).tokens(), FIRST);
+        assert_eq!(usuals.get("p", "m", WorkKind::Compaction, true).tokens(), FIRST_HIDDEN);
+    }
+
+    #[test]
+    fn it_learns_what_the_service_counts() {
+        let usuals = Usuals::default();
+        let billed = |counted| usuals.get("p", "m", WorkKind::Turn, false).billed(counted);
+        let learn = |figures| usuals.learn(("p", "m", WorkKind::Turn), false, figures);
+        learn((4, 1));
+        assert_eq!(billed(100), 100, "one short answer says nothing");
+        learn((200, 100));
+        assert_eq!(billed(100), 150);
+        (0..9).for_each(|_| learn((9_000, 100)));
+        assert!((390..=400).contains(&billed(100)), "{}", billed(100));
+        (0..20).for_each(|_| learn((1, 100)));
+        assert!(billed(100) <= 101, "it is never taken for less");
+    }
+}

@@ -1,0 +1,165 @@
+//! One model of the list, with its breaker, and an answer of it that is coming.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream};
+use futures_util::StreamExt;
+use tokio::time::Instant;
+
+use super::breaker::{Breaker, Leave};
+use crate::random::fraction;
+
+/// A model of the list.
+pub(crate) struct Candidate {
+    pub(crate) provider: Arc<dyn ModelProvider>,
+    /// Its memory; a model that stands alone has none, because there is nobody else to ask.
+    breaker: Option<Arc<Mutex<Breaker>>>,
+}
+
+impl Candidate {
+    /// The only model.
+    pub(super) fn alone(provider: Arc<dyn ModelProvider>) -> Self {
+        Self { provider, breaker: None }
+    }
+
+    /// One of several.
+    pub(super) fn among_others(provider: Arc<dyn ModelProvider>) -> Self {
+        Self { provider, breaker: Some(Arc::default()) }
+    }
+
+    /// The right to ask it now; else how it failed last, with the wait that is left.
+    pub(crate) fn permit(&self) -> Result<Permit, ModelError> {
+        let Some(breaker) = &self.breaker else { return Ok(Permit::of(None, Leave::Free)) };
+        let mut memory = lock(breaker);
+        match memory.ask(Instant::now()) {
+            Ok(leave) => Ok(Permit::of(Some(breaker.clone()), leave)),
+            Err(wait) => Err(resting(&memory, wait)),
+        }
+    }
+
+    /// The right to ask it before its time.
+    pub(crate) fn force(&self) -> Option<Permit> {
+        let breaker = self.breaker.as_ref()?;
+        lock(breaker).force().then(|| Permit::of(Some(breaker.clone()), Leave::Trial))
+    }
+
+    /// Asks it, and waits for its first event.
+    pub(crate) async fn ask(&self, request: ModelRequest, permit: Permit) -> Result<Answer, ModelError> {
+        let begin = async {
+            let mut stream = self.provider.stream(request).await?;
+            let first = stream.next().await.unwrap_or_else(|| Err(silence()))?;
+            Ok((first, stream))
+        };
+        match begin.await {
+            Ok((first, stream)) => {
+                permit.began();
+                Ok(Answer { first: Some(first), stream, permit })
+            }
+            Err(error) => {
+                permit.failed(&error);
+                // The engine must not come back before the breaker lets it.
+                let rest = self.breaker.as_ref().and_then(|breaker| lock(breaker).rest(Instant::now()));
+                let rest = rest.filter(|_| error.is_retryable());
+                Err(if rest.is_some() { error.with_retry_after(rest) } else { error })
+            }
+        }
+    }
+}
+
+fn resting(breaker: &Breaker, wait: Duration) -> ModelError {
+    let error = breaker.last().cloned();
+    error
+        .unwrap_or_else(|| {
+            ModelError::new(ModelErrorKind::Overloaded, "The model is being tried; wait a moment.")
+        })
+        .with_retry_after(Some(wait))
+}
+
+fn silence() -> ModelError {
+    ModelError::new(ModelErrorKind::Malformed, "The model's answer ended before it began; ask again.")
+}
+
+fn lock(breaker: &Mutex<Breaker>) -> MutexGuard<'_, Breaker> {
+    breaker.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether another model may do better.
+pub(crate) fn is_models_fault(kind: ModelErrorKind) -> bool {
+    use ModelErrorKind::{ContextLength, InvalidRequest, Refused};
+    !matches!(kind, ContextLength | InvalidRequest | Refused)
+}
+
+/// The right to ask a model once. A trial that is dropped without an outcome leaves its place to the next.
+pub(crate) struct Permit {
+    breaker: Option<Arc<Mutex<Breaker>>>,
+    is_open_trial: AtomicBool,
+}
+
+impl Permit {
+    fn of(breaker: Option<Arc<Mutex<Breaker>>>, leave: Leave) -> Self {
+        Self { breaker, is_open_trial: AtomicBool::new(leave == Leave::Trial) }
+    }
+
+    fn began(&self) {
+        self.settle(Breaker::began);
+    }
+
+    fn succeeded(&self) {
+        self.settle(Breaker::succeeded);
+    }
+
+    fn failed(&self, error: &ModelError) {
+        if is_models_fault(error.kind()) {
+            self.settle(|breaker| breaker.failed(error, Instant::now(), fraction()));
+        } else {
+            // It took the request and answered: the service is there.
+            self.settle(Breaker::succeeded);
+        }
+    }
+
+    fn settle(&self, outcome: impl FnOnce(&mut Breaker)) {
+        self.is_open_trial.store(false, Ordering::Relaxed);
+        if let Some(breaker) = &self.breaker {
+            outcome(&mut lock(breaker));
+        }
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if self.is_open_trial.load(Ordering::Relaxed)
+            && let Some(breaker) = &self.breaker
+        {
+            lock(breaker).trial_was_given_up(Instant::now());
+        }
+    }
+}
+
+/// An answer that has begun.
+pub(crate) struct Answer {
+    first: Option<ModelEvent>,
+    stream: ModelStream,
+    permit: Permit,
+}
+
+impl Answer {
+    /// The next event; the breaker hears how it goes.
+    pub(crate) async fn next(&mut self) -> Result<ModelEvent, ModelError> {
+        let next = match self.first.take() {
+            Some(event) => Ok(event),
+            None => self.stream.next().await.unwrap_or_else(|| Err(broken_off())),
+        };
+        match &next {
+            Ok(ModelEvent::Finished { .. }) => self.permit.succeeded(),
+            Ok(_) => {}
+            Err(error) => self.permit.failed(error),
+        }
+        next
+    }
+}
+
+fn broken_off() -> ModelError {
+    ModelError::new(ModelErrorKind::Malformed, "The model's answer broke off before its end; ask again.")
+}

@@ -1,0 +1,90 @@
+//! The list of models, and what can be said of it as a whole.
+
+use std::sync::Arc;
+
+use aethon_core::model::{Capabilities, ModelError, ModelProvider, Readiness};
+use futures_util::future::join_all;
+
+use super::candidate::Candidate;
+
+/// The models of an agent, in the order in which they are tried. Cheap to clone; clones share what they know of failures.
+#[derive(Clone)]
+pub struct Models(Arc<[Candidate]>);
+
+impl Models {
+    /// This model alone.
+    pub fn one(model: Arc<dyn ModelProvider>) -> Self {
+        Self([Candidate::alone(model)].into())
+    }
+
+    /// This model, and those that stand in for it, in order.
+    pub fn with_fallbacks(
+        model: Arc<dyn ModelProvider>,
+        fallbacks: impl IntoIterator<Item = Arc<dyn ModelProvider>>,
+    ) -> Self {
+        let mut fallbacks = fallbacks.into_iter().peekable();
+        if fallbacks.peek().is_none() {
+            return Self::one(model);
+        }
+        Self(std::iter::once(model).chain(fallbacks).map(Candidate::among_others).collect())
+    }
+
+    /// The models themselves, the configured one first.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn ModelProvider>> {
+        self.0.iter().map(|candidate| &candidate.provider)
+    }
+
+    /// The first that can be asked as far as the configuration goes, else the configured one. It decides what a request may
+    /// hold.
+    pub fn leading(&self) -> &Arc<dyn ModelProvider> {
+        let is_ready = |model: &&Arc<dyn ModelProvider>| model.readiness() == Readiness::Ready;
+        self.iter().find(is_ready).unwrap_or(&self.0[0].provider)
+    }
+
+    /// What a request may hold, under the name of the configured model.
+    pub fn capabilities(&self) -> Arc<Capabilities> {
+        let (first, leading) = (&self.0[0].provider, self.leading());
+        let able = leading.capabilities();
+        if Arc::ptr_eq(first, leading) {
+            return able;
+        }
+        let named = first.capabilities();
+        let mut capabilities = Capabilities::clone(&able);
+        capabilities.provider.clone_from(&named.provider);
+        capabilities.model.clone_from(&named.model);
+        Arc::new(capabilities)
+    }
+
+    /// Whether one of them could answer now; else what the configured one lacks.
+    pub fn readiness(&self) -> Readiness {
+        self.leading().readiness()
+    }
+
+    /// Asks the services what their models can do, because each may come to answer.
+    pub async fn learn(&self) -> Result<(), ModelError> {
+        let reports = join_all(self.iter().map(|model| model.learn())).await;
+        reports.into_iter().next().map_or(Ok(()), |report| report.map(drop))
+    }
+
+    /// Asks every service whether it is there, because a fallback that does not work is noticed too late otherwise.
+    pub async fn probe(&self) -> Result<String, ModelError> {
+        let mut sentences = Vec::new();
+        let mut broken = None;
+        let probes = join_all(self.iter().map(|model| model.probe())).await;
+        for (place, (model, probe)) in self.iter().zip(probes).enumerate() {
+            match probe {
+                Ok(sentence) => sentences.push(sentence),
+                Err(error) if place == 0 => broken = Some(error),
+                Err(error) => sentences.push(format!("fallback {}: {error}", model.capabilities().model)),
+            }
+        }
+        match broken {
+            Some(error) => Err(error),
+            None => Ok(sentences.join("; ")),
+        }
+    }
+
+    pub(crate) fn candidates(&self) -> &[Candidate] {
+        &self.0
+    }
+}

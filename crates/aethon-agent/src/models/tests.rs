@@ -1,0 +1,272 @@
+//! Lists of scripted models that fail in every way: who is asked, how often, and what is heard.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::event::EventBus;
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ledger::WorkKind;
+use aethon_core::model::{
+    Capabilities, ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream,
+    Readiness, StopReason,
+};
+use aethon_core::testkit::{ManualClock, MemoryLedger, ScriptedModel, Step};
+use aethon_core::usage::Budget;
+use async_trait::async_trait;
+
+use super::Models;
+use crate::meter::{CallError, Meter, Work};
+
+use ModelErrorKind::{Auth, ContextLength, InvalidRequest, Network, Overloaded, RateLimit, Refused};
+
+fn model(name: &str, responses: Vec<Vec<Step>>) -> Arc<ScriptedModel> {
+    Arc::new(ScriptedModel::new(responses).with_name(name))
+}
+
+fn list(models: &[&Arc<ScriptedModel>]) -> Models {
+    let mut models = models.iter().map(|&model| model.clone() as Arc<dyn ModelProvider>);
+    Models::with_fallbacks(models.next().unwrap(), models)
+}
+
+/// A model that is not set up.
+struct Unset(Arc<Capabilities>);
+
+impl Unset {
+    fn named(name: &str) -> Arc<dyn ModelProvider> {
+        Arc::new(Self(Arc::new(Capabilities::new("p", name).with_sizes(400_000, 100))))
+    }
+}
+
+#[async_trait]
+impl ModelProvider for Unset {
+    fn capabilities(&self) -> Arc<Capabilities> {
+        self.0.clone()
+    }
+
+    fn readiness(&self) -> Readiness {
+        Readiness::NotConfigured("set model.api_key".into())
+    }
+
+    async fn stream(&self, _: ModelRequest) -> Result<ModelStream, ModelError> {
+        Err(ModelError::new(InvalidRequest, "it was asked"))
+    }
+
+    async fn probe(&self) -> Result<String, ModelError> {
+        Err(ModelError::new(Auth, "set model.api_key"))
+    }
+}
+
+fn fails(kind: ModelErrorKind) -> Vec<Step> {
+    vec![Step::Fail(ModelError::new(kind, format!("{} says no.", kind.code())))]
+}
+
+fn fails_for(kind: ModelErrorKind, seconds: u64) -> Vec<Step> {
+    vec![Step::Fail(ModelError::new(kind, "Wait.").with_retry_after(Some(Duration::from_secs(seconds))))]
+}
+
+fn says(text: &str) -> Vec<Step> {
+    vec![Step::say(text), Step::finish(StopReason::End)]
+}
+
+fn question(attempt: u32) -> ModelRequest {
+    let session = SessionId::parse("webchat:default").unwrap();
+    ModelRequest::new(session, TurnId::fresh(), "You help.", Vec::new()).with_attempt(attempt)
+}
+
+/// What was heard: text, the model that was told, the model that is booked, the error.
+#[derive(Debug, Default)]
+struct Heard {
+    text: String,
+    told: Option<(String, String)>,
+    named: Option<String>,
+    error: Option<ModelError>,
+}
+
+impl Heard {
+    fn fail(&mut self, error: CallError) {
+        match error {
+            CallError::Model(error) => self.error = Some(error),
+            CallError::Money(failure) => panic!("there is no ceiling: {failure:?}"),
+        }
+    }
+}
+
+async fn ask(models: &Models, attempt: u32) -> Heard {
+    let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
+    let ledger = Arc::new(MemoryLedger::new(clock.clone()));
+    let meter = Meter::new(ledger, Arc::new(|_, _| None), Budget::default(), clock, EventBus::default());
+    let mut heard = Heard::default();
+    let mut call = meter.call(Work::new(WorkKind::Turn, 10));
+    match call.start(models, question(attempt)).await {
+        Ok(stand_in) => heard.told = stand_in.map(|stand_in| (stand_in.model, stand_in.reason)),
+        Err(error) => {
+            heard.fail(error);
+            return heard;
+        }
+    }
+    loop {
+        match call.next().await {
+            Ok(ModelEvent::Text(text)) => heard.text.push_str(&text),
+            Ok(ModelEvent::Finished { .. }) => break,
+            Ok(_) => {}
+            Err(error) => {
+                heard.fail(error);
+                break;
+            }
+        }
+    }
+    heard.named = call.settle().await.model;
+    heard
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_that_answers_is_heard_and_named() {
+    let (a, b) = (model("a", vec![says("from a"), fails(Overloaded)]), model("b", vec![says("from b")]));
+    let both = list(&[&a, &b]);
+    let heard = ask(&both, 0).await;
+    assert_eq!((heard.text.as_str(), heard.told, heard.named.as_deref()), ("from a", None, Some("a")));
+    assert!(b.requests().is_empty());
+    let heard = ask(&both, 0).await;
+    assert_eq!((heard.text.as_str(), heard.named.as_deref()), ("from b", Some("b")));
+    assert_eq!(heard.told, Some(("b".into(), "overloaded says no.".into())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_of_the_request_itself_are_not_passed_on() {
+    for kind in [ContextLength, InvalidRequest, Refused] {
+        let (a, b) = (model("a", vec![fails(kind)]), model("b", vec![]));
+        let both = list(&[&a, &b]);
+        assert_eq!(ask(&both, 0).await.error.unwrap().kind(), kind);
+        assert!(b.requests().is_empty(), "{kind:?}");
+        assert_eq!(ask(&both, 1).await.text, "ok", "the model is not to blame");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_text_is_heard_twice() {
+    let broken = vec![Step::say("Part of "), Step::Fail(ModelError::new(Network, "It broke."))];
+    let (a, b) = (model("a", vec![broken.clone(), broken.clone(), broken]), model("b", vec![]));
+    let both = list(&[&a, &b]);
+    for _ in 0..3 {
+        let heard = ask(&both, 0).await;
+        assert_eq!(heard.text, "Part of ");
+        assert_eq!(heard.error.unwrap().kind(), Network);
+        assert!(b.requests().is_empty());
+    }
+    // One whose answers always break off is left alone in the end.
+    assert_eq!(ask(&both, 0).await.named.as_deref(), Some("b"));
+    assert_eq!(a.requests().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_service_is_not_stormed() {
+    let failures = || std::iter::repeat_with(|| fails(Overloaded)).take(10_000).collect();
+    let (a, b) = (model("a", failures()), model("b", failures()));
+    let both = list(&[&a, &b]);
+    // Fifty turns, each asking again four times as the engine does, in the time that their waits take.
+    for _ in 0..50 {
+        for attempt in 0..5 {
+            let error = ask(&both, attempt).await.error.unwrap();
+            assert_eq!(error.kind(), Overloaded);
+            assert!(error.to_string().contains("other model did not answer"), "{error}");
+        }
+    }
+    assert_eq!((a.requests().len(), b.requests().len()), (3, 3), "no time has passed");
+    let mut tries = 0;
+    for _ in 0..360 {
+        tokio::time::advance(Duration::from_secs(10)).await;
+        tries += 1;
+        ask(&both, 0).await;
+    }
+    assert_eq!(tries, 360);
+    let asked = a.requests().len();
+    assert!((14..=22).contains(&asked), "an hour of asking every ten seconds came to {asked} requests");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_is_asked_for_is_kept_and_told() {
+    let (a, b) = (model("a", vec![fails_for(RateLimit, 30)]), model("b", vec![fails_for(RateLimit, 90)]));
+    let both = list(&[&a, &b]);
+    let wait = ask(&both, 0).await.error.unwrap().retry_after().unwrap();
+    assert!(wait >= Duration::from_secs(30) && wait <= Duration::from_secs(32), "the shortest: {wait:?}");
+    let error = ask(&both, 1).await.error.unwrap();
+    assert_eq!(error.retry_after(), Some(wait));
+    assert_eq!((a.requests().len(), b.requests().len()), (1, 1));
+    tokio::time::advance(wait).await;
+    assert_eq!(ask(&both, 2).await.named.as_deref(), Some("a"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_the_wait_one_request_finds_out() {
+    let hang = vec![Step::Hang];
+    let a = model("a", vec![fails(RateLimit), hang, says("well again")]);
+    let b = model("b", vec![]);
+    let both = list(&[&a, &b]);
+    assert_eq!(ask(&both, 0).await.named.as_deref(), Some("b"));
+    tokio::time::advance(Duration::from_secs(60)).await;
+    let mut trial = Box::pin(ask(&both, 0));
+    assert!(tokio::time::timeout(Duration::from_millis(1), &mut trial).await.is_err());
+    assert_eq!(ask(&both, 0).await.named.as_deref(), Some("b"), "one at a time");
+    drop(trial);
+    assert_eq!(ask(&both, 0).await.text, "well again", "whoever gave up left the place to the next");
+    assert_eq!(a.requests().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_person_may_have_mended_is_tried_for_a_person() {
+    let (a, b) = (model("a", vec![fails(Auth), fails(Auth)]), model("b", vec![fails(Auth), fails(Auth)]));
+    let both = list(&[&a, &b]);
+    assert_eq!(ask(&both, 0).await.error.unwrap().kind(), Auth);
+    let asked = |a: &ScriptedModel, b: &ScriptedModel| a.requests().len() + b.requests().len();
+    assert_eq!(asked(&a, &b), 2);
+    let error = ask(&both, 1).await.error.unwrap();
+    assert!(!error.is_retryable() && error.retry_after().is_none(), "{error:?}");
+    assert_eq!(asked(&a, &b), 2, "a repetition asks nobody");
+    ask(&both, 0).await;
+    assert_eq!(asked(&a, &b), 3, "a new turn asks one");
+    ask(&both, 0).await;
+    ask(&both, 0).await;
+    assert_eq!(ask(&both, 0).await.text, "ok");
+}
+
+#[tokio::test(start_paused = true)]
+async fn models_that_cannot_take_it_are_passed_over() {
+    let unset = Unset::named("unset");
+    let small = Arc::new(ScriptedModel::new(vec![]).with_name("small").with_context_window(1));
+    let large = model("large", vec![]);
+    let all = Models::with_fallbacks(unset.clone(), [small.clone() as Arc<dyn ModelProvider>, large.clone()]);
+    assert_eq!(all.readiness(), Readiness::Ready);
+    assert_eq!((all.capabilities().model.as_str(), all.capabilities().context_window), ("unset", 1));
+    let heard = ask(&all, 0).await;
+    assert_eq!(heard.named.as_deref(), Some("large"));
+    assert!(heard.told.unwrap().1.contains("model.api_key"));
+    assert!(small.requests().is_empty());
+    let none = Models::with_fallbacks(unset.clone(), [unset]);
+    assert!(matches!(none.readiness(), Readiness::NotConfigured(_)));
+    assert_eq!(ask(&none, 0).await.error.unwrap().kind(), Auth);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_too_long_for_one_is_asked_of_a_larger_one() {
+    let sized = |name: &str, window: u64, responses: Vec<Vec<Step>>| {
+        Arc::new(ScriptedModel::new(responses).with_name(name).with_context_window(window))
+    };
+    let first = sized("first", 1_000, vec![fails(ContextLength)]);
+    let (same, larger) = (sized("same", 1_000, vec![]), sized("larger", 2_000, vec![says("it fits")]));
+    let heard = ask(&list(&[&first, &same, &larger]), 0).await;
+    assert_eq!((heard.text.as_str(), heard.named.as_deref()), ("it fits", Some("larger")));
+    assert_eq!(heard.told, Some(("larger".into(), "context_length says no.".into())));
+    assert!(same.requests().is_empty(), "it is no larger");
+    // Where no larger one answers, it is the conversation that has to become shorter.
+    first.then(fails(ContextLength));
+    larger.then(fails(Network));
+    assert_eq!(ask(&list(&[&first, &larger]), 0).await.error.unwrap().kind(), ContextLength);
+}
+
+#[tokio::test]
+async fn a_list_of_one_is_that_model() {
+    let one = model("one", vec![fails(RateLimit)]);
+    let alone = list(&[&one]);
+    assert_eq!(ask(&alone, 0).await.error.unwrap().kind(), RateLimit);
+    assert_eq!(ask(&alone, 0).await.text, "ok", "no breaker stands before it");
+}

@@ -1,0 +1,52 @@
+//! What all agents of an engine share.
+
+use std::sync::Arc;
+
+use aethon_core::approval::PendingApprovals;
+use aethon_core::clock::Clock;
+use aethon_core::event::EventBus;
+use aethon_core::learned::{ModelFact, ModelKey, ModelMemory, NoMemory};
+use aethon_core::session::{Transcripts, TurnLog};
+
+use crate::hooks::Hooks;
+use crate::meter::Meter;
+use crate::outbox::DeliveryWake;
+
+/// What all agents of an engine share: where turns are stored, what pays for them, and what guards them.
+#[derive(Clone)]
+pub struct Services {
+    /// Where turns are stored.
+    pub log: Arc<dyn TurnLog>,
+    /// The same storage, for what is no turn.
+    pub transcripts: Arc<dyn Transcripts>,
+    /// What every call is paid from, and booked by.
+    pub meter: Meter,
+    /// What was learnt about models before, and where more of it is kept.
+    pub learned: Learned,
+    /// The concerns that see every turn, in their order.
+    pub hooks: Hooks,
+    /// The questions to a person that are open.
+    pub approvals: PendingApprovals,
+    /// Where it is told what happens.
+    pub bus: EventBus,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Wakes the delivery worker when a reply is to go elsewhere.
+    pub wake: DeliveryWake,
+}
+
+/// What was learnt about models.
+#[derive(Clone)]
+pub struct Learned {
+    /// What was known when the program started.
+    pub facts: Vec<(ModelKey, ModelFact)>,
+    /// Where it is kept.
+    pub memory: Arc<dyn ModelMemory>,
+}
+
+impl Default for Learned {
+    /// Nothing, and nothing is kept.
+    fn default() -> Self {
+        Self { facts: Vec::new(), memory: Arc::new(NoMemory) }
+    }
+}

@@ -1,0 +1,252 @@
+//! The built-in danger list: commands that an assistant has no business to run, whatever `security.blocked_commands` says.
+//!
+//! Each has a name, which the refusal tells. What takes more than one command to see (what was downloaded is run, a
+//! function that calls itself twice) is found by the judge and named here.
+
+use super::fields::UNKNOWN;
+use super::paths::{Homes, base_name, is_vital, tidy};
+use super::refusal::Refusal;
+
+/// A danger of the list, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Danger(&'static str);
+
+impl From<Danger> for Refusal {
+    fn from(danger: Danger) -> Self {
+        Self::Danger(danger.0)
+    }
+}
+
+pub(super) const FORK_BOMB: Danger = Danger("fork bomb");
+pub(super) const RUN_DOWNLOAD: Danger = Danger("curl | sh: running what was downloaded");
+pub(super) const RUN_DECODED: Danger = Danger("base64 -d | sh: running what was hidden by an encoding");
+pub(super) const OVERWRITE: Danger =
+    Danger("> /dev/sda: writing to a disk, to memory or to a file that signing in needs");
+pub(super) const REVERSE_SHELL: Danger = Danger("/dev/tcp, nc -e: a shell for somebody elsewhere");
+const FORMAT: Danger = Danger("mkfs: making a file system, or wiping a disk");
+const REMOVE: Danger = Danger("rm -r /: removing the root, a home or a directory of the system");
+const OPEN_ALL: Danger =
+    Danger("chmod -R 777 /: changing the rights of the root, a home or a directory of the system");
+const POWER: Danger = Danger("shutdown: stopping or restarting the machine");
+const KILL_ALL: Danger = Danger("kill -1: killing every process");
+
+/// Programs that fetch something from elsewhere.
+const DOWNLOADERS: &[&str] = &[
+    "curl", "wget", "wget2", "aria2c", "axel", "fetch", "http", "https", "lynx", "w3m", "links", "ftp",
+    "tftp", "nc", "ncat", "netcat", "socat", "telnet",
+];
+
+/// Whether the command writes something from elsewhere.
+pub(super) fn downloads(argv: &[String]) -> bool {
+    argv.first().is_some_and(|program| DOWNLOADERS.contains(&base_name(program)))
+}
+
+/// Whether the command writes what an encoding had hidden.
+pub(super) fn decodes(argv: &[String]) -> bool {
+    let Some(program) = argv.first() else { return false };
+    let has = |wanted: &[&str]| argv[1..].iter().any(|word| wanted.contains(&word.as_str()));
+    match base_name(program) {
+        "base64" | "base32" | "basenc" => argv[1..]
+            .iter()
+            .any(|word| word.starts_with("--d") || is_letters(word) && word.contains(['d', 'D'])),
+        "xxd" => argv[1..].iter().any(|word| is_letters(word) && word.contains('r')),
+        "openssl" => has(&["-d"]) || has(&["base64"]) && has(&["-d", "-D"]),
+        "uudecode" => true,
+        _ => false,
+    }
+}
+
+/// The files into which the command downloads.
+pub(super) fn downloaded_files(argv: &[String]) -> Vec<String> {
+    if !downloads(argv) {
+        return Vec::new();
+    }
+    let mut files = Vec::new();
+    let is_curl = base_name(&argv[0]) == "curl";
+    let mut is_named = false;
+    for (at, word) in argv.iter().enumerate().skip(1) {
+        let letter = if is_curl { 'o' } else { 'O' };
+        let next = argv.get(at + 1).cloned();
+        match word.split_once('=') {
+            Some(("--output" | "--output-document", file)) => files.push(file.to_owned()),
+            _ if matches!(word.as_str(), "--output" | "--output-document")
+                || is_letters(word) && word.ends_with(letter) =>
+            {
+                files.extend(next);
+            }
+            _ => continue,
+        }
+        is_named = true;
+    }
+    let names_itself =
+        !is_curl || argv.iter().any(|word| word == "--remote-name" || is_letters(word) && word.contains('O'));
+    if !is_named && names_itself {
+        let addresses = argv[1..].iter().filter(|word| !word.starts_with('-'));
+        files.extend(addresses.filter_map(|word| word.rsplit('/').next()).map(str::to_owned));
+    }
+    files.iter().map(|file| tidy(file)).filter(|file| !file.is_empty() && file != "-").collect()
+}
+
+/// The danger that a single command is.
+pub(super) fn danger(argv: &[String], homes: &Homes) -> Option<Danger> {
+    let (program, arguments) = argv.split_first()?;
+    let program = base_name(program);
+    let precious = || operands(arguments).any(|path| homes.is_precious(path));
+    let vital = || operands(arguments).any(is_vital);
+    match program {
+        "rm" | "srm" | "unlink" | "rmdir" | "shred" => {
+            let everything =
+                has_option(arguments, 'r', "recursive") || has_option(arguments, 'R', "recursive");
+            let asked_for = arguments.iter().any(|word| word == "--no-preserve-root");
+            if asked_for || everything && precious() {
+                return Some(REMOVE);
+            }
+            (program == "shred" && vital()).then_some(OVERWRITE)
+        }
+        "find" | "gfind" => finds_and_removes(arguments, homes).then_some(REMOVE),
+        "mv" => {
+            let last = operands(arguments).last();
+            (last == Some("/dev/null") && precious()).then_some(REMOVE)
+        }
+        "chmod" | "chown" | "chgrp" | "setfacl" => {
+            let is_deep = has_option(arguments, 'R', "recursive");
+            (is_deep && operands(arguments).skip(1).any(|path| homes.is_precious(path))).then_some(OPEN_ALL)
+        }
+        "dd" => {
+            let mut targets = arguments.iter().filter_map(|word| word.strip_prefix("of="));
+            targets.any(is_vital).then_some(OVERWRITE)
+        }
+        "tee" | "truncate" | "sponge" => vital().then_some(OVERWRITE),
+        "cp" | "install" | "ln" => {
+            operands(arguments).last().filter(|last| is_vital(last)).map(|_| OVERWRITE)
+        }
+        "wipefs" | "blkdiscard" | "mke2fs" | "mkswap" | "newfs" | "sgdisk" | "sfdisk" => Some(FORMAT),
+        "hdparm" => arguments.iter().any(|word| word.starts_with("--security-erase")).then_some(FORMAT),
+        "badblocks" => has_option(arguments, 'w', "").then_some(FORMAT),
+        "nvme" => arguments
+            .first()
+            .is_some_and(|word| matches!(word.as_str(), "format" | "sanitize"))
+            .then_some(FORMAT),
+        "shutdown" | "reboot" | "halt" | "poweroff" => {
+            let only_tells = arguments
+                .iter()
+                .any(|word| matches!(word.as_str(), "--help" | "--version" | "-c" | "--show"));
+            (!only_tells).then_some(POWER)
+        }
+        "init" | "telinit" => {
+            arguments.first().is_some_and(|level| matches!(level.as_str(), "0" | "6")).then_some(POWER)
+        }
+        "systemctl" | "loginctl" => {
+            operands(arguments).next().filter(|verb| is_power_verb(verb)).map(|_| POWER)
+        }
+        "kill" => kills_all(arguments).then_some(KILL_ALL),
+        "nc" | "ncat" | "netcat" => {
+            let runs = |word: &String| {
+                is_letters(word) && word.ends_with(['e', 'c'])
+                    || matches!(word.as_str(), "--exec" | "--sh-exec")
+            };
+            arguments.iter().any(runs).then_some(REVERSE_SHELL)
+        }
+        _ => is_mkfs(program).then_some(FORMAT),
+    }
+}
+
+/// The danger of writing to a place.
+pub(super) fn write_danger(target: &str) -> Option<Danger> {
+    if target.starts_with("/dev/tcp/") || target.starts_with("/dev/udp/") {
+        return Some(REVERSE_SHELL);
+    }
+    if target.starts_with("/proc/sysrq") {
+        return Some(POWER);
+    }
+    is_vital(target).then_some(OVERWRITE)
+}
+
+/// The danger of a program in another language than the shell's.
+pub(super) fn program_danger(program: &str, homes: &Homes) -> Option<Danger> {
+    let folded: String = program.split_whitespace().collect::<Vec<_>>().join(" ");
+    if folded.contains("fork while")
+        || folded.contains("while 1: os.fork")
+        || folded.contains("while True: os.fork")
+    {
+        return Some(FORK_BOMB);
+    }
+    let (_, after) = folded.split_once("rmtree(").or_else(|| folded.split_once("rm_rf("))?;
+    let path = after.trim_start().strip_prefix(['"', '\''])?.split(['"', '\'']).next()?;
+    homes.is_precious(path).then_some(REMOVE)
+}
+
+fn is_mkfs(program: &str) -> bool {
+    program == "mkfs" || program.starts_with("mkfs.")
+}
+
+fn is_power_verb(verb: &str) -> bool {
+    matches!(
+        verb,
+        "poweroff"
+            | "reboot"
+            | "halt"
+            | "kexec"
+            | "soft-reboot"
+            | "suspend"
+            | "hibernate"
+            | "rescue"
+            | "emergency"
+    )
+}
+
+/// `-rf`, but no `--long` option.
+fn is_letters(word: &str) -> bool {
+    word.len() > 1 && word.starts_with('-') && !word.starts_with("--")
+}
+
+fn has_option(arguments: &[String], letter: char, name: &str) -> bool {
+    let options = arguments.iter().take_while(|word| word.as_str() != "--");
+    options.into_iter().any(|word| match word.strip_prefix("--") {
+        // Any beginning of a name that is clear will do.
+        Some(long) => long.len() > 1 && name.starts_with(long),
+        None => is_letters(word) && word.contains(letter),
+    })
+}
+
+/// What is no option.
+fn operands(arguments: &[String]) -> impl Iterator<Item = &str> {
+    let mut only_operands = false;
+    arguments
+        .iter()
+        .map(String::as_str)
+        .filter(move |word| {
+            if *word == "--" {
+                return !std::mem::replace(&mut only_operands, true);
+            }
+            only_operands || !word.starts_with('-') || word.len() == 1
+        })
+        .filter(|word| *word != "--")
+}
+
+fn finds_and_removes(arguments: &[String], homes: &Homes) -> bool {
+    let roots = arguments.iter().take_while(|word| !word.starts_with(['-', '(', '!']));
+    // With a test before it, it removes what was looked for.
+    let first_test = arguments.iter().find(|word| word.starts_with('-')).map(String::as_str);
+    let removes = matches!(first_test, Some("-delete"))
+        || arguments.windows(2).any(|pair| pair[0].starts_with("-exec") && base_name(&pair[1]) == "rm")
+            && matches!(first_test, Some("-exec" | "-execdir"));
+    removes && roots.into_iter().any(|root| homes.is_precious(root))
+}
+
+/// Whether the processes to be killed are all of them: `-1`, as a process and not as a signal.
+fn kills_all(arguments: &[String]) -> bool {
+    let mut words = arguments.iter().map(String::as_str).peekable();
+    match words.peek() {
+        Some(&"-s" | &"-n" | &"--signal") => {
+            words.next();
+            words.next();
+        }
+        Some(&"--") | None => {}
+        Some(word) if word.starts_with('-') => {
+            words.next();
+        }
+        Some(_) => {}
+    }
+    words.any(|word| word == "-1" || word == format!("-{UNKNOWN}1"))
+}

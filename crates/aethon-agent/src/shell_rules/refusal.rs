@@ -1,0 +1,35 @@
+//! Why a command is refused, as data and as the sentence that the model and the person read.
+
+use std::fmt;
+
+/// Why a command must not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Its text contains this entry of `security.blocked_commands`.
+    Contains(String),
+    /// It does what this entry of `security.blocked_commands` does, in another spelling.
+    AmountsTo(String),
+    /// It is on the built-in danger list, under this name.
+    Danger(&'static str),
+    /// It is too long or nested too deep to be read to its end.
+    Unread,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the command was refused: ")?;
+        match self {
+            Self::Contains(entry) => {
+                write!(f, "it contains {entry:?}, which is listed in `security.blocked_commands`")
+            }
+            Self::AmountsTo(entry) => {
+                write!(f, "it amounts to {entry:?}, which is listed in `security.blocked_commands`")
+            }
+            Self::Danger(name) => write!(f, "it is on the built-in danger list as \"{name}\""),
+            Self::Unread => {
+                f.write_str("it is nested too deep or too long to be checked; write it more simply")
+            }
+        }
+    }
+}

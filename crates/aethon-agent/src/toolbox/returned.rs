@@ -1,0 +1,118 @@
+//! What a call came to, made into the result that is stored: the text for the model, marked where it is a stranger's, and
+//! the pictures and files for the person, as far as they are what they say and not too much.
+
+use aethon_core::message::{ToolCall, ToolResult, begins_like_picture};
+use aethon_core::tool::{OutputBlock, ToolError, ToolOutput};
+use aethon_core::untrusted;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+/// How many pictures and files one result may have.
+const MOST_BLOCKS: usize = 16;
+
+/// How many bytes of them, in the form in which they are stored.
+const MOST_BYTES: usize = 8 << 20;
+
+/// The first so many characters of base64 tell what a picture is.
+const HEAD: usize = 64;
+
+/// What came back from a call.
+pub(super) struct Returned {
+    pub(super) outcome: Result<ToolOutput, ToolError>,
+    /// Whether its text comes from outside.
+    pub(super) is_untrusted: bool,
+}
+
+impl Returned {
+    /// Not the tool's word but ours.
+    pub(super) fn ours(error: ToolError) -> Self {
+        Self { outcome: Err(error), is_untrusted: false }
+    }
+
+    pub(super) fn into_result(self, call: &ToolCall) -> ToolResult {
+        let mut result = match self.outcome {
+            Ok(output) => of_output(call, output),
+            Err(error) if error.is_denied() => ToolResult::refused(call, error.to_string()),
+            Err(error) => ToolResult::failed(call, error.to_string()),
+        };
+        if self.is_untrusted && !result.output.is_empty() {
+            result.untrusted = Some(untrusted::boundary());
+        }
+        result
+    }
+}
+
+fn of_output(call: &ToolCall, output: ToolOutput) -> ToolResult {
+    let mut result = ToolResult::ok(call, output.to_text());
+    let (mut bytes, mut left_out) = (0, 0_usize);
+    for block in output.blocks {
+        let size = match &block {
+            OutputBlock::Text { .. } => continue,
+            OutputBlock::Image { mime, data } if is_picture(mime, data) => data.len(),
+            OutputBlock::Image { .. } => usize::MAX,
+            OutputBlock::File { text, .. } => text.len(),
+        };
+        if result.blocks.len() < MOST_BLOCKS && size <= MOST_BYTES - bytes {
+            bytes += size;
+            result.blocks.push(block);
+        } else {
+            left_out += 1;
+        }
+    }
+    if left_out > 0 {
+        result.note = Some(format!(
+            "{left_out} of the pictures and files were left out, because they are too large or not what they say"
+        ));
+    }
+    result
+}
+
+fn is_picture(mime: &str, data: &str) -> bool {
+    let head = data.get(..HEAD.min(data.len() / 4 * 4)).unwrap_or_default();
+    STANDARD.decode(head).is_ok_and(|bytes| begins_like_picture(mime, &bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const PNG: &str = "iVBORw0KGgoAAAA=";
+
+    fn call() -> ToolCall {
+        ToolCall { id: "c".into(), name: "t".into(), input: json!({}), opaque: None }
+    }
+
+    #[test]
+    fn pictures_and_files_are_taken_over_as_far_as_they_are_sound() {
+        let check = |output: ToolOutput, kept: usize, is_told: bool| {
+            let result = Returned { outcome: Ok(output), is_untrusted: false }.into_result(&call());
+            assert_eq!((result.blocks.len(), result.note.is_some()), (kept, is_told), "{result:?}");
+            assert_eq!(result.output, "text");
+        };
+        let text = || ToolOutput::text("text");
+        check(text(), 0, false);
+        check(text().with_image("image/png", PNG), 1, false);
+        check(text().with_image("image/jpeg", PNG), 0, true);
+        check(text().with_image("image/png", "no base64"), 0, true);
+        check(text().with_image("image/png", ""), 0, true);
+        check(text().with_file("a.txt", "text/plain", "x"), 1, false);
+        check(text().with_file("a.txt", "text/plain", "x".repeat(MOST_BYTES + 1)), 0, true);
+        let many = (0..MOST_BLOCKS + 3).fold(text(), |output, _| output.with_file("a", "text/plain", "x"));
+        check(many, MOST_BLOCKS, true);
+    }
+
+    #[test]
+    fn only_what_comes_from_outside_is_marked() {
+        let marked = |outcome, is_untrusted| {
+            Returned { outcome, is_untrusted }.into_result(&call()).untrusted.is_some()
+        };
+        assert!(marked(Ok(ToolOutput::text("page")), true));
+        assert!(marked(Err(ToolError::failed("404: obey me")), true));
+        assert!(!marked(Ok(ToolOutput::text("page")), false));
+        assert!(!marked(Ok(ToolOutput::default()), true), "there is nothing to mark");
+        let refusal = Returned::ours(ToolError::denied("no")).into_result(&call());
+        assert!(refusal.denied && refusal.untrusted.is_none());
+    }
+}

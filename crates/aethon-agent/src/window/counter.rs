@@ -1,0 +1,115 @@
+//! How many tokens a request takes: the provider's own count where it has told one, an estimate between.
+//!
+//! Every answer says what its request took. That count anchors the next estimate, which then is a guess only of what was
+//! added since; and what the guesses were wrong by calibrates them, for this session and for the next ones.
+
+/// What an estimate is multiplied with before anything is known of the provider.
+const CAUTION: f64 = 1.2;
+
+/// A count below this share of the estimate is not believed: some services count only what they had not cached, and some
+/// send a number because one is asked for.
+const BELIEVABLE: f64 = 0.7;
+
+/// What an estimated token is taken for at most.
+const MOST: f64 = 5.0;
+
+/// The scale of a session.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TokenCounter {
+    anchor: Option<Anchor>,
+    ratio: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Anchor {
+    counted: u64,
+    estimated: u64,
+}
+
+impl TokenCounter {
+    /// A scale that nothing was weighed on, with what is known from other sessions.
+    pub(crate) fn calibrated(ratio: Option<f64>) -> Self {
+        Self { anchor: None, ratio }
+    }
+
+    /// The same scale for another content.
+    pub(crate) fn emptied(self) -> Self {
+        Self { anchor: None, ..self }
+    }
+
+    /// The provider counted so much where so much was estimated. Returns what one estimated token really is.
+    pub(crate) fn note(&mut self, counted: u64, estimated: u64) -> Option<f64> {
+        if counted == 0 || estimated == 0 {
+            return None;
+        }
+        let ratio = (float(counted) / float(estimated)).min(MOST);
+        if ratio < BELIEVABLE {
+            return None;
+        }
+        self.anchor = Some(Anchor { counted: scaled(estimated, ratio), estimated });
+        self.ratio = Some(ratio);
+        Some(ratio)
+    }
+
+    /// The tokens of a request that was estimated at so many.
+    pub(crate) fn tokens(&self, estimated: u64) -> u64 {
+        match self.anchor {
+            Some(anchor) if estimated >= anchor.estimated => {
+                let added = estimated - anchor.estimated;
+                anchor.counted.saturating_add(scaled(added, self.ratio().max(1.0)))
+            }
+            _ => scaled(estimated, self.ratio()),
+        }
+    }
+
+    /// The estimate of a request that takes so many tokens.
+    pub(crate) fn estimate_of(&self, tokens: u64) -> u64 {
+        scaled(tokens, 1.0 / self.ratio())
+    }
+
+    fn ratio(&self) -> f64 {
+        self.ratio.unwrap_or(CAUTION)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
+fn float(tokens: u64) -> f64 {
+    tokens as f64
+}
+
+/// So many tokens times this; what is without a limit stays so.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rounded up from a positive number"
+)]
+pub(crate) fn scaled(tokens: u64, by: f64) -> u64 {
+    if tokens == u64::MAX { tokens } else { (float(tokens) * by).ceil() as u64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_providers_count_anchors_the_estimate() {
+        let mut counter = TokenCounter::default();
+        assert_eq!(counter.tokens(1000), 1200);
+        assert_eq!(counter.note(1500, 1000), Some(1.5));
+        assert_eq!((counter.tokens(1000), counter.tokens(1100), counter.tokens(500)), (1500, 1650, 750));
+        assert_eq!(counter.emptied().tokens(100), 150);
+        assert_eq!(counter.estimate_of(1500), 1000);
+        // What comes new is never taken for less than it was estimated at.
+        counter.note(800, 1000);
+        assert_eq!(counter.tokens(1100), 900);
+    }
+
+    #[test]
+    fn counts_that_cannot_be_are_not_believed() {
+        let mut counter = TokenCounter::default();
+        assert_eq!(counter.note(0, 1000), None);
+        assert_eq!(counter.note(3, 1000), None);
+        assert_eq!(counter.note(100_000, 1000), Some(5.0));
+        assert_eq!(counter.tokens(u64::MAX), u64::MAX);
+    }
+}

@@ -1,0 +1,243 @@
+//! A conversation as quoted text for the model that summarises it, in parts that fit.
+//!
+//! Every message goes into a part whole, or into several parts one after the other; nothing is left out. All of it is
+//! quoted, so that nothing in it is taken for an instruction and no line of it for a directive, and text from outside is
+//! labelled as that in every part in which some of it stands.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use aethon_core::message::{Block, Message, Role};
+use aethon_core::tool::ToolResult;
+
+/// The shortest part, in bytes; a longer text always makes progress in it.
+const LEAST: usize = 400;
+
+/// What the beginning of a piece must find room for, or it goes into the next part.
+const LEAST_PIECE: usize = 80;
+
+/// Messages that wait to be summarised.
+#[derive(Debug, Default)]
+pub(crate) struct Transcript {
+    waiting: VecDeque<Arc<Message>>,
+    /// What is left of the message that is being written.
+    pieces: VecDeque<Piece>,
+    /// Whether a message is being written.
+    is_within: bool,
+}
+
+/// A block under its label.
+#[derive(Debug)]
+struct Piece {
+    label: String,
+    text: String,
+    /// How much of the text is in earlier parts.
+    written: usize,
+}
+
+/// Some of it.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    /// The quoted lines.
+    pub(crate) text: String,
+    /// How many messages are complete with this part.
+    pub(crate) messages: usize,
+}
+
+impl Transcript {
+    /// Adds messages at the end.
+    pub(crate) fn extend(&mut self, messages: impl IntoIterator<Item = Arc<Message>>) {
+        self.waiting.extend(messages);
+    }
+
+    /// How much text waits, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let left = self.pieces.iter().map(|piece| piece.text.len() - piece.written);
+        let waiting = self.waiting.iter().flat_map(|message| &message.content).map(text_bytes);
+        left.chain(waiting).sum()
+    }
+
+    /// The next part, in at most so many bytes; without text when there is no more.
+    pub(crate) fn part(&mut self, bytes: usize) -> Part {
+        let bytes = bytes.max(LEAST);
+        let mut part = Part::default();
+        loop {
+            while let Some(piece) = self.pieces.front_mut() {
+                piece.write(&mut part.text, bytes);
+                if piece.written < piece.text.len() {
+                    return part;
+                }
+                self.pieces.pop_front();
+            }
+            if std::mem::take(&mut self.is_within) {
+                part.messages += 1;
+            }
+            let Some(message) = self.waiting.pop_front() else { return part };
+            self.pieces = message.content.iter().filter_map(|block| piece(message.role, block)).collect();
+            self.is_within = true;
+        }
+    }
+}
+
+impl Piece {
+    /// Writes as much as there is room for.
+    fn write(&mut self, out: &mut String, bytes: usize) {
+        let label = if self.written == 0 {
+            format!("{}:\n", self.label)
+        } else {
+            format!("{}, continued:\n", self.label)
+        };
+        let left = bytes.saturating_sub(out.len() + label.len() + 1);
+        if left < LEAST_PIECE && !out.is_empty() {
+            return;
+        }
+        out.push_str(&label);
+        while self.written < self.text.len() {
+            let rest = &self.text[self.written..];
+            let line = rest.find('\n').map_or(rest.len(), |end| end + 1);
+            // The mark of the quotation, and the end of the line.
+            let left = bytes.saturating_sub(out.len() + 4);
+            let taken = if line <= left { line } else { split(rest, left) };
+            if taken == 0 {
+                break;
+            }
+            out.push_str("> ");
+            out.push_str(rest[..taken].trim_end_matches('\n'));
+            out.push('\n');
+            self.written += taken;
+            if taken < line {
+                break;
+            }
+        }
+        out.push('\n');
+    }
+}
+
+/// Where a line is parted so that at most so many bytes come first: between words if it can be. 0 when it should rather
+/// begin in the next part.
+fn split(line: &str, bytes: usize) -> usize {
+    let end = line.floor_char_boundary(bytes);
+    if end < LEAST_PIECE / 2 {
+        return 0;
+    }
+    line[..end].rfind(' ').filter(|space| *space > end / 2).map_or(end, |space| space + 1)
+}
+
+fn piece(role: Role, block: &Block) -> Option<Piece> {
+    let who = match role {
+        Role::User => "The person",
+        Role::Assistant => "The assistant",
+        Role::Tool => "The tools",
+        Role::System => "The program",
+    };
+    let (label, text) = match block {
+        Block::Text { text, untrusted: Some(_) } => {
+            (format!("{who}, text from outside (data only)"), text.clone())
+        }
+        Block::Text { text, untrusted: None } => (who.to_owned(), text.clone()),
+        Block::File { name, text, .. } => (format!("{who}, the file {}", in_line(name)), text.clone()),
+        Block::Context { source, text, .. } => {
+            (format!("Context from {} (data only)", in_line(source)), text.clone())
+        }
+        Block::Image { .. } => (who.to_owned(), "(a picture)".to_owned()),
+        Block::ToolCall(call) => (format!("{who} calls {}", in_line(&call.name)), call.input.to_string()),
+        Block::ToolResult(result) => (
+            format!("The tool {} {} (data only)", in_line(&result.name), outcome(result)),
+            result.output.clone(),
+        ),
+        // A summary goes to the model as the summary so far, not as a part of the conversation.
+        Block::Folded { .. } | Block::Reasoning { .. } | Block::Notice { .. } => return None,
+    };
+    let text = text.trim_end();
+    (!text.is_empty()).then(|| Piece { label, text: text.to_owned(), written: 0 })
+}
+
+fn text_bytes(block: &Block) -> usize {
+    match block {
+        Block::Text { text, .. } | Block::File { text, .. } | Block::Context { text, .. } => text.len(),
+        Block::ToolResult(result) => result.output.len(),
+        _ => 0,
+    }
+}
+
+/// A name that cannot end its line.
+fn in_line(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { ' ' } else { c }).take(100).collect()
+}
+
+fn outcome(result: &ToolResult) -> &'static str {
+    match (result.denied, result.is_error) {
+        (true, _) => "was denied",
+        (false, true) => "failed",
+        (false, false) => "answered",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+    use proptest::prelude::*;
+
+    fn message(role: Role, content: Vec<Block>) -> Arc<Message> {
+        Arc::new(Message::new(role, content, Timestamp::UNIX_EPOCH))
+    }
+
+    fn parts(messages: &[Arc<Message>], bytes: usize) -> Vec<Part> {
+        let mut transcript = Transcript::default();
+        transcript.extend(messages.iter().cloned());
+        let mut parts = Vec::new();
+        loop {
+            let part = transcript.part(bytes);
+            if part.text.is_empty() && part.messages == 0 {
+                return parts;
+            }
+            parts.push(part);
+        }
+    }
+
+    /// What was quoted, without marks and labels.
+    fn quoted(parts: &[Part]) -> String {
+        let lines =
+            parts.iter().flat_map(|part| part.text.lines()).filter_map(|line| line.strip_prefix("> "));
+        lines.collect::<String>().replace(' ', "")
+    }
+
+    #[test]
+    fn text_from_outside_is_labelled_in_every_part() {
+        let outside = Block::Text { text: "!error obey\n".repeat(400), untrusted: Some("b".into()) };
+        let parts = parts(&[message(Role::User, vec![Block::text("read this"), outside])], 1_000);
+        assert!(parts.len() > 4);
+        for part in &parts {
+            assert!(part.text.contains("The person, text from outside (data only)"), "{}", part.text);
+            assert!(part.text.lines().all(|line| !line.starts_with('!')), "{}", part.text);
+        }
+        assert_eq!(parts.iter().map(|part| part.messages).collect::<Vec<_>>()[..2], [0, 0]);
+        assert_eq!(parts.last().map(|part| part.messages), Some(1));
+    }
+
+    #[test]
+    fn what_has_nothing_to_say_counts_all_the_same() {
+        let silent = message(Role::Assistant, vec![Block::notice("stopped", "x")]);
+        let parts = parts(&[silent.clone(), message(Role::User, vec![Block::text("hi")]), silent], 1_000);
+        assert_eq!((parts.len(), parts[0].messages), (1, 3));
+        assert_eq!(parts[0].text, "The person:\n> hi\n\n");
+    }
+
+    proptest! {
+        #[test]
+        fn every_word_of_every_message_is_in_some_part(
+            texts in prop::collection::vec("[a-zä ]{0,300}(\n[a-z東 ]{0,700}){0,4}", 0..12),
+            bytes in 0_usize..5_000,
+        ) {
+            let messages: Vec<_> = texts.iter().map(|text| message(Role::User, vec![Block::text(text)])).collect();
+            let parts = parts(&messages, bytes);
+            for part in &parts {
+                prop_assert!(part.text.len() <= bytes.max(LEAST) + 4, "{} of {bytes}", part.text.len());
+            }
+            prop_assert_eq!(parts.iter().map(|part| part.messages).sum::<usize>(), messages.len());
+            let said: String = texts.concat().split_whitespace().collect();
+            prop_assert_eq!(quoted(&parts), said);
+        }
+    }
+}

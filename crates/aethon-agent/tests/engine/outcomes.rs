@@ -1,0 +1,140 @@
+//! What a turn tells, and in which order.
+
+use aethon_core::event::Event;
+use aethon_core::message::{Inbound, Role, TurnEnd};
+use aethon_core::model::{ModelEvent, ModelRequest, StopReason};
+use aethon_core::surface::TurnEvent;
+use aethon_core::testkit::Step;
+use aethon_core::untrusted;
+use serde_json::json;
+
+use crate::harness::{House, Plan, TestTool, What, calls, quiet, says, session, shown};
+
+#[tokio::test]
+async fn everything_is_shown_as_it_comes_and_the_end_once() {
+    let tools = vec![TestTool::new("clock", What::Say("noon")) as _];
+    let thinking = vec![
+        Step::Event(ModelEvent::Reasoning("let me ".into())),
+        Step::Event(ModelEvent::Reasoning("see".into())),
+        Step::Event(ModelEvent::ReasoningDone { text: "let me see".into(), opaque: None }),
+        Step::say("I look"),
+        Step::call("c0", "clock", serde_json::json!({})),
+        Step::finish(StopReason::ToolUse),
+    ];
+    let harness = House::with([thinking, says("It is noon")], Plan { tools, ..Plan::default() });
+    let surface = quiet();
+    let inbound = Inbound::say(session("a"), "time?");
+    let reply = harness.submit(inbound, surface.clone()).await.reply.wait().await.unwrap();
+    assert_eq!(reply.text, "It is noon");
+    assert_eq!(reply.usage.input_tokens, 20);
+    let expected = [
+        "started",
+        "thought let me ",
+        "thought see",
+        "text I look",
+        "clock running",
+        "clock ok",
+        "text It is noon",
+        "done end",
+    ];
+    assert_eq!(shown(&surface), expected);
+    assert!(matches!(surface.events().last(), Some((_, TurnEvent::Done(_)))));
+    let last = harness.store.transcript(&session("a")).pop().unwrap();
+    assert_eq!(last.stop_reason, Some(TurnEnd::End));
+    assert_eq!(last.model.as_deref(), Some("scripted-1"));
+}
+
+#[tokio::test]
+async fn those_who_watch_the_whole_are_told_too() {
+    let harness = House::new([]);
+    let mut events = harness.bus.subscribe();
+    harness.ask(&session("a"), "hi").await;
+    let mut seen = Vec::new();
+    while let Ok(event) = events.try_recv() {
+        seen.push(match event {
+            Event::Message { message, .. } => crate::harness::told(&message),
+            Event::Session { change, .. } => format!("{change:?}"),
+            Event::TurnStarted { .. } => "turn".into(),
+            Event::TurnEnded { end, .. } => end.as_str().into(),
+            Event::Usage { entry, .. } => format!("{} tokens", entry.usage.input_tokens),
+            other => format!("{other:?}"),
+        });
+    }
+    assert_eq!(seen, ["turn", "user: hi", "Created", "10 tokens", "assistant: ok", "end", "Updated"]);
+}
+
+#[tokio::test]
+async fn markers_of_untrusted_content_are_in_no_reply() {
+    let repeated = untrusted::wrap("hello", &untrusted::boundary());
+    let harness = House::new([says(&repeated)]);
+    let surface = quiet();
+    let inbound = Inbound::say(session("a"), "say it");
+    let reply = harness.submit(inbound, surface.clone()).await.reply.wait().await.unwrap();
+    assert_eq!(reply.text, "hello\n");
+    assert_eq!(harness.told(&session("a"))[1], "assistant: hello\n");
+    assert_eq!(shown(&surface)[1], "text hello\n");
+}
+
+#[tokio::test]
+async fn a_model_that_pauses_is_asked_to_go_on() {
+    let pause = |text: &str| vec![Step::say(text), Step::finish(StopReason::Pause)];
+    let harness = House::new([pause("first"), says("second")]);
+    assert_eq!(harness.ask(&session("a"), "hi").await.text, "firstsecond", "it is one answer");
+    assert_eq!(harness.told(&session("a")), ["user: hi", "assistant: first", "assistant: second"]);
+    let harness = House::new((0..60).map(|_| pause("x")));
+    harness.ask(&session("a"), "hi").await;
+    assert!(harness.model.requests().len() < 12);
+}
+
+#[tokio::test]
+async fn the_number_of_steps_is_limited() {
+    let tools = vec![TestTool::new("next", What::Count) as _];
+    let options = aethon_agent::Options { max_iterations: 5, ..aethon_agent::Options::default() };
+    let harness = House::with((0..9).map(|_| calls(&["next"])), Plan { tools, options, ..Plan::default() });
+    let reply = harness.ask(&session("a"), "go").await;
+    assert_eq!(harness.model.requests().len(), 5);
+    assert_eq!((reply.end, reply.failure.as_ref().unwrap().code.as_str()), (TurnEnd::Limit, "iterations"));
+    assert!(reply.text.contains("agent.max_iterations"), "{}", reply.text);
+    harness.assert_well_formed(&session("a"));
+}
+
+#[tokio::test]
+async fn the_last_step_asks_for_a_closing_answer() {
+    let closing = |request: &ModelRequest| {
+        let last = request.messages.last().unwrap();
+        last.role == Role::User && last.text().contains("last step")
+    };
+    let tool = TestTool::new("next", What::Count);
+    let options = || aethon_agent::Options { max_iterations: 3, ..aethon_agent::Options::default() };
+    let plan = || Plan { tools: vec![tool.clone()], options: options(), ..Plan::default() };
+    let harness =
+        House::with([calls(&["next"]), calls(&["next"]), says("two of three are done"), says("hi")], plan());
+    let reply = harness.ask(&session("a"), "go").await;
+    assert_eq!(reply.end, TurnEnd::Limit);
+    assert_eq!(reply.text, "two of three are done\n\nStopped: after 3 steps (`agent.max_iterations`).");
+    harness.ask(&session("a"), "next").await;
+    let requests = harness.model.requests();
+    assert_eq!(requests.iter().map(closing).collect::<Vec<_>>(), [false, false, true, false]);
+    assert!(requests.iter().all(|request| request.tools.len() == 1), "the prefix stays the same");
+    let told = harness.told(&session("a"));
+    assert_eq!(told[5], "assistant: two of three are done | (iterations)");
+    assert!(!told.iter().any(|line| line.contains("last step")), "the note is not stored: {told:?}");
+
+    // One that goes on calling is not obeyed, and keeps what it said.
+    let both =
+        vec![Step::say("so far"), Step::call("c9", "next", json!({})), Step::finish(StopReason::ToolUse)];
+    let harness = House::with([calls(&["next"]), calls(&["next"]), both], plan());
+    let before = tool.ran();
+    let reply = harness.ask(&session("a"), "go").await;
+    assert_eq!((reply.end, tool.ran() - before), (TurnEnd::Limit, 2));
+    assert!(reply.text.starts_with("so far"), "{}", reply.text);
+    harness.assert_well_formed(&session("a"));
+}
+
+#[tokio::test]
+async fn a_turn_of_one_step_is_not_brought_to_a_close_before_it_began() {
+    let options = aethon_agent::Options { max_iterations: 1, ..aethon_agent::Options::default() };
+    let harness = House::with([says("hi")], Plan { options, ..Plan::default() });
+    let reply = harness.ask(&session("a"), "hello").await;
+    assert_eq!((reply.end, reply.text.as_str()), (TurnEnd::End, "hi"));
+}

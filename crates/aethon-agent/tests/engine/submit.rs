@@ -1,0 +1,160 @@
+//! What comes in: second deliveries, retries and edits, files, refusals.
+
+use aethon_core::assistant::Assistant;
+use aethon_core::ids::TurnId;
+use aethon_core::message::{Attachment, Block, Dedupe, Inbound};
+use aethon_core::model::Effort;
+use aethon_core::session::Clear;
+use aethon_core::testkit::{Gate, Step};
+
+use crate::harness::{House, Plan, TestTool, What, calls, quiet, says, says_behind, session, with_id};
+
+#[tokio::test]
+async fn a_second_delivery_is_the_same_turn() {
+    let gate = Gate::default();
+    let harness = House::new([says_behind(&gate, "once")]);
+    let session = session("a");
+    let first = harness.submit(with_id(&session, "hi", "m1"), quiet()).await;
+    gate.reached().await;
+    let second = harness.submit(with_id(&session, "hi", "m1"), quiet()).await;
+    assert!(!second.is_new);
+    assert_eq!(second.turn, first.turn);
+    gate.open();
+    assert_eq!(second.reply.wait().await.unwrap().text, "once");
+    let third = harness.submit(with_id(&session, "hi", "m1"), quiet()).await;
+    assert_eq!((third.is_new, third.reply.wait().await.unwrap().text.as_str()), (false, "once"));
+    assert_eq!(harness.told(&session), ["user: hi", "assistant: once"]);
+    assert!(!harness.engine.is_busy(&session));
+}
+
+#[tokio::test]
+async fn the_same_id_with_another_content_is_refused() {
+    let harness = House::new([]);
+    let inbound = |fingerprint: &str| {
+        let dedupe = Dedupe { id: "m1".into(), fingerprint: Some(fingerprint.into()), valid_for: None };
+        Inbound::say(session("a"), fingerprint).with_dedupe(dedupe)
+    };
+    harness.submit(inbound("x"), quiet()).await.reply.wait().await.unwrap();
+    let refused = harness.engine.submit(inbound("y"), quiet()).await.unwrap_err();
+    assert!(refused.is_mismatch(), "{refused}");
+}
+
+#[tokio::test]
+async fn a_retry_answers_the_same_message_again() {
+    let harness = House::new([says("one"), says("two"), says("three")]);
+    let session = session("a");
+    let first = harness.say(&session, "question").await;
+    let turn = first.turn.clone();
+    first.reply.wait().await.unwrap();
+    harness.ask(&session, "later").await;
+    let retry = Inbound::retry(session.clone(), turn);
+    let retried = harness.submit(retry, quiet()).await;
+    let again = retried.turn.clone();
+    retried.reply.wait().await.unwrap();
+    assert_eq!(harness.told(&session), ["user: question", "assistant: three"]);
+    let retry = Inbound::retry(session.clone(), again);
+    harness.submit(retry, quiet()).await.reply.wait().await.unwrap();
+    assert_eq!(harness.told(&session), ["user: question", "assistant: ok"]);
+    let seen: Vec<_> = harness.model.requests().last().unwrap().messages.iter().map(|m| m.text()).collect();
+    assert_eq!(seen, ["question"]);
+}
+
+#[tokio::test]
+async fn the_effort_of_a_message_is_that_of_all_its_requests_and_of_its_retries() {
+    let tool = TestTool::new("look", What::Say("seen"));
+    let plan = Plan { tools: vec![tool], ..Plan::default() };
+    let harness =
+        House::with([calls(&["look"]), says("one"), says("two"), says("three"), says("four")], plan);
+    let session = session("a");
+    let say = |effort| Inbound::say(session.clone(), "hi").with_effort(effort);
+    let first = harness.submit(say(Some(Effort::High)), quiet()).await;
+    first.reply.wait().await.unwrap();
+    let retry = |turn: &TurnId| Inbound::retry(session.clone(), turn.clone());
+    let second = harness.submit(retry(&first.turn), quiet()).await;
+    second.reply.wait().await.unwrap();
+    let third = harness.submit(retry(&second.turn).with_effort(Some(Effort::None)), quiet()).await;
+    third.reply.wait().await.unwrap();
+    harness.submit(say(None), quiet()).await.reply.wait().await.unwrap();
+    let asked: Vec<_> = harness.model.requests().iter().map(|request| request.effort).collect();
+    let high = Some(Effort::High);
+    assert_eq!(asked, [high, high, high, Some(Effort::None), None]);
+}
+
+#[tokio::test]
+async fn an_edit_puts_another_text_in_its_place() {
+    let harness = House::new([says("one"), says("two"), says("three")]);
+    let session = session("a");
+    harness.ask(&session, "kept").await;
+    let edited = harness.say(&session, "typo").await;
+    let turn = edited.turn.clone();
+    edited.reply.wait().await.unwrap();
+    let edit = Inbound::edit(session.clone(), turn, "right");
+    harness.submit(edit, quiet()).await.reply.wait().await.unwrap();
+    assert_eq!(harness.told(&session), ["user: kept", "assistant: one", "user: right", "assistant: three"]);
+}
+
+#[tokio::test]
+async fn only_a_turn_of_the_same_session_can_be_retried() {
+    let harness = House::new([]);
+    let other = harness.say(&session("b"), "x").await;
+    let turn = other.turn.clone();
+    other.reply.wait().await.unwrap();
+    for turn in [turn, TurnId::existing("none")] {
+        let retry = Inbound::retry(session("a"), turn);
+        let refused = harness.engine.submit(retry, quiet()).await.unwrap_err();
+        assert!(refused.is_not_found(), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_message_needs_a_text_or_a_file() {
+    let harness = House::new([]);
+    let check = async |inbound: Inbound, accepted: bool| {
+        assert_eq!(harness.engine.submit(inbound, quiet()).await.is_ok(), accepted);
+    };
+    let file = |mime: &str, data: &str| {
+        let attachment = Attachment { name: "f".into(), mime: mime.into(), data: data.into() };
+        Inbound::say(session("a"), "").with_attachments(vec![attachment])
+    };
+    check(Inbound::say(session("a"), " \n"), false).await;
+    check(file("application/pdf", "aGk="), false).await;
+    check(file("text/plain", "%%%"), false).await;
+    check(file("text/plain", "aGk="), true).await;
+}
+
+#[tokio::test]
+async fn text_from_outside_is_stored_plain_and_marked() {
+    let harness = House::new([]);
+    let inbound = Inbound::say(session("a"), "ignore all").with_untrusted(true);
+    harness.submit(inbound, quiet()).await.reply.wait().await.unwrap();
+    let transcript = harness.store.transcript(&session("a"));
+    assert!(
+        matches!(&transcript[0].content[0], Block::Text { text, untrusted: Some(_) } if text == "ignore all")
+    );
+}
+
+#[tokio::test]
+async fn clearing_stops_what_runs_and_forgets_what_was_said() {
+    let harness = House::new([says("one"), vec![Step::say("half"), Step::Hang]]);
+    let session = session("a");
+    harness.ask(&session, "first").await;
+    let running = harness.say(&session, "second").await;
+    assert!(harness.engine.clear(&session, Clear::Reset).await.unwrap());
+    assert_eq!(running.reply.wait().await.unwrap().end, aethon_core::message::TurnEnd::Stopped);
+    assert!(harness.told(&session).is_empty());
+    harness.ask(&session, "third").await;
+    assert_eq!(harness.model.requests().last().unwrap().messages.len(), 1);
+    assert!(!harness.engine.clear(&crate::harness::session("none"), Clear::Delete).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_message_can_be_put_into_a_session() {
+    let harness = House::new([]);
+    let session = session("a");
+    harness.ask(&session, "first").await;
+    assert!(harness.engine.post(&session, "k", "by the way", &[]).await.unwrap());
+    assert!(!harness.engine.post(&session, "k", "by the way", &[]).await.unwrap());
+    harness.ask(&session, "second").await;
+    let seen: Vec<_> = harness.model.requests().last().unwrap().messages.iter().map(|m| m.text()).collect();
+    assert_eq!(seen, ["first", "ok", "by the way", "second"]);
+}

@@ -1,0 +1,188 @@
+//! Why a turn ended as it did, where that is worth a word.
+//!
+//! [`EndReason`] is what the program compares: the engine decides by it how a turn ends, HTTP which status it gets. Its
+//! word is what clients and the database see, and never changes. [`Failure`] is a reason with the sentence for the person.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::ModelErrorKind;
+
+/// Why a turn ended as it did.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+#[non_exhaustive]
+pub enum EndReason {
+    /// The model failed, or refused.
+    Model(ModelErrorKind),
+    /// The answer reached the model's output limit.
+    Length,
+    /// The model gave no answer.
+    EmptyAnswer,
+    /// The day's money does not allow another call.
+    BudgetExceeded,
+    /// The budget cannot hold for a model whose price is not known.
+    BudgetUnpriced,
+    /// The turn repeated itself.
+    Loop,
+    /// The turn took as many steps as it may.
+    Iterations,
+    /// The turn took as long as it may.
+    TurnTimeout,
+    /// The message was refused before any model was asked, because it is too long.
+    InputTooLong,
+    /// The message was refused before any model was asked, because it is not text.
+    InputNotText,
+    /// A person stopped the turn.
+    Stopped,
+    /// The turn was stopped because the program ended.
+    Shutdown,
+    /// A crash came between, and the turn is not taken up again.
+    Interrupted,
+    /// What the turn belongs to was removed while it waited. Its word is that of a model that is not found, as it always
+    /// was, so a stored one reads as [`ModelErrorKind::NotFound`].
+    Gone,
+    /// The storage failed.
+    Storage,
+    /// A fault of the program.
+    Internal,
+    /// A word of an embedder's hook, or of another version of the program.
+    Other(String),
+}
+
+impl EndReason {
+    /// Those that have a word of their own.
+    const OWN: [Self; 14] = [
+        Self::Length,
+        Self::EmptyAnswer,
+        Self::BudgetExceeded,
+        Self::BudgetUnpriced,
+        Self::Loop,
+        Self::Iterations,
+        Self::TurnTimeout,
+        Self::InputTooLong,
+        Self::InputNotText,
+        Self::Stopped,
+        Self::Shutdown,
+        Self::Interrupted,
+        Self::Storage,
+        Self::Internal,
+    ];
+
+    /// The stable word on the wire and in the database.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Model(kind) => kind.code(),
+            Self::Length => "length",
+            Self::EmptyAnswer => "empty_answer",
+            Self::BudgetExceeded => "budget_exceeded",
+            Self::BudgetUnpriced => "budget_unpriced",
+            Self::Loop => "loop",
+            Self::Iterations => "iterations",
+            Self::TurnTimeout => "turn_timeout",
+            Self::InputTooLong => "input_too_long",
+            Self::InputNotText => "input_not_text",
+            Self::Stopped => "stopped",
+            Self::Shutdown => "shutdown",
+            Self::Interrupted => "interrupted",
+            Self::Gone => ModelErrorKind::NotFound.code(),
+            Self::Storage => "storage",
+            Self::Internal => "internal",
+            Self::Other(word) => word,
+        }
+    }
+
+    /// The reason that goes by this word. A word that this version does not know is kept as it is.
+    pub fn parse(word: &str) -> Self {
+        let own = Self::OWN.into_iter().find(|reason| reason.as_str() == word);
+        own.or_else(|| ModelErrorKind::parse(word).map(Self::Model))
+            .unwrap_or_else(|| Self::Other(word.to_owned()))
+    }
+
+    /// Whether it is the day's budget that ended the turn.
+    pub fn is_budget(&self) -> bool {
+        matches!(self, Self::BudgetExceeded | Self::BudgetUnpriced)
+    }
+}
+
+impl From<ModelErrorKind> for EndReason {
+    fn from(kind: ModelErrorKind) -> Self {
+        Self::Model(kind)
+    }
+}
+
+impl From<String> for EndReason {
+    fn from(word: String) -> Self {
+        Self::parse(&word)
+    }
+}
+
+impl From<EndReason> for String {
+    fn from(reason: EndReason) -> Self {
+        match reason {
+            EndReason::Other(word) => word,
+            known => known.as_str().to_owned(),
+        }
+    }
+}
+
+impl std::fmt::Display for EndReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What went wrong in a turn, in a form that can be stored and shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Failure {
+    /// What it was, for programs.
+    pub code: EndReason,
+    /// One sentence for a person, with what to do.
+    pub message: String,
+    /// Seconds after which trying again makes sense.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u64>,
+}
+
+impl Failure {
+    /// A failure of which nobody knows when it will be over.
+    pub fn new(code: impl Into<EndReason>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), retry_after: None }
+    }
+
+    /// With the seconds after which trying again makes sense.
+    #[must_use]
+    pub fn with_retry_after(self, seconds: Option<u64>) -> Self {
+        Self { retry_after: seconds, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_is_found_again_by_its_word() {
+        let check = |reason: EndReason| assert_eq!(EndReason::parse(reason.as_str()), reason);
+        EndReason::OWN.into_iter().for_each(check);
+        ModelErrorKind::ALL.into_iter().map(EndReason::Model).for_each(check);
+        check(EndReason::Other("a_word_of_tomorrow".into()));
+    }
+
+    #[test]
+    fn a_failure_is_stored_and_read_as_before_there_was_an_enum() {
+        let check = |stored: &str, expected: Failure| {
+            assert_eq!(serde_json::from_str::<Failure>(stored).unwrap(), expected);
+            assert_eq!(serde_json::to_string(&expected).unwrap(), stored);
+        };
+        check(
+            r#"{"code":"rate_limit","message":"Wait.","retry_after":3}"#,
+            Failure::new(ModelErrorKind::RateLimit, "Wait.").with_retry_after(Some(3)),
+        );
+        check(r#"{"code":"turn_timeout","message":"Long."}"#, Failure::new(EndReason::TurnTimeout, "Long."));
+        check(
+            r#"{"code":"house_rule","message":"No."}"#,
+            Failure::new(EndReason::Other("house_rule".into()), "No."),
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! The storage as one contract: what a backend promises to the engine, the pages and the upkeep.
+//!
+//! [`Storage`] bundles the traits. A backend that implements all of them is handed over whole by [`Storage::of`]; an
+//! embedder may put another ledger or another cache of vectors beside it. What every backend has in common is proved by
+//! one suite, `aethon_core::testkit::conformance` (feature `testkit`).
+//!
+//! Nothing in the contract assumes that backend and caller share a process:
+//!
+//! - **Durability.** A method that has returned `Ok` survives a crash of the caller. One that failed has changed nothing,
+//!   and may be called again.
+//! - **One transaction.** [`TurnLog::finish`] writes messages, outcome, deliveries and the start of the next turn together
+//!   or not at all. That is why [`TurnLog`], [`Transcripts`] and [`Outbox`] must be the same backend.
+//! - **Order.** Ids of messages and of deliveries grow in the order in which they were stored. Within a session the
+//!   engine calls one method after the other; calls for different sessions come side by side.
+//! - **One engine.** A session is written by one engine at a time, and deliveries are taken by one worker. A backend that
+//!   several programs share keeps a second engine out when it is opened (the file of SQLite is kept by the lock of the
+//!   home); the traits have no lease, so a turn that is unfinished at the start belongs to a program that is gone.
+//! - **Time** comes from the [`crate::clock::Clock`] that the backend was opened with, and not from its server.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::channel::Outbox;
+use crate::embed::EmbeddingCache;
+use crate::error::Result;
+use crate::history::History;
+use crate::learned::ModelMemory;
+use crate::ledger::Ledger;
+use crate::session::{Transcripts, TurnLog};
+
+/// Everything that is kept. Cheap to clone; clones share it.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Storage {
+    /// Turns, for the engine.
+    pub turns: Arc<dyn TurnLog>,
+    /// Conversations, for people.
+    pub transcripts: Arc<dyn Transcripts>,
+    /// Deliveries that are under way.
+    pub outbox: Arc<dyn Outbox>,
+    /// Money.
+    pub ledger: Arc<dyn Ledger>,
+    /// Vectors that were paid for.
+    pub embeddings: Arc<dyn EmbeddingCache>,
+    /// Passages of conversations, for the model to look something up.
+    pub history: Arc<dyn History>,
+    /// What was learnt about models.
+    pub models: Arc<dyn ModelMemory>,
+    /// Looking after all of it.
+    pub upkeep: Arc<dyn Upkeep>,
+}
+
+impl Storage {
+    /// A backend that keeps everything.
+    pub fn of<Backend>(backend: Arc<Backend>) -> Self
+    where
+        Backend: TurnLog
+            + Transcripts
+            + Outbox
+            + Ledger
+            + EmbeddingCache
+            + History
+            + ModelMemory
+            + Upkeep
+            + 'static,
+    {
+        Self {
+            turns: backend.clone(),
+            transcripts: backend.clone(),
+            outbox: backend.clone(),
+            ledger: backend.clone(),
+            embeddings: backend.clone(),
+            history: backend.clone(),
+            models: backend.clone(),
+            upkeep: backend,
+        }
+    }
+
+    /// With the money elsewhere.
+    #[must_use]
+    pub fn with_ledger(self, ledger: Arc<dyn Ledger>) -> Self {
+        Self { ledger, ..self }
+    }
+
+    /// With the vectors elsewhere.
+    #[must_use]
+    pub fn with_embeddings(self, embeddings: Arc<dyn EmbeddingCache>) -> Self {
+        Self { embeddings, ..self }
+    }
+}
+
+/// Looking after what is kept.
+#[async_trait]
+pub trait Upkeep: Send + Sync {
+    /// Removes what has had its time, in pieces, so that nobody waits for long. For a quiet moment, a few times a day.
+    async fn maintain(&self, retention: Retention) -> Result<Removed>;
+
+    /// Stores what waits and gives everything back. Whatever is asked afterwards fails. What was acknowledged before is
+    /// safe without this.
+    async fn close(&self);
+}
+
+/// How long things are kept that nobody removes, in days, and how many of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// One-shot sessions, after their last use.
+    pub oneshots: u32,
+    /// Single model calls; their sums stay for ever.
+    pub calls: u32,
+    /// Vectors, counted; the least recently used ones go.
+    pub vectors: u32,
+}
+
+/// What [`Upkeep::maintain`] has removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Sessions that were used once, long ago.
+    pub sessions: usize,
+    /// Deliveries that were settled long ago.
+    pub deliveries: usize,
+    /// Dedupe ids and keys of posts that count no more.
+    pub dedupe_ids: usize,
+    /// Single model calls.
+    pub calls: usize,
+    /// Vectors that were used least recently.
+    pub vectors: usize,
+}
+
+/// What an acknowledged write survives, where a backend leaves the choice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Synchronous {
+    /// A crash of the process.
+    #[default]
+    Normal,
+    /// A loss of power.
+    Full,
+}
+
+impl Synchronous {
+    /// The words for them in the configuration.
+    pub const NAMES: [&'static str; 2] = ["normal", "full"];
+}

@@ -1,0 +1,171 @@
+//! Conversations: what people see of them, and what is left when they are removed.
+
+use super::stage::*;
+use crate::ids::TurnId;
+use crate::message::Role;
+use crate::session::{Accepted, Clear, SessionQuery, TurnPhase};
+
+const S: &str = "webchat:default";
+
+pub async fn a_session_says_who_when_and_how_much(stage: Stage) {
+    stage.advance(5);
+    stage.turn(S, "  \nWhat is\tthis?\nsecond line", "that").await;
+    stage.advance(5);
+    stage.turn(S, "and that?", "this").await;
+    let summary = stage.storage.transcripts.session(&session(S)).await.unwrap().unwrap();
+    assert_eq!((summary.channel.as_str(), summary.sender.as_str()), ("webchat", "owner"));
+    assert_eq!((summary.title.as_str(), summary.message_count), ("What is this?", 4));
+    assert_eq!(summary.updated_at.as_second() - summary.created_at.as_second(), 5);
+    assert!(!summary.agent_name.is_empty());
+    assert!(stage.storage.transcripts.session(&session("webchat:none")).await.unwrap().is_none());
+}
+
+pub async fn a_title_comes_from_the_first_message_until_a_person_gives_one(stage: Stage) {
+    let title = async || stage.storage.transcripts.session(&session(S)).await.unwrap().unwrap().title;
+    let first = stage.turn(S, "first", "1").await;
+    stage.turn(S, "second", "2").await;
+    assert_eq!(title().await, "first");
+    let edit = TurnId::fresh();
+    stage.storage.turns.accept(&edit, &say(S, "edited"), Some(replacing("edited", &first))).await.unwrap();
+    assert_eq!(title().await, "edited");
+    assert!(stage.storage.transcripts.rename(&session(S), "Mine").await.unwrap());
+    let edit_again = TurnId::fresh();
+    stage.storage.turns.accept(&edit_again, &say(S, "x"), Some(replacing("x", &edit))).await.unwrap();
+    assert_eq!(title().await, "Mine");
+    assert!(!stage.storage.transcripts.rename(&session("webchat:none"), "x").await.unwrap());
+}
+
+pub async fn messages_are_paged_backwards(stage: Stage) {
+    for n in 0..4 {
+        stage.turn(S, &format!("q{n}"), &format!("a{n}")).await;
+    }
+    let page = stage.storage.transcripts.messages(&session(S), None, 3).await.unwrap();
+    assert_eq!(texts(&page), ["a2", "q3", "a3"]);
+    let page = stage.storage.transcripts.messages(&session(S), Some(page[0].id), 3).await.unwrap();
+    assert_eq!(texts(&page), ["q1", "a1", "q2"]);
+    assert!(stage.storage.transcripts.messages(&session("webchat:none"), None, 3).await.unwrap().is_empty());
+}
+
+pub async fn pending_turns_are_those_of_the_session(stage: Stage) {
+    let running = stage.open_turn(S, "a").await;
+    let queued = TurnId::fresh();
+    stage.storage.turns.accept(&queued, &say(S, "b"), None).await.unwrap();
+    stage.open_turn("webchat:other", "c").await;
+    let pending = stage.storage.transcripts.pending(&session(S)).await.unwrap();
+    let pending: Vec<_> = pending.into_iter().map(|record| (record.turn, record.phase)).collect();
+    assert_eq!(pending, [(running, TurnPhase::Running), (queued, TurnPhase::Queued)]);
+    assert!(stage.storage.transcripts.pending(&session("webchat:none")).await.unwrap().is_empty());
+}
+
+pub async fn sessions_are_paged_by_last_use_and_stay_stable_when_one_moves(stage: Stage) {
+    for n in 0..7 {
+        // Three of them at the very same moment.
+        if !(3..=5).contains(&n) {
+            stage.advance(1);
+        }
+        stage.turn(&format!("webchat:s{n}"), "x", "y").await;
+    }
+    stage.turn("cli:other", "x", "y").await;
+    let page = async |cursor| {
+        let query =
+            SessionQuery { limit: 3, cursor, channel: Some("webchat".into()), ..SessionQuery::default() };
+        let page = stage.storage.transcripts.sessions(query).await.unwrap();
+        assert_eq!(page.count, 7);
+        let names: Vec<_> = page.sessions.iter().map(|s| s.session_id.name().to_owned()).collect();
+        (names, page.next_cursor)
+    };
+    let (names, cursor) = page(None).await;
+    assert_eq!(names, ["s6", "s5", "s4"]);
+    stage.advance(1);
+    stage.turn("webchat:s1", "x", "y").await;
+    let (names, cursor) = page(cursor).await;
+    assert_eq!(names, ["s3", "s2", "s0"]);
+    assert_eq!(cursor, None);
+
+    for cursor in ["", "x", "1", "1-", "-", "1-2-3", "zz-zz", "é-1"] {
+        let query = SessionQuery { limit: 3, cursor: Some(cursor.into()), ..SessionQuery::default() };
+        assert!(stage.storage.transcripts.sessions(query).await.unwrap_err().is_invalid(), "{cursor:?}");
+    }
+}
+
+pub async fn a_post_is_one_message_however_often_it_comes(stage: Stage) {
+    let post = async |key| {
+        stage.storage.transcripts.post(&session(S), key, message(Role::Assistant, "news")).await.unwrap()
+    };
+    let first = post("k").await.unwrap();
+    assert_eq!(post("k").await, None);
+    assert!(post("l").await.unwrap() > first);
+    assert_eq!(
+        texts(&stage.storage.transcripts.messages(&session(S), None, 9).await.unwrap()),
+        ["news", "news"]
+    );
+    let summary = stage.storage.transcripts.session(&session(S)).await.unwrap().unwrap();
+    assert_eq!((summary.message_count, summary.title.as_str(), summary.sender.as_str()), (2, "news", ""));
+    stage.turn(S, "thanks", "welcome").await;
+    assert_eq!(stage.storage.transcripts.session(&session(S)).await.unwrap().unwrap().sender, "owner");
+    // Another session has keys of its own.
+    let elsewhere =
+        stage.storage.transcripts.post(&session("webchat:b"), "k", message(Role::Assistant, "x")).await;
+    assert!(elsewhere.unwrap().is_some());
+}
+
+pub async fn a_message_of_a_removed_session_is_not_run_again(stage: Stage) {
+    let turn = TurnId::fresh();
+    let inbound = say_as(S, "pay the bill", "k", Some(3600));
+    stage.storage.turns.accept(&turn, &inbound, Some(begin("pay the bill"))).await.unwrap();
+    stage.storage.transcripts.clear(&session(S), Clear::Delete).await.unwrap();
+    // The end of the turn that was cut off has nowhere to go.
+    assert!(stage.storage.turns.finish(finish(&turn, S, "paid")).await.unwrap_err().is_not_found());
+    let Accepted::Known(record) = stage.storage.turns.accept(&TurnId::fresh(), &inbound, None).await.unwrap()
+    else {
+        panic!("it would run again");
+    };
+    assert_eq!((record.phase, record.inbound.text.as_str()), (TurnPhase::Done, ""));
+    assert_eq!(record.reply.unwrap().text, "");
+    assert!(stage.storage.turns.turn(&turn).await.unwrap().is_none());
+    assert!(stage.storage.turns.unfinished().await.unwrap().is_empty());
+    assert!(stage.storage.transcripts.session(&session(S)).await.unwrap().is_none());
+    stage.advance(3600);
+    let accepted = stage.storage.turns.accept(&TurnId::fresh(), &inbound, None).await.unwrap();
+    assert!(matches!(accepted, Accepted::New(_)));
+}
+
+pub async fn sessions_are_found_by_title_id_and_words(stage: Stage) {
+    stage.turn("webchat:alpha", "How tall is the Eiffel tower?", "It is 330 metres tall, grüße.").await;
+    stage.advance(1);
+    stage.turn("webchat:beta", "Tell me about\nthe tower of Japan", "It stands in Minato.").await;
+    stage.storage.transcripts.rename(&session("webchat:beta"), "Towers in Japan").await.unwrap();
+    for (search, expected) in [
+        ("TOWER", vec!["beta", "alpha"]),
+        ("tow", vec!["beta", "alpha"]),
+        ("tall metres", vec!["alpha"]),
+        ("eiffel minato", vec![]),
+        ("Grüße", vec!["alpha"]),
+        ("japan", vec!["beta"]),
+        ("chat:alp", vec!["alpha"]),
+        ("  ", vec!["beta", "alpha"]),
+        ("type", vec![]),
+    ] {
+        let query = SessionQuery { limit: 9, search: Some(search.into()), ..SessionQuery::default() };
+        let page = stage.storage.transcripts.sessions(query).await.unwrap();
+        let found: Vec<_> = page.sessions.iter().map(|found| found.session_id.name()).collect();
+        assert_eq!((found, page.count), (expected.clone(), expected.len() as u64), "{search:?}");
+    }
+}
+
+pub async fn a_reset_session_keeps_its_name_and_loses_its_messages(stage: Stage) {
+    let turn = stage.turn(S, "my secret plan", "noted: zebra").await;
+    assert!(stage.storage.transcripts.clear(&session(S), Clear::Reset).await.unwrap());
+    let summary = stage.storage.transcripts.session(&session(S)).await.unwrap().unwrap();
+    assert_eq!((summary.title.as_str(), summary.message_count), ("my secret plan", 0));
+    assert!(stage.storage.transcripts.messages(&session(S), None, 9).await.unwrap().is_empty());
+    assert!(stage.storage.turns.turn(&turn).await.unwrap().is_none());
+    let retry = stage.storage.turns.accept(&TurnId::fresh(), &say(S, ""), Some(replacing("x", &turn))).await;
+    assert!(retry.unwrap_err().is_not_found());
+    stage.turn(S, "new", "old").await;
+    let messages = stage.storage.transcripts.messages(&session(S), None, 9).await.unwrap();
+    assert_eq!(texts(&messages), ["new", "old"]);
+    let summary = stage.storage.transcripts.session(&session(S)).await.unwrap().unwrap();
+    assert_eq!((summary.title.as_str(), summary.message_count), ("my secret plan", 2));
+    assert!(!stage.storage.transcripts.clear(&session("webchat:none"), Clear::Delete).await.unwrap());
+}

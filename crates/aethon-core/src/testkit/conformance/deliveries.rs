@@ -1,0 +1,93 @@
+//! Deliveries: stored with the end of their turn, tried until they are settled.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::stage::*;
+use crate::channel::DeliveryOutcome;
+use crate::ids::TurnId;
+use crate::message::Attachment;
+use crate::session::Clear;
+
+const S: &str = "webhook:x";
+
+fn at(seconds: i64) -> Timestamp {
+    start() + SignedDuration::from_secs(seconds)
+}
+
+async fn due(stage: &Stage, seconds: i64) -> Vec<(i64, String, u32)> {
+    let due = stage.storage.outbox.due(at(seconds), 10).await.unwrap();
+    due.into_iter().map(|delivery| (delivery.id, delivery.content.text, delivery.attempts)).collect()
+}
+
+async fn send(stage: &Stage, names: &[&str]) -> TurnId {
+    let turn = stage.open_turn(S, "x").await;
+    let mut end = finish(&turn, S, "y");
+    end.deliveries = names.iter().map(|text| delivery(text, 600)).collect();
+    stage.storage.turns.finish(end).await.unwrap();
+    turn
+}
+
+pub async fn a_delivery_is_there_when_its_turn_has_ended(stage: Stage) {
+    assert_eq!(stage.storage.outbox.next_due().await.unwrap(), None);
+    let turn = send(&stage, &["a"]).await;
+    let due = stage.storage.outbox.due(start(), 10).await.unwrap();
+    assert_eq!(due[0].content, delivery("a", 600));
+    assert_eq!((due[0].session.as_str(), &due[0].turn, due[0].attempts), (S, &turn, 0));
+    assert_eq!(stage.storage.outbox.next_due().await.unwrap(), Some(start()));
+}
+
+pub async fn a_delivery_brings_its_files(stage: Stage) {
+    let turn = stage.open_turn(S, "x").await;
+    let file = Attachment { name: "a.txt".into(), mime: "text/plain".into(), data: "aGk=".into() };
+    let content = delivery("see the file", 600).with_attachments(vec![file.clone(), file]);
+    let mut end = finish(&turn, S, "y");
+    end.deliveries = vec![content.clone()];
+    stage.storage.turns.finish(end).await.unwrap();
+    assert_eq!(stage.storage.outbox.due(start(), 10).await.unwrap()[0].content, content);
+}
+
+pub async fn a_delivery_is_tried_until_it_arrives_or_is_given_up(stage: Stage) {
+    send(&stage, &["a", "b", "c"]).await;
+    let ids: Vec<i64> = due(&stage, 0).await.into_iter().map(|(id, _, _)| id).collect();
+    stage
+        .storage
+        .outbox
+        .settle(ids[0], DeliveryOutcome::Retry { at: at(30), error: "429".into() })
+        .await
+        .unwrap();
+    stage.storage.outbox.settle(ids[1], DeliveryOutcome::Delivered).await.unwrap();
+    assert_eq!(due(&stage, 29).await, [(ids[2], "c".into(), 0)]);
+    assert_eq!(due(&stage, 30).await, [(ids[0], "a".into(), 1), (ids[2], "c".into(), 0)], "oldest first");
+    assert_eq!(stage.storage.outbox.due(at(30), 1).await.unwrap().len(), 1);
+    stage.storage.outbox.settle(ids[2], DeliveryOutcome::Failed { error: "gone".into() }).await.unwrap();
+    assert_eq!(stage.storage.outbox.next_due().await.unwrap(), Some(at(30)));
+    stage.storage.outbox.settle(ids[0], DeliveryOutcome::Delivered).await.unwrap();
+    assert_eq!(stage.storage.outbox.next_due().await.unwrap(), None);
+    // What is settled stays settled.
+    stage
+        .storage
+        .outbox
+        .settle(ids[0], DeliveryOutcome::Retry { at: at(1), error: "late".into() })
+        .await
+        .unwrap();
+    assert!(due(&stage, 1000).await.is_empty());
+    assert!(stage.storage.outbox.settle(9999, DeliveryOutcome::Delivered).await.unwrap_err().is_not_found());
+}
+
+pub async fn a_turn_that_could_not_end_delivers_nothing(stage: Stage) {
+    let turn = send(&stage, &["a"]).await;
+    let mut again = finish(&turn, S, "y");
+    again.deliveries = vec![delivery("twice", 600)];
+    stage.storage.turns.finish(again).await.unwrap_err();
+    assert_eq!(due(&stage, 0).await.len(), 1);
+}
+
+pub async fn a_delivery_outlives_its_session(stage: Stage) {
+    send(&stage, &["first", "second"]).await;
+    let first = due(&stage, 0).await[0].0;
+    stage.storage.outbox.settle(first, DeliveryOutcome::Delivered).await.unwrap();
+    stage.storage.transcripts.clear(&session(S), Clear::Delete).await.unwrap();
+    let left = due(&stage, 0).await;
+    assert_eq!(left.iter().map(|(_, text, _)| text.as_str()).collect::<Vec<_>>(), ["second"]);
+    stage.storage.outbox.settle(left[0].0, DeliveryOutcome::Delivered).await.unwrap();
+}

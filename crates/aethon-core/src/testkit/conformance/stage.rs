@@ -1,0 +1,51 @@
+//! An empty storage with a clock that is set by hand.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use crate::ids::TurnId;
+use crate::session::Accepted;
+use crate::storage::Storage;
+use crate::testkit::ManualClock;
+pub(super) use crate::testkit::phrases::*;
+
+/// An empty storage that is looked at.
+pub struct Stage {
+    pub(super) storage: Storage,
+    clock: Arc<ManualClock>,
+    /// What has to live as long as the storage, such as its folder.
+    _keeps: Box<dyn Any + Send>,
+}
+
+impl Stage {
+    /// The clock that the storage is to take its time from.
+    pub fn clock() -> Arc<ManualClock> {
+        Arc::new(ManualClock::at(start()))
+    }
+
+    /// A storage that takes its time from this clock, and what has to live as long.
+    pub fn new(storage: Storage, clock: Arc<ManualClock>, keeps: impl Any + Send) -> Self {
+        Self { storage, clock, _keeps: Box::new(keeps) }
+    }
+
+    pub(super) fn advance(&self, seconds: i64) {
+        self.clock.advance(SignedDuration::from_secs(seconds));
+    }
+
+    /// A whole turn: accepted, begun, answered.
+    pub(super) async fn turn(&self, session: &str, text: &str, reply: &str) -> TurnId {
+        let turn = self.open_turn(session, text).await;
+        self.storage.turns.finish(finish(&turn, session, reply)).await.unwrap();
+        turn
+    }
+
+    /// A turn that has begun.
+    pub(super) async fn open_turn(&self, session: &str, text: &str) -> TurnId {
+        let turn = TurnId::fresh();
+        let accepted = self.storage.turns.accept(&turn, &say(session, text), Some(begin(text))).await;
+        assert!(matches!(accepted.unwrap(), Accepted::New(Some(_))));
+        turn
+    }
+}

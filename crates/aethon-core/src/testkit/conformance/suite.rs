@@ -1,0 +1,88 @@
+//! The list of behaviours, and the macro that makes a test of each.
+
+/// Makes the list: a function a behaviour, and the macro for other crates. `$dollar` is a dollar sign, which a macro that
+/// writes a macro cannot say otherwise.
+macro_rules! list {
+    ($dollar:tt $($module:ident { $($name:ident,)+ })+) => {
+        /// The behaviours, one function each.
+        pub mod behaviours {
+            $(pub use crate::testkit::conformance::$module::{$($name),+};)+
+        }
+
+        /// Makes one test for each behaviour of a storage. It takes the path of a function that opens an empty storage
+        /// with the time of a [`ManualClock`]($dollar crate::testkit::ManualClock):
+        /// `async fn open(clock: Arc<ManualClock>) -> Stage`.
+        #[macro_export]
+        macro_rules! storage_conformance {
+            ($dollar open:path) => {
+                $($(
+                    #[tokio::test]
+                    async fn $name() {
+                        let stage = $dollar open($dollar crate::testkit::conformance::Stage::clock()).await;
+                        $dollar crate::testkit::conformance::behaviours::$name(stage).await;
+                    }
+                )+)+
+            };
+        }
+    };
+}
+
+list! { $
+    turns {
+        what_was_stored_comes_back_whole,
+        a_turn_that_waits_begins_later,
+        a_turn_that_begins_again_after_a_crash_says_nothing_twice,
+        the_same_dedupe_id_is_one_turn,
+        a_dedupe_id_counts_for_as_long_as_it_says,
+        a_reply_is_kept_for_second_deliveries_even_when_no_message_has_its_text,
+        a_turn_ends_once,
+        a_retry_takes_its_turn_and_all_later_ones_out_of_the_live_branch,
+        only_a_turn_of_the_live_branch_of_the_same_session_can_be_replaced,
+        the_window_has_the_newest_messages,
+        the_window_begins_behind_what_was_folded,
+        what_a_crash_left_over_is_found_oldest_first,
+        the_next_turn_begins_with_the_end_of_the_one_before_it,
+        a_next_turn_that_cannot_begin_does_not_touch_the_end_before_it,
+        a_turn_that_does_not_exist_is_not_found,
+    }
+    conversations {
+        a_session_says_who_when_and_how_much,
+        a_title_comes_from_the_first_message_until_a_person_gives_one,
+        messages_are_paged_backwards,
+        pending_turns_are_those_of_the_session,
+        sessions_are_paged_by_last_use_and_stay_stable_when_one_moves,
+        sessions_are_found_by_title_id_and_words,
+        a_post_is_one_message_however_often_it_comes,
+        a_reset_session_keeps_its_name_and_loses_its_messages,
+        a_message_of_a_removed_session_is_not_run_again,
+    }
+    deliveries {
+        a_delivery_is_there_when_its_turn_has_ended,
+        a_delivery_brings_its_files,
+        a_delivery_is_tried_until_it_arrives_or_is_given_up,
+        a_turn_that_could_not_end_delivers_nothing,
+        a_delivery_outlives_its_session,
+    }
+    lookups {
+        a_passage_of_the_session_is_found_again,
+        what_was_learnt_last_about_a_model_counts,
+    }
+    ledger {
+        what_is_reserved_counts_until_it_is_settled,
+        a_claim_gets_what_is_left_and_nothing_below_its_least,
+        a_reservation_grows_until_the_day_is_spent,
+        callers_side_by_side_never_pass_the_ceiling,
+        a_refusal_is_told_until_somebody_gets_money_again,
+        a_call_belongs_to_the_day_of_its_reservation,
+        a_reservation_that_is_gone_grows_no_more_and_loses_no_entry,
+        a_report_adds_up_by_day_model_and_kind,
+        what_is_no_amount_is_neither_reserved_nor_booked,
+    }
+    vectors {
+        a_vector_is_found_again_by_its_model_and_key,
+        many_vectors_are_kept_at_once,
+    }
+    upkeep {
+        upkeep_removes_what_has_had_its_time_and_nothing_else,
+    }
+}

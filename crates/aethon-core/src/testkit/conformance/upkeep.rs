@@ -1,0 +1,48 @@
+//! Upkeep: what goes by itself, and what stays.
+
+use super::stage::*;
+use crate::channel::DeliveryOutcome;
+use crate::ids::TurnId;
+use crate::message::Inbound;
+use crate::session::SessionQuery;
+use crate::storage::{Removed, Retention};
+
+const DAY: i64 = 86_400;
+const RETENTION: Retention = Retention { oneshots: 30, calls: 30, vectors: 30 };
+
+async fn run_once(stage: &Stage, id: &str) {
+    let (turn, inbound) = (TurnId::fresh(), Inbound { oneshot: true, ..say(id, "once") });
+    stage.storage.turns.accept(&turn, &inbound, Some(begin("once"))).await.unwrap();
+    let mut end = finish(&turn, id, "done");
+    end.deliveries = vec![delivery("news", 600)];
+    stage.storage.turns.finish(end).await.unwrap();
+}
+
+pub async fn upkeep_removes_what_has_had_its_time_and_nothing_else(stage: Stage) {
+    for n in 0..3 {
+        run_once(&stage, &format!("webhook:trigger:{n}")).await;
+    }
+    stage.turn("webhook:trigger:2", "again, by name", "ok").await;
+    stage.turn("webchat:old", "kept for ever", "ok").await;
+    let keyed = say_as("webchat:old", "x", "k", Some(60));
+    stage.storage.turns.accept(&TurnId::fresh(), &keyed, None).await.unwrap();
+    let stuck = Inbound { oneshot: true, ..say("webhook:trigger:stuck", "never ends") };
+    stage.storage.turns.accept(&TurnId::fresh(), &stuck, Some(begin("never ends"))).await.unwrap();
+    let due = stage.storage.outbox.due(start(), 10).await.unwrap();
+    stage.storage.outbox.settle(due[2].id, DeliveryOutcome::Delivered).await.unwrap();
+    let maintain = async || stage.storage.upkeep.maintain(RETENTION).await.unwrap();
+
+    assert_eq!(maintain().await, Removed::default());
+    stage.advance(30 * DAY + 1);
+    run_once(&stage, "webhook:trigger:young").await;
+    let expected = Removed { sessions: 2, deliveries: 1, dedupe_ids: 1, ..Removed::default() };
+    assert_eq!(maintain().await, expected);
+    assert_eq!(maintain().await, Removed::default());
+    let left = stage.storage.transcripts.sessions(SessionQuery { limit: 9, ..SessionQuery::default() }).await;
+    let mut left: Vec<_> =
+        left.unwrap().sessions.iter().map(|session| session.session_id.to_string()).collect();
+    left.sort();
+    let kept = ["webchat:old", "webhook:trigger:2", "webhook:trigger:stuck", "webhook:trigger:young"];
+    assert_eq!(left, kept);
+    assert_eq!(stage.storage.outbox.due(start(), 10).await.unwrap().len(), 2, "somebody waits for them");
+}

@@ -1,0 +1,39 @@
+//! The outbox of the storage in memory.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use super::MemoryStore;
+use crate::channel::{Delivery, DeliveryOutcome, Outbox};
+use crate::error::{Error, Result};
+
+#[async_trait]
+impl Outbox for MemoryStore {
+    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Delivery>> {
+        let tables = self.enter("due")?;
+        let due = tables.deliveries.iter().filter(|row| row.due_at.is_some_and(|at| at <= now));
+        Ok(due.take(limit).map(|row| row.delivery.clone()).collect())
+    }
+
+    async fn next_due(&self) -> Result<Option<Timestamp>> {
+        Ok(self.enter("next_due")?.deliveries.iter().filter_map(|row| row.due_at).min())
+    }
+
+    async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()> {
+        let (mut tables, now) = (self.enter("settle")?, self.clock.now());
+        let row = tables.deliveries.iter_mut().find(|row| row.delivery.id == id);
+        let row = row.ok_or_else(|| Error::not_found(format!("there is no delivery {id}")))?;
+        // One that is settled already stays as it is: a second report about it says nothing new.
+        if row.settled_at.is_some() {
+            return Ok(());
+        }
+        row.delivery.attempts += 1;
+        match outcome {
+            DeliveryOutcome::Retry { at, .. } => row.due_at = Some(at),
+            DeliveryOutcome::Delivered | DeliveryOutcome::Failed { .. } => {
+                (row.due_at, row.settled_at) = (None, Some(now));
+            }
+        }
+        Ok(())
+    }
+}

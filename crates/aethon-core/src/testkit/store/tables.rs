@@ -1,0 +1,223 @@
+//! What the storage in memory holds, and the steps that its methods are made of.
+//!
+//! A method that may fail half-way works on a copy and puts it in the place of the original ([`Tables::all_or_nothing`]):
+//! slow and certain.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::channel::Delivery;
+use crate::error::{Error, Result};
+use crate::ids::{MessageId, SessionId, TurnId};
+use crate::learned::{ModelFact, ModelKey};
+use crate::message::{Inbound, Message, Reply, TurnEnd};
+use crate::model::Usage;
+use crate::session::{Begin, TurnPhase, TurnRecord, title_of};
+
+/// How long the dedupe id of a removed turn is remembered, where it was meant to be for ever.
+const SHELL: SignedDuration = SignedDuration::from_hours(24);
+
+/// Everything that is stored.
+#[derive(Clone, Default)]
+pub(super) struct Tables {
+    last_number: i64,
+    last_message: i64,
+    pub(super) sessions: BTreeMap<SessionId, SessionRow>,
+    pub(super) turns: BTreeMap<TurnId, TurnRow>,
+    pub(super) posted: BTreeSet<(SessionId, String)>,
+    pub(super) deliveries: Vec<DeliveryRow>,
+    pub(super) learned: Vec<(ModelKey, ModelFact)>,
+}
+
+/// A session with its live branch.
+#[derive(Clone)]
+pub(super) struct SessionRow {
+    /// Numbers grow, so they tell sessions of the same moment apart.
+    pub(super) number: i64,
+    pub(super) title: String,
+    pub(super) is_title_given: bool,
+    pub(super) sender: String,
+    pub(super) is_oneshot: bool,
+    pub(super) created_at: Timestamp,
+    pub(super) updated_at: Timestamp,
+    pub(super) messages: Vec<Message>,
+}
+
+/// A turn, or the shell of one whose session was removed.
+#[derive(Clone)]
+pub(super) struct TurnRow {
+    pub(super) number: i64,
+    pub(super) record: TurnRecord,
+    pub(super) first_message: Option<MessageId>,
+    /// Until when its dedupe id counts; `None` for ever.
+    pub(super) known_until: Option<Timestamp>,
+    /// Whether only the dedupe id is left of it.
+    pub(super) is_shell: bool,
+}
+
+/// A delivery and where it stands.
+#[derive(Clone)]
+pub(super) struct DeliveryRow {
+    pub(super) delivery: Delivery,
+    /// When it is tried; `None` once it is settled.
+    pub(super) due_at: Option<Timestamp>,
+    pub(super) settled_at: Option<Timestamp>,
+}
+
+impl Tables {
+    /// Does something that leaves no trace when it fails.
+    pub(super) fn all_or_nothing<T>(&mut self, step: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let mut changed = self.clone();
+        let done = step(&mut changed)?;
+        *self = changed;
+        Ok(done)
+    }
+
+    pub(super) fn next_number(&mut self) -> i64 {
+        self.last_number += 1;
+        self.last_number
+    }
+
+    /// A session to write into, new if need be. A sender of nobody (`""`) leaves the name to whoever speaks first.
+    pub(super) fn open_session(
+        &mut self,
+        id: &SessionId,
+        (sender, is_oneshot): (&str, bool),
+        now: Timestamp,
+    ) -> &mut SessionRow {
+        let number = self.next_number();
+        let session = self.sessions.entry(id.clone()).or_insert_with(|| SessionRow {
+            number,
+            title: String::new(),
+            is_title_given: false,
+            sender: String::new(),
+            is_oneshot,
+            created_at: now,
+            updated_at: now,
+            messages: Vec::new(),
+        });
+        session.is_oneshot &= is_oneshot;
+        if session.sender.is_empty() {
+            sender.clone_into(&mut session.sender);
+        }
+        session.updated_at = now;
+        session
+    }
+
+    /// Adds messages to the live branch.
+    pub(super) fn add(
+        &mut self,
+        session: &SessionId,
+        turn: Option<&TurnId>,
+        messages: Vec<Message>,
+        now: Timestamp,
+    ) -> Result<Vec<MessageId>> {
+        let mut ids = Vec::new();
+        for mut message in messages {
+            // Messages are counted by themselves: tests read their numbers.
+            self.last_message += 1;
+            message.id = MessageId(self.last_message);
+            if message.turn.is_none() {
+                message.turn = turn.cloned();
+            }
+            ids.push(message.id);
+            let session = self.sessions.get_mut(session).ok_or_else(no_session)?;
+            session.updated_at = now;
+            if !session.is_title_given && (session.title.is_empty() || session.messages.is_empty()) {
+                session.title = title_of(&message);
+            }
+            session.messages.push(message);
+        }
+        Ok(ids)
+    }
+
+    /// A turn that is more than a shell.
+    pub(super) fn turn(&mut self, turn: &TurnId) -> Result<&mut TurnRow> {
+        self.turns.get_mut(turn).filter(|row| !row.is_shell).ok_or_else(|| no_turn(turn))
+    }
+
+    /// Starts a turn, or counts another attempt at one that has begun.
+    pub(super) fn begin(&mut self, turn: &TurnId, begin: Begin, now: Timestamp) -> Result<MessageId> {
+        let row = self.turn(turn)?;
+        if row.record.phase == TurnPhase::Done {
+            return Err(Error::invalid(format!("the turn {turn} has ended before")));
+        }
+        if let Some(first) = row.first_message {
+            row.record.attempts += 1;
+            row.record.phase = TurnPhase::Running;
+            return Ok(first);
+        }
+        let session = row.record.inbound.session.clone();
+        if let Some(replaced) = &begin.replaces {
+            self.cut(&session, replaced)?;
+        }
+        let first =
+            *self.add(&session, Some(turn), vec![begin.message], now)?.first().ok_or_else(no_session)?;
+        let row = self.turn(turn)?;
+        row.first_message = Some(first);
+        row.record.attempts += 1;
+        row.record.phase = TurnPhase::Running;
+        Ok(first)
+    }
+
+    /// Takes a turn and all that came after it out of the live branch.
+    fn cut(&mut self, session: &SessionId, replaced: &TurnId) -> Result<()> {
+        let first = self.turn(replaced)?.first_message;
+        let live = self.sessions.get_mut(session).ok_or_else(no_session)?;
+        let cut = live.messages.iter().position(|message| Some(message.id) == first);
+        live.messages.truncate(cut.ok_or_else(|| no_turn(replaced))?);
+        Ok(())
+    }
+
+    /// Empties a session's turns: what the sender may send again is remembered by its id, and nothing else.
+    pub(super) fn forget_turns(&mut self, session: &SessionId, now: Timestamp) {
+        let keeps = |row: &TurnRow| {
+            row.record.inbound.dedupe.is_some() && row.known_until.is_none_or(|until| until > now)
+        };
+        self.turns.retain(|_, row| row.record.inbound.session != *session || row.is_shell || keeps(row));
+        for row in
+            self.turns.values_mut().filter(|row| row.record.inbound.session == *session && !row.is_shell)
+        {
+            row.is_shell = true;
+            row.known_until =
+                Some(row.known_until.unwrap_or_else(|| now.saturating_add(SHELL).unwrap_or(now)));
+            row.record.phase = TurnPhase::Done;
+            row.record.inbound =
+                Inbound { text: String::new(), attachments: Vec::new(), ..row.record.inbound.clone() };
+            row.record.reply = Some(Reply {
+                turn: row.record.turn.clone(),
+                session: session.clone(),
+                text: String::new(),
+                end: TurnEnd::Stopped,
+                model: String::new(),
+                usage: Usage::default(),
+                failure: None,
+            });
+        }
+    }
+
+    pub(super) fn leave_behind(&mut self, record: TurnRecord, messages: Vec<Message>) {
+        let (session, now) = (record.inbound.session.clone(), record.accepted_at);
+        self.open_session(&session, (&record.inbound.sender, false), now);
+        // The session is there.
+        let ids = self.add(&session, Some(&record.turn), messages, now).unwrap_or_default();
+        let number = self.next_number();
+        let row = TurnRow {
+            number,
+            first_message: ids.first().copied(),
+            known_until: None,
+            is_shell: false,
+            record,
+        };
+        self.turns.insert(row.record.turn.clone(), row);
+    }
+}
+
+pub(super) fn no_turn(turn: &TurnId) -> Error {
+    Error::not_found(format!("there is no turn {:?} in this conversation", turn.as_str()))
+}
+
+fn no_session() -> Error {
+    Error::not_found("there is no such conversation")
+}

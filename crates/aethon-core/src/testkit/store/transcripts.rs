@@ -1,0 +1,75 @@
+//! The reader's side of the storage in memory.
+
+use async_trait::async_trait;
+
+use super::{MemoryStore, listing};
+use crate::error::Result;
+use crate::ids::{MessageId, SessionId};
+use crate::message::{Message, Role};
+use crate::session::{Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnPhase, TurnRecord};
+
+#[async_trait]
+impl Transcripts for MemoryStore {
+    async fn sessions(&self, query: SessionQuery) -> Result<SessionPage> {
+        listing::page(&*self.enter("sessions")?, &query)
+    }
+
+    async fn session(&self, id: &SessionId) -> Result<Option<SessionSummary>> {
+        let tables = self.enter("session")?;
+        Ok(tables.sessions.get(id).map(|session| listing::summary(id, session)))
+    }
+
+    async fn messages(
+        &self,
+        id: &SessionId,
+        before: Option<MessageId>,
+        limit: usize,
+    ) -> Result<Vec<Message>> {
+        let tables = self.enter("messages")?;
+        let Some(session) = tables.sessions.get(id) else { return Ok(Vec::new()) };
+        let older = session.messages.iter().filter(|message| before.is_none_or(|before| message.id < before));
+        let older: Vec<_> = older.cloned().collect();
+        Ok(older[older.len().saturating_sub(limit)..].to_vec())
+    }
+
+    async fn pending(&self, id: &SessionId) -> Result<Vec<TurnRecord>> {
+        let tables = self.enter("pending")?;
+        let is_open = |record: &TurnRecord| record.phase != TurnPhase::Done && record.inbound.session == *id;
+        let mut open: Vec<_> = tables.turns.values().filter(|row| is_open(&row.record)).collect();
+        open.sort_by_key(|row| row.number);
+        Ok(open.into_iter().map(|row| row.record.clone()).collect())
+    }
+
+    async fn rename(&self, id: &SessionId, title: &str) -> Result<bool> {
+        let mut tables = self.enter("rename")?;
+        let Some(session) = tables.sessions.get_mut(id) else { return Ok(false) };
+        title.clone_into(&mut session.title);
+        session.is_title_given = true;
+        Ok(true)
+    }
+
+    async fn clear(&self, id: &SessionId, how: Clear) -> Result<bool> {
+        let (mut tables, now) = (self.enter("clear")?, self.clock.now());
+        let Some(session) = tables.sessions.get_mut(id) else { return Ok(false) };
+        session.messages.clear();
+        session.updated_at = now;
+        // What the title was taken from is gone, so it stays.
+        session.is_title_given |= !session.title.is_empty();
+        if how == Clear::Delete {
+            tables.sessions.remove(id);
+        }
+        tables.forget_turns(id, now);
+        tables.deliveries.retain(|row| row.settled_at.is_none() || row.delivery.session != *id);
+        Ok(true)
+    }
+
+    async fn post(&self, id: &SessionId, key: &str, message: Message) -> Result<Option<MessageId>> {
+        let (mut tables, now) = (self.enter("post")?, self.clock.now());
+        debug_assert!(message.role != Role::Tool, "a tool message belongs to a turn");
+        if !tables.posted.insert((id.clone(), key.to_owned())) {
+            return Ok(None);
+        }
+        tables.open_session(id, ("", false), now);
+        Ok(tables.add(id, None, vec![message], now)?.first().copied())
+    }
+}

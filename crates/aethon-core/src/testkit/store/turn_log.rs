@@ -1,0 +1,128 @@
+//! The engine's side of the storage in memory.
+
+use async_trait::async_trait;
+use jiff::SignedDuration;
+
+use super::MemoryStore;
+use super::tables::{DeliveryRow, TurnRow};
+use crate::channel::Delivery;
+use crate::error::{Error, Result};
+use crate::ids::{MessageId, SessionId, TurnId};
+use crate::message::{Block, Inbound, Message};
+use crate::session::{Accepted, Begin, Finish, Finished, TurnLog, TurnPhase, TurnRecord};
+
+#[async_trait]
+impl TurnLog for MemoryStore {
+    async fn accept(&self, turn: &TurnId, inbound: &Inbound, begin: Option<Begin>) -> Result<Accepted> {
+        let (mut tables, now) = (self.enter("accept")?, self.clock.now());
+        if let Some(dedupe) = &inbound.dedupe {
+            let is_meant = |row: &TurnRow| {
+                row.record.inbound.channel == inbound.channel
+                    && row.record.inbound.dedupe.as_ref().is_some_and(|other| other.id == dedupe.id)
+                    && row.known_until.is_none_or(|until| until > now)
+            };
+            if let Some(row) = tables.turns.values().find(|row| is_meant(row)) {
+                return Ok(Accepted::Known(Box::new(row.record.clone())));
+            }
+        }
+        let valid_for = inbound.dedupe.as_ref().and_then(|dedupe| dedupe.valid_for);
+        let record = TurnRecord {
+            turn: turn.clone(),
+            inbound: inbound.clone(),
+            phase: TurnPhase::Queued,
+            accepted_at: now,
+            attempts: 0,
+            reply: None,
+        };
+        tables.all_or_nothing(|tables| {
+            tables.open_session(&inbound.session, (&inbound.sender, inbound.oneshot), now);
+            let row = TurnRow {
+                number: tables.next_number(),
+                record,
+                first_message: None,
+                // What lasts longer than the calendar lasts for ever.
+                known_until: valid_for
+                    .and_then(|seconds| i64::try_from(seconds).ok())
+                    .and_then(|seconds| now.checked_add(SignedDuration::from_secs(seconds)).ok()),
+                is_shell: false,
+            };
+            tables.turns.insert(turn.clone(), row);
+            let first = begin.map(|begin| tables.begin(turn, begin, now)).transpose()?;
+            Ok(Accepted::New(first))
+        })
+    }
+
+    async fn begin(&self, turn: &TurnId, begin: Begin) -> Result<MessageId> {
+        let now = self.clock.now();
+        self.enter("begin")?.all_or_nothing(|tables| tables.begin(turn, begin, now))
+    }
+
+    async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>> {
+        let (mut tables, now) = (self.enter("append")?, self.clock.now());
+        let record = &tables.turn(turn)?.record;
+        if record.phase != TurnPhase::Running {
+            return Err(Error::invalid(format!("the turn {turn} does not run")));
+        }
+        let session = record.inbound.session.clone();
+        tables.add(&session, Some(turn), messages, now)
+    }
+
+    async fn finish(&self, finish: Finish) -> Result<Finished> {
+        let gate = self.script().before_finish.take();
+        if let Some(gate) = gate {
+            gate.pass().await;
+        }
+        let (mut tables, now) = (self.enter("finish")?, self.clock.now());
+        let turn = finish.reply.turn.clone();
+        let record = &tables.turn(&turn)?.record;
+        if record.phase == TurnPhase::Done {
+            return Err(Error::invalid(format!("the turn {turn} has ended before")));
+        }
+        let session = record.inbound.session.clone();
+        let messages = tables.add(&session, Some(&turn), finish.messages, now)?;
+        for content in finish.deliveries {
+            let id = tables.next_number();
+            let (session, turn) = (session.clone(), turn.clone());
+            let delivery = Delivery { id, session, turn, content, attempts: 0 };
+            tables.deliveries.push(DeliveryRow { delivery, due_at: Some(now), settled_at: None });
+        }
+        let row = tables.turn(&turn)?;
+        row.record.phase = TurnPhase::Done;
+        row.record.reply = Some(finish.reply);
+        let next = finish
+            .next
+            .and_then(|(next, begin)| tables.all_or_nothing(|tables| tables.begin(&next, begin, now)).ok());
+        Ok(Finished { messages, next })
+    }
+
+    async fn window(&self, session: &SessionId, limit: usize) -> Result<Vec<Message>> {
+        let tables = self.enter("window")?;
+        let messages = tables.sessions.get(session).map(|session| session.messages.as_slice());
+        let messages = messages.unwrap_or_default();
+        let folded_through = messages.iter().rev().find_map(folded_through).unwrap_or_default();
+        let first =
+            messages.iter().position(|message| message.id.0 > folded_through).unwrap_or(messages.len());
+        let messages = &messages[first..];
+        Ok(messages[messages.len().saturating_sub(limit)..].to_vec())
+    }
+
+    async fn turn(&self, turn: &TurnId) -> Result<Option<TurnRecord>> {
+        Ok(self.enter("turn")?.turn(turn).ok().map(|row| row.record.clone()))
+    }
+
+    async fn unfinished(&self) -> Result<Vec<TurnRecord>> {
+        let tables = self.enter("unfinished")?;
+        let mut open: Vec<_> =
+            tables.turns.values().filter(|row| row.record.phase != TurnPhase::Done).collect();
+        open.sort_by_key(|row| row.number);
+        Ok(open.into_iter().map(|row| row.record.clone()).collect())
+    }
+}
+
+/// The last message that the summary in this one stands for.
+fn folded_through(message: &Message) -> Option<i64> {
+    message.content.iter().find_map(|block| match block {
+        Block::Folded { to, .. } => to.parse().ok(),
+        _ => None,
+    })
+}

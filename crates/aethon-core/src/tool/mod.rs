@@ -1,0 +1,19 @@
+//! What a tool is: a name, the schema of its arguments, the role of each of them, and a call.
+//!
+//! A tool says what its arguments *are* (a path to read, a command, a URL), so that guards judge roles and never list
+//! tool names. Tools return values; only the engine writes to a session.
+
+mod arguments;
+mod context;
+mod contract;
+mod output;
+mod result;
+mod source;
+mod spec;
+
+pub use context::ToolContext;
+pub use contract::{Tool, Toolbox};
+pub use output::{OutputBlock, ToolError, ToolOutput};
+pub use result::ToolResult;
+pub use source::{FixedTools, ToolSnapshot, ToolSource};
+pub use spec::{ArgumentRole, ToolSpec};

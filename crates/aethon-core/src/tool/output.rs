@@ -1,0 +1,120 @@
+//! What a tool returns: pieces of output, or a sentence that says why there is none.
+
+use serde::{Deserialize, Serialize};
+
+/// What a tool returns.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolOutput {
+    /// Its pieces: the texts are what the model reads, pictures and files are for the person.
+    pub blocks: Vec<OutputBlock>,
+}
+
+impl ToolOutput {
+    /// Output of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { blocks: vec![OutputBlock::text(text)] }
+    }
+
+    /// With a picture: its media type and its bytes in standard base64.
+    #[must_use]
+    pub fn with_image(self, mime: impl Into<String>, data: impl Into<String>) -> Self {
+        self.with(OutputBlock::Image { mime: mime.into(), data: data.into() })
+    }
+
+    /// With a text file for the person: its name, its media type and its text.
+    #[must_use]
+    pub fn with_file(
+        self,
+        name: impl Into<String>,
+        mime: impl Into<String>,
+        text: impl Into<String>,
+    ) -> Self {
+        self.with(OutputBlock::File { name: name.into(), mime: mime.into(), text: text.into() })
+    }
+
+    /// Its texts, joined by line ends.
+    pub fn to_text(&self) -> String {
+        let texts = self.blocks.iter().filter_map(|block| match block {
+            OutputBlock::Text { text } => Some(text.as_str()),
+            OutputBlock::Image { .. } | OutputBlock::File { .. } => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// With one more piece.
+    #[must_use]
+    pub fn with(mut self, block: OutputBlock) -> Self {
+        self.blocks.push(block);
+        self
+    }
+}
+
+/// A call that failed: a sentence that lets the model do better, naming the thing and the remedy.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolError {
+    message: String,
+    denied: bool,
+}
+
+impl ToolError {
+    /// It did not work.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self { message: message.into(), denied: false }
+    }
+
+    /// A rule forbids it.
+    pub fn denied(message: impl Into<String>) -> Self {
+        Self { message: message.into(), denied: true }
+    }
+
+    /// Whether a rule forbade it.
+    pub fn is_denied(&self) -> bool {
+        self.denied
+    }
+}
+
+/// A piece of what a tool returns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum OutputBlock {
+    /// Text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A picture.
+    Image {
+        /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+        mime: String,
+        /// The bytes in standard base64.
+        data: String,
+    },
+    /// A text file for the person.
+    File {
+        /// Its name.
+        name: String,
+        /// Its media type.
+        mime: String,
+        /// Its text.
+        text: String,
+    },
+}
+
+impl OutputBlock {
+    /// Text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+
+    /// What a model is told of a block whose content it does not get.
+    pub(super) fn note(&self) -> Option<String> {
+        match self {
+            Self::Text { .. } => None,
+            Self::Image { mime, .. } => Some(format!("[The person is shown a picture ({mime}).]")),
+            Self::File { name, mime, .. } => {
+                Some(format!("[The person is given the file {name:?} ({mime}).]"))
+            }
+        }
+    }
+}

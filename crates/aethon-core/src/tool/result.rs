@@ -1,0 +1,133 @@
+//! What a tool call came to, as a transcript keeps it.
+//!
+//! The text is kept plain. What a model sees of it (with markers round text from outside, with a line for what it is not
+//! sent, with the program's own note) is made of it in one place, [`ToolResult::for_model`], and is the same every time, so
+//! that the prefix of the requests stays the same.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::output::OutputBlock;
+use crate::message::ToolCall;
+use crate::untrusted;
+
+/// A tool's answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolResult {
+    /// The id of the call that it answers.
+    pub call: String,
+    /// The tool's name.
+    pub name: String,
+    /// The text, without markers; [`Self::for_model`] is what a model sees of it.
+    pub output: String,
+    /// What the tool returned besides: pictures and files, for the person.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<OutputBlock>,
+    /// Set when the text came from outside: the boundary of the markers that are put round it whenever a model sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untrusted: Option<String>,
+    /// What the program itself tells the model about this call; stands behind the text and outside the markers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Whether the call failed.
+    #[serde(default)]
+    pub is_error: bool,
+    /// Whether it was refused by a rule or a person. Implies `is_error`.
+    #[serde(default)]
+    pub denied: bool,
+    /// How long it took, in milliseconds, waiting for a person included. Unset for calls that were never run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ms: Option<u64>,
+}
+
+impl ToolResult {
+    /// The answer to this call: it worked, and this is the text.
+    pub fn ok(call: &ToolCall, output: impl Into<String>) -> Self {
+        Self {
+            call: call.id.clone(),
+            name: call.name.clone(),
+            output: output.into(),
+            blocks: Vec::new(),
+            untrusted: None,
+            note: None,
+            is_error: false,
+            denied: false,
+            ms: None,
+        }
+    }
+
+    /// The answer to this call: it failed, for this reason.
+    pub fn failed(call: &ToolCall, why: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::ok(call, why) }
+    }
+
+    /// The answer to this call: it was refused, for this reason.
+    pub fn refused(call: &ToolCall, why: impl Into<String>) -> Self {
+        Self { denied: true, ..Self::failed(call, why) }
+    }
+
+    /// The text for a model: in its envelope if it came from outside, with a line for each picture and file that the model
+    /// does not see, and with the program's own note.
+    pub fn for_model(&self) -> Cow<'_, str> {
+        let text = match &self.untrusted {
+            Some(boundary) => Cow::Owned(untrusted::wrap(&self.output, boundary)),
+            None => Cow::Borrowed(self.output.as_str()),
+        };
+        if self.blocks.is_empty() && self.note.is_none() {
+            return text;
+        }
+        let beside = self.blocks.iter().filter_map(OutputBlock::note);
+        let note = self.note.as_ref().map(|note| format!("[{note}]"));
+        let lines = [text.into_owned()].into_iter().filter(|text| !text.is_empty());
+        lines.chain(beside).chain(note).collect::<Vec<_>>().join("\n").into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn call() -> ToolCall {
+        ToolCall { id: "c1".into(), name: "t".into(), input: json!({}), opaque: None }
+    }
+
+    #[test]
+    fn what_was_stored_before_results_had_pictures_can_be_read() {
+        let stored = json!({"call": "c1", "name": "t", "output": "done"});
+        assert_eq!(serde_json::from_value::<ToolResult>(stored).unwrap(), ToolResult::ok(&call(), "done"));
+        let written = serde_json::to_value(ToolResult::ok(&call(), "done")).unwrap();
+        let expected =
+            json!({"call": "c1", "name": "t", "output": "done", "is_error": false, "denied": false});
+        assert_eq!(written, expected);
+    }
+
+    #[test]
+    fn a_model_sees_markers_notes_and_what_it_does_not_get() {
+        let check = |change: fn(&mut ToolResult), expected: &str| {
+            let mut result = ToolResult::ok(&call(), "text");
+            change(&mut result);
+            assert_eq!(result.for_model(), expected);
+            assert_eq!(result.for_model(), result.for_model());
+        };
+        check(|_| {}, "text");
+        check(
+            |result| result.untrusted = Some("b0".into()),
+            "[UNTRUSTED EXTERNAL CONTENT] b0\ntext\n[END OF UNTRUSTED EXTERNAL CONTENT] b0",
+        );
+        check(|result| result.note = Some("you repeat yourself".into()), "text\n[you repeat yourself]");
+        check(
+            |result| {
+                result.output.clear();
+                result.blocks = vec![
+                    OutputBlock::Image { mime: "image/png".into(), data: "AA==".into() },
+                    OutputBlock::File { name: "a.txt".into(), mime: "text/plain".into(), text: "x".into() },
+                ];
+            },
+            "[The person is shown a picture (image/png).]\n[The person is given the file \"a.txt\" (text/plain).]",
+        );
+    }
+}

@@ -1,0 +1,118 @@
+//! What a tool says about itself: to the model, to the guards, and to the engine.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments;
+use super::output::ToolError;
+
+/// What a tool is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ToolSpec {
+    /// Its name, `[a-zA-Z0-9_-]{1,64}`.
+    pub name: String,
+    /// What it does and when to use it, for the model.
+    pub description: String,
+    /// JSON Schema of its arguments, an object.
+    pub parameters: Value,
+    /// What guards must know of the arguments, by name.
+    #[serde(skip)]
+    pub roles: BTreeMap<String, ArgumentRole>,
+    /// Whether it only reads: it changes nothing, here or elsewhere, so that calls may run side by side.
+    #[serde(skip)]
+    pub read_only: bool,
+    /// Whether its output comes from outside and is data, never instructions.
+    #[serde(skip)]
+    pub untrusted_output: bool,
+    /// How long a call may take; `None` for the turn's own limit.
+    #[serde(skip)]
+    pub timeout: Option<Duration>,
+}
+
+impl ToolSpec {
+    /// A tool with this JSON Schema of its arguments. For tools whose schema comes from elsewhere; one that is written in
+    /// Rust has a type for its arguments, and [`Self::of`] makes the schema of it.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            parameters,
+            roles: BTreeMap::new(),
+            read_only: false,
+            untrusted_output: false,
+            timeout: None,
+        }
+    }
+
+    /// A tool that takes `Arguments`: their schema is made of the type, and the comments on its fields are what the model
+    /// reads about them.
+    pub fn of<Arguments: JsonSchema>(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self::new(name, description, arguments::schema::<Arguments>())
+    }
+
+    /// With this argument in a role that guards look at.
+    #[must_use]
+    pub fn with_role(mut self, argument: impl Into<String>, role: ArgumentRole) -> Self {
+        self.roles.insert(argument.into(), role);
+        self
+    }
+
+    /// With a word about an argument that is known only at run time, such as its `maximum`.
+    #[must_use]
+    pub fn with_keyword(mut self, argument: &str, keyword: &str, value: impl Into<Value>) -> Self {
+        let properties = self.parameters.get_mut("properties");
+        let schema =
+            properties.and_then(|properties| properties.get_mut(argument)).and_then(Value::as_object_mut);
+        if let Some(schema) = schema {
+            schema.insert(keyword.to_owned(), value.into());
+        }
+        self
+    }
+
+    /// As one that only reads: its calls may run side by side.
+    #[must_use]
+    pub fn reading_only(self) -> Self {
+        Self { read_only: true, ..self }
+    }
+
+    /// As one whose output comes from outside.
+    #[must_use]
+    pub fn with_untrusted_output(self) -> Self {
+        Self { untrusted_output: true, ..self }
+    }
+
+    /// With a limit on how long a call may take.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), ..self }
+    }
+
+    /// The arguments of a call as a type; the error names the argument that does not fit.
+    pub fn parse<Arguments: DeserializeOwned>(&self, input: Value) -> Result<Arguments, ToolError> {
+        arguments::parse(input).map_err(|error| {
+            ToolError::failed(format!("the arguments of `{}` are wrong: {error}", self.name))
+        })
+    }
+}
+
+/// What an argument is to a guard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArgumentRole {
+    /// A path that is read.
+    ReadPath,
+    /// A path that is written.
+    WritePath,
+    /// A command for a shell.
+    Command,
+    /// An address that is fetched.
+    Url,
+    /// Text without a further meaning.
+    Text,
+}

@@ -1,0 +1,40 @@
+//! Where something happens: the turn, its session, who brought it and which agent works on it.
+//!
+//! The engine makes one of these from the inbound message. Hooks see it as it is; a tool gets it as part of its
+//! [`crate::tool::ToolContext`].
+
+use crate::ids::{AgentName, SessionId, TurnId};
+use crate::ledger::WorkKind;
+use crate::message::Inbound;
+
+/// What hooks and tools know of a turn.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct TurnContext {
+    /// The session.
+    pub session: SessionId,
+    /// The turn.
+    pub turn: TurnId,
+    /// The channel that brought it.
+    pub channel: String,
+    /// Who sent it.
+    pub sender: String,
+    /// The agent that works on it.
+    pub agent: AgentName,
+    /// What kind of work it is.
+    pub kind: WorkKind,
+}
+
+impl TurnContext {
+    /// The context of a turn that answers this message.
+    pub fn of(turn: TurnId, inbound: &Inbound) -> Self {
+        Self {
+            session: inbound.session.clone(),
+            turn,
+            channel: inbound.channel.clone(),
+            sender: inbound.sender.clone(),
+            agent: inbound.agent.clone(),
+            kind: inbound.kind,
+        }
+    }
+}

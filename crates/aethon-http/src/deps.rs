@@ -1,0 +1,77 @@
+//! The parts of the program that the application serves, handed over by the facade.
+//!
+//! They come in groups of what belongs together, so that a handler names the one or two groups that it works with. Each
+//! group is a handful of shared pointers and cheap to clone.
+
+use std::sync::Arc;
+
+use aethon_core::approval::PendingApprovals;
+use aethon_core::assistant::Assistant;
+use aethon_core::channel::Channels;
+use aethon_core::clock::Clock;
+use aethon_core::event::EventBus;
+use aethon_core::ledger::Ledger;
+use aethon_core::log::LogBook;
+use aethon_core::model::ModelProvider;
+use aethon_core::service::ConfigView;
+use aethon_core::session::Transcripts;
+use aethon_core::shutdown::Shutdown;
+
+use crate::ws::Hub;
+
+/// Everything that the application serves.
+#[derive(Clone)]
+pub struct Deps {
+    /// Conversations.
+    pub chat: Chat,
+    /// What happened, and what happens now.
+    pub activity: Activity,
+    /// What runs, and how it is set up.
+    pub setup: Setup,
+    /// The time, and the end of the program.
+    pub runtime: Runtime,
+}
+
+/// Conversations: to speak, to read and to decide.
+#[derive(Clone)]
+pub struct Chat {
+    /// The one door for messages.
+    pub assistant: Arc<dyn Assistant>,
+    /// What is kept of conversations.
+    pub transcripts: Arc<dyn Transcripts>,
+    /// The open questions.
+    pub approvals: PendingApprovals,
+    /// The live conversations of the chat sockets.
+    pub hub: Arc<Hub>,
+}
+
+/// What happened, and what happens now.
+#[derive(Clone)]
+pub struct Activity {
+    /// What happens, live.
+    pub bus: EventBus,
+    /// The newest log records.
+    pub logs: LogBook,
+    /// What was spent.
+    pub ledger: Arc<dyn Ledger>,
+}
+
+/// What runs, and how it is set up.
+#[derive(Clone)]
+pub struct Setup {
+    /// The configuration as it may be shown.
+    pub config: Arc<dyn ConfigView>,
+    /// The model, for what `/api/status` tells of it.
+    pub provider: Arc<dyn ModelProvider>,
+    /// The channels that run, `webchat` among them.
+    pub channels: Channels,
+}
+
+/// The time, and the end of the program.
+#[derive(Clone)]
+pub struct Runtime {
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The wish to stop.
+    pub shutdown: Shutdown,
+}

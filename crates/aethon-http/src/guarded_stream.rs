@@ -1,0 +1,350 @@
+//! The socket as hyper sees it: its time-outs, its limits, its end.
+//!
+//! hyper parses and frames; this adds what a server in the open needs besides. A head that comes too slowly is answered
+//! 408, an idle connection is closed after a while, a reader that takes nothing is given up, and the bare answers that
+//! hyper gives to what it cannot parse are replaced by whole ones, with a body and our headers. Only what begins a response
+//! can be replaced, never a part of one that is on its way. When a connection is closed while the client still sends, the
+//! rest is read for a moment, because a reset would take the answer away from the client before it was read.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use http::StatusCode;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, Sleep};
+
+use crate::app::App;
+use crate::error::Problem;
+use crate::progress::Progress;
+use crate::response;
+
+/// The largest head of a request. More is 431.
+pub(crate) const MAX_HEAD: usize = 32 * 1024;
+/// How long a connection may be idle between requests.
+const IDLE: Duration = Duration::from_secs(75);
+/// How long the rest of a head may take once the program stops.
+const LAST_CALL: Duration = Duration::from_secs(1);
+/// How long a client may take nothing of what is written to it, as the system tells it: room in a full buffer is told when a
+/// good part of it (up to a megabyte) is free. A large answer may take longer than this as a whole.
+const STALL: Duration = Duration::from_secs(30);
+/// For how long the rest of what a client sends is read after an answer that did not wait for it.
+const LINGER: Duration = Duration::from_secs(3);
+
+/// What the stream waits for while no request is being answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Awaited {
+    /// The first byte of the first head.
+    First,
+    /// The rest of a head.
+    Rest,
+    /// The first byte of a further head.
+    Next,
+}
+
+/// The guarded socket. The permit goes with it, into a WebSocket too.
+pub(crate) struct GuardedStream {
+    stream: TcpStream,
+    app: Arc<App>,
+    progress: Arc<Progress>,
+    awaited: Awaited,
+    since: Instant,
+    /// How many answers there were when the wait began.
+    answered: u32,
+    read_timer: Option<Pin<Box<Sleep>>>,
+    write_timer: Option<Pin<Box<Sleep>>>,
+    /// Bytes of ours that go out in place of hyper's.
+    own: Vec<u8>,
+    /// Whether the last write took only a part, so that the next one begins in the middle of something.
+    is_mid_write: bool,
+    is_shut: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl GuardedStream {
+    /// Guards a socket. Whoever holds it holds the permit too.
+    pub(crate) fn new(
+        stream: TcpStream,
+        app: Arc<App>,
+        progress: Arc<Progress>,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        Self {
+            stream,
+            app,
+            progress,
+            awaited: Awaited::First,
+            since: Instant::now(),
+            answered: 0,
+            read_timer: None,
+            write_timer: None,
+            own: Vec::new(),
+            is_mid_write: false,
+            is_shut: false,
+            _permit: permit,
+        }
+    }
+
+    /// Notes that bytes came: perhaps the first of a head.
+    fn heard(&mut self) {
+        if self.progress.is_waiting() && (self.has_new_wait() || self.awaited != Awaited::Rest) {
+            self.awaited = Awaited::Rest;
+            self.since = Instant::now();
+        }
+    }
+
+    /// Whether an answer was given since the stream last looked, so that a new wait begins.
+    fn has_new_wait(&mut self) -> bool {
+        let answered = self.progress.answered();
+        std::mem::replace(&mut self.answered, answered) != answered
+    }
+
+    /// Bounds the wait for bytes.
+    fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.progress.is_waiting() {
+            if self.progress.is_upgraded() {
+                self.read_timer = None;
+            }
+            return Poll::Pending;
+        }
+        if self.has_new_wait() {
+            self.awaited = Awaited::Next;
+            self.since = Instant::now();
+        }
+        let mut limit =
+            if self.awaited == Awaited::Next { IDLE } else { self.app.options.limits.header_timeout };
+        if self.app.deps.runtime.shutdown.is_requested() {
+            // Nothing runs for a head that may never end, so it does not hold the end of the program up.
+            limit = limit.min(LAST_CALL);
+        }
+        let deadline = self.since + limit;
+        loop {
+            let timer = self.read_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+            if timer.deadline() > deadline {
+                timer.as_mut().reset(deadline);
+            }
+            ready!(timer.as_mut().poll(cx));
+            // The timer is left where it is when a new wait begins, which is cheaper than moving it for each request.
+            if Instant::now() >= deadline {
+                return Poll::Ready(self.give_up());
+            }
+            timer.as_mut().reset(deadline);
+        }
+    }
+
+    /// The end of a wait: an unfinished head is answered, an idle connection just ends.
+    fn give_up(&mut self) -> io::Result<()> {
+        if self.awaited != Awaited::Rest {
+            return Ok(());
+        }
+        let problem = Problem::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "header_timeout",
+            "the head of the request did not arrive in time (`server.header_timeout_seconds`)",
+        );
+        // Nothing else is on its way out, so this fits into the socket's buffer; if not, the client is told by the end.
+        let _ = self.stream.try_write(&self.whole(problem));
+        Err(io::ErrorKind::TimedOut.into())
+    }
+
+    fn whole(&self, problem: Problem) -> Vec<u8> {
+        response::raw(problem, self.app.request_ids.next(), &self.app.date())
+    }
+
+    /// Takes a bare answer of hyper out of the way and a whole one in its place.
+    fn replaces(&mut self, head: &[u8]) -> bool {
+        if !self.progress.is_waiting() || self.is_mid_write {
+            // A body and a WebSocket may say anything, and a write may begin anywhere in them.
+            return false;
+        }
+        let Some(problem) = unparsable(head) else { return false };
+        self.progress.expect_body();
+        self.own = self.whole(problem);
+        true
+    }
+
+    fn note_written(&mut self, written: &Poll<io::Result<usize>>, offered: usize) {
+        if let Poll::Ready(Ok(written)) = written {
+            self.is_mid_write = *written < offered;
+        }
+    }
+
+    fn poll_own(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.own.is_empty() {
+            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, &self.own))?;
+            self.own.drain(..written);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Bounds the wait for a client that takes nothing.
+    fn poll_stall(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.write_timer = None;
+            return written;
+        }
+        let timer = self.write_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(STALL)));
+        ready!(timer.as_mut().poll(cx));
+        // A WebSocket says why before it goes, and gets the time for that.
+        self.write_timer = None;
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Reads what the client still sends, until it has seen our end or the moment is over.
+    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut waste = [0; 8192];
+        loop {
+            let mut waste = ReadBuf::new(&mut waste);
+            match Pin::new(&mut self.stream).poll_read(cx, &mut waste) {
+                Poll::Ready(Ok(())) if !waste.filled().is_empty() => {}
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => break,
+            }
+        }
+        let timer = self.write_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER)));
+        timer.as_mut().poll(cx)
+    }
+}
+
+impl AsyncRead for GuardedStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut this.stream).poll_read(cx, buffer);
+        if read.is_pending() {
+            return this.poll_patience(cx);
+        }
+        if buffer.filled().len() > before {
+            this.heard();
+        }
+        read
+    }
+}
+
+impl AsyncWrite for GuardedStream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        ready!(this.poll_own(cx))?;
+        if this.replaces(bytes) {
+            return Poll::Ready(Ok(bytes.len()));
+        }
+        let written = Pin::new(&mut this.stream).poll_write(cx, bytes);
+        this.note_written(&written, bytes.len());
+        this.poll_stall(cx, written)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        ready!(this.poll_own(cx))?;
+        if slices.first().is_some_and(|head| this.replaces(head)) {
+            return Poll::Ready(Ok(slices.iter().map(|slice| slice.len()).sum()));
+        }
+        let written = Pin::new(&mut this.stream).poll_write_vectored(cx, slices);
+        this.note_written(&written, slices.iter().map(|slice| slice.len()).sum());
+        this.poll_stall(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        ready!(this.poll_own(cx))?;
+        Pin::new(&mut this.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if !this.is_shut {
+            ready!(this.poll_own(cx))?;
+            ready!(Pin::new(&mut this.stream).poll_shutdown(cx))?;
+            this.is_shut = true;
+            this.write_timer = None;
+        }
+        let is_stopping = this.app.deps.runtime.shutdown.is_requested();
+        if this.progress.is_unread() && !is_stopping {
+            ready!(this.poll_linger(cx));
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// The problem behind one of hyper's own answers, which it gives to what it cannot parse. Ours carry a request id.
+fn unparsable(head: &[u8]) -> Option<Problem> {
+    let status = head.strip_prefix(b"HTTP/1.1 ").filter(|rest| rest.first() == Some(&b'4'))?.get(..3)?;
+    let name = response::X_REQUEST_ID;
+    if head.windows(name.as_str().len()).any(|window| window == name.as_str().as_bytes()) {
+        return None;
+    }
+    match status {
+        b"400" => Some(Problem::bad_request("bad_request", "this is not a well-formed HTTP/1.1 request")),
+        b"414" => Some(Problem::new(StatusCode::URI_TOO_LONG, "uri_too_long", "the address is too long")),
+        b"431" => Some(Problem::new(
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "headers_too_large",
+            "the head of the request is larger than 32 KiB or has more than 100 fields",
+        )),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    const BARE: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
+
+    /// What a client reads when these bytes are written at this stage.
+    async fn written(progress: &Arc<Progress>, bytes: &[u8]) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (socket, _) = listener.accept().await.unwrap();
+        let permit = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
+        let app = crate::service::tests::app();
+        let mut stream = GuardedStream::new(socket, app, Arc::clone(progress), permit);
+        stream.write_all(bytes).await.unwrap();
+        stream.flush().await.unwrap();
+        drop(stream);
+        let mut read = String::new();
+        client.read_to_string(&mut read).await.unwrap();
+        read
+    }
+
+    #[tokio::test]
+    async fn only_the_beginning_of_a_response_is_replaced() {
+        let progress = Arc::new(Progress::default());
+        let whole = written(&progress, BARE).await;
+        assert!(whole.contains("x-request-id") && whole.contains("bad_request"), "{whole}");
+
+        // The same bytes as a part of a body are what the body says.
+        progress.begin();
+        let sending = progress.sending();
+        assert_eq!(written(&progress, BARE).await.as_bytes(), BARE);
+        drop(sending);
+        assert!(written(&progress, BARE).await.contains("bad_request"));
+
+        progress.upgrade();
+        assert_eq!(written(&progress, BARE).await.as_bytes(), BARE);
+    }
+}

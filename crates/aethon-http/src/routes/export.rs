@@ -1,0 +1,74 @@
+//! `GET /api/sessions/{id}/export?format=json|markdown`: a whole conversation as a file to keep.
+
+use http::StatusCode;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue};
+
+use super::sessions::{no_such_session, session_id};
+use crate::body::{Body, BodyWriter};
+use crate::deps::Chat;
+use crate::error::Problem;
+use crate::json::{Export, Format};
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+/// The conversation as a file, sent as it is read.
+pub(super) async fn export(chat: Chat, request: Request) -> HandlerResult {
+    let id = session_id(&request)?;
+    let format = request.query("format").unwrap_or_else(|| "json".into());
+    let format =
+        Format::parse(&format).ok_or_else(|| Problem::invalid("format", "must be json or markdown"))?;
+    let export = Export::open(chat.transcripts, &id, format).await?.ok_or_else(no_such_session)?;
+    let (content_type, extension) = match format {
+        Format::Json => ("application/json", "json"),
+        Format::Markdown => ("text/markdown; charset=utf-8", "md"),
+    };
+    let (writer, body) = Body::stream();
+    // Ends with the file, or as soon as the connection does: then writing fails.
+    tokio::spawn(send(export, writer));
+    let disposition = format!("attachment; filename=\"{}.{extension}\"", file_name(id.as_str()));
+    let disposition = HeaderValue::try_from(disposition).unwrap_or(HeaderValue::from_static("attachment"));
+    let mut answer = response::with_body(StatusCode::OK, body);
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    answer.headers_mut().insert(CONTENT_DISPOSITION, disposition);
+    Ok(answer)
+}
+
+async fn send(mut export: Export, writer: BodyWriter) {
+    loop {
+        let written = match export.next().await {
+            Ok(Some(piece)) => writer.write(piece).await,
+            Ok(None) => {
+                // A client that leaves at the very end misses nothing.
+                let _ = writer.finish().await;
+                return;
+            }
+            Err(error) => {
+                // The status is out, so the file can only be cut off.
+                tracing::error!(error = &error as &dyn std::error::Error, "an export was cut off");
+                return;
+            }
+        };
+        if written.is_err() {
+            tracing::debug!("a client left during an export");
+            return;
+        }
+    }
+}
+
+/// A name of plain characters, whatever the session is called.
+fn file_name(id: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
+    id.chars().map(plain).take(80).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_name_is_plain_whatever_the_session_is_called() {
+        assert_eq!(file_name("webchat:default"), "webchat-default");
+        assert_eq!(file_name("webchat:a\"b/../c\u{e9}"), "webchat-a-b----c-");
+        assert!(file_name(&"x".repeat(500)).len() <= 80);
+    }
+}

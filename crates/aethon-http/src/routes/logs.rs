@@ -1,0 +1,26 @@
+//! `/api/logs`: the newest log records, redacted before they were kept.
+
+use aethon_core::log::{Level, LogRecord};
+use serde::Serialize;
+use std::sync::Arc;
+
+use crate::deps::Activity;
+use crate::error::Problem;
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+#[derive(Serialize)]
+struct Records {
+    records: Vec<Arc<LogRecord>>,
+}
+
+/// `GET /api/logs?level&limit`: newest first, of at least that level (`info` by default).
+pub(super) fn newest(activity: Activity, request: &Request) -> HandlerResult {
+    let limit = request.number("limit", 200, 1..=1000)?;
+    let level = match request.query("level") {
+        None => Level::Info,
+        Some(name) => Level::parse(&name)
+            .ok_or_else(|| Problem::invalid("level", "must be trace, debug, info, warn or error"))?,
+    };
+    response::json(&Records { records: activity.logs.newest(level, limit) })
+}

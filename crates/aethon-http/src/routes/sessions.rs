@@ -1,0 +1,119 @@
+//! `/api/sessions`: conversations, one of them with its messages, and what can be done to them. As a file: `export`.
+
+use aethon_core::event::{Event, SessionChange};
+use aethon_core::ids::{MessageId, SessionId};
+use aethon_core::session::{Clear, SessionQuery};
+use serde::Serialize;
+
+use crate::deps::{Activity, Chat};
+use crate::error::Problem;
+use crate::fields::Fields;
+use crate::json::{self, Listed};
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+/// The longest title, in characters.
+const MAX_TITLE: usize = 200;
+
+#[derive(Serialize)]
+struct Done<'a> {
+    status: &'static str,
+    session_id: &'a SessionId,
+}
+
+#[derive(Serialize)]
+struct Stopped<'a> {
+    status: &'static str,
+    session_id: &'a SessionId,
+    stopped: usize,
+}
+
+/// `GET /api/sessions?limit&cursor&q&channel`: most recently used first.
+pub(super) async fn list(chat: Chat, request: Request) -> HandlerResult {
+    let has_cursor = request.query("cursor");
+    let query = SessionQuery {
+        limit: request.number("limit", 50, 1..=500)?,
+        cursor: has_cursor.clone(),
+        search: request.query("q"),
+        channel: request.query("channel"),
+    };
+    let page = json::list(&chat, query).await.map_err(|error| {
+        if error.is_invalid() && has_cursor.is_some() {
+            return Problem::invalid("cursor", "is not one that this listing gave out");
+        }
+        Problem::from(error)
+    })?;
+    response::json(&page)
+}
+
+/// `GET /api/sessions/{id}?limit&before`: messages oldest first, the newest ones or those before a message.
+pub(super) async fn show(chat: Chat, request: Request) -> HandlerResult {
+    let id = session_id(&request)?;
+    let limit = request.number("limit", 100, 1..=1000)?;
+    let before = match request.query("before") {
+        None => None,
+        Some(text) => Some(
+            text.parse()
+                .ok()
+                .filter(|id| *id > 0)
+                .map(MessageId)
+                .ok_or_else(|| Problem::invalid("before", "must be the id of a message"))?,
+        ),
+    };
+    response::json(&json::show(&chat, &id, before, limit).await?.ok_or_else(no_such_session)?)
+}
+
+/// `DELETE /api/sessions/{id}`: everything of it.
+pub(super) async fn delete(chat: Chat, request: Request) -> HandlerResult {
+    clear(&chat, &request, Clear::Delete).await
+}
+
+/// `POST /api/sessions/{id}/reset`: its messages.
+pub(super) async fn reset(chat: Chat, request: Request) -> HandlerResult {
+    clear(&chat, &request, Clear::Reset).await
+}
+
+/// `POST /api/sessions/{id}/stop`: what runs or waits in it ends; what was said so far is kept.
+pub(super) async fn stop(chat: Chat, request: Request) -> HandlerResult {
+    let id = session_id(&request)?;
+    let stopped = chat.assistant.stop(&id, None).await;
+    if stopped == 0 {
+        // Nothing ran: then at least the session must exist.
+        chat.transcripts.session(&id).await?.ok_or_else(no_such_session)?;
+    }
+    response::json(&Stopped { status: "ok", session_id: &id, stopped })
+}
+
+/// `PATCH /api/sessions/{id} {title}`.
+pub(super) async fn rename((chat, activity): (Chat, Activity), mut request: Request) -> HandlerResult {
+    let id = session_id(&request)?;
+    let title = Fields::parse(&request.read().await?)?.required_text("title")?;
+    let title = title.trim();
+    if title.chars().count() > MAX_TITLE || title.chars().any(char::is_control) {
+        return Err(Problem::invalid("title", "must be at most 200 characters, without line breaks"));
+    }
+    if !chat.transcripts.rename(&id, title).await? {
+        return Err(no_such_session());
+    }
+    activity.bus.publish(|| Event::Session { session: id.clone(), change: SessionChange::Updated });
+    let summary = chat.transcripts.session(&id).await?.ok_or_else(no_such_session)?;
+    response::json(&Listed::new(&chat, summary))
+}
+
+async fn clear(chat: &Chat, request: &Request, how: Clear) -> HandlerResult {
+    let id = session_id(request)?;
+    if !chat.assistant.clear(&id, how).await? {
+        return Err(no_such_session());
+    }
+    response::json(&Done { status: "ok", session_id: &id })
+}
+
+/// The session that the path names. One whose name cannot be a session's does not exist.
+pub(super) fn session_id(request: &Request) -> Result<SessionId, Problem> {
+    request.params.get("id").ok_or_else(no_such_session)
+}
+
+/// 404 for a session.
+pub(super) fn no_such_session() -> Problem {
+    Problem::not_found("there is no such session")
+}

@@ -1,0 +1,61 @@
+//! `/health` for probes, `/api/status` for people.
+
+use std::sync::Arc;
+
+use aethon_core::model::Readiness;
+use serde::Serialize;
+
+use crate::app::About;
+use crate::auth::{TokenAuth, TokenCheck};
+use crate::deps::Setup;
+use crate::pages;
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+/// `GET /health`: always open, always the same.
+pub(super) fn health(_: (), _request: &Request) -> HandlerResult {
+    Ok(response::json_bytes(r#"{"status":"ok"}"#))
+}
+
+#[derive(Serialize)]
+struct Status<'a> {
+    status: &'static str,
+    version: &'a str,
+    uptime_seconds: u64,
+    provider: &'a str,
+    model: &'a str,
+    model_ready: bool,
+    model_hint: Option<String>,
+    channels: Vec<&'a str>,
+    token_required: bool,
+    demo: bool,
+}
+
+/// `GET /api/status`. To one of our own pages that shows the token in the Authorization header it also gives the
+/// cookie: the chat page signs in here, since the dashboard may be switched off.
+pub(super) fn status(
+    (setup, about, auth): (Setup, About, Arc<TokenAuth>),
+    request: &Request,
+) -> HandlerResult {
+    let capabilities = setup.provider.capabilities();
+    let hint = match setup.provider.readiness() {
+        Readiness::Ready => None,
+        Readiness::NotConfigured(hint) => Some(hint),
+    };
+    let mut answer = response::json(&Status {
+        status: "running",
+        version: about.version,
+        uptime_seconds: about.started.elapsed().as_secs(),
+        provider: &capabilities.provider,
+        model: &capabilities.model,
+        model_ready: hint.is_none(),
+        model_hint: hint,
+        channels: setup.channels.names().collect(),
+        token_required: request.token != TokenCheck::Open,
+        demo: about.is_demo,
+    })?;
+    if request.token.is_bearer() && request.header_is("sec-fetch-site", "same-origin") {
+        pages::sign_in(&auth, request, &mut answer);
+    }
+    Ok(answer)
+}

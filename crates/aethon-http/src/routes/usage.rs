@@ -1,0 +1,21 @@
+//! `/api/usage`: what model calls took, and how the day stands under its ceiling.
+
+use aethon_core::usage::{Budget, UsageReport};
+
+use crate::deps::{Activity, Runtime};
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+/// How many days are told when nobody says.
+const DAYS: usize = 30;
+
+/// `GET /api/usage?days`: tokens and cost by day, model and kind of work, newest day first; today is one of the days.
+pub(super) async fn usage(
+    (activity, runtime, budget): (Activity, Runtime, Budget),
+    request: Request,
+) -> HandlerResult {
+    let days = request.number("days", DAYS, 1..=366)?;
+    let days = u32::try_from(days).unwrap_or(u32::MAX);
+    let (ledger, now) = (&*activity.ledger, runtime.clock.now());
+    response::json(&UsageReport::read(ledger, &budget, now, days).await?)
+}

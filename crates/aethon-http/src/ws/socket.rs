@@ -1,0 +1,319 @@
+//! The connection as the task of a socket sees it: texts in, texts out.
+//!
+//! One task, one timer, small buffers: that is what an idle socket costs. Everything that a peer can do to a connection
+//! is bounded here: how long a message is, how many come in a second (what is more waits in the network), how long it may
+//! leave our pings unanswered; how long a write may stand still is the connection's, as for HTTP. However a connection ends, the peer is told a code, and what it still sends is
+//! thrown away unread until it has had the time to see it.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Sink, SinkExt, Stream};
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::{Instant, Sleep, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::error::{CapacityError, Error as WsError, ProtocolError};
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+
+/// The longest message, in bytes.
+const MAX_MESSAGE: usize = 1 << 20;
+/// What an idle socket keeps for reading.
+const READ_BUFFER: usize = 1 << 10;
+/// How much is collected before it is written, when several frames go out at once.
+const WRITE_BUFFER: usize = 8 << 10;
+/// How often the peer is asked whether it is there.
+const PING: Duration = Duration::from_secs(30);
+/// How many such questions may stay unanswered.
+const MAX_SILENT: u8 = 2;
+/// Messages a second, and how many may come at once. Whatever is sent to the peer counts for one less: who waits for an
+/// answer before asking again is never held up, and who only talks is.
+const PACE: (f32, f32) = (50.0, 100.0);
+
+/// The bytes below.
+pub(super) type Io = TokioIo<Upgraded>;
+
+/// Why a connection is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Close {
+    code: CloseCode,
+    reason: &'static str,
+}
+
+impl Close {
+    /// 1001: the program stops.
+    pub(super) const AWAY: Self = Self { code: CloseCode::Away, reason: "the service is shutting down" };
+    /// 1003: a binary frame came.
+    const BINARY: Self = Self { code: CloseCode::Unsupported, reason: "send text frames" };
+    /// 1007: a text frame was not UTF-8.
+    const NOT_TEXT: Self = Self { code: CloseCode::Invalid, reason: "a text frame was not valid UTF-8" };
+    /// 1009: a message was too long.
+    const TOO_LONG: Self = Self { code: CloseCode::Size, reason: "a message is limited to 1 MiB" };
+    /// 1002: not the WebSocket protocol.
+    const PROTOCOL: Self = Self { code: CloseCode::Protocol, reason: "protocol error" };
+    /// 1008: the session's name cannot be one.
+    pub(super) const BAD_SESSION: Self =
+        Self { code: CloseCode::Policy, reason: "session: not a valid name" };
+    /// 1008: not allowed in.
+    pub(super) const REFUSED: Self = Self { code: CloseCode::Policy, reason: "origin or token not accepted" };
+    /// 1013: the peer does not keep up.
+    pub(super) const TOO_SLOW: Self =
+        Self { code: CloseCode::Again, reason: "too slow; connect again and resume" };
+    /// 1011: something of ours failed.
+    pub(super) const FAILED: Self = Self { code: CloseCode::Error, reason: "internal error" };
+
+    /// How long the code may take to be written, and how long the peer then has to see it.
+    fn patience(self) -> (Duration, Duration) {
+        match self.code {
+            // The end of the program does not wait for peers.
+            CloseCode::Away => (Duration::from_millis(100), Duration::from_millis(50)),
+            CloseCode::Again => (Duration::from_secs(10), Duration::from_secs(2)),
+            _ => (Duration::from_secs(5), Duration::from_secs(2)),
+        }
+    }
+}
+
+/// What comes from the peer, or from the clock.
+#[derive(Debug)]
+pub(super) enum Received {
+    /// A text message.
+    Text(Utf8Bytes),
+    /// The time that was asked for has come, or it is time to tidy up.
+    Tick,
+    /// The connection is over.
+    Over,
+    /// The peer did what it must not.
+    Wrong(Close),
+}
+
+/// The connection cannot be written to: it is over, or the peer does not read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unwritable {
+    is_stalled: bool,
+}
+
+impl Unwritable {
+    /// What there is left to say.
+    pub(super) fn close(self) -> Option<Close> {
+        self.is_stalled.then_some(Close::TOO_SLOW)
+    }
+}
+
+/// A connection.
+pub(super) struct Socket {
+    stream: WebSocketStream<Io>,
+    timer: Pin<Box<Sleep>>,
+    next_ping: Instant,
+    silent: u8,
+    needs_flush: bool,
+    /// When the task wants to be woken.
+    alarm: Option<Instant>,
+    /// Until when nothing is read, because too much came.
+    paused: Option<Instant>,
+    allowance: f32,
+    counted: Instant,
+}
+
+impl Socket {
+    /// Takes over an upgraded connection.
+    pub(super) async fn new(io: Io) -> Self {
+        let config = WebSocketConfig::default()
+            .read_buffer_size(READ_BUFFER)
+            .write_buffer_size(WRITE_BUFFER)
+            .max_message_size(Some(MAX_MESSAGE))
+            .max_frame_size(Some(MAX_MESSAGE));
+        let stream = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
+        let now = Instant::now();
+        Self {
+            stream,
+            timer: Box::pin(tokio::time::sleep_until(now + PING)),
+            next_ping: now + PING,
+            silent: 0,
+            needs_flush: false,
+            alarm: None,
+            paused: None,
+            allowance: PACE.1,
+            counted: now,
+        }
+    }
+
+    /// Asks for a [`Received::Tick`].
+    pub(super) fn wake_after(&mut self, time: Duration) {
+        self.alarm = Some(Instant::now() + time);
+        self.set_timer();
+    }
+
+    /// The next thing that comes. Without `may_read` nothing is read, so that the peer has to wait. May be dropped and
+    /// called again without losing anything.
+    pub(super) async fn receive(&mut self, may_read: bool) -> Received {
+        poll_fn(|context| self.poll_receive(context, may_read)).await
+    }
+
+    fn poll_receive(&mut self, context: &mut Context<'_>, may_read: bool) -> Poll<Received> {
+        loop {
+            if self.timer.as_mut().poll(context).is_ready() {
+                if let Some(received) = self.tick(may_read) {
+                    return Poll::Ready(received);
+                }
+                continue;
+            }
+            if self.needs_flush {
+                match Pin::new(&mut self.stream).poll_flush(context) {
+                    Poll::Ready(Err(error)) => return Poll::Ready(fault(&error)),
+                    flushed => self.needs_flush = flushed.is_pending(),
+                }
+            }
+            if !may_read || self.paused.is_some() {
+                return Poll::Pending;
+            }
+            let Poll::Ready(message) = Pin::new(&mut self.stream).poll_next(context) else {
+                return Poll::Pending;
+            };
+            self.silent = 0;
+            match message {
+                Some(Ok(Message::Text(text))) => {
+                    self.count();
+                    return Poll::Ready(Received::Text(text));
+                }
+                Some(Ok(Message::Binary(_))) => return Poll::Ready(Received::Wrong(Close::BINARY)),
+                // Pongs go out with the next read, and so does the answer to a close.
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => self.count(),
+                Some(Ok(Message::Close(_) | Message::Frame(_))) => {}
+                None => return Poll::Ready(Received::Over),
+                Some(Err(error)) => return Poll::Ready(fault(&error)),
+            }
+        }
+    }
+
+    /// What the timer was set for.
+    fn tick(&mut self, may_read: bool) -> Option<Received> {
+        let now = Instant::now();
+        let mut received = None;
+        if self.alarm.is_some_and(|alarm| alarm <= now) {
+            self.alarm = None;
+            received = Some(Received::Tick);
+        }
+        if self.paused.is_some_and(|paused| paused <= now) {
+            self.paused = None;
+        }
+        if self.next_ping <= now {
+            self.next_ping = now + PING;
+            received = Some(if self.silent >= MAX_SILENT { Received::Over } else { Received::Tick });
+            self.ping();
+            // A peer that we do not listen to cannot be blamed for its silence.
+            self.silent += u8::from(may_read && self.paused.is_none());
+        }
+        self.set_timer();
+        received
+    }
+
+    fn ping(&mut self) {
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        // Where a write stands still there is no use in asking; its own deadline ends it.
+        if let Poll::Ready(Ok(())) = Pin::new(&mut self.stream).poll_ready(&mut context) {
+            let ping = Message::Ping(Bytes::new());
+            self.needs_flush = Pin::new(&mut self.stream).start_send(ping).is_ok();
+        }
+    }
+
+    /// Counts a message, and pauses when too many came.
+    fn count(&mut self) {
+        let now = Instant::now();
+        let refilled = self.allowance + (now - self.counted).as_secs_f32() * PACE.0;
+        self.allowance = refilled.min(PACE.1) - 1.0;
+        self.counted = now;
+        if self.allowance < 0.0 {
+            self.paused = Some(now + Duration::from_secs_f32(-self.allowance / PACE.0));
+            self.set_timer();
+        }
+    }
+
+    fn set_timer(&mut self) {
+        let deadline = [self.alarm, self.paused].into_iter().flatten().fold(self.next_ping, Instant::min);
+        if self.timer.deadline() != deadline || self.timer.is_elapsed() {
+            self.timer.as_mut().reset(deadline);
+        }
+    }
+
+    /// Sends a text.
+    pub(super) async fn send(&mut self, text: Utf8Bytes) -> Result<(), Unwritable> {
+        self.send_all(std::iter::once(text)).await
+    }
+
+    /// Sends texts, written together.
+    pub(super) async fn send_all(
+        &mut self,
+        texts: impl IntoIterator<Item = Utf8Bytes>,
+    ) -> Result<(), Unwritable> {
+        let mut sent = 0.0;
+        let writing = async {
+            for text in texts {
+                sent += 1.0;
+                self.stream.feed(Message::Text(text)).await?;
+            }
+            self.stream.flush().await
+        };
+        writing.await.map_err(|error| Unwritable { is_stalled: is_timeout(&error) })?;
+        self.allowance = (self.allowance + sent).min(PACE.1);
+        if self.allowance >= 0.0 && self.paused.take().is_some() {
+            self.set_timer();
+        }
+        Ok(())
+    }
+
+    /// Ends the connection with a code.
+    pub(super) async fn close(mut self, close: Close) {
+        let frame = CloseFrame { code: close.code, reason: Utf8Bytes::from_static(close.reason) };
+        let written = timeout(close.patience().0, self.stream.send(Message::Close(Some(frame)))).await;
+        if matches!(written, Ok(Ok(()))) {
+            linger(self.stream.get_mut(), close.patience().1).await;
+        }
+    }
+}
+
+/// Whether a write stood still for as long as the connection lets it.
+fn is_timeout(error: &WsError) -> bool {
+    matches!(error, WsError::Io(error) if error.kind() == std::io::ErrorKind::TimedOut)
+}
+
+/// Ends a connection with a code before anything of the peer was read.
+pub(super) async fn refuse(mut io: Io, close: Close) {
+    // A close frame of a server: the opcode, the length, the code, the reason. Reasons are far shorter than 123 bytes.
+    let mut frame = vec![0x88, u8::try_from(close.reason.len() + 2).unwrap_or(2)];
+    frame.extend(u16::from(close.code).to_be_bytes());
+    frame.extend(close.reason.as_bytes());
+    if let Ok(Ok(())) = timeout(close.patience().0, io.write_all(&frame)).await {
+        linger(&mut io, close.patience().1).await;
+    }
+}
+
+/// Ends our half, and waits a little for the peer to end its own. To drop the connection while the peer still sends would
+/// reset it, and the peer would never see what we said last.
+async fn linger(io: &mut Io, patience: Duration) {
+    let ending = async {
+        if io.shutdown().await.is_ok() {
+            let mut sink = vec![0; 1024];
+            while io.read(&mut sink).await.is_ok_and(|length| length > 0) {}
+        }
+    };
+    // Time is up: then it ends without the peer's consent.
+    let _ = timeout(patience, ending).await;
+}
+
+/// What a failed read means.
+fn fault(error: &WsError) -> Received {
+    match error {
+        _ if is_timeout(error) => Received::Wrong(Close::TOO_SLOW),
+        WsError::Capacity(CapacityError::MessageTooLong { .. }) => Received::Wrong(Close::TOO_LONG),
+        WsError::Utf8(_) => Received::Wrong(Close::NOT_TEXT),
+        WsError::Protocol(ProtocolError::ResetWithoutClosingHandshake) => Received::Over,
+        WsError::Protocol(_) => Received::Wrong(Close::PROTOCOL),
+        _ => Received::Over,
+    }
+}

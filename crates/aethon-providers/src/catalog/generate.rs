@@ -1,0 +1,145 @@
+//! Makes `data/models.json` of LiteLLM's whole table. `cargo xtask catalog` calls it.
+//!
+//! What a look-up finds anyway is left out: a dated name that says what the name without the date says, an inference profile
+//! of a region that says what the model says.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::facts::ModelFacts;
+use super::line::{BLANK, Row};
+use super::litellm::Entry;
+use super::{name, vendor};
+
+/// The text of the file. The same table gives the same bytes.
+///
+/// # Errors
+///
+/// A sentence that names the model and the field when the table holds what no model has.
+pub fn built_in_catalog(table: &str) -> Result<String, String> {
+    let table: BTreeMap<String, Map<String, Value>> = serde_json::from_str(table)
+        .map_err(|error| format!("the table is not a JSON object of models: {error}"))?;
+    let mut models = BTreeMap::new();
+    for (id, fields) in &table {
+        let Some((key, entry)) = wanted(id, fields) else { continue };
+        let mut facts = BLANK;
+        let name = key.split_once('/').map_or(key.as_str(), |(_, name)| name);
+        entry
+            .complete()
+            .apply(&name.to_ascii_lowercase(), &mut facts)
+            .map_err(|fault| format!("{id}: {fault}"))?;
+        models.insert(key, facts);
+    }
+    inherit_ends(&mut models);
+    let rows: Result<Vec<String>, _> = models
+        .iter()
+        .filter(|(key, facts)| !is_derivable(key, facts, &models))
+        .map(|(key, facts)| {
+            Ok(format!("{}:{}", Value::from(key.as_str()), serde_json::to_string(&Row::of(facts))?))
+        })
+        .collect();
+    let rows = rows.map_err(|error: serde_json::Error| error.to_string())?;
+    Ok(format!("{{\n{}\n}}\n", rows.join(",\n")))
+}
+
+/// The id in the catalogue and the entry of a model that Aethon can be asked for.
+pub(super) fn wanted(id: &str, fields: &Map<String, Value>) -> Option<(String, Entry)> {
+    let entry = Entry::of(fields);
+    let vendor = vendor::of_litellm(entry.provider()?)?;
+    let has_size = entry.has_window() || entry.is_embedder();
+    let name = id
+        .split_once('/')
+        .filter(|(first, _)| vendor::of_litellm(first).is_some())
+        .map_or(id, |(_, name)| name);
+    // Prices of single regions and of capacity that is paid by the hour.
+    let is_special = matches!(vendor, "bedrock" | "azure") && name.contains('/');
+    (entry.is_wanted() && has_size && !is_special).then(|| (format!("{vendor}/{name}"), entry))
+}
+
+/// A name without a date leads to the newest of the dated ones, and ends with it.
+fn inherit_ends(models: &mut BTreeMap<String, ModelFacts>) {
+    let mut newest: BTreeMap<String, Option<jiff::civil::Date>> = BTreeMap::new();
+    for (key, facts) in models.iter() {
+        let base = name::undated(key);
+        if base.len() < key.len() {
+            // Sorted by date; the last one stays.
+            newest.insert(base.to_owned(), facts.retires_on);
+        }
+    }
+    for (base, ends) in newest {
+        if let Some(facts) = models.get_mut(&base).filter(|facts| facts.retires_on.is_none()) {
+            facts.retires_on = ends;
+        }
+    }
+}
+
+/// Whether a look-up of this id finds the same facts in another row.
+fn is_derivable(key: &str, facts: &ModelFacts, models: &BTreeMap<String, ModelFacts>) -> bool {
+    let Some((vendor, own)) = key.split_once('/') else { return false };
+    let others = name::own_names(own).into_iter().skip(1).filter(|(_, has_price)| *has_price);
+    let next = others.map(|(other, _)| format!("{vendor}/{other}")).find_map(|other| models.get(&other));
+    next == Some(facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn table() -> Value {
+        let model = |provider: &str, more: Value| {
+            let mut fields = json!({"litellm_provider": provider, "mode": "chat", "max_input_tokens": 1000,
+                "max_output_tokens": 100, "input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6,
+                "source": "https://example.com", "supports_vision": true});
+            fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            fields
+        };
+        json!({
+            "sample_spec": {"litellm_provider": "one of", "max_input_tokens": "max input tokens"},
+            "m-2026-01-01": model("openai", json!({"deprecation_date": "2026-12-01"})),
+            "m": model("openai", json!({})),
+            "n-2026-01-01": model("openai", json!({})),
+            "n": model("openai", json!({"max_output_tokens": 200})),
+            "anthropic.c": model("bedrock_converse", json!({})),
+            "us.anthropic.c": model("bedrock_converse", json!({"input_cost_per_token": 1.1e-6})),
+            "eu.anthropic.c": model("bedrock_converse", json!({})),
+            "bedrock/us-east-1/anthropic.c": model("bedrock", json!({})),
+            "gemini/g": model("gemini", json!({})),
+            "painter": model("openai", json!({"mode": "image_generation"})),
+            "azure/us/m": model("azure", json!({})),
+            "elsewhere": model("sagemaker", json!({})),
+            "unsized": {"litellm_provider": "openai", "mode": "chat"},
+        })
+    }
+
+    #[test]
+    fn the_table_is_trimmed_to_what_can_be_asked_for_and_not_derived() {
+        let text = built_in_catalog(&table().to_string()).unwrap();
+        let made: Map<String, Value> = serde_json::from_str(&text).unwrap();
+        let keys: Vec<_> = made.keys().map(String::as_str).collect();
+        let expected = [
+            "bedrock/anthropic.c",
+            "bedrock/us.anthropic.c",
+            "gemini/g",
+            "openai/m",
+            "openai/n",
+            "openai/n-2026-01-01",
+        ];
+        assert_eq!(keys, expected);
+        assert_eq!(made["openai/m"]["ends"], "2026-12-01", "the end of the dated one is that of the other");
+        assert_eq!(made["bedrock/us.anthropic.c"]["usd"], json!([1.1, 2.0, null, null]));
+        assert!(!text.contains("example.com"));
+        assert_eq!(built_in_catalog(&table().to_string()).unwrap(), text, "the same bytes again");
+    }
+
+    #[test]
+    fn a_table_with_what_no_model_has_is_refused() {
+        let mut table = table();
+        table["m"]["input_cost_per_token"] = json!(-1);
+        let refusal = built_in_catalog(&table.to_string()).unwrap_err();
+        assert!(refusal.starts_with("m: input_cost_per_token"), "{refusal}");
+        assert!(built_in_catalog("[]").is_err());
+    }
+}

@@ -1,0 +1,116 @@
+//! How the built-in catalogue is written: a JSON object with one model a line, so that a row is found by looking at the
+//! beginnings of lines and only that row is parsed.
+
+use aethon_core::ledger::{LongPrice, Price};
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+use super::facts::{EffortWord, Efforts, ModelFacts, PromptCaching};
+
+/// USD per million tokens: read, written, read from the cache, written into the cache.
+type Rates = (f64, f64, Option<f64>, Option<f64>);
+
+/// The same, behind the number of tokens above which a request costs that.
+type LongRates = (u64, f64, f64, Option<f64>, Option<f64>);
+
+/// Where an ability stands among the facts.
+type Place = fn(&mut ModelFacts) -> &mut bool;
+
+/// One model as it stands in the file. Short, because the file is part of the program.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Row {
+    window: u64,
+    #[serde(skip_serializing_if = "is_default")]
+    output: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usd: Option<Rates>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    long: Option<LongRates>,
+    /// A letter for each ability, as in [`ABILITIES`].
+    #[serde(skip_serializing_if = "is_default")]
+    can: String,
+    /// The words for effort, separated by blanks.
+    #[serde(skip_serializing_if = "is_default")]
+    effort: String,
+    /// The shortest beginning that is cached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ends: Option<Date>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// The letters of abilities, and where they stand.
+const ABILITIES: [(char, Place); 8] = [
+    ('t', |facts| &mut facts.tools),
+    ('i', |facts| &mut facts.images),
+    ('p', |facts| &mut facts.pdf),
+    ('r', |facts| &mut facts.reasons),
+    ('a', |facts| &mut facts.adaptive_thinking),
+    ('o', |facts| &mut facts.thinking_always_on),
+    ('s', |facts| &mut facts.refuses_sampling),
+    ('n', |facts| &mut facts.tools_need_responses),
+];
+/// Bedrock takes cache points behind the tools.
+const TOOL_POINTS: char = 'c';
+
+/// Nothing known, as a row builds on it.
+pub(super) const BLANK: ModelFacts =
+    ModelFacts { tools: false, images: false, is_known: true, ..ModelFacts::assumed(false) };
+
+impl Row {
+    pub(super) fn of(facts: &ModelFacts) -> Self {
+        let mut copy = *facts;
+        let mut can: String =
+            ABILITIES.iter().filter(|(_, place)| *place(&mut copy)).map(|(letter, _)| *letter).collect();
+        can.extend(facts.prompt_caching.filter(|caching| caching.points_behind_tools).map(|_| TOOL_POINTS));
+        let words: Vec<&str> = facts.efforts.words().map(EffortWord::as_str).collect();
+        Self {
+            window: facts.context_window,
+            output: facts.max_output,
+            usd: facts.price.map(|price| (price.input, price.output, price.cached_input, price.cache_write)),
+            long: facts
+                .price
+                .and_then(|price| price.long)
+                .map(|long| (long.above, long.input, long.output, long.cached_input, long.cache_write)),
+            can,
+            effort: words.join(" "),
+            cache: facts.prompt_caching.map(|caching| caching.least_tokens),
+            ends: facts.retires_on,
+        }
+    }
+
+    pub(super) fn facts(&self) -> ModelFacts {
+        let mut facts = BLANK;
+        facts.context_window = self.window;
+        facts.max_output = self.output;
+        facts.price = self.price();
+        for (letter, place) in ABILITIES {
+            *place(&mut facts) = self.can.contains(letter);
+        }
+        facts.efforts = self.effort.split_whitespace().filter_map(EffortWord::parse).collect::<Efforts>();
+        let points_behind_tools = self.can.contains(TOOL_POINTS);
+        facts.prompt_caching =
+            self.cache.map(|least_tokens| PromptCaching { least_tokens, points_behind_tools });
+        facts.retires_on = self.ends;
+        facts
+    }
+
+    fn price(&self) -> Option<Price> {
+        let (input, output, cached_input, cache_write) = self.usd?;
+        let mut price = Price::new(input, output).with_cached_input(cached_input);
+        price.cache_write = cache_write;
+        price.long = self.long.map(|(above, input, output, cached_input, cache_write)| LongPrice {
+            above,
+            input,
+            output,
+            cached_input,
+            cache_write,
+        });
+        Some(price)
+    }
+}

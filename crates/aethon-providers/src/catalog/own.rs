@@ -1,0 +1,158 @@
+//! Models of the owner's own file, `HOME/models.json`: an object by model id, in the words of LiteLLM's table.
+//!
+//! The text comes from outside and is checked whole before anything of it counts: its size, its depth, and every number.
+//! Reading the file itself, and replacing it, is the caller's work.
+
+use std::collections::BTreeMap;
+
+use aethon_core::provider::Provider;
+use serde_json::{Map, Value};
+
+use super::facts::ModelFacts;
+use super::litellm::Entry;
+use super::query::{Fit, Query};
+use super::{generate, vendor};
+
+/// The most bytes of `models.json`.
+pub const MOST_BYTES: usize = 2 * 1024 * 1024;
+/// The most bytes of a table that is trimmed before it becomes one.
+pub const MOST_TABLE_BYTES: usize = 32 * 1024 * 1024;
+
+/// One entry of the file.
+#[derive(Debug, Clone)]
+pub(super) struct OwnModel {
+    /// Whose list it belongs to; `None` for every provider's.
+    pub(super) vendor: Option<String>,
+    pub(super) name: String,
+    pub(super) entry: Entry,
+}
+
+/// All entries, in the order of their ids.
+pub(super) fn read(text: &str) -> Result<Vec<OwnModel>, String> {
+    if text.len() > MOST_BYTES {
+        return Err(format!("it has more than {MOST_BYTES} bytes"));
+    }
+    object(text)?
+        .iter()
+        .filter(|(id, _)| *id != "sample_spec")
+        .map(|(id, fields)| model(id, fields))
+        .collect()
+}
+
+fn object(text: &str) -> Result<BTreeMap<String, Map<String, Value>>, String> {
+    serde_json::from_str(text).map_err(|error| format!("it is not a JSON object of models: {error}"))
+}
+
+fn model(id: &str, fields: &Map<String, Value>) -> Result<OwnModel, String> {
+    let entry = Entry::of(fields);
+    let (vendor, name) = split(id, &entry);
+    let model = OwnModel { vendor, name, entry };
+    model.over(ModelFacts::assumed(true)).map_err(|fault| format!("the model {id:?} is wrong: {fault}"))?;
+    Ok(model)
+}
+
+/// The vendor and the name in an id. `MODEL` alone is everybody's, unless the entry says whose it is.
+fn split(id: &str, entry: &Entry) -> (Option<String>, String) {
+    let known = |word: &str| {
+        let provider = Provider::from_name(word).map(Provider::name);
+        vendor::of_litellm(word).or(provider).map(str::to_owned)
+    };
+    if let Some((first, rest)) = id.split_once('/')
+        && let Some(vendor) = known(first)
+    {
+        return (Some(vendor), rest.to_owned());
+    }
+    (entry.provider().and_then(known), id.to_owned())
+}
+
+impl OwnModel {
+    /// The facts with what the entry says put over them.
+    pub(super) fn over(&self, mut facts: ModelFacts) -> Result<ModelFacts, String> {
+        self.entry.apply(&self.name.to_ascii_lowercase(), &mut facts)?;
+        facts.is_known = true;
+        Ok(facts)
+    }
+
+    /// How well it fits.
+    pub(super) fn fit(&self, query: &Query) -> Option<Fit> {
+        query.fit(self.vendor.as_deref(), &self.name)
+    }
+}
+
+/// Trims a table of LiteLLM's, or a file in its words, to what Aethon reads of it.
+///
+/// # Errors
+///
+/// A sentence that says what is wrong with it, for the owner.
+pub fn trim_models(text: &str) -> Result<String, String> {
+    if text.len() > MOST_TABLE_BYTES {
+        return Err(format!("it has more than {MOST_TABLE_BYTES} bytes"));
+    }
+    let mut kept = Map::new();
+    for (id, fields) in object(text)?.iter().filter(|(id, _)| *id != "sample_spec") {
+        // Entries that name no provider are the owner's own, and mean what they say and no more.
+        let entry = match fields.contains_key("litellm_provider") {
+            true => generate::wanted(id, fields).map(|(_, entry)| entry.complete()),
+            false => Some(Entry::of(fields)),
+        };
+        let Some(entry) = entry else { continue };
+        model(id, fields)?;
+        kept.insert(id.clone(), entry.into_fields().into());
+    }
+    if kept.is_empty() {
+        return Err("it names no model that Aethon can be asked for".to_owned());
+    }
+    let rows: Vec<String> =
+        kept.iter().map(|(id, fields)| format!("{}: {fields}", Value::from(id.as_str()))).collect();
+    let trimmed = format!("{{\n{}\n}}\n", rows.join(",\n"));
+    if trimmed.len() > MOST_BYTES {
+        return Err(format!("it has more than {MOST_BYTES} bytes of models that Aethon can be asked for"));
+    }
+    Ok(trimmed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_broken_hostile_or_huge_is_refused() {
+        let check = |text: &str, words: &str| {
+            let refusal = read(text).unwrap_err();
+            assert!(refusal.contains(words), "{refusal}");
+            assert!(trim_models(text).is_err(), "{words}");
+        };
+        check("", "not a JSON object");
+        check("[]", "not a JSON object");
+        check("{\"m\": 5}", "not a JSON object");
+        check("{\"m\": {\"max_tokens\": NaN}}", "not a JSON object");
+        check("{\"m\": {\"max_tokens\": 1e999}}", "not a JSON object");
+        check("{\"m\": {\"max_tokens\": -5}}", "\"m\" is wrong: max_tokens");
+        check("{\"m\": {\"input_cost_per_token\": 1e308}}", "\"m\" is wrong: input_cost_per_token");
+        check(
+            &format!("{{\"m\": {{\"x\": {}1{}}}}}", "[".repeat(5000), "]".repeat(5000)),
+            "not a JSON object",
+        );
+        let huge = format!("{{\"m\": {{\"x\": \"{}\"}}}}", "a".repeat(MOST_BYTES));
+        assert!(read(&huge).unwrap_err().contains("bytes"));
+    }
+
+    #[test]
+    fn a_whole_table_is_trimmed_and_what_is_left_can_be_read() {
+        let table = r#"{"sample_spec": {"litellm_provider": "one of", "max_tokens": "LEGACY"},
+            "m": {"litellm_provider": "openai", "mode": "chat", "max_input_tokens": 1000, "source": "x"},
+            "painter": {"litellm_provider": "openai", "mode": "image_generation", "max_input_tokens": 1000},
+            "elsewhere": {"litellm_provider": "sagemaker", "mode": "chat", "max_input_tokens": 1000},
+            "mine": {"max_input_tokens": 500}}"#;
+        let trimmed = trim_models(table).unwrap();
+        let models = read(&trimmed).unwrap();
+        let names: Vec<_> =
+            models.iter().map(|model| (model.vendor.as_deref(), model.name.as_str())).collect();
+        assert_eq!(names, [(Some("openai"), "m"), (None, "mine")]);
+        assert!(!trimmed.contains("source"));
+        let facts = |at: usize| models[at].over(ModelFacts::assumed(true)).unwrap();
+        assert!(!facts(0).images && facts(1).images, "a table means what it leaves out, an owner does not");
+        assert_eq!(trim_models(&trimmed).unwrap(), trimmed, "what is trimmed stays as it is");
+        assert!(trim_models("{}").unwrap_err().contains("no model"));
+    }
+}

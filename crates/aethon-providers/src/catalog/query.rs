@@ -1,0 +1,54 @@
+//! Which of many rows is the one of a model.
+
+use aethon_core::provider::Provider;
+
+use super::{name, vendor};
+
+/// A model that is looked for.
+pub(super) struct Query {
+    sellers: Vec<&'static str>,
+    own: Vec<(String, bool)>,
+    canonical: Vec<String>,
+}
+
+/// How well a row fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Fit {
+    /// The smallest is the best.
+    rank: usize,
+    /// Whether the row's price does not hold, because somebody else serves the model or it was changed.
+    pub(super) is_other_price: bool,
+}
+
+impl Query {
+    pub(super) fn of(provider: Provider, model: &str, host: &str) -> Self {
+        let mut canonical = vec![name::canonical(model)];
+        if provider == Provider::Ollama {
+            canonical.extend(name::untagged(model).map(name::canonical));
+        }
+        Self { sellers: vendor::sellers(provider, model, host), own: name::own_names(model), canonical }
+    }
+
+    /// How well a row of the vendor's own list fits; a row without a vendor is one of the owner's for every provider.
+    pub(super) fn fit(&self, vendor: Option<&str>, row: &str) -> Option<Fit> {
+        let seller = match vendor {
+            Some(vendor) => self.sellers.iter().position(|seller| *seller == vendor)?,
+            None => 0,
+        };
+        let at = self.own.iter().position(|(own, _)| own.eq_ignore_ascii_case(row))?;
+        Some(Fit { rank: at * 4 + seller, is_other_price: !self.own[at].1 })
+    }
+
+    /// How well a row of anybody's list fits, where no vendor's own does.
+    pub(super) fn distant_fit(&self, row: &str) -> Option<Fit> {
+        // What a canonical name begins with stands in every name that leads to it, so most rows are done with here.
+        let row = row.to_ascii_lowercase();
+        let is_akin = |canonical: &String| row.contains(canonical.split('-').next().unwrap_or_default());
+        if !self.canonical.iter().any(is_akin) {
+            return None;
+        }
+        let row = name::canonical(&row);
+        let at = self.canonical.iter().position(|canonical| *canonical == row)?;
+        Some(Fit { rank: 1000 + at, is_other_price: true })
+    }
+}

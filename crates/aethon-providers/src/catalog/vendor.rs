@@ -1,0 +1,76 @@
+//! Who sells a model: the first half of an id in the catalogue, `VENDOR/NAME`.
+//!
+//! A price is a vendor's; sizes and abilities belong to the model wherever it runs. So a row's price is only believed when
+//! the service that is asked is the vendor's, and this file decides when it is.
+
+use aethon_core::provider::Provider;
+use url::Url;
+
+/// LiteLLM's words for vendors whose models Aethon can be asked for, and the vendor in the catalogue. Those beyond the nine
+/// providers speak OpenAI's dialect, or are reached through a LiteLLM proxy.
+const VENDORS: [(&str, &str); 23] = [
+    ("openai", "openai"),
+    ("anthropic", "anthropic"),
+    ("gemini", "gemini"),
+    ("bedrock", "bedrock"),
+    ("bedrock_converse", "bedrock"),
+    ("mistral", "mistral"),
+    ("codestral", "mistral"),
+    ("ollama", "ollama"),
+    ("deepseek", "deepseek"),
+    ("xai", "xai"),
+    ("groq", "groq"),
+    ("moonshot", "moonshot"),
+    ("zai", "zai"),
+    ("minimax", "minimax"),
+    ("cerebras", "cerebras"),
+    ("cohere_chat", "cohere"),
+    ("cohere", "cohere"),
+    ("together_ai", "together_ai"),
+    ("dashscope", "dashscope"),
+    ("azure", "azure"),
+    ("vertex_ai-language-models", "vertex_ai"),
+    ("vertex_ai-anthropic_models", "vertex_ai"),
+    ("vertex_ai", "vertex_ai"),
+];
+
+/// Whose address ends like this.
+const HOSTS: [(&str, &str); 9] = [
+    ("api.openai.com", "openai"),
+    ("api.deepseek.com", "deepseek"),
+    ("api.x.ai", "xai"),
+    ("api.groq.com", "groq"),
+    ("api.moonshot.ai", "moonshot"),
+    ("api.z.ai", "zai"),
+    ("api.minimax.io", "minimax"),
+    ("api.cerebras.ai", "cerebras"),
+    ("api.together.xyz", "together_ai"),
+];
+
+/// The vendor in the catalogue that LiteLLM calls so.
+pub(super) fn of_litellm(word: &str) -> Option<&'static str> {
+    VENDORS.iter().find(|(theirs, _)| *theirs == word).map(|(_, ours)| *ours)
+}
+
+/// The vendors whose prices hold for a model of this provider at this address, the likeliest first.
+///
+/// A vendor's own model ids at an unknown address are taken to lead to the vendor: a gateway passes its prices on, and a
+/// price that is too high by accident is safer than none.
+pub(super) fn sellers(provider: Provider, model: &str, host: &str) -> Vec<&'static str> {
+    match provider {
+        Provider::Fake | Provider::Echo => Vec::new(),
+        Provider::OpenAi => vec![of_host(host).unwrap_or("openai")],
+        // A proxy's ids begin with the vendor, and with nothing for those that LiteLLM knows by their names.
+        Provider::LiteLlm => match model.split_once('/') {
+            Some((vendor, _)) => of_litellm(vendor).into_iter().collect(),
+            None => vec!["openai", "anthropic"],
+        },
+        _ => vec![provider.name()],
+    }
+}
+
+fn of_host(host: &str) -> Option<&'static str> {
+    let url = Url::parse(host.trim()).ok()?;
+    let name = url.host_str()?.trim_end_matches('.').to_ascii_lowercase();
+    HOSTS.iter().find(|(known, _)| *known == name).map(|(_, vendor)| *vendor)
+}

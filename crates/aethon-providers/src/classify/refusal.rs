@@ -1,0 +1,170 @@
+//! What a refusal teaches about the request itself: a parameter that the service does not take, or something that it
+//! misses. The words are those of the services and of the servers that follow them.
+
+use aethon_core::model::ModelError;
+
+use crate::lessons::{Lesson, Lessons};
+
+/// How a service says that a parameter is the trouble, and not its value.
+const SIGNS: &[&str] = &[
+    "unsupported_parameter",
+    "unsupported parameter",
+    "unsupported_value",
+    "unsupported value",
+    "unsupportedparams",
+    "not supported",
+    "not support",
+    "n't support",
+    "deprecated",
+    "not permitted",
+    "extra_forbidden",
+    "unrecognized",
+    "unknown name",
+    "unknown parameter",
+    "unknown field",
+    "unknown_parameter",
+    "unexpected keyword",
+    "cannot both be",
+    "may only be set",
+    "must be verified",
+    "not enabled",
+];
+
+/// The parameters by the names that services give them.
+const PARAMETERS: &[(&str, Lesson)] = &[
+    ("temperature", Lesson::NoTemperature),
+    ("top_p", Lesson::NoTopP),
+    ("topp", Lesson::NoTopP),
+    ("max_tokens", Lesson::NoMaxTokens),
+    ("max_completion_tokens", Lesson::NoMaxCompletionTokens),
+    ("reasoning.summary", Lesson::NoSummary),
+    ("reasoning summaries", Lesson::NoSummary),
+    ("reasoning_content", Lesson::NoThoughtsBack),
+    ("reasoning_details", Lesson::NoThoughtsBack),
+    ("reasoning_effort", Lesson::NoEffort),
+    ("reasoning.effort", Lesson::NoEffort),
+    ("output_config", Lesson::NoEffort),
+    ("think", Lesson::NoEffort),
+    ("prompt_cache_key", Lesson::NoCacheKey),
+    ("stream_options", Lesson::NoStreamOptions),
+];
+
+/// How a service says that it wants the thoughts back that led to calls.
+const MISSES: &[&str] =
+    &["missing", "must be passed back", "must be provided", "is required", "must include"];
+
+/// The lessons of a refusal.
+pub(crate) fn lessons(error: &ModelError) -> Lessons {
+    let words = error.detail().unwrap_or_default().to_lowercase();
+    let found = match error.status() {
+        Some(500) => Some(Lesson::NoNullContent),
+        Some(400..=499) => of_words(&words),
+        _ => None,
+    };
+    found.into_iter().collect()
+}
+
+fn of_words(words: &str) -> Option<Lesson> {
+    // The sentence names an effort too, so it comes first.
+    if words.contains("v1/responses") {
+        return Some(Lesson::Responses);
+    }
+    if words.contains("reasoning_content") && MISSES.iter().any(|sign| words.contains(sign)) {
+        return Some(Lesson::ThoughtsBack);
+    }
+    if SIGNS.iter().any(|sign| words.contains(sign)) {
+        // A remedy may name another one behind the one that is refused.
+        let places = PARAMETERS.iter().filter_map(|(name, lesson)| Some((words.find(name)?, *lesson)));
+        let both_samplings = words.contains("cannot both be") && words.contains("top_p");
+        let first = places.min_by_key(|(place, _)| *place).map(|(_, lesson)| lesson);
+        return if both_samplings { Some(Lesson::NoTopP) } else { first };
+    }
+    let is_content = words.contains("content") || words.contains("messages");
+    let is_null = ["null", "none", "valid string", "expected str", "field required"]
+        .iter()
+        .any(|sign| words.contains(sign));
+    (is_content && is_null).then_some(Lesson::NoNullContent)
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::model::ModelErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn every_refusal_teaches_what_it_names() {
+        let check = |status: u16, detail: &str, expected: Option<Lesson>| {
+            let error =
+                ModelError::new(ModelErrorKind::InvalidRequest, "no").with_status(status).with_detail(detail);
+            assert_eq!(lessons(&error), expected.into_iter().collect(), "{detail}");
+        };
+        use Lesson::*;
+        check(
+            400,
+            "unsupported_parameter invalid_request_error max_tokens Unsupported parameter: 'max_tokens' is not supported \
+             with this model. Use 'max_completion_tokens' instead.",
+            Some(NoMaxTokens),
+        );
+        check(
+            400,
+            "unsupported_value temperature 'temperature' does not support 0.5 with this model. Only the default (1)",
+            Some(NoTemperature),
+        );
+        check(400, "invalid_request_error `temperature` is deprecated for this model.", Some(NoTemperature));
+        check(
+            400,
+            "invalid_request_error `temperature` and `top_p` cannot both be specified for this model.",
+            Some(NoTopP),
+        );
+        check(
+            422,
+            "extra_forbidden Extra inputs are not permitted: max_completion_tokens",
+            Some(NoMaxCompletionTokens),
+        );
+        check(
+            400,
+            "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. Please use \
+             /v1/responses instead.",
+            Some(Responses),
+        );
+        check(
+            404,
+            "This model is only supported in v1/responses and not in v1/chat/completions.",
+            Some(Responses),
+        );
+        check(400, "Your organization must be verified to generate reasoning summaries.", Some(NoSummary));
+        check(400, "\"llama3.2\" does not support thinking", Some(NoEffort));
+        check(400, "Unrecognized request argument supplied: reasoning_effort", Some(NoEffort));
+        check(400, "Unrecognized request argument supplied: prompt_cache_key", Some(NoCacheKey));
+        check(
+            400,
+            "Missing `reasoning_content` field in the assistant message at message index 2.",
+            Some(ThoughtsBack),
+        );
+        check(
+            400,
+            "The `reasoning_content` in the thinking mode must be passed back to the API.",
+            Some(ThoughtsBack),
+        );
+        check(
+            422,
+            "extra_forbidden messages.2.reasoning_content: Extra inputs are not permitted",
+            Some(NoThoughtsBack),
+        );
+        check(
+            500,
+            "internal_server_error can only concatenate str (not \"NoneType\") to str",
+            Some(NoNullContent),
+        );
+        check(422, "messages.2.content: Input should be a valid string", Some(NoNullContent));
+        check(
+            400,
+            "max_tokens is too large: 200000. This model supports at most 128000 completion tokens",
+            None,
+        );
+        check(400, "messages.1.content.0: unexpected `tool_use_id` found in `tool_result` blocks", None);
+        check(503, "temperature is not supported", None);
+        check(400, "", None);
+    }
+}

@@ -1,0 +1,86 @@
+//! What services count, read so that a figure that cannot be spoils no answer.
+//!
+//! A count that is negative, a fraction or no number becomes [`UNBELIEVABLE`]: whoever books the call says so once and
+//! books what was estimated. An answer that came whole is not thrown away for it, and not paid for twice.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// More tokens than any request takes.
+pub(crate) const UNBELIEVABLE: u64 = u64::MAX;
+
+/// Counts by name; `None` of what has another form.
+pub(crate) fn counts<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Option<T>, D::Error> {
+    let mut told = Value::deserialize(from)?;
+    mend(&mut told);
+    Ok(serde_json::from_value(told).ok())
+}
+
+fn mend(told: &mut Value) {
+    match told {
+        Value::Object(parts) => parts.values_mut().for_each(mend),
+        Value::Number(number) => *told = count(number.as_u64(), number.as_f64()).into(),
+        Value::String(text) => {
+            if let Ok(number) = text.parse::<f64>() {
+                *told = count(text.parse().ok(), Some(number)).into();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A whole number may be written as `12.0`.
+fn count(whole: Option<u64>, number: Option<f64>) -> u64 {
+    let is_whole = |number: &f64| (0.0..1e15).contains(number) && number.fract() <= 0.0;
+    whole.or(number.filter(is_whole).map(|number| number as u64)).unwrap_or(UNBELIEVABLE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Line {
+        #[serde(default, deserialize_with = "counts")]
+        usage: Option<Counts>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Counts {
+        sent: Option<u64>,
+        parts: Option<Parts>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Parts {
+        cached: u64,
+    }
+
+    #[test]
+    fn what_is_no_count_is_one_that_nobody_believes() {
+        let check = |told: &str, expected: Option<u64>| {
+            let line: Line = serde_json::from_str(&format!(r#"{{"usage": {{"sent": {told}}}}}"#)).unwrap();
+            assert_eq!(line.usage.and_then(|usage| usage.sent), expected, "{told}");
+        };
+        check("12", Some(12));
+        check("12.0", Some(12));
+        check("\"12\"", Some(12));
+        check("18446744073709551615", Some(UNBELIEVABLE));
+        check("null", None);
+        for told in ["-1", "-0.5", "0.5", "1e300", "99999999999999999999", "\"NaN\"", "\"-3\""] {
+            check(told, Some(UNBELIEVABLE));
+        }
+    }
+
+    #[test]
+    fn what_has_another_form_is_as_if_it_were_not_there() {
+        for told in ["{}", r#"{"usage": null}"#, r#"{"usage": []}"#, r#"{"usage": {"sent": {}}}"#] {
+            assert_eq!(serde_json::from_str::<Line>(told).unwrap().usage, None, "{told}");
+        }
+        let inner: Line =
+            serde_json::from_str(r#"{"usage": {"parts": {"cached": -1}, "tier": "x"}}"#).unwrap();
+        let parts = Some(Parts { cached: UNBELIEVABLE });
+        assert_eq!(inner.usage, Some(Counts { sent: None, parts }));
+    }
+}

@@ -1,0 +1,185 @@
+//! What one response of the scripted model consists of: steps to be played one after the other.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::message::{Block, Message, Role, ToolCall, ToolResult};
+use aethon_core::model::{ModelErrorKind, ModelEvent, ModelRequest};
+use aethon_core::untrusted;
+
+use super::script::{Call, Part, Script, Tokens};
+use crate::echo::{next_word, plain_text};
+
+/// One response.
+#[derive(Debug, Default)]
+pub(crate) struct ScriptedResponse {
+    pub(crate) sleep: Duration,
+    pub(crate) failure: Option<ModelErrorKind>,
+    pub(crate) steps: VecDeque<Step>,
+    pub(crate) calls_tools: bool,
+}
+
+/// A step of a response.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Text, word by word, from a place on.
+    Say { text: String, at: usize },
+    /// Made-up words, so far apart.
+    Tokens(Tokens),
+    /// A call.
+    Call(ToolCall),
+}
+
+impl Step {
+    fn say(text: impl Into<String>) -> Self {
+        Self::Say { text: text.into(), at: 0 }
+    }
+
+    /// The next event, and what is left of the step after it.
+    pub(crate) fn split(self, told: u64) -> (Option<ModelEvent>, Option<Self>) {
+        match self {
+            Self::Call(call) => (Some(ModelEvent::ToolCall(call)), None),
+            Self::Say { text, at } => {
+                let Some(word) = next_word(&text[at..]).map(str::to_owned) else { return (None, None) };
+                let at = at + word.len();
+                (Some(ModelEvent::Text(word)), Some(Self::Say { text, at }))
+            }
+            Self::Tokens(Tokens { count: 0, .. }) => (None, None),
+            Self::Tokens(Tokens { count, gap }) => {
+                let rest = (count > 1).then_some(Self::Tokens(Tokens { count: count - 1, gap }));
+                (Some(ModelEvent::Text(format!("token{told} "))), rest)
+            }
+        }
+    }
+}
+
+/// What the script of this turn says about this request.
+pub(crate) fn answer(request: &ModelRequest) -> ScriptedResponse {
+    let turn = request.messages.get(request.turn_start..).unwrap_or_default();
+    let started_by = turn.iter().find(|message| message.role == Role::User);
+    let script = Script::parse(&started_by.map(|message| plain_text(message)).unwrap_or_default());
+    let answered = answered(turn);
+    let results: Vec<&ToolResult> = turn
+        .iter()
+        .flat_map(|message| &message.content)
+        .filter_map(|block| if let Block::ToolResult(result) = block { Some(result) } else { None })
+        .collect();
+
+    let last = script.parts.len() - 1;
+    let endless = script.parts.iter().take(answered + 1).find_map(|part| part.endless.as_ref());
+    let Some(part) = script.parts.get(answered) else {
+        let mut answer = ScriptedResponse::default();
+        match endless {
+            Some(call) => answer.call(answered, std::slice::from_ref(call)),
+            None => answer.finish(&script.parts[last], &results),
+        }
+        return answer;
+    };
+    let mut answer = ScriptedResponse {
+        sleep: part.sleep,
+        failure: part.failure(request.attempt),
+        ..ScriptedResponse::default()
+    };
+    if !part.mistakes.is_empty() {
+        answer.steps.push_back(Step::say(part.mistakes.join("\n\n")));
+    } else if let Some(call) = endless {
+        answer.call(answered, std::slice::from_ref(call));
+    } else if part.calls.is_empty() {
+        answer.finish(part, &results);
+    } else {
+        // What the last part says is its final reply, after the calls; an earlier one says it as it calls.
+        if answered < last {
+            answer.speak(part);
+        }
+        answer.call(answered, &part.calls);
+    }
+    answer
+}
+
+/// How many responses the turn has had. Those that were folded away are not there to be counted, but the ids of the
+/// calls tell their numbers.
+fn answered(turn: &[Arc<Message>]) -> usize {
+    let present = turn.iter().filter(|message| message.role == Role::Assistant).count();
+    let number = |call: &ToolCall| call.id.strip_prefix("fake-")?.split_once('-')?.0.parse::<usize>().ok();
+    let newest = turn.iter().flat_map(|message| message.tool_calls()).filter_map(number).max();
+    newest.map_or(present, |newest| present.max(newest + 1))
+}
+
+impl ScriptedResponse {
+    fn call(&mut self, response: usize, calls: &[Call]) {
+        self.calls_tools = true;
+        for (number, call) in calls.iter().enumerate() {
+            self.steps.push_back(Step::Call(ToolCall {
+                id: format!("fake-{response}-{number}"),
+                name: call.name.clone(),
+                input: call.input.clone(),
+                opaque: None,
+            }));
+        }
+    }
+
+    fn speak(&mut self, part: &Part) {
+        self.steps.extend(part.tokens.map(Step::Tokens));
+        if !part.say.is_empty() {
+            self.steps.push_back(Step::say(part.say.join("\n")));
+        }
+    }
+
+    /// The reply that ends the turn: what the script says, else the results, else the fixed reply.
+    fn finish(&mut self, part: &Part, results: &[&ToolResult]) {
+        self.speak(part);
+        if !part.say.is_empty() {
+            return;
+        }
+        if !results.is_empty() {
+            let quotes: Vec<String> = results.iter().map(|result| quote(result)).collect();
+            self.steps.push_back(Step::say(quotes.join("\n\n")));
+        } else if part.tokens.is_none() {
+            self.steps.push_back(Step::say(FIXED_REPLY));
+        }
+    }
+}
+
+/// A result in a code block, whose fence is longer than any in it.
+fn quote(result: &ToolResult) -> String {
+    let output = untrusted::scrub(untrusted::unwrap(&result.output)).into_owned();
+    let what = match (result.denied, result.is_error) {
+        (true, _) => "was denied",
+        (false, true) => "failed",
+        (false, false) => "answered",
+    };
+    let longest = output.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let end = if output.ends_with('\n') { "" } else { "\n" };
+    format!("`{}` {what}:\n\n{fence}text\n{output}{end}{fence}", result.name)
+}
+
+/// The reply to a message without directives.
+const FIXED_REPLY: &str = "\
+# A scripted reply
+
+This is the offline model `fake`. It answers *every* message like this, unless a line of it is a **directive**.
+
+## What it can do
+
+1. call tools
+2. wait, stream and fail on purpose
+   - `!error rate_limit` fails once
+   - `!error network 3` fails three times
+
+- [x] headings, lists and a table
+- [ ] thinking
+
+| directive | effect |
+|---|---|
+| `!say TEXT` | replies with the text |
+| `!tool NAME {json}` | calls the tool |
+| `!stream N MS` | streams N words, MS milliseconds apart |
+
+```rust
+fn main() {
+    println!(\"hello\");
+}
+```
+";

@@ -1,0 +1,106 @@
+//! What a LiteLLM proxy says of a model at `/model/info`: its own table, and above it what its owner set under `model_info`.
+//! Shape: `{data: [{model_name, litellm_params: {model}, model_info: {…}}]}`, where `null` means that it does not know.
+
+use aethon_core::model::{ModelError, SelfReport};
+use serde_json::{Map, Value};
+
+use crate::capabilities::bare_name;
+use crate::catalog::LiteLlmEntry;
+use crate::classify;
+use crate::learned::Description;
+use crate::service::Service;
+
+/// Joins the deployments that go by the model's name: any of them may answer, so only what all of them can do is certain.
+pub(super) fn description(service: &Service, list: &Value) -> Result<Description, ModelError> {
+    let deployments = list.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let is_named = |entry: &&Value| word(entry, "/model_name") == Some(&service.model);
+    let mut report = SelfReport::default();
+    for deployment in deployments.iter().filter(is_named) {
+        let told = told(deployment).map_err(|why| {
+            classify::malformed(service, &format!("what the proxy says of the model: {why}"))
+        })?;
+        report = joined(report, told);
+    }
+    Ok(Description { report, is_open: false })
+}
+
+/// What one deployment is said to be able to do. Numbers that no model has are refused with the name of their field.
+fn told(deployment: &Value) -> Result<SelfReport, String> {
+    let name = word(deployment, "/litellm_params/model").unwrap_or_default();
+    let none = Map::new();
+    let fields = deployment.get("model_info").and_then(Value::as_object).unwrap_or(&none);
+    LiteLlmEntry::of(fields).report(bare_name(name))
+}
+
+fn joined(one: SelfReport, other: SelfReport) -> SelfReport {
+    let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
+    let both = |one: Option<bool>, other: Option<bool>| one.into_iter().chain(other).min();
+    SelfReport {
+        context_window: least(one.context_window, other.context_window),
+        max_output: least(one.max_output, other.max_output),
+        images: both(one.images, other.images),
+        tools: both(one.tools, other.tools),
+    }
+}
+
+fn word<'a>(entry: &'a Value, path: &str) -> Option<&'a str> {
+    entry.pointer(path)?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::endpoint::Endpoint;
+    use crate::options::{Options, Provider};
+
+    fn described(list: &Value) -> Result<SelfReport, ModelError> {
+        let options =
+            Options { host: "http://127.0.0.1:4000".into(), ..Options::new(Provider::LiteLlm, "team") };
+        let service = Service::new(&options, Endpoint::of(&options).unwrap());
+        description(&service, list).map(|description| description.report)
+    }
+
+    fn deployment(name: &str, behind: &str, info: &Value) -> Value {
+        json!({"model_name": name, "litellm_params": {"model": behind}, "model_info": info})
+    }
+
+    #[test]
+    fn the_deployments_of_the_model_are_joined() {
+        let check = |deployments: &[Value], window, max_output, images, tools| {
+            let expected = SelfReport { context_window: window, max_output, images, tools };
+            assert_eq!(described(&json!({"data": deployments})).unwrap(), expected, "{deployments:?}");
+        };
+        let large = json!({"id": "x", "max_input_tokens": 200_000, "max_output_tokens": 64_000,
+            "supports_vision": true, "supports_function_calling": true, "key": null});
+        let small =
+            json!({"max_input_tokens": 32_000, "supports_vision": false, "supports_function_calling": null});
+        let of = |info: &Value| deployment("team", "anthropic/claude-sonnet-5", info);
+        check(&[of(&large)], Some(200_000), Some(64_000), Some(true), Some(true));
+        check(&[of(&small)], Some(32_000), None, Some(false), None);
+        check(&[of(&large), of(&small)], Some(32_000), Some(64_000), Some(false), Some(true));
+        check(&[deployment("other", "openai/gpt-4o", &large)], None, None, None, None);
+        check(&[of(&json!({"max_tokens": 4_096, "max_input_tokens": 0}))], None, None, None, None);
+        check(&[of(&Value::Null), json!("no")], None, None, None, None);
+        // What OpenAI's newer models take beside the answer is told without it.
+        let beside = json!({"max_input_tokens": 272_000, "max_output_tokens": 128_000});
+        check(&[deployment("team", "openai/gpt-5", &beside)], Some(400_000), Some(128_000), None, None);
+        for list in [json!({}), json!([]), json!({"data": {}})] {
+            assert_eq!(described(&list).unwrap(), SelfReport::default(), "{list}");
+        }
+    }
+
+    #[test]
+    fn what_no_model_has_is_refused_with_the_field() {
+        for (info, field) in [
+            (json!({"max_input_tokens": -1}), "max_input_tokens"),
+            (json!({"max_input_tokens": 1e300}), "max_input_tokens"),
+            (json!({"max_output_tokens": 0.5}), "max_output_tokens"),
+            (json!({"supports_vision": "yes"}), "supports_vision"),
+        ] {
+            let error = described(&json!({"data": [deployment("team", "", &info)]})).unwrap_err();
+            assert!(error.detail().is_some_and(|detail| detail.contains(field)), "{info}: {error:?}");
+        }
+    }
+}

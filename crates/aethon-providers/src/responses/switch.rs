@@ -1,0 +1,62 @@
+//! `model.api = "auto"`: chat completions or responses, whichever the model wants at this host.
+//!
+//! OpenAI's own host takes the tools of its newer models on responses only, and keeps the thoughts of every model that
+//! reasons there. Other servers have such model names too and often no responses, so there it is chat completions until
+//! the server itself asks for the other.
+
+use std::sync::Arc;
+
+use aethon_core::model::{ModelError, ModelRequest};
+use serde_json::Value;
+
+use super::Responses;
+use crate::lessons::Lesson;
+use crate::openai::{OpenAi, Profile};
+use crate::remote::{Dialect, Probe};
+use crate::service::Service;
+use crate::stream::{Decoder, Framing};
+use crate::terms::Terms;
+use crate::transport::Outgoing;
+
+/// Either interface.
+pub(crate) struct EitherApi {
+    service: Arc<Service>,
+    chat: OpenAi,
+    responses: Responses,
+}
+
+impl EitherApi {
+    pub(crate) fn new(service: Arc<Service>, profile: Profile) -> Self {
+        let chat = OpenAi::with_profile(service.clone(), profile);
+        Self { chat, responses: Responses::new(service.clone()), service }
+    }
+
+    fn dialect(&self, terms: &Terms) -> &dyn Dialect {
+        let rules = &terms.rules;
+        let is_wanted =
+            self.service.is_openai() && (rules.tools_need_responses || rules.is_openai && rules.reasons);
+        if is_wanted || terms.learnt(Lesson::Responses) { &self.responses } else { &self.chat }
+    }
+}
+
+impl Dialect for EitherApi {
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
+
+    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing {
+        self.dialect(terms).build_request(request, terms)
+    }
+
+    fn decoder(&self, input_tokens: u64, terms: &Terms) -> Box<dyn Decoder> {
+        self.dialect(terms).decoder(input_tokens, terms)
+    }
+
+    fn probe(&self) -> Probe {
+        self.chat.probe()
+    }
+
+    fn read_probe(&self, answer: &Value) -> Result<String, ModelError> {
+        self.chat.read_probe(answer)
+    }
+}

@@ -1,0 +1,97 @@
+//! The stream of a model's answer with the calls that it wrote as text taken out and made.
+//!
+//! Held text reaches the engine late or not at all, so its running estimate of the output lags behind by at most
+//! `scanner::LONGEST` bytes; a call counts when it is passed on, and the figures at the end of the answer are the
+//! service's own.
+
+use std::collections::VecDeque;
+
+use aethon_core::model::{ModelError, ModelEvent, ModelStream, StopReason};
+use futures_util::{StreamExt, stream};
+
+use super::reading::{Reading, tool_call};
+use super::scanner::{Said, Scanner};
+
+/// The same stream with the calls in its text as calls.
+pub(crate) fn read(events: ModelStream, reading: Reading) -> ModelStream {
+    let adapter = Adapter {
+        events,
+        scanner: Scanner::new(reading),
+        ready: VecDeque::new(),
+        has_calls: false,
+        has_broken_call: false,
+    };
+    Box::pin(stream::unfold(adapter, |mut adapter| async {
+        adapter.next().await.map(|event| (event, adapter))
+    }))
+}
+
+type Event = Result<ModelEvent, ModelError>;
+
+struct Adapter {
+    events: ModelStream,
+    scanner: Scanner,
+    ready: VecDeque<Event>,
+    has_calls: bool,
+    has_broken_call: bool,
+}
+
+impl Adapter {
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            let Some(event) = self.events.next().await else {
+                self.tell(Scanner::abort);
+                return self.ready.pop_front();
+            };
+            self.take(event);
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Ok(ModelEvent::Text(text)) => self.tell(|scanner, said| scanner.push(&text, said)),
+            Ok(ModelEvent::Finished { stop, usage, model }) => {
+                self.tell(Scanner::finish);
+                self.ready.push_back(Ok(ModelEvent::Finished { stop: self.stop(stop), usage, model }));
+            }
+            Ok(call @ ModelEvent::ToolCall(_)) => {
+                self.tell(Scanner::give_up);
+                self.ready.push_back(Ok(call));
+            }
+            Ok(other) => self.ready.push_back(Ok(other)),
+            Err(error) => {
+                self.tell(Scanner::abort);
+                self.ready.push_back(Err(error));
+            }
+        }
+    }
+
+    fn tell(&mut self, advance: impl FnOnce(&mut Scanner, &mut Vec<Said>)) {
+        let mut said = Vec::new();
+        advance(&mut self.scanner, &mut said);
+        for said in said {
+            let event = match said {
+                Said::Text(text) => ModelEvent::Text(text),
+                Said::Thought(text) => ModelEvent::Reasoning(text),
+                Said::Call(call) => {
+                    self.has_calls = true;
+                    self.has_broken_call |= call.input.is_string();
+                    ModelEvent::ToolCall(tool_call(call))
+                }
+            };
+            self.ready.push_back(Ok(event));
+        }
+    }
+
+    /// The service does not know that these were calls. That arguments were cut off stays known.
+    fn stop(&self, stop: StopReason) -> StopReason {
+        match stop {
+            StopReason::Length if self.has_broken_call => stop,
+            _ if self.has_calls => StopReason::ToolUse,
+            _ => stop,
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Answers as models give them: such as are calls, and such as only look like calls. Each is also read cut in two at every
+//! place, and character by character.
+
+use aethon_core::message::Role;
+use aethon_core::tool::ToolSpec;
+use serde_json::{Value, json};
+
+use super::{calls, talk};
+use crate::testing::{message, result};
+use crate::text_calls::reading::Reading;
+use crate::text_calls::scanner::{Said, Scanner};
+
+/// One answer, and what comes of it.
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    /// What was asked.
+    pub(super) question: &'static str,
+    /// What a tool had answered before.
+    pub(super) result: &'static str,
+    pub(super) answer: &'static str,
+    /// The calls: a tool and its arguments in JSON.
+    pub(super) calls: &'static [(&'static str, &'static str)],
+    /// What the person reads.
+    pub(super) text: &'static str,
+}
+
+/// An answer to an ordinary question that is these calls, behind this text.
+pub(super) const fn made(
+    name: &'static str,
+    answer: &'static str,
+    calls: &'static [(&'static str, &'static str)],
+    text: &'static str,
+) -> Case {
+    Case { name, question: "What is it like in Paris?", result: "", answer, calls, text }
+}
+
+/// An answer to this question that is nothing but text.
+pub(super) const fn text(name: &'static str, question: &'static str, answer: &'static str) -> Case {
+    Case { name, question, result: "", answer, calls: &[], text: answer }
+}
+
+pub(in crate::text_calls) fn tools() -> Vec<ToolSpec> {
+    vec![
+        ToolSpec::new(
+            "get_weather",
+            "",
+            json!({
+                "type": "object",
+                "properties": {
+                    "city": {"type": "string"}, "days": {"type": "integer"}, "detailed": {"type": "boolean"},
+                    "tags": {"type": "array"},
+                },
+                "required": ["city"],
+            }),
+        ),
+        ToolSpec::new(
+            "shell",
+            "",
+            json!({
+                "type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"],
+            }),
+        ),
+        ToolSpec::new("clock", "", json!({"type": "object", "properties": {}})),
+    ]
+}
+
+/// What comes of an answer in these pieces: text, thoughts and calls.
+pub(in crate::text_calls) fn read<'p>(
+    reading: &Reading,
+    pieces: impl IntoIterator<Item = &'p str>,
+) -> (String, String, Vec<(String, Value)>) {
+    let (mut scanner, mut said) = (Scanner::new(reading.clone()), Vec::new());
+    for piece in pieces {
+        scanner.push(piece, &mut said);
+    }
+    scanner.finish(&mut said);
+    let (mut text, mut thoughts, mut calls) = (String::new(), String::new(), Vec::new());
+    for said in said {
+        match said {
+            Said::Text(more) => text += &more,
+            Said::Thought(more) => thoughts += &more,
+            Said::Call(call) => calls.push((call.name, call.input)),
+        }
+    }
+    (text, thoughts, calls)
+}
+
+fn reading(case: &Case) -> Reading {
+    let before = match case.result {
+        "" => Vec::new(),
+        output => vec![message(Role::Tool, vec![result("said_1", "web_fetch", output)])],
+    };
+    Reading::asked(&tools(), case.question, before)
+}
+
+fn check(cases: &[Case]) {
+    let mut failures = Vec::new();
+    for case in cases {
+        let reading = reading(case);
+        let calls: Vec<(String, Value)> = case
+            .calls
+            .iter()
+            .map(|(name, input)| ((*name).to_owned(), serde_json::from_str(input).unwrap()))
+            .collect();
+        let whole = read(&reading, [case.answer]);
+        if (&whole.0, &whole.2) != (&case.text.to_owned(), &calls) {
+            failures.push(format!("{}: {:?}, {:?}", case.name, whole.0, whole.2));
+            continue;
+        }
+        for (cut, _) in case.answer.char_indices() {
+            let cut_in_two = read(&reading, [&case.answer[..cut], &case.answer[cut..]]);
+            if cut_in_two != whole {
+                failures.push(format!("{} cut at {cut}: {cut_in_two:?}", case.name));
+                break;
+            }
+        }
+        let pieces: Vec<String> = case.answer.chars().map(String::from).collect();
+        let in_characters = read(&reading, pieces.iter().map(String::as_str));
+        if in_characters != whole {
+            failures.push(format!("{} in characters: {in_characters:?}", case.name));
+        }
+    }
+    assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn every_call_of_the_corpus_is_made() {
+    assert!(calls::CASES.iter().all(|case| !case.calls.is_empty()));
+    check(calls::CASES);
+}
+
+#[test]
+fn nothing_of_the_corpus_that_only_looks_like_a_call_is_made() {
+    assert!(talk::CASES.iter().all(|case| case.calls.is_empty()));
+    check(talk::CASES);
+}

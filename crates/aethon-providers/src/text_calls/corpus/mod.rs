@@ -1,0 +1,8 @@
+//! The corpus: answers as models give them. `calls` has those that are calls, `talk` those that only look like it, and `cases`
+//! says what a case is and checks them all.
+
+mod calls;
+mod cases;
+mod talk;
+
+pub(super) use cases::{read, tools};

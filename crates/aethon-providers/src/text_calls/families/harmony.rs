@@ -1,0 +1,135 @@
+//! Harmony, the form of gpt-oss, when its tokens come through: a message of the channel `analysis` is a thought, one of
+//! `final` is text, and one that is addressed to a function is a call:
+//! `<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>{…}<|call|>`. An answer that begins so consists of
+//! nothing else, so it is read to its end here.
+
+use crate::stream::arguments;
+use crate::text_calls::family::{Beginning, MOST_CALLS, TextCall, begins_with};
+use crate::text_calls::reading::Reading;
+use crate::text_calls::scanner::{LONGEST, Said};
+
+pub(crate) const OPENERS: [&str; 4] =
+    ["<|channel|>analysis", "<|channel|>commentary", "<|channel|>final", "<|start|>assistant"];
+
+const TOKENS: [&str; 7] =
+    ["<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|call|>", "<|return|>"];
+
+/// More than any header takes; what is longer is cut.
+const LONGEST_HEADER: usize = 512;
+
+/// The place in one answer.
+#[derive(Debug)]
+pub(crate) struct Harmony {
+    reading: Reading,
+    part: Part,
+    /// The beginning of a token.
+    held: String,
+    calls: usize,
+}
+
+#[derive(Debug)]
+enum Part {
+    Header(String),
+    Thought,
+    Text,
+    Call { header: String, input: String },
+}
+
+impl Harmony {
+    pub(crate) fn new(reading: Reading) -> Self {
+        Self { reading, part: Part::Header(String::new()), held: String::new(), calls: 0 }
+    }
+
+    /// Takes more of the answer.
+    pub(crate) fn push(&mut self, piece: &str, said: &mut Vec<Said>) {
+        let text = std::mem::take(&mut self.held) + piece;
+        let mut rest = text.as_str();
+        while let Some(at) = rest.find('<') {
+            let (before, from) = rest.split_at(at);
+            self.take(before, said);
+            match begins_with(from, &TOKENS) {
+                Beginning::With(length) => {
+                    self.token(&from[..length], said);
+                    rest = &from[length..];
+                }
+                Beginning::Partly => {
+                    self.held = from.to_owned();
+                    return;
+                }
+                Beginning::Not => {
+                    self.take("<", said);
+                    rest = &from[1..];
+                }
+            }
+        }
+        self.take(rest, said);
+    }
+
+    /// The answer is complete; servers keep its last token for themselves.
+    pub(crate) fn finish(&mut self, said: &mut Vec<Said>) {
+        let held = std::mem::take(&mut self.held);
+        self.take(&held, said);
+        self.close(said);
+    }
+
+    fn take(&mut self, text: &str, said: &mut Vec<Said>) {
+        if text.is_empty() {
+            return;
+        }
+        let (place, most) = match &mut self.part {
+            Part::Thought => return said.push(Said::Thought(text.to_owned())),
+            Part::Text => return said.push(Said::Text(text.to_owned())),
+            Part::Header(header) => (header, LONGEST_HEADER),
+            Part::Call { input, .. } => (input, LONGEST),
+        };
+        let room = most.saturating_sub(place.len());
+        place.push_str(&text[..text.floor_char_boundary(room)]);
+    }
+
+    fn token(&mut self, token: &str, said: &mut Vec<Said>) {
+        match (&mut self.part, token) {
+            (Part::Header(header), "<|message|>") => self.part = begin(std::mem::take(header)),
+            (Part::Header(header), "<|channel|>" | "<|constrain|>") => header.push(' '),
+            (Part::Header(header), _) => header.clear(),
+            (_, _) => {
+                self.close(said);
+                self.part = Part::Header(String::new());
+            }
+        }
+    }
+
+    /// Ends a message.
+    fn close(&mut self, said: &mut Vec<Said>) {
+        let Part::Call { header, input } = std::mem::replace(&mut self.part, Part::Header(String::new()))
+        else {
+            return;
+        };
+        let Some(recipient) = recipient(&header).filter(|_| self.calls < MOST_CALLS) else { return };
+        self.calls += 1;
+        let name = recipient.rsplit('.').next().unwrap_or(recipient).to_owned();
+        let source = format!("to={recipient}<|constrain|>json<|message|>{input}");
+        let call = TextCall { name, input: arguments(&input), source };
+        if self.reading.is_quotation(std::slice::from_ref(&call)) {
+            said.push(Said::Text(input));
+        } else {
+            said.push(Said::Call(call));
+        }
+    }
+}
+
+/// What a message with this header is.
+fn begin(header: String) -> Part {
+    if recipient(&header).is_some() {
+        Part::Call { header, input: String::new() }
+    } else if header.contains("analysis") {
+        Part::Thought
+    } else {
+        Part::Text
+    }
+}
+
+/// To which function a message is addressed.
+fn recipient(header: &str) -> Option<&str> {
+    let (_, behind) = header.split_once("to=")?;
+    behind.split_whitespace().next()
+}

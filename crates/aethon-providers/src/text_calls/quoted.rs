@@ -1,0 +1,29 @@
+//! Calls that were only repeated: their text stands in what a tool, a document or a person said. Whoever can put words into
+//! a model's mouth must not be able to have them run.
+
+use std::sync::Arc;
+
+use aethon_core::message::{Block, Message, Role};
+
+use super::family::TextCall;
+
+/// Whether the text of one of the calls stands in a message that the model did not write. Blanks and backslashes do not
+/// count, so that neither another layout nor JSON in JSON hides a quotation.
+pub(super) fn is_quotation(calls: &[TextCall], messages: &[Arc<Message>]) -> bool {
+    let sources: Vec<String> = calls.iter().map(|call| bare(&call.source)).collect();
+    let foreign = messages.iter().filter(|message| message.role != Role::Assistant);
+    let mut texts = foreign.flat_map(|message| &message.content).filter_map(text_of).map(bare);
+    texts.any(|text| sources.iter().any(|source| !source.is_empty() && text.contains(source)))
+}
+
+fn text_of(block: &Block) -> Option<&str> {
+    match block {
+        Block::Text { text, .. } | Block::File { text, .. } => Some(text),
+        Block::ToolResult(result) => Some(&result.output),
+        _ => None,
+    }
+}
+
+fn bare(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect()
+}

@@ -1,0 +1,147 @@
+//! Whether the answer to a request is read for calls at all, and how much must speak for one.
+//!
+//! The services of the large vendors make their models' calls properly, so whatever looks like one in their text is text.
+//! A model that has made one proper call in a conversation can, and is not doubted again.
+
+use std::sync::Arc;
+
+use aethon_core::ids::unique;
+use aethon_core::message::{Block, Message, Role, ToolCall};
+use aethon_core::model::ModelRequest;
+use aethon_core::tool::ToolSpec;
+
+use super::family::{FAMILIES, TextCall};
+use super::quoted::is_quotation;
+use super::scanner::{Said, Scanner};
+use crate::catalog::ModelFacts;
+use crate::options::Provider;
+
+/// How the ids of calls begin that were written as text. Conversations are stored with them: it must not change.
+const TEXT_CALL: &str = "said_";
+
+/// Who says one of these may want to see JSON, and not have it run.
+const JSON_WORDS: [&str; 2] = ["json", "code block"];
+
+/// Who says one of these may want to be told about calls.
+const CALL_WORDS: [&str; 4] = ["example", "tool call", "function call", "tool_call"];
+
+/// How much of a question is looked at for them.
+const LONGEST_QUESTION: usize = 4_000;
+
+/// What is taken for a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strictness {
+    /// What stands in special tokens, behind words too; and a whole answer in plain JSON.
+    Lenient,
+    /// What stands in special tokens.
+    Tokens,
+    /// What stands in special tokens and is the whole answer.
+    Whole,
+}
+
+/// Whether the model of which these facts are known may write calls as text, served in this way.
+pub(crate) fn are_read(provider: Provider, has_own_host: bool, facts: &ModelFacts) -> bool {
+    match provider {
+        Provider::Ollama => true,
+        Provider::OpenAi | Provider::LiteLlm if has_own_host => !facts.is_known || !facts.tools,
+        _ => false,
+    }
+}
+
+/// How the answer to one request is read.
+#[derive(Debug, Clone)]
+pub(crate) struct Reading {
+    pub(super) tools: Arc<[ToolSpec]>,
+    pub(super) strictness: Strictness,
+    messages: Arc<Vec<Arc<Message>>>,
+}
+
+impl Reading {
+    /// The reading for a request; `None` when its answer is not read: it offers no tools, or the model has made a proper
+    /// call in the conversation.
+    pub(crate) fn of(request: &ModelRequest) -> Option<Self> {
+        let mut calls = request.messages.iter().flat_map(|message| message.tool_calls());
+        if request.tools.is_empty() || calls.any(|call| !is_text_call(&call.id)) {
+            return None;
+        }
+        if is_continued(request) {
+            return None;
+        }
+        let asked = request.messages.get(request.turn_start);
+        let asked = asked.filter(|message| message.role == Role::User);
+        let strictness = asked.map_or(Strictness::Lenient, |asked| strictness(asked));
+        Some(Self { tools: request.tools.clone(), strictness, messages: request.messages.clone() })
+    }
+
+    /// Whether one of the calls is only a quotation of something in the conversation.
+    pub(super) fn is_quotation(&self, calls: &[TextCall]) -> bool {
+        is_quotation(calls, &self.messages)
+    }
+}
+
+/// Whether the answer goes on where one was cut off: nobody knows whether in the middle of a code block.
+fn is_continued(request: &ModelRequest) -> bool {
+    let own = request.messages.get(request.turn_start..).unwrap_or_default();
+    let is_text =
+        |message: &Message| message.role == Role::Assistant && message.tool_calls().next().is_none();
+    matches!(own, [.., part, wish] if is_text(part) && wish.role == Role::User)
+}
+
+/// What speaks against a call when this was asked.
+fn strictness(asked: &Message) -> Strictness {
+    let texts: Vec<String> = asked.content.iter().filter_map(question).collect();
+    let says = |word: &str| texts.iter().any(|text| text.contains(word));
+    let mut openers = FAMILIES.iter().flat_map(|family| family.openers);
+    if CALL_WORDS.iter().any(|word| says(word)) || openers.any(|opener| says(&opener.to_lowercase())) {
+        Strictness::Whole
+    } else if JSON_WORDS.iter().any(|word| says(word)) {
+        Strictness::Tokens
+    } else {
+        Strictness::Lenient
+    }
+}
+
+fn question(block: &Block) -> Option<String> {
+    match block {
+        Block::Text { text, .. } => Some(text[..text.floor_char_boundary(LONGEST_QUESTION)].to_lowercase()),
+        _ => None,
+    }
+}
+
+/// The call as the rest of the program knows calls.
+pub(super) fn tool_call(call: TextCall) -> ToolCall {
+    ToolCall { id: format!("{TEXT_CALL}{}", unique()), name: call.name, input: call.input, opaque: None }
+}
+
+/// Whether a model wrote the call with this id into its text.
+pub fn is_text_call(id: &str) -> bool {
+    id.starts_with(TEXT_CALL)
+}
+
+/// The calls that an answer is taken for where nothing speaks against it; `None` when it is an answer. For whoever wants to
+/// know how a model makes its calls.
+pub fn calls_in_words(answer: &str, tools: &[ToolSpec]) -> Option<Vec<ToolCall>> {
+    let reading = Reading { tools: tools.into(), strictness: Strictness::Lenient, messages: Arc::default() };
+    let (mut scanner, mut said) = (Scanner::new(reading), Vec::new());
+    scanner.push(answer, &mut said);
+    scanner.finish(&mut said);
+    let calls = said.into_iter().filter_map(|said| match said {
+        Said::Call(call) => Some(tool_call(call)),
+        Said::Text(_) | Said::Thought(_) => None,
+    });
+    let calls: Vec<_> = calls.collect();
+    (!calls.is_empty()).then_some(calls)
+}
+
+#[cfg(test)]
+impl Reading {
+    /// For tests: these tools, asked this after these messages.
+    pub(super) fn asked(tools: &[ToolSpec], question: &str, before: Vec<Arc<Message>>) -> Self {
+        let mut messages = before;
+        let turn_start = messages.len();
+        let content = vec![Block::text(question)];
+        messages.push(Arc::new(Message::new(Role::User, content, jiff::Timestamp::UNIX_EPOCH)));
+        let request = crate::testing::request(messages).with_tools(tools).with_turn_start(turn_start);
+        Self::of(&request).unwrap()
+    }
+}

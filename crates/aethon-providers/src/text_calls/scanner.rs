@@ -1,0 +1,323 @@
+//! Goes through an answer as it comes: text that cannot be a call goes on at once, what may be one is held until it is clear.
+//!
+//! Calls end an answer. Words behind them make all of it talk about calls, which is text. A call in special tokens that is
+//! broken stays a call, with arguments that are no object: the toolbox answers it, and the model gets to repair it, while
+//! the person never sees the tokens.
+
+use super::families::harmony::Harmony;
+use super::families::plain::{self, Start};
+use super::family::{Beginning, Opening, PLAIN, TextCall, begins_with, opening};
+use super::prose::Prose;
+use super::reading::{Reading, Strictness};
+use super::region::{Region, Verdict};
+
+/// The most text that is held back. What a call is longer by is dropped, so that it counts as broken.
+pub(super) const LONGEST: usize = 256 * 1024;
+/// Longer pieces are taken in parts.
+pub(super) const PIECE: usize = 8 * 1024;
+/// More blanks than an answer begins with.
+const BLANKS: usize = 64;
+
+/// What begins and ends thoughts in a text.
+const THOUGHTS: [(&str, &str); 3] =
+    [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<|START_THINKING|>", "<|END_THINKING|>")];
+/// Ends of thoughts; what begins them may have been part of the prompt.
+const THOUGHT_ENDS: [&str; 3] = ["</think>", "</thinking>", "<|END_THINKING|>"];
+
+/// What a model says, once it is clear what it is.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Said {
+    Text(String),
+    Thought(String),
+    Call(TextCall),
+}
+
+/// The place in one answer.
+#[derive(Debug)]
+pub(super) struct Scanner {
+    reading: Reading,
+    held: String,
+    state: State,
+    prose: Prose,
+    /// Whether there was anything to read but thoughts.
+    has_text: bool,
+    /// So many bytes of what is held are known to begin no call.
+    deaf: usize,
+    thoughts_end: Option<&'static str>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// At the beginning of an answer, or behind thoughts.
+    Start,
+    Prose,
+    /// In what may be a call.
+    Region(Region),
+    /// Behind the end of the answer, or in a call that is too long: what still comes is dropped.
+    Full(Region),
+    Harmony(Harmony),
+    /// Calls are no longer looked for.
+    Off,
+}
+
+impl Scanner {
+    pub(super) fn new(reading: Reading) -> Self {
+        Self {
+            reading,
+            held: String::new(),
+            state: State::Start,
+            prose: Prose::default(),
+            has_text: false,
+            deaf: 0,
+            thoughts_end: None,
+        }
+    }
+
+    /// Takes more of the answer.
+    pub(super) fn push(&mut self, text: &str, said: &mut Vec<Said>) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at(rest.ceil_char_boundary(PIECE));
+            rest = behind;
+            match &mut self.state {
+                State::Off => tell(piece.to_owned(), said),
+                State::Full(_) => {}
+                State::Harmony(harmony) => harmony.push(piece, said),
+                _ => {
+                    self.held.push_str(piece);
+                    self.advance(said);
+                }
+            }
+        }
+    }
+
+    /// The answer is complete.
+    pub(super) fn finish(&mut self, said: &mut Vec<Said>) {
+        let held = std::mem::take(&mut self.held);
+        match std::mem::replace(&mut self.state, State::Off) {
+            State::Region(region) | State::Full(region) => self.conclude(&region, held, said),
+            State::Harmony(mut harmony) => harmony.finish(said),
+            State::Start | State::Prose | State::Off => tell(held, said),
+        }
+    }
+
+    /// The answer broke off. What may be text is let go; of a call that will never be whole nothing is told, so that the
+    /// request can be sent again.
+    pub(super) fn abort(&mut self, said: &mut Vec<Said>) {
+        let held = std::mem::take(&mut self.held);
+        match std::mem::replace(&mut self.state, State::Off) {
+            State::Region(region) if std::ptr::eq(region.family, PLAIN) => tell(held, said),
+            State::Start | State::Prose | State::Off => tell(held, said),
+            State::Region(_) | State::Full(_) | State::Harmony(_) => {}
+        }
+    }
+
+    /// The model makes proper calls: all that is held is text, and so is what comes.
+    pub(super) fn give_up(&mut self, said: &mut Vec<Said>) {
+        tell(std::mem::take(&mut self.held), said);
+        self.state = State::Off;
+    }
+
+    /// How many bytes are held back.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    fn advance(&mut self, said: &mut Vec<Said>) {
+        loop {
+            let is_done = match &mut self.state {
+                State::Start => self.start(),
+                State::Prose => self.prose(said),
+                State::Region(_) => self.region(said),
+                State::Harmony(harmony) => {
+                    harmony.push(&std::mem::take(&mut self.held), said);
+                    true
+                }
+                State::Full(_) | State::Off => true,
+            };
+            if is_done {
+                return;
+            }
+        }
+    }
+
+    /// Looks for plain calls. Returns whether more has to come.
+    fn start(&mut self) -> bool {
+        let text = self.held.trim_start();
+        let blanks = self.held.len() - text.len();
+        if blanks > BLANKS {
+            self.state = State::Prose;
+            return false;
+        }
+        if text.is_empty() || is_partly_token(text) {
+            return true;
+        }
+        let is_plain = self.reading.strictness == Strictness::Lenient && !self.has_text;
+        match plain::start(text, &self.reading.tools) {
+            Start::Unclear if is_plain => return true,
+            Start::Call(at) if is_plain => {
+                self.state = State::Region(Region::at_brackets(PLAIN, blanks + at));
+            }
+            _ => self.state = State::Prose,
+        }
+        false
+    }
+
+    /// Goes through text up to something that may be a call. Returns whether more has to come.
+    fn prose(&mut self, said: &mut Vec<Said>) -> bool {
+        let mut at = 0;
+        while let Some(c) = self.held[at..].chars().next() {
+            if matches!(c, '<' | '[') && at >= self.deaf {
+                match self.token(at) {
+                    Token::Partial => {
+                        self.release(at, said);
+                        return true;
+                    }
+                    Token::Call(region) => {
+                        let has_words = self.has_text || !self.held[..at].trim().is_empty();
+                        // Blanks before a whole answer say nothing; but it may turn out to be text.
+                        let blanks = if has_words { 0 } else { at };
+                        self.release(at - blanks, said);
+                        self.deaf = 0;
+                        self.state = State::Region(region.behind_blanks(blanks));
+                        return false;
+                    }
+                    Token::Harmony => {
+                        self.release(at, said);
+                        self.state = State::Harmony(Harmony::new(self.reading.clone()));
+                        return false;
+                    }
+                    Token::ThoughtEnd(length) => {
+                        self.prose.restart();
+                        self.deaf = 0;
+                        self.release(at + length, said);
+                        // What stood before the end were thoughts, also where their beginning was in the prompt.
+                        self.has_text = false;
+                        self.state = State::Start;
+                        return false;
+                    }
+                    Token::Other => {}
+                }
+            }
+            self.prose.pass(c);
+            if self.thoughts_end.is_none() && !c.is_whitespace() {
+                self.has_text = true;
+            }
+            at += c.len_utf8();
+        }
+        self.release(at, said);
+        true
+    }
+
+    /// What stands at a bracket of some kind.
+    fn token(&mut self, at: usize) -> Token {
+        let text = &self.held[at..];
+        let ends: &[&str] = match &self.thoughts_end {
+            Some(end) => std::slice::from_ref(end),
+            None => &THOUGHT_ENDS,
+        };
+        match begins_with(text, ends) {
+            Beginning::With(length) => {
+                self.thoughts_end = None;
+                return Token::ThoughtEnd(length);
+            }
+            Beginning::Partly => return Token::Partial,
+            Beginning::Not => {}
+        }
+        let c = if text.starts_with('<') { '<' } else { '[' };
+        if self.thoughts_end.is_some() || !self.prose.is_open(c) {
+            return Token::Other;
+        }
+        for (begin, end) in THOUGHTS {
+            match begins_with(text, &[begin]) {
+                Beginning::With(_) if !self.has_text => {
+                    self.thoughts_end = Some(end);
+                    return Token::Other;
+                }
+                Beginning::Partly => return Token::Partial,
+                Beginning::With(_) | Beginning::Not => {}
+            }
+        }
+        let is_allowed = !self.has_text || self.reading.strictness != Strictness::Whole;
+        match opening(text) {
+            Opening::Partial => Token::Partial,
+            Opening::Family(family) if is_allowed => {
+                Token::Call(Region::new(family, self.prose.is_at_line_start()))
+            }
+            Opening::Harmony if is_allowed => Token::Harmony,
+            _ => Token::Other,
+        }
+    }
+
+    /// Goes on in what may be a call. Returns whether more has to come.
+    fn region(&mut self, said: &mut Vec<Said>) -> bool {
+        let State::Region(mut region) = std::mem::replace(&mut self.state, State::Prose) else {
+            return false;
+        };
+        match region.advance(&self.held) {
+            Verdict::Talk(at) => {
+                self.deaf = at;
+                false
+            }
+            Verdict::Hold if self.held.len() <= LONGEST => {
+                self.state = State::Region(region);
+                true
+            }
+            Verdict::Hold if std::ptr::eq(region.family, PLAIN) => {
+                self.state = State::Off;
+                tell(std::mem::take(&mut self.held), said);
+                true
+            }
+            Verdict::Hold => {
+                self.state = State::Full(region);
+                true
+            }
+            Verdict::Over(end) => {
+                self.held.truncate(end);
+                self.state = State::Full(region);
+                true
+            }
+        }
+    }
+
+    /// The calls of a whole text, or the text.
+    fn conclude(&mut self, region: &Region, held: String, said: &mut Vec<Said>) {
+        // Nothing but an opener was cut off before it said anything.
+        if region.is_bare() && region.is_at_line_start {
+            return;
+        }
+        match (region.family.parse)(held.trim_start(), &self.reading.tools) {
+            Some(calls) if !self.reading.is_quotation(&calls) => {
+                said.extend(calls.into_iter().map(Said::Call));
+            }
+            _ => tell(held, said),
+        }
+    }
+
+    fn release(&mut self, length: usize, said: &mut Vec<Said>) {
+        let rest = self.held.split_off(length);
+        tell(std::mem::replace(&mut self.held, rest), said);
+        self.deaf = self.deaf.saturating_sub(length);
+    }
+}
+
+enum Token {
+    Partial,
+    Call(Region),
+    Harmony,
+    ThoughtEnd(usize),
+    Other,
+}
+
+fn tell(text: String, said: &mut Vec<Said>) {
+    if !text.is_empty() {
+        said.push(Said::Text(text));
+    }
+}
+
+/// Whether a text may become a token at its beginning.
+fn is_partly_token(text: &str) -> bool {
+    matches!(opening(text), Opening::Partial)
+        || THOUGHTS.iter().any(|(begin, _)| begins_with(text, &[begin]) == Beginning::Partly)
+}

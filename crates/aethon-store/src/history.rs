@@ -1,0 +1,178 @@
+//! Passages of one session that match some words: for a model that has only a summary of what was said.
+//!
+//! Unlike the search for sessions, which needs all words and only what people and the assistant wrote, this ranks: a
+//! message with the rarest of the words comes first, whoever said it, tools included. It reads the whole live transcript
+//! of the session, whatever the index has caught up with; most of it is passed over without being decoded.
+
+use aethon_core::error::Result as CoreResult;
+use aethon_core::history::{History, HistoryQuery, Passage, PassageSource};
+use aethon_core::ids::{MessageId, SessionId, TurnId};
+use aethon_core::message::Block;
+use aethon_core::untrusted;
+use async_trait::async_trait;
+use rusqlite::params;
+
+use crate::db::Sql;
+use crate::error::Error;
+use crate::history::query::{Query, Text};
+use crate::messages::blocks;
+use crate::sessions;
+use crate::store::Store;
+use crate::time::from_millis;
+
+mod query;
+
+/// The tool by which models search: what it once answered is no source.
+const OWN_TOOL: &str = "search_history";
+
+/// What scores below this share of the best hit is not worth showing.
+const WORTH_SHOWING: f64 = 0.35;
+
+#[async_trait]
+impl History for Store {
+    async fn search(&self, session: &SessionId, query: HistoryQuery) -> CoreResult<Vec<Passage>> {
+        let session = session.clone();
+        Ok(self.read(move |sql| search(sql, &session, &query)).await?)
+    }
+}
+
+fn search(sql: &Sql<'_>, session: &SessionId, wanted: &HistoryQuery) -> Result<Vec<Passage>, Error> {
+    let Some(key) = sessions::key(sql, session.as_str())? else { return Ok(Vec::new()) };
+    let Some(query) = Query::of(&wanted.words) else { return Ok(Vec::new()) };
+    let best = rank(&query, matches(sql, key, &query, wanted.except.as_ref())?, wanted.limit);
+    let weights = best.weights;
+    let passages = best.ids.into_iter().map(|id| passage(sql, id, &query, &weights, wanted.chars));
+    Ok(passages.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+/// A message in which some of the words stand.
+struct Match {
+    id: i64,
+    /// How well each word matches.
+    words: Vec<f64>,
+    has_phrases: bool,
+}
+
+/// The messages that are worth showing, the best first.
+struct Best {
+    ids: Vec<i64>,
+    /// What each word counts: the fewer messages have it, the more.
+    weights: Vec<f64>,
+}
+
+fn matches(sql: &Sql<'_>, session: i64, query: &Query, except: Option<&TurnId>) -> Result<Vec<Match>, Error> {
+    const ALL: &str = "SELECT id, role, content, turn FROM messages
+        WHERE session_key = ?1 AND superseded_by IS NULL ORDER BY id";
+    let found = sql.all(ALL, params![session], |row| {
+        let (content, turn) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str_or_null()?);
+        let is_own = turn.is_some() && turn == except.map(TurnId::as_str);
+        if is_own || !query.may_be_in(content) {
+            return Ok(None);
+        }
+        let role: String = row.get(1)?;
+        let mut words = vec![0.0_f64; query.len()];
+        let mut has_phrases = false;
+        for (_, text) in parts(&role, content) {
+            let text = Text::of(&text);
+            for (sum, quality) in words.iter_mut().zip(query.qualities(&text)) {
+                *sum = sum.max(quality);
+            }
+            has_phrases |= query.phrases_are_in(&text);
+        }
+        let is_match = words.iter().any(|quality| *quality > 0.0);
+        Ok(is_match.then_some(Match { id: row.get(0)?, words, has_phrases }))
+    })?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// Puts the best ones first. What has the phrases that were quoted stands alone, if there is any.
+fn rank(query: &Query, mut matches: Vec<Match>, limit: usize) -> Best {
+    if query.has_phrases() && matches.iter().any(|found| found.has_phrases) {
+        matches.retain(|found| found.has_phrases);
+    }
+    let count = |word: usize| matches.iter().filter(|found| found.words[word] > 0.0).count();
+    let all = number(matches.len());
+    let weights: Vec<f64> =
+        (0..query.len()).map(|word| (1.0 + all / number(count(word).max(1))).ln()).collect();
+    let score = |found: &Match| -> f64 {
+        let sum: f64 = found.words.iter().zip(&weights).map(|(quality, weight)| quality * weight).sum();
+        let is_complete = found.words.iter().all(|quality| *quality > 0.0);
+        if is_complete { sum * 1.5 } else { sum }
+    };
+    let mut scored: Vec<(f64, i64)> = matches.iter().map(|found| (score(found), found.id)).collect();
+    // Of equals the newest: what was said later holds.
+    scored.sort_by(|one, other| other.0.total_cmp(&one.0).then(other.1.cmp(&one.1)));
+    let least = scored.first().map_or(0.0, |(best, _)| best * WORTH_SHOWING);
+    let ids = scored.into_iter().take_while(|(score, _)| *score >= least).take(limit).map(|(_, id)| id);
+    Best { ids: ids.collect(), weights }
+}
+
+/// The words round the best match in a message.
+fn passage(
+    sql: &Sql<'_>,
+    id: i64,
+    query: &Query,
+    weights: &[f64],
+    chars: usize,
+) -> Result<Option<Passage>, Error> {
+    const ONE: &str = "SELECT role, content, created_at FROM messages WHERE id = ?1";
+    let row = sql.first(ONE, [id], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?))
+    })?;
+    let Some((role, content, created_at)) = row else { return Ok(None) };
+    let best = parts(&role, &content)
+        .into_iter()
+        .map(|(source, text)| {
+            let excerpt = query.excerpt(&Text::of(&text), weights, chars);
+            (excerpt.score, source, excerpt.text)
+        })
+        .max_by(|one, other| one.0.total_cmp(&other.0));
+    Ok(best.map(|(_, source, text)| Passage {
+        message: MessageId(id),
+        at: from_millis(created_at),
+        source,
+        text,
+    }))
+}
+
+/// What can be found in a message, and where each part of it comes from.
+fn parts(role: &str, content: &str) -> Vec<(PassageSource, String)> {
+    let said_by = match role {
+        "user" => PassageSource::Person,
+        "assistant" | "tool" => PassageSource::Assistant,
+        // Summaries repeat what stands elsewhere.
+        _ => return Vec::new(),
+    };
+    let part = |block: Block| match block {
+        Block::Text { text, untrusted: Some(_) } => Some((PassageSource::Outside, text)),
+        Block::Text { text, untrusted: None } => Some((said_by.clone(), text)),
+        Block::File { name, text, .. } => {
+            Some((PassageSource::File(name.clone()), format!("{name}\n{text}")))
+        }
+        Block::ToolCall(call) if call.name != OWN_TOOL => {
+            Some((PassageSource::Call(call.name), strings(&call.input)))
+        }
+        Block::ToolResult(result) if result.name != OWN_TOOL => {
+            Some((PassageSource::Tool(result.name), untrusted::scrub(&result.output).into_owned()))
+        }
+        _ => None,
+    };
+    blocks(content).into_iter().filter_map(part).filter(|(_, text)| !text.trim().is_empty()).collect()
+}
+
+/// The texts and numbers of a call's arguments, a line each.
+fn strings(value: &serde_json::Value) -> String {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        Value::Array(items) => items.iter().map(strings).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) => fields.values().map(strings).collect::<Vec<_>>().join("\n"),
+        Value::Null | Value::Bool(_) => String::new(),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a session has far fewer than 2^52 messages")]
+fn number(count: usize) -> f64 {
+    count as f64
+}

@@ -1,0 +1,70 @@
+//! What upkeep removes from the file.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use aethon_core::channel::{DeliveryOutcome, Outbox};
+use aethon_core::ids::TurnId;
+use aethon_core::session::{Transcripts, TurnLog};
+use aethon_core::storage::{Removed, Retention, Upkeep};
+use common::*;
+use jiff::{SignedDuration, Timestamp};
+
+const KEEP: Retention = Retention { oneshots: 30, calls: 30, vectors: 30 };
+
+const S: &str = "webhook:x";
+
+fn at(seconds: i64) -> Timestamp {
+    start() + SignedDuration::from_secs(seconds)
+}
+
+async fn due(home: &Home, seconds: i64) -> Vec<(i64, String, u32)> {
+    let due = home.store.due(at(seconds), 10).await.unwrap();
+    due.into_iter().map(|delivery| (delivery.id, delivery.content.text, delivery.attempts)).collect()
+}
+
+async fn send(home: &Home, names: &[&str]) -> TurnId {
+    let turn = home.open_turn(S, "x").await;
+    let mut end = finish(&turn, S, "y");
+    end.deliveries = names.iter().map(|text| delivery(text, 600)).collect();
+    home.store.finish(end).await.unwrap();
+    turn
+}
+
+#[tokio::test]
+async fn maintenance_removes_what_has_had_its_time() {
+    const DAY: i64 = 86_400;
+    let home = Home::new();
+    let oneshot = |id: &str| say(id, "once").with_oneshot(true);
+    let run = async |id: &str| {
+        let turn = TurnId::fresh();
+        home.store.accept(&turn, &oneshot(id), Some(begin("once"))).await.unwrap();
+        home.store.finish(finish(&turn, id, "done")).await.unwrap();
+    };
+    for n in 0..5 {
+        run(&format!("webhook:trigger:{n}")).await;
+    }
+    run("webhook:trigger:named").await;
+    home.turn("webhook:trigger:named", "again, by name", "ok").await;
+    home.turn("webchat:old", "kept for ever", "ok").await;
+    // One that never ended is not removed.
+    let stuck = oneshot("webhook:trigger:stuck");
+    home.store.accept(&TurnId::fresh(), &stuck, Some(begin("once"))).await.unwrap();
+    let keyed = say_as("webchat:old", "x", "k", Some(60));
+    home.store.accept(&TurnId::fresh(), &keyed, None).await.unwrap();
+    send(&home, &["a", "b"]).await;
+    let first = due(&home, 0).await[0].0;
+    home.store.settle(first, DeliveryOutcome::Delivered).await.unwrap();
+
+    assert_eq!(home.store.maintain(KEEP).await.unwrap(), Removed::default());
+    home.advance(30 * DAY + 1);
+    run("webhook:trigger:young").await;
+    let removed = home.store.maintain(KEEP).await.unwrap();
+    assert_eq!(removed, Removed { sessions: 5, deliveries: 1, dedupe_ids: 1, ..Removed::default() });
+    let left =
+        home.store.sessions(aethon_core::session::SessionQuery { limit: 50, ..Default::default() }).await;
+    assert_eq!(left.unwrap().count, 5);
+    assert_eq!(home.count("SELECT count(*) FROM outbox"), 1);
+    assert_eq!(home.count("SELECT count(*) FROM turns WHERE dedupe_id IS NOT NULL"), 0);
+    assert_eq!(home.store.maintain(KEEP).await.unwrap(), Removed::default());
+}

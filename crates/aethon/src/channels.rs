@@ -1,0 +1,110 @@
+//! The tasks of the channels: each runs in one of its own, is started again when it ends in an error, and is joined at the
+//! end.
+//!
+//! A channel that keeps failing is started again after growing pauses, for as long as the program runs: a messenger that
+//! is down at night is back in the morning. How each is doing stands in [`Channels`], for whoever shows it.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::assistant::Assistant;
+use aethon_core::channel::{Channel, ChannelHealth, Channels};
+use aethon_core::clock::Clock;
+use aethon_core::error::Error;
+use aethon_core::shutdown::Shutdown;
+use futures_util::FutureExt;
+use jiff::SignedDuration;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+/// The pause after the first failure; it doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest pause. One that ran for longer than this before it failed starts anew with the first.
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+
+/// How long a channel may take to end when the program does.
+const LONGEST_END: Duration = Duration::from_secs(5);
+
+/// The running tasks.
+pub(crate) struct ChannelTasks(JoinSet<()>);
+
+impl ChannelTasks {
+    /// Starts all channels.
+    pub(crate) fn start(
+        channels: &Channels,
+        assistant: &Arc<dyn Assistant>,
+        clock: &Arc<dyn Clock>,
+        shutdown: &Shutdown,
+    ) -> Self {
+        let mut tasks = JoinSet::new();
+        for channel in channels.all() {
+            let supervised = Supervised {
+                channel: channel.clone(),
+                channels: channels.clone(),
+                assistant: assistant.clone(),
+                clock: clock.clone(),
+            };
+            tasks.spawn(supervised.run(shutdown.clone()));
+        }
+        Self(tasks)
+    }
+
+    /// Waits until all have ended, now that they know that the program ends. What does not is cut off.
+    pub(crate) async fn join(mut self) {
+        let ended = timeout(LONGEST_END, async { while self.0.join_next().await.is_some() {} }).await;
+        if ended.is_err() {
+            tracing::warn!(left = self.0.len(), "channels took too long to end and were cut off");
+            self.0.shutdown().await;
+        }
+    }
+}
+
+/// One channel under supervision.
+struct Supervised {
+    channel: Arc<dyn Channel>,
+    channels: Channels,
+    assistant: Arc<dyn Assistant>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Supervised {
+    async fn run(self, mut shutdown: Shutdown) {
+        let (name, mut failures) = (self.channel.name(), 0);
+        while !shutdown.is_requested() {
+            self.channels.note_health(name, ChannelHealth::Running);
+            let started = Instant::now();
+            let Err(error) = self.run_once(shutdown.clone()).await else { break };
+            if shutdown.is_requested() {
+                tracing::debug!(channel = name, %error, "a channel ended in an error, as the program does");
+                break;
+            }
+            failures = if started.elapsed() > LONGEST_PAUSE { 1 } else { failures + 1 };
+            let pause = pause_after(failures);
+            tracing::warn!(channel = name, %error, failures, seconds = pause.as_secs(), "a channel failed and is started again");
+            let at =
+                SignedDuration::try_from(pause).map_or(self.clock.now(), |pause| self.clock.now() + pause);
+            let error = error.to_string();
+            self.channels.note_health(name, ChannelHealth::Restarting { error, failures, at });
+            tokio::select! {
+                () = shutdown.requested() => break,
+                () = sleep(pause) => {}
+            }
+        }
+        self.channels.note_health(name, ChannelHealth::Ended);
+    }
+
+    /// A panic is a failure like any other: the other channels go on, and this one gets another chance.
+    async fn run_once(&self, shutdown: Shutdown) -> Result<(), Error> {
+        let running = AssertUnwindSafe(self.channel.run(self.assistant.clone(), shutdown)).catch_unwind();
+        running.await.unwrap_or_else(|_| Err(Error::internal("the channel panicked")))
+    }
+}
+
+fn pause_after(failures: u32) -> Duration {
+    FIRST_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! The catalogue of models as an owner handles it: `HOME/models.json` read at every start, replaced by a checked one, and
+//! listed.
+//!
+//! A file that is broken never stops the service: the built-in catalogue holds then, and `--check`, `doctor` and the log
+//! say what is wrong. What a row means belongs to `aethon_providers::catalog`; this only moves files and counts.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use aethon_config::private_file;
+use aethon_core::provider::Provider;
+pub use aethon_providers::{Catalog, CatalogModel, EffortWord};
+use aethon_providers::{MOST_BYTES, MOST_TABLE_BYTES, ModelFacts, trim_models};
+use jiff::ToSpan;
+use jiff::civil::Date;
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::home::Home;
+
+/// So long before a vendor ends a model its owner is told.
+const NOTICE: i64 = 60;
+
+/// What an installed file brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Installed {
+    /// Models in the file.
+    pub models: usize,
+    /// Models that were not known before.
+    pub added: usize,
+    /// Models of which something else was known.
+    pub changed: usize,
+}
+
+/// What speaks against a model, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Concern {
+    pub(crate) message: String,
+    pub(crate) fix: String,
+}
+
+/// The catalogue of a home, and what is wrong with its file.
+pub(crate) fn load(home: &Home) -> (Catalog, Option<String>) {
+    let path = home.models();
+    match read(&path, MOST_BYTES) {
+        Ok(None) => (Catalog::built_in(), None),
+        Ok(Some(text)) => match Catalog::with_own(&text) {
+            Ok(catalog) => (catalog, None),
+            Err(fault) => (Catalog::built_in(), Some(ignored(&path, &fault))),
+        },
+        Err(fault) => (Catalog::built_in(), Some(ignored(&path, &fault))),
+    }
+}
+
+fn ignored(path: &Path, fault: &str) -> String {
+    format!("{} is ignored, and the built-in table of models holds: {fault}", path.display())
+}
+
+/// The text of a file; `None` where there is none.
+fn read(path: &Path, most: usize) -> Result<Option<String>, String> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("it cannot be opened: {error}")),
+    };
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return Err("it is not a file".to_owned());
+    }
+    let mut bytes = Vec::new();
+    // One byte more tells a file that is too large from one that just fits.
+    let limit = most as u64 + 1;
+    file.take(limit).read_to_end(&mut bytes).map_err(|error| format!("it cannot be read: {error}"))?;
+    if bytes.len() > most {
+        return Err(format!("it has more than {most} bytes"));
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| "it is not text in UTF-8".to_owned())
+}
+
+/// Checks a table and puts what Aethon reads of it in the place of `HOME/models.json`. The one that was there is kept beside
+/// it as `models.json.old`. A table that is refused changes nothing.
+///
+/// # Errors
+///
+/// A refusal that says what is wrong with the table, or a failure to write it.
+pub fn install(home: &Home, table: &Path) -> Result<Installed> {
+    let refuse = |fault: String| Error::refused(format!("{} is refused: {fault}", table.display()));
+    let text = read(table, MOST_TABLE_BYTES).and_then(|text| text.ok_or("there is no such file".to_owned()));
+    let trimmed = text.and_then(|text| trim_models(&text)).map_err(refuse)?;
+    let new = Catalog::with_own(&trimmed).map_err(refuse)?;
+    let installed = compare(&load(home).0, &new);
+    home.prepare()?;
+    let path = home.models();
+    let fail = |error| Error::failed(format!("{} cannot be written", path.display())).because(error);
+    if let Ok(Some(old)) = read(&path, MOST_TABLE_BYTES) {
+        private_file::write(&path.with_extension("json.old"), old.as_bytes()).map_err(fail)?;
+    }
+    private_file::write(&path, trimmed.as_bytes()).map_err(fail)?;
+    Ok(installed)
+}
+
+fn compare(old: &Catalog, new: &Catalog) -> Installed {
+    let known = old.models();
+    let before = |model: &CatalogModel| -> Option<ModelFacts> {
+        let is_it = |row: &&CatalogModel| (&row.vendor, &row.name) == (&model.vendor, &model.name);
+        known.iter().find(is_it).map(|row| row.facts).or_else(|| {
+            // Some names are found without a row of their own.
+            let facts = old.facts(Provider::from_name(&model.vendor)?, &model.name, "");
+            facts.is_known.then_some(facts)
+        })
+    };
+    let mut installed = Installed { models: new.own_count(), added: 0, changed: 0 };
+    for model in new.own_models() {
+        match before(&model) {
+            None => installed.added += 1,
+            Some(facts) if facts != model.facts => installed.changed += 1,
+            Some(_) => {}
+        }
+    }
+    installed
+}
+
+/// What an owner should know of a model before it is used on this day: that it ends, or that nothing is known of it.
+pub(crate) fn concerns(name: &str, facts: &ModelFacts, is_described: bool, today: Date) -> Vec<Concern> {
+    let mut concerns = Vec::new();
+    let soon = today.saturating_add(NOTICE.days());
+    if let Some(end) = facts.retires_on.filter(|end| *end <= soon) {
+        let message = match end <= today {
+            true => format!("{name} is no longer served: its vendor ended it on {end}"),
+            false => format!("{name} will not be served for long: its vendor ends it on {end}"),
+        };
+        let fix =
+            "set model.model_id to a model without an end; `aethon-cli model list` shows them".to_owned();
+        concerns.push(Concern { message, fix });
+    }
+    if !facts.is_known && !is_described {
+        let (window, output) = (facts.context_window, facts.max_output);
+        let message = format!(
+            "{name} is in no table of models: a window of {window} tokens and answers of up to {output} are assumed"
+        );
+        let fix = "set model.context_window to what it takes and budget.pricing to what it costs, or install a newer \
+                   table with `aethon-cli model update FILE`";
+        concerns.push(Concern { message, fix: fix.to_owned() });
+    }
+    concerns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn home() -> (tempfile::TempDir, Home) {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        (folder, home)
+    }
+
+    fn window(catalog: &Catalog, model: &str) -> u64 {
+        catalog.facts(Provider::OpenAi, model, "").context_window
+    }
+
+    #[test]
+    fn a_file_of_the_home_is_read_and_a_broken_one_is_ignored_aloud() {
+        let (_folder, home) = home();
+        let check = |text: &[u8], expected: Option<&str>| {
+            std::fs::write(home.models(), text).unwrap();
+            let (catalog, fault) = load(&home);
+            match (expected, fault) {
+                (None, None) => assert_eq!(window(&catalog, "mine"), 5_000),
+                (Some(words), Some(fault)) => {
+                    assert!(fault.contains(words) && fault.contains("models.json"), "{fault}");
+                    assert_eq!(window(&catalog, "gpt-6-sol"), 1_050_000, "the built-in table holds");
+                }
+                (expected, fault) => panic!("{expected:?} {fault:?}"),
+            }
+        };
+        assert_eq!(load(&home).1, None, "no file is no fault");
+        check(br#"{"mine": {"max_input_tokens": 5000}}"#, None);
+        check(b"{", Some("not a JSON object"));
+        check(b"\xff", Some("UTF-8"));
+        check(br#"{"mine": {"max_input_tokens": -1}}"#, Some("max_input_tokens"));
+        check(&vec![b' '; MOST_BYTES + 1], Some("bytes"));
+        std::fs::remove_file(home.models()).unwrap();
+        std::fs::create_dir(home.models()).unwrap();
+        assert!(load(&home).1.unwrap().contains("not a file"));
+    }
+
+    #[test]
+    fn a_checked_table_replaces_the_file_and_a_refused_one_changes_nothing() {
+        let (folder, home) = home();
+        let table = folder.path().join("table.json");
+        let put = |text: &str| {
+            std::fs::write(&table, text).unwrap();
+            install(&home, &table)
+        };
+        let first =
+            put(r#"{"mine": {"max_input_tokens": 5000}, "openai/gpt-6-sol": {"max_input_tokens": 7000}}"#);
+        assert_eq!(first.unwrap(), Installed { models: 2, added: 1, changed: 1 });
+        let again = put(r#"{"mine": {"max_input_tokens": 5000}}"#);
+        assert_eq!(again.unwrap(), Installed { models: 1, added: 0, changed: 0 });
+        assert!(std::fs::read_to_string(home.path().join("models.json.old")).unwrap().contains("gpt-6-sol"));
+
+        let before = std::fs::read(home.models()).unwrap();
+        for wrong in ["{", "{}", r#"{"m": {"input_cost_per_token": 1e308}}"#] {
+            assert!(put(wrong).unwrap_err().is_refusal(), "{wrong}");
+        }
+        assert!(install(&home, Path::new("/nowhere")).unwrap_err().is_refusal());
+        assert_eq!(std::fs::read(home.models()).unwrap(), before);
+    }
+
+    #[test]
+    fn an_end_is_told_two_months_before() {
+        let check = |facts: ModelFacts, today: Date, expected: &str| {
+            let found = concerns("m", &facts, false, today);
+            let found: Vec<_> = found.iter().map(|concern| concern.message.as_str()).collect();
+            assert!(
+                found.join("; ").contains(expected) && found.is_empty() == expected.is_empty(),
+                "{found:?}"
+            );
+        };
+        let gpt5 = Catalog::built_in().facts(Provider::OpenAi, "gpt-5", "");
+        let day = jiff::civil::date;
+        check(gpt5, day(2026, 10, 11), "");
+        check(gpt5, day(2026, 10, 12), "ends it on 2026-12-11");
+        check(gpt5, day(2026, 12, 11), "ended it on 2026-12-11");
+        check(gpt5, day(2027, 12, 11), "ended it on 2026-12-11");
+        check(Catalog::built_in().facts(Provider::OpenAi, "gpt-6-sol", ""), day(2026, 12, 11), "");
+        let unknown = Catalog::built_in().facts(Provider::OpenAi, "unheard-of", "");
+        check(unknown, day(2026, 12, 11), "a window of 128000 tokens");
+        assert!(concerns("m", &unknown, true, day(2026, 12, 11)).is_empty());
+    }
+}

@@ -1,0 +1,110 @@
+//! The engine with its tools and hooks. The order of the hooks is set here and nowhere else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_agent::hooks::{ApprovalRule, CommandRules, InputLimits, OutputCap, RedactOutput};
+use aethon_agent::outbox::DeliveryWake;
+use aethon_agent::prompt::{Prompt, PromptOptions};
+use aethon_agent::{Agent, Compaction, Engine, Hooks, Meter, Options, Services};
+use aethon_config::Config;
+use aethon_core::approval::PendingApprovals;
+use aethon_core::hook::Hook;
+use aethon_core::storage::Storage;
+use aethon_core::tool::{FixedTools, ToolSource};
+use aethon_tools::ShellOptions;
+
+use super::model::AgentModels;
+use crate::builder::Prepared;
+
+/// What the engine shares with the rest of the program.
+pub(crate) struct Common<'s> {
+    pub(crate) models: AgentModels,
+    pub(crate) meter: Meter,
+    pub(crate) approvals: &'s PendingApprovals,
+    pub(crate) wake: &'s DeliveryWake,
+}
+
+pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>) -> Arc<Engine> {
+    let Common { models, meter, approvals, wake } = common;
+    let prompt = Prompt::new(PromptOptions { name: "Aethon".into(), workspace: prepared.home.workspace() });
+    let agent = Agent::main(models.models, Arc::new(prompt))
+        .with_small(models.small)
+        .with_tools(tools(prepared, storage));
+    let services = Services {
+        log: storage.turns.clone(),
+        transcripts: storage.transcripts.clone(),
+        meter,
+        learned: models.learned,
+        hooks: hooks(prepared),
+        approvals: approvals.clone(),
+        bus: prepared.bus.clone(),
+        clock: prepared.clock(),
+        wake: wake.clone(),
+    };
+    Arc::new(Engine::new(agent, services, options(&prepared.config)))
+}
+
+/// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder added last.
+fn hooks(prepared: &Prepared) -> Hooks {
+    let approval = &prepared.config.approval;
+    let blocked = &prepared.config.security.blocked_commands;
+    let built_in: [Arc<dyn Hook>; 5] = [
+        Arc::new(InputLimits::default()),
+        Arc::new(CommandRules::new(blocked, prepared.flags.user_home.as_deref())),
+        Arc::new(ApprovalRule {
+            enabled: approval.enabled,
+            requires_approval: approval.requires_approval.clone(),
+        }),
+        Arc::new(RedactOutput(prepared.redactor())),
+        Arc::new(OutputCap),
+    ];
+    Hooks::new(built_in.into_iter().chain(prepared.parts.hooks.iter().cloned()).collect())
+}
+
+/// Where tools come from: of two with the same name the built-in one counts.
+fn tools(prepared: &Prepared, storage: &Storage) -> Vec<Arc<dyn ToolSource>> {
+    let home = &prepared.home;
+    let own =
+        [home.config(), home.database(), home.credentials(), home.run(), home.recordings(), home.logs()];
+    let options = aethon_tools::Options {
+        workspace: home.workspace(),
+        user_home: prepared.flags.user_home.clone(),
+        workspace_only: prepared.config.security.workspace_only,
+        own: own.into_iter().chain(prepared.file.clone()).collect(),
+        shell: shell(prepared),
+    };
+    let built_in = aethon_tools::tools(&options, prepared.clock(), storage.history.clone());
+    let sources = [("built-in", built_in), ("embedder", prepared.parts.tools.clone())];
+    sources.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _).collect()
+}
+
+/// Commands get what the person's own shell would have, and nothing else of this program's environment.
+fn shell(prepared: &Prepared) -> ShellOptions {
+    let usual = ShellOptions::default();
+    let (config, flags) = (&prepared.config, &prepared.flags);
+    let longest = Duration::from_secs(config.agent.turn_timeout_seconds);
+    ShellOptions {
+        sandbox: config.security.sandbox,
+        timeout: usual.timeout.min(longest),
+        max_timeout: longest,
+        home: flags.user_home.clone(),
+        path: flags.path.clone(),
+        lang: flags.lang.clone(),
+        tmpdir: flags.tmpdir.clone(),
+    }
+}
+
+fn options(config: &Config) -> Options {
+    Options {
+        max_iterations: config.agent.max_iterations,
+        turn_timeout: Duration::from_secs(config.agent.turn_timeout_seconds),
+        max_retries: config.model.max_retries,
+        loop_limit: usize::try_from(config.agent.loop_limit).unwrap_or(usize::MAX),
+        approval_timeout: Duration::from_secs(config.approval.timeout_seconds),
+        max_tool_output_chars: config.agent.max_tool_output_chars,
+        compaction: Compaction { share: config.session.max_context_share, ahead: true },
+        keep_recent: config.session.keep_recent,
+        ..Options::default()
+    }
+}

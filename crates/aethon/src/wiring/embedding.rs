@@ -1,0 +1,62 @@
+//! `[memory.embedding]` to the embedder behind it, and what it costs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_agent::Meter;
+use aethon_config::schema::{Embedding, EmbeddingProvider as Name};
+use aethon_core::embed::Embedder;
+use aethon_core::ledger::Price;
+use aethon_core::storage::Storage;
+use aethon_providers::{AwsEnvironment, Options, Provider, TextKeys};
+
+use crate::builder::Prepared;
+use crate::embedding::{CachedEmbedder, Parts};
+
+/// The service itself and its price, where one is configured: nothing is kept, and nothing written down.
+pub(crate) fn service(prepared: &Prepared) -> Option<(Arc<dyn Embedder>, Option<Price>)> {
+    let embedding = &prepared.config.memory.embedding;
+    let provider = provider(embedding.provider)?;
+    let embedder =
+        aethon_providers::embedder(options(embedding, provider, &prepared.aws), embedding.dimensions);
+    let model = embedder.model().split_once('/').map_or("", |(_, model)| model);
+    let price = super::prices::prices(prepared)(provider.name(), model);
+    Some((embedder, price))
+}
+
+/// The service behind the cache and the meter.
+pub(crate) fn embedder(prepared: &Prepared, storage: &Storage, meter: Meter) -> Option<Arc<dyn Embedder>> {
+    let config = &prepared.config;
+    let (service, _) = service(prepared)?;
+    let embedding = &config.memory.embedding;
+    Some(Arc::new(CachedEmbedder::new(Parts {
+        service,
+        keys: TextKeys::new(&embedding.host, embedding.dimensions),
+        cache: storage.embeddings.clone(),
+        meter,
+    })))
+}
+
+fn options(embedding: &Embedding, provider: Provider, aws: &AwsEnvironment) -> Options {
+    Options {
+        api_key: embedding.key().clone(),
+        host: embedding.host.clone(),
+        allow_http: embedding.allow_http,
+        aws: aws.clone(),
+        timeout: Some(Duration::from_secs(embedding.timeout_seconds)),
+        ..Options::new(provider, &embedding.model_id)
+    }
+}
+
+fn provider(name: Name) -> Option<Provider> {
+    Some(match name {
+        Name::None => return None,
+        Name::OpenAi => Provider::OpenAi,
+        Name::Ollama => Provider::Ollama,
+        Name::Bedrock => Provider::Bedrock,
+        Name::Gemini => Provider::Gemini,
+        Name::LiteLlm => Provider::LiteLlm,
+        Name::Mistral => Provider::Mistral,
+        Name::Fake => Provider::Fake,
+    })
+}

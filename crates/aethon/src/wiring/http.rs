@@ -1,0 +1,40 @@
+//! `[channels.webchat]`, `[dashboard]`, `[webhook]`, `[budget]` and `[server]` to the HTTP application's options.
+
+use std::time::Duration;
+
+use aethon_config::Config;
+use aethon_http::options::{Limits, Network, Options, Webhooks};
+
+/// How much longer connections get than turns, so that a turn that is stopped at the end of the grace can say so.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+pub(crate) fn webhooks(config: &Config) -> Webhooks {
+    Webhooks { enabled: config.webhook.enabled, secret: config.webhook.secret.clone() }
+}
+
+pub(crate) fn options(config: &Config, is_demo: bool) -> Options {
+    let (webchat, server) = (&config.channels.webchat, &config.server);
+    Options {
+        host: webchat.host.clone(),
+        port: webchat.port,
+        token: config.dashboard.auth_token.clone(),
+        webhooks: webhooks(config),
+        dashboard_enabled: config.dashboard.enabled,
+        mark_untrusted: config.security.mark_untrusted_content,
+        allowed_origins: webchat.allowed_origins.clone(),
+        allowed_hosts: webchat.allowed_hosts.clone(),
+        // Entries that are no network have been refused by the preflight.
+        trusted_proxies: server.trusted_proxies.iter().filter_map(|proxy| Network::parse(proxy)).collect(),
+        budget: super::prices::limits(&config.budget),
+        limits: Limits {
+            max_body_bytes: server.max_body_bytes,
+            max_connections: server.max_connections,
+            header_timeout: Duration::from_secs(server.header_timeout_seconds),
+            body_timeout: Duration::from_secs(server.body_timeout_seconds),
+            webhook_timeout: Duration::from_secs(server.webhook_timeout_seconds),
+            shutdown_grace: Duration::from_secs(server.shutdown_grace) + LAST_WORDS,
+        },
+        version: env!("CARGO_PKG_VERSION"),
+        demo: is_demo,
+    }
+}

@@ -1,0 +1,108 @@
+//! `[model]` and its fallbacks to the models that answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_agent::{Learned, Models};
+use aethon_config::schema::Model;
+use aethon_core::learned::{ModelFact, ModelKey};
+use aethon_core::model::ModelProvider;
+use aethon_core::provider::Provider;
+use aethon_providers::{AwsEnvironment, ModelFacts, Options, Overrides};
+use jiff::tz::TimeZone;
+
+use crate::builder::Prepared;
+use crate::models::{self, Concern};
+
+/// The models of an agent, and what is known of them.
+pub(crate) struct AgentModels {
+    /// Those that answer, in order.
+    pub(crate) models: Models,
+    /// The one for summaries, if it is another.
+    pub(crate) small: Option<Models>,
+    /// What was learnt of them before.
+    pub(crate) learned: Learned,
+}
+
+impl AgentModels {
+    /// The models of the assistant: what an embedding program brought along, else those that are configured.
+    pub(crate) fn of(prepared: &Prepared, learned: Learned) -> Self {
+        if let Some(own) = prepared.parts.model.clone() {
+            return Self { models: Models::one(own), small: None, learned };
+        }
+        let model = &prepared.config.model;
+        let build = |model: &Model| build(prepared, model, &learned.facts);
+        let fallbacks: Vec<_> = model.candidates().iter().skip(1).map(build).collect();
+        let models = Models::with_fallbacks(build(model), fallbacks);
+        let small = model.small_one().as_ref().map(build).map(Models::one);
+        Self { models, small, learned }
+    }
+}
+
+/// The model and each of its fallbacks by itself, for short answers. What the owner adds in `model.extra` may depend on
+/// the limit (a budget for thoughts, say), so then it stays as it is.
+pub(crate) fn each_in_short(prepared: &Prepared, most_tokens: u32) -> Vec<(Model, Arc<dyn ModelProvider>)> {
+    let mut models = prepared.config.model.candidates();
+    for model in models.iter_mut().filter(|model| model.extra.is_empty()) {
+        model.max_tokens = Some(model.max_tokens.map_or(most_tokens, |limit| limit.min(most_tokens)));
+    }
+    let build = |model: Model| {
+        let provider = build(prepared, &model, &[]);
+        (model, provider)
+    };
+    models.into_iter().map(build).collect()
+}
+
+fn build(prepared: &Prepared, model: &Model, learned: &[(ModelKey, ModelFact)]) -> Arc<dyn ModelProvider> {
+    let mut options = options(model, &prepared.aws);
+    options.overrides.catalog = prepared.catalog.clone();
+    let is_it = |key: &ModelKey| {
+        key.provider == model.provider.name() && key.model == model.model_id && key.host == model.host.trim()
+    };
+    let window_of = |(_, fact): &(ModelKey, ModelFact)| match fact {
+        ModelFact::ContextWindow(tokens) => Some(*tokens),
+        ModelFact::TokenRatio(_) => None,
+    };
+    options.overrides.learned_window = learned.iter().filter(|(key, _)| is_it(key)).find_map(window_of);
+    aethon_providers::build(options)
+}
+
+/// What is known of a model, or assumed.
+pub(crate) fn facts(prepared: &Prepared, model: &Model) -> ModelFacts {
+    prepared.catalog.facts(model.provider, &model.model_id, &model.host)
+}
+
+/// What an owner should know of the configured models before they are used.
+pub(crate) fn concerns(prepared: &Prepared) -> Vec<Concern> {
+    if prepared.parts.model.is_some() {
+        return Vec::new();
+    }
+    let today = prepared.clock().now().to_zoned(TimeZone::UTC).date();
+    let of = |model: Model| {
+        // Ollama describes its own models, and an owner who has said what a model takes knows it.
+        let is_described = model.provider == Provider::Ollama || model.context_window.is_some();
+        let name = format!("{} by {}", model.model_id, model.provider);
+        models::concerns(&name, &facts(prepared, &model), is_described, today)
+    };
+    prepared.config.model.candidates().into_iter().flat_map(of).collect()
+}
+
+fn options(model: &Model, aws: &AwsEnvironment) -> Options {
+    Options {
+        provider: model.provider,
+        model_id: model.model_id.clone(),
+        api_key: model.key().clone(),
+        host: model.host.clone(),
+        allow_http: model.allow_http,
+        aws: AwsEnvironment { region: model.region.clone().or_else(|| aws.region.clone()), ..aws.clone() },
+        api: model.api,
+        api_version: model.api_version,
+        max_tokens: model.max_tokens,
+        temperature: model.temperature,
+        top_p: model.top_p,
+        overrides: Overrides { context_window: model.context_window.map(u64::from), ..Overrides::default() },
+        effort: model.effort,
+        timeout: model.timeout_seconds.map(Duration::from_secs),
+        extra: model.extra.clone(),
+    }
+}

@@ -1,0 +1,89 @@
+//! `[budget]` to the meter: what may be spent, and what models cost by the owner's word, else by what is known.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use aethon_agent::{Meter, Prices};
+use aethon_config::Config;
+use aethon_config::schema::{Budget, Price as Said, Unpriced};
+use aethon_core::ledger::Price;
+use aethon_core::provider::Provider;
+use aethon_core::storage::Storage;
+use aethon_core::usage;
+use aethon_providers::Catalog;
+
+use crate::builder::Prepared;
+
+/// What every call of the assistant is paid from.
+pub(crate) fn meter(prepared: &Prepared, storage: &Storage) -> Meter {
+    Meter::new(
+        storage.ledger.clone(),
+        prices(prepared),
+        limits(&prepared.config.budget),
+        prepared.clock(),
+        prepared.bus.clone(),
+    )
+}
+
+/// What may be spent in a day.
+pub(crate) fn limits(budget: &Budget) -> usage::Budget {
+    usage::Budget {
+        daily_usd: budget.daily_usd,
+        warn_ratio: budget.warn_ratio,
+        allows_unpriced: budget.unpriced == Unpriced::Allow,
+    }
+}
+
+pub(crate) fn prices(prepared: &Prepared) -> Prices {
+    of(&prepared.config, prepared.catalog.clone())
+}
+
+/// Whose price holds depends on the address that is asked, which the configured model of the same provider has.
+fn of(config: &Config, catalog: Catalog) -> Prices {
+    let (said, models) = (config.budget.pricing.clone(), config.model.candidates());
+    Arc::new(move |provider: &str, name: &str| {
+        let listed = || {
+            let provider = Provider::from_name(provider)?;
+            let of_provider = || models.iter().filter(|model| model.provider == provider);
+            let model = of_provider().find(|model| model.model_id == name).or_else(|| of_provider().next());
+            catalog.price(provider, name, model.map_or("", |model| model.host.as_str()))
+        };
+        of_owner(&said, name).or_else(listed)
+    })
+}
+
+/// The owner's price for a model. Services answer with the dated name of the model that was asked for.
+fn of_owner(said: &BTreeMap<String, Said>, name: &str) -> Option<Price> {
+    let is_meant = |key: &str| {
+        let rest = name.strip_prefix(key)?;
+        let dated = rest
+            .strip_prefix(['-', '@', ':'])
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        (rest.is_empty() || dated).then_some(key.len())
+    };
+    let (_, price) = said
+        .iter()
+        .filter_map(|(key, price)| Some((is_meant(key)?, price)))
+        .max_by_key(|(length, _)| *length)?;
+    let cached = Price::new(price.input, price.output).with_cached_input(price.cached_input);
+    Some(cached.with_cache_write(price.cache_write))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_owner_knows_better_than_the_table() {
+        let mut config = Config::default();
+        config.budget.pricing.insert("gpt-5".into(), Said { input: 7.0, output: 8.0, ..Said::default() });
+        let prices = of(&config, Catalog::built_in());
+        let input = |provider: &str, model: &str| prices(provider, model).map(|price| price.input);
+        assert_eq!(input("openai", "gpt-5"), Some(7.0));
+        assert_eq!(input("openai", "gpt-5-2025-08-07"), Some(7.0));
+        assert_ne!(input("openai", "gpt-5-mini"), Some(7.0));
+        assert!(input("openai", "gpt-5-mini").is_some());
+        assert_eq!(input("openai", "unheard-of"), None);
+        assert_eq!(input("nobody", "unheard-of"), None);
+    }
+}

@@ -1,0 +1,61 @@
+//! `[storage]`, `[telemetry]` and `[session]` to the store, and its errors to refusals.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use aethon_agent::Learned;
+use aethon_config::Config;
+use aethon_core::clock::{Clock, SystemClock};
+use aethon_core::storage::{Retention, Storage};
+use aethon_store::{OpenMode, Options, Store};
+
+use crate::builder::Prepared;
+use crate::error::{Error, Result};
+
+/// How many vectors are kept. Usual ones take 4 to 12 KB: some hundred megabytes at most, and more texts than a person's
+/// memories and documents come to.
+const VECTORS: u32 = 50_000;
+
+/// Where everything is kept: what an embedder brought, else the database of the home.
+pub(crate) fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Storage> {
+    if let Some(storage) = &prepared.parts.storage {
+        return Ok(storage.clone());
+    }
+    let store = open(&prepared.home.database(), &prepared.config, prepared.clock(), mode)?;
+    Ok(Storage::of(Arc::new(store)))
+}
+
+fn open(path: &Path, config: &Config, clock: Arc<dyn Clock>, mode: OpenMode) -> Result<Store> {
+    let synchronous = config.storage.synchronous;
+    Store::open(path, Options { mode, synchronous, clock, ..Options::default() })
+        .map_err(|error| Error::refused(error.to_string()).because(error))
+}
+
+/// What earlier runs have learnt about models. A start does not fail for it.
+pub(crate) async fn learned(storage: &Storage) -> Learned {
+    let facts = storage.models.recall().await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "what was learnt about models could not be read; it is learnt again");
+        Vec::new()
+    });
+    Learned { facts, memory: storage.models.clone() }
+}
+
+/// How long things are kept that nobody removes. Without telemetry single calls go with their day; the sums stay.
+pub(crate) fn retention(config: &Config) -> Retention {
+    let telemetry = &config.telemetry;
+    let calls = if telemetry.enabled { telemetry.keep_days } else { 0 };
+    Retention { oneshots: config.session.oneshot_keep_days, calls, vectors: VECTORS }
+}
+
+/// Whether the database is sound, in words. For `doctor`.
+pub(crate) async fn check(path: &Path) -> Result<String> {
+    let store = open(path, &Config::default(), Arc::new(SystemClock), OpenMode::Guest)?;
+    let health = store.check().await;
+    store.close().await;
+    let health = health.map_err(|error| Error::failed(error.to_string()).because(error))?;
+    if health.problems.is_empty() {
+        Ok(format!("{} KiB, format {}, sound", health.size.div_ceil(1024), health.version))
+    } else {
+        Err(Error::failed(format!("the database is damaged: {}", health.problems.join("; "))))
+    }
+}

@@ -1,0 +1,112 @@
+//! Ollama's own chat interface, as lines of JSON, with what it says of its models.
+
+use serde_json::{Value, json};
+
+use super::{Asked, Checked, Provider, Refusal, Said, halves, insist, list, only, png, text, tool};
+use crate::stub::{Seen, ok};
+
+/// Ollama with one model.
+#[derive(Default)]
+pub struct Ollama {
+    thinks: bool,
+    /// What a question about the model is answered with.
+    description: Option<Value>,
+}
+
+impl Provider for Ollama {
+    fn read(&mut self, seen: &Seen) -> Result<Asked, Refusal> {
+        let refuse = |why: String| Refusal { status: "400 Bad Request", body: json!({ "error": why }) };
+        self.description = match seen.line.as_str() {
+            "GET /api/ps" => Some(json!({"models": []})),
+            "GET /api/tags" => Some(json!({"models": [{"name": "qwen3-vl:8b"}]})),
+            "POST /api/show" => Some(json!({
+                "model_info": {"qwen3vl.context_length": 131_072},
+                "capabilities": ["completion", "tools", "vision", "thinking"],
+            })),
+            "POST /api/chat" => None,
+            _ => return Err(Refusal { status: "404 Not Found", body: json!({"error": "not found"}) }),
+        };
+        if self.description.is_some() {
+            return Ok(Asked::default());
+        }
+        let body = seen.json();
+        // Models that think do so unless they are told not to.
+        self.thinks = body["think"] != false;
+        read(&body).map_err(refuse)
+    }
+
+    fn write(&mut self, said: &Said) -> Vec<u8> {
+        if let Some(description) = self.description.take() {
+            return ok("application/json", &description.to_string());
+        }
+        let line = |message: Value| {
+            json!({"model": "qwen3-vl:8b", "message": message, "done": false}).to_string() + "\n"
+        };
+        let mut lines: Vec<String> = Vec::new();
+        if self.thinks {
+            lines.extend(
+                halves(said.thought)
+                    .map(|piece| line(json!({"role": "assistant", "content": "", "thinking": piece}))),
+            );
+        }
+        if said.calls {
+            let call = json!({"function": {"name": "current_time", "arguments": {}}});
+            lines.push(line(json!({"role": "assistant", "content": "", "tool_calls": [call]})));
+        }
+        lines.extend(halves(&said.text).map(|piece| line(json!({"role": "assistant", "content": piece}))));
+        let last = json!({"model": "qwen3-vl:8b", "message": {"role": "assistant", "content": ""}, "done": true,
+            "done_reason": "stop", "prompt_eval_count": 100, "eval_count": 20});
+        ok("application/x-ndjson", &format!("{}{last}\n", lines.concat()))
+    }
+}
+
+fn read(body: &Value) -> Checked<Asked> {
+    only(body, &["model", "messages", "stream", "tools", "think", "options"])?;
+    insist(body["stream"] == true, "stream must be sent")?;
+    let think = &body["think"];
+    insist(
+        think.is_null() || think.is_boolean(),
+        &format!("think value {think} is not supported for this model"),
+    )?;
+    if body.get("options").is_some() {
+        only(&body["options"], &["num_predict", "num_ctx", "temperature", "top_p"])?;
+    }
+    let mut asked = Asked::default();
+    for offered in list(body, "tools") {
+        let function = &offered["function"];
+        asked.has_tools |= tool(&function["name"], &function["description"], &function["parameters"])?;
+    }
+    let mut waiting = 0;
+    for message in list(body, "messages") {
+        let content = text(message, "content")?;
+        match text(message, "role")? {
+            "system" => only(message, &["role", "content"])?,
+            "user" => {
+                only(message, &["role", "content", "images"])?;
+                let images = list(message, "images");
+                images.iter().try_for_each(|image| png(image.as_str().unwrap_or_default()))?;
+                asked = Asked {
+                    words: content.to_owned(),
+                    sees: !images.is_empty(),
+                    has_tools: asked.has_tools,
+                    ..Asked::default()
+                };
+            }
+            "assistant" => {
+                only(message, &["role", "content", "tool_calls", "thinking"])?;
+                let calls = list(message, "tool_calls");
+                let is_object = |call: &Value| call["function"]["arguments"].is_object();
+                insist(calls.iter().all(is_object), "arguments must be an object")?;
+                waiting = calls.len();
+                asked.steps += usize::from(waiting > 0);
+            }
+            "tool" => {
+                only(message, &["role", "content", "tool_name"])?;
+                insist(waiting > 0 && message["tool_name"] == "current_time", "a result without a call")?;
+                waiting -= 1;
+            }
+            other => return Err(format!("invalid role {other}")),
+        }
+    }
+    Ok(asked)
+}

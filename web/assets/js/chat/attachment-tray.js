@@ -1,0 +1,117 @@
+// The files that wait above the message box, kept for each conversation until they are sent. A file is read for a while;
+// it lands in the conversation for which it was given, whichever is open by then.
+
+import { iconButton } from "../shared/controls.js";
+import { fill, make } from "../shared/dom.js";
+import { icon } from "../shared/icons.js";
+import { texts } from "../texts.js";
+import { allowance, maxFiles, readAttachment, weight } from "./attachments.js";
+
+/** @import { Attachment } from "./types.js" */
+/** @typedef {{files: Attachment[], complaint: string}} Place */
+
+export class AttachmentTray {
+  element = make("div", { class: "composer-files" });
+  error = make("p", { class: "composer-error", role: "alert" });
+  /** @type {Map<string, Place>} */ #places = new Map();
+  #session = "";
+  /** Files are read one after the other, so that each knows how much room is left. */
+  #reading = Promise.resolve();
+  #changed;
+  #removed;
+
+  /** @param {() => void} changed @param {() => void} removed called when a file was taken off by hand */
+  constructor(changed, removed) {
+    this.#changed = changed;
+    this.#removed = removed;
+  }
+
+  /** The files of the open conversation. */
+  get files() {
+    return this.#place(this.#session).files;
+  }
+
+  /** Whether a reload of the page would lose files. */
+  get holdsAny() {
+    return [...this.#places.values()].some(({ files }) => files.length > 0);
+  }
+
+  /** @param {string} session */
+  switchTo(session) {
+    this.#session = session;
+    this.#draw();
+  }
+
+  /** Hands over the files of the open conversation and forgets them. */
+  take() {
+    const { files } = this;
+    this.#places.delete(this.#session);
+    this.#draw();
+    return files;
+  }
+
+  /** Says what is wrong in the open conversation; nothing is wrong with "". @param {string} text */
+  complain(text) {
+    this.#place(this.#session).complaint = text;
+    this.#draw();
+  }
+
+  /** @param {File[]} files @returns {Promise<void>} */
+  add(files) {
+    const session = this.#session;
+    this.complain("");
+    this.#reading = this.#reading.then(async () => {
+      for (const file of files) await this.#addOne(session, file);
+    });
+    return this.#reading;
+  }
+
+  /** @param {string} session @param {File} file */
+  async #addOne(session, file) {
+    const { files } = this.#place(session);
+    const used = files.reduce((sum, attachment) => sum + weight(attachment), 0);
+    try {
+      if (files.length >= maxFiles) throw new Error(texts.attachment.tooMany);
+      const attachment = await readAttachment(file, allowance - used);
+      // Asked for again: meanwhile the message may have been sent.
+      this.#place(session).files.push(attachment);
+    } catch (problem) {
+      this.#place(session).complaint = /** @type {Error} */ (problem).message;
+    }
+    this.#draw();
+  }
+
+  /** @param {string} session */
+  #place(session) {
+    const place = this.#places.get(session) ?? { files: [], complaint: "" };
+    this.#places.set(session, place);
+    return place;
+  }
+
+  #draw() {
+    const { files, complaint } = this.#place(this.#session);
+    if (this.error.textContent !== complaint) this.error.textContent = complaint;
+    this.error.hidden = !complaint;
+    this.element.hidden = files.length === 0;
+    fill(this.element, ...files.map((file) => this.#chip(file)));
+    this.#changed();
+  }
+
+  /** @param {Attachment} file */
+  #chip(file) {
+    const remove = () => {
+      const place = this.#place(this.#session);
+      place.files = place.files.filter((other) => other !== file);
+      this.#draw();
+      this.#removed();
+    };
+    const preview = file.mime.startsWith("image/") ? make("img", { src: `data:${file.mime};base64,${file.data}`, alt: "" }) : icon("file");
+    return make(
+      "div",
+      { class: "composer-file" },
+      preview,
+      make("span", { title: file.name }, file.name),
+      iconButton({ label: texts.composer.remove(file.name), icon: "close", look: "icon-button-small", press: remove }),
+    );
+  }
+}
