@@ -7,8 +7,13 @@ use crate::page::Page;
 
 const AXE: &str = include_str!("vendor/axe-core/axe.min.js");
 
-/// Runs axe-core on what the page shows.
+/// Runs axe-core on what the page shows, once it has come to rest: a dialog that is still fading in has paler colours than its own.
 pub(crate) fn assert_no_barriers(browser: &Browser, what: &str) {
+    browser.until(
+        "nothing moves that comes to an end",
+        "document.getAnimations().every(({playState, effect}) =>
+            playState !== 'running' || effect.getComputedTiming().endTime === Infinity)",
+    );
     if !browser.is("window.axe") {
         browser.run(AXE, &[]);
     }
