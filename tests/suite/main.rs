@@ -40,6 +40,7 @@ mod resume;
 mod secrets;
 mod sessions;
 mod shell;
+mod soak;
 mod sockets;
 mod start;
 mod stop;
