@@ -111,6 +111,10 @@ impl Judge<'_> {
             self.check(&other)?;
         }
         self.check(&argv)?;
+        if argv.len() > 1 && argv[0].chars().all(|c| c == UNKNOWN) {
+            // It may be nothing at all, and then the next word is the program.
+            self.argv(&argv[1..])?;
+        }
         let written = self.run(&argv)?;
         self.meter.leave();
         Ok(written)

@@ -210,17 +210,8 @@ pub(super) fn danger(argv: &[String], homes: &Homes) -> Option<Danger> {
             .first()
             .is_some_and(|word| matches!(word.as_str(), "format" | "sanitize"))
             .then_some(FORMAT),
-        "shutdown" | "reboot" | "halt" | "poweroff" => {
-            let only_tells = arguments
-                .iter()
-                .any(|word| matches!(word.as_str(), "--help" | "--version" | "-c" | "--show" | "-?"));
-            (!only_tells).then_some(POWER)
-        }
-        "init" | "telinit" => {
-            arguments.first().is_some_and(|level| matches!(level.as_str(), "0" | "6")).then_some(POWER)
-        }
-        "systemctl" | "loginctl" => {
-            operands(arguments).next().filter(|verb| is_power_verb(verb)).map(|_| POWER)
+        "shutdown" | "reboot" | "halt" | "poweroff" | "init" | "telinit" | "systemctl" | "loginctl" => {
+            stops_machine(program, arguments).then_some(POWER)
         }
         "kill" => kills_all(arguments).then_some(KILL_ALL),
         "nc" | "ncat" | "netcat" => {
@@ -249,10 +240,9 @@ pub(super) fn write_danger(target: &str) -> Option<Danger> {
 fn of_system(program: &str) -> &str {
     let name = base_name(program);
     let Some(folder) = program.strip_suffix(name).filter(|folder| !folder.is_empty()) else { return name };
-    let is_own = !folder.contains("..")
-        && !folder.contains(is_mark)
-        && !folder.contains(['*', '?', '['])
-        && !(folder.starts_with('/') && folder.trim_end_matches('/').ends_with("bin"));
+    let is_computed = folder.contains(is_mark) || folder.contains(['*', '?', '[']) || folder.contains("..");
+    let is_of_system = folder.starts_with('/') && folder.trim_end_matches('/').ends_with("bin");
+    let is_own = !is_computed && !is_of_system;
     let is_word =
         matches!(name, "shutdown" | "reboot" | "halt" | "poweroff" | "init" | "telinit") || is_mkfs(name);
     if is_own && is_word { "" } else { name }
@@ -299,6 +289,18 @@ fn mounts_all(arguments: &[String]) -> bool {
 
 fn is_mkfs(program: &str) -> bool {
     program == "mkfs" || program.starts_with("mkfs.")
+}
+
+/// Whether the machine stops or starts anew.
+fn stops_machine(program: &str, arguments: &[String]) -> bool {
+    match program {
+        "init" | "telinit" => arguments.first().is_some_and(|level| matches!(level.as_str(), "0" | "6")),
+        "systemctl" | "loginctl" => operands(arguments).next().is_some_and(is_power_verb),
+        _ => {
+            let tells = ["--help", "--version", "-c", "--show", "-?"];
+            !arguments.iter().any(|word| tells.contains(&word.as_str()))
+        }
+    }
 }
 
 fn is_power_verb(verb: &str) -> bool {

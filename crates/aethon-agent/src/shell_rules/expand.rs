@@ -27,6 +27,27 @@ pub(super) enum Part {
     Break,
 }
 
+/// What has a length, for the budget.
+pub(super) trait Weighed {
+    /// The bytes that a copy takes, roughly.
+    fn weight(&self) -> usize;
+}
+
+impl Weighed for String {
+    fn weight(&self) -> usize {
+        self.len() + 16
+    }
+}
+
+impl Weighed for Part {
+    fn weight(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Split(text) => text.len() + 16,
+            Self::Break => 16,
+        }
+    }
+}
+
 /// What a piece may stand for.
 pub(super) type Alternatives = Vec<Vec<Part>>;
 
@@ -101,8 +122,15 @@ impl Judge<'_> {
     }
 
     /// Each of these followed by each of those.
-    fn crossed<T: Clone>(&mut self, mut lists: Vec<Vec<T>>, each: &[Vec<T>]) -> Result<Vec<Vec<T>>, Refusal> {
+    pub(super) fn crossed<T: Clone + Weighed>(
+        &mut self,
+        mut lists: Vec<Vec<T>>,
+        each: &[Vec<T>],
+    ) -> Result<Vec<Vec<T>>, Refusal> {
         if let [only] = each {
+            if lists.len() > 1 {
+                self.meter.bytes(lists.len() * only.iter().map(Weighed::weight).sum::<usize>())?;
+            }
             self.meter.steps(lists.len() - 1)?;
             for list in &mut lists {
                 list.extend(only.iter().cloned());
@@ -116,7 +144,7 @@ impl Judge<'_> {
         let mut crossed = Vec::with_capacity(lists.len() * each.len());
         for list in &lists {
             for follower in each {
-                self.meter.bytes((list.len() + follower.len()) * 16)?;
+                self.meter.bytes(list.iter().chain(follower).map(Weighed::weight).sum())?;
                 crossed.push([list.as_slice(), follower].concat());
             }
         }

@@ -14,6 +14,9 @@ use super::refusal::Refusal;
 use super::state::{Files, Sink, State, Streams, Texts, Value, concatenated, either};
 use super::word::{Body, List, Pipeline, Stage, Word};
 
+/// A name, and what it was before.
+pub(super) type Before = (String, Option<Rc<Vec<Value>>>);
+
 /// Judges one command.
 pub(super) struct Judge<'r> {
     pub(super) entries: &'r [Entry],
@@ -25,7 +28,7 @@ pub(super) struct Judge<'r> {
     /// What was known where a loop or a function may have been left early.
     pub(super) left_early: Vec<State>,
     /// Names that a function has for itself, with what they were before.
-    pub(super) own_names: Vec<Vec<(String, Option<Rc<Vec<Value>>>)>>,
+    pub(super) own_names: Vec<Vec<Before>>,
     /// Functions that run now.
     pub(super) running: Vec<String>,
     /// Whether the commands run on another machine or in a container.

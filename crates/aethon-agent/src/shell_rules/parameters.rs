@@ -103,14 +103,7 @@ impl Judge<'_> {
                 }
                 piece => self.piece(piece)?,
             };
-            let mut crossed = Vec::new();
-            for before in &alternatives {
-                for after in &each {
-                    self.meter.steps(1)?;
-                    crossed.push([before.as_slice(), after].concat());
-                }
-            }
-            alternatives = crossed;
+            alternatives = self.crossed(alternatives, &each)?;
         }
         Ok(alternatives)
     }
@@ -131,6 +124,8 @@ impl Judge<'_> {
             return Ok(Found { elements, is_list: false, is_joined: false });
         }
         let values = self.state.get(if is_all || !key.is_empty() { "@" } else { name }, &home);
+        // Before it is copied: a word may ask for a long text many times.
+        self.meter.bytes(values.iter().map(Value::size).sum())?;
         let mut found = Found { elements: Vec::new(), is_list: is_all, is_joined: name == "*" };
         let indexes = match &parameter.index {
             None => vec![if key.is_empty() { "0".to_owned() } else { key.to_owned() }],

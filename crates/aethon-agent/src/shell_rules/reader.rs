@@ -38,6 +38,8 @@ struct ShellReader {
     at: usize,
     depth: usize,
     is_too_deep: bool,
+    /// Whether a quote was not closed, so that the shell runs nothing of this text.
+    is_unclosed: bool,
     /// Here-documents whose text begins behind the next line end.
     pending: Vec<Pending>,
     documents_seen: usize,
@@ -67,7 +69,15 @@ const STRAY: &[&str] = &["then", "else", "elif", "fi", "do", "done", "esac", "}"
 impl ShellReader {
     fn new(text: &str, depth: usize) -> Self {
         let chars = text.chars().collect();
-        Self { chars, at: 0, depth, is_too_deep: false, pending: Vec::new(), documents_seen: 0 }
+        Self {
+            chars,
+            at: 0,
+            depth,
+            is_too_deep: false,
+            is_unclosed: false,
+            pending: Vec::new(),
+            documents_seen: 0,
+        }
     }
 
     /// The next character; none once it is clear that the text will not be judged. Joined lines are one everywhere but
@@ -99,6 +109,7 @@ impl ShellReader {
         let mut reader = Self::new(text, depth);
         let result = read(&mut reader);
         self.is_too_deep |= reader.is_too_deep;
+        self.is_unclosed = reader.is_unclosed;
         self.depth -= 1;
         result
     }

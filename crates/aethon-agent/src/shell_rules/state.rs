@@ -82,7 +82,8 @@ impl Value {
         self.0.iter().find(|(own, _)| own == key).map_or("", |(_, text)| text)
     }
 
-    fn size(&self) -> usize {
+    /// The bytes of its texts.
+    pub(super) fn size(&self) -> usize {
         self.0.iter().map(|(key, text)| key.len() + text.len()).sum()
     }
 }

@@ -12,8 +12,8 @@
     reason = "tests, and the functions that they share"
 )]
 
-mod allocation;
 mod bash;
+mod budget;
 mod grammar;
 mod oracle;
 mod random;

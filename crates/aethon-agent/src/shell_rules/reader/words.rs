@@ -135,6 +135,7 @@ impl ShellReader {
             }
             self.quoted_part(pieces, end.is_some());
         }
+        self.is_unclosed |= end.is_some();
     }
 
     /// A substitution, an escape or a character between double quotes.
@@ -169,6 +170,7 @@ impl ShellReader {
     fn until(&mut self, end: char) -> String {
         let length = self.chars[self.at..].iter().take_while(|c| **c != end).count();
         let text = self.chars[self.at..self.at + length].iter().collect();
+        self.is_unclosed |= self.at + length >= self.chars.len();
         self.at = (self.at + length + 1).min(self.chars.len());
         text
     }
@@ -191,7 +193,12 @@ impl ShellReader {
                 _ => text.push(c),
             }
         }
-        let list = self.inside(&text, |reader| reader.list(&Ends::default()).0);
+        let was_unclosed = self.is_unclosed;
+        let mut list = self.inside(&text, |reader| reader.list(&Ends::default()).0);
+        if std::mem::replace(&mut self.is_unclosed, was_unclosed) {
+            // Then the shell complains and puts nothing in.
+            list.iter_mut().for_each(|pipeline| pipeline.is_conditional = true);
+        }
         pieces.push(Piece::Output { list, is_quoted });
     }
 
