@@ -20,7 +20,7 @@ pub struct Meter {
 
 impl Meter {
     /// The most steps.
-    pub const MOST_STEPS: usize = 150_000;
+    pub const MOST_STEPS: usize = 100_000;
     /// The most bytes of text that are read or made.
     pub const MOST_BYTES: usize = 2 << 20;
 
