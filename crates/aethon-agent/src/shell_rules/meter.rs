@@ -6,7 +6,7 @@
 use super::refusal::Refusal;
 
 /// How deep commands may run commands, in whatever way.
-const DEEPEST: usize = 40;
+const DEEPEST: usize = 72;
 
 /// What was used of the budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
