@@ -34,6 +34,7 @@ mod models;
 mod money;
 mod openai;
 mod plain;
+mod reload;
 mod requests;
 mod responses;
 mod resume;

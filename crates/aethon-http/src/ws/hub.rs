@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use aethon_core::assistant::Posting;
+use aethon_core::channel::made_of;
 use aethon_core::clock::Clock;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::surface::Surface;
@@ -64,10 +66,13 @@ impl Hub {
     }
 
     /// Shows a message that no turn made: a `done` of a turn of its own.
-    pub(super) fn announce(&self, session: &SessionId, text: &str) {
-        let html = markdown::render(text);
-        self.room(session)
-            .push(&TurnId::fresh(), &Body::Done { text, html: &html, stop_reason: "end", model: "" });
+    pub(super) fn announce(&self, session: &SessionId, posting: &Posting) {
+        let (room, turn) = (self.room(session), TurnId::fresh());
+        if let Some(outside) = &posting.outside {
+            room.push(&turn, &Body::Notice { code: "from_outside", message: &made_of(outside) });
+        }
+        let (text, html) = (&posting.text, markdown::render(&posting.text));
+        room.push(&turn, &Body::Done { text, html: &html, stop_reason: "end", model: "" });
     }
 
     /// The room of a session, made if need be.
@@ -155,7 +160,7 @@ mod tests {
     fn numbers_begin_with_the_time_and_fit_a_double() {
         let hub = hub();
         assert_eq!(hub.stored_seq(&session("a")), 0);
-        hub.announce(&session("a"), "hi");
+        hub.announce(&session("a"), &Posting::new("hi"));
         assert_eq!(hub.stored_seq(&session("a")), 1_700_000_000_000_001);
         assert!(hub.stored_seq(&session("a")) < 1 << 53);
     }
@@ -164,15 +169,15 @@ mod tests {
     fn rooms_are_bounded_and_numbers_never_go_back() {
         let hub = hub();
         for number in 0..MAX_ROOMS + SLACK + 100 {
-            hub.announce(&session(&number.to_string()), "hi");
-            hub.announce(&session(&number.to_string()), "again");
+            hub.announce(&session(&number.to_string()), &Posting::new("hi"));
+            hub.announce(&session(&number.to_string()), &Posting::new("again"));
         }
         assert!(hub.lock().by_session.len() < MAX_ROOMS + SLACK);
         hub.sweep_rooms(&mut hub.lock());
         assert!(hub.lock().by_session.len() <= MAX_ROOMS);
         let gone = session("0");
         assert_eq!(hub.stored_seq(&gone), 0);
-        hub.announce(&gone, "back");
+        hub.announce(&gone, &Posting::new("back"));
         assert!(hub.stored_seq(&gone) > 1_700_000_000_000_002);
     }
 }
