@@ -170,7 +170,7 @@ fn without_marking_a_delivery_is_the_assistants_own() {
     let (_stub, server) = served(&["security.mark_untrusted_content=false"]);
     let body = json!({"text": "x", "channel": "webchat", "recipient": "bob"});
     server.post("/webhook/trigger", &body);
-    eventually("it is delivered", || (!server.messages("webchat:bob").is_empty()).then_some(()));
+    eventually("it is delivered", || (server.get("/api/sessions/webchat:bob").status == 200).then_some(()));
     let content = server.messages("webchat:bob")[0]["content"].clone();
     assert_eq!((content.as_array().unwrap().len(), &content[0]["untrusted"]), (1, &Value::Null), "{content}");
 }
