@@ -184,6 +184,19 @@ fn a_litellm_proxy_says_what_its_model_takes() {
     assert_eq!(strict.refusals(), [""; 0]);
 }
 
+#[test]
+fn a_litellm_proxy_says_what_its_model_costs() {
+    let with_ceiling = ["model.model_id=team-model", "budget.daily_usd=1"];
+    let (strict, server) = served(Chat::of(Host::LiteLlm), "litellm", "", &with_ceiling);
+    let done = server.chat("default").say("m1", "Hi.").pop().expect("a turn ends");
+    let tokens = |name: &str| done["usage"][name].as_f64().expect("a count");
+    let expected = (tokens("input_tokens") * 3.0 + tokens("output_tokens") * 15.0) / 1e6;
+    let cost = done["usage"]["cost_usd"].as_f64().expect("a cost");
+    assert!(cost > 0.0 && (cost - expected).abs() < 1e-9, "{done}");
+    assert_eq!(strict.requests()[0].line, "GET /v1/model/info", "no table knows the owner's own name for it");
+    assert_eq!(strict.refusals(), [""; 0]);
+}
+
 /// The bodies of the requests that were answered, without what differs from home to home.
 fn bodies(strict: &Strict) -> Vec<Value> {
     let mut bodies: Vec<Value> = strict.requests().iter().map(aethon_tests::stub::Seen::json).collect();
