@@ -188,11 +188,11 @@ fn a_litellm_proxy_says_what_its_model_takes() {
 fn a_litellm_proxy_says_what_its_model_costs() {
     let with_ceiling = ["model.model_id=team-model", "budget.daily_usd=1"];
     let (strict, server) = served(Chat::of(Host::LiteLlm), "litellm", "", &with_ceiling);
-    let done = server.chat("default").say("m1", "Hi.").pop().expect("a turn ends");
-    let tokens = |name: &str| done["usage"][name].as_f64().expect("a count");
-    let expected = (tokens("input_tokens") * 3.0 + tokens("output_tokens") * 15.0) / 1e6;
-    let cost = done["usage"]["cost_usd"].as_f64().expect("a cost");
-    assert!(cost > 0.0 && (cost - expected).abs() < 1e-9, "{done}");
+    server.chat("default").say("m1", "Hi.");
+    let row = server.get("/api/usage?days=1").json()["rows"][0].clone();
+    let figure = |name: &str| row[name].as_f64().unwrap_or_else(|| panic!("no {name}: {row}"));
+    let expected = (figure("input_tokens") * 3.0 + figure("output_tokens") * 15.0) / 1e6;
+    assert!(expected > 0.0 && (figure("cost_usd") - expected).abs() < 1e-9, "{row}");
     assert_eq!(strict.requests()[0].line, "GET /v1/model/info", "no table knows the owner's own name for it");
     assert_eq!(strict.refusals(), [""; 0]);
 }
