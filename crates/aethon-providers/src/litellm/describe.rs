@@ -116,7 +116,7 @@ mod tests {
         let one = json!({"input_cost_per_token": 2e-6, "output_cost_per_token": 8e-6, "cache_read_input_token_cost": 5e-7});
         let other = json!({"input_cost_per_token": 3e-6, "output_cost_per_token": 6e-6});
         let free = json!({"input_cost_per_token": 0, "output_cost_per_token": 0});
-        assert_eq!(price(&[one.clone()]), Some((2.0, 8.0, Some(0.5))));
+        assert_eq!(price(std::slice::from_ref(&one)), Some((2.0, 8.0, Some(0.5))));
         assert_eq!(price(&[one.clone(), other]), Some((3.0, 8.0, Some(3.0))));
         assert_eq!(price(&[one, free.clone()]), Some((2.0, 8.0, Some(0.5))), "a zero is no price");
         assert_eq!(price(&[free]), None);
