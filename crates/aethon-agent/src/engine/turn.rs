@@ -76,7 +76,7 @@ impl Shared {
         }
         if matches!(job.stage, Stage::Waiting | Stage::Beginning) {
             match job.stop.cause() {
-                Some(Cause::Person) => return self.end_unbegun(job, true).await,
+                Some(Cause::Person) => return self.end_unbegun(job).await,
                 // It stays stored as waiting; the next start looks after it.
                 Some(Cause::Shutdown) => return,
                 None => {}
