@@ -314,7 +314,7 @@ impl Tool for TestTool {
         match &self.what {
             What::Say(text) => Ok(ToolOutput::text(*text)),
             What::Count => Ok(ToolOutput::text(runs.to_string())),
-            What::Draw => Ok(ToolOutput::text("drawn").with_image("image/png", "AA==")),
+            What::Draw => Ok(ToolOutput::text("drawn").with_image("image/png", "iVBORw0KGgo=")),
             What::Fail => Err(ToolError::failed("it is broken")),
             What::Panic => panic!("a fault"),
             What::Hang => std::future::pending().await,

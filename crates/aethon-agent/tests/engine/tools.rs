@@ -44,7 +44,7 @@ async fn a_picture_of_a_tool_is_shown_when_the_call_ends() {
     let harness = House::with([calls(&["draw"]), says("there")], plan);
     let surface = Arc::new(CollectingSurface::default());
     harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await.reply.wait().await.unwrap();
-    let picture = vec![OutputBlock::Image { mime: "image/png".into(), data: "AA==".into() }];
+    let picture = vec![OutputBlock::Image { mime: "image/png".into(), data: "iVBORw0KGgo=".into() }];
     let shown: Vec<_> =
         surface
             .events()

@@ -299,6 +299,9 @@ pub(super) struct Branch {
     pub(super) text: Option<String>,
     #[serde(default)]
     pub(super) session: Option<String>,
+    /// The files of an edit; those of the message that it replaces when absent.
+    #[serde(default)]
+    pub(super) attachments: Option<Vec<Attachment>>,
 }
 
 impl Request {
