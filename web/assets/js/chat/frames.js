@@ -15,9 +15,11 @@ export function applyFrame(turn, frame) {
     turn.reply = turn.base;
     turn.base = null;
   }
+  const wasQueued = turn.state === "queued";
   if (turn.state !== "done") turn.state = "running";
   turn.version += 1;
   handlers[/** @type {keyof typeof handlers} */ (frame.type)]?.(turn, frame);
+  if (wasQueued && frame.type === "done" && turn.stopReason === "stopped") turn.stopReason = "withdrawn";
 }
 
 /** @type {Record<string, (turn: Turn, frame: any) => void>} */
@@ -37,7 +39,7 @@ const handlers = {
   blocks: ({ reply }, { from, html }) => {
     reply.blocks.splice(Math.min(from, reply.blocks.length), Infinity, ...html);
   },
-  tool: (turn, { call, name, state, input, output, ms }) => {
+  tool: (turn, { call, name, state, input, output, blocks, ms }) => {
     let tool = toolPart(turn.reply, call);
     if (!tool) {
       tool = { kind: "tool", call, name, input, output, state };
@@ -48,6 +50,7 @@ const handlers = {
     tool.state = wasDenied ? "denied" : state;
     if (input !== undefined) tool.input = input;
     if (output !== undefined) tool.output = output;
+    if (blocks?.length) tool.blocks = blocks;
     if (ms !== undefined) tool.ms = ms;
   },
   approval: (turn, { id, tool, input, summary, expires_at }) => {
@@ -75,10 +78,13 @@ const handlers = {
     if (typeof text === "string") turn.reply.source = text;
     if (typeof html === "string" && turn.reply.blocks.join("") !== html && html.trim()) settleHtml(turn, html);
     if (model) turn.model = model;
-    dropEndingText(turn, turn.failure?.message ?? (stop_reason === "stopped" ? "Stopped." : ""));
+    dropEndingText(turn, turn.failure?.message ?? (stop_reason === "stopped" ? endings.find((ending) => text?.endsWith(ending)) ?? "" : ""));
     finish(turn, stop_reason ?? "end");
   },
 };
+
+/** What the server says at the end of a stopped reply. */
+const endings = ["Stopped.", "Stopped before it was answered."];
 
 /** @param {Turn} turn @param {Part} part */
 function add(turn, part) {
