@@ -48,7 +48,10 @@ fn through_a_restart(end: End) {
 
     page.start_server(home);
     page.reconnect();
-    page.until("the first is answered", &format!("one('.reply .prose')?.innerText.endsWith('token{STREAMED}')"));
+    page.until(
+        "the first is answered",
+        &format!("one('.reply .prose')?.innerText.endsWith('token{STREAMED}')"),
+    );
     page.until(
         "both are answered",
         "all('.turn').length === 2 && !one('[data-live]') && !one('.said-state')",
