@@ -179,6 +179,7 @@ test("a message that was taken back is marked, live, pending and stored alike", 
     conversation.addLocal({ id, text: turn, attachments: [], at: "2026-01-01T00:00:00Z" });
     conversation.acknowledge({ id, turn, queued });
   }
+  conversation.frame({ type: "blocks", turn: "b", from: 0, html: ["<p>Stopped before it was answered.</p>"] });
   conversation.frame({ type: "done", turn: "b", text: "Stopped before it was answered.", html: "", stop_reason: "stopped", model: "m" });
   const marked = () => [conversation.turn("b").state, conversation.turn("b").stopReason, isBlank(conversation.turn("b").reply)];
   assert.deepEqual(marked(), ["done", "withdrawn", true]);

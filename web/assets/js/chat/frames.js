@@ -15,11 +15,9 @@ export function applyFrame(turn, frame) {
     turn.reply = turn.base;
     turn.base = null;
   }
-  const wasQueued = turn.state === "queued";
   if (turn.state !== "done") turn.state = "running";
   turn.version += 1;
   handlers[/** @type {keyof typeof handlers} */ (frame.type)]?.(turn, frame);
-  if (wasQueued && frame.type === "done" && turn.stopReason === "stopped") turn.stopReason = "withdrawn";
 }
 
 /** @type {Record<string, (turn: Turn, frame: any) => void>} */
@@ -79,12 +77,14 @@ const handlers = {
     if (typeof html === "string" && turn.reply.blocks.join("") !== html && html.trim()) settleHtml(turn, html);
     if (model) turn.model = model;
     dropEndingText(turn, turn.failure?.message ?? (stop_reason === "stopped" ? endings.find((ending) => text?.endsWith(ending)) ?? "" : ""));
-    finish(turn, stop_reason ?? "end");
+    const isWithdrawn = stop_reason === "stopped" && text === withdrawn;
+    finish(turn, isWithdrawn ? "withdrawn" : (stop_reason ?? "end"));
   },
 };
 
-/** What the server says at the end of a stopped reply. */
-const endings = ["Stopped.", "Stopped before it was answered."];
+/** What the server says of a message that was stopped before it began, and at the end of any stopped reply. */
+const withdrawn = "Stopped before it was answered.";
+const endings = ["Stopped.", withdrawn];
 
 /** @param {Turn} turn @param {Part} part */
 function add(turn, part) {
