@@ -10,7 +10,7 @@ use aethon_store::{Options, Store};
 
 async fn open(clock: Arc<ManualClock>) -> Stage {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { clock: clock.clone(), ..Options::default() };
+    let options = Options::default().with(|options| options.clock = clock.clone());
     let store = Store::open(&folder.path().join("aethon.db"), options).unwrap();
     Stage::new(Storage::of(Arc::new(store)), clock, folder)
 }

@@ -108,14 +108,8 @@ impl Shared {
     /// Closes a turn that waited, now that those before it are done.
     pub(super) async fn close_in_order(&self, job: Job) {
         let context = TurnContext::of(job.turn.clone(), &job.inbound);
-        let record = TurnRecord {
-            turn: job.turn.clone(),
-            inbound: job.inbound.clone(),
-            phase: TurnPhase::Queued,
-            accepted_at: job.message.created_at,
-            attempts: 0,
-            reply: None,
-        };
+        let (turn, inbound) = (job.turn.clone(), job.inbound.clone());
+        let record = TurnRecord::new(turn, inbound, TurnPhase::Queued, job.message.created_at);
         match self.close(&record).await {
             Ok((reply, delivers)) => self.announce(job, &context, reply, delivers).await,
             Err(error) => log_storage("an interrupted turn could not be closed", &error),
