@@ -35,6 +35,7 @@ mod rules;
 pub mod server;
 mod service;
 mod signature;
+mod standing;
 mod webhook;
 pub mod ws;
 

@@ -4,17 +4,21 @@
 //! operating system, which frees it when the process dies in any way.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use aethon_config::private_file;
+use aethon_core::secret::Secret;
 
 use crate::error::{Error, Result};
 
 /// The directory that holds everything of one assistant.
 #[derive(Debug, Clone)]
 pub struct Home(PathBuf);
+
+/// How many letters the key of sign-ins has.
+const SIGN_IN_KEY: usize = 64;
 
 /// Keeps a second daemon out for as long as it lives.
 #[derive(Debug)]
@@ -109,6 +113,21 @@ impl Home {
         }
     }
 
+    /// What signs the cookies of browsers, made at the first start. Where it cannot be kept, sign-ins end with the process.
+    pub fn sign_in_key(&self) -> Secret {
+        let path = self.run().join("sign-in.key");
+        if let Ok(key) = std::fs::read_to_string(&path)
+            && key.trim().len() >= SIGN_IN_KEY
+        {
+            return Secret::new(key.trim());
+        }
+        let made = random_text().and_then(|key| private_file::write(&path, key.expose().as_bytes()).map(|()| key));
+        made.unwrap_or_else(|error| {
+            tracing::warn!(%error, path = %path.display(), "the key of sign-ins cannot be kept, so a restart signs browsers out");
+            Secret::default()
+        })
+    }
+
     /// The address of the daemon that runs on this home, such as `http://127.0.0.1:18790`, if one does.
     pub fn running_daemon(&self) -> Option<String> {
         let lock = OpenOptions::new().write(true).open(self.run().join("server.lock")).ok()?;
@@ -138,6 +157,13 @@ impl Drop for HomeLock {
         // A stale address does no harm: it counts only while the lock is held.
         let _ = std::fs::remove_file(&self.address);
     }
+}
+
+/// As many random letters as a key of sign-ins has.
+fn random_text() -> io::Result<Secret> {
+    let mut bytes = [0; SIGN_IN_KEY / 2];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(Secret::new(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
 }
 
 /// Makes a folder, or closes one that is there to others. Where that is not ours to do (a mounted volume), it stays as it

@@ -62,6 +62,8 @@ impl Close {
         Self { code: CloseCode::Policy, reason: "session: not a valid name" };
     /// 1008: not allowed in.
     pub(super) const REFUSED: Self = Self { code: CloseCode::Policy, reason: "origin or token not accepted" };
+    /// 1008: the sign-in that it came with is over.
+    const SIGNED_OUT: Self = Self { code: CloseCode::Policy, reason: "signed out; sign in again" };
     /// 1013: the peer does not keep up.
     pub(super) const TOO_SLOW: Self =
         Self { code: CloseCode::Again, reason: "too slow; connect again and resume" };
@@ -92,16 +94,16 @@ pub(super) enum Received {
     Wrong(Close),
 }
 
-/// The connection cannot be written to: it is over, or the peer does not read.
+/// The connection cannot be written to: it is over, the peer does not read, or it may not be here any more.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unwritable {
-    is_stalled: bool,
+    close: Option<Close>,
 }
 
 impl Unwritable {
     /// What there is left to say.
     pub(super) fn close(self) -> Option<Close> {
-        self.is_stalled.then_some(Close::TOO_SLOW)
+        self.close
     }
 }
 
@@ -118,11 +120,13 @@ pub(super) struct Socket {
     paused: Option<Instant>,
     allowance: f32,
     counted: Instant,
+    /// Resolves when the peer may not be here any more; `None` once it has.
+    standing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 impl Socket {
-    /// Takes over an upgraded connection.
-    pub(super) async fn new(io: Io) -> Self {
+    /// Takes over an upgraded connection. It is closed when `standing` resolves.
+    pub(super) async fn new(io: Io, standing: impl Future<Output = ()> + Send + 'static) -> Self {
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER)
             .write_buffer_size(WRITE_BUFFER)
@@ -140,6 +144,7 @@ impl Socket {
             paused: None,
             allowance: PACE.1,
             counted: now,
+            standing: Some(Box::pin(standing)),
         }
     }
 
@@ -156,6 +161,9 @@ impl Socket {
     }
 
     fn poll_receive(&mut self, context: &mut Context<'_>, may_read: bool) -> Poll<Received> {
+        if poll_end(&mut self.standing, context).is_ready() {
+            return Poll::Ready(Received::Wrong(Close::SIGNED_OUT));
+        }
         loop {
             if self.timer.as_mut().poll(context).is_ready() {
                 if let Some(received) = self.tick(may_read) {
@@ -259,7 +267,13 @@ impl Socket {
             }
             self.stream.flush().await
         };
-        writing.await.map_err(|error| Unwritable { is_stalled: is_timeout(&error) })?;
+        let standing = &mut self.standing;
+        let written = tokio::select! {
+            biased;
+            () = poll_fn(|context| poll_end(standing, context)) => Err(Some(Close::SIGNED_OUT)),
+            written = writing => written.map_err(|error| is_timeout(&error).then_some(Close::TOO_SLOW)),
+        };
+        written.map_err(|close| Unwritable { close })?;
         self.allowance = (self.allowance + sent).min(PACE.1);
         if self.allowance >= 0.0 && self.paused.take().is_some() {
             self.set_timer();
@@ -275,6 +289,19 @@ impl Socket {
             linger(self.stream.get_mut(), close.patience().1).await;
         }
     }
+}
+
+/// Whether the peer may not be here any more.
+fn poll_end(
+    standing: &mut Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    context: &mut Context<'_>,
+) -> Poll<()> {
+    let is_over = standing.as_mut().is_none_or(|standing| standing.as_mut().poll(context).is_ready());
+    if !is_over {
+        return Poll::Pending;
+    }
+    *standing = None;
+    Poll::Ready(())
 }
 
 /// Whether a write stood still for as long as the connection lets it.
