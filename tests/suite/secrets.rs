@@ -301,10 +301,13 @@ fn a_tool_shows_no_stored_secret_however_it_is_written() {
     );
     std::fs::write(home.path().join("workspace/notes.txt"), notes).unwrap();
     let server = Server::start_in(home, &[]);
-    let answer = server.post("/webhook/trigger", &json!({"text": "!tool file_read {\"path\": \"notes.txt\"}"}));
+    let answer =
+        server.post("/webhook/trigger", &json!({"text": "!tool file_read {\"path\": \"notes.txt\"}"}));
     let told = answer.json()["response"].as_str().unwrap().to_owned();
     assert!(told.contains("***") && told.contains("end"), "the file was read: {told}");
-    for piece in ["Credential", "laitnederC", "that-nothing", &base64[4..14], &base64[24..34], "43:72:65", "%43%72"] {
+    for piece in
+        ["Credential", "laitnederC", "that-nothing", &base64[4..14], &base64[24..34], "43:72:65", "%43%72"]
+    {
         assert!(!told.contains(piece), "{piece} is in {told}");
     }
 }

@@ -135,8 +135,13 @@ mod tests {
     fn every_stored_value_is_told_with_its_long_parts() {
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join("plain"), "hunter2hunter2\n").unwrap();
-        fs::write(home.path().join("pem"), "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\n-----END KEY-----\n").unwrap();
-        fs::write(home.path().join("account"), r#"{"type": "x", "key": {"private": ["0123456789abcdef"]}}"#).unwrap();
+        fs::write(
+            home.path().join("pem"),
+            "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\n-----END KEY-----\n",
+        )
+        .unwrap();
+        fs::write(home.path().join("account"), r#"{"type": "x", "key": {"private": ["0123456789abcdef"]}}"#)
+            .unwrap();
         let values = values(home.path());
         let holds = |wanted: &str| values.iter().any(|value| value.expose() == wanted);
         assert!(holds("hunter2hunter2") && holds("MIIEvQIBADANBgkqhkiG9w0") && holds("0123456789abcdef"));

@@ -111,6 +111,9 @@ pub enum TurnPhase {
     Done,
 }
 
+/// What the messages of a page have together at most, as they are stored; a single one may have more.
+pub const MOST_PAGE_BYTES: usize = 2 << 20;
+
 /// The reader's side of the storage.
 #[async_trait]
 pub trait Transcripts: Send + Sync {
@@ -120,7 +123,8 @@ pub trait Transcripts: Send + Sync {
     /// One session.
     async fn session(&self, id: &SessionId) -> Result<Option<SessionSummary>>;
 
-    /// Messages of the live branch before `before` (or the newest), oldest first, at most `limit`.
+    /// Messages of the live branch before `before` (or the newest), oldest first: at most `limit`, and fewer where they are
+    /// large, so that no page takes much more than [`MOST_PAGE_BYTES`]. Only an empty page says that there are no more.
     async fn messages(&self, id: &SessionId, before: Option<MessageId>, limit: usize)
     -> Result<Vec<Message>>;
 

@@ -11,6 +11,7 @@ mod assets;
 mod auth;
 mod body;
 mod connection;
+mod crowd;
 pub mod deps;
 mod error;
 #[cfg(test)]

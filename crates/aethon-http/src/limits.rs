@@ -95,7 +95,7 @@ impl Attempts {
 }
 
 /// The address itself, or of an IPv6 one its /64, which is what one subscriber has.
-fn neighbourhood(address: IpAddr) -> IpAddr {
+pub(crate) fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
         address => address,

@@ -57,6 +57,10 @@ impl Future for ResponseFuture {
     }
 }
 
+/// Marks the answer to a request that showed a valid token.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Admitted;
+
 /// Answers a request that came from this peer. `after` is called when the answer is there.
 pub(crate) fn call(
     app: &Arc<App>,
@@ -138,13 +142,15 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
         Ok(Next::Handler(route, params)) => (route, params),
         Ok(Next::Socket { socket, is_admitted }) => {
             let standing = is_admitted.then(|| standing(app, rules, &request));
+            let has_token = is_admitted && request.token != TokenCheck::Open;
             let opening = http::Request::from_parts(request.head, ());
-            return Step::Done(Ok(ws::upgrade(app, socket, opening, standing)));
+            return Step::Done(Ok(marked(ws::upgrade(app, socket, opening, standing), has_token)));
         }
     };
     request.params = params;
+    let has_token = matches!(request.token, TokenCheck::Granted(_));
     match &route.handler {
-        Handler::Sync(handler) => Step::Done(handler(app, &request)),
+        Handler::Sync(handler) => Step::Done(handler(app, &request).map(|answer| marked(answer, has_token))),
         Handler::Async(handler) => {
             let standing = (router::access(request.head.uri.path()) == Access::Gated)
                 .then(|| standing(app, rules, &request));
@@ -159,11 +165,18 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
                 if let Some(standing) = standing.filter(|_| answer.body().is_stream()) {
                     answer.body_mut().end_with(standing.ended());
                 }
-                Ok(answer)
+                Ok(marked(answer, has_token))
             }))
         }
         Handler::Socket(_) => Step::Done(Ok(upgrade_required())),
     }
+}
+
+fn marked(mut answer: Response, has_token: bool) -> Response {
+    if has_token {
+        answer.extensions_mut().insert(Admitted);
+    }
+    answer
 }
 
 fn standing(app: &App, rules: &Rules, request: &Request) -> Standing {

@@ -10,11 +10,14 @@ use async_trait::async_trait;
 
 use crate::db::Sql;
 use crate::error::Error;
-use crate::messages::{self, NewMessage, to_json};
+use crate::messages::{self, Most, NewMessage, to_json};
 use crate::outbox;
 use crate::sessions::{self, Opened, Opening};
 use crate::store::Store;
 use crate::turns::{self, NewTurn, Outcome};
+
+/// More than any model takes in; what comes before is left to a summary.
+const MOST_WINDOW_BYTES: usize = 16 << 20;
 
 #[async_trait]
 impl TurnLog for Store {
@@ -89,7 +92,8 @@ impl TurnLog for Store {
         let session = session.clone();
         let read = move |sql: &Sql<'_>| {
             let Some(key) = sessions::key(sql, session.as_str())? else { return Ok(Vec::new()) };
-            messages::page(sql, key, (messages::folded_through(sql, key)?, i64::MAX), limit)
+            let most = Most { messages: limit, bytes: MOST_WINDOW_BYTES };
+            messages::page(sql, key, (messages::folded_through(sql, key)?, i64::MAX), most)
         };
         Ok(self.read(read).await?)
     }

@@ -82,7 +82,11 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     }));
     let short = crate::preflight::short_secrets(&prepared.config);
     findings.extend(short.into_iter().map(|message| {
-        Finding::warning("secrets", message, "`aethon-cli secrets set NAME` stores a longer one; refer to it as ${credential:NAME}")
+        Finding::warning(
+            "secrets",
+            message,
+            "`aethon-cli secrets set NAME` stores a longer one; refer to it as ${credential:NAME}",
+        )
     }));
     findings.extend(home(&prepared));
     findings.push(database(&prepared).await);

@@ -121,7 +121,8 @@ impl Home {
         {
             return Secret::new(key.trim());
         }
-        let made = random_text().and_then(|key| private_file::write(&path, key.expose().as_bytes()).map(|()| key));
+        let made =
+            random_text().and_then(|key| private_file::write(&path, key.expose().as_bytes()).map(|()| key));
         made.unwrap_or_else(|error| {
             tracing::warn!(%error, path = %path.display(), "the key of sign-ins cannot be kept, so a restart signs browsers out");
             Secret::default()

@@ -61,7 +61,8 @@ pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
 
 /// Tokens and secrets that can be guessed, each in a sentence with the remedy.
 pub(crate) fn short_secrets(config: &Config) -> Vec<String> {
-    let keys = [("dashboard.auth_token", &config.dashboard.auth_token), ("webhook.secret", &config.webhook.secret)];
+    let keys =
+        [("dashboard.auth_token", &config.dashboard.auth_token), ("webhook.secret", &config.webhook.secret)];
     let is_short = |secret: &Secret| !secret.is_empty() && length(secret) < LEAST;
     let short = keys.into_iter().filter(|(_, secret)| is_short(secret));
     short
@@ -227,7 +228,10 @@ mod tests {
         short(&mut config);
         config.webhook.secret = Secret::new("s3cret");
         let said = warnings(&config).await.join("; ");
-        assert!(said.contains("auth_token has only 15") && said.contains("webhook.secret has only 6"), "{said}");
+        assert!(
+            said.contains("auth_token has only 15") && said.contains("webhook.secret has only 6"),
+            "{said}"
+        );
         assert_eq!(problems_of(short, &Flags::default()).await, "", "on loopback it is enough to say so");
         let exposed = |config: &mut Config| {
             short(config);

@@ -53,7 +53,9 @@ impl Forms {
             let is_word = value.len() < CERTAIN;
             let joined: String = value.split_whitespace().collect();
             let view = View::decoded(value).map(|view| view.bytes);
-            for bytes in [Some(value.as_bytes().to_vec()), Some(joined.into_bytes()), view].into_iter().flatten() {
+            for bytes in
+                [Some(value.as_bytes().to_vec()), Some(joined.into_bytes()), view].into_iter().flatten()
+            {
                 forms.add(bytes, Kind::Value { is_word });
             }
             if !is_word {

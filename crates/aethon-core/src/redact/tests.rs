@@ -8,7 +8,8 @@ const KEY: &str = "canary/5ecret+Value-0123456789";
 fn base64(bytes: &[u8], alphabet: &[u8; 64], pads: bool) -> String {
     let mut out = String::new();
     for chunk in bytes.chunks(3) {
-        let word = chunk.iter().fold(0u32, |word, &byte| word << 8 | u32::from(byte)) << (8 * (3 - chunk.len()));
+        let word =
+            chunk.iter().fold(0u32, |word, &byte| word << 8 | u32::from(byte)) << (8 * (3 - chunk.len()));
         for place in 0..4 {
             match (place > chunk.len(), pads) {
                 (true, true) => out.push('='),
@@ -63,7 +64,8 @@ fn a_value_goes_in_base64_wherever_it_begins() {
             for pads in [true, false] {
                 for before in 0..5 {
                     for behind in 0..4 {
-                        let bytes = [&b"~~~~~"[..before], secret.as_bytes(), &b"\xff\xff\xff\xff"[..behind]].concat();
+                        let bytes =
+                            [&b"~~~~~"[..before], secret.as_bytes(), &b"\xff\xff\xff\xff"[..behind]].concat();
                         let encoded = base64(&bytes, alphabet, pads);
                         let own = base64(secret.as_bytes(), alphabet, false);
                         check_gone(&format!("a {encoded} b"), &own);

@@ -85,7 +85,8 @@ impl TokenAuth {
         // A header value cannot carry blanks at its ends, so they do not belong to the token.
         let token = token.expose().trim().as_bytes();
         let compare = sign_ins.key(b"compare", b"");
-        let keys = Keys { token: hmac::sign(&compare, token), cookies: sign_ins.key(b"cookie", token), compare };
+        let keys =
+            Keys { token: hmac::sign(&compare, token), cookies: sign_ins.key(b"cookie", token), compare };
         Self { keys: Some(keys), sign_ins }
     }
 
@@ -147,7 +148,8 @@ impl TokenAuth {
 
     /// Whether what came in like this may still be here.
     pub(crate) fn stands(&self, sign_in: &SignIn) -> bool {
-        let is_same = |token: &hmac::Tag| self.keys.as_ref().is_none_or(|keys| keys.token.as_ref() == token.as_ref());
+        let is_same =
+            |token: &hmac::Tag| self.keys.as_ref().is_none_or(|keys| keys.token.as_ref() == token.as_ref());
         match sign_in {
             SignIn::Open => self.keys.is_none(),
             SignIn::Token(token) => is_same(token),

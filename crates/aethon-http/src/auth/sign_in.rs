@@ -61,7 +61,8 @@ struct Ended {
 impl SignIns {
     /// Sign-ins under this key of the home; without one they do not outlast this process.
     pub(crate) fn new(key: &Secret, clock: Arc<dyn Clock>) -> Self {
-        let key = if key.is_empty() { random::<32>().to_vec() } else { key.expose().trim().as_bytes().to_vec() };
+        let key =
+            if key.is_empty() { random::<32>().to_vec() } else { key.expose().trim().as_bytes().to_vec() };
         let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
         Self { key, clock, state: Mutex::default(), changes: watch::Sender::new(()) }
     }
@@ -112,7 +113,8 @@ impl SignIns {
             SignIn::Session(session, _) => {
                 state.sessions.retain(|_, ends| *ends > now);
                 if state.sessions.len() >= MOST_ENDED {
-                    let first = state.sessions.iter().min_by_key(|(_, ends)| **ends).map(|(name, _)| name.clone());
+                    let first =
+                        state.sessions.iter().min_by_key(|(_, ends)| **ends).map(|(name, _)| name.clone());
                     first.and_then(|first| state.sessions.remove(&first));
                 }
                 state.sessions.insert(session.name.clone(), session.ends);

@@ -9,7 +9,10 @@ use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
 /// Ends the sign-in and clears the cookie.
-pub(super) async fn sign_out((auth, sign_ins): (Arc<TokenAuth>, Arc<SignIns>), request: Request) -> HandlerResult {
+pub(super) async fn sign_out(
+    (auth, sign_ins): (Arc<TokenAuth>, Arc<SignIns>),
+    request: Request,
+) -> HandlerResult {
     sign_ins.end(&auth.sign_in(request.token, &request.head.headers));
     tracing::info!(address = %request.client.address, "signed out");
     let mut answer = response::json_bytes(r#"{"status":"ok"}"#);

@@ -18,7 +18,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, Sleep, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::error::{CapacityError, Error as WsError, ProtocolError};
-use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
@@ -28,6 +29,8 @@ const MAX_MESSAGE: usize = 1 << 20;
 const READ_BUFFER: usize = 1 << 10;
 /// How much is collected before it is written, when several frames go out at once.
 const WRITE_BUFFER: usize = 8 << 10;
+/// The longest text that goes out as one frame.
+const WHOLE: usize = 128 << 10;
 /// How often the peer is asked whether it is there.
 const PING: Duration = Duration::from_secs(30);
 /// How many such questions may stay unanswered.
@@ -263,7 +266,11 @@ impl Socket {
         let writing = async {
             for text in texts {
                 sent += 1.0;
-                self.stream.feed(Message::Text(text)).await?;
+                if text.len() <= WHOLE {
+                    self.stream.feed(Message::Text(text)).await?;
+                } else {
+                    send_in_parts(&mut self.stream, text).await?;
+                }
             }
             self.stream.flush().await
         };
@@ -289,6 +296,19 @@ impl Socket {
             linger(self.stream.get_mut(), close.patience().1).await;
         }
     }
+}
+
+/// Sends a long text in several frames, so that there is never more than one of them beside the text itself.
+async fn send_in_parts(stream: &mut WebSocketStream<Io>, text: Utf8Bytes) -> Result<(), WsError> {
+    let mut rest = Bytes::from(text);
+    let mut kind = Data::Text;
+    while !rest.is_empty() {
+        let part = rest.split_to(rest.len().min(WHOLE));
+        let frame = Frame::message(part, OpCode::Data(kind), rest.is_empty());
+        stream.send(Message::Frame(frame)).await?;
+        kind = Data::Continue;
+    }
+    Ok(())
 }
 
 /// Whether the peer may not be here any more.

@@ -60,7 +60,11 @@ fn turn(sql: &Sql<'_>) {
     accept(sql, &opening, &new, Some(&start)).unwrap();
     let key = sessions::key(sql, session.as_str()).unwrap().unwrap();
     let after = messages::folded_through(sql, key).unwrap();
-    assert!(!messages::page(sql, key, (after, i64::MAX), 10).unwrap().is_empty());
+    assert!(
+        !messages::page(sql, key, (after, i64::MAX), messages::Most { messages: 10, bytes: usize::MAX })
+            .unwrap()
+            .is_empty()
+    );
     let ending = Ending {
         turn: id,
         session,

@@ -49,6 +49,7 @@ list! { $
         a_session_says_who_when_and_how_much,
         a_title_comes_from_the_first_message_until_a_person_gives_one,
         messages_are_paged_backwards,
+        a_page_of_large_messages_has_fewer_of_them,
         pending_turns_are_those_of_the_session,
         sessions_are_paged_by_last_use_and_stay_stable_when_one_moves,
         sessions_are_found_by_title_id_and_words,
