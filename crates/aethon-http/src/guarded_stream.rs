@@ -358,9 +358,17 @@ mod tests {
         // Until the system takes no more; what it acknowledges late makes room late.
         while timeout(Duration::from_millis(300), stream.write(&bytes)).await.is_ok() {}
         for _ in 0..4 {
-            client.read_exact(&mut vec![0; 512 << 10]).await.unwrap();
-            let written = timeout(Duration::from_secs(20), stream.write(&bytes)).await;
-            assert!(written.expect("half a mebibyte is progress").unwrap() > 0);
+            let (mut read, mut piece) = (0, vec![0; 64 << 10]);
+            loop {
+                read += timeout(Duration::from_millis(300), client.read(&mut piece))
+                    .await
+                    .map_or(0, Result::unwrap);
+                if let Ok(written) = timeout(Duration::from_millis(300), stream.write(&bytes)).await {
+                    assert!(written.unwrap() > 0);
+                    break;
+                }
+                assert!(read < 768 << 10, "{read} bytes were read, and no more are taken");
+            }
         }
     }
 

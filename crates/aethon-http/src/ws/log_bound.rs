@@ -95,8 +95,8 @@ mod tests {
     }
 
     fn fill(room: &Room, mebibytes: usize) {
-        let text = "x".repeat(100 << 10);
-        for _ in 0..mebibytes * 10 {
+        let text = "x".repeat(1 << 20);
+        for _ in 0..mebibytes {
             let turn = TurnId::fresh();
             room.push(&turn, &Body::Done { text: &text, html: "", stop_reason: "end", model: "m" });
         }
@@ -127,7 +127,6 @@ mod tests {
         let (idle, used) = (room(&bound, 1), room(&bound, 2));
         used.enter(&Arc::new(Notify::new()));
         fill(&used, 3);
-        let before = used.stats().bytes;
         fill(&idle, 3);
         let others: Vec<_> = (3..18).map(|number| room(&bound, number)).collect();
         for other in &others {
@@ -137,6 +136,7 @@ mod tests {
                 break;
             }
         }
-        assert_eq!((idle.stats().bytes, used.stats().bytes), (0, before));
+        assert_eq!(idle.stats().bytes, 0);
+        assert!(used.stats().bytes > 1 << 20, "it has at least its newest frame");
     }
 }
