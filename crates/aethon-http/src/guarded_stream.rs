@@ -29,11 +29,9 @@ pub(crate) const MAX_HEAD: usize = 32 * 1024;
 const IDLE: Duration = Duration::from_secs(75);
 /// How long the rest of a head may take once the program stops.
 const LAST_CALL: Duration = Duration::from_secs(1);
-/// How long a client may take nothing of what is written to it. A large answer may take longer than this as a whole.
+/// How long a client may take nothing of what is written to it, as the system tells it: room in a full buffer is told when a
+/// good part of it (up to a megabyte) is free. A large answer may take longer than this as a whole.
 const STALL: Duration = Duration::from_secs(30);
-/// How much may wait in the system unsent. Room for more is told as soon as a part of that is sent, and not when a third of a
-/// buffer of megabytes is free, so a slow reader is known to be reading.
-const UNSENT: u32 = 128 << 10;
 /// For how long the rest of what a client sends is read after an answer that did not wait for it.
 const LINGER: Duration = Duration::from_secs(3);
 
@@ -46,14 +44,6 @@ enum Awaited {
     Rest,
     /// The first byte of a further head.
     Next,
-}
-
-/// Sets up a socket that was accepted.
-pub(crate) fn set_options(stream: &TcpStream) {
-    // Small answers must not wait for more to come. An error here means that the peer is gone, which reading tells too.
-    let _ = stream.set_nodelay(true);
-    #[cfg(target_os = "linux")]
-    let _ = socket2::SockRef::from(stream).set_tcp_notsent_lowat(UNSENT);
 }
 
 /// The guarded socket. Its seat goes with it, into a WebSocket too.
@@ -318,7 +308,6 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
     use tokio::sync::Semaphore;
-    use tokio::time::timeout;
 
     use super::*;
     use crate::crowd::Crowd;
@@ -344,32 +333,6 @@ mod tests {
         let mut read = String::new();
         client.read_to_string(&mut read).await.unwrap();
         read
-    }
-
-    #[tokio::test]
-    async fn a_reader_that_takes_a_little_lets_a_little_more_be_written() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let (socket, _) = listener.accept().await.unwrap();
-        set_options(&socket);
-        let mut stream = guarded(socket).await;
-        stream.progress.upgrade();
-        let bytes = vec![b'x'; 1 << 20];
-        // Until the system takes no more; what it acknowledges late makes room late.
-        while timeout(Duration::from_millis(300), stream.write(&bytes)).await.is_ok() {}
-        for _ in 0..4 {
-            let (mut read, mut piece) = (0, vec![0; 64 << 10]);
-            loop {
-                read += timeout(Duration::from_millis(300), client.read(&mut piece))
-                    .await
-                    .map_or(0, Result::unwrap);
-                if let Ok(written) = timeout(Duration::from_millis(300), stream.write(&bytes)).await {
-                    assert!(written.unwrap() > 0);
-                    break;
-                }
-                assert!(read < 768 << 10, "{read} bytes were read, and no more are taken");
-            }
-        }
     }
 
     #[tokio::test]
