@@ -115,6 +115,7 @@ fn engine(store: &Arc<MemoryStore>, context_window: u64) -> Engine {
     let services = Services {
         learned: Learned::default(),
         log: store.clone(),
+        owners: store.clone(),
         transcripts: store.clone(),
         meter: Meter::new(ledger, prices, Budget::default(), clock.clone(), bus.clone()),
         hooks: Hooks::default(),

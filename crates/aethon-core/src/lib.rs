@@ -26,6 +26,7 @@ pub mod ledger;
 pub mod log;
 pub mod message;
 pub mod model;
+pub mod owner;
 pub mod provider;
 pub mod redact;
 pub mod sandbox;

@@ -106,6 +106,7 @@ impl House {
                 .with_tools(vec![Arc::new(FixedTools::new("test", plan.tools))]);
         let services = Services {
             log: store.clone(),
+            owners: store.clone(),
             transcripts: store.clone(),
             meter,
             learned: plan.learned,

@@ -33,6 +33,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
         .with_tools(tools(prepared, storage));
     let services = Services {
         log: storage.turns.clone(),
+        owners: storage.owners.clone(),
         transcripts: storage.transcripts.clone(),
         meter,
         learned: models.learned,
