@@ -101,12 +101,7 @@ impl Owners for Store {
     }
 }
 
-fn take_over(
-    sql: &Sql<'_>,
-    owner: Owner,
-    session: &SessionId,
-    now: i64,
-) -> Result<Vec<TurnRecord>, Error> {
+fn take_over(sql: &Sql<'_>, owner: Owner, session: &SessionId, now: i64) -> Result<Vec<TurnRecord>, Error> {
     const ORPHANS: &str = "SELECT turn_key, id FROM turns INDEXED BY turns_open
         LEFT JOIN owners ON owners.owner = turns.owner
         WHERE session_key = ?1 AND phase < 2 AND turns.owner IS NOT ?2 AND coalesce(lease_until <= ?3, 1)
@@ -154,7 +149,8 @@ pub(crate) fn forget_daemons(sql: &Sql<'_>) -> Result<(), Error> {
 
 /// The error for a session in which another program writes.
 pub(crate) fn elsewhere() -> Error {
-    CoreError::elsewhere("another program of this home writes in this conversation; it is free again soon").into()
+    CoreError::elsewhere("another program of this home writes in this conversation; it is free again soon")
+        .into()
 }
 
 /// The error for a turn that another program took over.

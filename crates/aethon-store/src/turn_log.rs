@@ -5,7 +5,9 @@
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::message::{Inbound, Message};
-use aethon_core::session::{Accepted, Begin, Begun, Finish, Finished, TurnLog, TurnPhase, TurnRecord, title_of};
+use aethon_core::session::{
+    Accepted, Begin, Begun, Finish, Finished, TurnLog, TurnPhase, TurnRecord, title_of,
+};
 use async_trait::async_trait;
 
 use crate::db::Sql;
@@ -225,13 +227,7 @@ fn begin_again(
 }
 
 /// Stores the user's message, and takes what it replaces out of the live branch.
-fn begin(
-    sql: &Sql<'_>,
-    session: &Opened,
-    turn: &TurnId,
-    start: &Start,
-    now: i64,
-) -> Result<Begun, Error> {
+fn begin(sql: &Sql<'_>, session: &Opened, turn: &TurnId, start: &Start, now: i64) -> Result<Begun, Error> {
     let after = messages::newest(sql, session.key)?.map(MessageId);
     let replaced =
         start.replaces.as_ref().map(|replaced| live_start(sql, session.key, replaced)).transpose()?;

@@ -60,7 +60,8 @@ pub(crate) struct Outcome {
 
 /// Stores a turn: begun when it has a first message.
 pub(crate) fn insert(sql: &Sql<'_>, session: i64, turn: &NewTurn, first: Option<i64>) -> Result<(), Error> {
-    const INSERT: &str = "INSERT INTO turns (id, session_key, channel, dedupe_id, dedupe_until, phase, attempts,
+    const INSERT: &str =
+        "INSERT INTO turns (id, session_key, channel, dedupe_id, dedupe_until, phase, attempts,
         accepted_at, started_at, first_message, inbound, owner)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
     let (dedupe_id, dedupe_until) =
@@ -198,7 +199,8 @@ const BY_ID: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, 
     WHERE id = ?1 AND session_key <> 0";
 const BY_KEY: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message FROM turns
     WHERE turn_key = ?1";
-const OPEN: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message, turn_key FROM turns
+const OPEN: &str =
+    "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message, turn_key FROM turns
     INDEXED BY turns_open WHERE phase < 2";
 const OPEN_IN: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message FROM turns
     INDEXED BY turns_open WHERE session_key = ?1 AND phase < 2 ORDER BY turn_key";

@@ -62,7 +62,20 @@ impl Job {
         let (reply, pending) = PendingReply::pair();
         let live =
             TurnHandle { turn: turn.clone(), since: message.created_at, stop: stop_switch, reply: pending };
-        (Self { turn, inbound, message, replaces, stage: Stage::Waiting, has_waited: false, surface, stop, reply }, live)
+        (
+            Self {
+                turn,
+                inbound,
+                message,
+                replaces,
+                stage: Stage::Waiting,
+                has_waited: false,
+                surface,
+                stop,
+                reply,
+            },
+            live,
+        )
     }
 
     pub(crate) fn session(&self) -> &SessionId {

@@ -71,10 +71,7 @@ impl Engine {
                 );
             }
         }
-        if let Some(watch) = self.0.watch.end() {
-            // It was told to end, which is what the error says.
-            let _ = watch.await;
-        }
+        self.0.watch.end().await;
         if let Err(error) = self.0.services.owners.release().await {
             log_storage("other programs wait for the end of this one's lease", &error);
         }

@@ -9,13 +9,12 @@ use aethon_core::message::Message;
 
 use super::agents::Agents;
 use super::compaction::Ahead;
-use super::watch::Watch;
 use crate::agent::Agent;
 use crate::caught::caught;
 use crate::dispatcher::{Job, SessionQueues};
 use crate::options::Options;
 use crate::services::Services;
-use crate::tasks::Tasks;
+use crate::tasks::{BackgroundTask, Tasks};
 use crate::window::ContextWindows;
 
 /// The engine behind its door.
@@ -28,7 +27,8 @@ pub(crate) struct Shared {
     pub(super) tasks: Tasks,
     pub(super) ahead: Ahead,
     pub(super) told_models: ToldModels,
-    pub(super) watch: Watch,
+    /// The one that looks after other programs.
+    pub(super) watch: BackgroundTask,
 }
 
 /// The models of which somebody was told that nothing is known of them, so that it is said once.
@@ -47,7 +47,7 @@ impl Shared {
             agents: Agents::new(main, others, &services, &options),
             ahead: Ahead::new(options.cache.sessions),
             told_models: ToldModels::default(),
-            watch: Watch::default(),
+            watch: BackgroundTask::default(),
             queues: SessionQueues::new(options.queue_per_session, options.max_turns),
             windows: ContextWindows::new(options.cache.sessions, options.cache.bytes),
             tasks: Tasks::default(),

@@ -49,8 +49,9 @@ impl Shared {
         // Another agent's window is of another size, and its counts are those of other models.
         let cached = self.windows.take(session, &agent.agent.name, begun.after).filter(|_| fresh);
         // A session that is used once has nothing that could be read.
-        let window =
-            cached.or_else(|| (fresh && job.inbound.oneshot && begun.after.is_none()).then(|| agent.new_window(&self.options)));
+        let window = cached.or_else(|| {
+            (fresh && job.inbound.oneshot && begun.after.is_none()).then(|| agent.new_window(&self.options))
+        });
         if let Some(mut window) = window {
             let start = window.len();
             window.push(message);

@@ -7,12 +7,11 @@
 //! again until it may; that other one has ended its turn by then, or its lease is over and its turn is taken over here.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use aethon_core::ids::SessionId;
 use aethon_core::surface::{TurnEvent, Unattended};
-use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::recover::{Watchers, stage_of};
@@ -28,32 +27,11 @@ const POLL: Duration = Duration::from_millis(100);
 
 const WAITING: &str = "Another program of this home works in this conversation; this comes next.";
 
-/// The task that does so.
-#[derive(Default)]
-pub(super) struct Watch(Mutex<Option<JoinHandle<()>>>);
-
-impl Watch {
-    /// Ends it. Returns its handle, to be waited for.
-    pub(super) fn end(&self) -> Option<JoinHandle<()>> {
-        let task = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        task.inspect(|task| task.abort())
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
 impl Shared {
     /// Starts the task; one an engine.
     pub(super) fn watch(self: &Arc<Self>, watchers: Arc<Watchers>) {
         let every = self.services.owners.lease() / SIGNS;
-        let mut task = self.watch.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if task.is_none() {
-            *task = Some(tokio::spawn(watch(Arc::downgrade(self), every, watchers)));
-        }
+        self.watch.start(|| watch(Arc::downgrade(self), every, watchers));
     }
 
     /// Says that this program lives, while it has turns, and takes over what others have left. Returns the sessions in

@@ -28,11 +28,7 @@ impl Stage {
     }
 
     /// A storage that takes its time from this clock, opened twice as by two programs, and what has to live as long.
-    pub fn new(
-        [storage, beside]: [Storage; 2],
-        clock: Arc<ManualClock>,
-        keeps: impl Any + Send,
-    ) -> Self {
+    pub fn new([storage, beside]: [Storage; 2], clock: Arc<ManualClock>, keeps: impl Any + Send) -> Self {
         Self { storage, beside, clock, _keeps: Box::new(keeps) }
     }
 

@@ -175,7 +175,9 @@ impl Tables {
         }
         let (session, number) = (row.record.inbound.session.clone(), row.number);
         if self.is_held(&session, owner, number) {
-            return Err(Error::elsewhere(format!("another program writes in {session}; it is free again soon")));
+            return Err(Error::elsewhere(format!(
+                "another program writes in {session}; it is free again soon"
+            )));
         }
         let live = self.sessions.get(&session).map(|session| session.messages.as_slice());
         let after = live.and_then(<[Message]>::last).map(|message| message.id);
@@ -209,8 +211,7 @@ impl Tables {
 
     /// Unfinished turns that were not this owner's, and whose owner is gone; oldest first.
     pub(super) fn orphans(&self, owner: u64, now: Timestamp) -> Vec<&TurnRow> {
-        let is_alive =
-            |other| other == owner || self.owners.get(&other).is_some_and(|&until| until > now);
+        let is_alive = |other| other == owner || self.owners.get(&other).is_some_and(|&until| until > now);
         let is_orphan =
             |row: &&TurnRow| row.record.phase != TurnPhase::Done && !row.owner.is_some_and(is_alive);
         let mut orphans: Vec<_> = self.turns.values().filter(is_orphan).collect();

@@ -96,9 +96,9 @@ impl TurnLog for MemoryStore {
         let row = tables.turn(&turn)?;
         row.record.phase = TurnPhase::Done;
         row.record.reply = Some(finish.reply);
-        let next = finish
-            .next
-            .and_then(|(next, begin)| tables.all_or_nothing(|tables| tables.begin(&next, begin, (self.owner, now))).ok());
+        let next = finish.next.and_then(|(next, begin)| {
+            tables.all_or_nothing(|tables| tables.begin(&next, begin, (self.owner, now))).ok()
+        });
         Ok(Finished { messages, next })
     }
 
