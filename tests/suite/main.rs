@@ -46,6 +46,7 @@ mod stop;
 mod stopping;
 mod strict;
 mod terminal;
+mod together;
 mod token;
 mod untrusted;
 mod usage;
