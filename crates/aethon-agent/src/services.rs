@@ -13,8 +13,10 @@ use crate::hooks::Hooks;
 use crate::meter::Meter;
 use crate::outbox::DeliveryWake;
 
-/// What all agents of an engine share: where turns are stored, what pays for them, and what guards them.
+/// What all agents of an engine share: where turns are stored, what pays for them, and what guards them. Begin with
+/// [`Services::new`] and set what differs.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Services {
     /// Where turns are stored.
     pub log: Arc<dyn TurnLog>,
@@ -38,13 +40,45 @@ pub struct Services {
     pub wake: DeliveryWake,
 }
 
+impl Services {
+    /// These, with no hooks, nothing learnt, and a bus and questions of their own.
+    pub fn new(
+        log: Arc<dyn TurnLog>,
+        owners: Arc<dyn Owners>,
+        transcripts: Arc<dyn Transcripts>,
+        meter: Meter,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            log,
+            owners,
+            transcripts,
+            meter,
+            learned: Learned::default(),
+            hooks: Hooks::default(),
+            approvals: PendingApprovals::default(),
+            bus: EventBus::default(),
+            clock,
+            wake: DeliveryWake::default(),
+        }
+    }
+}
+
 /// What was learnt about models.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Learned {
     /// What was known when the program started.
     pub facts: Vec<(ModelKey, ModelFact)>,
     /// Where it is kept.
     pub memory: Arc<dyn ModelMemory>,
+}
+
+impl Learned {
+    /// These facts, and further ones kept there.
+    pub fn new(facts: Vec<(ModelKey, ModelFact)>, memory: Arc<dyn ModelMemory>) -> Self {
+        Self { facts, memory }
+    }
 }
 
 impl Default for Learned {

@@ -97,6 +97,7 @@ pub enum Accepted {
 
 /// A turn as it is stored.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TurnRecord {
     /// Its id.
     pub turn: TurnId,
@@ -110,6 +111,25 @@ pub struct TurnRecord {
     pub attempts: u32,
     /// The outcome of a finished one.
     pub reply: Option<Reply>,
+}
+
+impl TurnRecord {
+    /// A turn that stands there; it has not begun, and has no outcome.
+    pub fn new(turn: TurnId, inbound: Inbound, phase: TurnPhase, accepted_at: Timestamp) -> Self {
+        Self { turn, inbound, phase, accepted_at, attempts: 0, reply: None }
+    }
+
+    /// One that has begun so often.
+    #[must_use]
+    pub fn with_attempts(self, attempts: u32) -> Self {
+        Self { attempts, ..self }
+    }
+
+    /// One with this outcome.
+    #[must_use]
+    pub fn with_reply(self, reply: Option<Reply>) -> Self {
+        Self { reply, ..self }
+    }
 }
 
 /// Where a turn stands.
@@ -163,6 +183,7 @@ pub enum Clear {
 
 /// Which sessions are wanted.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct SessionQuery {
     /// At most so many.
     pub limit: usize,
@@ -172,6 +193,31 @@ pub struct SessionQuery {
     pub search: Option<String>,
     /// Only those of this channel.
     pub channel: Option<String>,
+}
+
+impl SessionQuery {
+    /// The most recently used ones, at most so many.
+    pub fn newest(limit: usize) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// From where the page before ended.
+    #[must_use]
+    pub fn from_cursor(self, cursor: Option<String>) -> Self {
+        Self { cursor, ..self }
+    }
+
+    /// Only those that contain these words.
+    #[must_use]
+    pub fn with_search(self, search: Option<String>) -> Self {
+        Self { search, ..self }
+    }
+
+    /// Only those of this channel.
+    #[must_use]
+    pub fn of_channel(self, channel: Option<String>) -> Self {
+        Self { channel, ..self }
+    }
 }
 
 /// A page of sessions.

@@ -109,6 +109,7 @@ pub trait Upkeep: Send + Sync {
 
 /// How long things are kept that nobody removes, in days, and how many of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Retention {
     /// One-shot sessions, after their last use.
     pub oneshots: u32,
@@ -116,6 +117,25 @@ pub struct Retention {
     pub calls: u32,
     /// Vectors, counted; the least recently used ones go.
     pub vectors: u32,
+}
+
+impl Retention {
+    /// One-shot sessions for so many days, and everything else without end.
+    pub const fn of_oneshots(days: u32) -> Self {
+        Self { oneshots: days, calls: u32::MAX, vectors: u32::MAX }
+    }
+
+    /// Single model calls for so many days.
+    #[must_use]
+    pub const fn with_calls(self, days: u32) -> Self {
+        Self { calls: days, ..self }
+    }
+
+    /// At most so many vectors.
+    #[must_use]
+    pub const fn with_vectors(self, most: u32) -> Self {
+        Self { vectors: most, ..self }
+    }
 }
 
 /// What [`Upkeep::maintain`] has removed.

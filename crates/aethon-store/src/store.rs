@@ -27,8 +27,9 @@ pub enum OpenMode {
     Guest,
 }
 
-/// How a store behaves.
+/// How a store behaves. Begin with the default and set what differs.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// Who opens it.
     pub mode: OpenMode,
@@ -44,6 +45,15 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// How large the file may become, in bytes; beyond that writing fails as on a full disk.
     pub max_bytes: Option<u64>,
+}
+
+impl Options {
+    /// With what this changes.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
 }
 
 impl Default for Options {

@@ -292,14 +292,8 @@ impl StoredTurn {
                 failure: outcome.failure,
             }),
         };
-        Ok(TurnRecord {
-            turn: self.id,
-            inbound,
-            phase: self.phase,
-            accepted_at: from_millis(self.accepted_at),
-            attempts: self.attempts,
-            reply,
-        })
+        let record = TurnRecord::new(self.id, inbound, self.phase, from_millis(self.accepted_at));
+        Ok(record.with_attempts(self.attempts).with_reply(reply))
     }
 }
 

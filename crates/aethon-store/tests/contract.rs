@@ -11,7 +11,7 @@ use aethon_store::{Options, Store};
 async fn open(clock: Arc<ManualClock>) -> Stage {
     let folder = tempfile::tempdir().unwrap();
     let storage = || {
-        let options = Options { clock: clock.clone(), ..Options::default() };
+        let options = Options::default().with(|options| options.clock = clock.clone());
         Storage::of(Arc::new(Store::open(&folder.path().join("aethon.db"), options).unwrap()))
     };
     Stage::new([storage(), storage()], clock.clone(), folder)

@@ -51,7 +51,7 @@ fn say_aloud(line: &str) {
 #[ignore = "a child of the test below"]
 async fn writes_until_it_is_killed() {
     let Some(folder) = folder() else { return };
-    let options = Options { mode: OpenMode::Daemon, ..Options::default() };
+    let options = Options::default().with(|options| options.mode = OpenMode::Daemon);
     let store = Store::open(&folder.join("aethon.db"), options).unwrap();
     take_over_everything(&store).await;
     let tasks: Vec<_> = (0..8)

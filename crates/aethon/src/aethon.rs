@@ -147,7 +147,7 @@ impl Aethon {
     /// The newest sessions that contain these words, as `GET /api/sessions` gives them.
     pub async fn sessions_document(&self, search: &str, limit: usize) -> Result<Value> {
         let search = Some(search.trim().to_owned()).filter(|search| !search.is_empty());
-        let query = SessionQuery { limit, search, ..SessionQuery::default() };
+        let query = SessionQuery::newest(limit).with_search(search);
         Ok(json!(aethon_http::json::list(&self.unwatched_chat(), query).await?))
     }
 

@@ -158,14 +158,8 @@ impl Shared {
     /// Closes a turn that waited, now that those before it are done. It comes back if others still are not.
     pub(super) async fn close_in_order(&self, job: Job) -> Option<Job> {
         let context = TurnContext::of(job.turn.clone(), &job.inbound);
-        let record = TurnRecord {
-            turn: job.turn.clone(),
-            inbound: job.inbound.clone(),
-            phase: TurnPhase::Queued,
-            accepted_at: job.message.created_at,
-            attempts: 0,
-            reply: None,
-        };
+        let (turn, inbound) = (job.turn.clone(), job.inbound.clone());
+        let record = TurnRecord::new(turn, inbound, TurnPhase::Queued, job.message.created_at);
         match self.close(&record).await {
             Ok((reply, delivers)) => self.announce(job, &context, reply, delivers).await,
             Err(error) if error.is_elsewhere() => return Some(job),

@@ -64,7 +64,7 @@ mod tests {
     #[tokio::test]
     async fn every_statement_of_a_turn_uses_an_index() {
         let folder = tempfile::tempdir().unwrap();
-        let options = Options { mode: OpenMode::Daemon, ..Options::default() };
+        let options = Options::default().with(|options| options.mode = OpenMode::Daemon);
         let store = Store::open(&folder.path().join("aethon.db"), options.clone()).unwrap();
         use_everything(&store).await;
         spend(&store).await;
@@ -116,7 +116,7 @@ mod tests {
             store.put("m", vec![([0; 32], vec![1.0])]).await.unwrap();
         }
         store.get("m", &[[0; 32]]).await.unwrap();
-        store.maintain(Retention { oneshots: 0, calls: 0, vectors: 0 }).await.unwrap();
+        store.maintain(Retention::of_oneshots(0).with_calls(0).with_vectors(0)).await.unwrap();
     }
 
     async fn use_everything(store: &Store) {
@@ -167,12 +167,12 @@ mod tests {
         store.remember(&model, ModelFact::TokenRatio(1.0)).await.unwrap();
         store.recall().await.unwrap();
         for search in [None, Some("plan".to_owned())] {
-            let query = SessionQuery { limit: 5, search, ..SessionQuery::default() };
+            let query = SessionQuery::newest(5).with_search(search);
             store.sessions(query).await.unwrap();
         }
         store.clear(&session, Clear::Reset).await.unwrap();
         store.clear(&session, Clear::Delete).await.unwrap();
         store.release().await.unwrap();
-        store.maintain(Retention { oneshots: 0, calls: 0, vectors: 0 }).await.unwrap();
+        store.maintain(Retention::of_oneshots(0).with_calls(0).with_vectors(0)).await.unwrap();
     }
 }

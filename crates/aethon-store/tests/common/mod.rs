@@ -30,9 +30,11 @@ impl Home {
     pub fn with(options: Options) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at(start()));
-        let store =
-            Store::open(&folder.path().join("aethon.db"), Options { clock: clock.clone(), ..options })
-                .unwrap();
+        let store = Store::open(
+            &folder.path().join("aethon.db"),
+            options.with(|options| options.clock = clock.clone()),
+        )
+        .unwrap();
         Self { folder, clock, store }
     }
 
@@ -48,7 +50,7 @@ impl Home {
     pub async fn reopen(&mut self) {
         self.store.release().await.unwrap();
         self.store.close().await;
-        let options = Options { clock: self.clock.clone(), ..Options::default() };
+        let options = Options::default().with(|options| options.clock = self.clock.clone());
         self.store = Store::open(&self.path(), options).unwrap();
         take_over_everything(&self.store).await;
     }
