@@ -77,6 +77,13 @@ pub(crate) fn is_live(sql: &Sql<'_>, session: i64, id: i64) -> Result<bool, Erro
     Ok(sql.first(LIVE, params![id, session], |_| Ok(()))?.is_some())
 }
 
+/// The newest message of the live branch.
+pub(crate) fn newest(sql: &Sql<'_>, session: i64) -> Result<Option<i64>, Error> {
+    const NEWEST: &str = "SELECT id FROM messages WHERE session_key = ?1 AND superseded_by IS NULL
+        ORDER BY id DESC LIMIT 1";
+    Ok(sql.first(NEWEST, [session], |row| row.get(0))?)
+}
+
 /// The text of a stored message, as a reply repeats it.
 pub(crate) fn text(sql: &Sql<'_>, id: i64) -> Result<Option<String>, Error> {
     const CONTENT: &str = "SELECT content FROM messages WHERE id = ?1";

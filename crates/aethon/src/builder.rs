@@ -292,7 +292,7 @@ impl Prepared {
             let (provider, model) = embedder.model().split_once('/')?;
             Some((provider.to_owned(), model.to_owned()))
         });
-        let is_unpriced = |(provider, model): &(String, String)| prices(provider, model).is_none();
+        let is_unpriced = |(provider, model): &(String, String)| prices(provider, model, None).is_none();
         let mut unpriced: Vec<String> =
             names.chain(embedding).filter(is_unpriced).map(|(_, model)| model).collect();
         unpriced.dedup();
