@@ -300,7 +300,9 @@ impl Prepared {
     }
 
     pub(crate) fn redactor(&self) -> Redactor {
-        Redactor::new(self.config.secrets().into_iter().chain(self.aws.secrets()).cloned())
+        let configured = self.config.secrets().into_iter().chain(self.aws.secrets()).cloned();
+        let stored = aethon_config::credentials::values(&self.home.credentials());
+        Redactor::new(configured.chain(stored))
     }
 
     pub(crate) fn clock(&self) -> Arc<dyn Clock> {

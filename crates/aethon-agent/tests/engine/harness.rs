@@ -103,7 +103,7 @@ impl House {
             Agent::main(Models::with_fallbacks(model.clone(), fallbacks), Arc::new(Prompt::new(prompt)))
                 .with_small(plan.small.clone().map(|small| Models::one(small)))
                 .with_tools(vec![Arc::new(FixedTools::new("test", plan.tools))]);
-        let mut services = Services::new(store.clone(), store.clone(), meter, clock.clone());
+        let mut services = Services::new(store.clone(), store.clone(), store.clone(), meter, clock.clone());
         services.learned = plan.learned;
         services.hooks = Hooks::new(hooks);
         services.approvals = desk.clone();

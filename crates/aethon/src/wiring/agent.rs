@@ -31,8 +31,9 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     let agent = Agent::main(models.models, Arc::new(prompt))
         .with_small(models.small)
         .with_tools(tools(prepared, storage));
-    let (log, transcripts) = (storage.turns.clone(), storage.transcripts.clone());
-    let mut services = Services::new(log, transcripts, meter, prepared.clock());
+    let (log, owners) = (storage.turns.clone(), storage.owners.clone());
+    let transcripts = storage.transcripts.clone();
+    let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());
     services.learned = models.learned;
     services.hooks = hooks(prepared);
     services.approvals = approvals.clone();
