@@ -121,7 +121,8 @@ impl Home {
         }
     }
 
-    fn address_file(&self) -> PathBuf {
+    /// Where a running daemon writes its address.
+    pub(crate) fn address_file(&self) -> PathBuf {
         self.run().join("server.address")
     }
 }

@@ -15,6 +15,7 @@ use aethon_config::schema::{Budget, Unpriced};
 use aethon_core::sandbox::Sandbox;
 use aethon_http::is_loopback_host;
 use aethon_http::options::Network;
+use aethon_tools::Protection;
 
 /// How long the docker daemon may take to answer.
 const DOCKER_PATIENCE: Duration = Duration::from_secs(3);
@@ -60,6 +61,10 @@ pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
 pub(crate) async fn warnings(config: &Config) -> Vec<String> {
     let webchat = &config.channels.webchat;
     let mut warnings = Vec::new();
+    let protection = Protection::of_this_machine();
+    if config.security.sandbox == Sandbox::None && !protection.missing().is_empty() {
+        warnings.push(protection.describe());
+    }
     if !webchat.enabled || !matches!(is_loopback_host(&webchat.host).await, Ok(false)) {
         return warnings;
     }
@@ -176,7 +181,9 @@ mod tests {
         }
         assert_eq!(problems_of(expose, &Flags { insecure_bind: true, ..Flags::default() }).await, "");
         let mut config = Config::default();
-        assert!(warnings(&config).await.is_empty(), "nobody else reaches it");
+        // What the kernel cannot do is told on any address.
+        let said = warnings(&config).await.join("; ");
+        assert!(!said.contains("token"), "nobody else reaches it: {said}");
         expose(&mut config);
         let said = warnings(&config).await.join("; ");
         assert!(said.contains("no token") && said.contains("webhook.secret"), "{said}");

@@ -67,11 +67,17 @@ fn tools(prepared: &Prepared, storage: &Storage) -> Vec<Arc<dyn ToolSource>> {
     let home = &prepared.home;
     let own =
         [home.config(), home.database(), home.credentials(), home.run(), home.recordings(), home.logs()];
+    let webchat = &prepared.config.channels.webchat;
     let options = aethon_tools::Options {
+        home: Some(home.path().to_owned()),
         workspace: home.workspace(),
         user_home: prepared.flags.user_home.clone(),
         workspace_only: prepared.config.security.workspace_only,
         own: own.into_iter().chain(prepared.file.clone()).collect(),
+        blocked_paths: prepared.config.security.blocked_paths.clone(),
+        allowed_paths: prepared.config.security.allowed_paths.clone(),
+        port: webchat.enabled.then_some(webchat.port),
+        address_file: Some(home.address_file()),
         shell: shell(prepared),
     };
     let built_in = aethon_tools::tools(&options, prepared.clock(), storage.history.clone());
