@@ -32,14 +32,18 @@ fn an_approved_command_cannot_approve_the_next_one() {
     let server = Server::start_command(home.clone(), server_command(home.path(), &settings));
     let mut chat = server.chat("default");
     let port = server.address.port();
-    // The shell's parent is the server itself.
+    // In a file, because the danger list would refuse the words; it is a tripwire, and this is about the wall behind it.
     let attack = format!(
-        "(exec 3<>/dev/tcp/127.0.0.1/{port}) && echo ATTACK-port; \
-         for it in $PPID $(ls /proc/$PPID/task); do kill -STOP $it && kill -CONT $it && echo ATTACK-signal; done; \
-         for it in mem environ fd/0 root/etc/hostname; do head -c 1 /proc/$PPID/$it && echo ATTACK-$it; done; \
-         cat ../config.toml && echo ATTACK-config; head -c 1 ../aethon.db && echo ATTACK-database; \
-         setsid -w env -i bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}' && echo ATTACK-daemon; echo tried"
+        "(exec 3<>/dev/tcp/127.0.0.1/{port}) && echo ATTACK-port\n\
+         for it in $1 $(ls /proc/$1/task); do kill -STOP $it && kill -CONT $it && echo ATTACK-signal; done\n\
+         for it in mem environ fd/0 root/etc/hostname; do head -c 1 /proc/$1/$it && echo ATTACK-$it; done\n\
+         cat ../config.toml && echo ATTACK-config; head -c 1 ../aethon.db && echo ATTACK-database\n\
+         setsid -w env -i bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}' && echo ATTACK-daemon\n\
+         echo tried\n"
     );
+    std::fs::write(home.path().join("workspace/attack.sh"), attack).unwrap();
+    // The shell's parent is the server itself.
+    let attack = "bash attack.sh $PPID";
     let say = |id: &str| json!({"type": "message", "id": id, "text": format!("!tool shell {}", json!({"command": attack}))});
     chat.send_json(&say("m1"));
     let question = chat.until("approval").pop().unwrap();

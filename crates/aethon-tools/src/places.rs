@@ -337,7 +337,9 @@ impl Places {
         if self.paths.iter().any(|place| is_within(path, place)) || self.blocked.iter().any(is_blocked) {
             return true;
         }
-        let is_open = names || is_within(path, &self.workspace);
+        // An empty path would hold everything.
+        let has_workspace = !self.workspace.as_os_str().is_empty();
+        let is_open = names || has_workspace && is_within(path, &self.workspace);
         !is_open && (self.is_history(path) || NAMES.iter().any(|pattern| has_name_like(below, pattern)))
     }
 

@@ -181,11 +181,12 @@ async fn the_own_port_is_closed_and_others_are_open() {
     }
     let (own, other) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
     let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
-    let published = tempfile::NamedTempFile::new().unwrap();
-    fs::write(published.path(), format!("http://127.0.0.1:{}\n", port(&own))).unwrap();
+    // Where the daemon writes it: in the home, which is closed.
     let stage = Stage::with(|options| {
+        let published = options.home.as_ref().unwrap().join("server.address");
+        fs::write(&published, format!("http://127.0.0.1:{}\n", port(&own))).unwrap();
         options.port = Some(0);
-        options.address_file = Some(published.path().to_owned());
+        options.address_file = Some(published);
     });
     let connect = |port: u16| format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo connected");
     for attempt in [connect(port(&own)), format!("setsid env -i bash -c '{}'", connect(port(&own)))] {

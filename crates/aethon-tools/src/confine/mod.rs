@@ -95,13 +95,14 @@ impl Confinement {
 
     #[cfg(target_os = "linux")]
     fn enter(&self) -> io::Result<()> {
+        // The address lies in the home, which this thread cannot read any more once it is inside.
+        let ports = self.own_ports();
         if self.protection.is_root && self.protection.files {
             powers::drop_from_children()?;
         }
         if self.protection.files {
             landlock::files(&grants::grants(&self.closed(), &self.workspace), self.protection.signals)?;
         }
-        let ports = self.own_ports();
         if self.protection.ports && !ports.is_empty() {
             filter::apply()?;
             self.ports.close(&ports)?;
