@@ -49,6 +49,7 @@ mod strict;
 mod terminal;
 mod terminal_restart;
 mod terminal_screen;
+mod together;
 mod token;
 mod untrusted;
 mod usage;

@@ -57,14 +57,14 @@ impl Stage {
             fs::write(path, text).unwrap();
         }
         let home = ada.join(".aethon");
-        let mut options = Options {
-            home: Some(home.clone()),
-            workspace: home.join("workspace"),
-            user_home: Some(ada.clone()),
-            own: vec![home.join("config.toml"), home.join("aethon.db")],
-            shell: ShellOptions { home: Some(ada), ..ShellOptions::default() },
-            ..Options::default()
-        };
+        let mut shell = ShellOptions::default();
+        shell.home = Some(ada.clone());
+        let mut options = Options::default();
+        options.home = Some(home.clone());
+        options.workspace = home.join("workspace");
+        options.user_home = Some(ada);
+        options.own = vec![home.join("config.toml"), home.join("aethon.db")];
+        options.shell = shell;
         change(&mut options);
         let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
         let shell = tools(&options, clock, Arc::new(MemoryStore::default()))

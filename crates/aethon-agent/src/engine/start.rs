@@ -27,8 +27,8 @@ impl Shared {
     /// Begins a turn, as far as that has not happened, and finds what its model will see.
     pub(super) async fn start(&self, job: &mut Job, agent: &RunningAgent) -> Result<(ContextWindow, usize)> {
         let fresh = job.stage != Stage::LeftBehind && job.replaces.is_none();
-        let id = match job.stage {
-            Stage::Begun(id) => id,
+        let begun = match job.stage {
+            Stage::Begun(begun) => begun,
             Stage::Waiting | Stage::Beginning => {
                 self.put_context_to(job);
                 self.services.log.begin(&job.turn, job.begin()).await?
@@ -37,7 +37,7 @@ impl Shared {
         };
         let taken = Message::new(Role::User, Vec::new(), job.message.created_at);
         let mut message = std::mem::replace(&mut job.message, taken);
-        message.id = id;
+        message.id = begun.message;
         message.turn = Some(job.turn.clone());
         let message = Arc::new(message);
         let (session, turn) = (job.session(), &job.turn);
@@ -47,10 +47,11 @@ impl Shared {
             self.tell_message(session, &message);
         }
         // Another agent's window is of another size, and its counts are those of other models.
-        let cached = self.windows.take(session, &agent.agent.name).filter(|_| fresh);
+        let cached = self.windows.take(session, &agent.agent.name, begun.after).filter(|_| fresh);
         // A session that is used once has nothing that could be read.
-        let window =
-            cached.or_else(|| (fresh && job.inbound.oneshot).then(|| agent.new_window(&self.options)));
+        let window = cached.or_else(|| {
+            (fresh && job.inbound.oneshot && begun.after.is_none()).then(|| agent.new_window(&self.options))
+        });
         if let Some(mut window) = window {
             let start = window.len();
             window.push(message);
