@@ -38,6 +38,7 @@ mod requests;
 mod responses;
 mod resume;
 mod secrets;
+mod self_protection;
 mod sessions;
 mod shell;
 mod sockets;
