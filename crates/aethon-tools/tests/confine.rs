@@ -93,7 +93,7 @@ impl Stage {
 fn stands(name: &str, wall: impl Fn(&Protection) -> bool, words: &str) -> bool {
     let protection = Protection::of_this_machine();
     let stands = wall(&protection);
-    println!("{name}: {}", if stands { "this kernel refuses it" } else { "this kernel cannot refuse it" });
+    eprintln!("{name}: {}", if stands { "this kernel refuses it" } else { "this kernel cannot refuse it" });
     let is_told = protection.missing().iter().any(|gap| gap.contains(words));
     assert_eq!(stands, !is_told, "{}", protection.describe());
     stands
