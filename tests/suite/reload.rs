@@ -119,3 +119,17 @@ fn a_demonstration_becomes_the_real_thing() {
     let status = get(&server, "/api/status", "").1;
     assert_eq!((&status["demo"], &status["provider"]), (&json!(false), &json!("echo")));
 }
+
+#[test]
+fn a_changed_token_ends_the_sockets_of_the_old_one() {
+    let server = started("[model]\nprovider = \"echo\"\n[dashboard]\nauth_token = \"the-old-token-0123\"\n");
+    let mut socket = server.socket("/ws/chat?token=the-old-token-0123");
+    socket.send("still here");
+    assert_eq!(socket.text(), "still here");
+    reload(
+        &server,
+        "[model]\nprovider = \"echo\"\n[dashboard]\nauth_token = \"the-new-token-4567\"\n",
+        TAKEN,
+    );
+    assert_eq!(socket.close_code(), 1008);
+}

@@ -110,7 +110,7 @@ fn engine(store: &Arc<MemoryStore>, context_window: u64) -> Engine {
     let agent = Agent::main(models, Arc::new(Prompt::new(prompt)))
         .with_tools(vec![Arc::new(FixedTools::new("test", tools))]);
     let meter = Meter::new(ledger, prices, Budget::default(), clock.clone(), bus);
-    let services = Services::new(store.clone(), store.clone(), meter, clock);
+    let services = Services::new(store.clone(), store.clone(), store.clone(), meter, clock);
     Engine::new(agent, services, Options::default())
 }
 

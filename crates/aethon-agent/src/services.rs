@@ -6,6 +6,7 @@ use aethon_core::approval::PendingApprovals;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
 use aethon_core::learned::{ModelFact, ModelKey, ModelMemory, NoMemory};
+use aethon_core::owner::Owners;
 use aethon_core::session::{Transcripts, TurnLog};
 
 use crate::hooks::Hooks;
@@ -19,6 +20,8 @@ use crate::outbox::DeliveryWake;
 pub struct Services {
     /// Where turns are stored.
     pub log: Arc<dyn TurnLog>,
+    /// The same storage, which tells whose turns are whose.
+    pub owners: Arc<dyn Owners>,
     /// The same storage, for what is no turn.
     pub transcripts: Arc<dyn Transcripts>,
     /// What every call is paid from, and booked by.
@@ -41,12 +44,14 @@ impl Services {
     /// These, with no hooks, nothing learnt, and a bus and questions of their own.
     pub fn new(
         log: Arc<dyn TurnLog>,
+        owners: Arc<dyn Owners>,
         transcripts: Arc<dyn Transcripts>,
         meter: Meter,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
             log,
+            owners,
             transcripts,
             meter,
             learned: Learned::default(),

@@ -11,23 +11,30 @@ use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::message::{Inbound, Message, Reply};
 
-/// The engine's side of the storage.
+/// The engine's side of the storage. What is accepted through it belongs to this [owner](crate::owner); a turn of another
+/// one is neither begun nor added to.
 #[async_trait]
 pub trait TurnLog: Send + Sync {
     /// Stores what came in, unless its dedupe id is known already: the acknowledgement that may be given afterwards.
-    /// Creates the session if it is new. With `begin`, the turn also starts, in the same transaction.
+    /// Creates the session if it is new. With `begin`, the turn also starts, in the same transaction, unless another
+    /// owner has a turn in the session: then it waits.
     async fn accept(&self, turn: &TurnId, inbound: &Inbound, begin: Option<Begin>) -> Result<Accepted>;
 
     /// Starts a turn that waited. Of a turn that has begun before (a crash came between) it only counts the attempt, and
-    /// returns the id of the user's message that is there already.
-    async fn begin(&self, turn: &TurnId, begin: Begin) -> Result<MessageId>;
+    /// returns the id of the user's message that is there already. Refused ([`crate::error::Error::is_elsewhere`]) while a
+    /// turn of another owner has begun in the session or was accepted before it there, and while the turn is another's.
+    async fn begin(&self, turn: &TurnId, begin: Begin) -> Result<Begun>;
 
-    /// Adds messages of a running turn: an assistant message with tool calls, and the results.
+    /// Adds messages of a running turn: an assistant message with tool calls, and the results. Invalid when another owner
+    /// has taken the turn over.
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>>;
 
-    /// Ends a turn: its last messages, its outcome and the deliveries of its reply, in one transaction. A turn that never
-    /// began can be ended as well; its user message is then in no transcript. The turn that waits behind it begins in the
-    /// same transaction, if it can.
+    /// Ends a turn: its last messages, its outcome and the deliveries of its reply, in one transaction. The turn that waits
+    /// behind it begins in the same transaction, if it can. Invalid when another owner has taken the turn over.
+    ///
+    /// A turn that never began can be ended as well. Its messages, the user's first, then take their place in the
+    /// transcript in the order in which turns were accepted: at once, or when the last older turn of the session ends. No
+    /// messages leave no trace in the transcript.
     async fn finish(&self, finish: Finish) -> Result<Finished>;
 
     /// The newest messages of a session's live branch, oldest first, at most `limit` of them; never older ones than a
@@ -37,7 +44,7 @@ pub trait TurnLog: Send + Sync {
     /// A turn by its id.
     async fn turn(&self, turn: &TurnId) -> Result<Option<TurnRecord>>;
 
-    /// Turns that were accepted and never finished, oldest first: what a crash left over.
+    /// Turns that were accepted and have not ended, whoever's they are, oldest first.
     async fn unfinished(&self) -> Result<Vec<TurnRecord>>;
 }
 
@@ -48,6 +55,15 @@ pub struct Begin {
     pub message: Message,
     /// The turn that it replaces: that turn's messages and all later ones leave the live branch.
     pub replaces: Option<TurnId>,
+}
+
+/// A turn that has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Begun {
+    /// The id of the user's message.
+    pub message: MessageId,
+    /// The newest message of the live branch before it, by which a reader knows whether it has seen everything.
+    pub after: Option<MessageId>,
 }
 
 /// The end of a turn.
@@ -67,17 +83,17 @@ pub struct Finish {
 /// What the storage made of a [`Finish`].
 #[derive(Debug, Clone, Default)]
 pub struct Finished {
-    /// The ids of the added messages, in their order.
+    /// The ids of the added messages, in their order; none while they wait for their place.
     pub messages: Vec<MessageId>,
-    /// The id of the user's message with which the next turn began.
-    pub next: Option<MessageId>,
+    /// How the next turn began, if it did.
+    pub next: Option<Begun>,
 }
 
 /// What became of an inbound message.
 #[derive(Debug, Clone)]
 pub enum Accepted {
-    /// It is stored; with the user message's id if it has begun.
-    New(Option<MessageId>),
+    /// It is stored, and perhaps it has begun.
+    New(Option<Begun>),
     /// It was here before.
     Known(Box<TurnRecord>),
 }
@@ -131,6 +147,9 @@ pub enum TurnPhase {
     Done,
 }
 
+/// What the messages of a page have together at most, as they are stored; a single one may have more.
+pub const MOST_PAGE_BYTES: usize = 2 << 20;
+
 /// The reader's side of the storage.
 #[async_trait]
 pub trait Transcripts: Send + Sync {
@@ -140,11 +159,13 @@ pub trait Transcripts: Send + Sync {
     /// One session.
     async fn session(&self, id: &SessionId) -> Result<Option<SessionSummary>>;
 
-    /// Messages of the live branch before `before` (or the newest), oldest first, at most `limit`.
+    /// Messages of the live branch before `before` (or the newest), oldest first: at most `limit`, and fewer where they are
+    /// large, so that no page takes much more than [`MOST_PAGE_BYTES`]. Only an empty page says that there are no more.
     async fn messages(&self, id: &SessionId, before: Option<MessageId>, limit: usize)
     -> Result<Vec<Message>>;
 
-    /// Turns of this session that are queued or running.
+    /// Turns of this session that are queued or running; and, [done](TurnPhase::Done), those that ended before they began
+    /// and whose messages wait for their place in the transcript.
     async fn pending(&self, id: &SessionId) -> Result<Vec<TurnRecord>>;
 
     /// Sets a title. `false` when there is no such session.

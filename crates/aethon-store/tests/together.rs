@@ -112,8 +112,8 @@ async fn two_stores_on_the_same_file_see_each_other() {
     home.store.accept(&turn, &say_as(S, "x", "k", None), Some(begin("x"))).await.unwrap();
     let again = other.accept(&TurnId::fresh(), &say_as(S, "x", "k", None), None).await.unwrap();
     assert!(matches!(again, Accepted::Known(record) if record.turn.as_str() == turn.as_str()));
-    other.finish(finish(&turn, S, "y")).await.unwrap();
-    assert_eq!(texts(&home.store.window(&session(S), 9).await.unwrap()), ["x", "y"]);
+    home.store.finish(finish(&turn, S, "y")).await.unwrap();
+    assert_eq!(texts(&other.window(&session(S), 9).await.unwrap()), ["x", "y"]);
     other.close().await;
     home.turn(S, "z", "!").await;
     assert_eq!(home.store.session(&session(S)).await.unwrap().unwrap().message_count, 4);

@@ -62,6 +62,10 @@ impl Aethon {
         let (desk, wake) = (PendingApprovals::default(), DeliveryWake::default());
         let common = wiring::agent::Common { models, meter: meter.clone(), approvals: &desk, wake: &wake };
         let engine = wiring::agent::engine(&prepared, &storage, common);
+        if mode == OpenMode::Guest {
+            // The daemon recovers first, and shows what goes on to those who watch.
+            engine.watch(|_| Arc::new(Unattended));
+        }
         let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
         let Prepared { home, config, is_demo, source, shared, .. } = prepared;

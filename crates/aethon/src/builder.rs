@@ -22,6 +22,7 @@ use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
 use aethon_providers::{AwsEnvironment, Catalog};
 use aethon_store::OpenMode;
+use aethon_tools::Protection;
 
 use crate::aethon::Aethon;
 use crate::error::{Error, Result};
@@ -294,13 +295,14 @@ impl Prepared {
             Readiness::NotConfigured(hint) => format!("not set up: {hint}"),
         };
         format!(
-            "the configuration is fine\nhome      {}\nlistener  {listener}\naccess    {access}\nmodel     {} by {}, {readiness}\nbudget    {}\nwebhooks  {}\ndashboard {}",
+            "the configuration is fine\nhome      {}\nlistener  {listener}\naccess    {access}\nmodel     {} by {}, {readiness}\nbudget    {}\nwebhooks  {}\ndashboard {}\ncommands  {}",
             self.home.path().display(),
             model.model,
             model.provider,
             crate::preflight::budget(&self.config.budget, &self.unpriced()),
             on(has_webhooks),
             on(webchat.enabled && config.dashboard.enabled),
+            Protection::of_this_machine().describe(),
         ) + &self.reach().iter().map(|reach| format!("\nreach     {}", reach.sentence())).collect::<String>()
             + &self.model_concerns()
     }
@@ -348,7 +350,8 @@ impl Prepared {
 
     /// What must not be seen in logs and tool output.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
-        self.config.secrets().into_iter().chain(self.aws.secrets()).cloned().collect()
+        let configured = self.config.secrets().into_iter().chain(self.aws.secrets()).cloned();
+        configured.chain(aethon_config::credentials::values(&self.home.credentials())).collect()
     }
 
     pub(crate) fn clock(&self) -> Arc<dyn Clock> {

@@ -103,7 +103,7 @@ impl House {
             Agent::main(Models::with_fallbacks(model.clone(), fallbacks), Arc::new(Prompt::new(prompt)))
                 .with_small(plan.small.clone().map(|small| Models::one(small)))
                 .with_tools(vec![Arc::new(FixedTools::new("test", plan.tools))]);
-        let mut services = Services::new(store.clone(), store.clone(), meter, clock.clone());
+        let mut services = Services::new(store.clone(), store.clone(), store.clone(), meter, clock.clone());
         services.learned = plan.learned;
         services.hooks = Hooks::new(hooks);
         services.approvals = desk.clone();
@@ -266,6 +266,8 @@ pub enum What {
     Fail,
     Panic,
     Hang,
+    /// Returns a picture besides.
+    Draw,
     /// Takes a second.
     Sleep,
     /// Waits until so many calls are here.
@@ -302,6 +304,7 @@ impl Tool for TestTool {
         match &self.what {
             What::Say(text) => Ok(ToolOutput::text(*text)),
             What::Count => Ok(ToolOutput::text(runs.to_string())),
+            What::Draw => Ok(ToolOutput::text("drawn").with_image("image/png", "iVBORw0KGgo=")),
             What::Fail => Err(ToolError::failed("it is broken")),
             What::Panic => panic!("a fault"),
             What::Hang => std::future::pending().await,

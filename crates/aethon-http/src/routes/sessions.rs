@@ -103,6 +103,8 @@ async fn clear(chat: &Chat, request: &Request, how: Clear) -> HandlerResult {
     if !chat.assistant.clear(&id, how).await? {
         return Err(no_such_session());
     }
+    let what = if how == Clear::Delete { "deleted" } else { "reset" };
+    tracing::info!(session = %id, address = %request.client.address, "a session was {what}");
     response::json(&Done { status: "ok", session_id: &id })
 }
 

@@ -32,6 +32,7 @@ mod tests {
     use aethon_core::ledger::{Claim, Ledger, LedgerEntry, WorkKind};
     use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role, TurnEnd};
     use aethon_core::model::Usage;
+    use aethon_core::owner::Owners;
     use aethon_core::session::{Begin, Clear, Finish, SessionQuery, Transcripts, TurnLog};
     use jiff::Timestamp;
 
@@ -56,6 +57,8 @@ mod tests {
         "DELETE FROM reservations WHERE day",
         "SELECT used_on, id FROM vectors",         // an index, once a day
         "DELETE FROM learned WHERE learned_at <=", // a few hundred rows
+        "DELETE FROM owners WHERE",                // the programs of the last hours
+        "SELECT EXISTS (SELECT 1 FROM owners",
     ];
 
     #[tokio::test]
@@ -130,6 +133,9 @@ mod tests {
             store.begin(&turn, begin).await.unwrap();
             store.append(&turn, vec![message(Role::Assistant)]).await.unwrap();
             store.unfinished().await.unwrap();
+            store.renew().await.unwrap();
+            store.orphaned().await.unwrap();
+            store.take_over(&session).await.unwrap();
             store.pending(&session).await.unwrap();
             store.window(&session, 5).await.unwrap();
             let delivery = NewDelivery::new("x", "plan", Timestamp::UNIX_EPOCH);
@@ -166,6 +172,7 @@ mod tests {
         }
         store.clear(&session, Clear::Reset).await.unwrap();
         store.clear(&session, Clear::Delete).await.unwrap();
+        store.release().await.unwrap();
         store.maintain(Retention::of_oneshots(0).with_calls(0).with_vectors(0)).await.unwrap();
     }
 }
