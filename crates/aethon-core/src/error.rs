@@ -25,6 +25,7 @@ enum Kind {
     Mismatch,
     Full,
     ShuttingDown,
+    Elsewhere,
     Denied,
     Internal,
 }
@@ -57,6 +58,11 @@ impl Error {
     /// The program is stopping and takes nothing new.
     pub fn shutting_down() -> Self {
         Self::of(Kind::ShuttingDown, "the assistant is shutting down; try again in a moment")
+    }
+
+    /// Another program of the same storage writes there.
+    pub fn elsewhere(message: impl Into<String>) -> Self {
+        Self::of(Kind::Elsewhere, message)
     }
 
     /// A rule forbids it.
@@ -93,7 +99,12 @@ impl Error {
 
     /// Whether trying again later helps.
     pub fn is_busy(&self) -> bool {
-        matches!(self.kind, Kind::Full | Kind::ShuttingDown)
+        matches!(self.kind, Kind::Full | Kind::ShuttingDown | Kind::Elsewhere)
+    }
+
+    /// Whether another program of the same storage writes there. It is free again when that one is done, or gone.
+    pub fn is_elsewhere(&self) -> bool {
+        self.kind == Kind::Elsewhere
     }
 
     /// Whether a rule forbids it.

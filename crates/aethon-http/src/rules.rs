@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use aethon_core::usage::Budget;
 
-use crate::auth::TokenAuth;
+use crate::auth::{SignIns, TokenAuth};
 use crate::host::HostRules;
 use crate::options::{Network, Options};
 use crate::origin::OriginRules;
@@ -26,6 +26,8 @@ pub(crate) struct Rules {
     pub(crate) trusted_proxies: Vec<Network>,
     /// What may be spent in a day.
     pub(crate) budget: Budget,
+    /// Whether the offline model stands in for one that is to be configured.
+    pub(crate) is_demo: bool,
 }
 
 /// What holds for webhooks.
@@ -42,9 +44,9 @@ pub(crate) struct WebhookRules {
 
 impl Rules {
     /// The rules of these options, on loopback or beyond.
-    pub(crate) fn new(options: &Options, is_loopback: bool) -> Self {
+    pub(crate) fn new(options: &Options, is_loopback: bool, sign_ins: &Arc<SignIns>) -> Self {
         Self {
-            token_auth: Arc::new(TokenAuth::new(&options.token)),
+            token_auth: Arc::new(TokenAuth::new(&options.token, Arc::clone(sign_ins))),
             hosts: HostRules::new(options, is_loopback),
             origins: OriginRules::new(&options.allowed_origins),
             webhooks: Arc::new(WebhookRules {
@@ -55,6 +57,7 @@ impl Rules {
             }),
             trusted_proxies: options.trusted_proxies.clone(),
             budget: options.budget,
+            is_demo: options.demo,
         }
     }
 }

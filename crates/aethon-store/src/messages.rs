@@ -3,10 +3,13 @@
 //! The content is the JSON of the core's blocks. A block that this version does not know (the file was written by a
 //! newer one, or by hand) is shown as a notice in its place: one odd block must not make a conversation unreadable.
 
+use std::borrow::Cow;
+
 use aethon_core::ids::{MessageId, TurnId};
-use aethon_core::message::{Block, Message, Role, TurnEnd};
+use aethon_core::message::{Block, Message, Role};
 use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::db::Sql;
@@ -14,25 +17,26 @@ use crate::error::Error;
 use crate::time::{from_millis, to_millis};
 
 /// A message that is ready to be stored. Made by the caller, so that the writer has no JSON to write.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct NewMessage {
-    role: &'static str,
+    role: Cow<'static, str>,
     content: String,
     created_at: i64,
     model: Option<String>,
     usage: Option<String>,
-    stop_reason: Option<&'static str>,
+    stop_reason: Option<Cow<'static, str>>,
     folds_through: Option<i64>,
 }
 
 impl NewMessage {
     pub(crate) fn from(message: &Message) -> Result<Self, Error> {
         Ok(Self {
-            role: role_word(message.role),
+            role: role_word(message.role).into(),
             content: to_json(&message.content)?,
             created_at: to_millis(message.created_at),
             model: message.model.clone(),
             usage: message.usage.as_ref().map(to_json).transpose()?,
-            stop_reason: message.stop_reason.map(TurnEnd::as_str),
+            stop_reason: message.stop_reason.map(|end| end.as_str().into()),
             folds_through: message.content.iter().filter_map(folds_through).max(),
         })
     }
@@ -77,6 +81,13 @@ pub(crate) fn is_live(sql: &Sql<'_>, session: i64, id: i64) -> Result<bool, Erro
     Ok(sql.first(LIVE, params![id, session], |_| Ok(()))?.is_some())
 }
 
+/// The newest message of the live branch.
+pub(crate) fn newest(sql: &Sql<'_>, session: i64) -> Result<Option<i64>, Error> {
+    const NEWEST: &str = "SELECT id FROM messages WHERE session_key = ?1 AND superseded_by IS NULL
+        ORDER BY id DESC LIMIT 1";
+    Ok(sql.first(NEWEST, [session], |row| row.get(0))?)
+}
+
 /// The text of a stored message, as a reply repeats it.
 pub(crate) fn text(sql: &Sql<'_>, id: i64) -> Result<Option<String>, Error> {
     const CONTENT: &str = "SELECT content FROM messages WHERE id = ?1";
@@ -87,15 +98,28 @@ pub(crate) fn text(sql: &Sql<'_>, id: i64) -> Result<Option<String>, Error> {
 const PAGE: &str = "SELECT id, role, content, created_at, turn, model, usage, stop_reason FROM messages
     WHERE session_key = ?1 AND superseded_by IS NULL AND id > ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4";
 
+/// How much is taken at once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Most {
+    pub(crate) messages: usize,
+    /// Not a message more when those taken have so many; a single one may have more.
+    pub(crate) bytes: usize,
+}
+
 /// The newest live messages with ids between the two, oldest first.
 pub(crate) fn page(
     sql: &Sql<'_>,
     session: i64,
     (after, before): (i64, i64),
-    limit: usize,
+    most: Most,
 ) -> Result<Vec<Message>, Error> {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut messages = sql.all(PAGE, params![session, after, before, limit], read)?;
+    let limit = i64::try_from(most.messages).unwrap_or(i64::MAX);
+    let mut bytes = 0;
+    let mut messages = sql.take(PAGE, params![session, after, before, limit], |row| {
+        let is_first = bytes == 0;
+        bytes += row.get_ref(2)?.as_str()?.len();
+        if is_first || bytes <= most.bytes { read(row).map(Some) } else { Ok(None) }
+    })?;
     messages.reverse();
     Ok(messages)
 }

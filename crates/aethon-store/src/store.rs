@@ -10,6 +10,7 @@ use aethon_core::storage::Synchronous;
 
 use crate::db::{self, IdleTask, Readers, Settings, Sql, Writer};
 use crate::error::Error;
+use crate::owners::{self, Owner};
 use crate::time::{day_number, to_millis};
 use crate::{ledger, purge, search};
 
@@ -26,8 +27,9 @@ pub enum OpenMode {
     Guest,
 }
 
-/// How a store behaves.
+/// How a store behaves. Begin with the default and set what differs.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// Who opens it.
     pub mode: OpenMode,
@@ -37,10 +39,21 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// The agent that new sessions are answered by.
     pub agent_name: String,
+    /// How long a program counts as alive after it last said so.
+    pub lease: Duration,
     /// How long a write waits for another program that writes to the same file.
     pub busy_timeout: Duration,
     /// How large the file may become, in bytes; beyond that writing fails as on a full disk.
     pub max_bytes: Option<u64>,
+}
+
+impl Options {
+    /// With what this changes.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
 }
 
 impl Default for Options {
@@ -50,6 +63,7 @@ impl Default for Options {
             synchronous: Synchronous::Normal,
             clock: Arc::new(SystemClock),
             agent_name: "aethon".to_owned(),
+            lease: aethon_core::owner::LEASE,
             busy_timeout: Duration::from_secs(5),
             max_bytes: None,
         }
@@ -73,6 +87,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     agent_name: String,
     mode: OpenMode,
+    owner: Owner,
     /// The day on which money was refused last, and the ceiling in USD.
     refused: Mutex<Option<(i64, f64)>>,
 }
@@ -90,13 +105,18 @@ impl Store {
             max_bytes: options.max_bytes,
         };
         let connection = db::open(&settings)?;
-        if options.mode == OpenMode::Daemon {
-            write_off(&Sql::new(&connection), day_at(&*options.clock))?;
+        let is_daemon = options.mode == OpenMode::Daemon;
+        if is_daemon {
+            let sql = Sql::new(&connection);
+            write_off(&sql, day_at(&*options.clock))?;
+            owners::forget_daemons(&sql)?;
         }
         let writer = Writer::start(connection, settings.clone(), IDLE_TASKS)?;
         let readers = Readers::new(settings);
+        let owner = Owner::fresh(is_daemon, options.lease);
         let Options { clock, agent_name, mode, .. } = options;
-        Ok(Self(Arc::new(Inner { readers, writer, clock, agent_name, mode, refused: Mutex::default() })))
+        let refused = Mutex::default();
+        Ok(Self(Arc::new(Inner { readers, writer, clock, agent_name, mode, owner, refused })))
     }
 
     /// Stores what waits, brings the log into the main file and closes it. Whatever is asked of any clone afterwards is
@@ -166,6 +186,10 @@ impl Store {
         } else if refused.is_some_and(|(_, under)| ceiling_usd >= under) {
             *refused = None;
         }
+    }
+
+    pub(crate) fn owner(&self) -> Owner {
+        self.0.owner
     }
 
     pub(crate) fn mode(&self) -> OpenMode {

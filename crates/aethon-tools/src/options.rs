@@ -8,9 +8,12 @@ use aethon_core::sandbox::Sandbox;
 /// Where programs are when the environment does not say.
 pub(crate) const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The reach of the tools.
+/// The reach of the tools. Begin with the default and set what differs.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Options {
+    /// The assistant's home, which is closed to whatever it starts; the workspace in it stays open.
+    pub home: Option<PathBuf>,
     /// The workspace directory; relative paths are in it.
     pub workspace: PathBuf,
     /// The person's home directory, under which files may be read when they are not confined to the workspace.
@@ -20,12 +23,21 @@ pub struct Options {
     /// The assistant's own files and directories that no tool may open: configuration, database, credentials, `run`,
     /// `recordings`. A file stands for its siblings with a longer name too (`aethon.db-wal`, `config.toml.bak`).
     pub own: Vec<PathBuf>,
+    /// `security.blocked_paths`: places and names that are closed besides the built-in ones.
+    pub blocked_paths: Vec<String>,
+    /// `security.allowed_paths`: built-in places and names that are open after all.
+    pub allowed_paths: Vec<String>,
+    /// The port that is configured for the assistant, which is closed to whatever it starts.
+    pub port: Option<u16>,
+    /// Where a running daemon writes its address, whose port is closed too.
+    pub address_file: Option<PathBuf>,
     /// How commands run.
     pub shell: ShellOptions,
 }
 
 /// How commands run. They get these variables and `TERM`, and nothing else of the program's own environment.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ShellOptions {
     /// `security.sandbox`: where they run.
     pub sandbox: Sandbox,
@@ -57,7 +69,23 @@ impl Default for ShellOptions {
     }
 }
 
+impl Options {
+    /// With what this changes.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
 impl ShellOptions {
+    /// With what this changes.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// The whole environment of a command.
     pub(crate) fn environment(&self) -> Vec<(String, String)> {
         let home = self.home.as_ref().and_then(|home| home.to_str()).map(str::to_owned);

@@ -8,13 +8,11 @@ use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
-use aethon_core::channel::Channel;
 use aethon_core::clock::Clock;
 use aethon_core::embed::Embedder;
 use aethon_core::event::EventBus;
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::Ledger;
-use aethon_core::log::LogBook;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
 use aethon_core::session::{SessionQuery, Transcripts};
@@ -27,9 +25,10 @@ use aethon_http::ws::Hub;
 use aethon_store::OpenMode;
 use serde_json::{Value, json};
 
-use crate::builder::Prepared;
+use crate::builder::{Prepared, Shared, Source};
 use crate::error::{Error, Result};
 use crate::home::Home;
+use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::model::AgentModels;
 
@@ -38,17 +37,18 @@ pub struct Aethon {
     pub(crate) home: Home,
     pub(crate) config: Config,
     pub(crate) is_demo: bool,
+    pub(crate) source: Source,
+    pub(crate) shared: Shared,
     pub(crate) storage: Storage,
-    pub(crate) channels: Vec<Arc<dyn Channel>>,
     pub(crate) engine: Arc<Engine>,
-    meter: Meter,
+    pub(crate) meter: Meter,
     pub(crate) provider: Arc<dyn ModelProvider>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     pub(crate) desk: PendingApprovals,
-    pub(crate) bus: EventBus,
-    pub(crate) logs: LogBook,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) wake: DeliveryWake,
+    /// What it can read and run.
+    pub(crate) reach: Arc<[String]>,
 }
 
 impl Aethon {
@@ -62,24 +62,28 @@ impl Aethon {
         let (desk, wake) = (PendingApprovals::default(), DeliveryWake::default());
         let common = wiring::agent::Common { models, meter: meter.clone(), approvals: &desk, wake: &wake };
         let engine = wiring::agent::engine(&prepared, &storage, common);
+        if mode == OpenMode::Guest {
+            // The daemon recovers first, and shows what goes on to those who watch.
+            engine.watch(|_| Arc::new(Unattended));
+        }
         let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
-        let Prepared { home, config, is_demo, bus, logs, parts, .. } = prepared;
-        let channels = parts.channels;
+        let reach = prepared.reach().iter().map(Reach::sentence).collect();
+        let Prepared { home, config, is_demo, source, shared, .. } = prepared;
         Ok(Self {
             home,
             config,
             is_demo,
+            source,
+            shared,
             storage,
-            channels,
             engine,
             meter,
             provider,
             embedder,
             desk,
-            bus,
-            logs,
             clock,
             wake,
+            reach,
         })
     }
 
@@ -116,7 +120,7 @@ impl Aethon {
 
     /// What happens, live.
     pub fn events(&self) -> &EventBus {
-        &self.bus
+        &self.shared.bus
     }
 
     /// The model that answers first.
@@ -143,7 +147,7 @@ impl Aethon {
     /// The newest sessions that contain these words, as `GET /api/sessions` gives them.
     pub async fn sessions_document(&self, search: &str, limit: usize) -> Result<Value> {
         let search = Some(search.trim().to_owned()).filter(|search| !search.is_empty());
-        let query = SessionQuery { limit, search, ..SessionQuery::default() };
+        let query = SessionQuery::newest(limit).with_search(search);
         Ok(json!(aethon_http::json::list(&self.unwatched_chat(), query).await?))
     }
 

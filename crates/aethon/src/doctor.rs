@@ -10,6 +10,7 @@ use std::time::Duration;
 use aethon_config::schema::Unpriced;
 use aethon_core::model::{ModelProvider, Readiness};
 use aethon_providers::Catalog;
+use aethon_tools::Protection;
 use serde::Serialize;
 
 use crate::builder::{Builder, Prepared};
@@ -80,14 +81,35 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
             "change what is named above; aethon-server refuses to start like this",
         )
     }));
+    let short = crate::preflight::short_secrets(&prepared.config);
+    findings.extend(short.into_iter().map(|message| {
+        Finding::warning(
+            "secrets",
+            message,
+            "`aethon-cli secrets set NAME` stores a longer one; refer to it as ${credential:NAME}",
+        )
+    }));
     findings.extend(home(&prepared));
+    findings.extend(prepared.reach().iter().map(|reach| Finding::ok("reach", reach.sentence())));
     findings.push(database(&prepared).await);
     findings.push(port(&prepared));
     findings.push(model(&prepared).await);
     findings.extend(models(&prepared));
     findings.extend(embedding(&prepared).await);
     findings.push(budget(&prepared));
+    findings.push(self_protection());
     findings
+}
+
+/// What keeps a command from the assistant itself.
+fn self_protection() -> Finding {
+    let protection = Protection::of_this_machine();
+    let message = protection.describe();
+    if protection.missing().is_empty() {
+        return Finding::ok("self-protection", message);
+    }
+    let fix = "run a kernel that has Landlock turned on (`lsm=landlock,...`), in a container that permits it";
+    Finding::warning("self-protection", message, fix)
 }
 
 /// Whether the ceiling can hold: whether it is known what the models cost.

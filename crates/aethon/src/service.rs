@@ -4,14 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_agent::outbox;
+use aethon_config::Config;
 use aethon_core::channel::{Channel, Channels};
+use aethon_core::live::Live;
+use aethon_core::secret::Secret;
 use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::storage::{Retention, Upkeep};
 use aethon_core::surface::{Surface, Unattended};
 use aethon_http::deps::{Activity, Runtime, Setup};
 use aethon_http::ws::{Hub, WebChat};
-use aethon_http::{Deps, Server};
+use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
 use tokio::task::JoinHandle;
 
@@ -20,6 +23,7 @@ use crate::builder::Prepared;
 use crate::channels::ChannelTasks;
 use crate::error::{Error, Result};
 use crate::home::HomeLock;
+use crate::reload::Reload;
 use crate::view::MaskedConfig;
 use crate::wiring;
 
@@ -36,6 +40,8 @@ pub struct Service {
     trigger: ShutdownTrigger,
     shutdown: Shutdown,
     greeting: String,
+    config: Live<Config>,
+    setup: Setup,
     _lock: HomeLock,
 }
 
@@ -49,18 +55,26 @@ impl Service {
             tracing::warn!("{warning}");
         }
         let lock = prepared.home.lock()?;
+        let sign_in_key = prepared.home.sign_in_key();
         // The home is ours alone now, so whatever an earlier daemon had under way is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()));
         let webchat: Arc<dyn Channel> = Arc::new(WebChat::new(aethon.assistant(), hub.clone()));
         let webchat = aethon.config.channels.webchat.enabled.then_some(webchat);
-        let channels = Channels::new(webchat.into_iter().chain(aethon.channels.iter().cloned()))
+        let channels = Channels::new(webchat.into_iter().chain(aethon.source.parts.channels.iter().cloned()))
             .map_err(|error| Error::refused(error.to_string()).because(error))?;
         // Before anything new is taken in, and watched by whoever opens the chat again.
         let watch = hub.clone();
         aethon.engine.recover(move |record| watcher(&watch, record)).await?;
-        let server = listen(&aethon, hub, channels.clone(), shutdown.clone()).await?;
+        let config = Live::new(aethon.config.clone());
+        let setup = Setup {
+            config: Arc::new(MaskedConfig(config.clone())),
+            provider: aethon.provider.clone(),
+            channels: channels.clone(),
+            reach: aethon.reach.clone(),
+        };
+        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), sign_in_key).await?;
         let greeting = match &server {
             Some(server) => {
                 let address = format!("http://{}", server.local_addr());
@@ -88,8 +102,16 @@ impl Service {
             trigger,
             shutdown,
             greeting,
+            config,
+            setup,
             _lock: lock,
         })
+    }
+
+    /// What reads the configuration again while the service runs.
+    pub fn reload(&self) -> Reload {
+        let application = self.server.as_ref().map(|server| (server.app(), self.setup.clone()));
+        Reload::new(&self.aethon, self.config.clone(), application)
     }
 
     /// The line for standard output.
@@ -122,22 +144,23 @@ impl Service {
 async fn listen(
     aethon: &Aethon,
     hub: Arc<Hub>,
-    channels: Channels,
+    setup: Setup,
     shutdown: Shutdown,
+    sign_in_key: Secret,
 ) -> Result<Option<Server>> {
     if !aethon.config.channels.webchat.enabled {
         return Ok(None);
     }
-    let options = wiring::http::options(&aethon.config, aethon.is_demo);
+    let options = Options { sign_in_key, ..wiring::http::options(&aethon.config, aethon.is_demo) };
     let (host, port) = (options.host.clone(), options.port);
     let deps = Deps {
         chat: aethon.chat(hub),
-        activity: Activity { bus: aethon.bus.clone(), logs: aethon.logs.clone(), ledger: aethon.ledger() },
-        setup: Setup {
-            config: Arc::new(MaskedConfig(aethon.config.clone())),
-            provider: aethon.provider.clone(),
-            channels,
+        activity: Activity {
+            bus: aethon.shared.bus.clone(),
+            logs: aethon.shared.logs.clone(),
+            ledger: aethon.ledger(),
         },
+        setup,
         runtime: Runtime { clock: aethon.clock.clone(), shutdown },
     };
     match Server::bind(options, deps).await {

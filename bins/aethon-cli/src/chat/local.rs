@@ -80,7 +80,7 @@ impl Backend for Local {
     }
 
     async fn sessions(&mut self) -> Result<Vec<(String, String)>> {
-        let query = SessionQuery { limit: 20, ..SessionQuery::default() };
+        let query = SessionQuery::newest(20);
         let page = self.aethon.transcripts().sessions(query).await?;
         Ok(page.sessions.into_iter().map(|session| (session.session_id.to_string(), session.title)).collect())
     }

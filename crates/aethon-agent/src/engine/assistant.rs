@@ -3,17 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::assistant::{ActiveTurn, Assistant, Submitted};
+use aethon_core::assistant::{ActiveTurn, Assistant, Posting, Submitted};
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Attachment, Inbound};
+use aethon_core::learned::{ModelFact, ModelKey};
+use aethon_core::message::Inbound;
 use aethon_core::session::{Clear, TurnRecord};
 use aethon_core::surface::Surface;
 use async_trait::async_trait;
 use tokio::time::timeout;
 
+use super::recover::Watchers;
 use super::shared::Shared;
-use crate::agent::Agent;
+use super::storage_log::log_storage;
+use crate::agent::{Agent, AgentModels};
 use crate::control::Cause;
 use crate::options::Options;
 use crate::services::Services;
@@ -37,12 +40,28 @@ impl Engine {
     }
 
     /// Looks after the turns that an earlier process left: takes up those that nobody can send again, closes the others
-    /// as interrupted. `surface` says who watches a turn that goes on. Returns how many go on.
+    /// as interrupted. `surface` says who watches a turn that goes on. Returns how many go on. From then on the engine
+    /// [watches](Self::watch).
     pub async fn recover(
         &self,
-        surface: impl Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync,
+        surface: impl Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync + 'static,
     ) -> Result<usize> {
-        self.0.recover(&surface).await
+        let surface: Arc<Watchers> = Arc::new(surface);
+        let going_on = self.0.recover(&*surface).await?;
+        self.0.watch(surface);
+        Ok(going_on)
+    }
+
+    /// Says to other programs on the same storage that this one lives, and looks after the turns of those that are gone,
+    /// as [`Self::recover`] does, until [`Self::shutdown`].
+    pub fn watch(&self, surface: impl Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync + 'static) {
+        self.0.watch(Arc::new(surface));
+    }
+
+    /// Has the main agent answer with other models from the next turn on; what runs goes on with those that it began with.
+    /// `facts` is what was learnt of the new ones before.
+    pub fn set_models(&self, models: AgentModels, facts: Vec<(ModelKey, ModelFact)>) {
+        self.0.set_models(models, facts);
     }
 
     /// Takes nothing in any more, lets what runs finish for `grace`, then stops it; what was said is stored. Waiting
@@ -51,14 +70,17 @@ impl Engine {
         self.0.queues.end();
         // Nobody waits for these, and nothing is lost with them.
         self.0.ahead.end();
-        if timeout(grace, self.0.tasks.ended()).await.is_ok() {
-            return;
+        if timeout(grace, self.0.tasks.ended()).await.is_err() {
+            self.0.queues.stop_all(Cause::Shutdown);
+            if timeout(LAST_WORDS, self.0.tasks.ended()).await.is_err() {
+                tracing::error!(
+                    "some turns could not be stored before the end; they are looked after at the next start"
+                );
+            }
         }
-        self.0.queues.stop_all(Cause::Shutdown);
-        if timeout(LAST_WORDS, self.0.tasks.ended()).await.is_err() {
-            tracing::error!(
-                "some turns could not be stored before the end; they are looked after at the next start"
-            );
+        self.0.watch.end().await;
+        if let Err(error) = self.0.services.owners.release().await {
+            log_storage("other programs wait for the end of this one's lease", &error);
         }
     }
 }
@@ -72,7 +94,7 @@ impl Assistant for Engine {
     async fn stop(&self, session: &SessionId, turn: Option<&TurnId>) -> usize {
         let (stopped, waiting) = self.0.queues.stop(session, turn, Cause::Person);
         if let Some(job) = waiting {
-            self.0.end_unbegun(job, false).await;
+            self.0.end_unbegun(job).await;
         }
         stopped
     }
@@ -89,13 +111,7 @@ impl Assistant for Engine {
         self.0.clear(session, how).await
     }
 
-    async fn post(
-        &self,
-        session: &SessionId,
-        key: &str,
-        text: &str,
-        attachments: &[Attachment],
-    ) -> Result<bool> {
-        self.0.post(session, key, (text, attachments)).await
+    async fn post(&self, session: &SessionId, key: &str, posting: &Posting) -> Result<bool> {
+        self.0.post(session, key, posting).await
     }
 }

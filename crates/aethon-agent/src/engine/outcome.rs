@@ -65,6 +65,11 @@ impl TurnOutcome {
         }
     }
 
+    /// A person stopped it before it began.
+    fn withdrawn() -> Self {
+        Self::of(TurnEnd::Stopped, EndReason::Withdrawn, "Stopped before it was answered.")
+    }
+
     /// A limit was reached.
     pub(super) fn limit(reason: EndReason, sentence: impl Into<String>) -> Self {
         Self::of(TurnEnd::Limit, reason, sentence)
@@ -160,12 +165,20 @@ impl Shared {
         }
     }
 
-    /// Where a reply goes besides. What a person has stopped goes nowhere.
-    pub(super) fn deliveries(&self, inbound: &Inbound, reply: &Reply) -> Vec<NewDelivery> {
+    /// Where a reply goes besides. What a person has stopped goes nowhere. What the model saw (`seen`) says whether the reply
+    /// was made of content from outside.
+    pub(super) fn deliveries<'m>(
+        &self,
+        inbound: &Inbound,
+        reply: &Reply,
+        seen: impl Iterator<Item = &'m Message>,
+    ) -> Vec<NewDelivery> {
         let wanted = inbound.deliver_to.as_ref().filter(|_| reply.end != TurnEnd::Stopped);
         let expires_at = expiry(self.services.clock.now(), self.options.delivery_lifetime);
         let delivery = wanted.map(|to| {
-            NewDelivery::new(&to.channel, &reply.text, expires_at).with_recipient(to.recipient.clone())
+            NewDelivery::new(&to.channel, &reply.text, expires_at)
+                .with_recipient(to.recipient.clone())
+                .with_outside(outside(inbound, seen))
         });
         delivery.into_iter().collect()
     }
@@ -185,22 +198,18 @@ impl Shared {
         self.services.hooks.after_turn(context, &reply).await;
     }
 
-    /// Ends a turn that was stopped before it began. In its order (`in_order`), what was asked is kept in the transcript;
-    /// out of it, while another turn writes, only the outcome is stored.
-    pub(super) async fn end_unbegun(&self, job: Job, in_order: bool) {
-        let outcome = TurnOutcome::stopped(Cause::Person);
+    /// Ends a turn that was stopped before it began. What was asked is kept in the transcript; the storage puts it in its
+    /// place once the turns before it are over. An edit then replaces nothing.
+    pub(super) async fn end_unbegun(&self, job: Job) {
+        let outcome = TurnOutcome::withdrawn();
         let mut messages = Vec::new();
-        if in_order && !matches!(job.inbound.intent, Intent::Retry { .. }) {
-            match self.services.log.begin(&job.turn, job.begin()).await {
-                Ok(_) => {
-                    let mut last = Message::new(Role::Assistant, Vec::new(), self.services.clock.now());
-                    last.turn = Some(job.turn.clone());
-                    outcome.seal(&mut last);
-                    messages.push(last);
-                }
-                Err(error) => log_storage("a stopped message could not be put into its transcript", &error),
-            }
-            self.windows.forget(job.session());
+        if !matches!(job.inbound.intent, Intent::Retry { .. }) {
+            let mut last = Message::new(Role::Assistant, Vec::new(), self.services.clock.now());
+            outcome.seal(&mut last);
+            messages.extend([job.message.clone(), last]);
+        }
+        for message in &mut messages {
+            message.turn = Some(job.turn.clone());
         }
         self.end_unasked(job, &outcome, &messages).await;
     }
@@ -223,9 +232,20 @@ impl Shared {
         self.end_unasked(job, &TurnOutcome::fault(EndReason::Gone, &sentence), &[]).await;
     }
 
+    /// Ends a turn that another program has ended, with what that one has stored.
+    pub(super) async fn end_with_stored(&self, job: Job) {
+        let reply = match self.services.log.turn(&job.turn).await {
+            Ok(record) => record.and_then(|record| record.reply),
+            Err(error) => return log_storage("the outcome of a turn could not be read", &error),
+        };
+        let Some(reply) = reply else { return };
+        job.surface.emit(&job.turn, TurnEvent::Done(reply.clone()));
+        job.reply.send_replace(Some(Arc::new(reply)));
+    }
+
     /// Ends a turn for which no model was asked.
     async fn end_unasked(&self, job: Job, outcome: &TurnOutcome, messages: &[Message]) {
-        let model = self.agents.get_or_main(&job.inbound.agent).model();
+        let model = self.agents().get_or_main(&job.inbound.agent).model();
         let reply = outcome.reply(&job, String::new(), model, Usage::default());
         if let Err(error) = self.store(messages, &reply, Vec::new(), None).await {
             log_storage("the outcome of a turn that was not worked on could not be stored", &error);
@@ -233,6 +253,32 @@ impl Shared {
         let context = TurnContext::of(job.turn.clone(), &job.inbound);
         self.announce(job, &context, reply, false).await;
     }
+}
+
+/// Where content came from that a turn worked on: who brought the message, and whatever else a model saw between the markers
+/// of outside content. `None` when all of it is the owner's or the assistant's own.
+fn outside<'m>(inbound: &Inbound, seen: impl Iterator<Item = &'m Message>) -> Option<String> {
+    let mut sources: Vec<String> = Vec::new();
+    if inbound.untrusted {
+        let Inbound { channel, sender, .. } = inbound;
+        sources.push(if sender == channel { channel.clone() } else { format!("{channel} {sender}") });
+    }
+    for message in seen {
+        for block in &message.content {
+            let source = match block {
+                Block::ToolResult(result) if result.untrusted.is_some() => format!("`{}`", result.name),
+                // What came in itself is named above; this is an earlier message, or something that was delivered here.
+                Block::Text { untrusted: Some(_), .. } if !inbound.untrusted => {
+                    "an earlier message".to_owned()
+                }
+                _ => continue,
+            };
+            if !sources.contains(&source) {
+                sources.push(source);
+            }
+        }
+    }
+    (!sources.is_empty()).then(|| sources.join(", "))
 }
 
 /// What the person is told of a model that failed, with the exact wait where there is one.

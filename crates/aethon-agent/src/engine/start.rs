@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aethon_core::error::Result;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Block, Message, Role};
+use aethon_core::message::{Block, EndReason, Message, Role};
 use aethon_core::session::Begin;
 use aethon_core::surface::TurnEvent;
 
@@ -27,8 +27,8 @@ impl Shared {
     /// Begins a turn, as far as that has not happened, and finds what its model will see.
     pub(super) async fn start(&self, job: &mut Job, agent: &RunningAgent) -> Result<(ContextWindow, usize)> {
         let fresh = job.stage != Stage::LeftBehind && job.replaces.is_none();
-        let id = match job.stage {
-            Stage::Begun(id) => id,
+        let begun = match job.stage {
+            Stage::Begun(begun) => begun,
             Stage::Waiting | Stage::Beginning => {
                 self.put_context_to(job);
                 self.services.log.begin(&job.turn, job.begin()).await?
@@ -37,7 +37,7 @@ impl Shared {
         };
         let taken = Message::new(Role::User, Vec::new(), job.message.created_at);
         let mut message = std::mem::replace(&mut job.message, taken);
-        message.id = id;
+        message.id = begun.message;
         message.turn = Some(job.turn.clone());
         let message = Arc::new(message);
         let (session, turn) = (job.session(), &job.turn);
@@ -47,10 +47,11 @@ impl Shared {
             self.tell_message(session, &message);
         }
         // Another agent's window is of another size, and its counts are those of other models.
-        let cached = self.windows.take(session, &agent.agent.name).filter(|_| fresh);
+        let cached = self.windows.take(session, &agent.agent.name, begun.after).filter(|_| fresh);
         // A session that is used once has nothing that could be read.
-        let window =
-            cached.or_else(|| (fresh && job.inbound.oneshot).then(|| agent.new_window(&self.options)));
+        let window = cached.or_else(|| {
+            (fresh && job.inbound.oneshot && begun.after.is_none()).then(|| agent.new_window(&self.options))
+        });
         if let Some(mut window) = window {
             let start = window.len();
             window.push(message);
@@ -70,6 +71,7 @@ impl Shared {
         // A history from before there were summaries may be longer than what is read.
         let is_cut = messages.len() >= most && !messages.iter().any(is_summary);
         let unread = if is_cut { self.older_than(job, &mut messages).await? } else { 0 };
+        leave_out_withdrawn(&mut messages);
         if job.stage == Stage::LeftBehind {
             let own = messages.iter().filter(|message| message.turn.as_ref() == Some(&job.turn));
             if let Some(mut missing) = missing_results(own, RESTARTED, self.services.clock.now()) {
@@ -121,7 +123,7 @@ impl Shared {
     /// Puts the page of changing things to the message that begins a turn, unless the model knows it as it is. It is
     /// stored with the message, so that what was sent once is sent again byte for byte.
     pub(super) fn put_context_to(&self, job: &mut Job) {
-        let agent = self.agents.get_or_main(&job.inbound.agent);
+        let agent = self.agents().get_or_main(&job.inbound.agent).clone();
         let Some(page) = agent.agent.prompt.context() else { return };
         let known = if job.replaces.is_some() { None } else { self.windows.context(job.session()).flatten() };
         put_page(job, known.as_ref(), &page);
@@ -130,12 +132,21 @@ impl Shared {
     /// Has the next turn of a session begin together with the end of the one whose window this is, if there is one that can.
     pub(super) fn begin_next(&self, session: &SessionId, window: &ContextWindow) -> Option<(TurnId, Begin)> {
         self.queues.begin_next(session, |job| {
-            let agent = &self.agents.get_or_main(&job.inbound.agent).agent;
-            if let Some(page) = agent.prompt.context() {
+            let agent = self.agents().get_or_main(&job.inbound.agent).clone();
+            if let Some(page) = agent.agent.prompt.context() {
                 put_page(job, window.context(), &page);
             }
         })
     }
+}
+
+/// A model never sees what a person took back before it was answered: it is in the transcript for people.
+fn leave_out_withdrawn(messages: &mut Vec<Message>) {
+    let is_mark =
+        |block: &Block| matches!(block, Block::Notice { code, .. } if code == EndReason::Withdrawn.as_str());
+    let ends = messages.iter().filter(|message| message.content.iter().any(is_mark));
+    let withdrawn: Vec<_> = ends.filter_map(|message| message.turn.clone()).collect();
+    messages.retain(|message| message.turn.as_ref().is_none_or(|turn| !withdrawn.contains(turn)));
 }
 
 fn put_page(job: &mut Job, known: Option<&Arc<str>>, page: &Arc<str>) {

@@ -14,7 +14,7 @@ use aethon_core::surface::Surface;
 use tokio::sync::oneshot;
 
 use super::shared::Shared;
-use crate::admission::{admit, keep_effort};
+use crate::admission::{admit, keep_what_was_said};
 use crate::caught::caught;
 use crate::dispatcher::{Job, Position, Stage};
 
@@ -24,8 +24,8 @@ impl Shared {
         mut inbound: Inbound,
         surface: Arc<dyn Surface>,
     ) -> Result<Submitted> {
-        self.agents.find(&inbound.agent)?;
-        keep_effort(&*self.services.log, &mut inbound).await?;
+        self.agents().find(&inbound.agent)?;
+        keep_what_was_said(&*self.services.log, &mut inbound).await?;
         let message = admit(&*self.services.log, &inbound, self.services.clock.now()).await?;
         let (job, live) = Job::pair(TurnId::fresh(), inbound, message, surface);
         let reply = live.reply.clone();
@@ -51,12 +51,14 @@ impl Shared {
         let accepted = caught(self.services.log.accept(&turn, &job.inbound, begin)).await;
         let refused = match accepted {
             Ok(Ok(Accepted::New(begun))) => {
-                if let Some(id) = begun {
-                    job.stage = Stage::Begun(id);
-                }
+                job.stage = begun.map_or(Stage::Waiting, Stage::Begun);
+                let submitted = Submitted { turn, queued: position.queued(), is_new: true, reply };
                 // An error means that the caller has lost interest; the turn goes on.
-                let _ = answer.send(Ok(Submitted { turn, queued: position.queued(), is_new: true, reply }));
-                return self.placed(job, position).await;
+                let answer = Box::new(move || drop(answer.send(Ok(submitted))));
+                if let Some(job) = self.queues.stored(job, answer) {
+                    self.run_queue(job).await;
+                }
+                return;
             }
             Ok(Ok(Accepted::Known(record))) => {
                 let next = self.queues.leave(job.session(), &turn);
@@ -80,16 +82,6 @@ impl Shared {
         }
     }
 
-    async fn placed(self: &Arc<Self>, job: Job, position: Position) {
-        let job = match position {
-            Position::First => Some(job),
-            Position::Behind(_) => self.queues.arrived(job),
-        };
-        if let Some(job) = job {
-            self.run_queue(job).await;
-        }
-    }
-
     /// The answer to a second delivery: the outcome that is there, or the one that is coming.
     async fn known(self: &Arc<Self>, record: TurnRecord, surface: Arc<dyn Surface>) -> Result<Submitted> {
         let turn = record.turn.clone();
@@ -107,7 +99,7 @@ impl Shared {
         if let Some(reply) = record.reply {
             return submitted(0, PendingReply::ready(Arc::new(reply)));
         }
-        // Stored, but in nobody's hands: its outcome could not be stored before.
+        // In nobody's hands here: another program works on it, or did.
         let reply = self.take_up(record, surface).await?;
         submitted(0, reply)
     }

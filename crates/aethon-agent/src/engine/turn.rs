@@ -5,7 +5,8 @@ use std::sync::Arc;
 use aethon_core::error::Result;
 use aethon_core::hook::{AddedContext, TurnContext};
 use aethon_core::ids::MessageId;
-use aethon_core::message::{Block, EndReason, Message, Role, TurnEnd};
+use aethon_core::ledger::WorkKind;
+use aethon_core::message::{Block, EndReason, Inbound, Message, Role, TurnEnd};
 use aethon_core::model::{ModelErrorKind, StopReason, Usage};
 use aethon_core::surface::TurnEvent;
 use aethon_core::tool::{ToolContext, ToolSpec, Toolbox as _};
@@ -62,6 +63,8 @@ pub(super) struct Answer {
     pub(super) closing: Option<Arc<Message>>,
     /// The sum over its requests.
     pub(super) usage: Usage,
+    /// What the person was told about changed pages; it is kept with the answer, for whoever does not watch.
+    changed_pages: Option<Block>,
     /// The message that ends it.
     last: Option<Message>,
     /// The model that answered last.
@@ -69,27 +72,33 @@ pub(super) struct Answer {
 }
 
 impl Shared {
-    /// Runs a turn to its stored end.
-    pub(super) async fn run(self: &Arc<Self>, mut job: Job) {
+    /// Runs a turn to its stored end; it comes back if another program has to end one first.
+    pub(super) async fn run(self: &Arc<Self>, mut job: Job) -> Option<Job> {
         if job.stage == Stage::GivenUp {
             return self.close_in_order(job).await;
         }
         if matches!(job.stage, Stage::Waiting | Stage::Beginning) {
             match job.stop.cause() {
-                Some(Cause::Person) => return self.end_unbegun(job, true).await,
+                Some(Cause::Person) => {
+                    self.end_unbegun(job).await;
+                    return None;
+                }
                 // It stays stored as waiting; the next start looks after it.
-                Some(Cause::Shutdown) => return,
+                Some(Cause::Shutdown) => return None,
                 None => {}
             }
         }
-        let Some(agent) = self.agents.get(&job.inbound.agent).cloned() else {
-            return self.end_without_agent(job).await;
+        let Some(agent) = self.agents().get(&job.inbound.agent).cloned() else {
+            self.end_without_agent(job).await;
+            return None;
         };
         match self.start(&mut job, &agent).await {
             Ok((window, start)) => {
                 self.ahead.revise(job.session(), &window);
                 Turn::new(self, agent, job, (window, start)).run().await;
             }
+            Err(error) if error.is_elsewhere() => return Some(job),
+            Err(error) if error.is_invalid() => self.end_with_stored(job).await,
             Err(error) if error.is_not_found() => self.end_groundless(job).await,
             Err(error) => {
                 log_storage("a turn could not begin", &error);
@@ -102,6 +111,7 @@ impl Shared {
                 turn.finish(outcome).await;
             }
         }
+        None
     }
 }
 
@@ -154,6 +164,7 @@ impl<'e> Turn<'e> {
         let checked = self.shared.services.hooks.before_turn(&self.context, &self.job.inbound);
         let checked = self.control.guard(checked).await;
         let added = checked.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed)?;
+        self.tell_changed_pages();
         self.add_context(added).await?;
         let (mut pauses, mut was_cut, mut has_called) = (0, false, false);
         for step in 1..=options.max_iterations {
@@ -203,6 +214,19 @@ impl<'e> Turn<'e> {
             EndReason::Iterations,
             format!("Stopped: after {steps} steps (`agent.max_iterations`)."),
         ))
+    }
+
+    /// Tells the owner which pages that shape the assistant have changed, in a turn of the owner's own.
+    fn tell_changed_pages(&mut self) {
+        let Inbound { untrusted, channel, kind, .. } = &self.job.inbound;
+        if *untrusted || channel == "webhook" || *kind != WorkKind::Turn {
+            return;
+        }
+        if let Some(message) = self.agent.agent.prompt.news() {
+            self.answer.changed_pages = Some(Block::notice("prompt_changed", &message));
+            let notice = TurnEvent::Notice { code: "prompt_changed".into(), message };
+            self.job.surface.emit(&self.context.turn, notice);
+        }
     }
 
     /// Stores a message with calls, runs them, and stores their results.
@@ -256,10 +280,12 @@ impl<'e> Turn<'e> {
             Err(error) => {
                 log_storage("a message of a turn could not be stored", &error);
                 self.conversation.is_whole = false;
-                Err(TurnOutcome::fault(
-                    EndReason::Storage,
-                    "The answer could not be stored, so the turn was ended; the log has more.",
-                ))
+                let sentence = if error.is_invalid() {
+                    "Another program has taken this answer over; read the conversation anew to see it."
+                } else {
+                    "The answer could not be stored, so the turn was ended; the log has more."
+                };
+                Err(TurnOutcome::fault(EndReason::Storage, sentence))
             }
         }
     }
@@ -309,11 +335,14 @@ impl<'e> Turn<'e> {
         let mut last =
             self.answer.last.take().unwrap_or_else(|| response.into_message(&turn, &configured, now));
         let said = std::mem::take(&mut self.answer.before_pause) + &last.text();
+        last.content.splice(0..0, self.answer.changed_pages.take());
         outcome.seal(&mut last);
         messages.push(last);
         let model = self.answer.model.take().unwrap_or(configured);
         let reply = outcome.reply(&self.job, said, model, self.answer.usage);
-        let deliveries = self.shared.deliveries(&self.job.inbound, &reply);
+        let window = &self.conversation.window;
+        let seen = window.part(0, window.len()).map(|message| &**message).chain(&messages);
+        let deliveries = self.shared.deliveries(&self.job.inbound, &reply, seen);
         let delivers = !deliveries.is_empty();
         let session = &self.context.session;
         let next = if self.conversation.is_whole {
@@ -345,12 +374,15 @@ impl<'e> Turn<'e> {
         }
         let session = &self.context.session;
         let beside = self.shared.queues.was_written_beside(session);
-        if !beside && self.conversation.is_whole && !self.job.inbound.oneshot {
+        // Measured by models that are not those of the next turn, it is of no use to that.
+        let is_current =
+            self.shared.agents().get(&self.context.agent).is_some_and(|now| Arc::ptr_eq(now, &self.agent));
+        if !beside && is_current && self.conversation.is_whole && !self.job.inbound.oneshot {
             let allowance = self.allowance(&self.agent.agent.prompt.text());
             let who = (&self.agent, &self.context);
             self.shared.compact_ahead(who, &self.conversation.window, &allowance);
             let window = std::mem::take(&mut self.conversation.window);
-            self.shared.windows.put(session, &self.context.agent, window);
+            self.shared.windows.put(session, (&self.context.agent, ids.last().copied()), window);
         }
     }
 }

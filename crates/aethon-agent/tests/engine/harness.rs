@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use aethon_agent::hooks::{ApprovalRule, OutputCap};
-use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
-use aethon_agent::{Agent, Compaction, Engine, Hooks, Learned, Meter, Models, Options, Prices, Services};
+use aethon_agent::{Agent, Engine, Hooks, Learned, Meter, Models, Options, Prices, Services};
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{Assistant, Submitted};
 use aethon_core::event::EventBus;
@@ -95,30 +94,21 @@ impl House {
         hooks.push(Arc::new(OutputCap));
         let ledger = plan.ledger.unwrap_or_else(|| Arc::new(MemoryLedger::new(clock.clone())));
         let workspace = plan.workspace.unwrap_or_else(|| "/nonexistent".into());
-        let prompt = PromptOptions { name: "Aethon".into(), workspace };
+        let prompt = PromptOptions { name: "Aethon".into(), workspace, seen: None };
         let price = plan.price;
-        let prices = plan.prices.unwrap_or_else(|| Arc::new(move |_, _| price));
+        let prices = plan.prices.unwrap_or_else(|| Arc::new(move |_, _, _| price));
         let meter = Meter::new(ledger.clone(), prices, plan.budget, clock.clone(), bus.clone());
         let fallbacks = plan.fallbacks.into_iter().map(|model| model as Arc<dyn ModelProvider>);
         let agent =
             Agent::main(Models::with_fallbacks(model.clone(), fallbacks), Arc::new(Prompt::new(prompt)))
                 .with_small(plan.small.clone().map(|small| Models::one(small)))
                 .with_tools(vec![Arc::new(FixedTools::new("test", plan.tools))]);
-        let services = Services {
-            log: store.clone(),
-            transcripts: store.clone(),
-            meter,
-            learned: plan.learned,
-            hooks: Hooks::new(hooks),
-            approvals: desk.clone(),
-            bus: bus.clone(),
-            clock: clock.clone(),
-            wake: DeliveryWake::default(),
-        };
-        let options = Options {
-            compaction: Compaction { ahead: plan.ahead, ..plan.options.compaction },
-            ..plan.options
-        };
+        let mut services = Services::new(store.clone(), store.clone(), store.clone(), meter, clock.clone());
+        services.learned = plan.learned;
+        services.hooks = Hooks::new(hooks);
+        services.approvals = desk.clone();
+        services.bus = bus.clone();
+        let options = plan.options.with(|options| options.compaction.ahead = plan.ahead);
         let engine = Engine::with_agents(agent, plan.agents, services, options);
         Self { store, model, ledger, clock, desk, bus, engine }
     }
@@ -276,6 +266,8 @@ pub enum What {
     Fail,
     Panic,
     Hang,
+    /// Returns a picture besides.
+    Draw,
     /// Takes a second.
     Sleep,
     /// Waits until so many calls are here.
@@ -312,6 +304,7 @@ impl Tool for TestTool {
         match &self.what {
             What::Say(text) => Ok(ToolOutput::text(*text)),
             What::Count => Ok(ToolOutput::text(runs.to_string())),
+            What::Draw => Ok(ToolOutput::text("drawn").with_image("image/png", "iVBORw0KGgo=")),
             What::Fail => Err(ToolError::failed("it is broken")),
             What::Panic => panic!("a fault"),
             What::Hang => std::future::pending().await,

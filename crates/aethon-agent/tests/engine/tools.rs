@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use aethon_agent::Options;
 use aethon_core::hook::{Hook, ToolDecision};
-use aethon_core::message::{Block, ToolCall, ToolResult, TurnEnd};
+use aethon_core::message::{Block, Inbound, ToolCall, ToolResult, TurnEnd};
 use aethon_core::model::StopReason;
-use aethon_core::testkit::Step;
-use aethon_core::tool::{ToolContext, ToolSpec};
+use aethon_core::surface::{ToolPhase, TurnEvent};
+use aethon_core::testkit::{CollectingSurface, Step};
+use aethon_core::tool::{OutputBlock, ToolContext, ToolSpec};
 use aethon_core::untrusted::MARKER;
 use async_trait::async_trait;
 use serde_json::json;
@@ -38,6 +39,25 @@ async fn a_tool_that_fails_or_panics_gives_a_failed_result() {
 }
 
 #[tokio::test]
+async fn a_picture_of_a_tool_is_shown_when_the_call_ends() {
+    let plan = Plan { tools: vec![TestTool::new("draw", What::Draw) as _], ..Plan::default() };
+    let harness = House::with([calls(&["draw"]), says("there")], plan);
+    let surface = Arc::new(CollectingSurface::default());
+    harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await.reply.wait().await.unwrap();
+    let picture = vec![OutputBlock::Image { mime: "image/png".into(), data: "iVBORw0KGgo=".into() }];
+    let shown: Vec<_> =
+        surface
+            .events()
+            .into_iter()
+            .filter_map(|(_, event)| {
+                if let TurnEvent::Tool(state) = event { Some((state.phase, state.blocks)) } else { None }
+            })
+            .collect();
+    assert_eq!(shown, [(ToolPhase::Running, vec![]), (ToolPhase::Ok, picture.clone())]);
+    assert_eq!(results(&harness)[0].blocks, picture, "as the transcript has it");
+}
+
+#[tokio::test]
 async fn arguments_that_are_no_object_are_answered_with_an_error() {
     let tool = TestTool::new("t", What::Say("x"));
     let call = vec![Step::call("1", "t", json!("{\"a\": ")), Step::finish(StopReason::ToolUse)];
@@ -51,7 +71,7 @@ async fn arguments_that_are_no_object_are_answered_with_an_error() {
 async fn output_that_is_too_long_is_cut() {
     let long: &'static str = Box::leak("x".repeat(500).into_boxed_str());
     let tools = vec![TestTool::new("t", What::Say(long)) as _];
-    let options = Options { max_tool_output_chars: 100, ..Options::default() };
+    let options = Options::default().with(|options| options.max_tool_output_chars = 100);
     let harness = House::with([calls(&["t"])], Plan { tools, options, ..Plan::default() });
     harness.ask(&session("a"), "go").await;
     let output = &results(&harness)[0].output;

@@ -9,11 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use aethon_core::assistant::Posting;
+use aethon_core::channel::made_of;
 use aethon_core::clock::Clock;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::surface::Surface;
 
 use super::frames::Body;
+use super::log_bound::LogBound;
 use super::room::Room;
 use super::turn_surface::TurnSurface;
 use crate::markdown;
@@ -26,8 +29,6 @@ const SWEEP: Duration = Duration::from_secs(60);
 const MAX_ROOMS: usize = 4096;
 /// How many may come on top before that is looked after, so that not every new room looks at all others.
 const SLACK: usize = 512;
-/// How much all logs take before those of idle rooms go early.
-const MAX_BYTES: usize = 64 << 20;
 
 /// The live conversations.
 pub struct Hub {
@@ -35,6 +36,8 @@ pub struct Hub {
     rooms: Mutex<Rooms>,
     /// No room that is made from now on numbers its frames below this.
     numbered: AtomicU64,
+    /// What the logs of all rooms may take together.
+    bound: Arc<LogBound>,
 }
 
 struct Rooms {
@@ -48,7 +51,7 @@ impl Hub {
     /// A hub without rooms.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         let rooms = Rooms { by_session: HashMap::new(), swept: Instant::now(), crowd: MAX_ROOMS + SLACK };
-        Self { clock, rooms: Mutex::new(rooms), numbered: AtomicU64::new(0) }
+        Self { clock, rooms: Mutex::new(rooms), numbered: AtomicU64::new(0), bound: Arc::default() }
     }
 
     /// A surface for a turn of this session that no socket has asked for (one taken up again after a crash, say), so that
@@ -64,10 +67,13 @@ impl Hub {
     }
 
     /// Shows a message that no turn made: a `done` of a turn of its own.
-    pub(super) fn announce(&self, session: &SessionId, text: &str) {
-        let html = markdown::render(text);
-        self.room(session)
-            .push(&TurnId::fresh(), &Body::Done { text, html: &html, stop_reason: "end", model: "" });
+    pub(super) fn announce(&self, session: &SessionId, posting: &Posting) {
+        let (room, turn) = (self.room(session), TurnId::fresh());
+        if let Some(outside) = &posting.outside {
+            room.push(&turn, &Body::Notice { code: "from_outside", message: &made_of(outside) });
+        }
+        let (text, html) = (&posting.text, markdown::render(&posting.text));
+        room.push(&turn, &Body::Done { text, html: &html, stop_reason: "end", model: "" });
     }
 
     /// The room of a session, made if need be.
@@ -78,7 +84,8 @@ impl Hub {
         }
         self.sweep_if_due(&mut rooms);
         let base = self.base();
-        let room = Arc::new(Room::new(session.clone(), base));
+        let room = Arc::new(Room::new(session.clone(), base, Arc::clone(&self.bound)));
+        self.bound.enter(&room);
         rooms.by_session.insert(session.clone(), Arc::clone(&room));
         room
     }
@@ -102,31 +109,27 @@ impl Hub {
 
     fn sweep_rooms(&self, rooms: &mut Rooms) {
         rooms.swept = Instant::now();
-        let mut total = 0;
-        let mut idle: Vec<(Instant, SessionId, usize)> = Vec::new();
+        let mut idle: Vec<(Instant, SessionId)> = Vec::new();
         for (session, room) in &rooms.by_session {
             let stats = room.stats();
-            total += stats.bytes;
             // Whoever holds the room is about to use it. Nobody can come to hold it while the map is locked.
             let is_held = Arc::strong_count(room) > 1;
             if !stats.is_in_use && !is_held {
-                idle.push((stats.touched, session.clone(), stats.bytes));
+                idle.push((stats.touched, session.clone()));
             }
         }
-        idle.sort_by_key(|(touched, ..)| *touched);
+        idle.sort_by_key(|(touched, _)| *touched);
         let mut surplus = rooms.by_session.len().saturating_sub(MAX_ROOMS);
-        for (touched, session, bytes) in idle {
-            let is_old = touched.elapsed() >= IDLE;
+        for (touched, session) in idle {
             if surplus > 0 {
                 surplus -= 1;
                 if let Some(room) = rooms.by_session.remove(&session) {
                     self.numbered.fetch_max(room.stats().newest, Ordering::Relaxed);
                 }
-            } else if (is_old || total > MAX_BYTES)
+            } else if touched.elapsed() >= IDLE
                 && let Some(room) = rooms.by_session.get(&session)
             {
                 room.forget();
-                total -= bytes;
             }
         }
     }
@@ -155,7 +158,7 @@ mod tests {
     fn numbers_begin_with_the_time_and_fit_a_double() {
         let hub = hub();
         assert_eq!(hub.stored_seq(&session("a")), 0);
-        hub.announce(&session("a"), "hi");
+        hub.announce(&session("a"), &Posting::new("hi"));
         assert_eq!(hub.stored_seq(&session("a")), 1_700_000_000_000_001);
         assert!(hub.stored_seq(&session("a")) < 1 << 53);
     }
@@ -164,15 +167,15 @@ mod tests {
     fn rooms_are_bounded_and_numbers_never_go_back() {
         let hub = hub();
         for number in 0..MAX_ROOMS + SLACK + 100 {
-            hub.announce(&session(&number.to_string()), "hi");
-            hub.announce(&session(&number.to_string()), "again");
+            hub.announce(&session(&number.to_string()), &Posting::new("hi"));
+            hub.announce(&session(&number.to_string()), &Posting::new("again"));
         }
         assert!(hub.lock().by_session.len() < MAX_ROOMS + SLACK);
         hub.sweep_rooms(&mut hub.lock());
         assert!(hub.lock().by_session.len() <= MAX_ROOMS);
         let gone = session("0");
         assert_eq!(hub.stored_seq(&gone), 0);
-        hub.announce(&gone, "back");
+        hub.announce(&gone, &Posting::new("back"));
         assert!(hub.stored_seq(&gone) > 1_700_000_000_000_002);
     }
 }

@@ -270,6 +270,12 @@ async fn a_turn_is_answered_again_or_branched_from() {
     let named = TurnId::existing(turn.as_str().unwrap());
     assert_eq!(inbound[1].intent, Intent::Retry { turn: named.clone() });
     assert_eq!(inbound[2].intent, Intent::Edit { turn: named });
+    assert!(inbound[2].keeps_attachments, "an edit that names no files keeps those there are");
+    let files = json!([{"name": "a.txt", "mime": "text/plain", "data": "YQ=="}]);
+    client.send_json(json!({"type": "edit", "turn": turn, "text": "", "attachments": files})).await;
+    client.until("done").await;
+    let given = stage.assistant.inbound().pop().unwrap();
+    assert_eq!((given.keeps_attachments, given.attachments[0].name.as_str()), (false, "a.txt"));
     assert!(inbound.iter().all(|inbound| inbound.session.name() == "a" && inbound.dedupe.is_some()));
 }
 
@@ -327,13 +333,13 @@ async fn a_delivery_is_a_message_of_its_own() {
     let stage = Stage::open().await;
     let mut client = stage.v1("/ws/chat?session=home").await;
     let channel = WebChat::new(stage.assistant.clone(), stage.hub.clone());
-    let delivery = |id, recipient: &str| Delivery {
-        id,
-        session: SessionId::parse("webhook:trigger:1").unwrap(),
-        turn: TurnId::fresh(),
-        content: NewDelivery::new("webchat", "*done*", SystemClock.now())
-            .with_recipient(Some(recipient.into())),
-        attempts: 0,
+    let delivery = |id, recipient: &str| {
+        Delivery::new(
+            id,
+            SessionId::parse("webhook:trigger:1").unwrap(),
+            TurnId::fresh(),
+            NewDelivery::new("webchat", "*done*", SystemClock.now()).with_recipient(Some(recipient.into())),
+        )
     };
     assert_eq!(channel.name(), "webchat");
     channel.send(&delivery(7, "home")).await.unwrap();

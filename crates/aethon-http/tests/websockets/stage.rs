@@ -65,6 +65,7 @@ impl Stage {
             setup: Setup {
                 config: Arc::new(Nothing),
                 provider: Arc::new(Nothing),
+                reach: Default::default(),
                 channels: Channels::default(),
             },
             runtime: Runtime { clock: Arc::new(SystemClock), shutdown: is_shut.clone() },

@@ -17,9 +17,13 @@ use rustix::fs::OFlags;
 
 use super::blocklist::Blocklist;
 use crate::options::Options;
+use crate::places::Places;
 
 /// The longest path that is looked at.
 const LONGEST_PATH: usize = 4096;
+
+/// The pages of the workspace that shape the assistant.
+const PAGES: [&str; 3] = ["SOUL.md", "TOOLS.md", "CONTEXT.md"];
 
 /// What tools may open.
 #[derive(Debug)]
@@ -50,7 +54,7 @@ impl Workspace {
         own.extend(options.own.iter().map(|path| real(path)));
         Self {
             root: options.workspace.clone(),
-            blocklist: Blocklist::new(home.as_deref(), &own),
+            blocklist: Blocklist::new(Places::new(home.as_deref(), options), &own),
             home: options.user_home.clone(),
             is_confined: options.workspace_only,
         }
@@ -73,6 +77,13 @@ impl Workspace {
         }
         let file = open_beneath(&base, &real).map_err(|error| failed(path, &error))?;
         self.judge(file, path, &base)
+    }
+
+    /// Whether this real path is a page that the owner writes for the assistant. A change of one is told to the owner.
+    pub(crate) fn is_page(&self, real: &Path) -> bool {
+        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        real.parent() == Some(&*root)
+            && real.file_name().and_then(|name| name.to_str()).is_some_and(|name| PAGES.contains(&name))
     }
 
     /// The directory in which a command is to run; the workspace when `path` is empty. Only a confined workspace limits
@@ -207,7 +218,8 @@ fn kind(metadata: &Metadata) -> &'static str {
 
 fn blocked(path: &str) -> ToolError {
     ToolError::denied(format!(
-        "{path:?} holds keys, credentials or files of the system, which tools never open"
+        "{path:?} holds keys, credentials or files of the system, which tools do not open; the owner can open a place \
+         with `security.allowed_paths`"
     ))
 }
 

@@ -13,7 +13,8 @@ use crate::ids::{MessageId, SessionId, TurnId};
 use crate::learned::{ModelFact, ModelKey};
 use crate::message::{Inbound, Message, Reply, TurnEnd};
 use crate::model::Usage;
-use crate::session::{Begin, TurnPhase, TurnRecord, title_of};
+use crate::owner::LEASE;
+use crate::session::{Begin, Begun, TurnPhase, TurnRecord, title_of};
 
 /// How long the dedupe id of a removed turn is remembered, where it was meant to be for ever.
 const SHELL: SignedDuration = SignedDuration::from_hours(24);
@@ -23,6 +24,9 @@ const SHELL: SignedDuration = SignedDuration::from_hours(24);
 pub(super) struct Tables {
     last_number: i64,
     last_message: i64,
+    last_owner: u64,
+    /// Until when each owner counts as alive.
+    pub(super) owners: BTreeMap<u64, Timestamp>,
     pub(super) sessions: BTreeMap<SessionId, SessionRow>,
     pub(super) turns: BTreeMap<TurnId, TurnRow>,
     pub(super) posted: BTreeSet<(SessionId, String)>,
@@ -49,11 +53,21 @@ pub(super) struct SessionRow {
 pub(super) struct TurnRow {
     pub(super) number: i64,
     pub(super) record: TurnRecord,
+    pub(super) owner: Option<u64>,
     pub(super) first_message: Option<MessageId>,
+    /// Messages of a turn that ended before it began, until older ones have ended.
+    pub(super) held: Vec<Message>,
     /// Until when its dedupe id counts; `None` for ever.
     pub(super) known_until: Option<Timestamp>,
     /// Whether only the dedupe id is left of it.
     pub(super) is_shell: bool,
+}
+
+impl TurnRow {
+    /// It, if it is this owner's.
+    pub(super) fn of(&self, owner: u64) -> Result<&Self> {
+        if self.owner == Some(owner) { Ok(self) } else { Err(taken_over(&self.record.turn)) }
+    }
 }
 
 /// A delivery and where it stands.
@@ -77,6 +91,11 @@ impl Tables {
     pub(super) fn next_number(&mut self) -> i64 {
         self.last_number += 1;
         self.last_number
+    }
+
+    pub(super) fn next_owner(&mut self) -> u64 {
+        self.last_owner += 1;
+        self.last_owner
     }
 
     /// A session to write into, new if need be. A sender of nobody (`""`) leaves the name to whoever speaks first.
@@ -138,17 +157,32 @@ impl Tables {
     }
 
     /// Starts a turn, or counts another attempt at one that has begun.
-    pub(super) fn begin(&mut self, turn: &TurnId, begin: Begin, now: Timestamp) -> Result<MessageId> {
+    pub(super) fn begin(
+        &mut self,
+        turn: &TurnId,
+        begin: Begin,
+        (owner, now): (u64, Timestamp),
+    ) -> Result<Begun> {
         let row = self.turn(turn)?;
         if row.record.phase == TurnPhase::Done {
             return Err(Error::invalid(format!("the turn {turn} has ended before")));
         }
-        if let Some(first) = row.first_message {
+        if row.owner != Some(owner) {
+            return Err(Error::elsewhere(format!("another program works on the turn {turn}")));
+        }
+        if let Some(message) = row.first_message {
             row.record.attempts += 1;
             row.record.phase = TurnPhase::Running;
-            return Ok(first);
+            return Ok(Begun { message, after: None });
         }
-        let session = row.record.inbound.session.clone();
+        let (session, number) = (row.record.inbound.session.clone(), row.number);
+        if self.is_held(&session, owner, number) {
+            return Err(Error::elsewhere(format!(
+                "another program writes in {session}; it is free again soon"
+            )));
+        }
+        let live = self.sessions.get(&session).map(|session| session.messages.as_slice());
+        let after = live.and_then(<[Message]>::last).map(|message| message.id);
         if let Some(replaced) = &begin.replaces {
             self.cut(&session, replaced)?;
         }
@@ -158,7 +192,82 @@ impl Tables {
         row.first_message = Some(first);
         row.record.attempts += 1;
         row.record.phase = TurnPhase::Running;
-        Ok(first)
+        Ok(Begun { message: first, after })
+    }
+
+    /// Whether another owner has a turn in a session that comes before this one.
+    pub(super) fn is_held(&self, session: &SessionId, owner: u64, number: i64) -> bool {
+        self.turns.values().any(|row| {
+            row.record.inbound.session == *session
+                && row.owner != Some(owner)
+                && (row.record.phase == TurnPhase::Running
+                    || row.record.phase == TurnPhase::Queued && row.number < number)
+        })
+    }
+
+    /// Notes that an owner lives.
+    pub(super) fn renew(&mut self, owner: u64, now: Timestamp) {
+        let lease = SignedDuration::try_from(LEASE).unwrap_or(SignedDuration::MAX);
+        self.owners.insert(owner, now.saturating_add(lease).unwrap_or(now));
+    }
+
+    /// Unfinished turns that were not this owner's, and whose owner is gone; oldest first.
+    pub(super) fn orphans(&self, owner: u64, now: Timestamp) -> Vec<&TurnRow> {
+        let is_alive = |other| other == owner || self.owners.get(&other).is_some_and(|&until| until > now);
+        let is_orphan =
+            |row: &&TurnRow| row.record.phase != TurnPhase::Done && !row.owner.is_some_and(is_alive);
+        let mut orphans: Vec<_> = self.turns.values().filter(is_orphan).collect();
+        orphans.sort_by_key(|row| row.number);
+        orphans
+    }
+
+    /// Adds the last messages of a turn, or holds them back where it never began and older ones are not over.
+    pub(super) fn add_last(
+        &mut self,
+        turn: &TurnId,
+        messages: Vec<Message>,
+        now: Timestamp,
+    ) -> Result<Vec<MessageId>> {
+        let row = self.turn(turn)?;
+        let (session, number, has_begun) =
+            (row.record.inbound.session.clone(), row.number, row.first_message.is_some());
+        if has_begun || messages.is_empty() {
+            return self.add(&session, Some(turn), messages, now);
+        }
+        if self.oldest_open(&session).is_some_and(|oldest| oldest < number) {
+            self.turn(turn)?.held = messages;
+            return Ok(Vec::new());
+        }
+        let ids = self.add(&session, Some(turn), messages, now)?;
+        self.turn(turn)?.first_message = ids.first().copied();
+        Ok(ids)
+    }
+
+    /// Puts in what was held back, now that another turn is over.
+    pub(super) fn release_held(&mut self, session: &SessionId, now: Timestamp) -> Result<()> {
+        let oldest = self.oldest_open(session);
+        let is_due = |row: &&TurnRow| {
+            row.record.inbound.session == *session
+                && !row.held.is_empty()
+                && oldest.is_none_or(|oldest| row.number < oldest)
+        };
+        let mut due: Vec<_> =
+            self.turns.values().filter(is_due).map(|row| (row.number, row.record.turn.clone())).collect();
+        due.sort();
+        for (_, turn) in due {
+            let held = std::mem::take(&mut self.turn(&turn)?.held);
+            let ids = self.add(session, Some(&turn), held, now)?;
+            self.turn(&turn)?.first_message = ids.first().copied();
+        }
+        Ok(())
+    }
+
+    /// The number of the oldest turn of a session that is not over.
+    fn oldest_open(&self, session: &SessionId) -> Option<i64> {
+        let rows = self.turns.values();
+        let open =
+            rows.filter(|row| row.record.inbound.session == *session && row.record.phase != TurnPhase::Done);
+        open.map(|row| row.number).min()
     }
 
     /// Takes a turn and all that came after it out of the live branch.
@@ -180,6 +289,7 @@ impl Tables {
             self.turns.values_mut().filter(|row| row.record.inbound.session == *session && !row.is_shell)
         {
             row.is_shell = true;
+            row.held.clear();
             row.known_until =
                 Some(row.known_until.unwrap_or_else(|| now.saturating_add(SHELL).unwrap_or(now)));
             row.record.phase = TurnPhase::Done;
@@ -206,12 +316,18 @@ impl Tables {
         let row = TurnRow {
             number,
             first_message: ids.first().copied(),
+            held: Vec::new(),
+            owner: None,
             known_until: None,
             is_shell: false,
             record,
         };
         self.turns.insert(row.record.turn.clone(), row);
     }
+}
+
+fn taken_over(turn: &TurnId) -> Error {
+    Error::invalid(format!("another program has taken the turn {turn} over"))
 }
 
 pub(super) fn no_turn(turn: &TurnId) -> Error {
