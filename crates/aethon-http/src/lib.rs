@@ -19,6 +19,7 @@ mod error;
 mod fakes;
 mod fields;
 mod guarded_stream;
+mod hex;
 pub mod host;
 pub mod json;
 mod limits;

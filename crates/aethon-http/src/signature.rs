@@ -5,8 +5,8 @@ use http::StatusCode;
 use http::header::{HeaderMap, HeaderName};
 use ring::hmac;
 
-use crate::auth::unhex;
 use crate::error::Problem;
+use crate::hex::unhex;
 
 /// The header that carries it.
 const SIGNATURE: HeaderName = HeaderName::from_static("x-aethon-signature");

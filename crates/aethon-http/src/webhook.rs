@@ -20,10 +20,10 @@ use http::header::{HeaderMap, HeaderName};
 use ring::digest;
 use serde::Serialize;
 
-use crate::auth::hex;
 use crate::deps::{Chat, Setup};
 use crate::error::Problem;
 use crate::fields::Fields;
+use crate::hex::hex;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::rules::WebhookRules;

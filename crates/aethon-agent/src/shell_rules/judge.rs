@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use super::entries::Entry;
-use super::marks::UNKNOWN;
+use super::marks::{UNKNOWN, is_mark};
 use super::meter::Meter;
 use super::paths::Homes;
 use super::reader::read;
@@ -152,7 +152,16 @@ impl<'r> Judge<'r> {
         let written = self.in_subshell(|judge| judge.list(list))?;
         self.streams = saved;
         self.meter.leave();
-        Ok(written.into_iter().map(|text| text.trim_end_matches('\n').to_owned()).collect())
+        let mut trimmed = Texts::new();
+        for text in written {
+            trimmed.push(text.trim_end_matches('\n').to_owned());
+            // What is not known at the end may be nothing, and then the line ends before it go too.
+            let known = text.trim_end_matches(|c| c == '\n' || is_mark(c));
+            if text[known.len()..].trim_end_matches('\n').contains('\n') {
+                trimmed.push(known.to_owned());
+            }
+        }
+        Ok(trimmed)
     }
 
     /// The file that `<(…)` or `>(…)` stands for.

@@ -2,7 +2,7 @@
 
 use super::danger::operands;
 use super::escapes::{unescape, unescape_output};
-use super::marks::UNKNOWN;
+use super::marks::{UNKNOWN, is_mark, made_from};
 use super::paths::base_name;
 
 /// Programs that make another text of the one that they read.
@@ -57,6 +57,10 @@ fn echo(arguments: &[String]) -> String {
 
 /// What `printf` writes: the format as often as there are values for it.
 pub(super) fn formatted(format: &str, values: &[String]) -> String {
+    if values.iter().any(|value| !value.is_empty() && value.chars().all(is_mark)) {
+        // It may be no value, or several, and the others have other places then.
+        return made_from(values);
+    }
     let mut text = String::new();
     let mut values = values.iter();
     loop {

@@ -36,7 +36,11 @@ impl Judge<'_> {
                     if may_be_empty {
                         alternatives.extend(self.instead(word, is_quoted)?);
                         if *assigns {
-                            let values = self.texts(word)?.into_iter().map(Value::text).collect();
+                            let mut values: Vec<Value> =
+                                self.texts(word)?.into_iter().map(Value::text).collect();
+                            if self.state.is_set(&parameter.name) {
+                                values.extend(self.state.get(&parameter.name, "").iter().cloned());
+                            }
                             self.state.set(&parameter.name, values, &mut self.meter)?;
                         }
                     }

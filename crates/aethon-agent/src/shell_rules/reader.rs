@@ -38,6 +38,8 @@ struct ShellReader {
     at: usize,
     depth: usize,
     is_too_deep: bool,
+    /// How many substitutions stand around this place.
+    substitutions: usize,
     /// Whether a quote was not closed, so that the shell runs nothing of this text.
     is_unclosed: bool,
     /// Here-documents whose text begins behind the next line end.
@@ -75,6 +77,7 @@ impl ShellReader {
             depth,
             is_too_deep: false,
             is_unclosed: false,
+            substitutions: 0,
             pending: Vec::new(),
             documents_seen: 0,
         }
@@ -167,9 +170,11 @@ impl ShellReader {
     /// The commands of a substitution, up to its `)`. Here-documents of the line around it come behind that line.
     fn substituted(&mut self) -> List {
         let around = std::mem::take(&mut self.pending);
+        self.substitutions += 1;
         let (list, _) = self.list(&Ends { parenthesis: true, ..Ends::default() });
         let own = std::mem::replace(&mut self.pending, around);
         self.pending.extend(own);
+        self.substitutions -= 1;
         list
     }
 

@@ -2,7 +2,8 @@
 
 use http::header::{AUTHORIZATION, COOKIE, HeaderMap};
 
-use super::COOKIE_NAME;
+/// The name of the cookie.
+pub(super) const COOKIE_NAME: &str = "aethon_dash";
 
 /// The first cookie of our name that is not empty.
 pub(super) fn cookie(headers: &HeaderMap) -> Option<&[u8]> {

@@ -13,7 +13,7 @@ use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::watch;
 
-use super::{hex, unhex};
+use crate::hex::{hex, unhex};
 
 /// How long a sign-in counts.
 const LIFETIME: i64 = 30 * 24 * 3600;

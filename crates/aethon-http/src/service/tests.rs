@@ -18,9 +18,9 @@ use ring::hmac;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::auth::hex;
 use crate::deps::{Activity, Chat, Deps, Runtime, Setup};
 use crate::fakes::{FakeAssistant, FakeConfig, FakeProvider};
+use crate::hex::hex;
 use crate::options::Options;
 use crate::ws::{Hub, WebChat};
 

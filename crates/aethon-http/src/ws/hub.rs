@@ -16,7 +16,7 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::surface::Surface;
 
 use super::frames::Body;
-use super::log_bound::LogBound;
+use super::log_bound::{Bounded, LogBound};
 use super::room::Room;
 use super::turn_surface::TurnSurface;
 use crate::markdown;
@@ -85,7 +85,7 @@ impl Hub {
         self.sweep_if_due(&mut rooms);
         let base = self.base();
         let room = Arc::new(Room::new(session.clone(), base, Arc::clone(&self.bound)));
-        self.bound.enter(&room);
+        self.bound.enter(Arc::downgrade(&room) as _);
         rooms.by_session.insert(session.clone(), Arc::clone(&room));
         room
     }

@@ -5,9 +5,32 @@
 //! that was there has a gap then, and is told to load the conversation again.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Mutex, PoisonError, Weak};
+use std::time::Instant;
 
-use super::room::Room;
+/// What counts against the bound.
+pub(super) trait Bounded: Send + Sync {
+    /// How it stands.
+    fn stats(&self) -> RoomStats;
+
+    /// Empties the log, unless somebody has begun to use the room again.
+    fn forget(&self);
+
+    /// Takes the older half out of the log.
+    fn shorten(&self);
+}
+
+/// What tidying up goes by.
+pub(super) struct RoomStats {
+    /// Whether anybody reads or anything runs.
+    pub(super) is_in_use: bool,
+    /// When it was last used.
+    pub(super) touched: Instant,
+    /// How much its log takes.
+    pub(super) bytes: usize,
+    /// The number of its newest frame.
+    pub(super) newest: u64,
+}
 
 /// How much all logs take.
 const MAX_BYTES: usize = 48 << 20;
@@ -18,17 +41,17 @@ const RELIEVED: usize = MAX_BYTES / 4 * 3;
 #[derive(Default)]
 pub(super) struct LogBound {
     bytes: AtomicUsize,
-    rooms: Mutex<Vec<Weak<Room>>>,
+    rooms: Mutex<Vec<Weak<dyn Bounded>>>,
 }
 
 impl LogBound {
     /// Counts a room from now on.
-    pub(super) fn enter(&self, room: &Arc<Room>) {
+    pub(super) fn enter(&self, room: Weak<dyn Bounded>) {
         let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
         if rooms.len() == rooms.capacity() {
             rooms.retain(|room| room.strong_count() > 0);
         }
-        rooms.push(Arc::downgrade(room));
+        rooms.push(room);
     }
 
     /// A log that took `before` takes `after` now.
@@ -81,16 +104,19 @@ impl LogBound {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use aethon_core::ids::{SessionId, TurnId};
     use tokio::sync::Notify;
 
     use super::super::frames::Body;
+    use super::super::room::Room;
     use super::*;
 
     fn room(bound: &Arc<LogBound>, number: usize) -> Arc<Room> {
         let room =
             Arc::new(Room::new(SessionId::of("webchat", &number.to_string()).unwrap(), 0, Arc::clone(bound)));
-        bound.enter(&room);
+        bound.enter(Arc::downgrade(&room) as _);
         room
     }
 

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::frames::Body;
 use super::log::{Batch, Log};
-use super::log_bound::LogBound;
+use super::log_bound::{Bounded, LogBound, RoomStats};
 
 /// A session in use.
 pub(super) struct Room {
@@ -45,18 +45,6 @@ struct OpenTurn {
     /// Whether it has left the queue.
     is_running: bool,
     surface: Weak<dyn CatchUp>,
-}
-
-/// What the hub wants to know of a room when it tidies up.
-pub(super) struct RoomStats {
-    /// Whether anybody reads or anything runs.
-    pub(super) is_in_use: bool,
-    /// When it was last used.
-    pub(super) touched: Instant,
-    /// How much its log takes.
-    pub(super) bytes: usize,
-    /// The number of its newest frame.
-    pub(super) newest: u64,
 }
 
 impl Room {
@@ -189,8 +177,14 @@ impl Room {
         state.touched = Instant::now();
     }
 
-    /// For the hub's tidying.
-    pub(super) fn stats(&self) -> RoomStats {
+    fn lock(&self) -> MutexGuard<'_, RoomState> {
+        // Every method leaves the state whole, so a panic elsewhere does not make it unusable.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Bounded for Room {
+    fn stats(&self) -> RoomStats {
         let state = self.lock();
         RoomStats {
             is_in_use: !state.readers.is_empty() || !state.open.is_empty(),
@@ -200,22 +194,15 @@ impl Room {
         }
     }
 
-    /// Empties the log, unless somebody has begun to use the room again.
-    pub(super) fn forget(&self) {
+    fn forget(&self) {
         let mut state = self.lock();
         if state.readers.is_empty() && state.open.is_empty() {
             self.counted(&mut state.log, Log::clear);
         }
     }
 
-    /// Takes the older half out of the log, because all logs together take too much.
-    pub(super) fn shorten(&self) {
+    fn shorten(&self) {
         self.counted(&mut self.lock().log, Log::shorten);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, RoomState> {
-        // Every method leaves the state whole, so a panic elsewhere does not make it unusable.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

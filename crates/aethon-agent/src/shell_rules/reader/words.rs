@@ -99,6 +99,7 @@ impl ShellReader {
     /// The words up to `)`.
     fn array(&mut self) -> Vec<Word> {
         let mut words = Vec::new();
+        let begin = self.at;
         if self.deeper().is_none() {
             return words;
         }
@@ -117,6 +118,9 @@ impl ShellReader {
         }
         words.retain(|word| !word.is_empty());
         self.depth -= 1;
+        // Bash 5.2 loses the escapes of an array in a substitution and reads on with other quotes than these.
+        let end = self.at.min(self.chars.len());
+        self.is_too_deep |= self.substitutions > 0 && self.chars[begin..end].contains(&'\\');
         words
     }
 

@@ -19,10 +19,8 @@ use ring::hmac;
 
 pub(crate) use sign_in::{SignIn, SignIns};
 
-use carriers::{bearer, cookie, query_token};
+use carriers::{COOKIE_NAME, bearer, cookie, query_token};
 
-/// The name of the cookie.
-const COOKIE_NAME: &str = "aethon_dash";
 const ATTRIBUTES: &str = "HttpOnly; SameSite=Strict; Path=/";
 
 /// Knows the token and compares candidates with it.
@@ -191,23 +189,4 @@ impl Keys {
             || (raw.contains('+')
                 && self.is_token(&percent_decode_str(&raw.replace('+', " ")).collect::<Vec<u8>>()))
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
-}
-
-/// The bytes that so many hex digits in either case stand for.
-pub(crate) fn unhex<const N: usize>(hex: &[u8]) -> Option<[u8; N]> {
-    if hex.len() != 2 * N {
-        return None;
-    }
-    let mut bytes = [0; N];
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    for (byte, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Some(bytes)
 }
