@@ -95,7 +95,7 @@ impl Stage {
 fn chat(stage: &Stage, home: &TempDir, writer: usize, session: usize) {
     let name = format!("s{session}");
     let mut command = program("aethon-cli", home.path());
-    let mut terminal = Terminal::start_sized(command.args(["chat", "--session", &name]), 100, 60);
+    let mut terminal = Terminal::start_sized(command.args(["chat", "--session", &name]), 100, 400);
     terminal.sees_within("a first prompt", LONG, |screen| screen.ends_with('>'));
     stage.seated.fetch_add(1, Ordering::Relaxed);
     let mut own = BTreeSet::new();
@@ -306,8 +306,7 @@ fn soak(plan: &Plan, seed: u64) {
         known.acknowledged.values().map(Vec::len).sum::<usize>(),
         known.given_up.len(),
     );
-    let words: BTreeSet<&str> = known.given_up.values().map(|words| words.trim()).collect();
-    println!("given up with: {words:#?}");
+    assert!(known.given_up.is_empty(), "programs gave up: {:#?}", known.given_up);
 }
 
 /// Kills and restarts the daemon; returns the last one.
@@ -344,6 +343,8 @@ fn verify(plan: &Plan, stage: &Stage, server: &Server) {
         });
         let mut turns: BTreeMap<String, usize> = BTreeMap::new();
         let mut asked = Vec::new();
+        // Each question is followed by its answer, and by nothing else.
+        let mut open: Option<String> = None;
         for message in server.messages(&id) {
             let text: String = message["content"]
                 .as_array()
@@ -353,6 +354,7 @@ fn verify(plan: &Plan, stage: &Stage, server: &Server) {
                 .collect();
             let turn = message["turn"].as_str().unwrap_or_default().to_owned();
             if message["role"] == "user" {
+                assert_eq!(open.replace(turn.clone()), None, "{text} came between a question and its answer");
                 let number =
                     text.rsplit("answer-").next().and_then(|rest| rest.trim_end_matches('.').parse().ok());
                 let number: usize = number.unwrap_or_else(|| panic!("{text} is no question of ours"));
@@ -368,6 +370,7 @@ fn verify(plan: &Plan, stage: &Stage, server: &Server) {
                 turns.insert(turn, number);
                 asked.push(number);
             } else if message["role"] == "assistant" {
+                assert_eq!(open.take().as_ref(), Some(&turn), "{text} does not follow its question");
                 let number = turns.get(&turn).unwrap_or_else(|| panic!("{text} answers nothing"));
                 stored.get_mut(number).expect("its question").1.push(text);
             }
@@ -390,19 +393,18 @@ fn verify(plan: &Plan, stage: &Stage, server: &Server) {
             .collect();
         assert!(places.is_sorted(), "{writer}: acknowledged as {numbers:?}, stored at {places:?}");
         for number in numbers {
-            assert!(!stored[number].1.is_empty(), "{number} of {writer} was acknowledged and not answered");
+            assert_eq!(stored[number].1, [question(*number).1], "the answer to {number} of {writer}");
         }
     }
 }
 
 #[test]
-#[ignore = "finds faults that are not mended: an own answer that is empty after a kill"]
 fn terminals_and_pages_through_kills_and_restarts() {
     soak(&SHORT, 7);
 }
 
 #[test]
-#[ignore = "takes ten minutes: sixteen terminals and four pages through 100 kills and 20 restarts"]
+#[ignore = "takes ten minutes, and is not green yet: sixteen terminals and four pages through 100 kills and 20 restarts"]
 fn the_whole_soak() {
     let seed = std::env::var("AETHON_SOAK_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     soak(&FULL, seed);
