@@ -24,6 +24,7 @@ use aethon_core::model::{
     Usage,
 };
 use aethon_core::session::{TurnPhase, TurnRecord};
+use aethon_core::storage::StorageHealth;
 use aethon_core::surface::Unattended;
 use aethon_core::testkit::{MemoryLedger, MemoryStore};
 use aethon_core::tool::{FixedTools, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
@@ -116,6 +117,7 @@ fn engine(store: &Arc<MemoryStore>, context_window: u64) -> Engine {
         learned: Learned::default(),
         log: store.clone(),
         transcripts: store.clone(),
+        health: StorageHealth::default(),
         meter: Meter::new(ledger, prices, Budget::default(), clock.clone(), bus.clone()),
         hooks: Hooks::default(),
         approvals: PendingApprovals::default(),

@@ -41,7 +41,7 @@ impl TurnLog for Store {
             now,
         };
         let start = begin.as_ref().map(Start::from).transpose()?;
-        Ok(self.write(move |sql| accept(sql, &opening, &turn, start.as_ref())).await?)
+        Ok(self.write_at(now, move |sql| accept(sql, &opening, &turn, start.as_ref())).await?)
     }
 
     async fn begin(&self, turn: &TurnId, begin: Begin) -> CoreResult<MessageId> {
@@ -82,7 +82,7 @@ impl TurnLog for Store {
             next: next.map(|(turn, begin)| Ok::<_, Error>((turn, Start::from(&begin)?))).transpose()?,
             now,
         };
-        Ok(self.write(move |sql| ending.store(sql)).await?)
+        Ok(self.write_at(now, move |sql| ending.store(sql)).await?)
     }
 
     async fn window(&self, session: &SessionId, limit: usize) -> CoreResult<Vec<Message>> {

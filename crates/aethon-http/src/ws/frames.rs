@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
+use crate::error::STORAGE_UNAVAILABLE;
+
 /// The name of the protocol.
 pub(super) const PROTOCOL: &str = "aethon.chat.v1";
 
@@ -189,6 +191,8 @@ impl Refusal {
             "invalid"
         } else if error.is_denied() {
             "denied"
+        } else if error.is_unavailable() {
+            STORAGE_UNAVAILABLE
         } else if error.is_busy() {
             "busy"
         } else {

@@ -34,6 +34,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     let services = Services {
         log: storage.turns.clone(),
         transcripts: storage.transcripts.clone(),
+        health: storage.health.clone(),
         meter,
         learned: models.learned,
         hooks: hooks(prepared),
