@@ -26,6 +26,7 @@ pub mod model_test;
 pub mod models;
 mod preflight;
 mod service;
+mod upkeep;
 mod view;
 mod wiring;
 

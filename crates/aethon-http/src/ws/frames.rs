@@ -161,6 +161,11 @@ pub(super) fn ready(session: &str, version: &str) -> Utf8Bytes {
     json(&Ready { r#type: "ready", session, version })
 }
 
+/// Something that the person should know, outside a turn.
+pub(super) fn notice(code: &str, message: &str) -> Utf8Bytes {
+    json(&Body::Notice { code, message })
+}
+
 /// Any value as a text frame.
 pub(super) fn json(value: &impl Serialize) -> Utf8Bytes {
     // These are our own structs with string keys: serialising them to memory cannot fail.

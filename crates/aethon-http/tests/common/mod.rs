@@ -53,7 +53,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             provider: Arc::new(FakeProvider::default()),
             channels: Channels::new([Arc::new(webchat) as Arc<dyn Channel>]).unwrap(),
         },
-        runtime: Runtime { clock: Arc::new(SystemClock), shutdown },
+        runtime: Runtime { clock: Arc::new(SystemClock), health: Default::default(), shutdown },
     }
 }
 

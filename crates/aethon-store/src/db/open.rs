@@ -28,8 +28,8 @@ pub(crate) struct Settings {
 
 /// Checks the file, creates or migrates it, and opens the connection that writes. Where it lies is told, too.
 pub(crate) fn open(settings: &Settings) -> Result<(Connection, Arc<Place>), Error> {
-    file::prepare(&settings.path)?;
-    let connection = open_writer(settings).map_err(|error| error.at_opening(&settings.path))?;
+    let opened = file::prepare(&settings.path).and_then(|()| open_writer(settings));
+    let connection = opened.map_err(|error| error.at_opening(&settings.path))?;
     let place = Place::of(&settings.path)?;
     Ok((connection, Arc::new(place)))
 }
