@@ -306,3 +306,32 @@ fn the_schema_is_a_json_schema_of_the_file() {
     let output = run_cli(home().path(), &["config", "schema"], None);
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap(), schema);
 }
+
+#[test]
+fn a_feature_that_this_version_lacks_is_told_wherever_the_configuration_is_looked_at() {
+    let home = home();
+    let file = "[channels.telegram]\nenabled = true\ntoken = \"123456:secret-of-the-bot\"\n\
+                [mcp.servers.files]\ncommand = \"files\"\n[session_recorder]\nenabled = true\n\
+                [scheduler.jobs.morning]\ncron = \"@daily\"\nprompt = \"x\"\n";
+    write(home.path(), file);
+    let keys = ["channels.telegram", "mcp.servers.files", "session_recorder", "scheduler.jobs.morning"];
+    let assert_told = |told: &str| {
+        for key in keys {
+            let line = told.lines().find(|line| line.contains(key)).unwrap_or_default();
+            assert!(line.contains("not available in this version"), "{key}: {told}");
+        }
+        assert!(!told.contains("secret-of-the-bot"), "{told}");
+    };
+    let said = |output: &Output| {
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat()
+    };
+    let check = run(server_command(home.path(), &[]).arg("--check"), None);
+    assert_eq!(check.status.code(), Some(0), "these are warnings");
+    assert_told(&said(&check));
+    let check = run_cli(home.path(), &["config", "check"], None);
+    assert_eq!(check.status.code(), Some(0), "these are warnings");
+    assert_told(&said(&check));
+    assert_told(&said(&run_cli(home.path(), &["doctor"], None)));
+    let server = Server::start_in(home, &[]);
+    assert_told(&server.stderr());
+}

@@ -18,6 +18,7 @@ mod layers;
 mod limits;
 mod load;
 mod mask;
+mod not_built;
 mod path;
 mod problem;
 mod reference;

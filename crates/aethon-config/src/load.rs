@@ -6,6 +6,7 @@ use crate::decode::{Decoded, decode};
 use crate::hint;
 use crate::json_schema::known_keys;
 use crate::layers::{Layers, Origin};
+use crate::not_built;
 use crate::path::KeyPath;
 use crate::problem::{Error, Problem, Warning};
 use crate::reference::References;
@@ -48,6 +49,7 @@ fn finish(layers: &Layers, sources: &Sources) -> Result<Loaded, Error> {
 
     let mut warnings = unknown_keys(layers, &unknown);
     warnings.extend(switched_off(layers, &config));
+    warnings.extend(not_built::warnings(layers, &config));
     for remark in validate::check(&config) {
         match remark {
             // What stands in for a value that was left out is not the owner's mistake.

@@ -193,8 +193,8 @@ fn an_unknown_key_starts_and_warns_with_the_nearest() {
     let check = |home: Home, expected: &[&str]| {
         let prefix = format!("{}/", home.path().display());
         let warnings = home.load().unwrap().warnings;
-        let shown: Vec<String> =
-            warnings.iter().map(|warning| warning.to_string().replace(&prefix, "")).collect();
+        let unknown = warnings.iter().filter(|warning| !warning.message.contains("this version"));
+        let shown: Vec<String> = unknown.map(|warning| warning.to_string().replace(&prefix, "")).collect();
         assert_eq!(shown, expected);
     };
     let message = "unknown key, ignored; the nearest known key is";
@@ -307,4 +307,38 @@ fn what_cannot_run_yet_and_what_stands_open_is_remarked_on() {
     let file = "[dashboard]\nauth_token = \"t\"\n[webhook]\nsecret = \"s\"\n";
     check(Home::with(file).environment(&[("AETHON_DASHBOARD__AUTH_TOKEN", "")]), "dashboard.auth_token");
     check(Home::with(file).sets(&["webhook.secret= "]), "webhook.secret");
+}
+
+#[test]
+fn what_is_set_and_not_built_is_told_with_its_key() {
+    let told = |file: &str| -> Vec<String> {
+        let warnings = Home::with(file).load().unwrap().warnings;
+        warnings
+            .into_iter()
+            .filter(|warning| warning.message.contains("this version"))
+            .map(|w| w.key)
+            .collect()
+    };
+    let check = |file: &str, expected: &[&str]| assert_eq!(told(file), expected, "{file}");
+    check("", &[]);
+    check("[channels.telegram]\nenabled = true\ntoken = \"t\"\n", &["channels.telegram"]);
+    check("[channels.telegram]\nenabled = false\ntoken = \"t\"\n", &[]);
+    check("[channels.webchat]\nenabled = true\n", &[]);
+    check(
+        "[mcp.servers.files]\ncommand = \"x\"\n[mcp.servers.off]\nenabled = false\ncommand = \"x\"\n",
+        &["mcp.servers.files"],
+    );
+    check("[scheduler]\nenabled = true\n", &[]);
+    check("[scheduler.jobs.morning]\ncron = \"@daily\"\nprompt = \"x\"\n", &["scheduler.jobs.morning"]);
+    check("[session_recorder]\nenabled = true\n", &["session_recorder"]);
+    check("[session_recorder]\nkeep = 3\n", &[]);
+    check("[memory]\nrecall_top_k = 3\n", &["memory"]);
+    check("[memory]\nenabled = false\n", &[]);
+    check(
+        "[runtime_tools]\nenabled = true\n[agent]\ndynamic_specialists = true\n",
+        &["agent.dynamic_specialists", "runtime_tools"],
+    );
+    check("[security]\nsandbox = \"docker\"\n", &["security.sandbox"]);
+    check("[security]\nsandbox = \"none\"\n", &[]);
+    check("[security.allowed_senders]\ntelegram = [1]\n", &["security.allowed_senders.telegram"]);
 }

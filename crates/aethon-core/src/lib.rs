@@ -23,6 +23,7 @@ pub mod ids;
 mod inbound;
 pub mod learned;
 pub mod ledger;
+pub mod live;
 pub mod log;
 pub mod message;
 pub mod model;

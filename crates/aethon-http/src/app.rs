@@ -1,22 +1,21 @@
-//! The application: what it serves, and what is derived from its options once, at start-up.
+//! The application: what it serves, and what is derived from its options.
 //!
 //! All connections share one [`App`]. A handler does not get it whole: it names the parts that it works with as the type of
 //! its first parameter, and `App::part` hands them over.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
+use aethon_core::live::Live;
 use aethon_core::usage::Budget;
 
 use crate::auth::TokenAuth;
 use crate::deps::{Activity, Chat, Deps, Runtime, Setup};
-use crate::host::HostRules;
 use crate::limits::Attempts;
 use crate::options::Options;
-use crate::origin::OriginRules;
 use crate::response::RequestIds;
-use crate::signature::Verifier;
+use crate::rules::{Rules, WebhookRules};
 
 /// The application.
 pub struct App {
@@ -24,32 +23,17 @@ pub struct App {
     pub(crate) options: Options,
     /// The parts that it serves.
     pub(crate) deps: Deps,
-    /// The token check.
-    pub(crate) token_auth: Arc<TokenAuth>,
-    /// The check of the Host header.
-    pub(crate) hosts: HostRules,
-    /// The check of the Origin header.
-    pub(crate) origins: OriginRules,
-    /// What holds for webhooks.
-    pub(crate) webhooks: Arc<WebhookRules>,
+    /// Who may do what; a reload replaces it.
+    pub(crate) rules: Live<Rules>,
+    /// What runs, and how it is set up; a reload replaces it.
+    setup: Live<Setup>,
+    is_loopback: bool,
     /// Wrong tokens, by address.
     pub(crate) attempts: Attempts,
     /// Names for answers.
     pub(crate) request_ids: RequestIds,
     /// What the program says of itself.
     pub(crate) about: About,
-}
-
-/// What holds for webhooks.
-pub(crate) struct WebhookRules {
-    /// The check of their signatures.
-    pub(crate) signatures: Verifier,
-    /// Whether what they bring is marked as untrusted.
-    pub(crate) mark_untrusted: bool,
-    /// How long a caller waits for a reply.
-    pub(crate) timeout: Duration,
-    /// Whether their routes exist: switched on, and with a secret or on loopback.
-    pub(crate) exist: bool,
 }
 
 /// What the program says of itself.
@@ -68,21 +52,23 @@ impl App {
     pub fn new(options: Options, deps: Deps, address: SocketAddr) -> Arc<Self> {
         let is_loopback = address.ip().to_canonical().is_loopback();
         Arc::new(Self {
-            token_auth: Arc::new(TokenAuth::new(&options.token)),
-            hosts: HostRules::new(&options, is_loopback),
-            origins: OriginRules::new(&options.allowed_origins),
-            webhooks: Arc::new(WebhookRules {
-                signatures: Verifier::new(&options.webhooks.secret),
-                mark_untrusted: options.mark_untrusted,
-                timeout: options.limits.webhook_timeout,
-                exist: options.webhooks.exist(is_loopback),
-            }),
+            rules: Live::new(Rules::new(&options, is_loopback)),
+            setup: Live::new(deps.setup.clone()),
+            is_loopback,
             attempts: Attempts::default(),
             request_ids: RequestIds::new(),
             about: About { version: options.version, started: Instant::now(), is_demo: options.demo },
             options,
             deps,
         })
+    }
+
+    /// Takes over what can change while it runs: the token, webhooks, hosts, origins, proxies, the budget, and what is told
+    /// of the set-up. Requests that have begun keep what they began with. What only a restart changes (the address, the
+    /// limits) stays.
+    pub fn reload(&self, options: &Options, setup: Setup) {
+        self.rules.set(Rules::new(options, self.is_loopback));
+        self.setup.set(setup);
     }
 
     /// What a handler works with, by the type of its first parameter.
@@ -116,12 +102,31 @@ macro_rules! parts {
 parts! {
     Chat: deps.chat;
     Activity: deps.activity;
-    Setup: deps.setup;
     Runtime: deps.runtime;
-    Budget: options.budget;
     About: about;
-    Arc<TokenAuth>: token_auth;
-    Arc<WebhookRules>: webhooks;
+}
+
+/// Parts that a reload replaces.
+macro_rules! live_parts {
+    ($($part:ty: $field:ident $(. $inner:ident)*;)*) => {
+        $(impl FromApp for $part {
+            fn from_app(app: &App) -> Self {
+                app.$field.get()$(.$inner)*.clone()
+            }
+        })*
+    };
+}
+
+live_parts! {
+    Budget: rules.budget;
+    Arc<TokenAuth>: rules.token_auth;
+    Arc<WebhookRules>: rules.webhooks;
+}
+
+impl FromApp for Setup {
+    fn from_app(app: &App) -> Self {
+        (*app.setup.get()).clone()
+    }
 }
 
 impl FromApp for () {

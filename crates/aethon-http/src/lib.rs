@@ -31,6 +31,7 @@ mod request;
 mod response;
 mod router;
 mod routes;
+mod rules;
 pub mod server;
 mod service;
 mod signature;

@@ -57,6 +57,11 @@ impl Server {
         self.address
     }
 
+    /// The application, for whoever reloads it.
+    pub fn app(&self) -> Arc<App> {
+        Arc::clone(&self.app)
+    }
+
     /// Serves until stopping is asked for and everything has ended, or the grace is over.
     pub async fn serve(self, mut shutdown: Shutdown) {
         let limits = &self.app.options.limits;

@@ -29,6 +29,7 @@ use crate::request::{BodyLimits, Client, Request, RequestBody};
 use crate::response::{self, HandlerResult};
 use crate::router::{self, Target};
 use crate::routes::{Access, Handler, Needs, Route, Takes};
+use crate::rules::Rules;
 use crate::signature;
 use crate::ws::{self, SocketKind};
 
@@ -63,12 +64,13 @@ pub(crate) fn call(
     after: impl FnOnce(&mut Response) + Send + 'static,
 ) -> ResponseFuture {
     let id = app.request_ids.next();
-    let client = Client::of(peer, &head.headers, &app.options.trusted_proxies);
+    let rules = app.rules.get();
+    let client = Client::of(peer, &head.headers, &rules.trusted_proxies);
     let limits = BodyLimits::of(&app.options.limits);
     let request =
         Request { head, params: Params::default(), client, token: TokenCheck::Missing, body, limits };
     tracing::debug!(method = %request.head.method, path = request.head.uri.path(), id = ?id, "request");
-    let step = catch_unwind(AssertUnwindSafe(|| dispatch(app, request)));
+    let step = catch_unwind(AssertUnwindSafe(|| dispatch(app, &rules, request)));
     match step.unwrap_or_else(|panic| Step::Done(Err(panicked(&*panic, &id)))) {
         Step::Done(answer) => {
             let mut answer = completed(answer, id);
@@ -104,8 +106,8 @@ fn panicked(panic: &(dyn Any + Send), id: &HeaderValue) -> Problem {
     Problem::internal()
 }
 
-fn dispatch(app: &Arc<App>, mut request: Request) -> Step {
-    let (route, params) = match admit(app, &mut request) {
+fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
+    let (route, params) = match admit(app, rules, &mut request) {
         Err(problem) => return Step::Done(Err(problem)),
         Ok(Next::Answered(answer)) => return Step::Done(Ok(answer)),
         Ok(Next::Handler(route, params)) => (route, params),
@@ -141,22 +143,22 @@ enum Next {
 }
 
 /// Every check before a handler.
-fn admit(app: &App, request: &mut Request) -> Result<Next, Problem> {
-    let host = app.hosts.check(&request.head.uri, &request.head.headers)?;
+fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Problem> {
+    let host = rules.hosts.check(&request.head.uri, &request.head.headers)?;
     let path = request.head.uri.path();
     let exists = |needs| match needs {
         Needs::Nothing => true,
         Needs::Dashboard => app.options.dashboard_enabled,
-        Needs::Webhooks => app.webhooks.exist,
+        Needs::Webhooks => rules.webhooks.exist,
     };
     if let Some(socket) = socket(request, exists) {
-        request.token = token(app, request);
+        request.token = token(rules, request);
         count_wrong(app, request)?;
-        let is_own = app.origins.allows(&request.head.headers, &host);
+        let is_own = rules.origins.allows(&request.head.headers, &host);
         return Ok(Next::Socket { socket, is_admitted: is_own && request.token.is_granted() });
     }
     if router::access(path) == Access::Gated {
-        request.token = token(app, request);
+        request.token = token(rules, request);
         if !request.token.is_granted() {
             return refused(app, request).map(Next::Answered);
         }
@@ -167,11 +169,11 @@ fn admit(app: &App, request: &mut Request) -> Result<Next, Problem> {
         Target::Nothing => return Err(Problem::not_found("there is nothing at this address")),
     };
     if request.changes_state() {
-        if route.needs == Needs::Webhooks && !app.webhooks.signatures.is_signed(&request.head.headers) {
+        if route.needs == Needs::Webhooks && !rules.webhooks.signatures.is_signed(&request.head.headers) {
             return Err(signature::refusal());
         }
         request.check_content_type(route.takes == Takes::Json)?;
-        app.origins.check_change(&request.head.headers, &host)?;
+        rules.origins.check_change(&request.head.headers, &host)?;
         request.check_length()?;
     }
     Ok(Next::Handler(route, params))
@@ -181,12 +183,12 @@ fn is_entrance(request: &Request) -> bool {
     request.head.uri.path() == "/dashboard" && matches!(request.head.method, Method::GET | Method::HEAD)
 }
 
-fn token(app: &App, request: &Request) -> TokenCheck {
+fn token(rules: &Rules, request: &Request) -> TokenCheck {
     let query = request.head.uri.query();
     if is_entrance(request) {
-        app.token_auth.check_entrance(&request.head.headers, query)
+        rules.token_auth.check_entrance(&request.head.headers, query)
     } else {
-        app.token_auth.check(&request.head.headers, query)
+        rules.token_auth.check(&request.head.headers, query)
     }
 }
 

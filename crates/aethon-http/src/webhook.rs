@@ -20,13 +20,13 @@ use http::header::{HeaderMap, HeaderName};
 use ring::digest;
 use serde::Serialize;
 
-use crate::app::WebhookRules;
 use crate::auth::hex;
 use crate::deps::{Chat, Setup};
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::rules::WebhookRules;
 use crate::signature;
 
 /// The channel that webhook sessions belong to.

@@ -43,7 +43,7 @@ impl Seen {
         serde_json::from_str(&self.body).expect("JSON")
     }
 
-    fn code(&self) -> String {
+    pub(crate) fn code(&self) -> String {
         assert_eq!(self.header("content-type"), "application/problem+json", "{self:?}");
         let problem = self.json();
         assert_eq!(problem["status"], self.status);
@@ -91,7 +91,17 @@ impl Bench {
         Self { app: App::new(options, deps, address.parse().expect("an address")), assistant }
     }
 
-    async fn send(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Seen {
+    pub(crate) fn reload(&self, options: &Options) {
+        self.app.reload(options, self.app.part());
+    }
+
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Seen {
         let mut request = http::Request::builder().method(method).uri(target);
         if !headers.iter().any(|(name, _)| *name == "host") {
             request = request.header("host", "127.0.0.1:18790");

@@ -1,0 +1,88 @@
+//! What the schema accepts and this version does not do yet: one table, and the warnings that it gives.
+//!
+//! Keys of features to come keep their place in the schema, so that a file written for a later version loads here. An
+//! owner who sets one must not believe that it works. Whoever builds a feature deletes its row, and nothing else.
+
+use serde_json::Value;
+
+use crate::json_schema::NAME;
+use crate::layers::{Layers, Origin};
+use crate::mask;
+use crate::path::KeyPath;
+use crate::problem::Warning;
+use crate::schema::Config;
+
+/// A key, or a section (`NAME` stands for any name in it), and what there is instead.
+const NOT_BUILT: &[(&str, &str)] = &[
+    ("agent.dynamic_specialists", "there are no specialists"),
+    ("channels.telegram", "there is no Telegram channel"),
+    ("channels.discord", "there is no Discord channel"),
+    ("channels.slack", "there is no Slack channel"),
+    ("channels.whatsapp", "there is no WhatsApp channel"),
+    ("channels.matrix", "there is no Matrix channel"),
+    ("channels.email", "there is no mail channel"),
+    ("mcp.servers.NAME", "MCP servers are not used"),
+    ("memory", "there is no long-term memory; only programs that embed Aethon use memory.embedding"),
+    ("runtime_tools", "tools cannot be made at run time"),
+    ("scheduler.default_channel", "no jobs run"),
+    ("scheduler.jobs.NAME", "no jobs run"),
+    ("security.allowed_senders.NAME", "there is no channel that strangers could write to"),
+    ("security.egress_allowed_hosts", "there are no web tools"),
+    ("security.require_approval", "the key is reserved; set approval.enabled and approval.requires_approval"),
+    ("security.sandbox", "no command can run in docker, so every command is refused"),
+    ("session_recorder", "sessions are not recorded"),
+];
+
+/// A warning for each thing that the owner has switched on and that is not there.
+pub(crate) fn warnings(layers: &Layers, config: &Config) -> Vec<Warning> {
+    let (set, default) = (mask::to_value(config), mask::to_value(&Config::default()));
+    let mut warnings = Vec::new();
+    for (pattern, message) in NOT_BUILT {
+        for key in keys(pattern, &set) {
+            let is_set = layers.origin_of(&key).is_some_and(|origin| !matches!(origin, Origin::Default));
+            if is_set && is_switched_on(value(&set, &key), value(&default, &key)) {
+                let message = format!("not available in this version: {message}");
+                warnings.push(Warning { place: layers.place(&key), key: key.to_string(), message });
+            }
+        }
+    }
+    warnings
+}
+
+/// The keys that a pattern stands for.
+fn keys(pattern: &str, set: &Value) -> Vec<KeyPath> {
+    let Some(section) = pattern.strip_suffix(NAME).and_then(|section| section.strip_suffix('.')) else {
+        return vec![KeyPath::of(pattern.split('.'))];
+    };
+    let section = KeyPath::of(section.split('.'));
+    let names = value(set, &section).and_then(Value::as_object).into_iter().flatten();
+    names.map(|(name, _)| section.key(name)).collect()
+}
+
+fn value<'v>(whole: &'v Value, key: &KeyPath) -> Option<&'v Value> {
+    key.keys().try_fold(whole, |value, key| value.get(key))
+}
+
+/// A section with a switch follows the switch; anything else is on when it is not what it would be anyway.
+fn is_switched_on(set: Option<&Value>, default: Option<&Value>) -> bool {
+    match set.and_then(|set| set.get("enabled")) {
+        Some(switch) => switch == &Value::Bool(true),
+        None => set != default,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json_schema::known_keys;
+
+    #[test]
+    fn every_row_is_a_key_of_the_schema() {
+        let known: Vec<String> = known_keys().into_iter().map(|key| key.name).collect();
+        for (pattern, _) in NOT_BUILT {
+            let section = format!("{pattern}.");
+            let is_known = known.iter().any(|key| key == pattern || key.starts_with(&section));
+            assert!(is_known, "{pattern} is in no schema");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! A value that is replaced while the program runs, such as the rules that a reload of the configuration gives anew.
+//!
+//! Whoever works with it takes it once, at the beginning of a request or a turn, and goes on with that one to the end: no
+//! piece of work sees half of the old value and half of the new one.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// A value that is replaced as a whole. Cheap to clone; clones share it.
+#[derive(Debug)]
+pub struct Live<T>(Arc<RwLock<Arc<T>>>);
+
+impl<T> Live<T> {
+    /// This value, until it is replaced.
+    pub fn new(value: T) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(value))))
+    }
+
+    /// The value as it is now.
+    pub fn get(&self) -> Arc<T> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the value. Whoever has taken the old one keeps it.
+    pub fn set(&self, value: T) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(value);
+    }
+}
+
+impl<T> Clone for Live<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_has_taken_a_value_keeps_it() {
+        let live = Live::new(1);
+        let (taken, clone) = (live.get(), live.clone());
+        clone.set(2);
+        assert_eq!((*taken, *live.get()), (1, 2));
+    }
+}

@@ -1,0 +1,96 @@
+//! What decides who may do what here: the token, hosts, origins, webhooks and proxies, all derived from the options at once,
+//! so that a reload replaces them at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::usage::Budget;
+
+use crate::auth::TokenAuth;
+use crate::host::HostRules;
+use crate::options::{Network, Options};
+use crate::origin::OriginRules;
+use crate::signature::Verifier;
+
+/// The rules in force.
+pub(crate) struct Rules {
+    /// The token check.
+    pub(crate) token_auth: Arc<TokenAuth>,
+    /// The check of the Host header.
+    pub(crate) hosts: HostRules,
+    /// The check of the Origin header.
+    pub(crate) origins: OriginRules,
+    /// What holds for webhooks.
+    pub(crate) webhooks: Arc<WebhookRules>,
+    /// Peers that may set `X-Forwarded-*`.
+    pub(crate) trusted_proxies: Vec<Network>,
+    /// What may be spent in a day.
+    pub(crate) budget: Budget,
+}
+
+/// What holds for webhooks.
+pub(crate) struct WebhookRules {
+    /// The check of their signatures.
+    pub(crate) signatures: Verifier,
+    /// Whether what they bring is marked as untrusted.
+    pub(crate) mark_untrusted: bool,
+    /// How long a caller waits for a reply.
+    pub(crate) timeout: Duration,
+    /// Whether their routes exist: switched on, and with a secret or on loopback.
+    pub(crate) exist: bool,
+}
+
+impl Rules {
+    /// The rules of these options, on loopback or beyond.
+    pub(crate) fn new(options: &Options, is_loopback: bool) -> Self {
+        Self {
+            token_auth: Arc::new(TokenAuth::new(&options.token)),
+            hosts: HostRules::new(options, is_loopback),
+            origins: OriginRules::new(&options.allowed_origins),
+            webhooks: Arc::new(WebhookRules {
+                signatures: Verifier::new(&options.webhooks.secret),
+                mark_untrusted: options.mark_untrusted,
+                timeout: options.limits.webhook_timeout,
+                exist: options.webhooks.exist(is_loopback),
+            }),
+            trusted_proxies: options.trusted_proxies.clone(),
+            budget: options.budget,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::secret::Secret;
+
+    use super::*;
+    use crate::service::tests::Bench;
+
+    #[tokio::test]
+    async fn a_reload_replaces_the_token_the_secret_and_the_lists() {
+        let with_token = |token: &str| Options { token: Secret::new(token), ..Options::default() };
+        let status = async |bench: &Bench, token: &str, host: &str| {
+            let authorization = format!("Bearer {token}");
+            let headers = [("authorization", authorization.as_str()), ("host", host)];
+            bench.send("GET", "/api/status", &headers, "").await.status
+        };
+        let bench = Bench::new(with_token("old"));
+        assert_eq!(status(&bench, "old", "home.example").await, 200);
+        let mut options = with_token("new");
+        options.webhooks.secret = Secret::new("s3cret");
+        options.allowed_hosts = vec!["house.example".into()];
+        bench.reload(&options);
+        assert_eq!(status(&bench, "old", "house.example").await, 401);
+        assert_eq!(status(&bench, "new", "house.example").await, 200);
+        assert_eq!(status(&bench, "new", "home.example").await, 421);
+        let json = [("content-type", "application/json")];
+        let unsigned = bench.send("POST", "/webhook/x", &json, r#"{"text": "x"}"#).await;
+        assert_eq!(unsigned.code(), "bad_signature");
+        bench.reload(&Options::default());
+        assert_eq!(
+            bench.send("GET", "/api/status", &[], "").await.status,
+            200,
+            "nobody is asked for a token"
+        );
+    }
+}
