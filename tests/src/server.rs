@@ -96,8 +96,17 @@ impl Server {
 
     /// The memory that it holds, in KiB.
     pub fn resident(&self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
+    /// The most memory that it ever held, in KiB.
+    pub fn most_resident(&self) -> u64 {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("it has memory");
         line.trim().trim_end_matches(" kB").parse().expect("a number of KiB")
     }
 

@@ -1,12 +1,18 @@
 //! A pseudo-terminal with a program on it, for what programs do only where a person sits.
+//!
+//! What comes out is kept twice: as the bytes came ([`Terminal::all`]), and as a window shows it ([`Terminal::screen`]), which
+//! an emulator works out. The emulator answers where its cursor is, as line editors ask, and wraps its lines anew when the
+//! window gets another width, as most terminals do.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
+use std::num::NonZeroU16;
 use std::os::unix::ffi::OsStringExt;
 use std::process::{Child, Command, ExitStatus};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
@@ -14,25 +20,38 @@ use crate::eventually;
 use crate::http::PATIENCE;
 
 /// The question that a program asks to learn where the cursor is.
-const WHERE: &str = "\u{1b}[6n";
+const WHERE: &[u8] = b"\x1b[6n";
 
-/// A program on a terminal of 100 columns and 30 rows. Killed when dropped.
+/// A program on a terminal. Killed when dropped.
 pub struct Terminal {
     child: Child,
     keys: File,
-    screen: Arc<Mutex<String>>,
+    window: Arc<Mutex<Window>>,
     /// How much of the output was looked at.
     looked: usize,
 }
 
+struct Window {
+    emulator: vt100::Parser,
+    all: String,
+    /// The last bytes, to find what spans two reads.
+    tail: Vec<u8>,
+    /// Bytes that are not whole characters yet.
+    partial: Vec<u8>,
+}
+
 impl Terminal {
-    /// Starts a command made with [`crate::program`].
+    /// Starts a command made with [`crate::program`] in a window of 100 columns and 30 rows.
     pub fn start(command: &mut Command) -> Self {
+        Self::start_sized(command, 100, 30)
+    }
+
+    /// The same in a window of this size.
+    pub fn start_sized(command: &mut Command, columns: u16, rows: u16) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
         grantpt(&ours).expect("it can be granted");
         unlockpt(&ours).expect("it can be unlocked");
-        let size = Winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&ours, size).expect("it has a size");
+        tcsetwinsize(&ours, winsize(columns, rows)).expect("it has a size");
         let name = ptsname(&ours, Vec::new()).expect("it has a name").into_bytes();
         let theirs = || {
             let path = std::ffi::OsString::from_vec(name.clone());
@@ -40,17 +59,36 @@ impl Terminal {
         };
         command.stdin(theirs()).stdout(theirs()).stderr(theirs()).env("TERM", "xterm-256color");
         let child = command.spawn().expect("the program starts");
-        let screen: Arc<Mutex<String>> = Arc::default();
+        let window = Arc::new(Mutex::new(Window {
+            emulator: emulator(columns, rows),
+            all: String::new(),
+            tail: Vec::new(),
+            partial: Vec::new(),
+        }));
         let keys = File::from(ours);
         let reader = keys.try_clone().expect("it can be read");
-        let record = screen.clone();
-        std::thread::spawn(move || watch(reader, &record));
-        Self { child, keys, screen, looked: 0 }
+        let shared = window.clone();
+        std::thread::spawn(move || watch(reader, &shared));
+        Self { child, keys, window, looked: 0 }
     }
 
     /// Presses these keys.
     pub fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).expect("keys can be pressed");
+    }
+
+    /// Types a line at the prompt, and sends it once it stands there: then the next empty prompt is the one after it.
+    pub fn enter(&mut self, line: &str) {
+        self.press(line);
+        self.sees("the line that was typed", |screen| !ends_with_prompt(screen));
+        self.press("\r");
+    }
+
+    /// Pastes a text, marked as terminals mark it where the program asked for that.
+    pub fn paste(&mut self, text: &str) {
+        let text = text.replace('\n', "\r");
+        let is_marked = self.window().emulator.screen().bracketed_paste();
+        self.press(&if is_marked { format!("\u{1b}[200~{text}\u{1b}[201~") } else { text });
     }
 
     /// Waits until this is shown, after what was waited for before; returns what came up to it.
@@ -68,6 +106,34 @@ impl Terminal {
         self.all()[from..at].to_owned()
     }
 
+    /// Waits until the window looks like this; returns it.
+    pub fn sees(&mut self, what: &str, is_it: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let screen = self.screen();
+            if is_it(&screen) {
+                self.looked = self.all().len();
+                return screen;
+            }
+            assert!(Instant::now() < deadline, "{what} was not seen, but\n{screen}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits until the last line is an empty prompt.
+    pub fn prompts(&mut self) -> String {
+        self.sees("an empty prompt", ends_with_prompt)
+    }
+
+    /// The window as it is now: its lines without blanks at their ends, and without empty lines at the end.
+    pub fn screen(&self) -> String {
+        let window = self.window();
+        let columns = window.emulator.screen().size().1.get();
+        let rows: Vec<String> = window.emulator.screen().rows(0, columns).collect();
+        let rows: Vec<&str> = rows.iter().map(|row| row.trim_end()).collect();
+        rows.join("\n").trim_end_matches('\n').to_owned()
+    }
+
     /// What came since the last look.
     pub fn rest(&self) -> String {
         self.all()[self.looked..].to_owned()
@@ -75,18 +141,35 @@ impl Terminal {
 
     /// Everything that was shown.
     pub fn all(&self) -> String {
-        self.screen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.window().all.clone()
+    }
+
+    /// Gives the window another size.
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        self.window().resize(columns, rows);
+        tcsetwinsize(&self.keys, winsize(columns, rows)).expect("it has a size");
+        // The system tells only those programs whose terminal it is; this one was started without one of its own.
+        self.signal(Signal::WINCH);
     }
 
     /// Presses Ctrl-C as a terminal in its usual mode turns it into a signal.
     pub fn interrupt(&self) {
+        self.signal(Signal::INT);
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the process is there");
+        rustix::process::kill_process(pid, signal).expect("the process is there");
     }
 
     /// Waits for the program's end.
     pub fn end(mut self) -> ExitStatus {
         eventually("the program has ended", || self.child.try_wait().expect("it can be waited for"))
+    }
+
+    fn window(&self) -> MutexGuard<'_, Window> {
+        self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -97,22 +180,72 @@ impl Drop for Terminal {
     }
 }
 
-/// Keeps what is shown, and answers where the cursor is: always in the first column of the last row but one.
-fn watch(mut terminal: File, screen: &Mutex<String>) {
-    let mut bytes = [0; 4096];
-    let mut pending = Vec::new();
-    // Reading fails when the program is gone.
-    while let Ok(length @ 1..) = terminal.read(&mut bytes) {
-        pending.extend_from_slice(&bytes[..length]);
-        let whole = match std::str::from_utf8(&pending) {
+impl Window {
+    /// Takes in bytes; returns what the terminal answers.
+    fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut answers = Vec::new();
+        for byte in bytes {
+            self.emulator.process(&[*byte]);
+            self.tail.push(*byte);
+            if self.tail.ends_with(WHERE) {
+                let (row, column) = self.emulator.screen().cursor_position();
+                answers.extend(format!("\u{1b}[{};{}R", row + 1, column + 1).into_bytes());
+            }
+        }
+        let surplus = self.tail.len().saturating_sub(WHERE.len());
+        self.tail.drain(..surplus);
+        self.partial.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(&self.partial) {
             Ok(text) => text.len(),
             Err(error) => error.valid_up_to(),
         };
-        let text = String::from_utf8_lossy(&pending[..whole]).into_owned();
-        pending.drain(..whole);
-        for _ in text.matches(WHERE) {
-            let _ = terminal.write_all(b"\x1b[29;1R");
+        let text: Vec<u8> = self.partial.drain(..whole).collect();
+        self.all.push_str(&String::from_utf8_lossy(&text));
+        answers
+    }
+
+    /// Wraps the lines anew. The cursor stays behind what is before it; colours are lost.
+    fn resize(&mut self, columns: u16, rows: u16) {
+        let screen = self.emulator.screen();
+        let (row, column) = screen.cursor_position();
+        let mut before = String::new();
+        for (number, text) in (0..row).zip(screen.rows(0, screen.size().1.get())) {
+            let is_wrapped = screen.row_wrapped(number);
+            before.push_str(if is_wrapped { &text } else { text.trim_end() });
+            before.push_str(if is_wrapped { "" } else { "\r\n" });
         }
-        screen.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
+        let line = screen.rows(0, screen.size().1.get()).nth(row.into()).unwrap_or_default();
+        before.extend(line.chars().take(column.into()));
+        let is_marking = screen.bracketed_paste();
+        self.emulator = emulator(columns, rows);
+        self.emulator.process(before.as_bytes());
+        if is_marking {
+            self.emulator.process(b"\x1b[?2004h");
+        }
+    }
+}
+
+fn ends_with_prompt(screen: &str) -> bool {
+    screen.lines().last().is_some_and(|line| line.trim_end().ends_with('>'))
+}
+
+fn emulator(columns: u16, rows: u16) -> vt100::Parser {
+    let size = |number| NonZeroU16::new(number).expect("a window is not empty");
+    vt100::Parser::new(size(rows), size(columns), 0)
+}
+
+fn winsize(columns: u16, rows: u16) -> Winsize {
+    Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
+}
+
+/// Shows what comes, and answers where the cursor is.
+fn watch(mut terminal: File, window: &Mutex<Window>) {
+    let mut bytes = [0; 4096];
+    // Reading fails when the program is gone.
+    while let Ok(length @ 1..) = terminal.read(&mut bytes) {
+        let answers = window.lock().unwrap_or_else(PoisonError::into_inner).take(&bytes[..length]);
+        if !answers.is_empty() {
+            let _ = terminal.write_all(&answers);
+        }
     }
 }

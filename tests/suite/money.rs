@@ -162,10 +162,7 @@ fn twenty_sessions_on_one_dollar_all_get_to_work() {
         ..Play::say(200)
     });
     let ends = twenty(&server, &windows);
-    // Whoever came last may have got a limit that is shorter than the answer, because the rest was reserved just then.
-    let is_whole = |done: &&Value| done["stop_reason"] == "end";
-    assert!(ends.iter().all(|done| done["text"].as_str().unwrap().starts_with(TOKEN)), "{ends:?}");
-    assert!(ends.iter().filter(is_whole).count() >= 15, "{ends:?}");
+    assert!(ends.iter().all(|done| done["stop_reason"] == "end"), "{ends:?}");
     let bill = service.usd(INPUT, OUTPUT);
     assert!(bill > 0.3 && bill <= 1.0, "{bill}");
     assert_near(spent(&server), bill, STEP);

@@ -281,3 +281,33 @@ fn a_tool_shows_no_configured_secret() {
     let transcript = server.send(&Request::get(&format!("/api/sessions/{id}")).bearer(TOKEN)).text();
     assert_clean("the transcript", &transcript);
 }
+
+#[test]
+fn a_tool_shows_no_stored_secret_however_it_is_written() {
+    const STORED: &str = "stored/Credential+that-nothing-refers-to";
+    let home = home();
+    std::fs::create_dir_all(home.path().join("credentials")).unwrap();
+    std::fs::write(home.path().join("credentials/forgotten"), format!("{STORED}\n")).unwrap();
+    std::fs::create_dir_all(home.path().join("workspace")).unwrap();
+    let base64 = base64::engine::general_purpose::STANDARD.encode(format!("x{STORED}"));
+    let hex: Vec<String> = STORED.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let backwards: String = STORED.chars().rev().collect();
+    let (first, rest) = STORED.split_at(15);
+    let (first64, rest64) = base64.split_at(20);
+    let notes = format!(
+        "{STORED}\n{base64}\n{first64}\n{rest64}\n{}\n%{}\n{backwards}\n{first}\n    {rest}\nend\n",
+        hex.join(":"),
+        hex.join("%")
+    );
+    std::fs::write(home.path().join("workspace/notes.txt"), notes).unwrap();
+    let server = Server::start_in(home, &[]);
+    let answer =
+        server.post("/webhook/trigger", &json!({"text": "!tool file_read {\"path\": \"notes.txt\"}"}));
+    let told = answer.json()["response"].as_str().unwrap().to_owned();
+    assert!(told.contains("***") && told.contains("end"), "the file was read: {told}");
+    for piece in
+        ["Credential", "laitnederC", "that-nothing", &base64[4..14], &base64[24..34], "43:72:65", "%43%72"]
+    {
+        assert!(!told.contains(piece), "{piece} is in {told}");
+    }
+}

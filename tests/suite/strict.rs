@@ -184,6 +184,19 @@ fn a_litellm_proxy_says_what_its_model_takes() {
     assert_eq!(strict.refusals(), [""; 0]);
 }
 
+#[test]
+fn a_litellm_proxy_says_what_its_model_costs() {
+    let with_ceiling = ["model.model_id=team-model", "budget.daily_usd=1"];
+    let (strict, server) = served(Chat::of(Host::LiteLlm), "litellm", "", &with_ceiling);
+    server.chat("default").say("m1", "Hi.");
+    let row = server.get("/api/usage?days=1").json()["rows"][0].clone();
+    let figure = |name: &str| row[name].as_f64().unwrap_or_else(|| panic!("no {name}: {row}"));
+    let expected = (figure("input_tokens") * 3.0 + figure("output_tokens") * 15.0) / 1e6;
+    assert!(expected > 0.0 && (figure("cost_usd") - expected).abs() < 1e-9, "{row}");
+    assert_eq!(strict.requests()[0].line, "GET /v1/model/info", "no table knows the owner's own name for it");
+    assert_eq!(strict.refusals(), [""; 0]);
+}
+
 /// The bodies of the requests that were answered, without what differs from home to home.
 fn bodies(strict: &Strict) -> Vec<Value> {
     let mut bodies: Vec<Value> = strict.requests().iter().map(aethon_tests::stub::Seen::json).collect();

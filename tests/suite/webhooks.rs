@@ -279,12 +279,16 @@ fn beyond_loopback_they_need_a_secret() {
     drop(server);
     let body = r#"{"text": "!say hello"}"#;
     let secret = format!("webhook.secret=\"{SECRET}\"");
-    let server = Server::start(&["channels.webchat.host=0.0.0.0", "dashboard.auth_token=t0ken", &secret]);
+    let server = Server::start(&[
+        "channels.webchat.host=0.0.0.0",
+        "dashboard.auth_token=t0ken-of-sixteen-or-more",
+        &secret,
+    ]);
     let request = signed("/webhook/trigger", body, &signature(SECRET, body.as_bytes()));
     assert_eq!(server.send(&request).status, 200);
     let server = Server::start(&[
         "channels.webchat.host=0.0.0.0",
-        "dashboard.auth_token=t0ken",
+        "dashboard.auth_token=t0ken-of-sixteen-or-more",
         "webhook.secret=\"  \"",
     ]);
     assert_ne!(server.send(&request).status, 200, "a secret of blanks is none");

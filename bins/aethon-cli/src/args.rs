@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// What to do; without it, chat.
+    /// The command to run; without one, chat.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -27,16 +27,16 @@ pub(crate) struct Common {
     /// The configuration file [default: HOME/config.toml].
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Set a configuration key for this run; the value is TOML, and a bare word is a string.
+    /// Set a configuration key for this run only. The value is TOML; a bare word is a string.
     #[arg(long = "set", global = true, value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
-    /// How much is logged: trace, debug, info, warn, error or off [default: warn].
+    /// Log to standard error at this level: trace, debug, info, warn, error or off.
     #[arg(long, global = true, value_name = "LEVEL")]
     pub(crate) log_level: Option<String>,
-    /// How log lines look.
+    /// The format of log lines.
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text", value_parser = log_format())]
     pub(crate) log_format: LogFormat,
-    /// The address of a running aethon-server to use instead of the one on this home.
+    /// Use the aethon-server at this address instead of the one that runs on this home.
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) connect: Option<String>,
 }
@@ -47,17 +47,17 @@ fn log_format() -> impl TypedValueParser<Value = LogFormat> {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Chat in the terminal.
+    /// Chat in the terminal (the default).
     Chat {
         /// The session to continue.
         #[arg(long, short, default_value = "default")]
         session: String,
     },
-    /// Ask one question and print the answer; reads standard input when it is piped.
+    /// Ask one question and print the answer.
     Ask {
-        /// The question; what is piped in is added below it.
+        /// The question. Text piped to standard input is added below it.
         text: Option<String>,
-        /// The session to ask in; a fresh one by default.
+        /// The session to ask in [default: a new one].
         #[arg(long, short)]
         session: Option<String>,
         /// How much the model thinks first: none, low, medium or high [default: model.effort].
@@ -67,42 +67,42 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Set up a configuration by answering a few questions.
+    /// Create a configuration by answering a few questions.
     Init {
-        /// Replace a configuration that is there.
+        /// Replace an existing configuration.
         #[arg(long)]
         force: bool,
-        /// The model provider, so that it is not asked for.
+        /// Use this model provider instead of asking for one.
         #[arg(long)]
         provider: Option<String>,
-        /// The model, so that it is not asked for.
+        /// Use this model instead of asking for one.
         #[arg(long)]
         model: Option<String>,
     },
-    /// Look for what is wrong and say how to mend it.
+    /// Check the installation and explain how to fix what is wrong.
     Doctor {
-        /// Count warnings as failures.
+        /// Treat warnings as failures.
         #[arg(long)]
         strict: bool,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Find out what models can do, and what is known of them.
+    /// Test models, and list what is known about them.
     #[command(subcommand)]
     Model(ModelCommand),
-    /// Show and change the configuration.
+    /// Show, check and change the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Keep secrets out of the configuration file.
+    /// Store secrets outside the configuration file.
     #[command(subcommand)]
     Secrets(SecretsCommand),
-    /// Look at conversations.
+    /// List, show, export and remove conversations.
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// Show what the models took: tokens and cost by day, model and kind of work.
+    /// Show token usage and cost by day, model and kind of work.
     Usage {
-        /// How many days, today included.
+        /// The number of days to show, including today.
         #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=366))]
         days: u32,
         /// Print JSON.
@@ -118,26 +118,29 @@ pub(crate) enum Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelCommand {
-    /// Ask the model and each fallback a few short questions: chat, streaming, tools, pictures, speed. This costs a
-    /// little where the provider takes money. Exit status 0 when the configured model answers, else 1.
+    /// Test the configured model and each fallback with a few short requests.
+    ///
+    /// The requests cover chat, streaming, tools, pictures and speed, and cost a little if the provider charges for them.
+    /// The exit status is 0 if the configured model answers, and 1 if it does not.
     Test {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Show what is known of models: sizes, prices, abilities, and when their vendors end them.
+    /// List known models with their context sizes, prices, abilities and retirement dates.
     List {
-        /// Only the models of this provider or vendor.
+        /// List only the models of this provider or vendor.
         #[arg(long, value_name = "NAME")]
         provider: Option<String>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Install a newer table of models: LiteLLM's, or one in its form. It is checked first, and the old one stays if it is
-    /// refused.
+    /// Install a newer table of models: LiteLLM's, or one in the same format.
+    ///
+    /// The table is checked first. If it is refused, the current one stays in place.
     Update {
-        /// The table, such as model_prices_and_context_window.json of LiteLLM.
+        /// The table, such as LiteLLM's model_prices_and_context_window.json.
         file: PathBuf,
         /// Print JSON.
         #[arg(long)]
@@ -147,9 +150,9 @@ pub(crate) enum ModelCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Print where the configuration file is.
+    /// Print the path of the configuration file.
     Path,
-    /// Print the configuration in force, secrets masked.
+    /// Print the effective configuration with secrets masked.
     Show {
         /// Print JSON instead of TOML.
         #[arg(long)]
@@ -160,14 +163,14 @@ pub(crate) enum ConfigCommand {
         /// The dotted key, such as model.provider.
         key: String,
     },
-    /// Change one value in the file; comments stay.
+    /// Change one value in the file and keep its comments.
     Set {
         /// The dotted key.
         key: String,
-        /// The value: TOML, or a bare word.
+        /// The value, as TOML or as a bare word.
         value: String,
     },
-    /// Check the configuration: exit status 0 or 2.
+    /// Check the configuration: exit status 0 if it is valid, 2 if it is not.
     Check,
     /// Print the JSON Schema of the configuration file.
     Schema,
@@ -175,12 +178,12 @@ pub(crate) enum ConfigCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SecretsCommand {
-    /// Store a secret; its value is read from standard input.
+    /// Store a secret. Its value is read from standard input.
     Set {
         /// Its name, as in ${credential:NAME}.
         name: String,
     },
-    /// List the names of stored secrets.
+    /// List the names of the stored secrets.
     List {
         /// Print JSON.
         #[arg(long)]
@@ -190,7 +193,7 @@ pub(crate) enum SecretsCommand {
     Rm {
         /// Its name.
         name: String,
-        /// Do not ask.
+        /// Do not ask for confirmation.
         #[arg(long)]
         yes: bool,
     },
@@ -200,10 +203,10 @@ pub(crate) enum SecretsCommand {
 pub(crate) enum SessionsCommand {
     /// List sessions, newest first.
     List {
-        /// Only those that contain these words.
+        /// List only sessions that contain these words.
         #[arg(long, short)]
         query: Option<String>,
-        /// How many.
+        /// The number of sessions to list.
         #[arg(long, default_value_t = 20)]
         limit: usize,
         /// Print JSON.
@@ -214,7 +217,7 @@ pub(crate) enum SessionsCommand {
     Show {
         /// Its id, such as webchat:default.
         id: String,
-        /// How many of the newest messages.
+        /// The number of messages to print, counted from the newest.
         #[arg(long, default_value_t = 50)]
         limit: usize,
         /// Print JSON.
@@ -225,7 +228,7 @@ pub(crate) enum SessionsCommand {
     Export {
         /// Its id.
         id: String,
-        /// The form.
+        /// The format of the export.
         #[arg(long, default_value = "markdown")]
         format: ExportForm,
     },
@@ -233,7 +236,7 @@ pub(crate) enum SessionsCommand {
     Rm {
         /// Its id.
         id: String,
-        /// Do not ask.
+        /// Do not ask for confirmation.
         #[arg(long)]
         yes: bool,
     },

@@ -49,6 +49,16 @@ impl Daemon {
         self.call("GET", path).await
     }
 
+    /// A GET of JSON that may not be there.
+    pub(crate) async fn find_json(&self, path: String) -> Result<Option<Value>> {
+        match self.get(path).await {
+            Err(error) if error.downcast_ref::<Answer>().is_some_and(|answer| answer.status == 404) => {
+                Ok(None)
+            }
+            other => other.map(Some),
+        }
+    }
+
     /// A DELETE.
     pub(crate) async fn delete(&self, path: String) -> Result<Value> {
         self.call("DELETE", path).await
@@ -89,7 +99,8 @@ impl Daemon {
             ),
             _ => {
                 let problem: Value = serde_json::from_str(&body).unwrap_or(Value::Null);
-                bail!("{}", problem["detail"].as_str().unwrap_or("aethon-server answered with an error"))
+                let detail = problem["detail"].as_str().unwrap_or("aethon-server answered with an error");
+                Err(Answer { status, detail: detail.to_owned() }.into())
             }
         }
     }
@@ -100,6 +111,33 @@ impl Daemon {
             None => request,
         }
     }
+}
+
+/// An answer that is an error, in the words of the daemon.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    detail: String,
+}
+
+impl std::fmt::Display for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.detail)
+    }
+}
+
+impl std::error::Error for Answer {}
+
+/// A text as a part of an address.
+pub(crate) fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                char::from(byte).to_string()
+            }
+            byte => format!("%{byte:02X}"),
+        })
+        .collect()
 }
 
 fn checked(address: &str) -> Result<String> {

@@ -1,10 +1,14 @@
 //! Markdown for a terminal: comrak's tree to ANSI text.
 //!
 //! The reply comes in pieces; a block is printed for good, once, when the next one begins. Until then a terminal may show
-//! what it looks like so far. Control characters of the source never reach the terminal. Without colours the structure stays readable.
+//! what it looks like so far. Nothing of the source drives the terminal: neither characters that stand in it nor those that
+//! Markdown writes as entities, such as `&#27;`. Without colours the structure stays readable.
 
 use comrak::nodes::{AstNode, ListType, NodeValue, TableAlignment};
 use comrak::{Arena, Options, parse_document};
+use unicode_width::UnicodeWidthChar;
+
+use crate::visible::readable;
 
 /// How text looks on this terminal.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +25,7 @@ const ITALIC: &str = "3";
 const UNDERLINE: &str = "4";
 const STRIKE: &str = "9";
 const CODE: &str = "36";
+const ALARM: &str = "1;31";
 
 impl Style {
     /// The text in a style, if colours are allowed.
@@ -41,11 +46,11 @@ impl Style {
     pub(crate) fn bold(self, text: &str) -> String {
         self.paint(BOLD, text)
     }
-}
 
-/// Text without what could drive a terminal.
-pub(crate) fn plain(text: &str) -> String {
-    text.chars().filter(|&c| c == '\n' || c == '\t' || !c.is_control()).collect()
+    /// Text about something that went wrong.
+    pub(crate) fn alarm(self, text: &str) -> String {
+        self.paint(ALARM, text)
+    }
 }
 
 /// Renders a reply while it comes in.
@@ -63,9 +68,14 @@ impl Stream {
 
     /// Takes more of the source; returns what can be printed for good.
     pub(crate) fn push(&mut self, text: &str) -> String {
-        self.source.push_str(&plain(text));
+        self.source.push_str(&text.replace('\r', ""));
         let end = self.settled();
         self.emit(end)
+    }
+
+    /// From now on lines are this wide.
+    pub(crate) fn set_width(&mut self, width: usize) {
+        self.style.width = width;
     }
 
     /// What the block that is still coming in looks like so far.
@@ -127,7 +137,7 @@ pub(crate) fn markdown(source: &str, style: Style) -> String {
     options.extension.tasklist = true;
     options.extension.strikethrough = true;
     options.extension.autolink = true;
-    let root = parse_document(&arena, &plain(source), &options);
+    let root = parse_document(&arena, &source.replace('\r', ""), &options);
     let mut out = String::new();
     blocks(root, style, "", &mut out);
     out
@@ -154,7 +164,7 @@ fn block<'a>(node: &'a AstNode<'a>, style: Style, indent: &str, out: &mut String
         }
         NodeValue::CodeBlock(code) => {
             for line in code.literal.lines() {
-                out.push_str(&format!("{indent}    {}\n", style.paint(CODE, line)));
+                out.push_str(&format!("{indent}    {}\n", style.paint(CODE, &readable(line))));
             }
         }
         NodeValue::List(list) => {
@@ -171,7 +181,7 @@ fn block<'a>(node: &'a AstNode<'a>, style: Style, indent: &str, out: &mut String
             out.push_str(&format!("{indent}{}\n", style.dim(&"─".repeat(style.width.min(40)))))
         }
         NodeValue::Table(table) => self::table(node, &table.alignments, style, indent, out),
-        NodeValue::HtmlBlock(html) => wrapped(html.literal.trim_end(), style, indent, out),
+        NodeValue::HtmlBlock(html) => wrapped(&readable(html.literal.trim_end()), style, indent, out),
         _ => wrapped(&inline(node, style), style, indent, out),
     }
 }
@@ -207,6 +217,10 @@ fn table<'a>(
         rows.iter().filter_map(|row| row.get(column)).map(|cell| columns_of(cell)).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
+    let whole = widths.iter().sum::<usize>() + columns.saturating_sub(1) * 3 + columns_of(indent);
+    if whole > style.width {
+        return records(&rows, style, indent, out);
+    }
     for (index, row) in rows.iter().enumerate() {
         let cells: Vec<String> = widths
             .iter()
@@ -232,6 +246,20 @@ fn table<'a>(
     }
 }
 
+/// A table that is wider than the window: each row as a paragraph, each cell under the name of its column.
+fn records(rows: &[Vec<String>], style: Style, indent: &str, out: &mut String) {
+    let Some((names, rows)) = rows.split_first() else { return };
+    for (index, row) in rows.iter().enumerate() {
+        if index > 0 {
+            out.push_str(indent.trim_end());
+            out.push('\n');
+        }
+        for (name, cell) in names.iter().zip(row).filter(|(_, cell)| !cell.is_empty()) {
+            wrapped(&format!("{}: {cell}", style.bold(name)), style, indent, out);
+        }
+    }
+}
+
 fn inline<'a>(node: &'a AstNode<'a>, style: Style) -> String {
     node.children().map(|child| span(child, style)).collect()
 }
@@ -239,27 +267,25 @@ fn inline<'a>(node: &'a AstNode<'a>, style: Style) -> String {
 fn span<'a>(node: &'a AstNode<'a>, style: Style) -> String {
     let value = node.data.borrow().value.clone();
     match value {
-        NodeValue::Text(text) => text.to_string(),
+        NodeValue::Text(text) => readable(&text),
         NodeValue::Code(code) => {
-            if style.colour {
-                style.paint(CODE, &code.literal)
-            } else {
-                format!("`{}`", code.literal)
-            }
+            let code = readable(&code.literal);
+            if style.colour { style.paint(CODE, &code) } else { format!("`{code}`") }
         }
         NodeValue::SoftBreak => " ".into(),
         NodeValue::LineBreak => "\n".into(),
-        NodeValue::HtmlInline(html) => html,
+        NodeValue::HtmlInline(html) => readable(&html),
         NodeValue::Emph => style.paint(ITALIC, &inline(node, style)),
         NodeValue::Strong => style.paint(BOLD, &inline(node, style)),
         NodeValue::Strikethrough => style.paint(STRIKE, &inline(node, style)),
         NodeValue::Link(link) | NodeValue::Image(link) => {
             let text = inline(node, style);
             let shown = style.paint(UNDERLINE, &text);
-            if text == link.url || text.is_empty() {
-                style.paint(UNDERLINE, &link.url)
+            let url = readable(&link.url);
+            if text == url || text.is_empty() {
+                style.paint(UNDERLINE, &url)
             } else {
-                format!("{shown} ({})", link.url)
+                format!("{shown} ({url})")
             }
         }
         _ => inline(node, style),
@@ -289,16 +315,28 @@ fn wrapped(text: &str, style: Style, indent: &str, out: &mut String) {
     }
 }
 
-/// Columns that a text takes: characters outside of escape codes (wide characters count as one, which only wraps late).
+/// Columns that a text takes in one line. Escape codes take none.
 pub(crate) fn columns_of(text: &str) -> usize {
+    widths(text).sum()
+}
+
+/// Rows that a line takes in a window of so many columns: where it does not fit it goes on in the next row, and a wide
+/// character is never parted.
+pub(crate) fn rows_of(line: &str, columns: usize) -> usize {
+    let (rows, _) = widths(line).fold((1, 0), |(rows, used), width| {
+        if used + width > columns { (rows + 1, width) } else { (rows, used + width) }
+    });
+    rows
+}
+
+/// The width of each character that is not part of a colour code.
+fn widths(text: &str) -> impl Iterator<Item = usize> {
     let mut inside = false;
-    text.chars()
-        .filter(|&c| {
-            let code = inside || c == '\u{1b}';
-            inside = code && c != 'm';
-            !code
-        })
-        .count()
+    text.chars().map(move |c| {
+        let is_code = inside || c == '\u{1b}';
+        inside = is_code && c != 'm';
+        if is_code { 0 } else { c.width().unwrap_or(0) }
+    })
 }
 
 #[cfg(test)]
@@ -316,6 +354,13 @@ mod tests {
         check("- [x] done\n- [ ] open", "[x] done\n[ ] open\n");
         check("```rust\nfn a() {}\n```", "    fn a() {}\n");
         check("| a | b |\n|---|--:|\n| 1 | 22 |", "a │  b\n──┼───\n1 │ 22\n");
+        let wide = "| name | what it is for |\n|---|---|\n| one | a first thing |\n| two | a second |";
+        check(wide, "name │ what it is for\n─────┼───────────────\none  │ a first thing\ntwo  │ a second\n");
+        let wider = "| name | what it is for, at length |\n|---|---|\n| one | first |\n| two | second |";
+        check(
+            wider,
+            "name: one\nwhat it is for, at length:\nfirst\n\nname: two\nwhat it is for, at length:\nsecond\n",
+        );
         check("> said", "│ said\n");
         check("[here](https://example.org)", "here (https://example.org)\n");
         check(
@@ -325,10 +370,55 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_never_reach_the_terminal() {
-        let coloured = Style { colour: true, width: 80 };
-        let out = markdown("a\u{1b}]0;title\u{7}b `\u{1b}[2J`", coloured);
-        assert!(!out.contains('\u{7}') && !out.contains("\u{1b}]") && !out.contains("\u{1b}[2J"), "{out:?}");
+    fn nothing_of_the_source_drives_the_terminal() {
+        for source in [
+            "a\u{1b}]0;title\u{7}b `\u{1b}[2J`",
+            "&#27;]0;title&#7; &#x9b;2J &#x202e;",
+            "[x](http://a/&#27;[2J) <b>\u{1b}[2J</b>",
+            "    \u{1b}[2J\n\n```\n\u{9b}2J\n```\n\n<div>\n\u{1b}[2J\n</div>",
+            "| \u{1b}[2J |\n|---|\n| &#27;[2J |",
+            "# \u{1b}[2J\n\n- \u{202e}x\n\n> &#8238;",
+        ] {
+            for style in [BARE, Style { colour: true, width: 80 }] {
+                let out = markdown(source, style);
+                let text: String = out
+                    .split('\u{1b}')
+                    .enumerate()
+                    .map(|(index, part)| {
+                        // Only our own codes: a bracket, a number, an m.
+                        let code = part.split_once('m').filter(|(code, _)| code.starts_with('['));
+                        match code {
+                            _ if index == 0 => part,
+                            Some((code, rest))
+                                if code[1..].chars().all(|c| c.is_ascii_digit() || c == ';') =>
+                            {
+                                rest
+                            }
+                            _ => panic!("{source:?} drives the terminal: {out:?}"),
+                        }
+                    })
+                    .collect();
+                let is_odd = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+                assert!(!text.contains(is_odd), "{source:?}: {out:?}");
+                assert!(text.contains("‹U+"), "{source:?} is marked: {out:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_counted_as_a_terminal_wraps_them() {
+        let check = |line: &str, columns: usize, expected: usize| {
+            assert_eq!(rows_of(line, columns), expected, "{line:?} in {columns}");
+        };
+        check("", 10, 1);
+        check("0123456789", 10, 1);
+        check("0123456789a", 10, 2);
+        check("\u{1b}[1m0123456789\u{1b}[0m", 10, 1);
+        check("日本語日本", 10, 1);
+        // A wide character does not fit into the last column.
+        check("a日本語日本", 10, 2);
+        check("日本語", 3, 3);
+        check("e\u{301}e\u{301}", 2, 1);
     }
 
     #[test]

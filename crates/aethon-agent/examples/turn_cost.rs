@@ -9,10 +9,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
-use aethon_agent::{Agent, Engine, Hooks, Learned, Meter, Models, Options, Prices, Services};
-use aethon_core::approval::PendingApprovals;
+use aethon_agent::{Agent, Engine, Meter, Models, Options, Prices, Services};
 use aethon_core::assistant::ask;
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::event::EventBus;
@@ -24,7 +22,6 @@ use aethon_core::model::{
     Usage,
 };
 use aethon_core::session::{TurnPhase, TurnRecord};
-use aethon_core::storage::StorageHealth;
 use aethon_core::surface::Unattended;
 use aethon_core::testkit::{MemoryLedger, MemoryStore};
 use aethon_core::tool::{FixedTools, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
@@ -91,14 +88,13 @@ fn fill(store: &MemoryStore, session: &SessionId, messages: usize) {
             message.turn = Some(turn.clone());
             message
         };
-        let record = TurnRecord {
-            turn: turn.clone(),
-            inbound: Inbound::say(session.clone(), QUESTION),
-            phase: TurnPhase::Done,
-            accepted_at: SystemClock.now(),
-            attempts: 1,
-            reply: None,
-        };
+        let record = TurnRecord::new(
+            turn.clone(),
+            Inbound::say(session.clone(), QUESTION),
+            TurnPhase::Done,
+            SystemClock.now(),
+        )
+        .with_attempts(1);
         store.leave_behind(record, vec![said(Role::User, QUESTION), said(Role::Assistant, ANSWER)]);
     }
 }
@@ -109,22 +105,12 @@ fn engine(store: &Arc<MemoryStore>, context_window: u64) -> Engine {
     let prompt = PromptOptions { name: "Aethon".into(), workspace: std::env::temp_dir() };
     let price = Price::new(1.0, 5.0);
     let ledger = Arc::new(MemoryLedger::new(clock.clone()));
-    let prices: Prices = Arc::new(move |_, _| Some(price));
+    let prices: Prices = Arc::new(move |_, _, _| Some(price));
     let models = Models::one(Arc::new(Instantly::new(context_window)));
     let agent = Agent::main(models, Arc::new(Prompt::new(prompt)))
         .with_tools(vec![Arc::new(FixedTools::new("test", tools))]);
-    let services = Services {
-        learned: Learned::default(),
-        log: store.clone(),
-        transcripts: store.clone(),
-        health: StorageHealth::default(),
-        meter: Meter::new(ledger, prices, Budget::default(), clock.clone(), bus.clone()),
-        hooks: Hooks::default(),
-        approvals: PendingApprovals::default(),
-        bus,
-        clock,
-        wake: DeliveryWake::default(),
-    };
+    let meter = Meter::new(ledger, prices, Budget::default(), clock.clone(), bus);
+    let services = Services::new(store.clone(), store.clone(), store.clone(), meter, clock);
     Engine::new(agent, services, Options::default())
 }
 

@@ -49,7 +49,7 @@ impl StopSignal {
         *self.0.borrow()
     }
 
-    async fn stopped(&mut self) -> Cause {
+    pub(crate) async fn stopped(&mut self) -> Cause {
         match self.0.wait_for(Option::is_some).await.map(|cause| *cause) {
             Ok(Some(cause)) => cause,
             // Nobody is left who could stop it.

@@ -6,8 +6,9 @@ use aethon_core::model::Capabilities;
 
 use crate::window::Limits;
 
-/// How far the engine goes.
+/// How far the engine goes. Begin with the default and set what differs.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// Requests to a model that one turn may make.
     pub max_iterations: u32,
@@ -41,6 +42,7 @@ pub struct Options {
 
 /// What is kept in memory between turns.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Cache {
     /// Sessions whose newest messages are kept.
     pub sessions: usize,
@@ -50,6 +52,7 @@ pub struct Cache {
 
 /// When older messages are summarised.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Compaction {
     /// The share of the model's context window that a request may fill.
     pub share: f64,
@@ -59,6 +62,7 @@ pub struct Compaction {
 
 /// Which turns are taken up again after a crash.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Resume {
     /// How old one may be.
     pub within: Duration,
@@ -67,6 +71,13 @@ pub struct Resume {
 }
 
 impl Options {
+    /// With what this changes.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// What a request to this model may take.
     pub(crate) fn limits_of(&self, model: &Capabilities) -> Limits {
         Limits::of(model, self.compaction.share, self.window_messages, self.keep_recent)

@@ -6,6 +6,7 @@ use aethon_core::approval::PendingApprovals;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
 use aethon_core::learned::{ModelFact, ModelKey, ModelMemory, NoMemory};
+use aethon_core::owner::Owners;
 use aethon_core::session::{Transcripts, TurnLog};
 use aethon_core::storage::StorageHealth;
 
@@ -13,11 +14,15 @@ use crate::hooks::Hooks;
 use crate::meter::Meter;
 use crate::outbox::DeliveryWake;
 
-/// What all agents of an engine share: where turns are stored, what pays for them, and what guards them.
+/// What all agents of an engine share: where turns are stored, what pays for them, and what guards them. Begin with
+/// [`Services::new`] and set what differs.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Services {
     /// Where turns are stored.
     pub log: Arc<dyn TurnLog>,
+    /// The same storage, which tells whose turns are whose.
+    pub owners: Arc<dyn Owners>,
     /// The same storage, for what is no turn.
     pub transcripts: Arc<dyn Transcripts>,
     /// Whether the storage takes what it is given; while it does not, nothing new is taken in.
@@ -38,13 +43,46 @@ pub struct Services {
     pub wake: DeliveryWake,
 }
 
+impl Services {
+    /// These, with no hooks, nothing learnt, and a bus and questions of their own.
+    pub fn new(
+        log: Arc<dyn TurnLog>,
+        owners: Arc<dyn Owners>,
+        transcripts: Arc<dyn Transcripts>,
+        meter: Meter,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            log,
+            owners,
+            transcripts,
+            health: StorageHealth::default(),
+            meter,
+            learned: Learned::default(),
+            hooks: Hooks::default(),
+            approvals: PendingApprovals::default(),
+            bus: EventBus::default(),
+            clock,
+            wake: DeliveryWake::default(),
+        }
+    }
+}
+
 /// What was learnt about models.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Learned {
     /// What was known when the program started.
     pub facts: Vec<(ModelKey, ModelFact)>,
     /// Where it is kept.
     pub memory: Arc<dyn ModelMemory>,
+}
+
+impl Learned {
+    /// These facts, and further ones kept there.
+    pub fn new(facts: Vec<(ModelKey, ModelFact)>, memory: Arc<dyn ModelMemory>) -> Self {
+        Self { facts, memory }
+    }
 }
 
 impl Default for Learned {

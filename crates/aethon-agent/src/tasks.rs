@@ -1,10 +1,11 @@
 //! The tasks that an engine has started, so that it can wait for their end.
 
 use std::future::Future;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 /// Counts the tasks that run.
 #[derive(Default)]
@@ -45,6 +46,42 @@ impl Drop for Running {
     fn drop(&mut self) {
         if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.0.none_left.notify_waiters();
+        }
+    }
+}
+
+/// A task that goes on until it is ended.
+#[derive(Default)]
+pub(crate) struct BackgroundTask(Mutex<Option<JoinHandle<()>>>);
+
+impl BackgroundTask {
+    /// Starts it, unless it was started before.
+    pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(&self, task: impl FnOnce() -> F) {
+        let mut started = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if started.is_none() {
+            *started = Some(tokio::spawn(task()));
+        }
+    }
+
+    /// Ends it where it waits, and waits until it is gone.
+    pub(crate) async fn end(&self) {
+        let started = self.take();
+        if let Some(task) = started {
+            task.abort();
+            // It was told to end, which is what the error says.
+            let _ = task.await;
+        }
+    }
+
+    fn take(&self) -> Option<JoinHandle<()>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Drop for BackgroundTask {
+    fn drop(&mut self) {
+        if let Some(task) = self.take() {
+            task.abort();
         }
     }
 }

@@ -42,6 +42,37 @@ pub fn list(directory: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
+/// The lines of a file that are searched for on their own are at least so long.
+const LONG_LINE: usize = 16;
+
+/// What the stored credentials hold, whether anything refers to them or not: for taking secrets out of text. Besides each
+/// file as a whole that is its long lines without blanks (those of a key in PEM form, say) and the long strings of a JSON
+/// document. What cannot be read is left out: then nothing else can read it either.
+pub fn values(directory: &Path) -> Vec<Secret> {
+    let names = list(directory).unwrap_or_default();
+    let mut values = Vec::new();
+    for text in names.iter().filter_map(|name| read(directory, name).ok()) {
+        let lines = text.lines().map(str::trim).filter(|line| line.len() >= LONG_LINE);
+        values.extend(lines.filter(|line| !line.contains(char::is_whitespace)).map(Secret::new));
+        if let Ok(document) = serde_json::from_str::<serde_json::Value>(&text) {
+            strings(&document, &mut values);
+        }
+        values.push(Secret::new(text));
+    }
+    values
+}
+
+fn strings(value: &serde_json::Value, found: &mut Vec<Secret>) {
+    match value {
+        serde_json::Value::String(text) if text.len() >= LONG_LINE && !text.starts_with("http") => {
+            found.push(Secret::new(text));
+        }
+        serde_json::Value::Array(items) => items.iter().for_each(|item| strings(item, found)),
+        serde_json::Value::Object(fields) => fields.values().for_each(|field| strings(field, found)),
+        _ => {}
+    }
+}
+
 /// Stores a credential, replacing one of the same name.
 pub fn store(directory: &Path, name: &str, value: &Secret) -> io::Result<()> {
     require_name(name)?;
@@ -99,6 +130,24 @@ pub(crate) fn read(directory: &Path, name: &str) -> Result<String, (String, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_stored_value_is_told_with_its_long_parts() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("plain"), "hunter2hunter2\n").unwrap();
+        fs::write(
+            home.path().join("pem"),
+            "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\n-----END KEY-----\n",
+        )
+        .unwrap();
+        fs::write(home.path().join("account"), r#"{"type": "x", "key": {"private": ["0123456789abcdef"]}}"#)
+            .unwrap();
+        let values = values(home.path());
+        let holds = |wanted: &str| values.iter().any(|value| value.expose() == wanted);
+        assert!(holds("hunter2hunter2") && holds("MIIEvQIBADANBgkqhkiG9w0") && holds("0123456789abcdef"));
+        assert!(!holds("x") && !holds("-----BEGIN KEY-----"));
+        assert!(super::values(&home.path().join("none")).is_empty());
+    }
 
     #[test]
     fn only_names_that_stay_in_the_directory_are_names() {

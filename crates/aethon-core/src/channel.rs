@@ -159,6 +159,7 @@ impl NewDelivery {
 
 /// A stored delivery.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Delivery {
     /// Its number, the same on every attempt.
     pub id: i64,
@@ -170,6 +171,19 @@ pub struct Delivery {
     pub content: NewDelivery,
     /// How often it was tried before.
     pub attempts: u32,
+}
+
+impl Delivery {
+    /// One that was not tried yet.
+    pub fn new(id: i64, session: SessionId, turn: TurnId, content: NewDelivery) -> Self {
+        Self { id, session, turn, content, attempts: 0 }
+    }
+
+    /// One that was tried so often before.
+    #[must_use]
+    pub fn with_attempts(self, attempts: u32) -> Self {
+        Self { attempts, ..self }
+    }
 }
 
 /// A delivery that failed.

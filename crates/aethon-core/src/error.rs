@@ -26,6 +26,7 @@ enum Kind {
     Full,
     Unavailable,
     ShuttingDown,
+    Elsewhere,
     Denied,
     Internal,
 }
@@ -66,6 +67,11 @@ impl Error {
         Self::of(Kind::ShuttingDown, "the assistant is shutting down; try again in a moment")
     }
 
+    /// Another program of the same storage writes there.
+    pub fn elsewhere(message: impl Into<String>) -> Self {
+        Self::of(Kind::Elsewhere, message)
+    }
+
     /// A rule forbids it.
     pub fn denied(message: impl Into<String>) -> Self {
         Self::of(Kind::Denied, message)
@@ -100,12 +106,17 @@ impl Error {
 
     /// Whether trying again later helps.
     pub fn is_busy(&self) -> bool {
-        matches!(self.kind, Kind::Full | Kind::Unavailable | Kind::ShuttingDown)
+        matches!(self.kind, Kind::Full | Kind::Unavailable | Kind::ShuttingDown | Kind::Elsewhere)
     }
 
     /// Whether the storage (or what else everything needs) does not work at the moment.
     pub fn is_unavailable(&self) -> bool {
         self.kind == Kind::Unavailable
+    }
+
+    /// Whether another program of the same storage writes there. It is free again when that one is done, or gone.
+    pub fn is_elsewhere(&self) -> bool {
+        self.kind == Kind::Elsewhere
     }
 
     /// Whether a rule forbids it.

@@ -27,6 +27,7 @@ pub mod live;
 pub mod log;
 pub mod message;
 pub mod model;
+pub mod owner;
 pub mod provider;
 pub mod redact;
 pub mod sandbox;

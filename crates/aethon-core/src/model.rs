@@ -12,6 +12,7 @@ use futures_core::Stream;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{SessionId, TurnId};
+use crate::ledger::Price;
 use crate::message::{Message, Opaque, ToolCall};
 use crate::tool::ToolSpec;
 
@@ -61,6 +62,8 @@ pub struct Capabilities {
     /// Whether it may produce output that nobody can watch while it comes (thoughts that are billed and not streamed, or an
     /// answer that comes whole): then the whole output limit has to be paid for in advance.
     pub hidden_output: bool,
+    /// What its service says that it costs; only a proxy that its owner runs says so.
+    pub price: Option<Price>,
     /// Whether the model is known; `false` means that all of this is assumed until its service says more.
     pub is_known: bool,
 }
@@ -77,6 +80,7 @@ impl Capabilities {
             images: false,
             tools: true,
             hidden_output: false,
+            price: None,
             is_known: true,
         }
     }
@@ -85,6 +89,12 @@ impl Capabilities {
     #[must_use]
     pub fn with_known(self, is_known: bool) -> Self {
         Self { is_known, ..self }
+    }
+
+    /// At the price that its service tells.
+    #[must_use]
+    pub fn with_price(self, price: Option<Price>) -> Self {
+        Self { price, ..self }
     }
 
     /// Served at this address.
@@ -141,7 +151,7 @@ impl Effort {
 }
 
 /// What a service says of its model; unset where it does not say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SelfReport {
     /// Tokens that a request and its answer may take together.
     pub context_window: Option<u64>,
@@ -151,6 +161,8 @@ pub struct SelfReport {
     pub images: Option<bool>,
     /// Whether it can call tools.
     pub tools: Option<bool>,
+    /// What it costs.
+    pub price: Option<Price>,
 }
 
 /// Whether a provider is set up.

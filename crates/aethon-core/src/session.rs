@@ -11,23 +11,27 @@ use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::message::{Inbound, Message, Reply};
 
-/// The engine's side of the storage.
+/// The engine's side of the storage. What is accepted through it belongs to this [owner](crate::owner); a turn of another
+/// one is neither begun nor added to.
 #[async_trait]
 pub trait TurnLog: Send + Sync {
     /// Stores what came in, unless its dedupe id is known already: the acknowledgement that may be given afterwards.
-    /// Creates the session if it is new. With `begin`, the turn also starts, in the same transaction.
+    /// Creates the session if it is new. With `begin`, the turn also starts, in the same transaction, unless another
+    /// owner has a turn in the session: then it waits.
     async fn accept(&self, turn: &TurnId, inbound: &Inbound, begin: Option<Begin>) -> Result<Accepted>;
 
     /// Starts a turn that waited. Of a turn that has begun before (a crash came between) it only counts the attempt, and
-    /// returns the id of the user's message that is there already.
-    async fn begin(&self, turn: &TurnId, begin: Begin) -> Result<MessageId>;
+    /// returns the id of the user's message that is there already. Refused ([`crate::error::Error::is_elsewhere`]) while a
+    /// turn of another owner has begun in the session or was accepted before it there, and while the turn is another's.
+    async fn begin(&self, turn: &TurnId, begin: Begin) -> Result<Begun>;
 
-    /// Adds messages of a running turn: an assistant message with tool calls, and the results.
+    /// Adds messages of a running turn: an assistant message with tool calls, and the results. Invalid when another owner
+    /// has taken the turn over.
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>>;
 
     /// Ends a turn: its last messages, its outcome and the deliveries of its reply, in one transaction. A turn that never
     /// began can be ended as well; its user message is then in no transcript. The turn that waits behind it begins in the
-    /// same transaction, if it can.
+    /// same transaction, if it can. Invalid when another owner has taken the turn over.
     async fn finish(&self, finish: Finish) -> Result<Finished>;
 
     /// The newest messages of a session's live branch, oldest first, at most `limit` of them; never older ones than a
@@ -37,7 +41,7 @@ pub trait TurnLog: Send + Sync {
     /// A turn by its id.
     async fn turn(&self, turn: &TurnId) -> Result<Option<TurnRecord>>;
 
-    /// Turns that were accepted and never finished, oldest first: what a crash left over.
+    /// Turns that were accepted and have not ended, whoever's they are, oldest first.
     async fn unfinished(&self) -> Result<Vec<TurnRecord>>;
 }
 
@@ -48,6 +52,15 @@ pub struct Begin {
     pub message: Message,
     /// The turn that it replaces: that turn's messages and all later ones leave the live branch.
     pub replaces: Option<TurnId>,
+}
+
+/// A turn that has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Begun {
+    /// The id of the user's message.
+    pub message: MessageId,
+    /// The newest message of the live branch before it, by which a reader knows whether it has seen everything.
+    pub after: Option<MessageId>,
 }
 
 /// The end of a turn.
@@ -69,21 +82,22 @@ pub struct Finish {
 pub struct Finished {
     /// The ids of the added messages, in their order.
     pub messages: Vec<MessageId>,
-    /// The id of the user's message with which the next turn began.
-    pub next: Option<MessageId>,
+    /// How the next turn began, if it did.
+    pub next: Option<Begun>,
 }
 
 /// What became of an inbound message.
 #[derive(Debug, Clone)]
 pub enum Accepted {
-    /// It is stored; with the user message's id if it has begun.
-    New(Option<MessageId>),
+    /// It is stored, and perhaps it has begun.
+    New(Option<Begun>),
     /// It was here before.
     Known(Box<TurnRecord>),
 }
 
 /// A turn as it is stored.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TurnRecord {
     /// Its id.
     pub turn: TurnId,
@@ -99,6 +113,25 @@ pub struct TurnRecord {
     pub reply: Option<Reply>,
 }
 
+impl TurnRecord {
+    /// A turn that stands there; it has not begun, and has no outcome.
+    pub fn new(turn: TurnId, inbound: Inbound, phase: TurnPhase, accepted_at: Timestamp) -> Self {
+        Self { turn, inbound, phase, accepted_at, attempts: 0, reply: None }
+    }
+
+    /// One that has begun so often.
+    #[must_use]
+    pub fn with_attempts(self, attempts: u32) -> Self {
+        Self { attempts, ..self }
+    }
+
+    /// One with this outcome.
+    #[must_use]
+    pub fn with_reply(self, reply: Option<Reply>) -> Self {
+        Self { reply, ..self }
+    }
+}
+
 /// Where a turn stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -111,6 +144,9 @@ pub enum TurnPhase {
     Done,
 }
 
+/// What the messages of a page have together at most, as they are stored; a single one may have more.
+pub const MOST_PAGE_BYTES: usize = 2 << 20;
+
 /// The reader's side of the storage.
 #[async_trait]
 pub trait Transcripts: Send + Sync {
@@ -120,7 +156,8 @@ pub trait Transcripts: Send + Sync {
     /// One session.
     async fn session(&self, id: &SessionId) -> Result<Option<SessionSummary>>;
 
-    /// Messages of the live branch before `before` (or the newest), oldest first, at most `limit`.
+    /// Messages of the live branch before `before` (or the newest), oldest first: at most `limit`, and fewer where they are
+    /// large, so that no page takes much more than [`MOST_PAGE_BYTES`]. Only an empty page says that there are no more.
     async fn messages(&self, id: &SessionId, before: Option<MessageId>, limit: usize)
     -> Result<Vec<Message>>;
 
@@ -150,6 +187,7 @@ pub enum Clear {
 
 /// Which sessions are wanted.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct SessionQuery {
     /// At most so many.
     pub limit: usize,
@@ -159,6 +197,31 @@ pub struct SessionQuery {
     pub search: Option<String>,
     /// Only those of this channel.
     pub channel: Option<String>,
+}
+
+impl SessionQuery {
+    /// The most recently used ones, at most so many.
+    pub fn newest(limit: usize) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// From where the page before ended.
+    #[must_use]
+    pub fn from_cursor(self, cursor: Option<String>) -> Self {
+        Self { cursor, ..self }
+    }
+
+    /// Only those that contain these words.
+    #[must_use]
+    pub fn with_search(self, search: Option<String>) -> Self {
+        Self { search, ..self }
+    }
+
+    /// Only those of this channel.
+    #[must_use]
+    pub fn of_channel(self, channel: Option<String>) -> Self {
+        Self { channel, ..self }
+    }
 }
 
 /// A page of sessions.

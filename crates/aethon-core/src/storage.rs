@@ -13,9 +13,9 @@
 //!   or not at all. That is why [`TurnLog`], [`Transcripts`] and [`Outbox`] must be the same backend.
 //! - **Order.** Ids of messages and of deliveries grow in the order in which they were stored. Within a session the
 //!   engine calls one method after the other; calls for different sessions come side by side.
-//! - **One engine.** A session is written by one engine at a time, and deliveries are taken by one worker. A backend that
-//!   several programs share keeps a second engine out when it is opened (the file of SQLite is kept by the lock of the
-//!   home); the traits have no lease, so a turn that is unfinished at the start belongs to a program that is gone.
+//! - **Owners.** Each opened storage is one [owner](crate::owner) of turns. A session is written by one owner at a time,
+//!   and a turn whose owner is gone is taken over by one other. Deliveries are taken by one worker: a backend that several
+//!   daemons share keeps the second one out when it is opened (the lock of the home does so for the file of SQLite).
 //! - **Time** comes from the [`crate::clock::Clock`] that the backend was opened with, and not from its server.
 
 use std::sync::Arc;
@@ -30,6 +30,7 @@ use crate::error::Result;
 use crate::history::History;
 use crate::learned::ModelMemory;
 use crate::ledger::Ledger;
+use crate::owner::Owners;
 use crate::session::{Transcripts, TurnLog};
 
 mod health;
@@ -42,6 +43,8 @@ pub use health::{StorageFault, StorageHealth};
 pub struct Storage {
     /// Turns, for the engine.
     pub turns: Arc<dyn TurnLog>,
+    /// Whose turns are whose.
+    pub owners: Arc<dyn Owners>,
     /// Conversations, for people.
     pub transcripts: Arc<dyn Transcripts>,
     /// Deliveries that are under way.
@@ -65,6 +68,7 @@ impl Storage {
     pub fn of<Backend>(backend: Arc<Backend>) -> Self
     where
         Backend: TurnLog
+            + Owners
             + Transcripts
             + Outbox
             + Ledger
@@ -76,6 +80,7 @@ impl Storage {
     {
         Self {
             turns: backend.clone(),
+            owners: backend.clone(),
             transcripts: backend.clone(),
             outbox: backend.clone(),
             ledger: backend.clone(),
@@ -132,6 +137,7 @@ pub struct Marks {
 
 /// How long things are kept that nobody removes, in days, and how many of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Retention {
     /// One-shot sessions, after their last use.
     pub oneshots: u32,
@@ -139,6 +145,25 @@ pub struct Retention {
     pub calls: u32,
     /// Vectors, counted; the least recently used ones go.
     pub vectors: u32,
+}
+
+impl Retention {
+    /// One-shot sessions for so many days, and everything else without end.
+    pub const fn of_oneshots(days: u32) -> Self {
+        Self { oneshots: days, calls: u32::MAX, vectors: u32::MAX }
+    }
+
+    /// Single model calls for so many days.
+    #[must_use]
+    pub const fn with_calls(self, days: u32) -> Self {
+        Self { calls: days, ..self }
+    }
+
+    /// At most so many vectors.
+    #[must_use]
+    pub const fn with_vectors(self, most: u32) -> Self {
+        Self { vectors: most, ..self }
+    }
 }
 
 /// What [`Upkeep::maintain`] has removed.

@@ -6,7 +6,9 @@ use aethon_core::testkit::conformance::Stage;
 use aethon_core::testkit::{ManualClock, MemoryStore};
 
 async fn open(clock: Arc<ManualClock>) -> Stage {
-    Stage::new(MemoryStore::storage(clock.clone()), clock, ())
+    let store = MemoryStore::new(clock.clone());
+    let beside = store.beside();
+    Stage::new([store, beside].map(MemoryStore::into_storage), clock, ())
 }
 
 aethon_core::storage_conformance!(open);

@@ -10,12 +10,13 @@ use std::time::{Instant, SystemTime};
 use aethon_core::live::Live;
 use aethon_core::usage::Budget;
 
-use crate::auth::TokenAuth;
+use crate::auth::{SignIn, SignIns, TokenAuth};
 use crate::deps::{Activity, Chat, Deps, Runtime, Setup};
 use crate::limits::Attempts;
 use crate::options::Options;
 use crate::response::RequestIds;
 use crate::rules::{Rules, WebhookRules};
+use crate::standing::Standing;
 
 /// The application.
 pub struct App {
@@ -28,8 +29,10 @@ pub struct App {
     /// What runs, and how it is set up; a reload replaces it.
     setup: Live<Setup>,
     is_loopback: bool,
+    /// The sign-ins of browsers, and what was taken back of them.
+    pub(crate) sign_ins: Arc<SignIns>,
     /// Wrong tokens, by address.
-    pub(crate) attempts: Attempts,
+    pub(crate) attempts: Arc<Attempts>,
     /// Names for answers.
     pub(crate) request_ids: RequestIds,
     /// What the program says of itself.
@@ -51,11 +54,14 @@ impl App {
     /// The application as it runs on this address.
     pub fn new(options: Options, deps: Deps, address: SocketAddr) -> Arc<Self> {
         let is_loopback = address.ip().to_canonical().is_loopback();
+        let clock = Arc::clone(&deps.runtime.clock);
+        let sign_ins = Arc::new(SignIns::new(&options.sign_in_key, clock));
         Arc::new(Self {
-            rules: Live::new(Rules::new(&options, is_loopback)),
+            rules: Live::new(Rules::new(&options, is_loopback, &sign_ins)),
+            sign_ins,
             setup: Live::new(deps.setup.clone()),
             is_loopback,
-            attempts: Attempts::default(),
+            attempts: Arc::default(),
             request_ids: RequestIds::new(),
             about: About { version: options.version, started: Instant::now(), is_demo: options.demo },
             options,
@@ -64,11 +70,17 @@ impl App {
     }
 
     /// Takes over what can change while it runs: the token, webhooks, hosts, origins, proxies, the budget, and what is told
-    /// of the set-up. Requests that have begun keep what they began with. What only a restart changes (the address, the
-    /// limits) stays.
+    /// of the set-up. Requests that have begun keep what they began with, but with another token every socket and download
+    /// ends at once that came in under the old one. What only a restart changes (the address, the limits) stays.
     pub fn reload(&self, options: &Options, setup: Setup) {
-        self.rules.set(Rules::new(options, self.is_loopback));
+        self.rules.set(Rules::new(options, self.is_loopback, &self.sign_ins));
         self.setup.set(setup);
+        self.sign_ins.look_again();
+    }
+
+    /// The right to be here of what came in under this sign-in.
+    pub(crate) fn standing(&self, sign_in: SignIn) -> Standing {
+        Standing::new(self.rules.clone(), Arc::clone(&self.sign_ins), sign_in)
     }
 
     /// What a handler works with, by the type of its first parameter.
@@ -104,6 +116,7 @@ parts! {
     Activity: deps.activity;
     Runtime: deps.runtime;
     About: about;
+    Arc<SignIns>: sign_ins;
 }
 
 /// Parts that a reload replaces.

@@ -24,6 +24,8 @@ pub(crate) struct Body {
     content: Content,
     /// Tells the connection when the body has been handed over or dropped.
     sending: Option<Sending>,
+    /// When this resolves, a stream is cut off.
+    ends: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 enum Content {
@@ -54,7 +56,17 @@ impl Body {
     /// [`BodyWriter::finish`].
     pub(crate) fn stream() -> (BodyWriter, Self) {
         let (sender, receiver) = mpsc::channel(WAITING_CHUNKS);
-        (BodyWriter(sender), Self { content: Content::Chunks(receiver), sending: None })
+        (BodyWriter(sender), Self { content: Content::Chunks(receiver), sending: None, ends: None })
+    }
+
+    /// Whether it is a stream.
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.content, Content::Chunks(_))
+    }
+
+    /// Cuts a stream off when this resolves, because whoever reads it may not be here any more.
+    pub(crate) fn end_with(&mut self, end: impl Future<Output = ()> + Send + 'static) {
+        self.ends = Some(Box::pin(end));
     }
 
     /// Keeps the connection marked as busy until this body is over.
@@ -65,7 +77,7 @@ impl Body {
 
 impl<T: Into<Bytes>> From<T> for Body {
     fn from(bytes: T) -> Self {
-        Self { content: Content::Whole(bytes.into()), sending: None }
+        Self { content: Content::Whole(bytes.into()), sending: None, ends: None }
     }
 }
 
@@ -94,6 +106,11 @@ impl http_body::Body for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, CutOff>>> {
+        if self.ends.as_mut().is_some_and(|ends| ends.as_mut().poll(cx).is_ready()) {
+            self.ends = None;
+            // Nobody reads the rest: its writer learns of it.
+            self.content = Content::Chunks(mpsc::channel(1).1);
+        }
         match &mut self.content {
             Content::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Content::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
@@ -137,6 +154,19 @@ mod tests {
         writer.write("a").await.unwrap();
         drop(writer);
         assert!(body.collect().await.is_err(), "a client must see that the rest is missing");
+    }
+
+    #[tokio::test]
+    async fn a_stream_is_cut_off_when_its_reader_may_not_be_here_any_more() {
+        let (writer, mut body) = Body::stream();
+        let (end, ended) = tokio::sync::oneshot::channel::<()>();
+        body.end_with(async { drop(ended.await) });
+        writer.write("a").await.unwrap();
+        assert!(body.frame().await.unwrap().is_ok());
+        writer.write("b").await.unwrap();
+        drop(end);
+        assert!(body.frame().await.unwrap().is_err(), "what waits is not sent any more");
+        assert_eq!(writer.write("c").await, Err(ClientGone));
     }
 
     #[tokio::test]

@@ -10,14 +10,15 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 
 use crate::app::App;
 use crate::body::Response;
+use crate::crowd::Seat;
 use crate::guarded_stream::{GuardedStream, MAX_HEAD};
 use crate::progress::Progress;
 use crate::request::RequestBody;
-use crate::service::{self, ResponseFuture};
+use crate::service::{self, Admitted, ResponseFuture};
 
 /// How far the end of the server has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,14 +35,14 @@ pub(crate) enum Phase {
 pub(crate) async fn serve(
     stream: TcpStream,
     peer: IpAddr,
-    permit: OwnedSemaphorePermit,
+    seat: Seat,
     app: Arc<App>,
     mut phase: watch::Receiver<Phase>,
 ) {
     // Small answers must not wait for more to come. An error here means that the peer is gone, which reading tells too.
     let _ = stream.set_nodelay(true);
-    let progress = Arc::new(Progress::default());
-    let stream = GuardedStream::new(stream, Arc::clone(&app), Arc::clone(&progress), permit);
+    let progress = Arc::clone(seat.progress());
+    let stream = GuardedStream::new(stream, Arc::clone(&app), seat);
     let mut builder = http1::Builder::new();
     builder.half_close(true).header_read_timeout(None).max_buf_size(MAX_HEAD);
     let service = Service { app, progress, peer };
@@ -84,7 +85,12 @@ impl hyper::service::Service<http::Request<Incoming>> for Service {
         self.progress.begin();
         let body = RequestBody::incoming(body, &self.progress);
         let progress = Arc::clone(&self.progress);
-        service::call(&self.app, head, body, self.peer, move |answer| begin_sending(&progress, answer))
+        service::call(&self.app, head, body, self.peer, move |answer| {
+            if answer.extensions().get::<Admitted>().is_some() {
+                progress.know();
+            }
+            begin_sending(&progress, answer);
+        })
     }
 }
 

@@ -11,6 +11,7 @@ mod assets;
 mod auth;
 mod body;
 mod connection;
+mod crowd;
 pub mod deps;
 mod error;
 #[cfg(test)]
@@ -35,6 +36,7 @@ mod rules;
 pub mod server;
 mod service;
 mod signature;
+mod standing;
 mod webhook;
 pub mod ws;
 

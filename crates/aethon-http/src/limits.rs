@@ -1,20 +1,47 @@
 //! How often one address may be wrong about the token.
 //!
-//! Sixty a minute, then 429 until the minute is over. Only requests with a wrong token are counted and refused; one with
-//! the right token never meets this. Memory is bounded: when the table is full, the oldest entries make room.
+//! Sixty a minute. Past that, what may be a guess waits a second before it is judged, sixteen at a time from one address, and
+//! what comes beside those is not judged at all. So guesses are few whatever their number, the right token works even while
+//! somebody else at the same address guesses, and a browser that is signed in never meets this. Memory is bounded: when the
+//! table is full, the oldest entries make room.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const PER_WINDOW: u32 = 60;
 const WINDOW: Duration = Duration::from_secs(60);
 const MOST_ADDRESSES: usize = 4096;
+/// How long what may be a guess waits past the limit.
+pub(crate) const WAIT: Duration = Duration::from_secs(1);
+/// How many of one address wait at a time.
+const MOST_WAITING: usize = 16;
+/// How many wait at a time, wherever they come from.
+const MOST_WAITING_OF_ALL: usize = 512;
 
 /// Counts wrong tokens by address.
 #[derive(Debug, Default)]
-pub(crate) struct Attempts(Mutex<HashMap<IpAddr, Window>>);
+pub(crate) struct Attempts {
+    windows: Mutex<HashMap<IpAddr, Window>>,
+    waiting: Mutex<Vec<IpAddr>>,
+}
+
+/// A place among those that wait to be judged.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    attempts: Arc<Attempts>,
+    address: IpAddr,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut waiting = self.attempts.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = waiting.iter().position(|address| *address == self.address) {
+            waiting.swap_remove(place);
+        }
+    }
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Window {
@@ -23,9 +50,28 @@ struct Window {
 }
 
 impl Attempts {
+    /// Whether this address has been wrong so often that what it sends has to wait.
+    pub(crate) fn is_over(&self, address: IpAddr, now: Instant) -> bool {
+        let windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let window = windows.get(&neighbourhood(address));
+        window.is_some_and(|window| window.count >= PER_WINDOW && now.duration_since(window.began) < WINDOW)
+    }
+
+    /// A place to wait at; `None` when as many wait as may.
+    pub(crate) fn queue(self: &Arc<Self>, address: IpAddr) -> Option<Waiting> {
+        let address = neighbourhood(address);
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = waiting.iter().filter(|other| **other == address).count();
+        if own >= MOST_WAITING || waiting.len() >= MOST_WAITING_OF_ALL {
+            return None;
+        }
+        waiting.push(address);
+        Some(Waiting { attempts: Arc::clone(self), address })
+    }
+
     /// Counts one. Errs with the seconds to wait when there were too many.
     pub(crate) fn count(&self, address: IpAddr, now: Instant) -> Result<(), u64> {
-        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         let address = neighbourhood(address);
         if windows.len() >= MOST_ADDRESSES && !windows.contains_key(&address) {
             make_room(&mut windows, now);
@@ -36,6 +82,11 @@ impl Attempts {
         }
         if window.count < PER_WINDOW {
             window.count += 1;
+            if window.count == 1 || window.count == PER_WINDOW {
+                // Not each of them: who guesses must not fill the log.
+                let limit = window.count == PER_WINDOW;
+                tracing::info!(%address, limit, "a wrong token");
+            }
             return Ok(());
         }
         let left = WINDOW.saturating_sub(now.duration_since(window.began));
@@ -44,7 +95,7 @@ impl Attempts {
 }
 
 /// The address itself, or of an IPv6 one its /64, which is what one subscriber has.
-fn neighbourhood(address: IpAddr) -> IpAddr {
+pub(crate) fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
         address => address,
@@ -88,6 +139,23 @@ mod tests {
     }
 
     #[test]
+    fn sixteen_of_an_address_wait_and_others_beside_them() {
+        let attempts = Arc::new(Attempts::default());
+        let (address, other): (IpAddr, IpAddr) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
+        let mut waiting: Vec<_> = (0..16).map(|_| attempts.queue(address).expect("a place")).collect();
+        assert!(attempts.queue(address).is_none() && attempts.queue(other).is_some());
+        waiting.pop();
+        assert!(attempts.queue(address).is_some());
+        let start = Instant::now();
+        for _ in 0..60 {
+            assert!(!attempts.is_over(address, start));
+            attempts.count(address, start).unwrap();
+        }
+        assert!(attempts.is_over(address, start) && !attempts.is_over(other, start));
+        assert!(!attempts.is_over(address, start + WINDOW));
+    }
+
+    #[test]
     fn a_network_of_one_subscriber_counts_as_one() {
         let (attempts, now) = (Attempts::default(), Instant::now());
         for host in 0..60_u16 {
@@ -104,7 +172,7 @@ mod tests {
         for host in 0..10_000_u32 {
             let _ = attempts.count(Ipv4Addr::from(host).into(), now);
         }
-        let kept = attempts.0.lock().unwrap().len();
+        let kept = attempts.windows.lock().unwrap().len();
         assert!((MOST_ADDRESSES / 2..=MOST_ADDRESSES).contains(&kept), "{kept}");
     }
 }

@@ -18,6 +18,8 @@ pub struct Options {
     pub port: u16,
     /// The shared access token (`dashboard.auth_token`). Empty, or of blanks only: no authentication.
     pub token: Secret,
+    /// Signs the cookies of browsers. Kept by the home, so that a restart signs nobody out; empty: made anew each time.
+    pub sign_in_key: Secret,
     /// Inbound webhooks.
     pub webhooks: Webhooks,
     /// Whether the dashboard and its interface exist.
@@ -79,6 +81,7 @@ impl Default for Options {
             host: "127.0.0.1".into(),
             port: 18790,
             token: Secret::default(),
+            sign_in_key: Secret::default(),
             webhooks: Webhooks { enabled: true, secret: Secret::default() },
             dashboard_enabled: true,
             mark_untrusted: true,

@@ -49,6 +49,7 @@ pub(crate) fn sign_in_page(headers: &HeaderMap) -> Response {
 /// Puts the cookie on an answer.
 pub(crate) fn sign_in(auth: &TokenAuth, request: &Request, answer: &mut Response) {
     if let Some(cookie) = auth.sign_in_cookie(request.client.is_https) {
+        tracing::info!(address = %request.client.address, "signed in");
         answer.headers_mut().insert(SET_COOKIE, cookie);
     }
 }

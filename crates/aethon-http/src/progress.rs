@@ -4,7 +4,10 @@
 //! notes here when a request begins, whether its body was read, and when the last of the response was handed over.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::task::Waker;
+
+use futures_util::task::AtomicWaker;
 
 const WAITING: u8 = 0;
 const BUSY: u8 = 1;
@@ -18,7 +21,17 @@ pub(crate) struct Progress {
     answered: AtomicU32,
     /// Whether a body is on its way that nobody has read to its end.
     is_unread: AtomicBool,
+    /// Whether a request on it has shown a valid token.
+    is_known: AtomicBool,
+    /// When it was last used, on a scale of its own.
+    touched: AtomicU64,
+    /// Whether it is to be closed for others, and whom to tell of it.
+    is_closed: AtomicBool,
+    reader: AtomicWaker,
 }
+
+/// The scale on which uses are ordered.
+static USES: AtomicU64 = AtomicU64::new(0);
 
 /// A response that is on its way. While this lives the connection is busy with it.
 #[derive(Debug)]
@@ -32,8 +45,50 @@ impl Drop for Sending {
 }
 
 impl Progress {
+    /// It is being used.
+    pub(crate) fn touch(&self) {
+        self.touched.store(USES.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// When it was last used, compared with others.
+    pub(crate) fn touched(&self) -> u64 {
+        self.touched.load(Ordering::Relaxed)
+    }
+
+    /// A request on it has shown a valid token.
+    pub(crate) fn know(&self) {
+        self.is_known.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a request on it has shown a valid token.
+    pub(crate) fn is_known(&self) -> bool {
+        self.is_known.load(Ordering::Relaxed)
+    }
+
+    /// Whether it could be closed: nothing is being answered on it, and it is not closing yet.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.stage.load(Ordering::Relaxed) != BUSY && !self.is_closed()
+    }
+
+    /// Has it closed, to make room for others.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.reader.wake();
+    }
+
+    /// Whether it is to be closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Tells this reader when it is to be closed.
+    pub(crate) fn tell(&self, reader: &Waker) {
+        self.reader.register(reader);
+    }
+
     /// A request has come.
     pub(crate) fn begin(&self) {
+        self.touch();
         self.is_unread.store(false, Ordering::Relaxed);
         self.stage.store(BUSY, Ordering::Relaxed);
     }

@@ -84,14 +84,10 @@ impl Client {
         if proxies.is_empty() || !is_proxy(address) {
             return Self { address, is_https: false };
         }
-        // Each proxy appends who it heard from: from the end, the first that is no proxy of ours is the client.
-        let forwarded = headers.get_all(X_FORWARDED_FOR).iter().rev().filter_map(|value| value.to_str().ok());
-        for hop in forwarded.flat_map(|value| value.rsplit(',')) {
-            let Some(hop) = hop_address(hop.trim()) else { break };
+        // The last hop is what the proxy itself has seen. What stands before it may be anybody's invention.
+        let last = headers.get_all(X_FORWARDED_FOR).iter().next_back().and_then(|value| value.to_str().ok());
+        if let Some(hop) = last.and_then(|value| hop_address(value.rsplit(',').next()?.trim())) {
             address = hop;
-            if !is_proxy(address) {
-                break;
-            }
         }
         let mut protocols = headers.get_all(X_FORWARDED_PROTO).iter().filter_map(|value| value.to_str().ok());
         let protocol = protocols.next_back().and_then(|value| value.rsplit(',').next());
@@ -303,12 +299,14 @@ mod tests {
         check("192.0.2.1", &["198.51.100.1"], "https", "192.0.2.1", false);
         check("10.0.0.1", &["198.51.100.1"], "https", "198.51.100.1", true);
         check("::ffff:10.0.0.1", &["198.51.100.1"], "HTTPS", "198.51.100.1", true);
-        check("10.0.0.1", &["203.0.113.1, 198.51.100.1, 10.2.2.2"], "http", "198.51.100.1", false);
+        check("10.0.0.1", &["203.0.113.1, 198.51.100.1, 10.2.2.2"], "http", "10.2.2.2", false);
         check("10.0.0.1", &["203.0.113.1", "198.51.100.1:4711"], "http", "198.51.100.1", false);
         check("::1", &["[2001:db8::1]:80"], "http, https", "2001:db8::1", true);
         check("10.0.0.1", &["spoofed, nonsense"], "", "10.0.0.1", false);
         check("10.0.0.1", &[], "https", "10.0.0.1", true);
-        check("10.0.0.1", &["10.0.0.3, 10.0.0.2"], "", "10.0.0.3", false);
+        check("10.0.0.1", &["10.0.0.3, 10.0.0.2"], "", "10.0.0.2", false);
+        check("10.0.0.1", &["198.51.100.1", "198.51.100.2"], "", "198.51.100.2", false);
+        check("10.0.0.1", &["198.51.100.1, unknown"], "", "10.0.0.1", false);
     }
 
     #[test]

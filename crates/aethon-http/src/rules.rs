@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use aethon_core::usage::Budget;
 
-use crate::auth::TokenAuth;
+use crate::auth::{SignIns, TokenAuth};
 use crate::host::HostRules;
 use crate::options::{Network, Options};
 use crate::origin::OriginRules;
@@ -42,9 +42,9 @@ pub(crate) struct WebhookRules {
 
 impl Rules {
     /// The rules of these options, on loopback or beyond.
-    pub(crate) fn new(options: &Options, is_loopback: bool) -> Self {
+    pub(crate) fn new(options: &Options, is_loopback: bool, sign_ins: &Arc<SignIns>) -> Self {
         Self {
-            token_auth: Arc::new(TokenAuth::new(&options.token)),
+            token_auth: Arc::new(TokenAuth::new(&options.token, Arc::clone(sign_ins))),
             hosts: HostRules::new(options, is_loopback),
             origins: OriginRules::new(&options.allowed_origins),
             webhooks: Arc::new(WebhookRules {

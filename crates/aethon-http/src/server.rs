@@ -1,11 +1,11 @@
 //! The listener: binds, accepts within the limit, and ends in order.
 //!
-//! When as many connections are open as may be, a further one is answered 503 and closed. When the program stops, the
+//! When as many connections are open as may be and none can give way, a further one is answered 503 and closed. When the program stops, the
 //! listener closes first, idle connections end at once, running requests finish, and after the grace what is left is
 //! cut. WebSockets count as connections until they are closed.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,10 +13,11 @@ use aethon_core::shutdown::Shutdown;
 use http::StatusCode;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::app::App;
 use crate::connection::{self, Phase};
+use crate::crowd::Crowd;
 use crate::deps::Deps;
 use crate::error::{Error, Problem, Result};
 use crate::host::unbracketed;
@@ -67,6 +68,7 @@ impl Server {
         let limits = &self.app.options.limits;
         let (grace, most) = (limits.shutdown_grace, limits.max_connections.clamp(1, Semaphore::MAX_PERMITS));
         let connections = Arc::new(Semaphore::new(most));
+        let crowd = Arc::new(Crowd::new(most));
         let refusals = Arc::new(Semaphore::new(MOST_REFUSALS));
         let (phase, phases) = watch::channel(Phase::Serving);
         loop {
@@ -82,15 +84,18 @@ impl Server {
                     continue;
                 }
             };
+            let entrance = Entrance {
+                app: Arc::clone(&self.app),
+                crowd: Arc::clone(&crowd),
+                connections: Arc::clone(&connections),
+                phases: phases.clone(),
+            };
             if let Ok(permit) = Arc::clone(&connections).try_acquire_owned() {
-                let app = Arc::clone(&self.app);
-                tokio::spawn(connection::serve(stream, peer.ip(), permit, app, phases.clone()));
-            } else if let Ok(permit) = Arc::clone(&refusals).try_acquire_owned() {
-                let app = Arc::clone(&self.app);
+                entrance.admit(stream, peer.ip(), permit);
+            } else if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
                 tokio::spawn(async move {
-                    // A client that does not read its refusal in time goes without.
-                    let _ = tokio::time::timeout(REFUSAL, refuse(stream, &app)).await;
-                    drop(permit);
+                    entrance.admit_or_refuse(stream, peer.ip()).await;
+                    drop(place);
                 });
             }
         }
@@ -103,6 +108,34 @@ impl Server {
             tracing::warn!(connections = left, "the grace is over; connections that have not ended are cut");
             phase.send_replace(Phase::Cut);
         }
+    }
+}
+
+/// What a new connection needs to come in.
+struct Entrance {
+    app: Arc<App>,
+    crowd: Arc<Crowd>,
+    connections: Arc<Semaphore>,
+    phases: watch::Receiver<Phase>,
+}
+
+impl Entrance {
+    fn admit(self, stream: TcpStream, peer: IpAddr, permit: OwnedSemaphorePermit) {
+        let proxies = &self.app.rules.get().trusted_proxies;
+        let is_proxy = proxies.iter().any(|network| network.contains(peer));
+        let seat = self.crowd.sit(peer, permit, is_proxy);
+        tokio::spawn(connection::serve(stream, peer, seat, self.app, self.phases));
+    }
+
+    /// Where all are taken, one that idles may give way. A client that does not read its refusal in time goes without.
+    async fn admit_or_refuse(self, stream: TcpStream, peer: IpAddr) {
+        if self.crowd.make_room() {
+            let permit = Arc::clone(&self.connections).acquire_owned();
+            if let Ok(Ok(permit)) = tokio::time::timeout(REFUSAL, permit).await {
+                return self.admit(stream, peer, permit);
+            }
+        }
+        let _ = tokio::time::timeout(REFUSAL, refuse(stream, &self.app)).await;
     }
 }
 

@@ -23,6 +23,7 @@ use crate::app::App;
 use crate::auth::TokenCheck;
 use crate::body::Response;
 use crate::error::Problem;
+use crate::limits;
 use crate::pages;
 use crate::pattern::Params;
 use crate::request::{BodyLimits, Client, Request, RequestBody};
@@ -31,6 +32,7 @@ use crate::router::{self, Target};
 use crate::routes::{Access, Handler, Needs, Route, Takes};
 use crate::rules::Rules;
 use crate::signature;
+use crate::standing::Standing;
 use crate::ws::{self, SocketKind};
 
 /// What hyper waits for: a response that is there, or the future of one.
@@ -55,6 +57,10 @@ impl Future for ResponseFuture {
     }
 }
 
+/// Marks the answer to a request that showed a valid token.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Admitted;
+
 /// Answers a request that came from this peer. `after` is called when the answer is there.
 pub(crate) fn call(
     app: &Arc<App>,
@@ -70,7 +76,7 @@ pub(crate) fn call(
     let request =
         Request { head, params: Params::default(), client, token: TokenCheck::Missing, body, limits };
     tracing::debug!(method = %request.head.method, path = request.head.uri.path(), id = ?id, "request");
-    let step = catch_unwind(AssertUnwindSafe(|| dispatch(app, &rules, request)));
+    let step = catch_unwind(AssertUnwindSafe(|| unless_guessed(app, &rules, request)));
     match step.unwrap_or_else(|panic| Step::Done(Err(panicked(&*panic, &id)))) {
         Step::Done(answer) => {
             let mut answer = completed(answer, id);
@@ -106,30 +112,75 @@ fn panicked(panic: &(dyn Any + Send), id: &HeaderValue) -> Problem {
     Problem::internal()
 }
 
+/// Past the limit of its address, what may be a guess at the token waits before it is judged, or is not judged at all.
+fn unless_guessed(app: &Arc<App>, rules: &Arc<Rules>, request: Request) -> Step {
+    let address = request.client.address;
+    if !app.attempts.is_over(address, Instant::now())
+        || router::access(request.head.uri.path()) == Access::Public
+        || !rules.token_auth.may_be_guess(&request.head.headers, request.head.uri.query())
+    {
+        return dispatch(app, rules, request);
+    }
+    let Some(place) = app.attempts.queue(address) else {
+        return Step::Done(Err(too_many_attempts(limits::WAIT.as_secs())));
+    };
+    let (app, rules) = (Arc::clone(app), Arc::clone(rules));
+    Step::Pending(Box::pin(async move {
+        tokio::time::sleep(limits::WAIT).await;
+        drop(place);
+        match dispatch(&app, &rules, request) {
+            Step::Done(answer) => answer,
+            Step::Pending(answer) => answer.await,
+        }
+    }))
+}
+
 fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
     let (route, params) = match admit(app, rules, &mut request) {
         Err(problem) => return Step::Done(Err(problem)),
         Ok(Next::Answered(answer)) => return Step::Done(Ok(answer)),
         Ok(Next::Handler(route, params)) => (route, params),
         Ok(Next::Socket { socket, is_admitted }) => {
+            let standing = is_admitted.then(|| standing(app, rules, &request));
+            let has_token = is_admitted && request.token != TokenCheck::Open;
             let opening = http::Request::from_parts(request.head, ());
-            return Step::Done(Ok(ws::upgrade(app, socket, opening, is_admitted)));
+            return Step::Done(Ok(marked(ws::upgrade(app, socket, opening, standing), has_token)));
         }
     };
     request.params = params;
+    let has_token = matches!(request.token, TokenCheck::Granted(_));
     match &route.handler {
-        Handler::Sync(handler) => Step::Done(handler(app, &request)),
-        Handler::Async(handler) if route.takes == Takes::Nothing && request.changes_state() => {
-            let (app, handler) = (Arc::clone(app), *handler);
+        Handler::Sync(handler) => Step::Done(handler(app, &request).map(|answer| marked(answer, has_token))),
+        Handler::Async(handler) => {
+            let standing = (router::access(request.head.uri.path()) == Access::Gated)
+                .then(|| standing(app, rules, &request));
             // A body that is not wanted is read all the same, so that the connection can be used again.
+            let reads_body = route.takes == Takes::Nothing && request.changes_state();
+            let (app, handler) = (Arc::clone(app), *handler);
             Step::Pending(Box::pin(async move {
-                request.read().await?;
-                handler(&app, request).await
+                if reads_body {
+                    request.read().await?;
+                }
+                let mut answer = handler(&app, request).await?;
+                if let Some(standing) = standing.filter(|_| answer.body().is_stream()) {
+                    answer.body_mut().end_with(standing.ended());
+                }
+                Ok(marked(answer, has_token))
             }))
         }
-        Handler::Async(handler) => Step::Pending(handler(app, request)),
         Handler::Socket(_) => Step::Done(Ok(upgrade_required())),
     }
+}
+
+fn marked(mut answer: Response, has_token: bool) -> Response {
+    if has_token {
+        answer.extensions_mut().insert(Admitted);
+    }
+    answer
+}
+
+fn standing(app: &App, rules: &Rules, request: &Request) -> Standing {
+    app.standing(rules.token_auth.sign_in(request.token, &request.head.headers))
 }
 
 /// Where a request goes next.
@@ -206,14 +257,16 @@ fn count_wrong(app: &App, request: &Request) -> Result<(), Problem> {
     if request.token != TokenCheck::Wrong {
         return Ok(());
     }
-    app.attempts.count(request.client.address, Instant::now()).map_err(|seconds| {
-        Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "too_many_attempts",
-            "too many requests with a wrong token; wait, and check `dashboard.auth_token`",
-        )
-        .retry_after(seconds)
-    })
+    app.attempts.count(request.client.address, Instant::now()).map_err(too_many_attempts)
+}
+
+fn too_many_attempts(seconds: u64) -> Problem {
+    Problem::new(
+        StatusCode::TOO_MANY_REQUESTS,
+        "too_many_attempts",
+        "too many requests with a wrong token; wait, and check `dashboard.auth_token`",
+    )
+    .retry_after(seconds)
 }
 
 /// The socket that a well-formed upgrade asks for.

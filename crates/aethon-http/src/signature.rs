@@ -5,6 +5,7 @@ use http::StatusCode;
 use http::header::{HeaderMap, HeaderName};
 use ring::hmac;
 
+use crate::auth::unhex;
 use crate::error::Problem;
 
 /// The header that carries it.
@@ -51,16 +52,7 @@ fn claimed(headers: &HeaderMap) -> Option<[u8; 32]> {
 
 fn decode(value: &[u8]) -> Option<[u8; 32]> {
     let hex = value.trim_ascii();
-    let hex = hex.strip_prefix(b"sha256=").unwrap_or(hex);
-    let mut bytes = [0; 32];
-    if hex.len() != 2 * bytes.len() {
-        return None;
-    }
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    for (byte, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Some(bytes)
+    unhex(hex.strip_prefix(b"sha256=").unwrap_or(hex))
 }
 
 #[cfg(test)]

@@ -86,6 +86,7 @@ impl LearnedCapabilities {
         better.max_output = report.max_output.unwrap_or(place.max_output).min(better.context_window);
         better.images = report.images.unwrap_or(place.images);
         better.tools = report.tools.unwrap_or(place.tools);
+        better.price = report.price.or(place.price);
         better.is_known |= is_known;
         if better != **place {
             let Capabilities { provider, model, context_window, images, tools, .. } = &better;

@@ -15,6 +15,7 @@ pub use aethon_core::provider::{AnthropicVersion, OpenAiApi, Provider};
 
 /// What stands above the built-in catalogue.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Overrides {
     /// The catalogue with the models of the owner's own file.
     pub catalog: Catalog,
@@ -24,8 +25,9 @@ pub struct Overrides {
     pub learned_window: Option<u64>,
 }
 
-/// One model and how to reach it.
+/// One model and how to reach it. Begin with [`Options::new`] and set what differs.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// Who serves it.
     pub provider: Provider,
@@ -60,6 +62,13 @@ pub struct Options {
 }
 
 impl Options {
+    /// With what this changes.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// What is known of the model, or assumed.
     pub fn facts(&self) -> ModelFacts {
         self.overrides.catalog.facts(self.provider, &self.model_id, &self.host)

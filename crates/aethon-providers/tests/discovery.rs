@@ -16,7 +16,10 @@ const KEY: &str = "sk-test-0123456789abcdefghij";
 
 fn provider(host: &str) -> Arc<dyn ModelProvider> {
     let options = Options::new(Provider::LiteLlm, "some-model");
-    build(Options { host: host.into(), api_key: Secret::new(KEY), ..options })
+    build(options.with(|options| {
+        options.host = host.into();
+        options.api_key = Secret::new(KEY);
+    }))
 }
 
 /// What is assumed of a model that is in no table.

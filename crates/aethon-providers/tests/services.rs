@@ -33,12 +33,11 @@ fn provider(provider: Provider, host: &str) -> Arc<dyn ModelProvider> {
 }
 
 fn options(provider: Provider, host: &str) -> Options {
-    Options {
-        host: host.into(),
-        api_key: Secret::new(KEY),
-        timeout: Some(Duration::from_secs(30)),
-        ..Options::new(provider, "some-model")
-    }
+    Options::new(provider, "some-model").with(|options| {
+        options.host = host.into();
+        options.api_key = Secret::new(KEY);
+        options.timeout = Some(Duration::from_secs(30));
+    })
 }
 
 fn request() -> ModelRequest {
@@ -80,7 +79,8 @@ async fn every_service_is_asked_where_and_how_it_wants() {
                  path: &'static str,
                  key: &'static str| async move {
         let (host, requests) = serve(events(body));
-        let options = Options { api_version: version, ..options(provider, &format!("{host}{base}")) };
+        let options =
+            options(provider, &format!("{host}{base}")).with(|options| options.api_version = version);
         ask(&*build(options)).await.unwrap();
         let request = requests.recv().unwrap();
         let head = request.split_once("\r\n\r\n").unwrap().0.to_lowercase();
@@ -94,9 +94,11 @@ async fn every_service_is_asked_where_and_how_it_wants() {
     let bearer = "authorization: bearer sk-test-0123456789abcdefghij";
     check(Provider::OpenAi, new, "/v1/", OPENAI, "/v1/chat/completions", bearer).await;
     let (host, requests) = serve(events(RESPONSES));
-    ask(&*build(Options { api: OpenAiApi::Responses, ..options(Provider::OpenAi, &format!("{host}/v1")) }))
-        .await
-        .unwrap();
+    ask(&*build(
+        options(Provider::OpenAi, &format!("{host}/v1")).with(|options| options.api = OpenAiApi::Responses),
+    ))
+    .await
+    .unwrap();
     let head = requests.recv().unwrap().to_lowercase();
     assert!(head.starts_with("post /v1/responses http/1.1\r\n") && head.contains(bearer), "{head}");
     check(Provider::LiteLlm, new, "", OPENAI, "/v1/chat/completions", bearer).await;
@@ -136,7 +138,7 @@ async fn an_answer_comes_through() {
 #[tokio::test]
 async fn an_answer_says_what_was_counted_and_no_price() {
     let (host, _requests) = serve(events(OPENAI));
-    let options = Options { model_id: "gpt-5".into(), ..options(Provider::OpenAi, &host) };
+    let options = options(Provider::OpenAi, &host).with(|options| options.model_id = "gpt-5".into());
     let events: Vec<_> = build(options).stream(request()).await.unwrap().collect().await;
     let Some(Ok(ModelEvent::Finished { usage, .. })) = events.last() else { panic!("{events:?}") };
     assert_eq!((usage.input_tokens, usage.output_tokens, usage.cost_usd), (21, 7, 0.0));
@@ -317,7 +319,11 @@ fn bedrock(host: &str, aws: AwsEnvironment) -> Options {
     let api_key = Secret::default();
     let aws = AwsEnvironment { metadata_disabled: true, region: Some("eu-west-1".into()), ..aws };
     let model_id = "eu.anthropic.claude-sonnet-4-5-20250929-v1:0".into();
-    Options { api_key, aws, model_id, ..options(Provider::Bedrock, host) }
+    options(Provider::Bedrock, host).with(|options| {
+        options.api_key = api_key;
+        options.aws = aws;
+        options.model_id = model_id;
+    })
 }
 
 fn aws_key() -> AwsEnvironment {
@@ -363,7 +369,7 @@ async fn what_bedrock_misses_is_told() {
     without_region.aws.region = None;
     assert!(told(without_region).contains("model.region"));
     let bearer = AwsEnvironment { bearer_token: Secret::new(KEY), ..AwsEnvironment::default() };
-    let in_the_open = Options { allow_http: true, ..bedrock("http://bedrock.example", bearer) };
+    let in_the_open = bedrock("http://bedrock.example", bearer).with(|options| options.allow_http = true);
     assert!(told(in_the_open).contains("https only"));
 
     let model = build(bedrock("", AwsEnvironment::default()));
@@ -392,7 +398,7 @@ async fn a_probe_of_bedrock_costs_nothing() {
 #[tokio::test]
 async fn texts_become_vectors_batch_by_batch() {
     let (host, requests) = serve(answer("200 OK", "", "{\"embedding\":[0.5,0.25]}"));
-    let titan = embedder(Options { model_id: String::new(), ..bedrock(&host, aws_key()) }, None);
+    let titan = embedder(bedrock(&host, aws_key()).with(|options| options.model_id = String::new()), None);
     assert_eq!(titan.embed(&["a", "b"]).await.unwrap(), [[0.5, 0.25], [0.5, 0.25]]);
     assert_eq!(titan.model(), "bedrock/amazon.titan-embed-text-v2:0");
     for text in ["a", "b"] {
@@ -442,8 +448,10 @@ async fn what_a_service_refuses_by_name_is_left_out_from_then_on() {
         let answer = &answers[next.fetch_add(1, Ordering::Relaxed)];
         stream.write_all(answer.as_bytes()).unwrap();
     });
-    let options =
-        Options { max_tokens: Some(500), temperature: Some(0.5), ..options(Provider::OpenAi, &host) };
+    let options = options(Provider::OpenAi, &host).with(|options| {
+        options.max_tokens = Some(500);
+        options.temperature = Some(0.5);
+    });
     let model = build(options);
     let written = || {
         let request = requests.recv().unwrap();

@@ -68,18 +68,14 @@ async fn main() {
     println!("open: {:.2} ms ({} MiB)", millis(begun.elapsed()), path.metadata().unwrap().len() >> 20);
     println!("resident after opening: {} KiB", resident());
     timed("a turn after opening", turn(&store, &own(0))).await;
-    timed("the list of sessions", async {
-        drop(store.sessions(SessionQuery { limit: 50, ..<_>::default() }).await)
-    })
-    .await;
+    timed("the list of sessions", async { drop(store.sessions(SessionQuery::newest(50)).await) }).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     println!("resident when idle: {} KiB", resident());
     store.close().await;
 }
 
 async fn search(store: &Store) {
-    let query =
-        SessionQuery { limit: 50, search: Some("umbrella mountains".into()), ..SessionQuery::default() };
+    let query = SessionQuery::newest(50).with_search(Some("umbrella mountains".into()));
     println!("{} sessions found", store.sessions(query).await.unwrap().count);
 }
 

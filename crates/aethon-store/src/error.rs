@@ -36,12 +36,8 @@ enum Reason {
         path.display()
     )]
     Moved { what: &'static str, path: PathBuf },
-    #[error(
-        "bringing {} from format {from} to {to} failed at step {step}, and nothing of it was changed: {source}; mend that \
-         and start again{}",
-        path.display(), copied(copy.as_deref())
-    )]
-    Migration { path: PathBuf, from: i64, to: i64, step: i64, copy: Option<PathBuf>, source: rusqlite::Error },
+    #[error(transparent)]
+    Migration(Box<FailedMigration>),
     #[error("the database is in use by another program; try again in a moment")]
     InUse(#[source] rusqlite::Error),
     #[error("the disk is full, so nothing more can be stored: free some space")]
@@ -62,6 +58,22 @@ enum Reason {
     Closed,
     #[error(transparent)]
     Refused(aethon_core::error::Error),
+}
+
+/// A step from one format to the next that failed. In a box, because errors are small.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "bringing {} from format {from} to {to} failed at step {step}, and nothing of it was changed: {source}; mend that and \
+     start again{}",
+    path.display(), copied(copy.as_deref())
+)]
+struct FailedMigration {
+    path: PathBuf,
+    from: i64,
+    to: i64,
+    step: i64,
+    copy: Option<PathBuf>,
+    source: rusqlite::Error,
 }
 
 impl Error {
@@ -92,7 +104,8 @@ impl Error {
         copy: Option<PathBuf>,
         source: rusqlite::Error,
     ) -> Self {
-        Self(Reason::Migration { path: path.to_owned(), from, to, step, copy, source })
+        let path = path.to_owned();
+        Self(Reason::Migration(Box::new(FailedMigration { path, from, to, step, copy, source })))
     }
 
     pub(crate) fn thread(source: std::io::Error) -> Self {
@@ -151,7 +164,8 @@ impl Error {
     /// The same error when it comes up while the file of this path is opened: one that may not be written is named.
     pub(crate) fn at_opening(self, path: &Path) -> Self {
         match &self.0 {
-            Reason::Disk(cause) if self.is_unwritable() => Self::unwritable(path, cause),
+            // Whatever it is called: a file that is opened to be written cannot be.
+            Reason::Disk(cause) => Self::unwritable(path, cause),
             _ => self,
         }
     }

@@ -77,6 +77,13 @@ pub(crate) fn is_live(sql: &Sql<'_>, session: i64, id: i64) -> Result<bool, Erro
     Ok(sql.first(LIVE, params![id, session], |_| Ok(()))?.is_some())
 }
 
+/// The newest message of the live branch.
+pub(crate) fn newest(sql: &Sql<'_>, session: i64) -> Result<Option<i64>, Error> {
+    const NEWEST: &str = "SELECT id FROM messages WHERE session_key = ?1 AND superseded_by IS NULL
+        ORDER BY id DESC LIMIT 1";
+    Ok(sql.first(NEWEST, [session], |row| row.get(0))?)
+}
+
 /// The text of a stored message, as a reply repeats it.
 pub(crate) fn text(sql: &Sql<'_>, id: i64) -> Result<Option<String>, Error> {
     const CONTENT: &str = "SELECT content FROM messages WHERE id = ?1";
@@ -87,15 +94,28 @@ pub(crate) fn text(sql: &Sql<'_>, id: i64) -> Result<Option<String>, Error> {
 const PAGE: &str = "SELECT id, role, content, created_at, turn, model, usage, stop_reason FROM messages
     WHERE session_key = ?1 AND superseded_by IS NULL AND id > ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4";
 
+/// How much is taken at once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Most {
+    pub(crate) messages: usize,
+    /// Not a message more when those taken have so many; a single one may have more.
+    pub(crate) bytes: usize,
+}
+
 /// The newest live messages with ids between the two, oldest first.
 pub(crate) fn page(
     sql: &Sql<'_>,
     session: i64,
     (after, before): (i64, i64),
-    limit: usize,
+    most: Most,
 ) -> Result<Vec<Message>, Error> {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut messages = sql.all(PAGE, params![session, after, before, limit], read)?;
+    let limit = i64::try_from(most.messages).unwrap_or(i64::MAX);
+    let mut bytes = 0;
+    let mut messages = sql.take(PAGE, params![session, after, before, limit], |row| {
+        let is_first = bytes == 0;
+        bytes += row.get_ref(2)?.as_str()?.len();
+        if is_first || bytes <= most.bytes { read(row).map(Some) } else { Ok(None) }
+    })?;
     messages.reverse();
     Ok(messages)
 }

@@ -108,11 +108,6 @@ fn delivery(row: &Row<'_>) -> rusqlite::Result<Option<Delivery>> {
         NewDelivery::new(row.get::<_, String>(3)?, row.get::<_, String>(5)?, from_millis(row.get(6)?))
             .with_recipient(row.get(4)?)
             .with_attachments(files(row)?);
-    Ok(Some(Delivery {
-        id: row.get(0)?,
-        session,
-        turn: TurnId::existing(row.get_ref(2)?.as_str()?),
-        content,
-        attempts: row.get(7)?,
-    }))
+    let turn = TurnId::existing(row.get_ref(2)?.as_str()?);
+    Ok(Some(Delivery::new(row.get(0)?, session, turn, content).with_attempts(row.get(7)?)))
 }

@@ -11,6 +11,7 @@ use aethon_core::storage::{StorageHealth, Synchronous};
 
 use crate::db::{self, Chores, IdleTask, Readers, Settings, Sql, Urgency, Writer};
 use crate::error::Error;
+use crate::owners::{self, Owner};
 use crate::time::{day_number, to_millis};
 use crate::{ledger, marks, purge, search};
 
@@ -27,8 +28,9 @@ pub enum OpenMode {
     Guest,
 }
 
-/// How a store behaves.
+/// How a store behaves. Begin with the default and set what differs.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// Who opens it.
     pub mode: OpenMode,
@@ -38,10 +40,21 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// The agent that new sessions are answered by.
     pub agent_name: String,
+    /// How long a program counts as alive after it last said so.
+    pub lease: Duration,
     /// How long a write waits for another program that writes to the same file.
     pub busy_timeout: Duration,
     /// How large the file may become, in bytes; beyond that writing fails as on a full disk.
     pub max_bytes: Option<u64>,
+}
+
+impl Options {
+    /// With what this changes.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
 }
 
 impl Default for Options {
@@ -51,6 +64,7 @@ impl Default for Options {
             synchronous: Synchronous::Normal,
             clock: Arc::new(SystemClock),
             agent_name: "aethon".to_owned(),
+            lease: aethon_core::owner::LEASE,
             busy_timeout: Duration::from_secs(5),
             max_bytes: None,
         }
@@ -74,6 +88,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     agent_name: String,
     mode: OpenMode,
+    owner: Owner,
     health: StorageHealth,
     /// The mark of the latest time that this process has set, in milliseconds.
     latest: AtomicI64,
@@ -95,18 +110,24 @@ impl Store {
             health: StorageHealth::default(),
         };
         let (connection, place) = db::open(&settings)?;
-        if options.mode == OpenMode::Daemon {
+        let is_daemon = options.mode == OpenMode::Daemon;
+        if is_daemon {
             let sql = Sql::new(&connection);
             prove_writable(&sql, path, &settings.health)?;
-            write_off(&sql, day_at(&*options.clock))?;
+            // Where nothing can be written, leases end and reservations are booked by themselves, only later.
+            if settings.health.fault().is_none() {
+                write_off(&sql, day_at(&*options.clock))?;
+                owners::forget_daemons(&sql)?;
+            }
         }
         let chores = Chores { idle_tasks: IDLE_TASKS, probe: marks::probe };
         let writer = Writer::start((connection, place.clone()), settings.clone(), chores)?;
         let health = settings.health.clone();
         let readers = Readers::new(settings, place);
+        let owner = Owner::fresh(is_daemon, options.lease);
         let Options { clock, agent_name, mode, .. } = options;
         let (refused, latest) = (Mutex::default(), AtomicI64::new(i64::MIN));
-        Ok(Self(Arc::new(Inner { readers, writer, clock, agent_name, mode, refused, health, latest })))
+        Ok(Self(Arc::new(Inner { readers, writer, clock, agent_name, mode, owner, refused, health, latest })))
     }
 
     /// Stores what waits, brings the log into the main file and closes it. Whatever is asked of any clone afterwards is
@@ -201,6 +222,10 @@ impl Store {
         } else if refused.is_some_and(|(_, under)| ceiling_usd >= under) {
             *refused = None;
         }
+    }
+
+    pub(crate) fn owner(&self) -> Owner {
+        self.0.owner
     }
 
     pub(crate) fn mode(&self) -> OpenMode {

@@ -4,14 +4,14 @@ use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{MessageId, SessionId};
 use aethon_core::message::Message;
 use aethon_core::session::{
-    Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord, title_of,
+    Clear, MOST_PAGE_BYTES, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord, title_of,
 };
 use async_trait::async_trait;
 use rusqlite::params;
 
 use crate::db::Sql;
 use crate::error::Error;
-use crate::messages::{self, NewMessage};
+use crate::messages::{self, Most, NewMessage};
 use crate::sessions::{self, Opening};
 use crate::store::Store;
 use crate::{listing, purge, turns};
@@ -36,7 +36,8 @@ impl Transcripts for Store {
         let (id, before) = (id.clone(), before.map_or(i64::MAX, |before| before.0));
         let read = move |sql: &Sql<'_>| {
             let Some(key) = sessions::key(sql, id.as_str())? else { return Ok(Vec::new()) };
-            messages::page(sql, key, (0, before), limit)
+            let most = Most { messages: limit, bytes: MOST_PAGE_BYTES };
+            messages::page(sql, key, (0, before), most)
         };
         Ok(self.read(read).await?)
     }

@@ -5,16 +5,22 @@
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::message::{Inbound, Message};
-use aethon_core::session::{Accepted, Begin, Finish, Finished, TurnLog, TurnPhase, TurnRecord, title_of};
+use aethon_core::session::{
+    Accepted, Begin, Begun, Finish, Finished, TurnLog, TurnPhase, TurnRecord, title_of,
+};
 use async_trait::async_trait;
 
 use crate::db::Sql;
 use crate::error::Error;
-use crate::messages::{self, NewMessage, to_json};
+use crate::messages::{self, Most, NewMessage, to_json};
 use crate::outbox;
+use crate::owners::{self, Owner};
 use crate::sessions::{self, Opened, Opening};
 use crate::store::Store;
 use crate::turns::{self, NewTurn, Outcome};
+
+/// More than any model takes in; what comes before is left to a summary.
+const MOST_WINDOW_BYTES: usize = 16 << 20;
 
 #[async_trait]
 impl TurnLog for Store {
@@ -38,24 +44,27 @@ impl TurnLog for Store {
             channel: inbound.channel.clone(),
             dedupe,
             inbound: to_json(inbound)?,
+            owner: self.owner(),
             now,
         };
         let start = begin.as_ref().map(Start::from).transpose()?;
         Ok(self.write_at(now, move |sql| accept(sql, &opening, &turn, start.as_ref())).await?)
     }
 
-    async fn begin(&self, turn: &TurnId, begin: Begin) -> CoreResult<MessageId> {
-        let (turn, start, now) = (turn.clone(), Start::from(&begin)?, self.now());
-        let id = self.write(move |sql| begin_again(sql, &turn, &start, now)).await?;
-        Ok(MessageId(id))
+    async fn begin(&self, turn: &TurnId, begin: Begin) -> CoreResult<Begun> {
+        let (turn, start, by) = (turn.clone(), Start::from(&begin)?, (self.owner(), self.now()));
+        Ok(self.write(move |sql| begin_again(sql, &turn, &start, by)).await?)
     }
 
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> CoreResult<Vec<MessageId>> {
-        let (turn, messages, now) = (turn.clone(), prepared(&messages)?, self.now());
+        let (turn, messages, now, owner) = (turn.clone(), prepared(&messages)?, self.now(), self.owner());
         let append = move |sql: &Sql<'_>| {
             let standing = turns::standing(sql, &turn)?;
             if standing.phase != TurnPhase::Running {
                 return Err(CoreError::invalid(format!("the turn {turn} does not run")).into());
+            }
+            if !standing.is_of(owner) {
+                return Err(owners::taken_over(&turn));
             }
             add(sql, standing.session, &turn, &messages, now)
         };
@@ -80,6 +89,7 @@ impl TurnLog for Store {
             session: reply.session,
             deliveries,
             next: next.map(|(turn, begin)| Ok::<_, Error>((turn, Start::from(&begin)?))).transpose()?,
+            owner: self.owner(),
             now,
         };
         Ok(self.write_at(now, move |sql| ending.store(sql)).await?)
@@ -89,7 +99,8 @@ impl TurnLog for Store {
         let session = session.clone();
         let read = move |sql: &Sql<'_>| {
             let Some(key) = sessions::key(sql, session.as_str())? else { return Ok(Vec::new()) };
-            messages::page(sql, key, (messages::folded_through(sql, key)?, i64::MAX), limit)
+            let most = Most { messages: limit, bytes: MOST_WINDOW_BYTES };
+            messages::page(sql, key, (messages::folded_through(sql, key)?, i64::MAX), most)
         };
         Ok(self.read(read).await?)
     }
@@ -131,6 +142,7 @@ struct Ending {
     outcome: String,
     deliveries: Vec<aethon_core::channel::NewDelivery>,
     next: Option<(TurnId, Start)>,
+    owner: Owner,
     now: i64,
 }
 
@@ -140,6 +152,9 @@ impl Ending {
         if standing.phase == TurnPhase::Done {
             return Err(CoreError::invalid(format!("the turn {} has ended before", self.turn)).into());
         }
+        if !standing.is_of(self.owner) {
+            return Err(owners::taken_over(&self.turn));
+        }
         let messages = add(sql, standing.session, &self.turn, &self.messages, self.now)?;
         let reply_message = self.holder.and_then(|holder| messages.get(holder)).map(|id| id.0);
         turns::end(sql, standing.key, &self.outcome, reply_message, self.now)?;
@@ -147,7 +162,7 @@ impl Ending {
             outbox::insert(sql, (self.session.as_str(), self.turn.as_str()), delivery, self.now)?;
         }
         let next = match &self.next {
-            Some((turn, start)) => unless_gone(begin_again(sql, turn, start, self.now))?.map(MessageId),
+            Some((turn, start)) => unless_held(begin_again(sql, turn, start, (self.owner, self.now)))?,
             None => None,
         };
         Ok(Finished { messages, next })
@@ -170,36 +185,54 @@ fn accept(
         return Ok(Accepted::Known(Box::new(known)));
     }
     let session = sessions::open(sql, opening)?;
-    let first = match start {
+    turn.owner.sign_if_due(sql, turn.now)?;
+    // Whatever another program has open in the session was there before.
+    let start = match start {
+        Some(start) if !owners::is_held(sql, session.key, i64::MAX, turn.owner)? => Some(start),
+        _ => None,
+    };
+    let begun = match start {
         Some(start) => Some(begin(sql, &session, &turn.id, start, turn.now)?),
         None => {
             gone_unless(sessions::touch(sql, session.key, 0, turn.now)?, &turn.id)?;
             None
         }
     };
-    turns::insert(sql, session.key, turn, first)?;
-    Ok(Accepted::New(first.map(MessageId)))
+    turns::insert(sql, session.key, turn, begun.map(|begun| begun.message.0))?;
+    Ok(Accepted::New(begun))
 }
 
 /// Starts a turn that waited, or one that had begun when the program ended: its message is there already.
-fn begin_again(sql: &Sql<'_>, turn: &TurnId, start: &Start, now: i64) -> Result<i64, Error> {
+fn begin_again(
+    sql: &Sql<'_>,
+    turn: &TurnId,
+    start: &Start,
+    (owner, now): (Owner, i64),
+) -> Result<Begun, Error> {
     let standing = turns::standing(sql, turn)?;
     if standing.phase == TurnPhase::Done {
         return Err(CoreError::invalid(format!("the turn {turn} has ended before")).into());
     }
-    let first = match standing.first_message {
-        Some(first) => first,
+    if !standing.is_of(owner) {
+        return Err(owners::elsewhere());
+    }
+    let begun = match standing.first_message {
+        Some(first) => Begun { message: MessageId(first), after: None },
+        None if owners::is_held(sql, standing.session, standing.key, owner)? => {
+            return Err(owners::elsewhere());
+        }
         None => {
             let session = Opened { key: standing.session, is_untitled: true };
             begin(sql, &session, turn, start, now)?
         }
     };
-    turns::start(sql, standing.key, first, now)?;
-    Ok(first)
+    turns::start(sql, standing.key, begun.message.0, now)?;
+    Ok(begun)
 }
 
 /// Stores the user's message, and takes what it replaces out of the live branch.
-fn begin(sql: &Sql<'_>, session: &Opened, turn: &TurnId, start: &Start, now: i64) -> Result<i64, Error> {
+fn begin(sql: &Sql<'_>, session: &Opened, turn: &TurnId, start: &Start, now: i64) -> Result<Begun, Error> {
+    let after = messages::newest(sql, session.key)?.map(MessageId);
     let replaced =
         start.replaces.as_ref().map(|replaced| live_start(sql, session.key, replaced)).transpose()?;
     let first = messages::insert(sql, session.key, Some(turn.as_str()), &start.message)?;
@@ -212,7 +245,7 @@ fn begin(sql: &Sql<'_>, session: &Opened, turn: &TurnId, start: &Start, now: i64
     if session.is_untitled || replaced.is_some() {
         sessions::suggest_title(sql, session.key, &start.title)?;
     }
-    Ok(first)
+    Ok(Begun { message: MessageId(first), after })
 }
 
 /// The first message of a turn that a retry or an edit may replace.
@@ -241,11 +274,11 @@ fn add(
     Ok(ids)
 }
 
-/// A turn that cannot begin, because it is over or was removed, has written nothing.
-fn unless_gone(begun: Result<i64, Error>) -> Result<Option<i64>, Error> {
+/// A turn that cannot begin, because it is over, was removed, or has to wait, has written nothing.
+fn unless_held(begun: Result<Begun, Error>) -> Result<Option<Begun>, Error> {
     match begun.map_err(CoreError::from) {
-        Ok(first) => Ok(Some(first)),
-        Err(error) if error.is_not_found() || error.is_invalid() => Ok(None),
+        Ok(begun) => Ok(Some(begun)),
+        Err(error) if error.is_not_found() || error.is_invalid() || error.is_elsewhere() => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::db::Sql;
 use crate::error::Error;
 use crate::messages;
+use crate::owners::Owner;
 use crate::time::{days, from_millis};
 
 const QUEUED: i64 = 0;
@@ -25,6 +26,7 @@ pub(crate) struct NewTurn {
     pub(crate) channel: String,
     pub(crate) dedupe: Option<(String, Option<i64>)>,
     pub(crate) inbound: String,
+    pub(crate) owner: Owner,
     pub(crate) now: i64,
 }
 
@@ -34,6 +36,13 @@ pub(crate) struct Standing {
     pub(crate) session: i64,
     pub(crate) phase: TurnPhase,
     pub(crate) first_message: Option<i64>,
+    owner: Option<i64>,
+}
+
+impl Standing {
+    pub(crate) fn is_of(&self, owner: Owner) -> bool {
+        self.owner == Some(owner.id)
+    }
 }
 
 /// How a turn came out, as JSON. The text is left out when a message of the turn has it.
@@ -51,8 +60,10 @@ pub(crate) struct Outcome {
 
 /// Stores a turn: begun when it has a first message.
 pub(crate) fn insert(sql: &Sql<'_>, session: i64, turn: &NewTurn, first: Option<i64>) -> Result<(), Error> {
-    const INSERT: &str = "INSERT INTO turns (id, session_key, channel, dedupe_id, dedupe_until, phase, attempts,
-        accepted_at, started_at, first_message, inbound) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    const INSERT: &str =
+        "INSERT INTO turns (id, session_key, channel, dedupe_id, dedupe_until, phase, attempts,
+        accepted_at, started_at, first_message, inbound, owner)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
     let (dedupe_id, dedupe_until) =
         turn.dedupe.as_ref().map_or((None, None), |(id, until)| (Some(id), *until));
     let begun = first.is_some();
@@ -69,7 +80,8 @@ pub(crate) fn insert(sql: &Sql<'_>, session: i64, turn: &NewTurn, first: Option<
             turn.now,
             begun.then_some(turn.now),
             first,
-            turn.inbound
+            turn.inbound,
+            turn.owner.id
         ],
     )?;
     Ok(())
@@ -113,7 +125,7 @@ pub(crate) fn release_expired(sql: &Sql<'_>, now: i64, limit: i64) -> Result<usi
     Ok(expired.len())
 }
 
-const STANDING: &str = "SELECT turn_key, session_key, phase, first_message FROM turns WHERE id = ?1";
+const STANDING: &str = "SELECT turn_key, session_key, phase, first_message, owner FROM turns WHERE id = ?1";
 
 /// Where a turn stands; an error when there is none (any more).
 pub(crate) fn standing(sql: &Sql<'_>, id: &TurnId) -> Result<Standing, Error> {
@@ -123,6 +135,7 @@ pub(crate) fn standing(sql: &Sql<'_>, id: &TurnId) -> Result<Standing, Error> {
             session: row.get(1)?,
             phase: phase_of(row.get(2)?),
             first_message: row.get(3)?,
+            owner: row.get(4)?,
         })
     })?;
     standing.filter(|standing| standing.session != 0).ok_or_else(|| no_turn(id))
@@ -164,7 +177,14 @@ pub(crate) fn record(sql: &Sql<'_>, id: &TurnId) -> Result<Option<TurnRecord>, E
 
 /// Turns that are not over, oldest first; of all sessions, or of one.
 pub(crate) fn open(sql: &Sql<'_>, session: Option<i64>) -> Result<Vec<TurnRecord>, Error> {
-    let rows = sql.all(OPEN, [session], read)?;
+    let rows = match session {
+        Some(session) => sql.all(OPEN_IN, [session], read)?,
+        None => {
+            let mut rows = sql.all(OPEN, [], |row| Ok((row.get::<_, i64>(7)?, read(row)?)))?;
+            rows.sort_unstable_by_key(|(key, _)| *key);
+            rows.into_iter().map(|(_, row)| row).collect()
+        }
+    };
     let records = rows.into_iter().map(|row| row.into_record(sql));
     // One turn that cannot be read must not keep all others from being taken up again.
     let readable = records.filter_map(|record| {
@@ -179,8 +199,11 @@ const BY_ID: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, 
     WHERE id = ?1 AND session_key <> 0";
 const BY_KEY: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message FROM turns
     WHERE turn_key = ?1";
-const OPEN: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message FROM turns
-    INDEXED BY turns_open WHERE phase < 2 AND (?1 IS NULL OR session_key = ?1) ORDER BY turn_key";
+const OPEN: &str =
+    "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message, turn_key FROM turns
+    INDEXED BY turns_open WHERE phase < 2";
+const OPEN_IN: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message FROM turns
+    INDEXED BY turns_open WHERE session_key = ?1 AND phase < 2 ORDER BY turn_key";
 
 /// Removes turns of a session: the open ones, or some of all. Those whose dedupe ids still count become shells.
 pub(crate) fn forget(sql: &Sql<'_>, session: i64, which: Forget, now: i64) -> Result<bool, Error> {
@@ -269,14 +292,8 @@ impl StoredTurn {
                 failure: outcome.failure,
             }),
         };
-        Ok(TurnRecord {
-            turn: self.id,
-            inbound,
-            phase: self.phase,
-            accepted_at: from_millis(self.accepted_at),
-            attempts: self.attempts,
-            reply,
-        })
+        let record = TurnRecord::new(self.id, inbound, self.phase, from_millis(self.accepted_at));
+        Ok(record.with_attempts(self.attempts).with_reply(reply))
     }
 }
 

@@ -10,9 +10,11 @@ use aethon_store::{Options, Store};
 
 async fn open(clock: Arc<ManualClock>) -> Stage {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { clock: clock.clone(), ..Options::default() };
-    let store = Store::open(&folder.path().join("aethon.db"), options).unwrap();
-    Stage::new(Storage::of(Arc::new(store)), clock, folder)
+    let storage = || {
+        let options = Options::default().with(|options| options.clock = clock.clone());
+        Storage::of(Arc::new(Store::open(&folder.path().join("aethon.db"), options).unwrap()))
+    };
+    Stage::new([storage(), storage()], clock.clone(), folder)
 }
 
 aethon_core::storage_conformance!(open);

@@ -14,7 +14,7 @@ async fn list(home: &Home, query: SessionQuery) -> SessionPage {
 }
 
 async fn found(home: &Home, search: &str) -> Vec<String> {
-    let query = SessionQuery { limit: 100, search: Some(search.into()), ..SessionQuery::default() };
+    let query = SessionQuery::newest(100).with_search(Some(search.into()));
     let page = list(home, query).await;
     assert_eq!(page.count, page.sessions.len() as u64);
     page.sessions.iter().map(|session| session.session_id.name().to_owned()).collect()
@@ -91,7 +91,7 @@ async fn nothing_that_is_typed_is_an_error_of_the_search() {
         "col : x",
         "\u{202e}abc",
     ] {
-        let query = SessionQuery { limit: 5, search: Some(typed.into()), ..SessionQuery::default() };
+        let query = SessionQuery::newest(5).with_search(Some(typed.into()));
         home.store.sessions(query).await.unwrap_or_else(|error| panic!("{typed:?}: {error:?}"));
     }
     found(&home, &"word ".repeat(10_000)).await;

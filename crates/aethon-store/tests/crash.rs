@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use aethon_core::ids::TurnId;
 use aethon_core::session::{Accepted, Transcripts, TurnLog, TurnPhase};
-use aethon_store::{Options, Store};
+use aethon_store::{OpenMode, Options, Store};
 use common::*;
 
 const FOLDER: &str = "AETHON_STORE_TEST_FOLDER";
@@ -51,7 +51,9 @@ fn say_aloud(line: &str) {
 #[ignore = "a child of the test below"]
 async fn writes_until_it_is_killed() {
     let Some(folder) = folder() else { return };
-    let store = Store::open(&folder.join("aethon.db"), Options::default()).unwrap();
+    let options = Options::default().with(|options| options.mode = OpenMode::Daemon);
+    let store = Store::open(&folder.join("aethon.db"), options).unwrap();
+    take_over_everything(&store).await;
     let tasks: Vec<_> = (0..8)
         .map(|caller| {
             let store = store.clone();

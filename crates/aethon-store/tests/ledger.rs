@@ -39,12 +39,19 @@ fn call(at: Timestamp, cost_usd: f64) -> LedgerEntry {
 }
 
 fn daemon() -> Home {
-    Home::with(Options { mode: OpenMode::Daemon, ..Options::default() })
+    Home::with(Options::default().with(|options| options.mode = OpenMode::Daemon))
 }
 
 /// Another program, or the same one after a restart, at the same file.
 fn beside(home: &Home, mode: OpenMode) -> Store {
-    Store::open(&home.path(), Options { mode, clock: home.clock.clone(), ..Options::default() }).unwrap()
+    Store::open(
+        &home.path(),
+        Options::default().with(|options| {
+            options.mode = mode;
+            options.clock = home.clock.clone();
+        }),
+    )
+    .unwrap()
 }
 
 fn money(spent_usd: f64, reserved_usd: f64) -> DaySpend {
@@ -162,7 +169,7 @@ async fn what_a_guest_left_behind_counts_in_its_day_and_is_written_off_later() {
     reserve(&beside(&home, OpenMode::Guest), 0.5, 1.0).await;
     assert_eq!(home.store.today().await.unwrap(), money(0.0, 0.5));
     home.advance(2 * DAY);
-    home.store.maintain(Retention { oneshots: 30, calls: 30, vectors: 30 }).await.unwrap();
+    home.store.maintain(Retention::of_oneshots(30).with_calls(30).with_vectors(30)).await.unwrap();
     assert_eq!(home.store.today().await.unwrap(), money(0.0, 0.0));
     assert_eq!(brief(&home.store.report(3).await.unwrap()), [("2026-11-20".into(), "interrupted", 1, 0.5)]);
 }
@@ -175,7 +182,8 @@ async fn old_calls_go_and_their_sums_stay() {
         settle(&home.store, None, call(start() + SignedDuration::from_secs(n % 2 * 40 * DAY), 0.01)).await;
     }
     home.advance(40 * DAY);
-    let removed = home.store.maintain(Retention { oneshots: 30, calls: 30, vectors: 30 }).await.unwrap();
+    let removed =
+        home.store.maintain(Retention::of_oneshots(30).with_calls(30).with_vectors(30)).await.unwrap();
     assert_eq!(removed.calls, 150);
     assert_eq!(home.count("SELECT count(*) FROM calls"), 150);
     let rows = home.store.report(60).await.unwrap();

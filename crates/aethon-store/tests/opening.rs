@@ -17,7 +17,7 @@ use rusqlite::Connection;
 const S: &str = "webchat:default";
 
 /// The version that this program writes.
-const CURRENT: i64 = 9;
+const CURRENT: i64 = 10;
 
 /// All files of a folder, with their contents.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -128,7 +128,7 @@ async fn an_older_version_is_copied_and_then_migrated() {
     let path = folder.path().join("aethon.db");
     version_one(&path);
     let store = open(&path).unwrap();
-    let query = SessionQuery { limit: 5, search: Some("armadillo".into()), ..SessionQuery::default() };
+    let query = SessionQuery::newest(5).with_search(Some("armadillo".into()));
     assert_eq!(store.sessions(query).await.unwrap().count, 1);
     assert_eq!(store.check().await.unwrap().version, CURRENT);
     store.close().await;

@@ -95,8 +95,9 @@ async fn every_read_sees_one_state() {
 
 #[tokio::test]
 async fn another_program_that_never_lets_go_is_reported_as_busy() {
-    let home =
-        Home::with(Options { busy_timeout: std::time::Duration::from_millis(30), ..Options::default() });
+    let home = Home::with(
+        Options::default().with(|options| options.busy_timeout = std::time::Duration::from_millis(30)),
+    );
     let held = Held::new(&home);
     assert!(home.store.rename(&session(S), "x").await.unwrap_err().is_busy());
     held.release();
@@ -111,8 +112,8 @@ async fn two_stores_on_the_same_file_see_each_other() {
     home.store.accept(&turn, &say_as(S, "x", "k", None), Some(begin("x"))).await.unwrap();
     let again = other.accept(&TurnId::fresh(), &say_as(S, "x", "k", None), None).await.unwrap();
     assert!(matches!(again, Accepted::Known(record) if record.turn.as_str() == turn.as_str()));
-    other.finish(finish(&turn, S, "y")).await.unwrap();
-    assert_eq!(texts(&home.store.window(&session(S), 9).await.unwrap()), ["x", "y"]);
+    home.store.finish(finish(&turn, S, "y")).await.unwrap();
+    assert_eq!(texts(&other.window(&session(S), 9).await.unwrap()), ["x", "y"]);
     other.close().await;
     home.turn(S, "z", "!").await;
     assert_eq!(home.store.session(&session(S)).await.unwrap().unwrap().message_count, 4);
@@ -120,7 +121,7 @@ async fn two_stores_on_the_same_file_see_each_other() {
 
 #[tokio::test]
 async fn a_full_disk_fails_what_does_not_fit_and_nothing_else() {
-    let home = Home::with(Options { max_bytes: Some(600_000), ..Options::default() });
+    let home = Home::with(Options::default().with(|options| options.max_bytes = Some(600_000)));
     let text = "x".repeat(10_000);
     let mut stored = Vec::new();
     let error = loop {

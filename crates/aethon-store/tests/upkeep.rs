@@ -10,7 +10,7 @@ use aethon_core::storage::{Removed, Retention, Upkeep};
 use common::*;
 use jiff::{SignedDuration, Timestamp};
 
-const KEEP: Retention = Retention { oneshots: 30, calls: 30, vectors: 30 };
+const KEEP: Retention = Retention::of_oneshots(30).with_calls(30).with_vectors(30);
 
 const S: &str = "webhook:x";
 
@@ -61,8 +61,7 @@ async fn maintenance_removes_what_has_had_its_time() {
     run("webhook:trigger:young").await;
     let removed = home.store.maintain(KEEP).await.unwrap();
     assert_eq!(removed, Removed { sessions: 5, deliveries: 1, dedupe_ids: 1, ..Removed::default() });
-    let left =
-        home.store.sessions(aethon_core::session::SessionQuery { limit: 50, ..Default::default() }).await;
+    let left = home.store.sessions(aethon_core::session::SessionQuery::newest(50)).await;
     assert_eq!(left.unwrap().count, 5);
     assert_eq!(home.count("SELECT count(*) FROM outbox"), 1);
     assert_eq!(home.count("SELECT count(*) FROM turns WHERE dedupe_id IS NOT NULL"), 0);

@@ -28,7 +28,7 @@ async fn the_least_recently_used_go_when_there_are_too_many() {
     home.advance(DAY);
     assert_eq!(home.store.get("m", &[key(0)]).await.unwrap(), [Some(vec![1.0])]);
     home.store.put("m", vec![(key(200), vec![1.0])]).await.unwrap();
-    let keep = |vectors| Retention { oneshots: 30, calls: 30, vectors };
+    let keep = |vectors| Retention::of_oneshots(30).with_calls(30).with_vectors(vectors);
     assert_eq!(home.store.maintain(keep(151)).await.unwrap().vectors, 0);
     let removed = home.store.maintain(keep(3)).await.unwrap();
     assert_eq!(removed.vectors, 148);

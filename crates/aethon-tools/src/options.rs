@@ -8,8 +8,9 @@ use aethon_core::sandbox::Sandbox;
 /// Where programs are when the environment does not say.
 pub(crate) const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The reach of the tools.
+/// The reach of the tools. Begin with the default and set what differs.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Options {
     /// The workspace directory; relative paths are in it.
     pub workspace: PathBuf,
@@ -26,6 +27,7 @@ pub struct Options {
 
 /// How commands run. They get these variables and `TERM`, and nothing else of the program's own environment.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ShellOptions {
     /// `security.sandbox`: where they run.
     pub sandbox: Sandbox,
@@ -57,7 +59,23 @@ impl Default for ShellOptions {
     }
 }
 
+impl Options {
+    /// With what this changes.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
 impl ShellOptions {
+    /// With what this changes.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// The whole environment of a command.
     pub(crate) fn environment(&self) -> Vec<(String, String)> {
         let home = self.home.as_ref().and_then(|home| home.to_str()).map(str::to_owned);

@@ -60,8 +60,14 @@ impl Stage {
 
 fn shell(folder: &Path, change: impl FnOnce(&mut Options)) -> Arc<dyn Tool> {
     let path = std::env::var("PATH").ok();
-    let shell = ShellOptions { path, home: Some(folder.into()), ..ShellOptions::default() };
-    let mut options = Options { workspace: folder.into(), shell, ..Options::default() };
+    let shell = ShellOptions::default().with(|options| {
+        options.path = path;
+        options.home = Some(folder.into());
+    });
+    let mut options = Options::default().with(|options| {
+        options.workspace = folder.into();
+        options.shell = shell;
+    });
     change(&mut options);
     let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
     tools(&options, clock, Arc::new(MemoryStore::default()))
@@ -189,7 +195,7 @@ async fn there_is_nothing_to_read_and_no_terminal() {
 async fn an_endless_output_is_kept_in_bounds() {
     let stage = Stage::new();
     let told = stage.run("echo first; yes | head -c 100000000; echo last").await;
-    assert!(told.starts_with("first\ny\n") && told.ends_with("y\nlast\n[exit status 0]"), "{told}");
+    assert!(told.starts_with("first\ny\n") && told.contains("y\nlast\n[exit status 0"), "{told}");
     assert!(told.contains("bytes were left out here") && told.len() < 12_000, "{}", told.len());
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

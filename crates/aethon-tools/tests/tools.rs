@@ -28,8 +28,10 @@ impl Set {
     fn new() -> Self {
         let workspace = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
-        let options =
-            Options { workspace: workspace.path().into(), workspace_only: true, ..Options::default() };
+        let options = Options::default().with(|options| {
+            options.workspace = workspace.path().into();
+            options.workspace_only = true;
+        });
         Self { tools: tools(&options, clock, Arc::new(MemoryStore::default())), workspace }
     }
 

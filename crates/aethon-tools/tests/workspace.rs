@@ -60,13 +60,12 @@ impl Disk {
 
     fn workspace(&self, workspace_only: bool) -> Workspace {
         let own = ["config.toml", "aethon.db", "credentials", "run", "recordings"];
-        Workspace::new(&Options {
-            workspace: self.in_workspace(""),
-            user_home: Some(self.path("home")),
-            workspace_only,
-            own: own.map(|name| self.path("home/.aethon").join(name)).into(),
-            ..Options::default()
-        })
+        Workspace::new(&Options::default().with(|options| {
+            options.workspace = self.in_workspace("");
+            options.user_home = Some(self.path("home"));
+            options.workspace_only = workspace_only;
+            options.own = own.map(|name| self.path("home/.aethon").join(name)).into();
+        }))
     }
 }
 

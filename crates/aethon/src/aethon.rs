@@ -66,6 +66,10 @@ impl Aethon {
         let (desk, wake) = (PendingApprovals::default(), DeliveryWake::default());
         let common = wiring::agent::Common { models, meter: meter.clone(), approvals: &desk, wake: &wake };
         let engine = wiring::agent::engine(&prepared, &storage, common);
+        if mode == OpenMode::Guest {
+            // The daemon recovers first, and shows what goes on to those who watch.
+            engine.watch(|_| Arc::new(Unattended));
+        }
         let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
         let Prepared { home, config, is_demo, bus, logs, parts, .. } = prepared;
         let channels = parts.channels;
@@ -147,7 +151,7 @@ impl Aethon {
     /// The newest sessions that contain these words, as `GET /api/sessions` gives them.
     pub async fn sessions_document(&self, search: &str, limit: usize) -> Result<Value> {
         let search = Some(search.trim().to_owned()).filter(|search| !search.is_empty());
-        let query = SessionQuery { limit, search, ..SessionQuery::default() };
+        let query = SessionQuery::newest(limit).with_search(search);
         Ok(json!(aethon_http::json::list(&self.unwatched_chat(), query).await?))
     }
 

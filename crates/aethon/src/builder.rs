@@ -292,7 +292,7 @@ impl Prepared {
             let (provider, model) = embedder.model().split_once('/')?;
             Some((provider.to_owned(), model.to_owned()))
         });
-        let is_unpriced = |(provider, model): &(String, String)| prices(provider, model).is_none();
+        let is_unpriced = |(provider, model): &(String, String)| prices(provider, model, None).is_none();
         let mut unpriced: Vec<String> =
             names.chain(embedding).filter(is_unpriced).map(|(_, model)| model).collect();
         unpriced.dedup();
@@ -300,7 +300,9 @@ impl Prepared {
     }
 
     pub(crate) fn redactor(&self) -> Redactor {
-        Redactor::new(self.config.secrets().into_iter().chain(self.aws.secrets()).cloned())
+        let configured = self.config.secrets().into_iter().chain(self.aws.secrets()).cloned();
+        let stored = aethon_config::credentials::values(&self.home.credentials());
+        Redactor::new(configured.chain(stored))
     }
 
     pub(crate) fn clock(&self) -> Arc<dyn Clock> {

@@ -80,6 +80,14 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
             "change what is named above; aethon-server refuses to start like this",
         )
     }));
+    let short = crate::preflight::short_secrets(&prepared.config);
+    findings.extend(short.into_iter().map(|message| {
+        Finding::warning(
+            "secrets",
+            message,
+            "`aethon-cli secrets set NAME` stores a longer one; refer to it as ${credential:NAME}",
+        )
+    }));
     findings.extend(home(&prepared));
     findings.push(database(&prepared).await);
     findings.push(port(&prepared));

@@ -1,25 +1,40 @@
 //! The home directory: what lies where, its modes, and the lock that keeps a second daemon out.
 //!
-//! Directories are 0700 and files 0600 whatever the umask, because a conversation is private. The lock belongs to the
-//! operating system, which frees it when the process dies in any way.
+//! Directories are 0700 and files 0600 whatever the umask, because a conversation is private. Locks belong to the
+//! operating system, which frees them when the process dies in any way. There are two: daemons keep each other out by
+//! `server.lock`, and nothing else ever touches it; other programs look at `server.alive` to know whether one runs, and
+//! looking takes it for a moment. So somebody who looks can never keep a daemon from starting.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use aethon_config::private_file;
+use aethon_core::secret::Secret;
 
 use crate::error::{Error, Result};
+
+/// How long a daemon that starts waits for those who look whether one runs. Each look takes microseconds.
+const LOOKS: Duration = Duration::from_secs(10);
+
+/// The pause between its attempts.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The directory that holds everything of one assistant.
 #[derive(Debug, Clone)]
 pub struct Home(PathBuf);
 
+/// How many letters the key of sign-ins has.
+const SIGN_IN_KEY: usize = 64;
+
 /// Keeps a second daemon out for as long as it lives.
 #[derive(Debug)]
 pub struct HomeLock {
-    _file: File,
+    _lock: File,
+    /// Held by nobody else for longer than a look.
+    _alive: File,
     address: PathBuf,
 }
 
@@ -91,34 +106,70 @@ impl Home {
         self.0.join("run")
     }
 
-    /// Takes the lock of the daemon; refuses when another one has it.
+    /// Takes the lock of the daemon; refuses when another one has it. Blocks for a moment when somebody looks.
     pub fn lock(&self) -> Result<HomeLock> {
-        let path = self.run().join("server.lock");
-        let open = private_file::open(&path, OpenOptions::new().write(true));
-        let file =
-            open.map_err(|source| Error::refused(format!("{} cannot be opened: {source}", path.display())))?;
-        match file.try_lock() {
-            Ok(()) => Ok(HomeLock { _file: file, address: self.address_file() }),
-            Err(TryLockError::WouldBlock) => Err(Error::refused(format!(
+        let refused = |path: &Path, what: &str, source: io::Error| {
+            Error::refused(format!("{} cannot be {what}: {source}", path.display()))
+        };
+        let taken = || {
+            Error::refused(format!(
                 "another aethon-server runs on the home {}; stop it first, or give this one a home of its own with --home",
                 self.0.display()
-            ))),
-            Err(TryLockError::Error(source)) => {
-                Err(Error::refused(format!("{} cannot be locked: {source}", path.display())))
+            ))
+        };
+        let open = |path: &Path| {
+            private_file::open(path, OpenOptions::new().write(true))
+                .map_err(|source| refused(path, "opened", source))
+        };
+        let (path, alive_path) = (self.run().join("server.lock"), self.alive_file());
+        let (lock, alive) = (open(&path)?, open(&alive_path)?);
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => taken(),
+            TryLockError::Error(source) => refused(&path, "locked", source),
+        })?;
+        let deadline = Instant::now() + LOOKS;
+        loop {
+            match alive.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => return Err(taken()),
+                Err(TryLockError::Error(source)) => return Err(refused(&alive_path, "locked", source)),
             }
         }
+        Ok(HomeLock { _lock: lock, _alive: alive, address: self.address_file() })
+    }
+
+    /// What signs the cookies of browsers, made at the first start. Where it cannot be kept, sign-ins end with the process.
+    pub fn sign_in_key(&self) -> Secret {
+        let path = self.run().join("sign-in.key");
+        if let Ok(key) = std::fs::read_to_string(&path)
+            && key.trim().len() >= SIGN_IN_KEY
+        {
+            return Secret::new(key.trim());
+        }
+        let made =
+            random_text().and_then(|key| private_file::write(&path, key.expose().as_bytes()).map(|()| key));
+        made.unwrap_or_else(|error| {
+            tracing::warn!(%error, path = %path.display(), "the key of sign-ins cannot be kept, so a restart signs browsers out");
+            Secret::default()
+        })
     }
 
     /// The address of the daemon that runs on this home, such as `http://127.0.0.1:18790`, if one does.
     pub fn running_daemon(&self) -> Option<String> {
-        let lock = OpenOptions::new().write(true).open(self.run().join("server.lock")).ok()?;
-        match lock.try_lock() {
+        let alive = OpenOptions::new().write(true).open(self.alive_file()).ok()?;
+        // Shared, so that those who look do not take each other for a daemon.
+        match alive.try_lock_shared() {
             Err(TryLockError::WouldBlock) => {
                 let address = std::fs::read_to_string(self.address_file()).ok()?;
                 Some(address.trim().to_owned()).filter(|address| !address.is_empty())
             }
             _ => None,
         }
+    }
+
+    fn alive_file(&self) -> PathBuf {
+        self.run().join("server.alive")
     }
 
     fn address_file(&self) -> PathBuf {
@@ -140,6 +191,13 @@ impl Drop for HomeLock {
     }
 }
 
+/// As many random letters as a key of sign-ins has.
+fn random_text() -> io::Result<Secret> {
+    let mut bytes = [0; SIGN_IN_KEY / 2];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(Secret::new(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
+}
+
 /// Makes a folder, or closes one that is there to others. Where that is not ours to do (a mounted volume), it stays as it
 /// is and `doctor` tells.
 fn make_private(folder: &Path) -> io::Result<()> {
@@ -152,6 +210,8 @@ fn make_private(folder: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
 
     #[test]
@@ -182,5 +242,27 @@ mod tests {
         drop(lock);
         assert_eq!(home.running_daemon(), None);
         assert!(home.lock().is_ok());
+    }
+
+    #[test]
+    fn those_who_look_never_keep_a_daemon_from_starting() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        home.prepare().unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        // One who looks is never taken for a daemon by another.
+                        let found = home.running_daemon();
+                        assert!(found.is_none_or(|address| address == "http://127.0.0.1:1"));
+                    }
+                });
+            }
+            let started: Vec<bool> = (0..100).map(|_| home.lock().is_ok()).collect();
+            is_over.store(true, Ordering::Relaxed);
+            assert!(started.iter().all(|&started| started), "{started:?}");
+        });
     }
 }

@@ -135,8 +135,10 @@ pub async fn examine(prepared: &Prepared) -> Result<Vec<ModelReport>> {
     for (source, provider) in models(prepared) {
         let questions = Questions::new(provider.clone(), prepared.clock(), PATIENCE)?;
         let fallback = !reports.is_empty();
-        let mut report = Trial { provider, questions, checks: Vec::new() }.run(source, fallback).await;
-        let price = prices(&report.provider, &report.model);
+        let trial = Trial { provider: provider.clone(), questions, checks: Vec::new() };
+        let mut report = trial.run(source, fallback).await;
+        let told = provider.capabilities().price;
+        let price = prices(&report.provider, &report.model, told);
         report.spent.cost_usd = price.map(|price| price.of(&report.spent.usage));
         report.spent.usage.cost_usd = report.spent.cost_usd.unwrap_or_default();
         reports.push(report);

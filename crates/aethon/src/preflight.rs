@@ -13,11 +13,14 @@ use aethon_agent::pricing_key;
 use aethon_config::Config;
 use aethon_config::schema::{Budget, Unpriced};
 use aethon_core::sandbox::Sandbox;
+use aethon_core::secret::Secret;
 use aethon_http::is_loopback_host;
 use aethon_http::options::Network;
 
 /// How long the docker daemon may take to answer.
 const DOCKER_PATIENCE: Duration = Duration::from_secs(3);
+/// The fewest characters of a token or a secret that nobody guesses.
+const LEAST: usize = 16;
 const DOCKER_SOCKET: &str = "unix:///var/run/docker.sock";
 
 /// What the operator said on the command line and the environment, as far as the program depends on it.
@@ -56,10 +59,31 @@ pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
     problems
 }
 
-/// What an owner should know who starts like this on an address that others can reach.
+/// Tokens and secrets that can be guessed, each in a sentence with the remedy.
+pub(crate) fn short_secrets(config: &Config) -> Vec<String> {
+    let keys =
+        [("dashboard.auth_token", &config.dashboard.auth_token), ("webhook.secret", &config.webhook.secret)];
+    let is_short = |secret: &Secret| !secret.is_empty() && length(secret) < LEAST;
+    let short = keys.into_iter().filter(|(_, secret)| is_short(secret));
+    short
+        .map(|(key, secret)| {
+            format!(
+                "{key} has only {} characters and can be guessed: use at least {LEAST}, for example the output of \
+                 `openssl rand -hex 24`",
+                length(secret)
+            )
+        })
+        .collect()
+}
+
+fn length(secret: &Secret) -> usize {
+    secret.expose().trim().chars().count()
+}
+
+/// What an owner should know who starts like this: secrets that can be guessed, and an address that others can reach.
 pub(crate) async fn warnings(config: &Config) -> Vec<String> {
     let webchat = &config.channels.webchat;
-    let mut warnings = Vec::new();
+    let mut warnings = short_secrets(config);
     if !webchat.enabled || !matches!(is_loopback_host(&webchat.host).await, Ok(false)) {
         return warnings;
     }
@@ -110,7 +134,17 @@ async fn exposed_bind(config: &Config, flags: &Flags) -> Option<String> {
     let host = &config.channels.webchat.host;
     match is_loopback_host(host).await {
         Ok(true) => None,
-        Ok(false) if flags.insecure_bind || !config.dashboard.auth_token.is_empty() => None,
+        Ok(false) if flags.insecure_bind => None,
+        Ok(false) if !config.dashboard.auth_token.is_empty() => {
+            let length = length(&config.dashboard.auth_token);
+            (length < LEAST).then(|| {
+                format!(
+                    "channels.webchat.host is {host:?}, which others can reach, and dashboard.auth_token has only {length} \
+                     characters: use at least {LEAST} (for example the output of `openssl rand -hex 24`), or bind \
+                     127.0.0.1, or start with --insecure-bind behind an authenticating proxy of your own"
+                )
+            })
+        }
         Ok(false) => Some(format!(
             "channels.webchat.host is {host:?}, which others can reach, and dashboard.auth_token is empty: set a token \
              (for example `aethon-cli secrets set dashboard` and dashboard.auth_token = \"${{credential:dashboard}}\"), \
@@ -182,9 +216,30 @@ mod tests {
         assert!(said.contains("no token") && said.contains("webhook.secret"), "{said}");
         let with_token = |config: &mut Config| {
             expose(config);
-            config.dashboard.auth_token = aethon_core::secret::Secret::new("t");
+            config.dashboard.auth_token = Secret::new("a token that nobody guesses");
         };
         assert_eq!(problems_of(with_token, &Flags::default()).await, "");
+    }
+
+    #[tokio::test]
+    async fn a_short_token_is_told_and_beyond_loopback_refused() {
+        let short = |config: &mut Config| config.dashboard.auth_token = Secret::new("fifteen letters");
+        let mut config = Config::default();
+        short(&mut config);
+        config.webhook.secret = Secret::new("s3cret");
+        let said = warnings(&config).await.join("; ");
+        assert!(
+            said.contains("auth_token has only 15") && said.contains("webhook.secret has only 6"),
+            "{said}"
+        );
+        assert_eq!(problems_of(short, &Flags::default()).await, "", "on loopback it is enough to say so");
+        let exposed = |config: &mut Config| {
+            short(config);
+            config.channels.webchat.host = "0.0.0.0".into();
+        };
+        let refusal = problems_of(exposed, &Flags::default()).await;
+        assert!(refusal.contains("dashboard.auth_token has only 15 characters"), "{refusal}");
+        assert_eq!(problems_of(exposed, &Flags { insecure_bind: true, ..Flags::default() }).await, "");
     }
 
     #[tokio::test]

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use aethon_agent::outbox;
 use aethon_core::channel::{Channel, Channels};
+use aethon_core::secret::Secret;
 use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::storage::Storage;
 use aethon_core::surface::{Surface, Unattended};
 use aethon_http::deps::{Activity, Runtime, Setup};
 use aethon_http::ws::{Hub, WebChat};
-use aethon_http::{Deps, Server};
+use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
 use jiff::Timestamp;
 use tokio::task::JoinHandle;
@@ -47,6 +48,7 @@ impl Service {
             tracing::warn!("{warning}");
         }
         let lock = prepared.home.lock()?;
+        let sign_in_key = prepared.home.sign_in_key();
         // The home is ours alone now, so whatever an earlier daemon had under way is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();
@@ -58,7 +60,7 @@ impl Service {
         // Before anything new is taken in, and watched by whoever opens the chat again.
         let watch = hub.clone();
         aethon.engine.recover(move |record| watcher(&watch, record)).await?;
-        let server = listen(&aethon, hub, channels.clone(), shutdown.clone()).await?;
+        let server = listen(&aethon, hub, channels.clone(), shutdown.clone(), sign_in_key).await?;
         let greeting = match &server {
             Some(server) => {
                 let address = format!("http://{}", server.local_addr());
@@ -122,11 +124,12 @@ async fn listen(
     hub: Arc<Hub>,
     channels: Channels,
     shutdown: Shutdown,
+    sign_in_key: Secret,
 ) -> Result<Option<Server>> {
     if !aethon.config.channels.webchat.enabled {
         return Ok(None);
     }
-    let options = wiring::http::options(&aethon.config, aethon.is_demo);
+    let options = Options { sign_in_key, ..wiring::http::options(&aethon.config, aethon.is_demo) };
     let (host, port) = (options.host.clone(), options.port);
     let deps = Deps {
         chat: aethon.chat(hub),

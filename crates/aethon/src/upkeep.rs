@@ -94,7 +94,7 @@ mod tests {
     async fn it_runs_soon_after_a_start_only_when_it_is_due() {
         let clock = Arc::new(ManualClock::at(at(0)));
         let storage: Storage = MemoryStore::storage(clock.clone());
-        let retention = Retention { oneshots: 1, calls: 1, vectors: 1 };
+        let retention = Retention::of_oneshots(1);
         // A run of the program that lasts ten seconds; when the upkeep ran last as far as is known afterwards.
         let runs = async || {
             let (trigger, shutdown) = ShutdownTrigger::pair();

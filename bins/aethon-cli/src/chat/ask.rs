@@ -7,11 +7,12 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
-use super::backend::Backend;
-use super::event::{ChatEvent, Outcome};
-use super::interrupts::Interrupts;
-use super::repl::LEAVE;
+use super::backend::{Backend, Wish};
+use super::event::{ChatEvent, Outcome, Told};
+use super::interrupts::{Interrupt, Interrupts};
 use super::screen::{Screen, put, style};
+use super::turn::LEAVE;
+use crate::visible::readable;
 
 /// The largest input that is read from a pipe.
 const MOST_INPUT: u64 = 512 * 1024;
@@ -51,8 +52,9 @@ pub(crate) async fn run(
     effort: Option<Effort>,
     as_json: bool,
 ) -> Result<bool> {
-    let mut events = Events { interrupts: Interrupts::all()?, session, leaving: None };
-    backend.say(session, text, effort).await?;
+    let interrupts = Interrupts::watch()?;
+    let turn = backend.say(text, effort).await?;
+    let mut events = Events { interrupts, turn, leaving: None };
     // Only a person wants to see it come; a program wants the answer and nothing else.
     let outcome = match !as_json && std::io::stdout().is_terminal() {
         true => shown(&mut *backend, &mut events).await?,
@@ -70,52 +72,83 @@ pub(crate) async fn run(
 }
 
 /// What happens in the turn, and what is done about it without asking anybody.
-struct Events<'a> {
+struct Events {
     interrupts: Interrupts,
-    session: &'a str,
+    /// The turn that answers the question, once it is known. Others of the session are none of ours.
+    turn: Option<String>,
     /// Until when a stopped turn may end.
     leaving: Option<Instant>,
 }
 
-impl Events<'_> {
-    async fn next(&mut self, backend: &mut dyn Backend) -> Result<ChatEvent> {
+/// What concerns the question.
+enum Heard {
+    Event(ChatEvent),
+    Resize,
+}
+
+impl Events {
+    async fn next(&mut self, backend: &mut dyn Backend) -> Result<Heard> {
         loop {
-            let event = tokio::select! {
-                event = backend.next() => event,
-                _ = self.interrupts.next() => {
+            let told = tokio::select! {
+                told = backend.next() => told,
+                interrupt = self.interrupts.next() => {
+                    if interrupt == Interrupt::Resize {
+                        return Ok(Heard::Resize);
+                    }
                     if self.leaving.is_some() {
                         bail!("interrupted");
                     }
                     self.leaving = Some(Instant::now() + LEAVE);
-                    backend.stop(self.session).await?;
+                    backend.tell(Wish::Stop(self.turn.clone())).await?;
                     continue;
                 }
                 () = sleep_until(self.leaving.unwrap_or_else(Instant::now)), if self.leaving.is_some() => {
                     bail!("interrupted; the turn did not end in time");
                 }
             };
-            match event {
-                ChatEvent::Approval { id, .. } => backend.decide(&id, false).await?,
-                ChatEvent::Lost(why) => bail!("{why}"),
-                event => return Ok(event),
+            if let Some(event) = self.concerns(told)? {
+                match event {
+                    ChatEvent::Approval { id, .. } => {
+                        backend.tell(Wish::Decide { id, approve: false }).await?;
+                    }
+                    event => return Ok(Heard::Event(event)),
+                }
             }
+        }
+    }
+
+    /// The event, where it is one of the question's own turn.
+    fn concerns(&mut self, Told { turn, event }: Told) -> Result<Option<ChatEvent>> {
+        match event {
+            ChatEvent::Lost(why) | ChatEvent::Refused(why) => bail!("{}", readable(&why)),
+            ChatEvent::Accepted { .. } => {
+                self.turn.get_or_insert(turn);
+                Ok(None)
+            }
+            event if turn.is_empty() || self.turn.as_deref() == Some(turn.as_str()) => Ok(Some(event)),
+            _ => Ok(None),
         }
     }
 }
 
 /// The turn on a terminal, as it comes.
-async fn shown(backend: &mut dyn Backend, events: &mut Events<'_>) -> Result<Outcome> {
+async fn shown(backend: &mut dyn Backend, events: &mut Events) -> Result<Outcome> {
     let mut screen = Screen::new(style());
     loop {
-        if let Some(outcome) = screen.show(events.next(backend).await?) {
-            return Ok(outcome);
+        match events.next(backend).await? {
+            Heard::Resize => screen.resize(),
+            Heard::Event(event) => {
+                if let Some(outcome) = screen.show(event) {
+                    return Ok(outcome);
+                }
+            }
         }
     }
 }
 
 /// What a turn said, for those who do not watch.
 #[derive(Default)]
-struct Heard {
+struct Said {
     /// The text so far, from the last response of the model on.
     said: String,
     /// Whether a tool was called since.
@@ -123,26 +156,28 @@ struct Heard {
     failure: Option<String>,
 }
 
-async fn heard(backend: &mut dyn Backend, events: &mut Events<'_>) -> Result<(Heard, Outcome)> {
-    let mut heard = Heard::default();
+async fn heard(backend: &mut dyn Backend, events: &mut Events) -> Result<(Said, Outcome)> {
+    let mut heard = Said::default();
     loop {
-        match events.next(backend).await? {
+        let Heard::Event(event) = events.next(backend).await? else { continue };
+        match event {
             ChatEvent::Done(outcome) => return Ok((heard, outcome)),
             ChatEvent::Error(message) => heard.failure = Some(message),
             ChatEvent::Tool { .. } => heard.is_after_tool = true,
+            ChatEvent::Again => heard = Said::default(),
             ChatEvent::Text(text) => {
                 if std::mem::take(&mut heard.is_after_tool) {
                     heard.said.clear();
                 }
                 heard.said.push_str(&text);
             }
-            ChatEvent::Notice(text) => eprintln!("aethon-cli: {text}"),
-            ChatEvent::Approval { .. } | ChatEvent::ApprovalDone { .. } | ChatEvent::Lost(_) => {}
+            ChatEvent::Notice(text) | ChatEvent::Link(text) => eprintln!("aethon-cli: {}", readable(&text)),
+            _ => {}
         }
     }
 }
 
-impl Heard {
+impl Said {
     /// The answer exactly as it was written; what went wrong is not part of it.
     fn print(&self, outcome: &Outcome) {
         let answer = if self.failure.is_some() { &self.said } else { &outcome.text };
@@ -150,7 +185,7 @@ impl Heard {
             put(&format!("{}\n", answer.trim_end_matches('\n')));
         }
         if let Some(failure) = &self.failure {
-            eprintln!("aethon-cli: {failure}");
+            eprintln!("aethon-cli: {}", readable(failure));
         }
     }
 }

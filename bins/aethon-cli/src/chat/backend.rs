@@ -4,7 +4,7 @@ use aethon::core::model::Effort;
 use anyhow::Result;
 use async_trait::async_trait;
 
-use super::event::ChatEvent;
+use super::event::Told;
 
 /// A way to the assistant.
 #[async_trait]
@@ -12,21 +12,36 @@ pub(crate) trait Backend: Send {
     /// What the assistant is and how it is reached, in a line.
     fn describe(&self) -> String;
 
-    /// Says something in a session, `NAME` of `webchat:NAME`, perhaps with an effort of its own.
-    async fn say(&mut self, session: &str, text: &str, effort: Option<Effort>) -> Result<()>;
+    /// Goes to a session, `NAME` of `webchat:NAME`: what is said goes there, and what others say there is told.
+    async fn enter(&mut self, session: &str) -> Result<()>;
 
-    /// The next thing that happens.
-    async fn next(&mut self) -> ChatEvent;
+    /// Says something in the session, perhaps with an effort of its own. Returns the turn that answers it where that is known
+    /// at once; otherwise [`super::event::ChatEvent::Accepted`] tells it.
+    async fn say(&mut self, text: &str, effort: Option<Effort>) -> Result<Option<String>>;
 
-    /// Ends the running turn of a session.
-    async fn stop(&mut self, session: &str) -> Result<()>;
+    /// The next thing that happens. The future may be dropped and asked for again; nothing is lost.
+    async fn next(&mut self) -> Told;
 
-    /// Answers a question.
-    async fn decide(&mut self, id: &str, approve: bool) -> Result<()>;
+    /// Passes on what the person wants.
+    async fn tell(&mut self, wish: Wish) -> Result<()>;
 
     /// The newest sessions: id and title.
     async fn sessions(&mut self) -> Result<Vec<(String, String)>>;
 
     /// Leaves in order.
     async fn close(&mut self);
+}
+
+/// What a person may want of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// End this turn. Without one: what was said and has no turn yet, else whatever runs and waits in the session.
+    Stop(Option<String>),
+    /// The answer to a question.
+    Decide {
+        /// The question's id.
+        id: String,
+        /// Whether it was a yes.
+        approve: bool,
+    },
 }

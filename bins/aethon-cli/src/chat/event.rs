@@ -5,9 +5,40 @@
 
 use serde_json::Value;
 
+/// Something that happened, and in which turn; the turn is empty for what belongs to none.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Told {
+    /// The turn's id.
+    pub(crate) turn: String,
+    /// What happened.
+    pub(crate) event: ChatEvent,
+}
+
+impl Told {
+    /// What a frame of the chat socket tells; `None` for those that a terminal does not show.
+    pub(crate) fn of(frame: &Value) -> Option<Self> {
+        let turn = frame["turn"].as_str().unwrap_or_default().to_owned();
+        Some(Self { turn, event: ChatEvent::of(frame)? })
+    }
+
+    /// What happened outside of any turn.
+    pub(crate) fn outside(event: ChatEvent) -> Self {
+        Self { turn: String::new(), event }
+    }
+}
+
 /// What a turn shows, as the terminal needs it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ChatEvent {
+    /// The message is stored, and this turn answers it; so many turns come before it.
+    Accepted {
+        /// How many.
+        queued: u64,
+    },
+    /// The message was not taken.
+    Refused(String),
+    /// The turn begins again: what was shown of its answer does not count.
+    Again,
     /// More of the reply.
     Text(String),
     /// A tool call changed its state.
@@ -45,8 +76,21 @@ pub(crate) enum ChatEvent {
     Error(String),
     /// The turn is over.
     Done(Outcome),
-    /// The way to the assistant broke.
+    /// A turn of the session that somebody else asked for is over.
+    Other(Other),
+    /// Something about the way to the assistant, in a few words.
+    Link(String),
+    /// The way to the assistant broke for good.
     Lost(String),
+}
+
+/// What somebody else said in the session, and the answer.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Other {
+    /// What was said, where it is known.
+    pub(crate) said: String,
+    /// The reply.
+    pub(crate) outcome: Outcome,
 }
 
 /// How a turn ended.
@@ -64,7 +108,7 @@ pub(crate) struct Outcome {
 
 impl ChatEvent {
     /// What a frame of the chat socket shows; `None` for those that a terminal does not show.
-    pub(crate) fn of(frame: &Value) -> Option<Self> {
+    fn of(frame: &Value) -> Option<Self> {
         let text = |key: &str| frame[key].as_str().unwrap_or_default().to_owned();
         Some(match frame["type"].as_str()? {
             "delta" => Self::Text(text("text")),
@@ -111,7 +155,8 @@ mod tests {
     #[test]
     fn an_assistant_in_this_process_shows_what_a_daemon_shows() {
         let check = |event: TurnEvent, expected: &[ChatEvent]| {
-            let shown: Vec<_> = aethon::frames_of(&event).iter().filter_map(ChatEvent::of).collect();
+            let shown: Vec<_> = aethon::frames_of(&event).iter().filter_map(Told::of).collect();
+            let expected: Vec<_> = expected.iter().cloned().map(Told::outside).collect();
             assert_eq!(shown, expected, "{event:?}");
         };
         let notice = |text: &str| ChatEvent::Notice(text.into());

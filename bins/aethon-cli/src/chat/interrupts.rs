@@ -1,4 +1,4 @@
-//! Signals by which a person or the system asks the terminal to stop.
+//! Signals by which a person or the system speaks to the terminal.
 
 use anyhow::{Context, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -10,37 +10,34 @@ pub(super) enum Interrupt {
     Stop,
     /// The program is to end.
     End,
+    /// The window has another size.
+    Resize,
 }
 
 /// The signals that are watched.
 pub(super) struct Interrupts {
     stop: Signal,
-    end: Option<Signal>,
+    end: Signal,
+    resize: Signal,
 }
 
 impl Interrupts {
-    /// Ctrl-C only: while a line is edited, the end of the program is the system's to bring about.
-    pub(super) fn of_keyboard() -> Result<Self> {
-        Ok(Self { stop: signal(SignalKind::interrupt()).context("Ctrl-C cannot be watched")?, end: None })
-    }
-
-    /// Ctrl-C and SIGTERM.
-    pub(super) fn all() -> Result<Self> {
-        let end = signal(SignalKind::terminate()).context("SIGTERM cannot be watched")?;
-        Ok(Self { end: Some(end), ..Self::of_keyboard()? })
+    /// Watches them.
+    pub(super) fn watch() -> Result<Self> {
+        Ok(Self {
+            stop: signal(SignalKind::interrupt()).context("Ctrl-C cannot be watched")?,
+            end: signal(SignalKind::terminate()).context("SIGTERM cannot be watched")?,
+            resize: signal(SignalKind::window_change())
+                .context("the size of the window cannot be watched")?,
+        })
     }
 
     /// The next one.
     pub(super) async fn next(&mut self) -> Interrupt {
-        let end = async {
-            match &mut self.end {
-                Some(end) => end.recv().await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
             _ = self.stop.recv() => Interrupt::Stop,
-            _ = end => Interrupt::End,
+            _ = self.end.recv() => Interrupt::End,
+            _ = self.resize.recv() => Interrupt::Resize,
         }
     }
 }

@@ -15,8 +15,8 @@ use anyhow::Result;
 use async_trait::async_trait;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::backend::Backend;
-use super::event::ChatEvent;
+use super::backend::{Backend, Wish};
+use super::event::{ChatEvent, Told};
 
 /// How long a turn may take to store what it had when the terminal leaves.
 const GRACE: Duration = Duration::from_secs(2);
@@ -25,15 +25,17 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Local {
     aethon: Aethon,
     surface: Arc<Terminal>,
-    events: UnboundedReceiver<ChatEvent>,
+    events: UnboundedReceiver<Told>,
+    session: SessionId,
 }
 
 impl Local {
-    pub(super) async fn open(prepared: Prepared) -> Result<Self> {
+    pub(super) async fn open(prepared: Prepared, session: &str) -> Result<Self> {
+        let session = SessionId::of("webchat", session)?;
         let aethon = prepared.open().await?;
         // Unbounded, but filled only as fast as one model writes to one person, and emptied by a terminal.
         let (sender, events) = unbounded_channel();
-        Ok(Self { aethon, surface: Arc::new(Terminal { sender }), events })
+        Ok(Self { aethon, surface: Arc::new(Terminal { sender }), events, session })
     }
 }
 
@@ -46,31 +48,39 @@ impl Backend for Local {
         )
     }
 
-    async fn say(&mut self, session: &str, text: &str, effort: Option<Effort>) -> Result<()> {
-        let mut inbound = Inbound::say(SessionId::of("webchat", session)?, text).with_effort(effort);
-        inbound.sender = "terminal".into();
-        self.aethon.assistant().submit(inbound, self.surface.clone()).await?;
+    async fn enter(&mut self, session: &str) -> Result<()> {
+        self.session = SessionId::of("webchat", session)?;
         Ok(())
     }
 
-    async fn next(&mut self) -> ChatEvent {
-        let gone = || ChatEvent::Lost("the assistant has stopped".into());
+    async fn say(&mut self, text: &str, effort: Option<Effort>) -> Result<Option<String>> {
+        let mut inbound = Inbound::say(self.session.clone(), text).with_effort(effort);
+        inbound.sender = "terminal".into();
+        let submitted = self.aethon.assistant().submit(inbound, self.surface.clone()).await?;
+        Ok(Some(submitted.turn.to_string()))
+    }
+
+    async fn next(&mut self) -> Told {
+        let gone = || Told::outside(ChatEvent::Lost("the assistant has stopped".into()));
         self.events.recv().await.unwrap_or_else(gone)
     }
 
-    async fn stop(&mut self, session: &str) -> Result<()> {
-        self.aethon.assistant().stop(&SessionId::of("webchat", session)?, None).await;
-        Ok(())
-    }
-
-    async fn decide(&mut self, id: &str, approve: bool) -> Result<()> {
-        let decision = if approve { Decision::Approve } else { Decision::Deny };
-        self.aethon.approvals().decide(id, decision);
+    async fn tell(&mut self, wish: Wish) -> Result<()> {
+        match wish {
+            Wish::Stop(turn) => {
+                let turn = turn.as_deref().map(TurnId::existing);
+                self.aethon.assistant().stop(&self.session, turn.as_ref()).await;
+            }
+            Wish::Decide { id, approve } => {
+                let decision = if approve { Decision::Approve } else { Decision::Deny };
+                self.aethon.approvals().decide(&id, decision);
+            }
+        }
         Ok(())
     }
 
     async fn sessions(&mut self) -> Result<Vec<(String, String)>> {
-        let query = SessionQuery { limit: 20, ..SessionQuery::default() };
+        let query = SessionQuery::newest(20);
         let page = self.aethon.transcripts().sessions(query).await?;
         Ok(page.sessions.into_iter().map(|session| (session.session_id.to_string(), session.title)).collect())
     }
@@ -82,7 +92,7 @@ impl Backend for Local {
 
 /// The surface of a terminal: events go into the queue that the screen reads, and questions are answered at the desk.
 struct Terminal {
-    sender: UnboundedSender<ChatEvent>,
+    sender: UnboundedSender<Told>,
 }
 
 #[async_trait]
@@ -90,9 +100,9 @@ impl Surface for Terminal {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
         for mut frame in aethon::frames_of(&event) {
             frame["turn"] = turn.as_str().into();
-            if let Some(event) = ChatEvent::of(&frame) {
+            if let Some(told) = Told::of(&frame) {
                 // The screen is gone when the program leaves; nothing is lost, the turn is stored.
-                let _ = self.sender.send(event);
+                let _ = self.sender.send(told);
             }
         }
     }

@@ -1,18 +1,28 @@
 //! Chatting: one screen, two ways to the assistant.
 //!
-//! [`backend::Backend`] is the way: to the running daemon over its chat socket ([`remote`]), or to an assistant in this
-//! very process ([`local`]); [`connect`] chooses. Both tell what happens as an [`event`]. [`screen`] shows a turn; [`repl`] is the loop of prompt and turn; [`ask`] is one turn.
+//! [`backend::Backend`] is the way: to the running daemon over its chat socket ([`remote`], which survives restarts with
+//! [`socket`], [`reconnect`] and [`transcript`]), or to an assistant in this very process ([`local`]); [`connect`] chooses. Both
+//! tell what happens as an [`event`]. [`screen`] shows a turn. [`repl`] is the chat: [`prompt`] reads, [`command`] understands
+//! a line, [`turn`] follows one turn, [`keys`] keeps the keyboard quiet meanwhile. [`ask`] is one turn and nothing else.
 
 pub(crate) mod ask;
 pub(crate) mod backend;
+mod command;
 mod connect;
 mod event;
 mod input;
 mod interrupts;
+mod keys;
 mod local;
+mod prompt;
+mod reconnect;
 mod remote;
 pub(crate) mod repl;
 mod screen;
+mod socket;
+mod transcript;
+mod turn;
 
 pub(crate) use connect::open;
+pub(crate) use remote::Audience;
 pub(crate) use screen::style;

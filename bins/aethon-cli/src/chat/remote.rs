@@ -1,50 +1,377 @@
-//! The daemon's chat socket, subprotocol `aethon.chat.v1`.
+//! A chat with the running daemon, which outlives its connections.
+//!
+//! The daemon may be stopped and started again, or killed; the terminal then connects again by itself, with longer and longer
+//! pauses. On every new connection it first sends again what was not acknowledged, under the same ids, so that each message
+//! runs once; then it reads what is stored, and asks for the frames after that. Turns are told by their ids: those that this
+//! terminal asked for as they come, those of others when they are over.
 
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use aethon::Prepared;
+use aethon::core::ids::unique;
 use aethon::core::model::Effort;
 use anyhow::{Context, Result, bail};
 use async_trait::async_trait;
-use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::{Error, Message, http::HeaderValue};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+use tokio::time::{Instant, sleep_until, timeout};
 
-use super::backend::Backend;
-use super::event::ChatEvent;
+use super::backend::{Backend, Wish};
+use super::event::{ChatEvent, Other, Outcome, Told};
+use super::reconnect::Reconnect;
+use super::socket::{Broken, Socket};
+use super::transcript::Transcript;
 use crate::daemon::Daemon;
+
+/// How long connecting and catching up may take.
+const ATTACHING: Duration = Duration::from_secs(30);
+
+/// How long a look into the transcript may take.
+const LOOKING: Duration = Duration::from_secs(10);
+
+/// How many messages are read to learn what happened, and for a single turn.
+const MISSED: usize = 100;
+const ONE_TURN: usize = 20;
+
+/// How many turns are remembered as told.
+const REMEMBERED: usize = 512;
+
+/// How many messages wait for a daemon that is away.
+const MOST_UNSENT: usize = 32;
+
+/// How long a program waits for a daemon that went away.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Who hears what is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// A person, who wants to know what others say in the session.
+    Person,
+    /// A program, or a single question: only its own turn matters.
+    Program,
+}
+
+/// Where the daemon is found, again after each restart.
+pub(super) struct Finder {
+    /// The home and its configuration.
+    pub(super) prepared: Prepared,
+    /// The address that the person gave.
+    pub(super) connect: Option<String>,
+}
 
 /// A chat with the running daemon.
 pub(super) struct Remote {
+    finder: Finder,
     daemon: Daemon,
-    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     model: String,
+    session: String,
+    socket: Option<Socket>,
+    audience: Audience,
+    reconnect: Reconnect,
+    unsent: Vec<Unsent>,
+    /// Turns that this terminal asked for and that are not over.
+    own: Vec<String>,
+    /// Turns that are over and were told.
+    told: VecDeque<String>,
+    /// Turns of others that are over and whose message is to be looked up.
+    others: VecDeque<Outcome>,
+    /// Turns to stop as soon as the daemon can be told.
+    to_stop: Vec<String>,
+    /// The newest message that was there before this terminal, or that it has told of.
+    newest: Option<u64>,
+    queue: VecDeque<Told>,
+}
+
+/// A message that is not acknowledged.
+struct Unsent {
+    id: String,
+    frame: Value,
+    /// Whether the person wants it stopped as soon as it has a turn.
+    is_withdrawn: bool,
 }
 
 impl Remote {
-    pub(super) async fn connect(daemon: Daemon) -> Result<Self> {
+    /// Connects. Once connected, it comes back to a daemon that goes away: for a person as long as they stay, for a program
+    /// as long as [`PATIENCE`].
+    pub(super) async fn connect(
+        finder: Finder,
+        daemon: Daemon,
+        session: &str,
+        audience: Audience,
+    ) -> Result<Self> {
+        let patience = (audience == Audience::Program).then_some(PATIENCE);
         let status = daemon.get("/api/status".into()).await?;
-        let address = daemon.base.replacen("http", "ws", 1) + "/ws/chat";
-        let mut request = address.as_str().into_client_request().context("the address is not valid")?;
-        request.headers_mut().insert("Sec-WebSocket-Protocol", HeaderValue::from_static("aethon.chat.v1"));
-        if let Some(value) = daemon.authorization() {
-            let value =
-                HeaderValue::from_str(&value).context("dashboard.auth_token cannot be sent in a header")?;
-            request.headers_mut().insert("Authorization", value);
-        }
-        let (socket, _) = tokio_tungstenite::connect_async(request)
-            .await
-            .with_context(|| format!("the chat of aethon-server at {} cannot be opened", daemon.base))?;
-        let model = status["model"].as_str().unwrap_or_default().to_owned();
-        Ok(Self { daemon, socket, model })
+        let mut remote = Self {
+            finder,
+            daemon,
+            model: status["model"].as_str().unwrap_or_default().to_owned(),
+            session: session.to_owned(),
+            socket: None,
+            audience,
+            reconnect: Reconnect::new(patience),
+            unsent: Vec::new(),
+            own: Vec::new(),
+            told: VecDeque::new(),
+            others: VecDeque::new(),
+            to_stop: Vec::new(),
+            newest: None,
+            queue: VecDeque::new(),
+        };
+        remote.open().await.map_err(|broken| anyhow::anyhow!(broken.why()))?;
+        Ok(remote)
     }
 
-    async fn send(&mut self, frame: Value) -> Result<()> {
-        self.socket
-            .send(Message::text(frame.to_string()))
-            .await
-            .context("the connection to aethon-server broke")
+    /// A connection to a session in which this terminal has said nothing yet.
+    async fn open(&mut self) -> Result<(), Broken> {
+        let opening = async {
+            let socket = Socket::open(&self.daemon, &self.session).await?;
+            let transcript = Transcript::fetch(&self.daemon, &self.session, 1).await.map_err(Broken::lost)?;
+            Ok((socket, transcript))
+        };
+        let (socket, transcript) = within(ATTACHING, opening).await?;
+        self.newest = Some(transcript.map_or(0, |transcript| transcript.newest));
+        self.socket = Some(socket);
+        Ok(())
     }
+
+    /// Connects again, and makes up for what was missed.
+    async fn attach(&mut self) -> Result<(), Broken> {
+        let daemon =
+            Daemon::find(&self.finder.prepared, self.finder.connect.as_deref()).map_err(Broken::lost)?;
+        self.daemon = daemon.ok_or_else(|| Broken::lost("no aethon-server runs on this home"))?;
+        let Missed { socket, acknowledged, transcript, frames } = within(ATTACHING, self.catch_up()).await?;
+        for frame in &acknowledged {
+            self.hear(frame);
+        }
+        let known: Vec<String> = self.own.clone();
+        self.tell_stored(transcript.as_ref());
+        for frame in &frames {
+            self.hear(frame);
+        }
+        for turn in known.iter().filter(|_| transcript.is_none()) {
+            let is_live = frames.iter().any(|frame| frame["turn"] == turn.as_str());
+            if self.own.contains(turn) && !is_live {
+                self.give_up(
+                    turn,
+                    "the answer cannot be shown: aethon-server keeps it, but shows no transcripts",
+                );
+            }
+        }
+        self.socket = Some(socket);
+        for turn in std::mem::take(&mut self.to_stop) {
+            self.send(&stop(&turn, &self.session.clone())).await;
+        }
+        Ok(())
+    }
+
+    /// What a new connection has to tell. Nothing of the chat has changed should it fail.
+    async fn catch_up(&self) -> Result<Missed, Broken> {
+        let mut socket = Socket::open(&self.daemon, &self.session).await?;
+        let (mut acknowledged, mut frames) = (Vec::new(), Vec::new());
+        for unsent in &self.unsent {
+            socket.send(&unsent.frame).await?;
+        }
+        let is_answer = |frame: &Value| self.unsent.iter().any(|unsent| frame["id"] == unsent.id.as_str());
+        while acknowledged.len() < self.unsent.len() {
+            let frame = socket.next().await?;
+            if is_answer(&frame) { acknowledged.push(frame) } else { frames.push(frame) }
+        }
+        let transcript =
+            Transcript::fetch(&self.daemon, &self.session, MISSED).await.map_err(Broken::lost)?;
+        let after = transcript.as_ref().map_or(0, |transcript| transcript.seq);
+        socket.send(&json!({"type": "resume", "session": self.session, "after": after})).await?;
+        // The answer to a question that nobody asked comes behind everything that the resume brings, so that live frames
+        // that overtook it are put in their place.
+        let mark = unique();
+        socket.send(&json!({"type": "approval", "id": mark, "decision": "deny"})).await?;
+        loop {
+            let frame = socket.next().await?;
+            if frame["id"] == mark.as_str() {
+                break;
+            }
+            if frame["code"] == "resume_gap" {
+                return Err(Broken::lost("the conversation moved on too fast"));
+            }
+            frames.push(frame);
+        }
+        let seq = |frame: &Value| frame["seq"].as_u64().unwrap_or(0);
+        frames.retain(|frame| seq(frame) > after);
+        frames.sort_by_key(seq);
+        frames.dedup_by_key(|frame| seq(frame));
+        Ok(Missed { socket, acknowledged, transcript, frames })
+    }
+
+    /// Tells what is stored and was not told.
+    fn tell_stored(&mut self, transcript: Option<&Transcript>) {
+        let Some(transcript) = transcript else {
+            let again = self.own.iter().map(|turn| Told { turn: turn.clone(), event: ChatEvent::Again });
+            self.queue.extend(again);
+            return;
+        };
+        let baseline = self.newest.unwrap_or(transcript.newest);
+        for turn in transcript.turns.iter().filter(|turn| turn.last > baseline) {
+            let id = turn.other.outcome.turn.clone();
+            if self.told.contains(&id) || transcript.ended(&id).is_none() {
+                continue;
+            }
+            self.newest = self.newest.max(Some(turn.last));
+            if self.own.contains(&id) {
+                self.tell(&id, ChatEvent::Again);
+                for notice in &turn.notices {
+                    self.tell(&id, ChatEvent::Notice(notice.clone()));
+                }
+                self.finish(&id, ChatEvent::Done(turn.other.outcome.clone()));
+            } else if self.audience == Audience::Person {
+                self.finish(&id, ChatEvent::Other(turn.other.clone()));
+            }
+        }
+        for turn in self.own.clone() {
+            if transcript.pending.contains(&turn) {
+                self.tell(&turn, ChatEvent::Again);
+            } else {
+                self.give_up(&turn, "the conversation was emptied before the answer came");
+            }
+        }
+    }
+
+    /// Takes in a frame.
+    fn hear(&mut self, frame: &Value) {
+        let text = |key: &str| frame[key].as_str().unwrap_or_default().to_owned();
+        let (kind, turn) = (text("type"), text("turn"));
+        if kind == "ack" || (kind == "error" && turn.is_empty()) {
+            let id = text("id");
+            let found = self.unsent.iter().position(|unsent| unsent.id == id);
+            match found.map(|index| self.unsent.remove(index)) {
+                Some(unsent) if kind == "ack" => {
+                    if unsent.is_withdrawn {
+                        self.to_stop.push(turn.clone());
+                    }
+                    self.own.push(turn.clone());
+                    self.tell(&turn, ChatEvent::Accepted { queued: frame["queued"].as_u64().unwrap_or(0) });
+                }
+                Some(_) => self.queue.push_back(Told::outside(ChatEvent::Refused(text("message")))),
+                None if kind == "error" && text("code") != "unknown_approval" => {
+                    self.queue.push_back(Told::outside(ChatEvent::Notice(text("message"))));
+                }
+                None => {}
+            }
+        } else if self.own.contains(&turn) {
+            if let Some(told) = Told::of(frame) {
+                match told.event {
+                    ChatEvent::Done(_) => self.finish(&turn, told.event),
+                    _ => self.queue.push_back(told),
+                }
+            }
+        } else if self.audience == Audience::Person && !turn.is_empty() && !self.told.contains(&turn) {
+            match Told::of(frame).map(|told| told.event) {
+                Some(ChatEvent::Done(outcome)) => self.others.push_back(outcome),
+                Some(ChatEvent::Approval { tool, .. }) => {
+                    let words =
+                        format!("another turn here waits for approval of {tool}; answer where it was asked");
+                    self.queue.push_back(Told::outside(ChatEvent::Link(words)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn tell(&mut self, turn: &str, event: ChatEvent) {
+        self.queue.push_back(Told { turn: turn.to_owned(), event });
+    }
+
+    /// Tells the end of a turn, once.
+    fn finish(&mut self, turn: &str, event: ChatEvent) {
+        self.own.retain(|own| own != turn);
+        self.told.push_back(turn.to_owned());
+        if self.told.len() > REMEMBERED {
+            self.told.pop_front();
+        }
+        self.tell(turn, event);
+    }
+
+    fn give_up(&mut self, turn: &str, why: &str) {
+        self.tell(turn, ChatEvent::Error(why.to_owned()));
+        let outcome = Outcome { turn: turn.to_owned(), stop_reason: "error".into(), ..Outcome::default() };
+        self.finish(turn, ChatEvent::Done(outcome));
+    }
+
+    /// Looks up what was said in a turn of somebody else, and tells it.
+    async fn look_up(&mut self) {
+        let Some(outcome) = self.others.front().cloned() else { return };
+        let looking = Transcript::fetch(&self.daemon, &self.session, ONE_TURN);
+        let transcript = timeout(LOOKING, looking).await.ok().and_then(Result::ok).flatten();
+        self.others.pop_front();
+        let found = transcript.as_ref().and_then(|transcript| transcript.ended(&outcome.turn));
+        // The answer is told even where nobody can say what it answers.
+        let said = found.map(|turn| turn.other.said.clone()).unwrap_or_default();
+        self.newest = self.newest.max(found.map(|turn| turn.last));
+        let turn = outcome.turn.clone();
+        self.finish(&turn, ChatEvent::Other(Other { said, outcome }));
+    }
+
+    /// One step: a frame, a look, or a try to connect.
+    async fn step(&mut self) -> Result<(), Broken> {
+        if self.socket.is_none() {
+            sleep_until(self.reconnect.due()).await;
+            if let Some(words) = self.reconnect.is_late(Instant::now()) {
+                self.queue.push_back(Told::outside(ChatEvent::Link(words)));
+            }
+            self.attach().await?;
+            let words = self.reconnect.succeeded();
+            self.queue.push_front(Told::outside(ChatEvent::Link(words)));
+            return Ok(());
+        }
+        if !self.others.is_empty() {
+            self.look_up().await;
+            return Ok(());
+        }
+        if let Some(socket) = &mut self.socket {
+            let frame = socket.next().await?;
+            self.hear(&frame);
+        }
+        if !self.to_stop.is_empty() {
+            for turn in std::mem::take(&mut self.to_stop) {
+                self.send(&stop(&turn, &self.session.clone())).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a frame; a connection that breaks is made again by [`Backend::next`].
+    async fn send(&mut self, frame: &Value) {
+        if let Some(socket) = &mut self.socket
+            && let Err(broken) = socket.send(frame).await
+        {
+            self.lose(broken);
+        }
+    }
+
+    fn lose(&mut self, broken: Broken) {
+        self.socket = None;
+        let event = match broken {
+            Broken::Refused(why) => Some(ChatEvent::Lost(why)),
+            Broken::Lost(why) => self.reconnect.failed(Instant::now(), &why).map(ChatEvent::Lost),
+        };
+        self.queue.extend(event.map(Told::outside));
+    }
+}
+
+/// What a new connection has to tell.
+struct Missed {
+    socket: Socket,
+    /// The answers to what was sent again.
+    acknowledged: Vec<Value>,
+    transcript: Option<Transcript>,
+    /// What comes after the transcript, in order.
+    frames: Vec<Value>,
+}
+
+async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, Broken>>) -> Result<T, Broken> {
+    timeout(limit, work).await.unwrap_or_else(|_| Err(Broken::lost("aethon-server does not answer")))
+}
+
+fn stop(turn: &str, session: &str) -> Value {
+    json!({"type": "stop", "turn": turn, "session": session})
 }
 
 #[async_trait]
@@ -53,61 +380,78 @@ impl Backend for Remote {
         format!("{} by aethon-server at {}", self.model, self.daemon.base)
     }
 
-    async fn say(&mut self, session: &str, text: &str, effort: Option<Effort>) -> Result<()> {
-        let id = aethon::core::ids::unique();
-        let mut frame = json!({"type": "message", "id": id, "session": session, "text": text});
-        if let Some(effort) = effort {
-            frame["effort"] = effort.as_str().into();
+    async fn enter(&mut self, session: &str) -> Result<()> {
+        if let Some(mut socket) = self.socket.take() {
+            socket.close().await;
         }
-        self.send(frame).await
-    }
-
-    async fn next(&mut self) -> ChatEvent {
-        loop {
-            match self.socket.next().await {
-                Some(Ok(Message::Text(text))) => {
-                    if let Some(event) =
-                        serde_json::from_str(&text).ok().and_then(|frame| ChatEvent::of(&frame))
-                    {
-                        return event;
-                    }
-                }
-                Some(Ok(Message::Close(frame))) => {
-                    let why =
-                        frame.map_or(String::new(), |frame| format!(" ({} {})", frame.code, frame.reason));
-                    return ChatEvent::Lost(format!("aethon-server closed the connection{why}"));
-                }
-                Some(Ok(_)) => {}
-                None | Some(Err(Error::ConnectionClosed)) => {
-                    return ChatEvent::Lost("aethon-server closed the connection".into());
-                }
-                Some(Err(error)) => {
-                    return ChatEvent::Lost(format!("the connection to aethon-server broke: {error}"));
-                }
+        self.session = session.to_owned();
+        self.unsent.clear();
+        self.own.clear();
+        self.others.clear();
+        self.queue.clear();
+        match self.open().await {
+            Ok(()) => Ok(()),
+            Err(Broken::Refused(why)) => bail!("{why}"),
+            Err(lost) => {
+                self.lose(lost);
+                Ok(())
             }
         }
     }
 
-    async fn stop(&mut self, session: &str) -> Result<()> {
-        self.send(json!({"type": "stop", "session": session})).await
+    async fn say(&mut self, text: &str, effort: Option<Effort>) -> Result<Option<String>> {
+        if self.unsent.len() >= MOST_UNSENT {
+            bail!("aethon-server is away, and {MOST_UNSENT} messages wait for it");
+        }
+        let id = unique();
+        let mut frame = json!({"type": "message", "id": id, "session": self.session, "text": text});
+        if let Some(effort) = effort {
+            frame["effort"] = effort.as_str().into();
+        }
+        self.unsent.push(Unsent { id, frame: frame.clone(), is_withdrawn: false });
+        self.send(&frame).await;
+        Ok(None)
     }
 
-    async fn decide(&mut self, id: &str, approve: bool) -> Result<()> {
-        let decision = if approve { "approve" } else { "deny" };
-        self.send(json!({"type": "approval", "id": id, "decision": decision})).await
+    async fn next(&mut self) -> Told {
+        loop {
+            if let Some(told) = self.queue.pop_front() {
+                return told;
+            }
+            if let Err(broken) = self.step().await {
+                self.lose(broken);
+            }
+        }
+    }
+
+    async fn tell(&mut self, wish: Wish) -> Result<()> {
+        match wish {
+            Wish::Stop(Some(turn)) if self.socket.is_none() => self.to_stop.push(turn),
+            Wish::Stop(Some(turn)) => self.send(&stop(&turn, &self.session.clone())).await,
+            Wish::Stop(None) if !self.unsent.is_empty() => {
+                for unsent in &mut self.unsent {
+                    unsent.is_withdrawn = true;
+                }
+            }
+            Wish::Stop(None) => self.send(&json!({"type": "stop", "session": self.session})).await,
+            Wish::Decide { id, approve } => {
+                let decision = if approve { "approve" } else { "deny" };
+                self.send(&json!({"type": "approval", "id": id, "decision": decision})).await;
+            }
+        }
+        Ok(())
     }
 
     async fn sessions(&mut self) -> Result<Vec<(String, String)>> {
         let answer = self.daemon.get("/api/sessions?limit=20".into()).await?;
-        let Some(sessions) = answer["sessions"].as_array() else {
-            bail!("aethon-server sent no list of sessions")
-        };
+        let sessions = answer["sessions"].as_array().context("aethon-server sent no list of sessions")?;
         let text = |session: &Value, key: &str| session[key].as_str().unwrap_or_default().to_owned();
         Ok(sessions.iter().map(|session| (text(session, "session_id"), text(session, "title"))).collect())
     }
 
     async fn close(&mut self) {
-        // Leaving either way; the other side sees the connection end.
-        let _ = self.socket.close(None).await;
+        if let Some(socket) = &mut self.socket {
+            socket.close().await;
+        }
     }
 }

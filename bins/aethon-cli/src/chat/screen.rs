@@ -1,12 +1,17 @@
 //! A turn on the terminal: the reply as it comes, tool calls in a line, questions with their exact arguments.
+//!
+//! A block of the reply is printed for good when the next one begins. On a terminal the block that is still coming in is
+//! drawn below, and taken back when more of it is there: so the program must know how many rows it takes in a window that
+//! may have changed its width meanwhile.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::event::{ChatEvent, Outcome};
-use crate::render::{Stream, Style, columns_of, plain};
+use super::event::{ChatEvent, Other, Outcome};
+use crate::render::{Stream, Style, columns_of, markdown, rows_of};
+use crate::visible::{exact, readable};
 
 /// The widest a reply is set; longer lines are hard to read.
 const WIDEST: usize = 100;
@@ -14,26 +19,42 @@ const WIDEST: usize = 100;
 /// How often the block that is still coming in is drawn again.
 const FRAME: Duration = Duration::from_millis(50);
 
+/// How much of what somebody else said is shown, in columns.
+const SAID: usize = 200;
+
 /// What one turn shows.
 pub(super) struct Screen {
     style: Style,
+    /// Whether what was drawn can be taken back.
+    is_live: bool,
     stream: Stream,
     said: bool,
-    /// Lines on the screen that are taken back when more comes in.
-    draft: usize,
+    /// The lines on the screen that are taken back when more comes in.
+    draft: Vec<String>,
     drawn: Option<Instant>,
 }
 
-/// The style of standard output.
+/// The style of standard output, as wide as the window is now.
 pub(crate) fn style() -> Style {
-    let terminal = std::io::stdout().is_terminal();
-    let width = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns)).clamp(20, WIDEST);
-    Style { colour: terminal && !crate::environment::no_color(), width }
+    let colour = is_live() && !crate::environment::no_color();
+    Style { colour, width: window().0.clamp(20, WIDEST) }
+}
+
+/// Whether standard output is a terminal that can move its cursor.
+fn is_live() -> bool {
+    std::io::stdout().is_terminal() && !crate::environment::is_dumb()
+}
+
+/// The columns and rows of the window.
+fn window() -> (usize, usize) {
+    let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
+    (usize::from(columns).max(1), usize::from(rows).max(1))
 }
 
 impl Screen {
     pub(super) fn new(style: Style) -> Self {
-        Self { style, stream: Stream::new(style), said: false, draft: 0, drawn: None }
+        let stream = Stream::new(style);
+        Self { style, is_live: is_live(), stream, said: false, draft: Vec::new(), drawn: None }
     }
 
     /// Shows an event; returns the outcome at the end.
@@ -42,22 +63,35 @@ impl Screen {
             ChatEvent::Text(text) => {
                 let settled = self.stream.push(&text);
                 self.paragraph(&settled);
-                self.preview();
+                if self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME) {
+                    self.draw();
+                }
             }
             ChatEvent::Tool { name, state, input, output } => {
                 self.tool(&name, &state, input.as_ref(), output.as_deref())
             }
-            ChatEvent::Notice(text) => self.aside("note", &text),
+            ChatEvent::Notice(text) => self.aside(&text),
             ChatEvent::Error(text) => {
-                self.aside("error", &text);
+                self.settle();
+                put(&format!("{}\n", self.style.alarm(&format!("error: {}", readable(&text)))));
                 // The outcome says the same again.
                 self.said = true;
             }
+            ChatEvent::Again => self.begin_again(),
             ChatEvent::ApprovalDone { reason, .. } if reason == "timeout" => {
-                self.aside("note", "no answer in time: denied")
+                self.aside("no answer in time: denied")
             }
+            ChatEvent::Other(other) => {
+                self.settle();
+                put(&elsewhere(&other, self.style));
+            }
+            ChatEvent::Link(words) => self.aside(&words),
             ChatEvent::Done(outcome) => return Some(self.done(outcome)),
-            ChatEvent::Approval { .. } | ChatEvent::ApprovalDone { .. } | ChatEvent::Lost(_) => {}
+            ChatEvent::Accepted { .. }
+            | ChatEvent::Refused(_)
+            | ChatEvent::Approval { .. }
+            | ChatEvent::ApprovalDone { .. }
+            | ChatEvent::Lost(_) => {}
         }
         None
     }
@@ -66,19 +100,34 @@ impl Screen {
     pub(super) fn question(&mut self, tool: &str, input: &Value, summary: &str) {
         self.settle();
         let arguments = serde_json::to_string_pretty(input).unwrap_or_default();
-        put(&format!("{}\n", self.style.bold(&format!("? {tool} needs your approval: {}", plain(summary)))));
-        for line in plain(&arguments).lines() {
+        let heading = format!("? {} needs your approval: {}", exact(tool), exact(summary));
+        put(&format!("{}\n", self.style.bold(&heading)));
+        for line in exact(&arguments).lines() {
             put(&format!("    {line}\n"));
         }
+    }
+
+    /// Draws again what is coming in, in a window of another size.
+    pub(super) fn resize(&mut self) {
+        self.style.width = style().width;
+        self.stream.set_width(self.style.width);
+        self.draw();
+    }
+
+    /// The end of a turn that had no outcome.
+    pub(super) fn end(&mut self) {
+        self.settle();
+        put("\n");
     }
 
     fn done(&mut self, outcome: Outcome) -> Outcome {
         self.settle();
         match outcome.stop_reason.as_str() {
-            "stopped" => self.aside("note", "stopped"),
-            // Nothing was streamed where the program itself had something to say.
+            "stopped" => self.aside("stopped"),
+            // Nothing was streamed where the program itself had something to say, or where the end came while the
+            // connection was broken.
             _ if !self.said && !outcome.text.trim().is_empty() => {
-                let text = crate::render::markdown(&outcome.text, self.style);
+                let text = markdown(&outcome.text, self.style);
                 self.paragraph(&text);
             }
             _ => {}
@@ -87,59 +136,74 @@ impl Screen {
         outcome
     }
 
+    /// What was shown of the answer does not count any more.
+    fn begin_again(&mut self) {
+        self.take_back();
+        if self.said {
+            put(&format!("{}\n", self.style.dim("· the answer begins again")));
+        }
+        self.stream = Stream::new(self.style);
+        self.said = false;
+    }
+
     fn tool(&mut self, name: &str, state: &str, input: Option<&Value>, output: Option<&str>) {
         self.settle();
-        let short = |text: &str| {
-            let line = plain(text).replace('\n', " ");
-            if line.chars().count() > 60 { line.chars().take(59).chain(['…']).collect() } else { line }
+        let name = exact(name);
+        let words = match state {
+            "running" => format!("· {name} {}", exact(&input.map(Value::to_string).unwrap_or_default())),
+            _ => format!("· {name}: {state} {}", exact(output.unwrap_or_default())),
         };
-        let line = match state {
-            "running" => format!("· {name} {}", short(&input.map(Value::to_string).unwrap_or_default())),
-            _ => format!("· {name}: {state} {}", short(output.unwrap_or_default())),
-        };
+        let line = shortened(&words, self.style.width);
         put(&format!("{}\n", self.style.dim(line.trim_end())));
     }
 
-    fn aside(&mut self, kind: &str, text: &str) {
+    fn aside(&mut self, text: &str) {
         self.settle();
-        put(&format!("{}\n", self.style.bold(&format!("{kind}: {}", plain(text)))));
+        put(&format!("{}\n", self.style.dim(&format!("· {}", readable(text)))));
     }
 
-    /// Draws the block that is still coming in, on a terminal: as much of its end as the screen holds.
-    fn preview(&mut self) {
-        if !self.style.colour || self.drawn.is_some_and(|drawn| drawn.elapsed() < FRAME) {
+    /// Draws the block that is still coming in, on a terminal: as much of its end as the window holds.
+    fn draw(&mut self) {
+        if !self.is_live {
             return;
         }
-        let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
-        let room = usize::from(rows).saturating_sub(3).max(1);
+        let (columns, rows) = window();
+        let room = rows.saturating_sub(3).max(1);
         let text = self.stream.unfinished();
-        // A line that is wider than the screen takes several rows of it.
-        let height = |line: &&str| columns_of(line).div_ceil(usize::from(columns).max(1)).max(1);
         let mut used = 0;
         let fits = |line: &&str| {
-            used += height(line);
+            used += rows_of(line, columns);
             used <= room
         };
-        let mut shown: Vec<&str> = text.lines().rev().take_while(fits).collect();
+        let mut shown: Vec<String> = text.lines().rev().take_while(fits).map(str::to_owned).collect();
+        if self.said && !shown.is_empty() {
+            shown.push(String::new());
+        }
         shown.reverse();
-        let gap = if self.said && !shown.is_empty() { "\n" } else { "" };
-        let body: String = shown.iter().map(|line| format!("{line}\n")).collect();
         self.take_back();
-        put(&format!("{gap}{body}"));
-        self.draft = shown.iter().map(height).sum::<usize>() + gap.len();
+        let body: String = shown.iter().map(|line| format!("{line}\n")).collect();
+        if !body.is_empty() {
+            put(&body);
+        }
+        self.draft = shown;
         self.drawn = Some(Instant::now());
     }
 
+    /// Erases what was drawn and not settled, from the first column on. A window that was made narrower has wrapped it into
+    /// more rows.
     fn take_back(&mut self) {
-        if self.draft > 0 {
-            put(&format!("\u{1b}[{}A\u{1b}[J", self.draft));
-            self.draft = 0;
+        if self.draft.is_empty() {
+            return;
         }
+        let (columns, rows) = window();
+        let height: usize = self.draft.iter().map(|line| rows_of(line, columns)).sum();
+        put(&format!("\r\u{1b}[{}A\u{1b}[J", height.min(rows)));
+        self.draft.clear();
     }
 
     fn settle(&mut self) {
-        self.take_back();
         let rest = self.stream.finish();
+        self.take_back();
         self.paragraph(&rest);
     }
 
@@ -153,6 +217,37 @@ impl Screen {
             put(text);
         }
     }
+}
+
+/// What somebody else said in the session and what was answered, quietly marked at the margin.
+pub(super) fn elsewhere(other: &Other, style: Style) -> String {
+    let inner = Style { width: style.width.saturating_sub(2).max(20), ..style };
+    let mut text = match other.said.trim() {
+        "" => style.dim("elsewhere\n"),
+        said => style.dim(&format!("elsewhere: {}\n", shortened(&readable(said), SAID))),
+    };
+    text.push_str(&markdown(&other.outcome.text, inner));
+    match other.outcome.stop_reason.as_str() {
+        "end" | "" => {}
+        reason => text.push_str(&style.dim(&format!("({})\n", readable(reason)))),
+    }
+    let mark = style.dim("┆");
+    let marked: String = text.lines().map(|line| format!("{mark} {line}\n")).collect();
+    format!("{marked}\n")
+}
+
+/// A text in one line of so many columns at most.
+fn shortened(text: &str, columns: usize) -> String {
+    let line = text.replace('\n', " ");
+    if columns_of(&line) <= columns {
+        return line;
+    }
+    let mut used = 1;
+    let fits = |c: &char| {
+        used += columns_of(c.encode_utf8(&mut [0; 4]));
+        used <= columns
+    };
+    line.chars().take_while(fits).chain(['…']).collect()
 }
 
 /// Writes to standard output at once. A closed pipe ends what is shown and nothing else.

@@ -1,5 +1,6 @@
 //! `chat` and `ask`.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use aethon::Prepared;
@@ -7,7 +8,7 @@ use aethon::core::model::Effort;
 use anyhow::Result;
 
 use crate::args::Common;
-use crate::chat::{self, ask as question, repl};
+use crate::chat::{self, Audience, ask as question, repl};
 use crate::daemon::Daemon;
 
 /// The configuration, and the daemon to talk to if there is one. Says so when flags are given that it knows nothing of.
@@ -31,7 +32,9 @@ pub(crate) async fn chat(common: &Common, session: &str) -> Result<ExitCode> {
     prepared.home().prepare()?;
     let history = prepared.home().run().join("history");
     private(&history)?;
-    repl::run(chat::open(prepared, daemon).await?, session, history).await?;
+    let audience = if std::io::stdin().is_terminal() { Audience::Person } else { Audience::Program };
+    let backend = chat::open(prepared, daemon, common.connect.clone(), session, audience).await?;
+    repl::run(backend, session, history).await?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -46,7 +49,8 @@ pub(crate) async fn ask(
     let text = question::question(text)?;
     let (prepared, daemon) = way(common)?;
     let session = session.unwrap_or_else(|| format!("ask-{}", aethon::core::ids::unique()));
-    let answered = question::run(chat::open(prepared, daemon).await?, &session, &text, effort, json).await?;
+    let backend = chat::open(prepared, daemon, common.connect.clone(), &session, Audience::Program).await?;
+    let answered = question::run(backend, &session, &text, effort, json).await?;
     Ok(if answered { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

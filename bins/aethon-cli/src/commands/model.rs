@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{print, print_json};
 use crate::args::Common;
 use crate::chat::style;
-use crate::render::plain;
+use crate::visible::readable;
 
 pub(crate) async fn test(common: &Common, as_json: bool) -> Result<ExitCode> {
     let prepared = crate::prepared(common)?;
@@ -29,7 +29,7 @@ pub(crate) async fn test(common: &Common, as_json: bool) -> Result<ExitCode> {
 
 fn text(report: &ModelReport) -> String {
     let fallback = if report.fallback { " (fallback)" } else { "" };
-    let mut out = format!("{} by {}{fallback}\n", plain(&report.model), plain(&report.provider));
+    let mut out = format!("{} by {}{fallback}\n", readable(&report.model), readable(&report.provider));
     out.extend(report.checks.iter().map(line));
     if let Some(speed) = report.tokens_per_second {
         out.push_str(&figure("speed", &format!("{speed:.1} tokens a second")));
@@ -49,7 +49,7 @@ fn line(check: &Check) -> String {
         Outcome::Failed => style.paint("31", "failed "),
         Outcome::Skipped => style.dim("skipped"),
     };
-    format!("  {mark}  {}: {}\n", check.ability, plain(&check.message))
+    format!("  {mark}  {}: {}\n", check.ability, readable(&check.message))
 }
 
 fn figure(name: &str, value: &str) -> String {

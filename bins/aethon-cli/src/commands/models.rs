@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{print, print_json};
 use crate::args::Common;
-use crate::render::plain;
+use crate::visible::readable;
 
 /// Shows the models of one vendor, or all.
 pub(crate) fn list(common: &Common, vendor: Option<&str>, as_json: bool) -> Result<ExitCode> {
@@ -90,7 +90,7 @@ fn table(models: &[CatalogModel]) -> String {
         let ends = facts.retires_on.map(|date| date.to_string()).unwrap_or_default();
         let row = format!(
             "{:<widest$}  {:>9}  {:>9}  {:>19}  {:<30}  {ends}",
-            plain(&id(model)),
+            readable(&id(model)),
             facts.context_window,
             facts.max_output,
             facts.price.as_ref().map_or("?".to_owned(), price),

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{confirm, print, print_json};
 use crate::args::{Common, ExportForm, SessionsCommand};
-use crate::daemon::Daemon;
+use crate::daemon::{Daemon, encoded};
 
 pub(crate) async fn run(common: &Common, command: SessionsCommand) -> Result<ExitCode> {
     let prepared = crate::prepared(common)?;
@@ -32,7 +32,7 @@ pub(crate) async fn run(common: &Common, command: SessionsCommand) -> Result<Exi
                     print_json(&serde_json::from_str(&file).context("the export is not JSON")?)?;
                 }
                 ExportForm::Markdown => {
-                    print(&crate::render::plain(&source.export(&id, Format::Markdown).await?))?;
+                    print(&crate::visible::readable(&source.export(&id, Format::Markdown).await?))?;
                 }
             }
         }
@@ -114,21 +114,10 @@ fn found<T>(document: Option<T>, id: &SessionId) -> Result<T> {
     }
 }
 
-fn encoded(text: &str) -> String {
-    text.bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                char::from(byte).to_string()
-            }
-            byte => format!("%{byte:02X}"),
-        })
-        .collect()
-}
-
 fn table(page: &Value) -> String {
     let mut out = String::new();
     for session in page["sessions"].as_array().into_iter().flatten() {
-        let text = |key: &str| crate::render::plain(session[key].as_str().unwrap_or_default());
+        let text = |key: &str| crate::visible::readable(session[key].as_str().unwrap_or_default());
         let when: String = text("updated_at").replace('T', " ").chars().take(16).collect();
         out.push_str(&format!(
             "{when}  {:>5}  {}  {}\n",
@@ -144,5 +133,5 @@ fn table(page: &Value) -> String {
 fn transcript(session: &Value) -> Result<String> {
     let transcript =
         serde_json::from_value(session.clone()).context("aethon-server sent another form than expected")?;
-    Ok(crate::render::plain(&aethon::json::transcript(&transcript)))
+    Ok(crate::visible::readable(&aethon::json::transcript(&transcript)))
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use aethon_core::assistant::PendingReply;
-use aethon_core::ids::{MessageId, SessionId, TurnId};
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Inbound, Message, Reply};
-use aethon_core::session::Begin;
+use aethon_core::session::{Begin, Begun};
 use aethon_core::surface::Surface;
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -20,6 +20,8 @@ pub(crate) struct Job {
     pub(crate) message: Message,
     pub(crate) replaces: Option<TurnId>,
     pub(crate) stage: Stage,
+    /// Whether the person knows that it waits for another program.
+    pub(crate) has_waited: bool,
     pub(crate) surface: Arc<dyn Surface>,
     pub(crate) stop: StopSignal,
     pub(crate) reply: watch::Sender<Option<Arc<Reply>>>,
@@ -33,7 +35,7 @@ pub(crate) enum Stage {
     /// The same; it may begin with the end of the turn before it, which is being stored. It cannot be taken out any more.
     Beginning,
     /// Begun in this process.
-    Begun(MessageId),
+    Begun(Begun),
     /// Begun by a process that is gone; its messages are in the storage.
     LeftBehind,
     /// Left waiting by a process that is gone, and not to be run any more: it is closed when it comes up.
@@ -60,7 +62,20 @@ impl Job {
         let (reply, pending) = PendingReply::pair();
         let live =
             TurnHandle { turn: turn.clone(), since: message.created_at, stop: stop_switch, reply: pending };
-        (Self { turn, inbound, message, replaces, stage: Stage::Waiting, surface, stop, reply }, live)
+        (
+            Self {
+                turn,
+                inbound,
+                message,
+                replaces,
+                stage: Stage::Waiting,
+                has_waited: false,
+                surface,
+                stop,
+                reply,
+            },
+            live,
+        )
     }
 
     pub(crate) fn session(&self) -> &SessionId {

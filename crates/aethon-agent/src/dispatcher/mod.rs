@@ -3,5 +3,5 @@
 mod job;
 mod queues;
 
-pub(crate) use job::{Job, Stage};
+pub(crate) use job::{Job, Stage, TurnHandle};
 pub(crate) use queues::{Position, SessionQueues};

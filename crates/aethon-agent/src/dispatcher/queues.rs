@@ -1,7 +1,8 @@
 //! One queue a session: at most one turn runs in it, the others wait in order.
 //!
 //! A turn takes its place before it is stored, so that nothing overtakes it and a second delivery finds it; while it is
-//! being stored behind others it is `arriving`. A queue exists only while something is in it, so the map is as large as
+//! being stored behind others it is `arriving`. Its sender hears that it is stored once it stands in the queue and all that
+//! came before it have been answered: so the order of the acknowledgements is the order in which the turns run. A queue exists only while something is in it, so the map is as large as
 //! what goes on and not as the number of sessions. One mutex guards all of it and is never held across an await: every
 //! method is a few steps in memory, and finer locks would only make the order of a session depend on luck.
 
@@ -10,8 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aethon_core::assistant::{ActiveTurn, PendingReply};
 use aethon_core::error::{Error, Result};
-use aethon_core::ids::{MessageId, SessionId, TurnId};
-use aethon_core::session::Begin;
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::session::{Begin, Begun};
 
 use super::job::{Job, Stage, TurnHandle};
 use crate::control::Cause;
@@ -35,24 +36,60 @@ struct AllQueues {
 #[derive(Default)]
 struct SessionQueue {
     running: Option<TurnHandle>,
-    /// Those that have a place and are being stored. Their order does not matter: the storage decides it, and each joins
-    /// `waiting` when its message is safe.
-    arriving: Vec<TurnHandle>,
+    /// Whether the running one is being stored, and its sender has no answer yet.
+    is_first_arriving: bool,
+    /// Those that have a place and are being stored, in the order in which they came. Each joins `waiting` when its message
+    /// is safe and those before it are.
+    arriving: VecDeque<Arriving>,
     waiting: VecDeque<(TurnHandle, Job)>,
     /// How many are clearing the session; it takes nothing in meanwhile. A count, because two may do so at once.
     clearing: usize,
     /// Whether somebody else wrote into the session while a turn ran: the next turn then has to read the transcript, and
     /// cannot begin together with the end of this one.
     written_beside: bool,
+    /// Whether somebody looks for turns that other programs have left in the session: nothing begins meanwhile.
+    is_reserved: bool,
 }
+
+/// A turn that is being stored.
+struct Arriving {
+    live: TurnHandle,
+    /// It and the answer to its sender, once it is stored.
+    stored: Option<(Job, Answer)>,
+}
+
+/// Tells the sender that its message is stored. Called under the lock of the queues, and so does nothing but that.
+pub(crate) type Answer = Box<dyn FnOnce() + Send>;
 
 impl SessionQueue {
     fn len(&self) -> usize {
-        usize::from(self.running.is_some()) + self.arriving.len() + self.waiting.len()
+        usize::from(self.running.is_some() || self.is_reserved) + self.arriving.len() + self.waiting.len()
     }
 
     fn all(&self) -> impl Iterator<Item = &TurnHandle> {
-        self.running.iter().chain(self.waiting.iter().map(|(live, _)| live)).chain(&self.arriving)
+        let waiting = self.waiting.iter().map(|(live, _)| live);
+        self.running.iter().chain(waiting).chain(self.arriving.iter().map(|arriving| &arriving.live))
+    }
+
+    /// Answers those that are stored and have nobody before them who is not, and puts them in their places. When the program
+    /// ends, they are let go: they are stored as waiting, which is what the next start looks for. Returns how many.
+    fn settle(&mut self, is_ending: bool) -> usize {
+        let mut let_go = 0;
+        while !self.is_first_arriving
+            && let Some(Arriving { live, stored }) = self.arriving.pop_front()
+        {
+            let Some((job, answer)) = stored else {
+                self.arriving.push_front(Arriving { live, stored });
+                break;
+            };
+            if is_ending && (self.running.is_some() || !self.waiting.is_empty()) {
+                let_go += 1;
+            } else {
+                self.waiting.push_back((live, job));
+            }
+            answer();
+        }
+        let_go
     }
 }
 
@@ -101,33 +138,31 @@ impl SessionQueues {
         }
         let position = if before == 0 {
             queue.running = Some(live);
+            queue.is_first_arriving = true;
             Position::First
         } else {
-            queue.arriving.push(live);
+            queue.arriving.push_back(Arriving { live, stored: None });
             Position::Behind(before)
         };
         all.turns += 1;
         Ok(position)
     }
 
-    /// Puts a stored turn in its place behind others. It comes back when all of them are gone: then it is its turn.
-    pub(crate) fn arrived(&self, job: Job) -> Option<Job> {
+    /// Puts a stored turn in its place, and answers its sender. It comes back if it may run now.
+    pub(crate) fn stored(&self, job: Job, answer: Answer) -> Option<Job> {
         let mut all = self.lock();
-        let ending = all.ending;
-        let queue = all.queues.get_mut(job.session())?;
-        let place = queue.arriving.iter().position(|live| live.turn == job.turn)?;
-        let live = queue.arriving.swap_remove(place);
-        if queue.running.is_none() && queue.waiting.is_empty() {
-            queue.running = Some(live);
+        let session = job.session().clone();
+        let queue = all.queues.get_mut(&session)?;
+        if queue.running.as_ref().is_some_and(|live| live.turn == job.turn) {
+            queue.is_first_arriving = false;
+            answer();
+            all.settle(&session);
             return Some(job);
         }
-        // It is stored as waiting, which is what the next start looks for.
-        if ending {
-            all.turns -= 1;
-            return None;
-        }
-        queue.waiting.push_back((live, job));
-        None
+        let arriving = queue.arriving.iter_mut().find(|arriving| arriving.live.turn == job.turn)?;
+        arriving.stored = Some((job, answer));
+        all.settle(&session);
+        all.start(&session)
     }
 
     /// Puts in a turn that an earlier process left behind, whatever the bounds. It comes back if it may run at once.
@@ -135,28 +170,65 @@ impl SessionQueues {
         let mut all = self.lock();
         all.turns += 1;
         let queue = all.queues.entry(job.session().clone()).or_default();
-        if queue.len() == 0 {
-            queue.running = Some(live);
-            return Some(job);
-        }
+        let session = job.session().clone();
         queue.waiting.push_back((live, job));
-        None
+        all.start(&session)
     }
 
-    /// Gives a place back that was not needed: the turn was known, or could not be stored. Returns what runs next, if the
-    /// place was the first.
+    /// Gives a place back that was not needed: the turn was known, or could not be stored. Returns what runs next, if
+    /// nothing else does.
     pub(crate) fn leave(&self, session: &SessionId, turn: &TurnId) -> Option<Job> {
         let mut all = self.lock();
         let queue = all.queues.get_mut(session)?;
         if queue.running.as_ref().is_some_and(|live| live.turn == *turn) {
+            queue.is_first_arriving = false;
+            all.settle(session);
             return all.advance(session);
         }
         let before = queue.arriving.len();
-        queue.arriving.retain(|live| live.turn != *turn);
+        queue.arriving.retain(|arriving| arriving.live.turn != *turn);
         let gone = before - queue.arriving.len();
         all.turns -= gone;
+        all.settle(session);
+        let next = all.start(session);
         all.tidy(session);
-        None
+        next
+    }
+
+    /// Keeps everything in a session waiting until [`Self::release`], if nothing runs or waits in it now.
+    pub(crate) fn reserve(&self, session: &SessionId) -> bool {
+        let mut all = self.lock();
+        if all.ending || all.queues.get(session).is_some_and(|queue| queue.len() > 0 || queue.clearing > 0) {
+            return false;
+        }
+        all.queues.entry(session.clone()).or_default().is_reserved = true;
+        true
+    }
+
+    /// Ends [`Self::reserve`], with turns that come before whatever waits, whatever the bounds. Returns what runs next.
+    pub(crate) fn release(&self, session: &SessionId, turns: Vec<(TurnHandle, Job)>) -> Option<Job> {
+        let mut all = self.lock();
+        all.put_before(session, turns);
+        all.queues.get_mut(session)?.is_reserved = false;
+        all.settle(session);
+        let next = all.start(session);
+        all.tidy(session);
+        next
+    }
+
+    /// Puts the running turn of a session back to the front of those that wait, behind these: it has to let them, or another
+    /// program, go first. Returns what runs next. When the program ends, it is let go: it stays stored as it is.
+    pub(crate) fn step_back(&self, job: Job, before: Vec<(TurnHandle, Job)>) -> Option<Job> {
+        let mut all = self.lock();
+        let session = job.session().clone();
+        if all.ending {
+            return all.advance(&session);
+        }
+        let queue = all.queues.get_mut(&session)?;
+        let live = queue.running.take()?;
+        queue.waiting.push_front((live, job));
+        all.put_before(&session, before);
+        all.start(&session)
     }
 
     /// What the storage needs to begin the next turn of a session together with the end of the running one; none if it
@@ -179,7 +251,7 @@ impl SessionQueues {
     }
 
     /// Notes whether the next turn of a session has begun, and with which message.
-    pub(crate) fn has_begun(&self, session: &SessionId, message: Option<MessageId>) {
+    pub(crate) fn has_begun(&self, session: &SessionId, begun: Option<Begun>) {
         let mut all = self.lock();
         let ending = all.ending;
         let Some(queue) = all.queues.get_mut(session) else { return };
@@ -187,7 +259,7 @@ impl SessionQueues {
         else {
             return;
         };
-        job.stage = message.map_or(Stage::Waiting, Stage::Begun);
+        job.stage = begun.map_or(Stage::Waiting, Stage::Begun);
         if ending && job.stage == Stage::Waiting {
             queue.waiting.pop_front();
             all.turns -= 1;
@@ -282,6 +354,11 @@ impl SessionQueues {
         }
     }
 
+    /// Whether nothing runs or waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().turns == 0
+    }
+
     /// Whether a turn runs or waits in a session.
     pub(crate) fn is_busy(&self, session: &SessionId) -> bool {
         self.lock().queues.get(session).is_some_and(|queue| queue.len() > 0)
@@ -316,12 +393,35 @@ impl AllQueues {
         if queue.running.take().is_some() {
             self.turns -= 1;
         }
-        let next = queue.waiting.pop_front().map(|(live, job)| {
-            queue.running = Some(live);
-            job
-        });
+        let next = self.start(session);
         self.tidy(session);
         next
+    }
+
+    /// Has the next turn of a session run, if none does.
+    fn start(&mut self, session: &SessionId) -> Option<Job> {
+        let queue = self.queues.get_mut(session)?;
+        if queue.running.is_some() || queue.is_reserved {
+            return None;
+        }
+        let (live, job) = queue.waiting.pop_front()?;
+        queue.running = Some(live);
+        Some(job)
+    }
+
+    fn settle(&mut self, session: &SessionId) {
+        if let Some(queue) = self.queues.get_mut(session) {
+            self.turns -= queue.settle(self.ending);
+        }
+    }
+
+    fn put_before(&mut self, session: &SessionId, turns: Vec<(TurnHandle, Job)>) {
+        if self.ending {
+            return;
+        }
+        self.turns += turns.len();
+        let queue = self.queues.entry(session.clone()).or_default();
+        turns.into_iter().rev().for_each(|turn| queue.waiting.push_front(turn));
     }
 
     fn tidy(&mut self, session: &SessionId) {

@@ -17,6 +17,10 @@ use crate::control::{Control, Interrupt};
 use crate::meter::{CallError, ModelCall, StandIn, Work};
 use crate::models::Models;
 
+/// How many bytes a turn's models may say, over all its requests. It is far more than anybody reads, and it keeps a model
+/// that does not stop from taking the memory of the others.
+const MOST_SAID: usize = 8 << 20;
+
 /// One request, and who is shown its answer.
 pub(super) struct Question<'q> {
     pub(super) context: &'q TurnContext,
@@ -36,6 +40,8 @@ pub(super) struct Dialogue {
     pub(super) response: ResponseBuffer,
     /// The sum over the calls whose answers are in no message.
     pub(super) usage: Usage,
+    /// How many bytes were said before this response.
+    said: usize,
     /// The stand-in that was told last, so that it is not told with every request.
     told: Option<String>,
 }
@@ -73,7 +79,8 @@ impl Dialogue {
         let settled = call.settle().await;
         audience.warn(settled.warning);
         self.usage += settled.failed;
-        let is_whole = matches!(heard, Ok(Ok(Ok(()))));
+        self.said += self.response.taken();
+        let is_whole = matches!(heard, Ok(Ok(Ok(Ended::Whole))));
         self.response.settle(settled.usage, settled.model);
         if !is_whole {
             self.usage += settled.usage;
@@ -86,7 +93,8 @@ impl Dialogue {
         }
         match heard {
             Err(interrupt) => Err(TurnOutcome::interrupted(interrupt)),
-            Ok(Ok(Ok(()))) => Ok((Heard::Whole(counted), silences)),
+            Ok(Ok(Ok(Ended::Whole))) => Ok((Heard::Whole(counted), silences)),
+            Ok(Ok(Ok(Ended::Full))) => Err(full()),
             Ok(Ok(Err(CallError::Model(error)))) => Ok((Heard::Failed(error), silences)),
             Ok(Ok(Err(CallError::Money(failure)))) => Err(TurnOutcome::failed(failure)),
             Ok(Err(panic)) => {
@@ -105,17 +113,21 @@ impl Dialogue {
         models: &Models,
         request: ModelRequest,
         audience: &Audience<'_>,
-    ) -> Result<(), CallError> {
+    ) -> Result<Ended, CallError> {
         if let Some(stand_in) = call.start(models, request).await? {
             self.tell_stand_in(stand_in, audience);
         }
         loop {
             let event = call.next().await?;
-            self.response.take(event, audience.surface, &audience.context.turn);
+            let room = MOST_SAID.saturating_sub(self.said);
+            self.response.take(event, room, (audience.surface, &audience.context.turn));
+            if self.response.is_full() {
+                return Ok(Ended::Full);
+            }
             if self.response.end().is_some() {
                 // The limit was all that the day had left: then it is the day that ended the answer. Calls run all the same.
                 let why = if self.response.has_calls() { None } else { call.why_so_short().await };
-                return why.map_or(Ok(()), |failure| Err(CallError::Money(failure)));
+                return why.map_or(Ok(Ended::Whole), |failure| Err(CallError::Money(failure)));
             }
             // A model that never makes us wait must not keep the others, or a stop, waiting.
             consume_budget().await;
@@ -130,8 +142,25 @@ impl Dialogue {
     }
 }
 
+/// Whether all of an answer was heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// All of it.
+    Whole,
+    /// As much as there is room for; the model was not listened to any further.
+    Full,
+}
+
+/// How a turn ends whose model does not stop.
+fn full() -> TurnOutcome {
+    let most = MOST_SAID >> 20;
+    let sentence =
+        format!("The answer ends here because it reached {most} MiB, the most that one answer may have.");
+    TurnOutcome::noted(EndReason::Length, &sentence)
+}
+
 /// How listening ended: interrupted, with a panic, with an error, or with the answer.
-type Listened = Result<Result<Result<(), CallError>, String>, Interrupt>;
+type Listened = Result<Result<Result<Ended, CallError>, String>, Interrupt>;
 
 /// Why there is no whole answer, for the hooks.
 fn failure_of(heard: &Listened) -> Failure {
@@ -139,7 +168,8 @@ fn failure_of(heard: &Listened) -> Failure {
         Err(interrupt) => TurnOutcome::interrupted(*interrupt).failure(),
         Ok(Ok(Err(CallError::Model(error)))) => failure(error, error.retry_after()),
         Ok(Ok(Err(CallError::Money(failure)))) => failure.clone(),
-        Ok(Ok(Ok(())) | Err(_)) => {
+        Ok(Ok(Ok(Ended::Full))) => full().failure(),
+        Ok(Ok(Ok(Ended::Whole)) | Err(_)) => {
             Failure::new(EndReason::Internal, "The model provider failed because of a fault in the program.")
         }
     }

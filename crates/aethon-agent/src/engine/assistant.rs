@@ -12,11 +12,13 @@ use aethon_core::surface::Surface;
 use async_trait::async_trait;
 use tokio::time::timeout;
 
+use super::recover::Watchers;
 use super::shared::Shared;
 use crate::agent::Agent;
 use crate::control::Cause;
 use crate::options::Options;
 use crate::services::Services;
+use crate::storage_log::log_storage;
 
 /// How long a stopped turn may take to store what it had, when the program ends.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -37,12 +39,22 @@ impl Engine {
     }
 
     /// Looks after the turns that an earlier process left: takes up those that nobody can send again, closes the others
-    /// as interrupted. `surface` says who watches a turn that goes on. Returns how many go on.
+    /// as interrupted. `surface` says who watches a turn that goes on. Returns how many go on. From then on the engine
+    /// [watches](Self::watch).
     pub async fn recover(
         &self,
-        surface: impl Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync,
+        surface: impl Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync + 'static,
     ) -> Result<usize> {
-        self.0.recover(&surface).await
+        let surface: Arc<Watchers> = Arc::new(surface);
+        let going_on = self.0.recover(&*surface).await?;
+        self.0.watch(surface);
+        Ok(going_on)
+    }
+
+    /// Says to other programs on the same storage that this one lives, and looks after the turns of those that are gone,
+    /// as [`Self::recover`] does, until [`Self::shutdown`].
+    pub fn watch(&self, surface: impl Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync + 'static) {
+        self.0.watch(Arc::new(surface));
     }
 
     /// Takes nothing in any more, lets what runs finish for `grace`, then stops it; what was said is stored. Waiting
@@ -51,14 +63,17 @@ impl Engine {
         self.0.queues.end();
         // Nobody waits for these, and nothing is lost with them.
         self.0.ahead.end();
-        if timeout(grace, self.0.tasks.ended()).await.is_ok() {
-            return;
+        if timeout(grace, self.0.tasks.ended()).await.is_err() {
+            self.0.queues.stop_all(Cause::Shutdown);
+            if timeout(LAST_WORDS, self.0.tasks.ended()).await.is_err() {
+                tracing::error!(
+                    "some turns could not be stored before the end; they are looked after at the next start"
+                );
+            }
         }
-        self.0.queues.stop_all(Cause::Shutdown);
-        if timeout(LAST_WORDS, self.0.tasks.ended()).await.is_err() {
-            tracing::error!(
-                "some turns could not be stored before the end; they are looked after at the next start"
-            );
+        self.0.watch.end().await;
+        if let Err(error) = self.0.services.owners.release().await {
+            log_storage("other programs wait for the end of this one's lease", &error);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! turn, with `request` (what is sent, and again when that fails, as `retry` says), `ask` (asking once), `fit` and
 //! `compaction` (so that the request fits), `response` (what the model says), `calls` (what it has done), `repetition`
 //! (loops) and `outcome` (what is stored at last); `agents` are those who answer, `knowledge` is what was learnt of their models, `recover` takes up what a
-//! crash left, `session_ops` empties sessions.
+//! crash left, `watch` renews the lease and takes over from programs that are gone, `session_ops` empties sessions.
 
 mod agents;
 mod ask;
@@ -22,5 +22,6 @@ mod shared;
 mod start;
 mod submit;
 mod turn;
+mod watch;
 
 pub use assistant::Engine;

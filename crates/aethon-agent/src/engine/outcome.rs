@@ -215,6 +215,17 @@ impl Shared {
         self.end_unasked(job, &TurnOutcome::fault(EndReason::Gone, &sentence), &[]).await;
     }
 
+    /// Ends a turn that another program has ended, with what that one has stored.
+    pub(super) async fn end_with_stored(&self, job: Job) {
+        let reply = match self.services.log.turn(&job.turn).await {
+            Ok(record) => record.and_then(|record| record.reply),
+            Err(error) => return log_storage("the outcome of a turn could not be read", &error),
+        };
+        let Some(reply) = reply else { return };
+        job.surface.emit(&job.turn, TurnEvent::Done(reply.clone()));
+        job.reply.send_replace(Some(Arc::new(reply)));
+    }
+
     /// Ends a turn for which no model was asked.
     async fn end_unasked(&self, job: Job, outcome: &TurnOutcome, messages: &[Message]) {
         let model = self.agents.get_or_main(&job.inbound.agent).model();

@@ -1,4 +1,4 @@
-//! After a crash: what was accepted and never finished.
+//! What was accepted and never finished, and whose program is gone: after a crash, or when a terminal was killed.
 //!
 //! A turn that was acknowledged under an id goes on, because its sender will not send it again: its stored messages stay,
 //! and calls that were cut off get results that say so. One without an id is closed, because its sender saw the connection
@@ -10,8 +10,9 @@
 use std::sync::Arc;
 
 use aethon_core::assistant::PendingReply;
-use aethon_core::error::Result;
+use aethon_core::error::{Error, Result};
 use aethon_core::hook::TurnContext;
+use aethon_core::ids::SessionId;
 use aethon_core::message::{Block, EndReason, Failure, Intent, Message, Reply, Role, TurnEnd};
 use aethon_core::model::Usage;
 use aethon_core::session::{Begin, TurnPhase, TurnRecord};
@@ -20,7 +21,8 @@ use jiff::SignedDuration;
 
 use super::shared::Shared;
 use crate::admission::admit;
-use crate::dispatcher::{Job, Stage};
+use crate::caught::caught;
+use crate::dispatcher::{Job, Stage, TurnHandle};
 use crate::patience::until_stored;
 use crate::storage_log::log_storage;
 use crate::window::missing_results;
@@ -29,45 +31,15 @@ const CUT_OFF: &str = "interrupted by a restart of the assistant; it may or may 
 const CLOSING: &str = "an interrupted turn could not be closed; trying again";
 const NOTICE: &str = "The assistant was interrupted before it could answer; send the message again.";
 
+/// Who watches a turn that goes on.
+pub(super) type Watchers = dyn Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync;
+
 impl Shared {
-    /// Looks after all of them. Returns how many go on.
-    pub(super) async fn recover(
-        self: &Arc<Self>,
-        surface: &(dyn Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync),
-    ) -> Result<usize> {
+    /// Looks after all that is left over. Returns how many go on.
+    pub(super) async fn recover(self: &Arc<Self>, watchers: &Watchers) -> Result<usize> {
         let mut going_on = 0;
-        let mut records = self.services.log.unfinished().await?;
-        records.sort_by_key(|record| record.phase == TurnPhase::Queued);
-        for record in records {
-            if self.is_worth_resuming(&record) {
-                match self.take_up(record.clone(), surface(&record)).await {
-                    Ok(_) => {
-                        going_on += 1;
-                        continue;
-                    }
-                    Err(error) => log_storage("an interrupted turn could not be taken up", &error),
-                }
-            }
-            let is_behind = record.phase == TurnPhase::Queued && self.queues.is_busy(&record.inbound.session);
-            // What would not be put into the transcript can be closed beside those that write there.
-            let closed = if is_behind && record.inbound.intent == Intent::Say {
-                let surface = surface(&record);
-                self.put_in(record, Stage::GivenUp, surface).await.map(drop)
-            } else if self.services.health.check().is_err() {
-                // A storage that fails must not keep the program from starting.
-                let shared = self.clone();
-                self.tasks.spawn(async move {
-                    if let Err(error) = shared.close_now(&record).await {
-                        log_storage("an interrupted turn could not be closed", &error);
-                    }
-                });
-                continue;
-            } else {
-                self.close_now(&record).await
-            };
-            if let Err(error) = closed {
-                log_storage("an interrupted turn could not be closed", &error);
-            }
+        for session in self.services.owners.orphaned().await? {
+            going_on += self.adopt(&session, watchers).await;
         }
         if going_on > 0 {
             tracing::info!(turns = going_on, "turns that were interrupted go on");
@@ -75,28 +47,85 @@ impl Shared {
         Ok(going_on)
     }
 
-    /// Puts a stored turn back into its queue.
+    /// Takes over what a program that is gone has left in a session, if nothing goes on here in it: what does looks itself
+    /// for what comes before it. Returns how many turns go on.
+    pub(super) async fn adopt(self: &Arc<Self>, session: &SessionId, watchers: &Watchers) -> usize {
+        if !self.queues.reserve(session) {
+            return 0;
+        }
+        let taken_over = async {
+            let records = self.services.owners.take_over(session).await?;
+            Ok::<_, Error>(self.readmit(records, watchers).await)
+        };
+        let jobs = match caught(taken_over).await {
+            Ok(Ok(jobs)) => jobs,
+            Ok(Err(error)) => {
+                log_storage("interrupted turns could not be taken over", &error);
+                Vec::new()
+            }
+            Err(panic) => {
+                tracing::error!(%session, panic, "taking turns over panicked");
+                Vec::new()
+            }
+        };
+        let going_on = jobs.iter().filter(|(_, job)| job.stage != Stage::GivenUp).count();
+        if let Some(next) = self.queues.release(session, jobs) {
+            let shared = self.clone();
+            self.tasks.spawn(async move { shared.run_queue(next).await });
+        }
+        going_on
+    }
+
+    /// Makes turns that were taken over ready to run, and closes those that are not worth it. What would be put into the
+    /// transcript behind others is closed when it comes up.
+    pub(super) async fn readmit(
+        self: &Arc<Self>,
+        mut records: Vec<TurnRecord>,
+        watchers: &Watchers,
+    ) -> Vec<(TurnHandle, Job)> {
+        let mut jobs = Vec::new();
+        records.sort_by_key(|record| record.phase == TurnPhase::Queued);
+        for record in records {
+            let closing = match self.is_worth_resuming(&record) {
+                true => self.pair_of(&record, stage_of(&record), watchers(&record)).await.map(Some),
+                false => Ok(None),
+            };
+            match closing {
+                Ok(Some(pair)) => {
+                    jobs.push(pair);
+                    continue;
+                }
+                Ok(None) => {}
+                Err(error) => log_storage("an interrupted turn could not be taken up", &error),
+            }
+            let is_kept = record.phase == TurnPhase::Queued && record.inbound.intent == Intent::Say;
+            let closed = if is_kept && !jobs.is_empty() {
+                Err(Error::elsewhere("others come before it"))
+            } else {
+                self.close_now(&record).await
+            };
+            let closed = match closed {
+                Err(error) if error.is_elsewhere() => {
+                    self.pair_of(&record, Stage::GivenUp, watchers(&record)).await.map(|pair| jobs.push(pair))
+                }
+                closed => closed,
+            };
+            if let Err(error) = closed {
+                log_storage("an interrupted turn could not be closed", &error);
+            }
+        }
+        jobs
+    }
+
+    /// Puts a stored turn into its queue, whoever works on it.
     pub(super) async fn take_up(
         self: &Arc<Self>,
         record: TurnRecord,
         surface: Arc<dyn Surface>,
     ) -> Result<PendingReply> {
-        let stage = if record.phase == TurnPhase::Queued { Stage::Waiting } else { Stage::LeftBehind };
-        self.put_in(record, stage, surface).await
-    }
-
-    async fn put_in(
-        self: &Arc<Self>,
-        record: TurnRecord,
-        stage: Stage,
-        surface: Arc<dyn Surface>,
-    ) -> Result<PendingReply> {
-        let message = admit(&*self.services.log, &record.inbound, record.accepted_at).await?;
-        let (session, turn) = (record.inbound.session.clone(), record.turn.clone());
-        let (mut job, live) = Job::pair(record.turn, record.inbound, message, surface);
-        job.stage = stage;
+        let (live, job) = self.pair_of(&record, stage_of(&record), surface).await?;
         let reply = live.reply.clone();
-        if let Some((reply, _)) = self.queues.find(&session, &turn) {
+        if let Some((reply, _)) = self.queues.find(job.session(), &job.turn) {
             return Ok(reply);
         }
         if let Some(job) = self.queues.take_up(live, job) {
@@ -104,6 +133,18 @@ impl Shared {
             self.tasks.spawn(async move { shared.run_queue(job).await });
         }
         Ok(reply)
+    }
+
+    async fn pair_of(
+        &self,
+        record: &TurnRecord,
+        stage: Stage,
+        surface: Arc<dyn Surface>,
+    ) -> Result<(TurnHandle, Job)> {
+        let message = admit(&*self.services.log, &record.inbound, record.accepted_at).await?;
+        let (mut job, live) = Job::pair(record.turn.clone(), record.inbound.clone(), message, surface);
+        job.stage = stage;
+        Ok((live, job))
     }
 
     fn is_worth_resuming(&self, record: &TurnRecord) -> bool {
@@ -116,21 +157,17 @@ impl Shared {
             && record.attempts < self.options.resume.attempts
     }
 
-    /// Closes a turn that waited, now that those before it are done.
-    pub(super) async fn close_in_order(&self, job: Job) {
+    /// Closes a turn that waited, now that those before it are done. It comes back if others still are not.
+    pub(super) async fn close_in_order(&self, job: Job) -> Option<Job> {
         let context = TurnContext::of(job.turn.clone(), &job.inbound);
-        let record = TurnRecord {
-            turn: job.turn.clone(),
-            inbound: job.inbound.clone(),
-            phase: TurnPhase::Queued,
-            accepted_at: job.message.created_at,
-            attempts: 0,
-            reply: None,
-        };
+        let (turn, inbound) = (job.turn.clone(), job.inbound.clone());
+        let record = TurnRecord::new(turn, inbound, TurnPhase::Queued, job.message.created_at);
         match self.close(&record).await {
             Ok((reply, delivers)) => self.announce(job, &context, reply, delivers).await,
+            Err(error) if error.is_elsewhere() => return Some(job),
             Err(error) => log_storage("an interrupted turn could not be closed", &error),
         }
+        None
     }
 
     /// Closes a turn of which nobody can know yet.
@@ -193,4 +230,9 @@ impl Shared {
         tracing::info!(%session, turn = %record.turn, "an interrupted turn was closed");
         Ok((reply, delivers))
     }
+}
+
+/// How far a stored turn has come.
+pub(super) fn stage_of(record: &TurnRecord) -> Stage {
+    if record.phase == TurnPhase::Queued { Stage::Waiting } else { Stage::LeftBehind }
 }

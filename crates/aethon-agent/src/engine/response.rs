@@ -8,6 +8,7 @@ use aethon_core::model::{ModelEvent, StopReason, Usage};
 use aethon_core::surface::{Surface, TurnEvent};
 use aethon_core::untrusted;
 use jiff::Timestamp;
+use serde_json::Value;
 
 use aethon_core::untrusted::Scrubber;
 
@@ -19,6 +20,10 @@ pub(super) struct ResponseBuffer {
     scrubber: Scrubber,
     has_emitted: bool,
     end: Option<(StopReason, Usage, Option<String>)>,
+    /// How many bytes it has taken in.
+    taken: usize,
+    /// Whether more came than it may take in; what it has is cut there.
+    is_full: bool,
     /// What the part that this one goes on from took.
     before: Usage,
 }
@@ -29,8 +34,9 @@ impl ResponseBuffer {
         Self { blocks: part.content.clone(), before: part.usage.unwrap_or_default(), ..Self::default() }
     }
 
-    /// Takes the next event in, and shows it.
-    pub(super) fn take(&mut self, event: ModelEvent, surface: &dyn Surface, turn: &TurnId) {
+    /// Takes the next event in, and shows it. With it all together have `room` bytes at most; what goes beyond is left out.
+    pub(super) fn take(&mut self, event: ModelEvent, room: usize, (surface, turn): (&dyn Surface, &TurnId)) {
+        let Some(event) = self.within(event, room) else { return };
         match event {
             ModelEvent::Text(text) => self.text(text, surface, turn),
             ModelEvent::Reasoning(text) => {
@@ -59,6 +65,38 @@ impl ResponseBuffer {
                 self.end = Some((stop, usage, model));
             }
         }
+    }
+
+    /// The event as far as there is room for it.
+    fn within(&mut self, mut event: ModelEvent, room: usize) -> Option<ModelEvent> {
+        let left = room.saturating_sub(self.taken);
+        let size = match &mut event {
+            ModelEvent::Text(text) | ModelEvent::Reasoning(text) => {
+                if text.len() > left {
+                    self.is_full = true;
+                    text.truncate(text.floor_char_boundary(left));
+                }
+                text.len()
+            }
+            // It says again what came in pieces.
+            ModelEvent::ReasoningDone { text, .. } if self.thinking => text.len().saturating_sub(left),
+            ModelEvent::ReasoningDone { text, .. } => text.len(),
+            ModelEvent::ToolCall(call) => call.name.len() + json_length(&call.input),
+            ModelEvent::Finished { .. } => 0,
+        };
+        self.is_full |= size > left;
+        self.taken += size.min(left);
+        (size <= left).then_some(event)
+    }
+
+    /// How many bytes it has taken in.
+    pub(super) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Whether more came than it may take in.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full
     }
 
     /// Shows what was held back; called when nothing more comes.
@@ -155,5 +193,40 @@ impl ResponseBuffer {
             call.id = format!("call_{}", unique());
         }
         call
+    }
+}
+
+/// About how long a value is as JSON.
+fn json_length(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| json_length(item) + 1).sum(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + 3 + json_length(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::surface::Unattended;
+
+    use super::*;
+
+    #[test]
+    fn what_goes_beyond_its_room_is_left_out() {
+        let (surface, turn) = (Unattended, TurnId::fresh());
+        let mut response = ResponseBuffer::default();
+        for _ in 0..3 {
+            response.take(ModelEvent::Text("fünf ".into()), 20, (&surface, &turn));
+        }
+        assert!(!response.is_full());
+        response.take(ModelEvent::Text("üü".into()), 20, (&surface, &turn));
+        assert!(response.is_full());
+        let input = serde_json::json!({"text": "x".repeat(30)});
+        let call = ToolCall { id: "1".into(), name: "t".into(), input, opaque: None };
+        response.take(ModelEvent::ToolCall(call), 20, (&surface, &turn));
+        assert!(!response.has_calls() && response.taken() <= 20);
+        let message = response.into_message(&turn, "m", Timestamp::UNIX_EPOCH);
+        assert_eq!(message.text(), "fünf fünf fünf ü");
     }
 }

@@ -14,7 +14,7 @@ use crate::caught::caught;
 use crate::dispatcher::{Job, SessionQueues};
 use crate::options::Options;
 use crate::services::Services;
-use crate::tasks::Tasks;
+use crate::tasks::{BackgroundTask, Tasks};
 use crate::window::ContextWindows;
 
 /// The engine behind its door.
@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     pub(super) tasks: Tasks,
     pub(super) ahead: Ahead,
     pub(super) told_models: ToldModels,
+    /// The one that looks after other programs.
+    pub(super) watch: BackgroundTask,
 }
 
 /// The models of which somebody was told that nothing is known of them, so that it is said once.
@@ -45,6 +47,7 @@ impl Shared {
             agents: Agents::new(main, others, &services, &options),
             ahead: Ahead::new(options.cache.sessions),
             told_models: ToldModels::default(),
+            watch: BackgroundTask::default(),
             queues: SessionQueues::new(options.queue_per_session, options.max_turns),
             windows: ContextWindows::new(options.cache.sessions, options.cache.bytes),
             tasks: Tasks::default(),
@@ -59,10 +62,14 @@ impl Shared {
         let mut next = Some(first);
         while let Some(job) = next {
             // Turns catch their own faults; this is for what is left, so that the others of the session get their turn.
-            if let Err(panic) = caught(self.run(job)).await {
-                tracing::error!(%session, panic, "the end of a turn panicked");
-            }
-            next = self.queues.next(&session);
+            next = match caught(self.run(job)).await {
+                Ok(None) => self.queues.next(&session),
+                Ok(Some(job)) => self.let_others_go_first(job).await,
+                Err(panic) => {
+                    tracing::error!(%session, panic, "the end of a turn panicked");
+                    self.queues.next(&session)
+                }
+            };
         }
     }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use aethon_core::error::Result;
 use aethon_core::event::{Event, SessionChange};
-use aethon_core::ids::{MessageId, SessionId, TurnId};
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, Message, Role};
-use aethon_core::session::Begin;
+use aethon_core::session::{Begin, Begun};
 use aethon_core::surface::TurnEvent;
 
 use super::agents::RunningAgent;
@@ -30,8 +30,8 @@ impl Shared {
     /// Begins a turn, as far as that has not happened, and finds what its model will see.
     pub(super) async fn start(&self, job: &mut Job, agent: &RunningAgent) -> Result<(ContextWindow, usize)> {
         let fresh = job.stage != Stage::LeftBehind && job.replaces.is_none();
-        let id = match job.stage {
-            Stage::Begun(id) => id,
+        let begun = match job.stage {
+            Stage::Begun(begun) => begun,
             Stage::Waiting | Stage::Beginning => {
                 self.put_context_to(job);
                 self.begin(job).await?
@@ -40,7 +40,7 @@ impl Shared {
         };
         let taken = Message::new(Role::User, Vec::new(), job.message.created_at);
         let mut message = std::mem::replace(&mut job.message, taken);
-        message.id = id;
+        message.id = begun.message;
         message.turn = Some(job.turn.clone());
         let message = Arc::new(message);
         let (session, turn) = (job.session(), &job.turn);
@@ -50,10 +50,11 @@ impl Shared {
             self.tell_message(session, &message);
         }
         // Another agent's window is of another size, and its counts are those of other models.
-        let cached = self.windows.take(session, &agent.agent.name).filter(|_| fresh);
+        let cached = self.windows.take(session, &agent.agent.name, begun.after).filter(|_| fresh);
         // A session that is used once has nothing that could be read.
-        let window =
-            cached.or_else(|| (fresh && job.inbound.oneshot).then(|| agent.new_window(&self.options)));
+        let window = cached.or_else(|| {
+            (fresh && job.inbound.oneshot && begun.after.is_none()).then(|| agent.new_window(&self.options))
+        });
         if let Some(mut window) = window {
             let start = window.len();
             window.push(message);
@@ -68,7 +69,7 @@ impl Shared {
     }
 
     /// Stores the beginning of a turn, however long that takes.
-    pub(super) async fn begin(&self, job: &Job) -> Result<MessageId> {
+    pub(super) async fn begin(&self, job: &Job) -> Result<Begun> {
         let begin = || self.services.log.begin(&job.turn, job.begin());
         until_stored("the beginning of a turn could not be stored; trying again", begin).await
     }

@@ -52,12 +52,14 @@ impl Shared {
         let accepted = caught(self.services.log.accept(&turn, &job.inbound, begin)).await;
         let refused = match accepted {
             Ok(Ok(Accepted::New(begun))) => {
-                if let Some(id) = begun {
-                    job.stage = Stage::Begun(id);
-                }
+                job.stage = begun.map_or(Stage::Waiting, Stage::Begun);
+                let submitted = Submitted { turn, queued: position.queued(), is_new: true, reply };
                 // An error means that the caller has lost interest; the turn goes on.
-                let _ = answer.send(Ok(Submitted { turn, queued: position.queued(), is_new: true, reply }));
-                return self.placed(job, position).await;
+                let answer = Box::new(move || drop(answer.send(Ok(submitted))));
+                if let Some(job) = self.queues.stored(job, answer) {
+                    self.run_queue(job).await;
+                }
+                return;
             }
             Ok(Ok(Accepted::Known(record))) => {
                 let next = self.queues.leave(job.session(), &turn);
@@ -81,16 +83,6 @@ impl Shared {
         }
     }
 
-    async fn placed(self: &Arc<Self>, job: Job, position: Position) {
-        let job = match position {
-            Position::First => Some(job),
-            Position::Behind(_) => self.queues.arrived(job),
-        };
-        if let Some(job) = job {
-            self.run_queue(job).await;
-        }
-    }
-
     /// The answer to a second delivery: the outcome that is there, or the one that is coming.
     async fn known(self: &Arc<Self>, record: TurnRecord, surface: Arc<dyn Surface>) -> Result<Submitted> {
         let turn = record.turn.clone();
@@ -108,7 +100,7 @@ impl Shared {
         if let Some(reply) = record.reply {
             return submitted(0, PendingReply::ready(Arc::new(reply)));
         }
-        // Stored, but in nobody's hands: its outcome could not be stored before.
+        // In nobody's hands here: another program works on it, or did.
         let reply = self.take_up(record, surface).await?;
         submitted(0, reply)
     }

@@ -70,27 +70,33 @@ pub(super) struct Answer {
 }
 
 impl Shared {
-    /// Runs a turn to its stored end.
-    pub(super) async fn run(self: &Arc<Self>, mut job: Job) {
+    /// Runs a turn to its stored end; it comes back if another program has to end one first.
+    pub(super) async fn run(self: &Arc<Self>, mut job: Job) -> Option<Job> {
         if job.stage == Stage::GivenUp {
             return self.close_in_order(job).await;
         }
         if matches!(job.stage, Stage::Waiting | Stage::Beginning) {
             match job.stop.cause() {
-                Some(Cause::Person) => return self.end_unbegun(job, true).await,
+                Some(Cause::Person) => {
+                    self.end_unbegun(job, true).await;
+                    return None;
+                }
                 // It stays stored as waiting; the next start looks after it.
-                Some(Cause::Shutdown) => return,
+                Some(Cause::Shutdown) => return None,
                 None => {}
             }
         }
         let Some(agent) = self.agents.get(&job.inbound.agent).cloned() else {
-            return self.end_without_agent(job).await;
+            self.end_without_agent(job).await;
+            return None;
         };
         match self.start(&mut job, &agent).await {
             Ok((window, start)) => {
                 self.ahead.revise(job.session(), &window);
                 Turn::new(self, agent, job, (window, start)).run().await;
             }
+            Err(error) if error.is_elsewhere() => return Some(job),
+            Err(error) if error.is_invalid() => self.end_with_stored(job).await,
             Err(error) if error.is_not_found() => self.end_groundless(job).await,
             // The storage is closed: the next start looks after it.
             Err(error) if error.is_busy() => log_storage("a turn did not begin", &error),
@@ -105,6 +111,7 @@ impl Shared {
                 turn.finish(outcome).await;
             }
         }
+        None
     }
 }
 
@@ -260,10 +267,12 @@ impl<'e> Turn<'e> {
             Err(error) => {
                 log_storage("a message of a turn could not be stored", &error);
                 self.conversation.is_whole = false;
-                Err(TurnOutcome::fault(
-                    EndReason::Storage,
-                    "The answer could not be stored, so the turn was ended; the log has more.",
-                ))
+                let sentence = if error.is_invalid() {
+                    "Another program has taken this answer over; read the conversation anew to see it."
+                } else {
+                    "The answer could not be stored, so the turn was ended; the log has more."
+                };
+                Err(TurnOutcome::fault(EndReason::Storage, sentence))
             }
         }
     }
@@ -372,7 +381,7 @@ impl<'e> Turn<'e> {
             let who = (&self.agent, &self.context);
             self.shared.compact_ahead(who, &self.conversation.window, &allowance);
             let window = std::mem::take(&mut self.conversation.window);
-            self.shared.windows.put(session, &self.context.agent, window);
+            self.shared.windows.put(session, (&self.context.agent, ids.last().copied()), window);
         }
     }
 }

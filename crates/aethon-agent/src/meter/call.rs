@@ -188,7 +188,12 @@ impl ModelCall {
         permit: Permit,
         mut request: ModelRequest,
     ) -> Result<(), Missed> {
-        let capabilities = candidate.provider.capabilities();
+        let mut capabilities = candidate.provider.capabilities();
+        if self.meter.misses_price(&capabilities) {
+            // Only the service may know it. Whoever cannot say it leaves the model unpriced, and that is told.
+            let _ = candidate.provider.learn().await;
+            capabilities = candidate.provider.capabilities();
+        }
         let grant = self.meter.reserve(self.work.clone(), &capabilities).await;
         let grant = grant.map_err(|failure| Missed::Unasked(Reason::Money(failure)))?;
         request.max_output = [request.max_output, grant.max_output()].into_iter().flatten().min();

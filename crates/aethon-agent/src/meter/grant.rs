@@ -301,7 +301,7 @@ impl Grant {
     fn who_answered(&self, named: Option<&str>) -> (String, Option<Price>) {
         match named {
             Some(named) if counts::is_variant(&self.model, named) => {
-                (named.to_owned(), self.price.or_else(|| self.meter.price(&self.provider, named)))
+                (named.to_owned(), self.price.or_else(|| self.meter.price(&self.provider, named, None)))
             }
             Some(named) => {
                 let (provider, model) = (&self.provider, &self.model);

@@ -22,8 +22,8 @@ use super::usual::Usuals;
 use crate::patience::until_stored;
 use crate::tasks::Tasks;
 
-/// What a model of a provider costs, where that is known.
-pub type Prices = Arc<dyn Fn(&str, &str) -> Option<Price> + Send + Sync>;
+/// What a model of a provider costs, where that is known; told what its service says of it, which the owner may know better.
+pub type Prices = Arc<dyn Fn(&str, &str, Option<Price>) -> Option<Price> + Send + Sync>;
 
 /// How many different complaints about services and prices are remembered, so that each is logged once.
 const MOST_COMPLAINTS: usize = 1_000;
@@ -145,7 +145,7 @@ impl Meter {
     /// that it lacks is only set aside for calls that run, it waits for one of them to end.
     pub async fn reserve(&self, work: Work, model: &Capabilities) -> Result<Grant, Failure> {
         let budget = &self.0.budget;
-        let price = self.price(&model.provider, &model.model);
+        let price = self.price(&model.provider, &model.model, model.price);
         if price.is_none() && budget.is_limited() && !budget.allows_unpriced {
             return Err(refusal::unpriced(&model.model));
         }
@@ -166,6 +166,9 @@ impl Meter {
         let tariff = Tariff::of(&price, work.input);
         let usual = self.0.usuals.get(&model.provider, &model.model, work.kind, model.hidden_output);
         let ceiling_usd = self.ceiling(&work);
+        // While others run, it waits for the money of a usual answer; with less, the service would be told a limit that cuts
+        // the answer although money comes back soon.
+        let mut is_patient = work.is_awaited() && !model.hidden_output;
         loop {
             let news = self.0.news.notified();
             let returned = self.0.returned.load(Ordering::Acquire);
@@ -181,6 +184,8 @@ impl Meter {
                 }
             };
             let claim = plan.claim(&tariff, ceiling_usd);
+            let least_usd = if is_patient { claim.most_usd } else { claim.least_usd };
+            let claim = Claim { least_usd, ..claim };
             let blank = Grant::unlimited(self.clone(), work.clone(), model, Some(price));
             if let Some(grant) = self.try_reserve((blank, place), plan, (tariff, claim)).await? {
                 return Ok(grant);
@@ -189,6 +194,10 @@ impl Meter {
             let may_come = work.is_awaited() && today.spent_usd + claim.least_usd <= ceiling_usd;
             let nobody_runs = self.0.running.load(Ordering::Acquire) == 0
                 && self.0.returned.load(Ordering::Acquire) == returned;
+            if (!may_come || nobody_runs) && is_patient {
+                is_patient = false;
+                continue;
+            }
             if !may_come || nobody_runs {
                 return Err(refusal::exceeded(today, ceiling_usd, &self.0.budget, self.0.clock.now()));
             }
@@ -248,8 +257,8 @@ impl Meter {
     }
 
     /// What a model costs. What is no price is told once, and is none.
-    pub(super) fn price(&self, provider: &str, model: &str) -> Option<Price> {
-        let price = (self.0.prices)(provider, model)?;
+    pub(super) fn price(&self, provider: &str, model: &str, told: Option<Price>) -> Option<Price> {
+        let price = (self.0.prices)(provider, model, told)?;
         if is_price(&price) {
             return Some(price);
         }
@@ -257,6 +266,11 @@ impl Meter {
             tracing::warn!(provider, model, ?price, "this is no price, so the model counts as one without");
         });
         None
+    }
+
+    /// Whether money is limited and what this model costs is unknown.
+    pub(super) fn misses_price(&self, model: &Capabilities) -> bool {
+        self.0.budget.is_limited() && self.price(&model.provider, &model.model, model.price).is_none()
     }
 
     /// Reserves more for a call under way. `Err` when the day is spent.

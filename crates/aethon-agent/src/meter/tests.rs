@@ -31,7 +31,7 @@ impl Bench {
     fn pricing(budget: Budget, price: impl Fn(&str) -> Option<Price> + Send + Sync + 'static) -> Self {
         let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
         let ledger = Arc::new(MemoryLedger::new(clock.clone()));
-        let prices = Arc::new(move |_: &str, model: &str| price(model));
+        let prices = Arc::new(move |_: &str, model: &str, _| price(model));
         let meter = Meter::new(ledger.clone(), prices, budget, clock, EventBus::default());
         Self { ledger, meter }
     }

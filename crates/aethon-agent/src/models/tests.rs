@@ -94,7 +94,7 @@ impl Heard {
 async fn ask(models: &Models, attempt: u32) -> Heard {
     let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
     let ledger = Arc::new(MemoryLedger::new(clock.clone()));
-    let meter = Meter::new(ledger, Arc::new(|_, _| None), Budget::default(), clock, EventBus::default());
+    let meter = Meter::new(ledger, Arc::new(|_, _, _| None), Budget::default(), clock, EventBus::default());
     let mut heard = Heard::default();
     let mut call = meter.call(Work::new(WorkKind::Turn, 10));
     match call.start(models, question(attempt)).await {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use aethon_core::ids::{AgentName, SessionId};
+use aethon_core::ids::{AgentName, MessageId, SessionId};
 
 use super::view::ContextWindow;
 
@@ -26,6 +26,8 @@ struct Entry {
     used: u64,
     /// Whose it is: its size and its counts are those of this agent's models.
     agent: AgentName,
+    /// The newest message that it has seen.
+    newest: Option<MessageId>,
     window: ContextWindow,
 }
 
@@ -34,10 +36,16 @@ impl ContextWindows {
         Self { kept: Mutex::default(), most_sessions, most_bytes }
     }
 
-    /// Takes the window that an agent has of a session out, if it is there. Another agent's is dropped: it will be behind.
-    pub(crate) fn take(&self, session: &SessionId, agent: &AgentName) -> Option<ContextWindow> {
+    /// Takes the window that an agent has of a session out, if it is there and has seen everything up to `newest`. Another
+    /// agent's is dropped: it will be behind; and so is one from before another program wrote in the session.
+    pub(crate) fn take(
+        &self,
+        session: &SessionId,
+        agent: &AgentName,
+        newest: Option<MessageId>,
+    ) -> Option<ContextWindow> {
         let entry = self.lock().remove(session)?;
-        (entry.agent == *agent).then_some(entry.window)
+        (entry.agent == *agent && entry.newest == newest).then_some(entry.window)
     }
 
     /// The page of changing things that the model of a session knows; `None` when the window is not here.
@@ -45,13 +53,18 @@ impl ContextWindows {
         self.lock().windows.get(session).map(|entry| entry.window.context().cloned())
     }
 
-    /// Puts a window back.
-    pub(crate) fn put(&self, session: &SessionId, agent: &AgentName, window: ContextWindow) {
+    /// Puts a window back that has seen everything up to `newest`.
+    pub(crate) fn put(
+        &self,
+        session: &SessionId,
+        (agent, newest): (&AgentName, Option<MessageId>),
+        window: ContextWindow,
+    ) {
         let mut kept = self.lock();
         kept.remove(session);
         kept.uses += 1;
         kept.bytes += window.bytes();
-        let entry = Entry { used: kept.uses, agent: agent.clone(), window };
+        let entry = Entry { used: kept.uses, agent: agent.clone(), newest, window };
         kept.windows.insert(session.clone(), entry);
         while kept.windows.len() > self.most_sessions || kept.bytes > self.most_bytes {
             let oldest = kept.windows.iter().min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());

@@ -78,14 +78,9 @@ async fn a_turn_that_is_taken_up_again_keeps_what_was_recalled_for_it() {
         message.turn = Some(turn.clone());
         message
     };
-    let record = TurnRecord {
-        turn: turn.clone(),
-        inbound: with_id(&session, "question", "m1"),
-        phase: TurnPhase::Running,
-        accepted_at: now(),
-        attempts: 1,
-        reply: None,
-    };
+    let record =
+        TurnRecord::new(turn.clone(), with_id(&session, "question", "m1"), TurnPhase::Running, now())
+            .with_attempts(1);
     let context = Block::context("memory", "what was known then");
     let messages = vec![own(Role::User, Block::text("question")), own(Role::System, context)];
     harness.store.leave_behind(record, messages);

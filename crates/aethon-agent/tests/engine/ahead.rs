@@ -20,7 +20,7 @@ const WORDS: &str = "word word word word word word word word word word ";
 
 /// A harness whose summaries are made by this model, in the background too.
 fn house(small: &Arc<ScriptedModel>, plan: Plan) -> House {
-    let options = Options { keep_recent: 2, ..Options::default() };
+    let options = Options::default().with(|options| options.keep_recent = 2);
     House::with(
         [],
         Plan { context_window: Some(8_000), small: Some(small.clone()), ahead: true, options, ..plan },
@@ -204,7 +204,7 @@ async fn what_was_learnt_of_a_model_is_known_after_a_restart() {
         vec![Step::say("ok"), Step::Event(ModelEvent::Finished { stop: StopReason::End, usage, model: None })]
     };
     let store = Arc::new(MemoryStore::at(now()));
-    let learned = Learned { facts: Vec::new(), memory: store.clone() };
+    let learned = Learned::new(Vec::new(), store.clone());
     let first = House::with([count(2_400)], Plan { context_window: Some(8_000), learned, ..Plan::default() });
     first.ask(&session("a"), &WORDS.repeat(20)).await;
     settle().await;
@@ -215,7 +215,7 @@ async fn what_was_learnt_of_a_model_is_known_after_a_restart() {
 
     let long = WORDS.repeat(200);
     for (facts, is_cut) in [(Vec::new(), false), (facts, true)] {
-        let learned = Learned { facts, memory: store.clone() };
+        let learned = Learned::new(facts, store.clone());
         let next = House::with([], Plan { context_window: Some(8_000), learned, ..Plan::default() });
         next.ask(&session("b"), &long).await;
         assert_eq!(next.asked()[0].messages[0].text().len() < long.len(), is_cut);

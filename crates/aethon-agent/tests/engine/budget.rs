@@ -187,7 +187,7 @@ async fn a_call_that_a_crash_cut_off_stays_set_aside() {
 
 /// A dollar a token of the answer for one model, and half of that for the other.
 fn by_model() -> Prices {
-    Arc::new(|_, model| Some(Price::new(0.0, if model == "dear" { 1e6 } else { 5e5 })))
+    Arc::new(|_, model, _| Some(Price::new(0.0, if model == "dear" { 1e6 } else { 5e5 })))
 }
 
 #[tokio::test(start_paused = true)]
@@ -217,7 +217,7 @@ async fn a_fallback_without_a_price_is_not_asked() {
     let cheap = Arc::new(ScriptedModel::new([]).with_name("unpriced"));
     let plan = Plan {
         budget: Budget { daily_usd: 10.0, ..Budget::default() },
-        prices: Some(Arc::new(|_, model| (model == "dear").then_some(PRICE))),
+        prices: Some(Arc::new(|_, model, _| (model == "dear").then_some(PRICE))),
         fallbacks: vec![cheap.clone()],
         model_name: Some("dear"),
         ..Plan::default()

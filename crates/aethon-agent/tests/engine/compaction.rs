@@ -52,7 +52,7 @@ async fn older_messages_become_a_summary_that_the_person_is_told() {
     responses.push(says("They began to talk."));
     responses.push(says("They talked about words."));
     responses.push(says("the last answer"));
-    let options = Options { keep_recent: 2, ..Options::default() };
+    let options = Options::default().with(|options| options.keep_recent = 2);
     let harness = House::with(responses, Plan { context_window: Some(4_000), options, ..Plan::default() });
     let session = session("a");
     for turn in 0..4 {
@@ -127,7 +127,7 @@ async fn a_restart_shows_the_model_what_the_process_before_did() {
     let plan = |store| Plan {
         tools: vec![TestTool::new("t", What::Say(output)) as _],
         context_window: Some(8_000),
-        options: Options { keep_recent: 4, ..Options::default() },
+        options: Options::default().with(|options| options.keep_recent = 4),
         store,
         ..Plan::default()
     };
@@ -167,7 +167,7 @@ async fn a_turn_longer_than_the_window_goes_on_with_its_question_in_sight() {
             Step::finish(StopReason::ToolUse),
         ]);
     }
-    let options = Options { max_iterations: 60, ..Options::default() };
+    let options = Options::default().with(|options| options.max_iterations = 60);
     let plan = Plan { tools, options, context_window: Some(8_000), ..Plan::default() };
     let harness = House::with(responses, plan);
     let session = session("a");
@@ -365,8 +365,7 @@ async fn a_history_from_before_there_were_summaries_is_folded_whole() {
             said(Role::Assistant, format!("answer {turn}")),
         ];
         let (inbound, phase) = (Inbound::say(session.clone(), "x"), TurnPhase::Done);
-        let record =
-            TurnRecord { turn: id.clone(), inbound, phase, accepted_at: now(), attempts: 1, reply: None };
+        let record = TurnRecord::new(id.clone(), inbound, phase, now()).with_attempts(1);
         harness.store.leave_behind(record, messages);
     }
     assert_eq!(harness.ask(&session, "and now?").await.text, "now");
@@ -418,7 +417,10 @@ fn outputs() -> Vec<Arc<dyn Tool>> {
 
 async fn any_conversation(context_window: u64, keep_recent: usize, ahead: bool, turns: Vec<AnyTurn>) {
     let aside: Aside = |request| is_for_summary(request).then(|| says("They went on."));
-    let options = Options { keep_recent, loop_limit: 0, ..Options::default() };
+    let options = Options::default().with(|options| {
+        options.keep_recent = keep_recent;
+        options.loop_limit = 0;
+    });
     let harness = |store| {
         let options = options.clone();
         let plan = Plan {

@@ -40,7 +40,7 @@ impl Rows {
     fn put(&self, id: i64, channel: &str, expires_at: Timestamp) {
         let content = NewDelivery::new(channel, format!("text {id}"), expires_at);
         let (session, turn) = (session("a"), TurnId::existing("t"));
-        let delivery = Delivery { id, session, turn, content, attempts: 0 };
+        let delivery = Delivery::new(id, session, turn, content);
         self.rows.lock().unwrap().push((delivery, now()));
     }
 

@@ -196,7 +196,7 @@ async fn a_hook_refuses_and_may_panic() {
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_takes_no_longer_than_it_may() {
-    let options = Options { turn_timeout: Duration::from_secs(30), ..Options::default() };
+    let options = Options::default().with(|options| options.turn_timeout = Duration::from_secs(30));
     let harness = House::with([vec![Step::say("slow"), Step::Hang]], Plan { options, ..Plan::default() });
     let started = Instant::now();
     let surface = quiet();

@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use aethon_agent::hooks::{ApprovalRule, OutputCap};
-use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
-use aethon_agent::{Agent, Compaction, Engine, Hooks, Learned, Meter, Models, Options, Prices, Services};
+use aethon_agent::{Agent, Engine, Hooks, Learned, Meter, Models, Options, Prices, Services};
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{Assistant, Submitted};
 use aethon_core::event::EventBus;
@@ -100,29 +99,20 @@ impl House {
         let workspace = plan.workspace.unwrap_or_else(|| "/nonexistent".into());
         let prompt = PromptOptions { name: "Aethon".into(), workspace };
         let price = plan.price;
-        let prices = plan.prices.unwrap_or_else(|| Arc::new(move |_, _| price));
+        let prices = plan.prices.unwrap_or_else(|| Arc::new(move |_, _, _| price));
         let meter = Meter::new(ledger.clone(), prices, plan.budget, clock.clone(), bus.clone());
         let fallbacks = plan.fallbacks.into_iter().map(|model| model as Arc<dyn ModelProvider>);
         let agent =
             Agent::main(Models::with_fallbacks(model.clone(), fallbacks), Arc::new(Prompt::new(prompt)))
                 .with_small(plan.small.clone().map(|small| Models::one(small)))
                 .with_tools(vec![Arc::new(FixedTools::new("test", plan.tools))]);
-        let services = Services {
-            log: store.clone(),
-            transcripts: store.clone(),
-            health: health.clone(),
-            meter,
-            learned: plan.learned,
-            hooks: Hooks::new(hooks),
-            approvals: desk.clone(),
-            bus: bus.clone(),
-            clock: clock.clone(),
-            wake: DeliveryWake::default(),
-        };
-        let options = Options {
-            compaction: Compaction { ahead: plan.ahead, ..plan.options.compaction },
-            ..plan.options
-        };
+        let mut services = Services::new(store.clone(), store.clone(), store.clone(), meter, clock.clone());
+        services.learned = plan.learned;
+        services.hooks = Hooks::new(hooks);
+        services.approvals = desk.clone();
+        services.bus = bus.clone();
+        services.health = health.clone();
+        let options = plan.options.with(|options| options.compaction.ahead = plan.ahead);
         let engine = Engine::with_agents(agent, plan.agents, services, options);
         Self { store, model, ledger, clock, desk, bus, health, engine }
     }

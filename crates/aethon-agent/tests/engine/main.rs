@@ -27,5 +27,6 @@ mod recovery;
 mod side_by_side;
 mod stopping;
 mod submit;
+mod together;
 mod tools;
 mod window;

@@ -69,7 +69,10 @@ async fn a_message_is_acknowledged_before_it_is_answered() {
 #[tokio::test]
 async fn a_full_queue_refuses_and_recovers() {
     let gate = Gate::default();
-    let options = Options { queue_per_session: 2, max_turns: 4, ..Options::default() };
+    let options = Options::default().with(|options| {
+        options.queue_per_session = 2;
+        options.max_turns = 4;
+    });
     let blocked = vec![Step::Wait(gate.clone()), Step::finish(StopReason::End)];
     let harness = House::with([blocked], Plan { options, ..Plan::default() });
     let mut last = harness.say(&session("a"), "0").await;
@@ -89,7 +92,7 @@ async fn a_full_queue_refuses_and_recovers() {
 #[tokio::test]
 async fn the_whole_is_bounded_too() {
     let gate = Gate::default();
-    let options = Options { max_turns: 1, ..Options::default() };
+    let options = Options::default().with(|options| options.max_turns = 1);
     let blocked = vec![Step::Wait(gate.clone()), Step::finish(StopReason::End)];
     let harness = House::with([blocked], Plan { options, ..Plan::default() });
     let first = harness.say(&session("a"), "0").await;

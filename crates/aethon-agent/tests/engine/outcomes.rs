@@ -89,7 +89,7 @@ async fn a_model_that_pauses_is_asked_to_go_on() {
 #[tokio::test]
 async fn the_number_of_steps_is_limited() {
     let tools = vec![TestTool::new("next", What::Count) as _];
-    let options = aethon_agent::Options { max_iterations: 5, ..aethon_agent::Options::default() };
+    let options = aethon_agent::Options::default().with(|options| options.max_iterations = 5);
     let harness = House::with((0..9).map(|_| calls(&["next"])), Plan { tools, options, ..Plan::default() });
     let reply = harness.ask(&session("a"), "go").await;
     assert_eq!(harness.model.requests().len(), 5);
@@ -105,7 +105,7 @@ async fn the_last_step_asks_for_a_closing_answer() {
         last.role == Role::User && last.text().contains("last step")
     };
     let tool = TestTool::new("next", What::Count);
-    let options = || aethon_agent::Options { max_iterations: 3, ..aethon_agent::Options::default() };
+    let options = || aethon_agent::Options::default().with(|options| options.max_iterations = 3);
     let plan = || Plan { tools: vec![tool.clone()], options: options(), ..Plan::default() };
     let harness =
         House::with([calls(&["next"]), calls(&["next"]), says("two of three are done"), says("hi")], plan());
@@ -133,7 +133,7 @@ async fn the_last_step_asks_for_a_closing_answer() {
 
 #[tokio::test]
 async fn a_turn_of_one_step_is_not_brought_to_a_close_before_it_began() {
-    let options = aethon_agent::Options { max_iterations: 1, ..aethon_agent::Options::default() };
+    let options = aethon_agent::Options::default().with(|options| options.max_iterations = 1);
     let harness = House::with([says("hi")], Plan { options, ..Plan::default() });
     let reply = harness.ask(&session("a"), "hello").await;
     assert_eq!((reply.end, reply.text.as_str()), (TurnEnd::End, "hi"));

@@ -41,7 +41,7 @@ fn leave(harness: &House, session: &SessionId, left: &Left, messages: fn(&TurnId
     inbound.deliver_to = Some(Destination { channel: "webchat".into(), recipient: None });
     let accepted_at: Timestamp = now() - left.age;
     let (phase, attempts) = (left.phase, left.attempts);
-    let record = TurnRecord { turn: turn.clone(), inbound, phase, accepted_at, attempts, reply: None };
+    let record = TurnRecord::new(turn.clone(), inbound, phase, accepted_at).with_attempts(attempts);
     harness.store.leave_behind(record, messages(&turn));
     turn
 }

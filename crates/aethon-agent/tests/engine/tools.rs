@@ -51,7 +51,7 @@ async fn arguments_that_are_no_object_are_answered_with_an_error() {
 async fn output_that_is_too_long_is_cut() {
     let long: &'static str = Box::leak("x".repeat(500).into_boxed_str());
     let tools = vec![TestTool::new("t", What::Say(long)) as _];
-    let options = Options { max_tool_output_chars: 100, ..Options::default() };
+    let options = Options::default().with(|options| options.max_tool_output_chars = 100);
     let harness = House::with([calls(&["t"])], Plan { tools, options, ..Plan::default() });
     harness.ask(&session("a"), "go").await;
     let output = &results(&harness)[0].output;

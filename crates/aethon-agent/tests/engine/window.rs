@@ -10,7 +10,10 @@ use crate::harness::{House, Plan, TestTool, What, calls, now, says, session, tol
 
 #[tokio::test]
 async fn what_a_turn_costs_does_not_depend_on_what_was_before() {
-    let options = Options { window_messages: 20, keep_recent: 4, ..Options::default() };
+    let options = Options::default().with(|options| {
+        options.window_messages = 20;
+        options.keep_recent = 4;
+    });
     let harness = House::with([], Plan { options, ..Plan::default() });
     let session = session("a");
     let mut folds = 0;
@@ -30,7 +33,7 @@ async fn what_a_turn_costs_does_not_depend_on_what_was_before() {
 
 #[tokio::test]
 async fn the_front_stays_the_same_for_many_turns() {
-    let options = Options { window_messages: 40, ..Options::default() };
+    let options = Options::default().with(|options| options.window_messages = 40);
     let harness = House::with([], Plan { options, ..Plan::default() });
     for turn in 0..100 {
         harness.ask(&session("a"), &format!("message {turn}")).await;
@@ -47,7 +50,7 @@ async fn a_cut_never_parts_a_call_from_its_result() {
     let responses = (0..40)
         .flat_map(|n| if n % 2 == 0 { vec![calls(&["t"]), says("done")] } else { vec![says("plain")] });
     let tools = vec![TestTool::new("t", What::Count) as _];
-    let options = Options { window_messages: 15, ..Options::default() };
+    let options = Options::default().with(|options| options.window_messages = 15);
     let harness = House::with(responses, Plan { tools, options, ..Plan::default() });
     let session = session("a");
     for turn in 0..40 {
@@ -98,7 +101,7 @@ async fn a_history_that_was_broken_off_is_mended_for_the_model() {
     ];
     let inbound = Inbound::say(session.clone(), "before");
     let (phase, attempts) = (TurnPhase::Done, 1);
-    let record = TurnRecord { turn, inbound, phase, accepted_at: now(), attempts, reply: None };
+    let record = TurnRecord::new(turn, inbound, phase, now()).with_attempts(attempts);
     harness.store.leave_behind(record, messages);
     harness.ask(&session, "after").await;
     let seen: Vec<_> = harness.model.requests()[0].messages.iter().map(|message| told(message)).collect();

@@ -5,6 +5,7 @@ mod history;
 mod listing;
 mod models;
 mod outbox;
+mod owners;
 mod tables;
 mod transcripts;
 mod turn_log;
@@ -25,10 +26,11 @@ use crate::message::Message;
 use crate::session::TurnRecord;
 use crate::storage::{Storage, StorageHealth};
 
-/// A storage in memory.
+/// A storage in memory, as one owner of turns sees it.
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
-    tables: Mutex<Tables>,
+    tables: Arc<Mutex<Tables>>,
+    owner: u64,
     script: Mutex<Script>,
 }
 
@@ -69,14 +71,27 @@ impl MemoryStore {
 
     /// An empty one that takes the time from here.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, tables: Mutex::default(), script: Mutex::default() }
+        Self { clock, tables: Arc::default(), owner: 0, script: Mutex::default() }
+    }
+
+    /// The same storage as another program sees it, which has opened it besides.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        let owner = self.tables().next_owner();
+        Self { clock: self.clock.clone(), tables: self.tables.clone(), owner, script: Mutex::default() }
     }
 
     /// The whole storage: this, a ledger and a cache of vectors, all in memory.
     pub fn storage(clock: Arc<dyn Clock>) -> Storage {
-        let store = Arc::new(Self::new(clock.clone()));
+        Self::new(clock).into_storage()
+    }
+
+    /// The same of this one.
+    pub fn into_storage(self) -> Storage {
+        let (clock, store) = (self.clock.clone(), Arc::new(self));
         Storage {
             turns: store.clone(),
+            owners: store.clone(),
             transcripts: store.clone(),
             outbox: store.clone(),
             history: store.clone(),

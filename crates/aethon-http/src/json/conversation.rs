@@ -91,10 +91,15 @@ pub async fn show(
     let seq = chat.hub.stored_seq(id);
     let pending = chat.transcripts.pending(id).await?;
     let mut messages = chat.transcripts.messages(id, before, limit.saturating_add(1)).await?;
-    let has_more = messages.len() > limit;
-    if has_more {
-        messages.remove(0);
-    }
+    let has_more = match messages.first() {
+        Some(_) if messages.len() > limit => {
+            messages.remove(0);
+            true
+        }
+        // A page of large messages is short although there are more.
+        Some(first) => !chat.transcripts.messages(id, Some(first.id), 1).await?.is_empty(),
+        None => false,
+    };
     let session = Listed::new(chat, summary);
     // Rendering a long transcript takes a while; the connections that share this thread should not wait for it.
     let render = move || messages.into_iter().map(|message| Message::new(message, Rendering::Html)).collect();

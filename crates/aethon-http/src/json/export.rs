@@ -65,8 +65,9 @@ impl Export {
             let before = steps.last().copied().flatten();
             let step = transcripts.messages(id, before, STEP).await?;
             match step.first() {
-                Some(first) if step.len() == STEP => steps.push(Some(first.id)),
-                _ => break,
+                // A page of large messages is short, so only an empty one is the last.
+                Some(first) => steps.push(Some(first.id)),
+                None => break,
             }
         }
         Ok(Some(Self { transcripts, session, format, steps, stage: Stage::Opening }))

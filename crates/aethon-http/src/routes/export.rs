@@ -1,15 +1,19 @@
 //! `GET /api/sessions/{id}/export?format=json|markdown`: a whole conversation as a file to keep.
 
+use bytes::Bytes;
 use http::StatusCode;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue};
 
 use super::sessions::{no_such_session, session_id};
-use crate::body::{Body, BodyWriter};
+use crate::body::{Body, BodyWriter, ClientGone};
 use crate::deps::Chat;
 use crate::error::Problem;
 use crate::json::{Export, Format};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+
+/// How much is handed over at once.
+const PART: usize = 256 << 10;
 
 /// The conversation as a file, sent as it is read.
 pub(super) async fn export(chat: Chat, request: Request) -> HandlerResult {
@@ -36,7 +40,7 @@ pub(super) async fn export(chat: Chat, request: Request) -> HandlerResult {
 async fn send(mut export: Export, writer: BodyWriter) {
     loop {
         let written = match export.next().await {
-            Ok(Some(piece)) => writer.write(piece).await,
+            Ok(Some(piece)) => send_piece(piece, &writer).await,
             Ok(None) => {
                 // A client that leaves at the very end misses nothing.
                 let _ = writer.finish().await;
@@ -53,6 +57,15 @@ async fn send(mut export: Export, writer: BodyWriter) {
             return;
         }
     }
+}
+
+/// In parts, so that not several large pieces wait at once for a slow reader.
+async fn send_piece(piece: String, writer: &BodyWriter) -> Result<(), ClientGone> {
+    let mut rest = Bytes::from(piece);
+    while !rest.is_empty() {
+        writer.write(rest.split_to(rest.len().min(PART))).await?;
+    }
+    Ok(())
 }
 
 /// A name of plain characters, whatever the session is called.

@@ -31,12 +31,10 @@ struct Stopped<'a> {
 /// `GET /api/sessions?limit&cursor&q&channel`: most recently used first.
 pub(super) async fn list(chat: Chat, request: Request) -> HandlerResult {
     let has_cursor = request.query("cursor");
-    let query = SessionQuery {
-        limit: request.number("limit", 50, 1..=500)?,
-        cursor: has_cursor.clone(),
-        search: request.query("q"),
-        channel: request.query("channel"),
-    };
+    let query = SessionQuery::newest(request.number("limit", 50, 1..=500)?)
+        .from_cursor(has_cursor.clone())
+        .with_search(request.query("q"))
+        .of_channel(request.query("channel"));
     let page = json::list(&chat, query).await.map_err(|error| {
         if error.is_invalid() && has_cursor.is_some() {
             return Problem::invalid("cursor", "is not one that this listing gave out");
@@ -105,6 +103,8 @@ async fn clear(chat: &Chat, request: &Request, how: Clear) -> HandlerResult {
     if !chat.assistant.clear(&id, how).await? {
         return Err(no_such_session());
     }
+    let what = if how == Clear::Delete { "deleted" } else { "reset" };
+    tracing::info!(session = %id, address = %request.client.address, "a session was {what}");
     response::json(&Done { status: "ok", session_id: &id })
 }
 

@@ -1,13 +1,20 @@
-//! `POST /api/sign-out`: takes the cookie back from this browser.
+//! `POST /api/sign-out`: takes the cookie back from this browser, and ends what came in with it.
+
+use std::sync::Arc;
 
 use http::header::SET_COOKIE;
 
-use crate::auth::TokenAuth;
+use crate::auth::{SignIns, TokenAuth};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// Clears the cookie.
-pub(super) async fn sign_out(_: (), request: Request) -> HandlerResult {
+/// Ends the sign-in and clears the cookie.
+pub(super) async fn sign_out(
+    (auth, sign_ins): (Arc<TokenAuth>, Arc<SignIns>),
+    request: Request,
+) -> HandlerResult {
+    sign_ins.end(&auth.sign_in(request.token, &request.head.headers));
+    tracing::info!(address = %request.client.address, "signed out");
     let mut answer = response::json_bytes(r#"{"status":"ok"}"#);
     answer.headers_mut().insert(SET_COOKIE, TokenAuth::sign_out_cookie(request.client.is_https));
     Ok(answer)

@@ -23,6 +23,7 @@ use super::{chat_v1, dashboard, frames, plain};
 use crate::app::App;
 use crate::body::Response;
 use crate::response;
+use crate::standing::Standing;
 
 /// Which socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,20 +43,20 @@ enum Protocol {
 }
 
 /// Completes the handshake. The service calls this for a well-formed upgrade (GET, HTTP/1.1, `Connection: upgrade`,
-/// `Upgrade: websocket`, version 13, a key) whose Host was checked; `is_admitted` is the outcome of the Origin and token
-/// checks: when false, the connection is closed with 1008 at once and nothing of the peer is read. The request still
+/// `Upgrade: websocket`, version 13, a key) whose Host was checked; `standing` is the outcome of the Origin and token
+/// checks: without it the connection is closed with 1008 at once and nothing of the peer is read. The request still
 /// has its extensions, so that `hyper::upgrade::on` works on it. The service puts the common headers on the answer.
 pub(crate) fn upgrade(
     app: &Arc<App>,
     socket: SocketKind,
     mut request: Request<()>,
-    is_admitted: bool,
+    standing: Option<Standing>,
 ) -> Response {
     let is_v1 = socket == SocketKind::Chat && offers_v1(request.headers());
-    let protocol = match (is_admitted, socket) {
-        (false, _) => Protocol::Refused(Close::REFUSED),
-        (true, SocketKind::Dashboard) => Protocol::Dashboard,
-        (true, SocketKind::Chat) => match named_session(request.uri().query()) {
+    let protocol = match (&standing, socket) {
+        (None, _) => Protocol::Refused(Close::REFUSED),
+        (Some(_), SocketKind::Dashboard) => Protocol::Dashboard,
+        (Some(_), SocketKind::Chat) => match named_session(request.uri().query()) {
             Some(session) if is_v1 => Protocol::V1(session),
             Some(session) => Protocol::Plain(session),
             None => Protocol::Refused(Close::BAD_SESSION),
@@ -66,7 +67,7 @@ pub(crate) fn upgrade(
     let upgraded = hyper::upgrade::on(&mut request);
     // The task ends with the connection or when the program stops, whichever comes first. The connection holds the
     // server's permit, so that the server knows when all have ended.
-    tokio::spawn(serve(Arc::clone(app), upgraded, protocol));
+    tokio::spawn(serve(Arc::clone(app), upgraded, protocol, standing));
     answer(&accept, is_v1)
 }
 
@@ -84,7 +85,7 @@ fn answer(accept: &str, is_v1: bool) -> Response {
     answer
 }
 
-async fn serve(app: Arc<App>, upgraded: OnUpgrade, protocol: Protocol) {
+async fn serve(app: Arc<App>, upgraded: OnUpgrade, protocol: Protocol, standing: Option<Standing>) {
     let upgraded = match upgraded.await {
         Ok(upgraded) => upgraded,
         Err(error) => {
@@ -92,18 +93,24 @@ async fn serve(app: Arc<App>, upgraded: OnUpgrade, protocol: Protocol) {
             return;
         }
     };
-    if let Protocol::Refused(close) = protocol {
-        return socket::refuse(TokioIo::new(upgraded), close).await;
-    }
-    if let Some((socket, close)) = run(&app, upgraded, protocol).await {
+    let standing = match (protocol, standing) {
+        (Protocol::Refused(close), _) => return socket::refuse(TokioIo::new(upgraded), close).await,
+        (_, None) => return socket::refuse(TokioIo::new(upgraded), Close::REFUSED).await,
+        (admitted, Some(standing)) => (admitted, standing),
+    };
+    if let Some((socket, close)) = run(&app, upgraded, standing).await {
         // Rare and larger than an idle socket, so it has no room in the task until it is needed.
         Box::pin(socket.close(close)).await;
     }
 }
 
 /// Runs until the connection is over, or there is a code to end it with.
-async fn run(app: &Arc<App>, upgraded: Upgraded, protocol: Protocol) -> Option<(Socket, Close)> {
-    let mut socket = Socket::new(TokioIo::new(upgraded)).await;
+async fn run(
+    app: &Arc<App>,
+    upgraded: Upgraded,
+    (protocol, standing): (Protocol, Standing),
+) -> Option<(Socket, Close)> {
+    let mut socket = Socket::new(TokioIo::new(upgraded), standing.ended()).await;
     let (chat, runtime) = (&app.deps.chat, &app.deps.runtime);
     let talking = async {
         match protocol {

@@ -15,6 +15,7 @@ use aethon_core::surface::Surface;
 use jiff::Timestamp;
 
 use super::frames::Body;
+use super::log_bound::LogBound;
 use super::room::Room;
 use super::turn_surface::TurnSurface;
 use crate::markdown;
@@ -27,8 +28,6 @@ const SWEEP: Duration = Duration::from_secs(60);
 const MAX_ROOMS: usize = 4096;
 /// How many may come on top before that is looked after, so that not every new room looks at all others.
 const SLACK: usize = 512;
-/// How much all logs take before those of idle rooms go early.
-const MAX_BYTES: usize = 64 << 20;
 
 /// The live conversations.
 pub struct Hub {
@@ -36,6 +35,8 @@ pub struct Hub {
     rooms: Mutex<Rooms>,
     /// No room that is made from now on numbers its frames below this.
     numbered: AtomicU64,
+    /// What the logs of all rooms may take together.
+    bound: Arc<LogBound>,
 }
 
 struct Rooms {
@@ -49,7 +50,7 @@ impl Hub {
     /// A hub without rooms.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         let rooms = Rooms { by_session: HashMap::new(), swept: Instant::now(), crowd: MAX_ROOMS + SLACK };
-        Self { clock, rooms: Mutex::new(rooms), numbered: AtomicU64::new(0) }
+        Self { clock, rooms: Mutex::new(rooms), numbered: AtomicU64::new(0), bound: Arc::default() }
     }
 
     /// With numbers of frames that begin no earlier than this time, whatever the clock says.
@@ -86,7 +87,8 @@ impl Hub {
         }
         self.sweep_if_due(&mut rooms);
         let base = self.base();
-        let room = Arc::new(Room::new(session.clone(), base));
+        let room = Arc::new(Room::new(session.clone(), base, Arc::clone(&self.bound)));
+        self.bound.enter(&room);
         rooms.by_session.insert(session.clone(), Arc::clone(&room));
         room
     }
@@ -111,31 +113,27 @@ impl Hub {
 
     fn sweep_rooms(&self, rooms: &mut Rooms) {
         rooms.swept = Instant::now();
-        let mut total = 0;
-        let mut idle: Vec<(Instant, SessionId, usize)> = Vec::new();
+        let mut idle: Vec<(Instant, SessionId)> = Vec::new();
         for (session, room) in &rooms.by_session {
             let stats = room.stats();
-            total += stats.bytes;
             // Whoever holds the room is about to use it. Nobody can come to hold it while the map is locked.
             let is_held = Arc::strong_count(room) > 1;
             if !stats.is_in_use && !is_held {
-                idle.push((stats.touched, session.clone(), stats.bytes));
+                idle.push((stats.touched, session.clone()));
             }
         }
-        idle.sort_by_key(|(touched, ..)| *touched);
+        idle.sort_by_key(|(touched, _)| *touched);
         let mut surplus = rooms.by_session.len().saturating_sub(MAX_ROOMS);
-        for (touched, session, bytes) in idle {
-            let is_old = touched.elapsed() >= IDLE;
+        for (touched, session) in idle {
             if surplus > 0 {
                 surplus -= 1;
                 if let Some(room) = rooms.by_session.remove(&session) {
                     self.numbered.fetch_max(room.stats().newest, Ordering::Relaxed);
                 }
-            } else if (is_old || total > MAX_BYTES)
+            } else if touched.elapsed() >= IDLE
                 && let Some(room) = rooms.by_session.get(&session)
             {
                 room.forget();
-                total -= bytes;
             }
         }
     }

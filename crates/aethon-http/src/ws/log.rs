@@ -163,6 +163,16 @@ impl Log {
         *self = Self::new(self.newest);
     }
 
+    /// Forgets the older half of its bytes, but never the newest frame.
+    pub(super) fn shorten(&mut self) {
+        let wanted = self.bytes / 2;
+        while self.entries.len() > 1 && self.bytes > wanted {
+            let Some(entry) = self.entries.pop_front() else { break };
+            self.bytes -= entry.size();
+            self.floor = entry.seq;
+        }
+    }
+
     fn is_over(&self) -> bool {
         self.entries.len() > MAX_FRAMES || self.bytes > MAX_BYTES
     }

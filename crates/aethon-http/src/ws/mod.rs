@@ -13,6 +13,7 @@ mod frames;
 mod handshake;
 mod hub;
 mod log;
+mod log_bound;
 mod plain;
 mod room;
 mod socket;

@@ -13,11 +13,13 @@ use tokio::sync::Notify;
 
 use super::frames::Body;
 use super::log::{Batch, Log};
+use super::log_bound::LogBound;
 
 /// A session in use.
 pub(super) struct Room {
     session: SessionId,
     state: Mutex<RoomState>,
+    bound: Arc<LogBound>,
 }
 
 struct RoomState {
@@ -58,8 +60,8 @@ pub(super) struct RoomStats {
 }
 
 impl Room {
-    /// A room whose frames are numbered after `base`.
-    pub(super) fn new(session: SessionId, base: u64) -> Self {
+    /// A room whose frames are numbered after `base`, and whose log counts against this bound.
+    pub(super) fn new(session: SessionId, base: u64, bound: Arc<LogBound>) -> Self {
         let state = RoomState {
             log: Log::new(base),
             last_done: base,
@@ -67,7 +69,7 @@ impl Room {
             readers: Vec::new(),
             touched: Instant::now(),
         };
-        Self { session, state: Mutex::new(state) }
+        Self { session, state: Mutex::new(state), bound }
     }
 
     /// The session.
@@ -78,7 +80,7 @@ impl Room {
     /// Adds a frame and wakes the readers.
     pub(super) fn push(&self, turn: &TurnId, body: &Body<'_>) {
         let mut state = self.lock();
-        let seq = state.log.push(turn, body);
+        let seq = self.counted(&mut state.log, |log| log.push(turn, body));
         if matches!(body, Body::Done { .. }) {
             state.last_done = seq;
             state.open.retain(|open| open.turn != *turn);
@@ -87,6 +89,16 @@ impl Room {
         for reader in &state.readers {
             reader.notify_one();
         }
+        drop(state);
+        self.bound.keep();
+    }
+
+    /// Changes the log, and tells the common bound of it.
+    fn counted<T>(&self, log: &mut Log, change: impl FnOnce(&mut Log) -> T) -> T {
+        let before = log.bytes();
+        let outcome = change(log);
+        self.bound.change(before, log.bytes());
+        outcome
     }
 
     /// Notes that a turn has begun to exist (and runs, once it is past the queue).
@@ -193,13 +205,25 @@ impl Room {
     pub(super) fn forget(&self) {
         let mut state = self.lock();
         if state.readers.is_empty() && state.open.is_empty() {
-            state.log.clear();
+            self.counted(&mut state.log, Log::clear);
         }
+    }
+
+    /// Takes the older half out of the log, because all logs together take too much.
+    pub(super) fn shorten(&self) {
+        self.counted(&mut self.lock().log, Log::shorten);
     }
 
     fn lock(&self) -> MutexGuard<'_, RoomState> {
         // Every method leaves the state whole, so a panic elsewhere does not make it unusable.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.bound.change(state.log.bytes(), 0);
     }
 }
 
@@ -214,7 +238,7 @@ mod tests {
     }
 
     fn room() -> Room {
-        Room::new(SessionId::parse("webchat:a").unwrap(), 1000)
+        Room::new(SessionId::parse("webchat:a").unwrap(), 1000, Arc::default())
     }
 
     fn turn(name: &str) -> TurnId {

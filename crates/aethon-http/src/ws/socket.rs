@@ -18,7 +18,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, Sleep, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::error::{CapacityError, Error as WsError, ProtocolError};
-use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
@@ -28,6 +29,8 @@ const MAX_MESSAGE: usize = 1 << 20;
 const READ_BUFFER: usize = 1 << 10;
 /// How much is collected before it is written, when several frames go out at once.
 const WRITE_BUFFER: usize = 8 << 10;
+/// The longest text that goes out as one frame.
+const WHOLE: usize = 128 << 10;
 /// How often the peer is asked whether it is there.
 const PING: Duration = Duration::from_secs(30);
 /// How many such questions may stay unanswered.
@@ -62,6 +65,8 @@ impl Close {
         Self { code: CloseCode::Policy, reason: "session: not a valid name" };
     /// 1008: not allowed in.
     pub(super) const REFUSED: Self = Self { code: CloseCode::Policy, reason: "origin or token not accepted" };
+    /// 1008: the sign-in that it came with is over.
+    const SIGNED_OUT: Self = Self { code: CloseCode::Policy, reason: "signed out; sign in again" };
     /// 1013: the peer does not keep up.
     pub(super) const TOO_SLOW: Self =
         Self { code: CloseCode::Again, reason: "too slow; connect again and resume" };
@@ -92,16 +97,16 @@ pub(super) enum Received {
     Wrong(Close),
 }
 
-/// The connection cannot be written to: it is over, or the peer does not read.
+/// The connection cannot be written to: it is over, the peer does not read, or it may not be here any more.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unwritable {
-    is_stalled: bool,
+    close: Option<Close>,
 }
 
 impl Unwritable {
     /// What there is left to say.
     pub(super) fn close(self) -> Option<Close> {
-        self.is_stalled.then_some(Close::TOO_SLOW)
+        self.close
     }
 }
 
@@ -118,11 +123,13 @@ pub(super) struct Socket {
     paused: Option<Instant>,
     allowance: f32,
     counted: Instant,
+    /// Resolves when the peer may not be here any more; `None` once it has.
+    standing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 impl Socket {
-    /// Takes over an upgraded connection.
-    pub(super) async fn new(io: Io) -> Self {
+    /// Takes over an upgraded connection. It is closed when `standing` resolves.
+    pub(super) async fn new(io: Io, standing: impl Future<Output = ()> + Send + 'static) -> Self {
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER)
             .write_buffer_size(WRITE_BUFFER)
@@ -140,6 +147,7 @@ impl Socket {
             paused: None,
             allowance: PACE.1,
             counted: now,
+            standing: Some(Box::pin(standing)),
         }
     }
 
@@ -156,6 +164,9 @@ impl Socket {
     }
 
     fn poll_receive(&mut self, context: &mut Context<'_>, may_read: bool) -> Poll<Received> {
+        if poll_end(&mut self.standing, context).is_ready() {
+            return Poll::Ready(Received::Wrong(Close::SIGNED_OUT));
+        }
         loop {
             if self.timer.as_mut().poll(context).is_ready() {
                 if let Some(received) = self.tick(may_read) {
@@ -255,11 +266,21 @@ impl Socket {
         let writing = async {
             for text in texts {
                 sent += 1.0;
-                self.stream.feed(Message::Text(text)).await?;
+                if text.len() <= WHOLE {
+                    self.stream.feed(Message::Text(text)).await?;
+                } else {
+                    send_in_parts(&mut self.stream, text).await?;
+                }
             }
             self.stream.flush().await
         };
-        writing.await.map_err(|error| Unwritable { is_stalled: is_timeout(&error) })?;
+        let standing = &mut self.standing;
+        let written = tokio::select! {
+            biased;
+            () = poll_fn(|context| poll_end(standing, context)) => Err(Some(Close::SIGNED_OUT)),
+            written = writing => written.map_err(|error| is_timeout(&error).then_some(Close::TOO_SLOW)),
+        };
+        written.map_err(|close| Unwritable { close })?;
         self.allowance = (self.allowance + sent).min(PACE.1);
         if self.allowance >= 0.0 && self.paused.take().is_some() {
             self.set_timer();
@@ -275,6 +296,32 @@ impl Socket {
             linger(self.stream.get_mut(), close.patience().1).await;
         }
     }
+}
+
+/// Sends a long text in several frames, so that there is never more than one of them beside the text itself.
+async fn send_in_parts(stream: &mut WebSocketStream<Io>, text: Utf8Bytes) -> Result<(), WsError> {
+    let mut rest = Bytes::from(text);
+    let mut kind = Data::Text;
+    while !rest.is_empty() {
+        let part = rest.split_to(rest.len().min(WHOLE));
+        let frame = Frame::message(part, OpCode::Data(kind), rest.is_empty());
+        stream.send(Message::Frame(frame)).await?;
+        kind = Data::Continue;
+    }
+    Ok(())
+}
+
+/// Whether the peer may not be here any more.
+fn poll_end(
+    standing: &mut Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    context: &mut Context<'_>,
+) -> Poll<()> {
+    let is_over = standing.as_mut().is_none_or(|standing| standing.as_mut().poll(context).is_ready());
+    if !is_over {
+        return Poll::Pending;
+    }
+    *standing = None;
+    Poll::Ready(())
 }
 
 /// Whether a write stood still for as long as the connection lets it.

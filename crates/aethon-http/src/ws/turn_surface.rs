@@ -3,6 +3,7 @@
 //! Until the message is acknowledged the events wait, so that `ack` comes before everything that the turn says. While
 //! nobody reads, nothing is rendered. Questions are answered where all open questions are kept; the surface never answers one.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,12 @@ const PACE_PER_KIBIBYTE: Duration = Duration::from_millis(2);
 /// How many pieces of an answer are sent as they come between two times that blocks are sent. A model that is faster is
 /// faster than anybody reads, and its pieces are joined, so that those who keep up never lag behind the log.
 const BURST: usize = 128;
+/// The most of what was said that is rendered. Whoever wants to read more of it has the text.
+const MAX_RENDERED: usize = 1 << 20;
+/// The most of a reply that its last frame says again; the pieces have said all of it.
+const MAX_TOLD: usize = 2 << 20;
+const GOES_ON: &str =
+    "\n\n*This answer goes on. It is too long to be shown; the export of the conversation has all of it.*";
 /// How long joined pieces become before they are sent even so.
 const JOINED: usize = 4 << 10;
 
@@ -40,8 +47,10 @@ struct SurfaceState {
     held: Option<Vec<(TurnId, TurnEvent)>>,
     rendered: Incremental,
     /// All that was said, over several responses of the model when it used tools in between. The reply is the last of
-    /// them; the page shows them all.
+    /// them; the page shows them all, but no more than [`MAX_RENDERED`].
     said: String,
+    /// Whether more was said than that.
+    is_long: bool,
     /// The end of the answer that was not sent yet, because the model is faster than [`BURST`].
     waiting: String,
     /// How many pieces were sent since the last blocks.
@@ -75,6 +84,7 @@ impl TurnSurface {
             held,
             rendered: Incremental::default(),
             said: String::new(),
+            is_long: false,
             waiting: String::new(),
             burst: 0,
             last_response: 0,
@@ -142,8 +152,7 @@ impl TurnSurface {
             return;
         }
         state.part_responses();
-        state.said.push_str(text);
-        state.rendered.push(text);
+        state.note(text);
         state.waiting.push_str(text);
         if state.burst < BURST || state.waiting.len() >= JOINED {
             self.send_waiting(state, turn);
@@ -201,9 +210,7 @@ impl TurnSurface {
         self.send_waiting(state, turn);
         state.part_responses();
         let rendered = std::mem::take(&mut state.rendered);
-        let mut whole = std::mem::take(&mut state.said);
-        whole.truncate(state.last_response);
-        whole.push_str(&reply.text);
+        let whole = state.whole(&reply.text);
         let html = if self.room.is_watched() || rendered.has_told() {
             let finished = rendered.finish(&whole);
             if let Some(html) = &finished.changed {
@@ -218,8 +225,11 @@ impl TurnSurface {
         }
         let stop_reason = reply.end.as_str();
         state.is_done = true;
-        self.room
-            .push(turn, &Body::Done { text: &reply.text, html: &html, stop_reason, model: &reply.model });
+        let mut text = Cow::Borrowed(reply.text.as_str());
+        if text.len() > MAX_TOLD {
+            text = Cow::Owned(format!("{}{GOES_ON}", &text[..text.floor_char_boundary(MAX_TOLD)]));
+        }
+        self.room.push(turn, &Body::Done { text: &text, html: &html, stop_reason, model: &reply.model });
     }
 
     fn lock(&self) -> MutexGuard<'_, SurfaceState> {
@@ -229,11 +239,39 @@ impl TurnSurface {
 }
 
 impl SurfaceState {
+    /// Keeps what was said, as far as it is to be rendered.
+    fn note(&mut self, text: &str) {
+        if self.is_long {
+            return;
+        }
+        let room = MAX_RENDERED - self.said.len();
+        self.is_long = text.len() > room;
+        let text = &text[..text.floor_char_boundary(room)];
+        self.said.push_str(text);
+        self.rendered.push(text);
+    }
+
+    /// All that was said as it is to be rendered, when this is how it ended.
+    fn whole(&mut self, reply: &str) -> String {
+        let mut whole = std::mem::take(&mut self.said);
+        if !self.is_long {
+            whole.truncate(self.last_response);
+            let room = MAX_RENDERED.saturating_sub(whole.len());
+            self.is_long = reply.len() > room;
+            whole.push_str(&reply[..reply.floor_char_boundary(room)]);
+        }
+        if self.is_long {
+            // Whole lines only: half a line of a table is none.
+            whole.truncate(whole.rfind('\n').unwrap_or(whole.len()));
+            whole.push_str(GOES_ON);
+        }
+        whole
+    }
+
     /// What comes after a tool call begins a new paragraph.
     fn part_responses(&mut self) {
         if std::mem::take(&mut self.is_after_tool) && !self.said.is_empty() {
-            self.said.push_str("\n\n");
-            self.rendered.push("\n\n");
+            self.note("\n\n");
             self.last_response = self.said.len();
         }
     }

@@ -327,13 +327,13 @@ async fn a_delivery_is_a_message_of_its_own() {
     let stage = Stage::open().await;
     let mut client = stage.v1("/ws/chat?session=home").await;
     let channel = WebChat::new(stage.assistant.clone(), stage.hub.clone());
-    let delivery = |id, recipient: &str| Delivery {
-        id,
-        session: SessionId::parse("webhook:trigger:1").unwrap(),
-        turn: TurnId::fresh(),
-        content: NewDelivery::new("webchat", "*done*", SystemClock.now())
-            .with_recipient(Some(recipient.into())),
-        attempts: 0,
+    let delivery = |id, recipient: &str| {
+        Delivery::new(
+            id,
+            SessionId::parse("webhook:trigger:1").unwrap(),
+            TurnId::fresh(),
+            NewDelivery::new("webchat", "*done*", SystemClock.now()).with_recipient(Some(recipient.into())),
+        )
     };
     assert_eq!(channel.name(), "webchat");
     channel.send(&delivery(7, "home")).await.unwrap();

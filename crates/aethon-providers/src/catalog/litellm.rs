@@ -127,6 +127,8 @@ impl Entry {
             max_output: self.tokens("max_output_tokens")?.map(|_| facts.max_output),
             images: self.flag("supports_vision")?,
             tools: self.flag("supports_function_calling")?,
+            // A proxy writes zeros where it knows no price.
+            price: self.price(None)?.filter(|price| !price.is_free()),
         })
     }
 

@@ -1,6 +1,7 @@
 //! What a LiteLLM proxy says of a model at `/model/info`: its own table, and above it what its owner set under `model_info`.
 //! Shape: `{data: [{model_name, litellm_params: {model}, model_info: {…}}]}`, where `null` means that it does not know.
 
+use aethon_core::ledger::Price;
 use aethon_core::model::{ModelError, SelfReport};
 use serde_json::{Map, Value};
 
@@ -40,7 +41,21 @@ fn joined(one: SelfReport, other: SelfReport) -> SelfReport {
         max_output: least(one.max_output, other.max_output),
         images: both(one.images, other.images),
         tools: both(one.tools, other.tools),
+        price: one.price.into_iter().chain(other.price).reduce(dearest),
     }
+}
+
+/// What covers both prices.
+fn dearest(one: Price, other: Price) -> Price {
+    let each = |part: fn(&Price) -> Option<f64>| match (part(&one), part(&other)) {
+        (None, None) => None,
+        _ => Some(part(&one).unwrap_or(one.input).max(part(&other).unwrap_or(other.input))),
+    };
+    let mut both = Price::new(one.input.max(other.input), one.output.max(other.output))
+        .with_cached_input(each(|price| price.cached_input))
+        .with_cache_write(each(|price| price.cache_write));
+    both.long = one.long.into_iter().chain(other.long).max_by(|a, b| a.output.total_cmp(&b.output));
+    both
 }
 
 fn word<'a>(entry: &'a Value, path: &str) -> Option<&'a str> {
@@ -69,7 +84,7 @@ mod tests {
     #[test]
     fn the_deployments_of_the_model_are_joined() {
         let check = |deployments: &[Value], window, max_output, images, tools| {
-            let expected = SelfReport { context_window: window, max_output, images, tools };
+            let expected = SelfReport { context_window: window, max_output, images, tools, price: None };
             assert_eq!(described(&json!({"data": deployments})).unwrap(), expected, "{deployments:?}");
         };
         let large = json!({"id": "x", "max_input_tokens": 200_000, "max_output_tokens": 64_000,
@@ -89,6 +104,26 @@ mod tests {
         for list in [json!({}), json!([]), json!({"data": {}})] {
             assert_eq!(described(&list).unwrap(), SelfReport::default(), "{list}");
         }
+    }
+
+    #[test]
+    fn of_several_prices_the_dearest_counts() {
+        let price = |infos: &[Value]| {
+            let list: Vec<_> = infos.iter().map(|info| deployment("team", "openai/gpt-4o", info)).collect();
+            let price = described(&json!({"data": list})).unwrap().price?;
+            Some((price.input, price.output, price.cached_input))
+        };
+        let one = json!({"input_cost_per_token": 2e-6, "output_cost_per_token": 8e-6, "cache_read_input_token_cost": 5e-7});
+        let other = json!({"input_cost_per_token": 3e-6, "output_cost_per_token": 6e-6});
+        let free = json!({"input_cost_per_token": 0, "output_cost_per_token": 0});
+        assert_eq!(price(std::slice::from_ref(&one)), Some((2.0, 8.0, Some(0.5))));
+        assert_eq!(price(&[one.clone(), other]), Some((3.0, 8.0, Some(3.0))));
+        assert_eq!(price(&[one, free.clone()]), Some((2.0, 8.0, Some(0.5))), "a zero is no price");
+        assert_eq!(price(&[free]), None);
+        assert!(
+            described(&json!({"data": [deployment("team", "", &json!({"input_cost_per_token": -1}))]}))
+                .is_err()
+        );
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod tests {
     use aethon_core::ledger::{Claim, Ledger, LedgerEntry, WorkKind};
     use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role, TurnEnd};
     use aethon_core::model::Usage;
+    use aethon_core::owner::Owners;
     use aethon_core::session::{Begin, Clear, Finish, SessionQuery, Transcripts, TurnLog};
     use jiff::Timestamp;
 
@@ -56,12 +57,14 @@ mod tests {
         "DELETE FROM reservations WHERE day",
         "SELECT used_on, id FROM vectors",         // an index, once a day
         "DELETE FROM learned WHERE learned_at <=", // a few hundred rows
+        "DELETE FROM owners WHERE",                // the programs of the last hours
+        "SELECT EXISTS (SELECT 1 FROM owners",
     ];
 
     #[tokio::test]
     async fn every_statement_of_a_turn_uses_an_index() {
         let folder = tempfile::tempdir().unwrap();
-        let options = Options { mode: OpenMode::Daemon, ..Options::default() };
+        let options = Options::default().with(|options| options.mode = OpenMode::Daemon);
         let store = Store::open(&folder.path().join("aethon.db"), options.clone()).unwrap();
         use_everything(&store).await;
         spend(&store).await;
@@ -113,7 +116,7 @@ mod tests {
             store.put("m", vec![([0; 32], vec![1.0])]).await.unwrap();
         }
         store.get("m", &[[0; 32]]).await.unwrap();
-        store.maintain(Retention { oneshots: 0, calls: 0, vectors: 0 }).await.unwrap();
+        store.maintain(Retention::of_oneshots(0).with_calls(0).with_vectors(0)).await.unwrap();
     }
 
     async fn use_everything(store: &Store) {
@@ -130,6 +133,9 @@ mod tests {
             store.begin(&turn, begin).await.unwrap();
             store.append(&turn, vec![message(Role::Assistant)]).await.unwrap();
             store.unfinished().await.unwrap();
+            store.renew().await.unwrap();
+            store.orphaned().await.unwrap();
+            store.take_over(&session).await.unwrap();
             store.pending(&session).await.unwrap();
             store.window(&session, 5).await.unwrap();
             let delivery = NewDelivery::new("x", "plan", Timestamp::UNIX_EPOCH);
@@ -161,11 +167,12 @@ mod tests {
         store.remember(&model, ModelFact::TokenRatio(1.0)).await.unwrap();
         store.recall().await.unwrap();
         for search in [None, Some("plan".to_owned())] {
-            let query = SessionQuery { limit: 5, search, ..SessionQuery::default() };
+            let query = SessionQuery::newest(5).with_search(search);
             store.sessions(query).await.unwrap();
         }
         store.clear(&session, Clear::Reset).await.unwrap();
         store.clear(&session, Clear::Delete).await.unwrap();
-        store.maintain(Retention { oneshots: 0, calls: 0, vectors: 0 }).await.unwrap();
+        store.release().await.unwrap();
+        store.maintain(Retention::of_oneshots(0).with_calls(0).with_vectors(0)).await.unwrap();
     }
 }

@@ -68,6 +68,23 @@ impl<'c> Sql<'c> {
         self.with(sql, |statement| statement.query_map(params, map)?.collect())
     }
 
+    /// Rows until one is not wanted any more.
+    pub(crate) fn take<T>(
+        &self,
+        sql: &'static str,
+        params: impl Params,
+        mut map: impl FnMut(&Row<'_>) -> Result<Option<T>>,
+    ) -> Result<Vec<T>> {
+        self.with(sql, |statement| {
+            let (mut rows, mut taken) = (statement.query(params)?, Vec::new());
+            while let Some(row) = rows.next()? {
+                let Some(item) = map(row)? else { break };
+                taken.push(item);
+            }
+            Ok(taken)
+        })
+    }
+
     /// The connection itself.
     pub(crate) fn connection(&self) -> &'c Connection {
         self.connection

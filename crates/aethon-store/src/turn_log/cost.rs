@@ -42,6 +42,7 @@ fn turn(sql: &Sql<'_>) {
     let session = SessionId::parse("webchat:long").unwrap();
     let message = |role| Message::new(role, vec![Block::text("text")], Timestamp::UNIX_EPOCH);
     let id = TurnId::fresh();
+    let owner = Owner { id: 1, is_daemon: true, lease: 10_000 };
     let inbound = Inbound::say(session.clone(), "text");
     let opening = Opening {
         id: session.clone(),
@@ -55,13 +56,18 @@ fn turn(sql: &Sql<'_>) {
         channel: "webchat".into(),
         dedupe: Some((id.as_str().to_owned(), Some(5))),
         inbound: to_json(&inbound).unwrap(),
+        owner,
         now: 1,
     };
     let start = Start::from(&Begin { message: message(Role::User), replaces: None }).unwrap();
     accept(sql, &opening, &new, Some(&start)).unwrap();
     let key = sessions::key(sql, session.as_str()).unwrap().unwrap();
     let after = messages::folded_through(sql, key).unwrap();
-    assert!(!messages::page(sql, key, (after, i64::MAX), 10).unwrap().is_empty());
+    assert!(
+        !messages::page(sql, key, (after, i64::MAX), messages::Most { messages: 10, bytes: usize::MAX })
+            .unwrap()
+            .is_empty()
+    );
     let ending = Ending {
         turn: id,
         session,
@@ -70,6 +76,7 @@ fn turn(sql: &Sql<'_>) {
         outcome: r#"{"end":"end","model":"m"}"#.into(),
         deliveries: Vec::new(),
         next: None,
+        owner,
         now: 2,
     };
     ending.store(sql).unwrap();

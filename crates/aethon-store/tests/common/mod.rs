@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aethon_core::ids::TurnId;
+use aethon_core::owner::Owners;
 use aethon_core::session::{Accepted, TurnLog};
 use aethon_core::testkit::ManualClock;
 pub use aethon_core::testkit::phrases::*;
@@ -29,9 +30,11 @@ impl Home {
     pub fn with(options: Options) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at(start()));
-        let store =
-            Store::open(&folder.path().join("aethon.db"), Options { clock: clock.clone(), ..options })
-                .unwrap();
+        let store = Store::open(
+            &folder.path().join("aethon.db"),
+            options.with(|options| options.clock = clock.clone()),
+        )
+        .unwrap();
         Self { folder, clock, store }
     }
 
@@ -43,11 +46,13 @@ impl Home {
         self.clock.advance(SignedDuration::from_secs(seconds));
     }
 
-    /// Closes the store and opens it again.
+    /// Closes the store in order, opens it again and takes over what is open.
     pub async fn reopen(&mut self) {
+        self.store.release().await.unwrap();
         self.store.close().await;
-        let options = Options { clock: self.clock.clone(), ..Options::default() };
+        let options = Options::default().with(|options| options.clock = self.clock.clone());
         self.store = Store::open(&self.path(), options).unwrap();
+        take_over_everything(&self.store).await;
     }
 
     /// A whole turn: accepted, begun, answered.
@@ -68,6 +73,13 @@ impl Home {
     /// What a rusqlite connection of our own says, for looking behind the traits.
     pub fn count(&self, sql: &str) -> i64 {
         rusqlite::Connection::open(self.path()).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+}
+
+/// Makes the turns of programs that are gone those of this store.
+pub async fn take_over_everything(store: &Store) {
+    for session in store.orphaned().await.unwrap() {
+        store.take_over(&session).await.unwrap();
     }
 }
 

@@ -93,7 +93,7 @@ impl Bench {
             cache: cache.unwrap_or_else(|| Arc::new(self.store.clone())),
             meter: Meter::new(
                 self.ledger.clone(),
-                Arc::new(|_, _| Some(Price::new(1e6, 0.0))),
+                Arc::new(|_, _, _| Some(Price::new(1e6, 0.0))),
                 Budget { daily_usd: self.daily_usd, warn_ratio: 0.5, ..Budget::default() },
                 self.clock.clone(),
                 EventBus::default(),

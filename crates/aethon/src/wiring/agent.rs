@@ -6,7 +6,7 @@ use std::time::Duration;
 use aethon_agent::hooks::{ApprovalRule, CommandRules, InputLimits, OutputCap, RedactOutput};
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
-use aethon_agent::{Agent, Compaction, Engine, Hooks, Meter, Options, Services};
+use aethon_agent::{Agent, Engine, Hooks, Meter, Options, Services};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::hook::Hook;
@@ -31,18 +31,15 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     let agent = Agent::main(models.models, Arc::new(prompt))
         .with_small(models.small)
         .with_tools(tools(prepared, storage));
-    let services = Services {
-        log: storage.turns.clone(),
-        transcripts: storage.transcripts.clone(),
-        health: storage.health.clone(),
-        meter,
-        learned: models.learned,
-        hooks: hooks(prepared),
-        approvals: approvals.clone(),
-        bus: prepared.bus.clone(),
-        clock: prepared.clock(),
-        wake: wake.clone(),
-    };
+    let (log, owners) = (storage.turns.clone(), storage.owners.clone());
+    let transcripts = storage.transcripts.clone();
+    let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());
+    services.health = storage.health.clone();
+    services.learned = models.learned;
+    services.hooks = hooks(prepared);
+    services.approvals = approvals.clone();
+    services.bus = prepared.bus.clone();
+    services.wake = wake.clone();
     Arc::new(Engine::new(agent, services, options(&prepared.config)))
 }
 
@@ -68,13 +65,12 @@ fn tools(prepared: &Prepared, storage: &Storage) -> Vec<Arc<dyn ToolSource>> {
     let home = &prepared.home;
     let own =
         [home.config(), home.database(), home.credentials(), home.run(), home.recordings(), home.logs()];
-    let options = aethon_tools::Options {
-        workspace: home.workspace(),
-        user_home: prepared.flags.user_home.clone(),
-        workspace_only: prepared.config.security.workspace_only,
-        own: own.into_iter().chain(prepared.file.clone()).collect(),
-        shell: shell(prepared),
-    };
+    let mut options = aethon_tools::Options::default();
+    options.workspace = home.workspace();
+    options.user_home = prepared.flags.user_home.clone();
+    options.workspace_only = prepared.config.security.workspace_only;
+    options.own = own.into_iter().chain(prepared.file.clone()).collect();
+    options.shell = shell(prepared);
     let built_in = aethon_tools::tools(&options, prepared.clock(), storage.history.clone());
     let sources = [("built-in", built_in), ("embedder", prepared.parts.tools.clone())];
     sources.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _).collect()
@@ -82,30 +78,28 @@ fn tools(prepared: &Prepared, storage: &Storage) -> Vec<Arc<dyn ToolSource>> {
 
 /// Commands get what the person's own shell would have, and nothing else of this program's environment.
 fn shell(prepared: &Prepared) -> ShellOptions {
-    let usual = ShellOptions::default();
+    let mut options = ShellOptions::default();
     let (config, flags) = (&prepared.config, &prepared.flags);
     let longest = Duration::from_secs(config.agent.turn_timeout_seconds);
-    ShellOptions {
-        sandbox: config.security.sandbox,
-        timeout: usual.timeout.min(longest),
-        max_timeout: longest,
-        home: flags.user_home.clone(),
-        path: flags.path.clone(),
-        lang: flags.lang.clone(),
-        tmpdir: flags.tmpdir.clone(),
-    }
+    options.sandbox = config.security.sandbox;
+    options.timeout = options.timeout.min(longest);
+    options.max_timeout = longest;
+    options.home = flags.user_home.clone();
+    options.path = flags.path.clone();
+    options.lang = flags.lang.clone();
+    options.tmpdir = flags.tmpdir.clone();
+    options
 }
 
 fn options(config: &Config) -> Options {
-    Options {
-        max_iterations: config.agent.max_iterations,
-        turn_timeout: Duration::from_secs(config.agent.turn_timeout_seconds),
-        max_retries: config.model.max_retries,
-        loop_limit: usize::try_from(config.agent.loop_limit).unwrap_or(usize::MAX),
-        approval_timeout: Duration::from_secs(config.approval.timeout_seconds),
-        max_tool_output_chars: config.agent.max_tool_output_chars,
-        compaction: Compaction { share: config.session.max_context_share, ahead: true },
-        keep_recent: config.session.keep_recent,
-        ..Options::default()
-    }
+    let mut options = Options::default();
+    options.max_iterations = config.agent.max_iterations;
+    options.turn_timeout = Duration::from_secs(config.agent.turn_timeout_seconds);
+    options.max_retries = config.model.max_retries;
+    options.loop_limit = usize::try_from(config.agent.loop_limit).unwrap_or(usize::MAX);
+    options.approval_timeout = Duration::from_secs(config.approval.timeout_seconds);
+    options.max_tool_output_chars = config.agent.max_tool_output_chars;
+    options.compaction.share = config.session.max_context_share;
+    options.keep_recent = config.session.keep_recent;
+    options
 }

@@ -20,7 +20,7 @@ pub(crate) fn service(prepared: &Prepared) -> Option<(Arc<dyn Embedder>, Option<
     let embedder =
         aethon_providers::embedder(options(embedding, provider, &prepared.aws), embedding.dimensions);
     let model = embedder.model().split_once('/').map_or("", |(_, model)| model);
-    let price = super::prices::prices(prepared)(provider.name(), model);
+    let price = super::prices::prices(prepared)(provider.name(), model, None);
     Some((embedder, price))
 }
 
@@ -38,14 +38,13 @@ pub(crate) fn embedder(prepared: &Prepared, storage: &Storage, meter: Meter) -> 
 }
 
 fn options(embedding: &Embedding, provider: Provider, aws: &AwsEnvironment) -> Options {
-    Options {
-        api_key: embedding.key().clone(),
-        host: embedding.host.clone(),
-        allow_http: embedding.allow_http,
-        aws: aws.clone(),
-        timeout: Some(Duration::from_secs(embedding.timeout_seconds)),
-        ..Options::new(provider, &embedding.model_id)
-    }
+    let mut options = Options::new(provider, &embedding.model_id);
+    options.api_key = embedding.key().clone();
+    options.host.clone_from(&embedding.host);
+    options.allow_http = embedding.allow_http;
+    options.aws = aws.clone();
+    options.timeout = Some(Duration::from_secs(embedding.timeout_seconds));
+    options
 }
 
 fn provider(name: Name) -> Option<Provider> {

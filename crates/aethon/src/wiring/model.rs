@@ -8,7 +8,7 @@ use aethon_config::schema::Model;
 use aethon_core::learned::{ModelFact, ModelKey};
 use aethon_core::model::ModelProvider;
 use aethon_core::provider::Provider;
-use aethon_providers::{AwsEnvironment, ModelFacts, Options, Overrides};
+use aethon_providers::{AwsEnvironment, ModelFacts, Options};
 use jiff::tz::TimeZone;
 
 use crate::builder::Prepared;
@@ -88,21 +88,20 @@ pub(crate) fn concerns(prepared: &Prepared) -> Vec<Concern> {
 }
 
 fn options(model: &Model, aws: &AwsEnvironment) -> Options {
-    Options {
-        provider: model.provider,
-        model_id: model.model_id.clone(),
-        api_key: model.key().clone(),
-        host: model.host.clone(),
-        allow_http: model.allow_http,
-        aws: AwsEnvironment { region: model.region.clone().or_else(|| aws.region.clone()), ..aws.clone() },
-        api: model.api,
-        api_version: model.api_version,
-        max_tokens: model.max_tokens,
-        temperature: model.temperature,
-        top_p: model.top_p,
-        overrides: Overrides { context_window: model.context_window.map(u64::from), ..Overrides::default() },
-        effort: model.effort,
-        timeout: model.timeout_seconds.map(Duration::from_secs),
-        extra: model.extra.clone(),
-    }
+    let mut options = Options::new(model.provider, &model.model_id);
+    options.api_key = model.key().clone();
+    options.host.clone_from(&model.host);
+    options.allow_http = model.allow_http;
+    options.aws =
+        AwsEnvironment { region: model.region.clone().or_else(|| aws.region.clone()), ..aws.clone() };
+    options.api = model.api;
+    options.api_version = model.api_version;
+    options.max_tokens = model.max_tokens;
+    options.temperature = model.temperature;
+    options.top_p = model.top_p;
+    options.overrides.context_window = model.context_window.map(u64::from);
+    options.effort = model.effort;
+    options.timeout = model.timeout_seconds.map(Duration::from_secs);
+    options.extra = model.extra.clone();
+    options
 }

@@ -38,17 +38,18 @@ pub(crate) fn prices(prepared: &Prepared) -> Prices {
     of(&prepared.config, prepared.catalog.clone())
 }
 
-/// Whose price holds depends on the address that is asked, which the configured model of the same provider has.
+/// The owner's word stands above the service's, and that above the table. Whose price holds depends on the address that is
+/// asked, which the configured model of the same provider has.
 fn of(config: &Config, catalog: Catalog) -> Prices {
     let (said, models) = (config.budget.pricing.clone(), config.model.candidates());
-    Arc::new(move |provider: &str, name: &str| {
+    Arc::new(move |provider: &str, name: &str, told: Option<Price>| {
         let listed = || {
             let provider = Provider::from_name(provider)?;
             let of_provider = || models.iter().filter(|model| model.provider == provider);
             let model = of_provider().find(|model| model.model_id == name).or_else(|| of_provider().next());
             catalog.price(provider, name, model.map_or("", |model| model.host.as_str()))
         };
-        of_owner(&said, name).or_else(listed)
+        of_owner(&said, name).or(told).or_else(listed)
     })
 }
 
@@ -78,12 +79,17 @@ mod tests {
         let mut config = Config::default();
         config.budget.pricing.insert("gpt-5".into(), Said { input: 7.0, output: 8.0, ..Said::default() });
         let prices = of(&config, Catalog::built_in());
-        let input = |provider: &str, model: &str| prices(provider, model).map(|price| price.input);
+        let input = |provider: &str, model: &str| prices(provider, model, None).map(|price| price.input);
         assert_eq!(input("openai", "gpt-5"), Some(7.0));
         assert_eq!(input("openai", "gpt-5-2025-08-07"), Some(7.0));
         assert_ne!(input("openai", "gpt-5-mini"), Some(7.0));
         assert!(input("openai", "gpt-5-mini").is_some());
         assert_eq!(input("openai", "unheard-of"), None);
         assert_eq!(input("nobody", "unheard-of"), None);
+        let told = |model: &str| prices("openai", model, Some(Price::new(3.0, 4.0))).map(|price| price.input);
+        assert_eq!(
+            (told("gpt-5"), told("gpt-5-mini"), told("unheard-of")),
+            (Some(7.0), Some(3.0), Some(3.0))
+        );
     }
 }

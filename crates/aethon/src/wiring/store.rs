@@ -27,9 +27,11 @@ pub(crate) fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Storage> {
 }
 
 fn open(path: &Path, config: &Config, clock: Arc<dyn Clock>, mode: OpenMode) -> Result<Store> {
-    let synchronous = config.storage.synchronous;
-    Store::open(path, Options { mode, synchronous, clock, ..Options::default() })
-        .map_err(|error| Error::refused(error.to_string()).because(error))
+    let mut options = Options::default();
+    options.mode = mode;
+    options.synchronous = config.storage.synchronous;
+    options.clock = clock;
+    Store::open(path, options).map_err(|error| Error::refused(error.to_string()).because(error))
 }
 
 /// What earlier runs have learnt about models. A start does not fail for it.
@@ -38,14 +40,14 @@ pub(crate) async fn learned(storage: &Storage) -> Learned {
         tracing::warn!(%error, "what was learnt about models could not be read; it is learnt again");
         Vec::new()
     });
-    Learned { facts, memory: storage.models.clone() }
+    Learned::new(facts, storage.models.clone())
 }
 
 /// How long things are kept that nobody removes. Without telemetry single calls go with their day; the sums stay.
 pub(crate) fn retention(config: &Config) -> Retention {
     let telemetry = &config.telemetry;
     let calls = if telemetry.enabled { telemetry.keep_days } else { 0 };
-    Retention { oneshots: config.session.oneshot_keep_days, calls, vectors: VECTORS }
+    Retention::of_oneshots(config.session.oneshot_keep_days).with_calls(calls).with_vectors(VECTORS)
 }
 
 /// Whether the database is sound, in words. For `doctor`.

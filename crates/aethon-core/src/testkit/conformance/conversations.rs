@@ -3,7 +3,7 @@
 use super::stage::*;
 use crate::ids::TurnId;
 use crate::message::Role;
-use crate::session::{Accepted, Clear, SessionQuery, TurnPhase};
+use crate::session::{Accepted, Clear, MOST_PAGE_BYTES, SessionQuery, TurnPhase};
 
 const S: &str = "webchat:default";
 
@@ -44,6 +44,22 @@ pub async fn messages_are_paged_backwards(stage: Stage) {
     let page = stage.storage.transcripts.messages(&session(S), Some(page[0].id), 3).await.unwrap();
     assert_eq!(texts(&page), ["q1", "a1", "q2"]);
     assert!(stage.storage.transcripts.messages(&session("webchat:none"), None, 3).await.unwrap().is_empty());
+}
+
+pub async fn a_page_of_large_messages_has_fewer_of_them(stage: Stage) {
+    let large = "x".repeat(MOST_PAGE_BYTES / 2);
+    for n in 0..3 {
+        stage.turn(S, &format!("q{n}"), &large).await;
+    }
+    let (mut before, mut seen) = (None, 0);
+    loop {
+        let page = stage.storage.transcripts.messages(&session(S), before, 100).await.unwrap();
+        let Some(first) = page.first() else { break };
+        assert!(page.len() <= 3, "{} messages are on one page", page.len());
+        seen += page.len();
+        before = Some(first.id);
+    }
+    assert_eq!(seen, 6, "none is left out");
 }
 
 pub async fn pending_turns_are_those_of_the_session(stage: Stage) {

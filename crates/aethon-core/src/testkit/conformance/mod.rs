@@ -11,6 +11,7 @@ mod conversations;
 mod deliveries;
 mod ledger;
 mod lookups;
+mod owners;
 mod stage;
 mod suite;
 mod turns;

@@ -14,6 +14,8 @@ pub(super) use crate::testkit::phrases::*;
 /// An empty storage that is looked at.
 pub struct Stage {
     pub(super) storage: Storage,
+    /// The same as another program has it open.
+    pub(super) beside: Storage,
     clock: Arc<ManualClock>,
     /// What has to live as long as the storage, such as its folder.
     _keeps: Box<dyn Any + Send>,
@@ -25,9 +27,9 @@ impl Stage {
         Arc::new(ManualClock::at(start()))
     }
 
-    /// A storage that takes its time from this clock, and what has to live as long.
-    pub fn new(storage: Storage, clock: Arc<ManualClock>, keeps: impl Any + Send) -> Self {
-        Self { storage, clock, _keeps: Box::new(keeps) }
+    /// A storage that takes its time from this clock, opened twice as by two programs, and what has to live as long.
+    pub fn new([storage, beside]: [Storage; 2], clock: Arc<ManualClock>, keeps: impl Any + Send) -> Self {
+        Self { storage, beside, clock, _keeps: Box::new(keeps) }
     }
 
     pub(super) fn advance(&self, seconds: i64) {

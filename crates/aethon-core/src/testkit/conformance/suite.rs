@@ -45,10 +45,21 @@ list! { $
         a_next_turn_that_cannot_begin_does_not_touch_the_end_before_it,
         a_turn_that_does_not_exist_is_not_found,
     }
+    owners {
+        two_programs_never_write_in_one_session_at_once,
+        a_turn_behind_another_programs_begins_when_that_has_ended,
+        what_another_program_wrote_is_seen_when_a_turn_begins,
+        a_turn_of_a_program_that_is_gone_is_taken_over_by_one_other,
+        a_program_that_lives_keeps_its_turns,
+        a_program_that_leaves_in_order_frees_its_turns_at_once,
+        a_turn_that_was_taken_over_takes_nothing_from_its_first_owner,
+        a_turn_that_another_program_works_on_is_not_begun_here,
+    }
     conversations {
         a_session_says_who_when_and_how_much,
         a_title_comes_from_the_first_message_until_a_person_gives_one,
         messages_are_paged_backwards,
+        a_page_of_large_messages_has_fewer_of_them,
         pending_turns_are_those_of_the_session,
         sessions_are_paged_by_last_use_and_stay_stable_when_one_moves,
         sessions_are_found_by_title_id_and_words,

@@ -4,7 +4,7 @@ use super::stage::*;
 use crate::ids::TurnId;
 use crate::message::{Block, Failure, Message, Role, TurnEnd};
 use crate::model::ModelErrorKind;
-use crate::session::{Accepted, Finish, TurnPhase, TurnRecord};
+use crate::session::{Accepted, Begun, Finish, TurnPhase, TurnRecord};
 
 const S: &str = "webchat:default";
 
@@ -52,7 +52,7 @@ pub async fn a_turn_that_waits_begins_later(stage: Stage) {
             .is_invalid()
     );
 
-    let id = stage.storage.turns.begin(&turn, begin("later")).await.unwrap();
+    let id = stage.storage.turns.begin(&turn, begin("later")).await.unwrap().message;
     let record = stage.storage.turns.turn(&turn).await.unwrap().unwrap();
     assert_eq!((record.phase, record.attempts), (TurnPhase::Running, 1));
     assert_eq!(stage.storage.turns.window(&session(S), 10).await.unwrap()[0].id, id);
@@ -63,7 +63,7 @@ pub async fn a_turn_that_begins_again_after_a_crash_says_nothing_twice(stage: St
     let turn = TurnId::fresh();
     stage.storage.turns.accept(&turn, &say(S, "again"), Some(replacing("again", &first))).await.unwrap();
 
-    let id = stage.storage.turns.begin(&turn, replacing("again", &first)).await.unwrap();
+    let id = stage.storage.turns.begin(&turn, replacing("again", &first)).await.unwrap().message;
     let messages = stage.storage.turns.window(&session(S), 10).await.unwrap();
     assert_eq!(texts(&messages), ["again"]);
     assert_eq!(messages[0].id, id);
@@ -221,7 +221,8 @@ pub async fn the_next_turn_begins_with_the_end_of_the_one_before_it(stage: Stage
     let messages = stage.storage.turns.window(&session(S), 10).await.unwrap();
     assert_eq!(texts(&messages), ["one", "1", "two"]);
     assert_eq!(finished.messages, [messages[1].id]);
-    assert_eq!(finished.next, Some(messages[2].id));
+    let begun = Begun { message: messages[2].id, after: Some(messages[1].id) };
+    assert_eq!(finished.next, Some(begun));
     let record = stage.storage.turns.turn(&two).await.unwrap().unwrap();
     assert_eq!((record.phase, record.attempts), (TurnPhase::Running, 1));
     assert_eq!(stage.storage.transcripts.session(&session(S)).await.unwrap().unwrap().message_count, 3);

@@ -13,7 +13,8 @@ use crate::ids::{MessageId, SessionId, TurnId};
 use crate::learned::{ModelFact, ModelKey};
 use crate::message::{Inbound, Message, Reply, TurnEnd};
 use crate::model::Usage;
-use crate::session::{Begin, TurnPhase, TurnRecord, title_of};
+use crate::owner::LEASE;
+use crate::session::{Begin, Begun, TurnPhase, TurnRecord, title_of};
 
 /// How long the dedupe id of a removed turn is remembered, where it was meant to be for ever.
 const SHELL: SignedDuration = SignedDuration::from_hours(24);
@@ -23,6 +24,9 @@ const SHELL: SignedDuration = SignedDuration::from_hours(24);
 pub(super) struct Tables {
     last_number: i64,
     last_message: i64,
+    last_owner: u64,
+    /// Until when each owner counts as alive.
+    pub(super) owners: BTreeMap<u64, Timestamp>,
     pub(super) sessions: BTreeMap<SessionId, SessionRow>,
     pub(super) turns: BTreeMap<TurnId, TurnRow>,
     pub(super) posted: BTreeSet<(SessionId, String)>,
@@ -50,11 +54,19 @@ pub(super) struct SessionRow {
 pub(super) struct TurnRow {
     pub(super) number: i64,
     pub(super) record: TurnRecord,
+    pub(super) owner: Option<u64>,
     pub(super) first_message: Option<MessageId>,
     /// Until when its dedupe id counts; `None` for ever.
     pub(super) known_until: Option<Timestamp>,
     /// Whether only the dedupe id is left of it.
     pub(super) is_shell: bool,
+}
+
+impl TurnRow {
+    /// It, if it is this owner's.
+    pub(super) fn of(&self, owner: u64) -> Result<&Self> {
+        if self.owner == Some(owner) { Ok(self) } else { Err(taken_over(&self.record.turn)) }
+    }
 }
 
 /// A delivery and where it stands.
@@ -78,6 +90,11 @@ impl Tables {
     pub(super) fn next_number(&mut self) -> i64 {
         self.last_number += 1;
         self.last_number
+    }
+
+    pub(super) fn next_owner(&mut self) -> u64 {
+        self.last_owner += 1;
+        self.last_owner
     }
 
     /// A session to write into, new if need be. A sender of nobody (`""`) leaves the name to whoever speaks first.
@@ -139,17 +156,32 @@ impl Tables {
     }
 
     /// Starts a turn, or counts another attempt at one that has begun.
-    pub(super) fn begin(&mut self, turn: &TurnId, begin: Begin, now: Timestamp) -> Result<MessageId> {
+    pub(super) fn begin(
+        &mut self,
+        turn: &TurnId,
+        begin: Begin,
+        (owner, now): (u64, Timestamp),
+    ) -> Result<Begun> {
         let row = self.turn(turn)?;
         if row.record.phase == TurnPhase::Done {
             return Err(Error::invalid(format!("the turn {turn} has ended before")));
         }
-        if let Some(first) = row.first_message {
+        if row.owner != Some(owner) {
+            return Err(Error::elsewhere(format!("another program works on the turn {turn}")));
+        }
+        if let Some(message) = row.first_message {
             row.record.attempts += 1;
             row.record.phase = TurnPhase::Running;
-            return Ok(first);
+            return Ok(Begun { message, after: None });
         }
-        let session = row.record.inbound.session.clone();
+        let (session, number) = (row.record.inbound.session.clone(), row.number);
+        if self.is_held(&session, owner, number) {
+            return Err(Error::elsewhere(format!(
+                "another program writes in {session}; it is free again soon"
+            )));
+        }
+        let live = self.sessions.get(&session).map(|session| session.messages.as_slice());
+        let after = live.and_then(<[Message]>::last).map(|message| message.id);
         if let Some(replaced) = &begin.replaces {
             self.cut(&session, replaced)?;
         }
@@ -159,7 +191,33 @@ impl Tables {
         row.first_message = Some(first);
         row.record.attempts += 1;
         row.record.phase = TurnPhase::Running;
-        Ok(first)
+        Ok(Begun { message: first, after })
+    }
+
+    /// Whether another owner has a turn in a session that comes before this one.
+    pub(super) fn is_held(&self, session: &SessionId, owner: u64, number: i64) -> bool {
+        self.turns.values().any(|row| {
+            row.record.inbound.session == *session
+                && row.owner != Some(owner)
+                && (row.record.phase == TurnPhase::Running
+                    || row.record.phase == TurnPhase::Queued && row.number < number)
+        })
+    }
+
+    /// Notes that an owner lives.
+    pub(super) fn renew(&mut self, owner: u64, now: Timestamp) {
+        let lease = SignedDuration::try_from(LEASE).unwrap_or(SignedDuration::MAX);
+        self.owners.insert(owner, now.saturating_add(lease).unwrap_or(now));
+    }
+
+    /// Unfinished turns that were not this owner's, and whose owner is gone; oldest first.
+    pub(super) fn orphans(&self, owner: u64, now: Timestamp) -> Vec<&TurnRow> {
+        let is_alive = |other| other == owner || self.owners.get(&other).is_some_and(|&until| until > now);
+        let is_orphan =
+            |row: &&TurnRow| row.record.phase != TurnPhase::Done && !row.owner.is_some_and(is_alive);
+        let mut orphans: Vec<_> = self.turns.values().filter(is_orphan).collect();
+        orphans.sort_by_key(|row| row.number);
+        orphans
     }
 
     /// Takes a turn and all that came after it out of the live branch.
@@ -207,12 +265,17 @@ impl Tables {
         let row = TurnRow {
             number,
             first_message: ids.first().copied(),
+            owner: None,
             known_until: None,
             is_shell: false,
             record,
         };
         self.turns.insert(row.record.turn.clone(), row);
     }
+}
+
+fn taken_over(turn: &TurnId) -> Error {
+    Error::invalid(format!("another program has taken the turn {turn} over"))
 }
 
 pub(super) fn no_turn(turn: &TurnId) -> Error {

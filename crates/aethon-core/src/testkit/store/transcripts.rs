@@ -6,7 +6,9 @@ use super::{MemoryStore, listing};
 use crate::error::Result;
 use crate::ids::{MessageId, SessionId};
 use crate::message::{Message, Role};
-use crate::session::{Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnPhase, TurnRecord};
+use crate::session::{
+    Clear, MOST_PAGE_BYTES, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnPhase, TurnRecord,
+};
 
 #[async_trait]
 impl Transcripts for MemoryStore {
@@ -28,8 +30,17 @@ impl Transcripts for MemoryStore {
         let tables = self.enter("messages")?;
         let Some(session) = tables.sessions.get(id) else { return Ok(Vec::new()) };
         let older = session.messages.iter().filter(|message| before.is_none_or(|before| message.id < before));
-        let older: Vec<_> = older.cloned().collect();
-        Ok(older[older.len().saturating_sub(limit)..].to_vec())
+        let mut bytes = 0;
+        let fits = |message: &&&Message| {
+            let is_first = bytes == 0;
+            bytes += serde_json::to_string(&message.content).map_or(0, |content| content.len());
+            is_first || bytes <= MOST_PAGE_BYTES
+        };
+        let older: Vec<_> = older.collect();
+        let mut page: Vec<_> =
+            older.iter().rev().take(limit).take_while(fits).map(|&message| message.clone()).collect();
+        page.reverse();
+        Ok(page)
     }
 
     async fn pending(&self, id: &SessionId) -> Result<Vec<TurnRecord>> {

@@ -9,7 +9,7 @@ use crate::channel::Delivery;
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::message::{Block, Inbound, Message};
-use crate::session::{Accepted, Begin, Finish, Finished, TurnLog, TurnPhase, TurnRecord};
+use crate::session::{Accepted, Begin, Begun, Finish, Finished, TurnLog, TurnPhase, TurnRecord};
 
 #[async_trait]
 impl TurnLog for MemoryStore {
@@ -36,9 +36,12 @@ impl TurnLog for MemoryStore {
         };
         tables.all_or_nothing(|tables| {
             tables.open_session(&inbound.session, (&inbound.sender, inbound.oneshot), now);
+            tables.renew(self.owner, now);
+            let number = tables.next_number();
             let row = TurnRow {
-                number: tables.next_number(),
+                number,
                 record,
+                owner: Some(self.owner),
                 first_message: None,
                 // What lasts longer than the calendar lasts for ever.
                 known_until: valid_for
@@ -47,22 +50,25 @@ impl TurnLog for MemoryStore {
                 is_shell: false,
             };
             tables.turns.insert(turn.clone(), row);
-            let first = begin.map(|begin| tables.begin(turn, begin, now)).transpose()?;
-            Ok(Accepted::New(first))
+            let is_free = !tables.is_held(&inbound.session, self.owner, number);
+            let begin = begin.filter(|_| is_free);
+            let begun = begin.map(|begin| tables.begin(turn, begin, (self.owner, now))).transpose()?;
+            Ok(Accepted::New(begun))
         })
     }
 
-    async fn begin(&self, turn: &TurnId, begin: Begin) -> Result<MessageId> {
+    async fn begin(&self, turn: &TurnId, begin: Begin) -> Result<Begun> {
         let now = self.clock.now();
-        self.enter("begin")?.all_or_nothing(|tables| tables.begin(turn, begin, now))
+        self.enter("begin")?.all_or_nothing(|tables| tables.begin(turn, begin, (self.owner, now)))
     }
 
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>> {
         let (mut tables, now) = (self.enter("append")?, self.clock.now());
-        let record = &tables.turn(turn)?.record;
-        if record.phase != TurnPhase::Running {
+        let row = tables.turn(turn)?;
+        if row.record.phase != TurnPhase::Running {
             return Err(Error::invalid(format!("the turn {turn} does not run")));
         }
+        let record = &row.of(self.owner)?.record;
         let session = record.inbound.session.clone();
         tables.add(&session, Some(turn), messages, now)
     }
@@ -74,10 +80,11 @@ impl TurnLog for MemoryStore {
         }
         let (mut tables, now) = (self.enter("finish")?, self.clock.now());
         let turn = finish.reply.turn.clone();
-        let record = &tables.turn(&turn)?.record;
-        if record.phase == TurnPhase::Done {
+        let row = tables.turn(&turn)?;
+        if row.record.phase == TurnPhase::Done {
             return Err(Error::invalid(format!("the turn {turn} has ended before")));
         }
+        let record = &row.of(self.owner)?.record;
         let session = record.inbound.session.clone();
         let messages = tables.add(&session, Some(&turn), finish.messages, now)?;
         for content in finish.deliveries {
@@ -89,9 +96,9 @@ impl TurnLog for MemoryStore {
         let row = tables.turn(&turn)?;
         row.record.phase = TurnPhase::Done;
         row.record.reply = Some(finish.reply);
-        let next = finish
-            .next
-            .and_then(|(next, begin)| tables.all_or_nothing(|tables| tables.begin(&next, begin, now)).ok());
+        let next = finish.next.and_then(|(next, begin)| {
+            tables.all_or_nothing(|tables| tables.begin(&next, begin, (self.owner, now))).ok()
+        });
         Ok(Finished { messages, next })
     }
 

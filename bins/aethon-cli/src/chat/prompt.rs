@@ -1,0 +1,167 @@
+//! The line editor: what the person types, pastes and remembers.
+//!
+//! It blocks on the terminal, so it reads on a thread of its own. What happens in the session meanwhile is printed above the
+//! line, which stays as it is.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+
+use anyhow::{Context, Result};
+use crossterm::event::Event;
+use reedline::{
+    EditCommand, EditMode, Emacs, ExternalPrinter, FileBackedHistory, KeyCode, KeyModifiers, PromptEditMode,
+    PromptHistorySearch, Reedline, ReedlineEvent, ReedlineRawEvent, Signal, ValidationResult, Validator,
+    default_emacs_keybindings,
+};
+use tokio::task::JoinHandle;
+
+use super::screen::style;
+
+/// How many lines are remembered.
+const HISTORY: usize = 2000;
+
+/// How many texts wait to be printed above the line. The editor takes them ten times a second; more are dropped, because the
+/// transcript has them.
+const PRINTED: usize = 256;
+
+/// The line editor.
+pub(super) struct Editor {
+    /// Away while a line is read.
+    line: Option<Reedline>,
+    above: SyncSender<String>,
+    leave: Arc<AtomicBool>,
+}
+
+/// A line that is being read.
+pub(super) type Reading = JoinHandle<(Reedline, std::io::Result<Signal>)>;
+
+impl Editor {
+    pub(super) fn new(history: PathBuf) -> Self {
+        let mut keys = default_emacs_keybindings();
+        keys.add_binding(
+            KeyModifiers::ALT,
+            KeyCode::Enter,
+            ReedlineEvent::Edit(vec![EditCommand::InsertNewline]),
+        );
+        let printer = ExternalPrinter::new(PRINTED);
+        let above = printer.sender();
+        let leave = Arc::new(AtomicBool::new(false));
+        let line = Reedline::create()
+            .with_edit_mode(Box::new(Plain(Emacs::new(keys))))
+            .with_validator(Box::new(Continued))
+            .with_ansi_colors(style().colour)
+            .use_bracketed_paste(true)
+            .with_external_printer(printer)
+            .with_break_signal(leave.clone());
+        let line = match FileBackedHistory::with_file(HISTORY, history) {
+            Ok(history) => line.with_history(Box::new(history)),
+            // A history that cannot be read is a comfort lost, and no reason not to chat.
+            Err(_) => line,
+        };
+        Self { line: Some(line), above, leave }
+    }
+
+    /// Starts to read a line. `None` while one is read.
+    pub(super) fn read(&mut self, session: &str) -> Option<Reading> {
+        let mut line = self.line.take()?;
+        let prompt = Prompt(session.to_owned());
+        Some(tokio::task::spawn_blocking(move || {
+            let read = line.read_line(&prompt);
+            (line, read)
+        }))
+    }
+
+    /// What was read.
+    pub(super) fn finish(
+        &mut self,
+        read: Result<(Reedline, std::io::Result<Signal>), tokio::task::JoinError>,
+    ) -> Result<Signal> {
+        let (line, signal) = read.context("the line editor failed")?;
+        self.line = Some(line);
+        signal.context("the terminal cannot be read")
+    }
+
+    /// Prints above the line that is being read.
+    pub(super) fn print(&self, text: String) {
+        let _ = self.above.try_send(text);
+    }
+
+    /// Ends the reading of a line.
+    pub(super) fn stop_reading(&self) {
+        self.leave.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The keys of Emacs; a paste comes in without characters that would drive the terminal when they are shown.
+struct Plain(Emacs);
+
+impl EditMode for Plain {
+    fn parse_event(&mut self, event: ReedlineRawEvent) -> ReedlineEvent {
+        match Event::from(event) {
+            Event::Paste(text) => {
+                let text = text.replace("\r\n", "\n").replace('\r', "\n");
+                let text: String = text.chars().map(shown).collect();
+                ReedlineEvent::Edit(vec![EditCommand::InsertString(text)])
+            }
+            event => match ReedlineRawEvent::try_from(event) {
+                Ok(event) => self.0.parse_event(event),
+                Err(()) => ReedlineEvent::None,
+            },
+        }
+    }
+
+    fn edit_mode(&self) -> PromptEditMode {
+        self.0.edit_mode()
+    }
+}
+
+/// A control character as its picture, such as ␛, so that what is seen is what is sent.
+fn shown(c: char) -> char {
+    match u32::from(c) {
+        _ if c == '\n' || c == '\t' => c,
+        code @ 0..=0x1f => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),
+        0x7f => '\u{2421}',
+        0x80..=0x9f => '\u{fffd}',
+        _ => c,
+    }
+}
+
+/// A backslash at the end, or an open code fence, means that the message goes on.
+struct Continued;
+
+impl Validator for Continued {
+    fn validate(&self, text: &str) -> ValidationResult {
+        let open_fence = text.lines().filter(|line| line.trim_start().starts_with("```")).count() % 2 == 1;
+        if open_fence || text.ends_with('\\') {
+            ValidationResult::Incomplete
+        } else {
+            ValidationResult::Complete
+        }
+    }
+}
+
+/// The prompt: the conversation's name where it is not the usual one.
+struct Prompt(String);
+
+impl reedline::Prompt for Prompt {
+    fn render_prompt_left(&self) -> std::borrow::Cow<'_, str> {
+        if self.0 == "default" { "".into() } else { self.0.chars().take(12).collect::<String>().into() }
+    }
+    fn render_prompt_right(&self) -> std::borrow::Cow<'_, str> {
+        "".into()
+    }
+    fn render_prompt_indicator(&self, _mode: PromptEditMode) -> std::borrow::Cow<'_, str> {
+        "> ".into()
+    }
+    fn render_prompt_multiline_indicator(&self) -> std::borrow::Cow<'_, str> {
+        ". ".into()
+    }
+    fn render_prompt_history_search_indicator(
+        &self,
+        search: PromptHistorySearch,
+    ) -> std::borrow::Cow<'_, str> {
+        format!("(search: {}) ", search.term).into()
+    }
+}

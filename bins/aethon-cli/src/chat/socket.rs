@@ -1,0 +1,116 @@
+//! One connection to the daemon's chat socket, subprotocol `aethon.chat.v1`, in one session.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{Error, Message, http::HeaderValue};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+use crate::daemon::Daemon;
+
+/// How long the other side may say nothing. It sends a ping every 30 seconds.
+const SILENCE: Duration = Duration::from_secs(95);
+
+/// How long a frame may take to go out.
+const SENDING: Duration = Duration::from_secs(10);
+
+/// Why a connection is no more.
+#[derive(Debug)]
+pub(super) enum Broken {
+    /// Another one may work.
+    Lost(String),
+    /// Another one would end in the same way.
+    Refused(String),
+}
+
+impl Broken {
+    /// Lost, and why.
+    pub(super) fn lost(why: impl std::fmt::Display) -> Self {
+        Self::Lost(why.to_string())
+    }
+
+    /// The words.
+    pub(super) fn why(self) -> String {
+        match self {
+            Self::Lost(why) | Self::Refused(why) => why,
+        }
+    }
+}
+
+/// An open connection.
+pub(super) struct Socket {
+    inner: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    heard: Instant,
+}
+
+impl Socket {
+    /// Connects, and waits until the server is ready.
+    pub(super) async fn open(daemon: &Daemon, session: &str) -> Result<Self, Broken> {
+        let base = daemon.base.replacen("http", "ws", 1);
+        let address = format!("{base}/ws/chat?session={}", crate::daemon::encoded(session));
+        let refused = |error: &dyn std::fmt::Display| Broken::Refused(error.to_string());
+        let mut request = address.as_str().into_client_request().map_err(|error| refused(&error))?;
+        request.headers_mut().insert("Sec-WebSocket-Protocol", HeaderValue::from_static("aethon.chat.v1"));
+        if let Some(value) = daemon.authorization() {
+            let value = HeaderValue::from_str(&value)
+                .map_err(|_| refused(&"dashboard.auth_token cannot be sent in a header"))?;
+            request.headers_mut().insert("Authorization", value);
+        }
+        let (inner, _) = tokio_tungstenite::connect_async(request).await.map_err(|error| {
+            Broken::lost(format!("the chat of aethon-server at {} cannot be opened: {error}", daemon.base))
+        })?;
+        let mut socket = Self { inner, heard: Instant::now() };
+        while socket.next().await?["type"] != "ready" {}
+        Ok(socket)
+    }
+
+    /// Sends a frame.
+    pub(super) async fn send(&mut self, frame: &Value) -> Result<(), Broken> {
+        match timeout(SENDING, self.inner.send(Message::text(frame.to_string()))).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(Broken::lost(format!("the connection to aethon-server broke: {error}"))),
+            Err(_) => Err(Broken::lost("aethon-server takes nothing any more")),
+        }
+    }
+
+    /// The next frame. Dropping the future loses nothing.
+    pub(super) async fn next(&mut self) -> Result<Value, Broken> {
+        loop {
+            let Ok(message) = timeout_at(self.heard + SILENCE, self.inner.next()).await else {
+                return Err(Broken::lost("aethon-server has gone quiet"));
+            };
+            self.heard = Instant::now();
+            match message {
+                Some(Ok(Message::Text(text))) => {
+                    if let Ok(frame) = serde_json::from_str(&text) {
+                        return Ok(frame);
+                    }
+                }
+                Some(Ok(Message::Close(frame))) => {
+                    let is_refused = frame.as_ref().is_some_and(|frame| frame.code == CloseCode::Policy);
+                    let why =
+                        frame.map_or(String::new(), |frame| format!(" ({} {})", frame.code, frame.reason));
+                    let words = format!("aethon-server closed the connection{why}");
+                    return Err(if is_refused { Broken::Refused(words) } else { Broken::Lost(words) });
+                }
+                Some(Ok(_)) => {}
+                None | Some(Err(Error::ConnectionClosed)) => {
+                    return Err(Broken::lost("aethon-server closed the connection"));
+                }
+                Some(Err(error)) => {
+                    return Err(Broken::lost(format!("the connection to aethon-server broke: {error}")));
+                }
+            }
+        }
+    }
+
+    /// Leaves. The other side sees the connection end either way.
+    pub(super) async fn close(&mut self) {
+        let _ = timeout(Duration::from_secs(1), self.inner.close(None)).await;
+    }
+}

@@ -1,0 +1,132 @@
+//! What is stored of a session, as the terminal needs it: to learn what somebody else said, and what happened while the
+//! terminal was not connected.
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::event::{Other, Outcome};
+use crate::daemon::{Daemon, encoded};
+
+/// The newest turns of a session.
+pub(super) struct Transcript {
+    /// The last frame that is reflected here.
+    pub(super) seq: u64,
+    /// Turns that wait or run.
+    pub(super) pending: Vec<String>,
+    /// The others, in their order.
+    pub(super) turns: Vec<Turn>,
+    /// The number of the newest message.
+    pub(super) newest: u64,
+}
+
+/// A turn in the transcript.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// What was said and answered.
+    pub(super) other: Other,
+    /// What the program said besides, such as why it failed.
+    pub(super) notices: Vec<String>,
+    /// The number of its last message.
+    pub(super) last: u64,
+    /// Whether it is over.
+    pub(super) is_over: bool,
+}
+
+impl Transcript {
+    /// Asks for the newest messages. `None` where there is no transcript: nothing was said yet, or the interface is off.
+    pub(super) async fn fetch(daemon: &Daemon, session: &str, messages: usize) -> Result<Option<Self>> {
+        let id = encoded(&format!("webchat:{session}"));
+        let detail = daemon.find_json(format!("/api/sessions/{id}?limit={messages}")).await?;
+        detail.map(|detail| Self::of(&detail).context("aethon-server sent no transcript")).transpose()
+    }
+
+    fn of(detail: &Value) -> Option<Self> {
+        let pending = detail["pending"].as_array().into_iter().flatten();
+        let pending: Vec<String> =
+            pending.filter_map(|entry| entry["turn"].as_str()).map(str::to_owned).collect();
+        let mut turns: Vec<Turn> = Vec::new();
+        let mut newest = 0;
+        for message in detail["messages"].as_array()? {
+            let number = message["id"].as_str().and_then(|id| id.parse().ok()).unwrap_or(0);
+            newest = newest.max(number);
+            let Some(id) = message["turn"].as_str() else { continue };
+            if turns.last().is_none_or(|turn| turn.other.outcome.turn != id) {
+                let outcome = Outcome { turn: id.to_owned(), ..Outcome::default() };
+                turns.push(Turn { other: Other { outcome, ..Other::default() }, ..Turn::default() });
+            }
+            if let Some(turn) = turns.last_mut() {
+                turn.last = number;
+                turn.take(message);
+            }
+        }
+        Some(Self { seq: detail["seq"].as_u64().unwrap_or(0), pending, turns, newest })
+    }
+
+    /// A turn that is over.
+    pub(super) fn ended(&self, id: &str) -> Option<&Turn> {
+        let found = self.turns.iter().rev().find(|turn| turn.other.outcome.turn == id)?;
+        (found.is_over && !self.pending.iter().any(|turn| turn == id)).then_some(found)
+    }
+}
+
+impl Turn {
+    fn take(&mut self, message: &Value) {
+        let blocks = || message["content"].as_array().into_iter().flatten();
+        let texts = |kind: &str| -> Vec<String> {
+            blocks()
+                .filter(|block| block["type"] == kind)
+                .filter_map(|block| block["text"].as_str().map(str::to_owned))
+                .collect()
+        };
+        let words = texts("text").join("\n\n");
+        match message["role"].as_str() {
+            Some("user") => self.other.said = words,
+            Some("assistant") => {
+                // The reply is what was said last.
+                if !words.is_empty() {
+                    self.other.outcome.text = words;
+                }
+                self.other.outcome.model = message["model"].as_str().unwrap_or_default().to_owned();
+            }
+            _ => {}
+        }
+        self.notices.extend(texts("notice"));
+        if let Some(reason) = message["stop_reason"].as_str() {
+            self.is_over = true;
+            self.other.outcome.stop_reason = reason.to_owned();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn turns_are_read_from_their_messages() {
+        let text = |text: &str| json!([{"type": "text", "text": text}]);
+        let transcript = Transcript::of(&json!({
+            "seq": 7,
+            "pending": [{"turn": "c"}],
+            "messages": [
+                {"id": "1", "role": "user", "turn": "a", "content": text("one")},
+                {"id": "2", "role": "assistant", "turn": "a", "content": text("looking")},
+                {"id": "3", "role": "assistant", "turn": "a", "content": text("1"), "model": "m", "stop_reason": "end"},
+                {"id": "4", "role": "assistant", "content": text("a delivery")},
+                {"id": "5", "role": "user", "turn": "b", "content": text("two")},
+                {"id": "6", "role": "assistant", "turn": "b", "stop_reason": "error",
+                 "content": [{"type": "notice", "code": "network", "text": "No answer."}]},
+                {"id": "7", "role": "user", "turn": "c", "content": text("three")},
+            ],
+        }))
+        .unwrap();
+        assert_eq!((transcript.seq, transcript.newest), (7, 7));
+        let first = transcript.ended("a").unwrap();
+        assert_eq!((first.other.said.as_str(), first.other.outcome.text.as_str()), ("one", "1"));
+        let second = transcript.ended("b").unwrap();
+        assert_eq!((second.notices.as_slice(), second.last), (["No answer.".to_owned()].as_slice(), 6));
+        assert!(transcript.ended("c").is_none() && transcript.ended("d").is_none());
+    }
+}

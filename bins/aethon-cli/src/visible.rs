@@ -1,0 +1,91 @@
+//! Text from models, tools and other people, made safe to print.
+//!
+//! Nothing that another party wrote may drive the terminal, hide from the reader or change the order in which the
+//! reader sees it. So what does not show is replaced by its code point, such as `‹U+202E›`. [`exact`] is for what a person
+//! decides on, where even an unusual blank matters; [`readable`] is for prose, where emoji and the marks of several scripts are
+//! in their place.
+
+/// A text in which every character shows: for the arguments of a tool and what it returned.
+pub(crate) fn exact(text: &str) -> String {
+    marked(text, |c, before| is_driving(c) || is_hiding(c, before))
+}
+
+/// Prose without what could drive a terminal or reorder a line.
+pub(crate) fn readable(text: &str) -> String {
+    marked(text, |c, _| is_driving(c))
+}
+
+fn marked(text: &str, is_odd: impl Fn(char, Option<char>) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = None;
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            // The end of a line as Windows writes it.
+            '\r' if characters.peek() == Some(&'\n') => continue,
+            // How wide a tab is, only the terminal knows.
+            '\t' => out.push_str("    "),
+            _ if is_odd(c, before) => out.push_str(&format!("‹U+{:04X}›", u32::from(c))),
+            _ => out.push(c),
+        }
+        before = Some(c);
+    }
+    out
+}
+
+/// What drives a terminal, or changes the order or the line in which text is shown.
+fn is_driving(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t')
+        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// What takes no room, or looks like a blank and is none.
+fn is_hiding(c: char, before: Option<char>) -> bool {
+    match c {
+        // Part of an emoji.
+        '\u{200d}' | '\u{fe0f}' => !before.is_some_and(is_pictographic),
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => true,
+        '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' => true,
+        '\u{3164}' | '\u{fe00}'..='\u{fe0e}' | '\u{feff}' | '\u{ffa0}' | '\u{1d173}'..='\u{1d17a}' => true,
+        // Blanks that a shell takes for letters.
+        '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{205f}' | '\u{2800}' | '\u{3000}' => true,
+        _ => false,
+    }
+}
+
+fn is_pictographic(c: char) -> bool {
+    matches!(c, '\u{fe0f}' | '\u{2190}'..='\u{27bf}' | '\u{2900}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_show_is_shown() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(exact(text), expected, "{text:?}");
+            // The second look sees what the first one saw.
+            assert_eq!(exact(text), expected, "{text:?}");
+        };
+        check("echo hi\n", "echo hi\n");
+        check("a\u{1b}[2Jb", "a‹U+001B›[2Jb");
+        check("a\u{9b}2Jb\u{85}", "a‹U+009B›2Jb‹U+0085›");
+        check("rm\u{202e}txt\u{2066}", "rm‹U+202E›txt‹U+2066›");
+        check("a\u{200b}b\u{ad}c\u{feff}", "a‹U+200B›b‹U+00AD›c‹U+FEFF›");
+        check("rm\u{a0}-rf", "rm‹U+00A0›-rf");
+        check("ls\r\nrm\rls", "ls\nrm‹U+000D›ls");
+        check("\u{e0041}x", "‹U+E0041›x");
+        check("👩\u{200d}🔬 ❤\u{fe0f}", "👩\u{200d}🔬 ❤\u{fe0f}");
+        check("a\u{200d}b\u{fe0f}", "a‹U+200D›b‹U+FE0F›");
+        check("größer 日本", "größer 日本");
+    }
+
+    #[test]
+    fn prose_keeps_the_marks_of_its_script() {
+        let check = |text: &str, expected: &str| assert_eq!(readable(text), expected, "{text:?}");
+        check("می\u{200c}خواهم\u{200f} 10\u{a0}000", "می\u{200c}خواهم\u{200f} 10\u{a0}000");
+        check("\u{1b}]0;title\u{7}\u{202e}", "‹U+001B›]0;title‹U+0007›‹U+202E›");
+        check("a\tb", "a    b");
+    }
+}

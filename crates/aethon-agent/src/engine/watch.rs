@@ -1,0 +1,91 @@
+//! Beside other programs on the same storage: staying alive in their eyes, looking after what they leave, and waiting for
+//! them where they write.
+//!
+//! A program that runs turns renews its lease, and looks now and then for turns whose program is gone. Such a session has to
+//! be found twice in a row before it is taken over: a machine that slept wakes with every lease over, and a program that
+//! lives says so before the second look. A turn that may not begin yet, because another program works in its session, asks
+//! again until it may; that other one has ended its turn by then, or its lease is over and its turn is taken over here.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use aethon_core::ids::SessionId;
+use aethon_core::surface::{TurnEvent, Unattended};
+use tokio::time::{sleep, timeout};
+
+use super::recover::{Watchers, stage_of};
+use super::shared::Shared;
+use crate::dispatcher::Job;
+use crate::storage_log::log_storage;
+
+/// How often a lease is renewed while it lasts. Three signs of life may be late without harm.
+const SIGNS: u32 = 4;
+
+/// How long a turn waits before it asks again whether it may begin.
+const POLL: Duration = Duration::from_millis(100);
+
+const WAITING: &str = "Another program of this home works in this conversation; this comes next.";
+
+impl Shared {
+    /// Starts the task; one an engine.
+    pub(super) fn watch(self: &Arc<Self>, watchers: Arc<Watchers>) {
+        let every = self.services.owners.lease() / SIGNS;
+        self.watch.start(|| watch(Arc::downgrade(self), every, watchers));
+    }
+
+    /// Says that this program lives, while it has turns, and takes over what others have left. Returns the sessions in
+    /// which something was found for the first time.
+    async fn look_round(
+        self: &Arc<Self>,
+        found_before: &BTreeSet<SessionId>,
+        watchers: &Watchers,
+    ) -> BTreeSet<SessionId> {
+        let owners = &self.services.owners;
+        if !self.queues.is_empty()
+            && let Err(error) = owners.renew().await
+        {
+            log_storage("the lease of the running turns could not be renewed; trying again", &error);
+        }
+        let orphaned = owners.orphaned().await.unwrap_or_else(|error| {
+            log_storage("turns of programs that are gone could not be looked for; trying again", &error);
+            Vec::new()
+        });
+        for session in orphaned.iter().filter(|session| found_before.contains(*session)) {
+            self.adopt(session, watchers).await;
+        }
+        orphaned.into_iter().collect()
+    }
+
+    /// Lets another program of the same storage end its turn in a session, or takes over what it has left there. Returns
+    /// what runs next.
+    pub(super) async fn let_others_go_first(self: &Arc<Self>, mut job: Job) -> Option<Job> {
+        let session = job.session().clone();
+        let mut taken_over = self.services.owners.take_over(&session).await.unwrap_or_else(|error| {
+            log_storage("interrupted turns could not be taken over", &error);
+            Vec::new()
+        });
+        if taken_over.is_empty() {
+            if !std::mem::replace(&mut job.has_waited, true) {
+                let (code, message) = ("waiting".to_owned(), WAITING.to_owned());
+                job.surface.emit(&job.turn, TurnEvent::Notice { code, message });
+            }
+            // Who is stopped is looked at once more, and ended.
+            let _ = timeout(POLL, job.stop.stopped()).await;
+        }
+        if let Some(own) = taken_over.iter().position(|record| record.turn == job.turn) {
+            job.stage = stage_of(&taken_over.remove(own));
+        }
+        let before = self.readmit(taken_over, &|_| Arc::new(Unattended)).await;
+        self.queues.step_back(job, before)
+    }
+}
+
+async fn watch(shared: Weak<Shared>, every: Duration, watchers: Arc<Watchers>) {
+    let mut found = BTreeSet::new();
+    loop {
+        sleep(every).await;
+        let Some(shared) = shared.upgrade() else { return };
+        found = shared.look_round(&found, &*watchers).await;
+    }
+}

@@ -1,0 +1,196 @@
+//! Several programs on one storage: one writes in a session at a time, and what one leaves another takes over.
+
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake, Waker};
+use std::time::Duration;
+
+use aethon_core::assistant::Assistant;
+use aethon_core::message::{Inbound, TurnEnd};
+use aethon_core::owner::LEASE;
+use aethon_core::session::{TurnLog, TurnPhase};
+use aethon_core::surface::TurnEvent;
+use aethon_core::testkit::{Gate, ManualClock, MemoryStore, Step};
+use jiff::SignedDuration;
+use tokio::sync::oneshot;
+
+use crate::harness::{House, Plan, THREE, now, quiet, says, says_behind, session, with_id};
+
+/// Two programs on one storage, and the clock of that.
+fn two(one: Vec<Vec<Step>>, other: Vec<Vec<Step>>) -> (House, House, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::at(now()));
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    let beside = Arc::new(store.beside());
+    let house = |steps, store| House::with(steps, Plan { store: Some(store), ..Plan::default() });
+    (house(one, store), house(other, beside), clock)
+}
+
+fn end_lease(clock: &ManualClock) {
+    clock.advance(SignedDuration::try_from(LEASE).unwrap());
+}
+
+#[tokio::test]
+async fn two_programs_take_turns_in_a_session_and_see_what_the_other_wrote() {
+    let gate = Gate::default();
+    let (here, there, _) =
+        two(vec![says("zero"), says_behind(&gate, "first"), says("third")], vec![says("second")]);
+    let session = session("a");
+    here.ask(&session, "before").await;
+    let one = here.say(&session, "one").await;
+    gate.reached().await;
+    let surface = quiet();
+    let two = there.submit(Inbound::say(session.clone(), "two"), surface.clone()).await;
+    surface.saw(|event| matches!(event, TurnEvent::Notice { .. })).await;
+    assert!(there.asked().is_empty());
+    gate.open();
+    assert_eq!(one.reply.wait().await.unwrap().text, "first");
+    assert_eq!(two.reply.wait().await.unwrap().text, "second");
+    assert_eq!(here.ask(&session, "three").await.text, "third");
+    let expected = ["before", "zero", "one", "first", "two", "second", "three", "third"];
+    let texts = |house: &House| -> Vec<String> {
+        house.asked().last().unwrap().messages.iter().map(|message| message.text()).collect()
+    };
+    let stored: Vec<_> = here.store.transcript(&session).iter().map(|message| message.text()).collect();
+    assert_eq!(stored, expected);
+    assert_eq!(texts(&there), expected[..5]);
+    // Its window ended with its own answer, and had to be read anew.
+    assert_eq!(texts(&here), expected[..7]);
+}
+
+#[tokio::test]
+async fn what_a_program_that_is_gone_left_in_the_middle_is_closed_before_the_next_begins() {
+    let gate = Gate::default();
+    let (gone, there, clock) = two(vec![says_behind(&gate, "too late")], vec![says("second")]);
+    let session = session("a");
+    let one = gone.say(&session, "one").await;
+    gate.reached().await;
+    let surface = quiet();
+    let two = there.submit(Inbound::say(session.clone(), "two"), surface.clone()).await;
+    surface.saw(|event| matches!(event, TurnEvent::Notice { .. })).await;
+    end_lease(&clock);
+    assert_eq!(two.reply.wait().await.unwrap().text, "second");
+    let told = ["user: one", "assistant: (interrupted)", "user: two", "assistant: second"];
+    assert_eq!(there.told(&session), told);
+    // It only slept. What it says now is not stored, and its person is told so.
+    gate.open();
+    assert_eq!(one.reply.wait().await.unwrap().text, "too late");
+    assert_eq!(there.told(&session), told);
+}
+
+#[tokio::test]
+async fn a_turn_with_an_id_goes_on_where_a_program_is_gone() {
+    let gate = Gate::default();
+    let (gone, there, clock) = two(vec![says_behind(&gate, "never")], vec![says("here")]);
+    let session = session("a");
+    let one = gone.submit(with_id(&session, "one", "m1"), quiet()).await;
+    gate.reached().await;
+    // A program that lives keeps its turns, also from one that has just started.
+    assert_eq!(there.engine.recover(|_| quiet()).await.unwrap(), 0);
+    let again = there.submit(with_id(&session, "one", "m1"), quiet()).await;
+    assert!(!again.is_new && again.turn == one.turn);
+    end_lease(&clock);
+    assert_eq!(again.reply.wait().await.unwrap().text, "here");
+    assert_eq!(there.told(&session), ["user: one", "assistant: here"]);
+}
+
+#[tokio::test]
+async fn a_second_delivery_to_another_program_gets_the_outcome_of_the_first() {
+    let gate = Gate::default();
+    let (here, there, _) = two(vec![says_behind(&gate, "once")], vec![says("twice")]);
+    let session = session("a");
+    here.submit(with_id(&session, "one", "m1"), quiet()).await;
+    gate.reached().await;
+    let surface = quiet();
+    let again = there.submit(with_id(&session, "one", "m1"), surface.clone()).await;
+    gate.open();
+    assert_eq!(again.reply.wait().await.unwrap().text, "once");
+    surface.saw(|event| matches!(event, TurnEvent::Done(reply) if reply.text == "once")).await;
+    assert!(there.asked().is_empty());
+    assert_eq!(here.told(&session), ["user: one", "assistant: once"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_that_runs_finds_what_others_leave() {
+    let gate = Gate::default();
+    let (gone, there, clock) = two(vec![says_behind(&gate, "never")], vec![says("here")]);
+    let session = session("a");
+    let one = gone.submit(with_id(&session, "one", "m1"), quiet()).await;
+    gate.reached().await;
+    let surface = quiet();
+    let shown = surface.clone();
+    there.engine.watch(move |_| shown.clone());
+    end_lease(&clock);
+    surface.saw(|event| matches!(event, TurnEvent::Done(reply) if reply.end == TurnEnd::End)).await;
+    assert_eq!(there.told(&session), ["user: one", "assistant: here"]);
+    let record = there.store.turn(&one.turn).await.unwrap().unwrap();
+    assert_eq!((record.phase, record.attempts), (TurnPhase::Done, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_with_a_running_turn_stays_alive_in_the_eyes_of_others() {
+    let gate = Gate::default();
+    let (here, there, clock) = two(vec![says_behind(&gate, "mine")], vec![]);
+    let session = session("a");
+    here.engine.watch(|_| quiet());
+    there.engine.watch(|_| quiet());
+    let one = here.say(&session, "one").await;
+    gate.reached().await;
+    for _ in 0..20 {
+        clock.advance(SignedDuration::try_from(LEASE / 2).unwrap());
+        tokio::time::sleep(LEASE / 2).await;
+    }
+    gate.open();
+    assert_eq!(one.reply.wait().await.unwrap().text, "mine");
+    assert_eq!(there.told(&session), ["user: one", "assistant: mine"]);
+}
+
+/// Runs something in the very moment in which the answer to a sender goes out.
+struct AtTheAnswer(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+impl Wake for AtTheAnswer {
+    fn wake(self: Arc<Self>) {
+        let act = self.0.lock().unwrap().take();
+        if let Some(act) = act {
+            act();
+        }
+    }
+}
+
+/// How long the moment of an answer is held for something that must not happen in it. If it does not happen, the test
+/// passes whatever the machine does; if it can, it does at once.
+const MOMENT: Duration = Duration::from_millis(500);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_sent_after_an_acknowledgement_comes_after_it() {
+    let gate = Gate::default();
+    let house = House::new([says_behind(&gate, "first"), says("second"), says("third")]);
+    let (house, session) = (Arc::new(house), session("a"));
+    house.say(&session, "one").await;
+    gate.reached().await;
+    // In the moment in which the second message is acknowledged, its sender sends the third.
+    let (three, third) = oneshot::channel();
+    let (runtime, sender) = (tokio::runtime::Handle::current(), house.clone());
+    let send = move || {
+        let (acknowledged, is_acknowledged) = channel();
+        runtime.spawn(async move {
+            let submitted = sender.say(&crate::harness::session("a"), "three").await;
+            // Whoever held the moment may be gone by now.
+            let _ = acknowledged.send(());
+            assert!(three.send(submitted).is_ok());
+        });
+        // An error means that the moment is over, and nothing came between.
+        let _ = is_acknowledged.recv_timeout(MOMENT);
+    };
+    let moment = Arc::new(AtTheAnswer(Mutex::new(Some(Box::new(send)))));
+    let mut two = house.engine.submit(Inbound::say(session.clone(), "two"), quiet());
+    let waker = Waker::from(moment.clone());
+    if two.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+        two.await.unwrap();
+    }
+    // It was so quick that nobody had to be woken.
+    moment.wake();
+    let third = third.await.unwrap();
+    gate.open();
+    third.reply.wait().await.unwrap();
+    assert_eq!(house.told(&session), THREE);
+}

@@ -1,0 +1,42 @@
+//! Who runs a turn, when several programs share one storage.
+//!
+//! A daemon, a terminal without one, and an embedding program may have the same home open. Each opened storage is one
+//! *owner*: whatever it accepts is its own, until it has ended, or until the owner is gone and another takes it over.
+//! An owner lives as long as it renews its lease; a daemon is also gone when the next one has got the lock of the home,
+//! and one that leaves in order says so. In a session only one owner writes at a time: [`TurnLog::begin`] is refused
+//! ([`Error::is_elsewhere`]) while another's turn has begun there, or was accepted before.
+//!
+//! [`TurnLog::begin`]: crate::session::TurnLog::begin
+//! [`Error::is_elsewhere`]: crate::error::Error::is_elsewhere
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::error::Result;
+use crate::ids::SessionId;
+use crate::session::TurnRecord;
+
+/// How long a program counts as alive after it last said so. Long enough for one that is starved of the processor or
+/// waits for a disk, short enough for a person who waits for an answer.
+pub const LEASE: Duration = Duration::from_secs(10);
+
+/// Whose turns are whose.
+#[async_trait]
+pub trait Owners: Send + Sync {
+    /// How long this owner counts as alive after [`Self::renew`]. Accepting a turn renews as well, where it is due.
+    fn lease(&self) -> Duration;
+
+    /// Says that this owner lives.
+    async fn renew(&self) -> Result<()>;
+
+    /// The sessions with turns whose owner is gone, the one that waits longest first.
+    async fn orphaned(&self) -> Result<Vec<SessionId>>;
+
+    /// Makes the unfinished turns of a session whose owner is gone those of this owner, and returns them, oldest first. Of
+    /// several programs that ask, one gets each turn.
+    async fn take_over(&self, session: &SessionId) -> Result<Vec<TurnRecord>>;
+
+    /// Says that this owner runs nothing any more, so that others need not wait for the end of its lease.
+    async fn release(&self) -> Result<()>;
+}

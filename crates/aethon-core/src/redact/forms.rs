@@ -1,0 +1,228 @@
+//! The forms in which a secret may stand in a text, and the search for all of them at once.
+//!
+//! Every form is a run of bytes. The search rolls a window of six bytes (or twelve digits) over the text; a small bit field says for nearly
+//! every place that no form begins there, so that the time does not grow with the number of secrets.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use zeroize::Zeroizing;
+
+use super::view::{Digits, View};
+
+/// The bits that are looked at together: six bytes, or twelve hexadecimal digits. No form is shorter.
+const WINDOW_BITS: usize = 48;
+/// A bit for each of the hashes that a window may have, in words.
+type Field = [u64; 1 << 10];
+/// Values shorter than this are masked only where they stand as a word of their own, and not backwards: they may be part
+/// of ordinary words.
+const CERTAIN: usize = 8;
+
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// One form of one secret.
+struct Form {
+    bytes: Zeroizing<Vec<u8>>,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The value itself, or backwards.
+    Value { is_word: bool },
+    /// The digits of its base64 that no neighbour changes; whether a shared digit stands before and behind them.
+    Base64 { before: bool, behind: bool },
+}
+
+/// Forms to be searched for together.
+pub(super) struct Forms {
+    all: Vec<Form>,
+    by_window: HashMap<u64, Vec<usize>>,
+    /// For each window that some form begins with, the bit of its hash.
+    field: Box<Field>,
+    /// How many bits of the window a unit of the text takes: a byte eight, a digit four.
+    unit: usize,
+}
+
+impl Forms {
+    /// The forms of these values in a text: plain, backwards, and in base64 wherever it begins.
+    pub(super) fn of_text<'v>(values: impl Iterator<Item = &'v str>) -> Self {
+        let mut forms = Self::of_units(8);
+        for value in values {
+            let is_word = value.len() < CERTAIN;
+            let joined: String = value.split_whitespace().collect();
+            let view = View::decoded(value).map(|view| view.bytes);
+            for bytes in
+                [Some(value.as_bytes().to_vec()), Some(joined.into_bytes()), view].into_iter().flatten()
+            {
+                forms.add(bytes, Kind::Value { is_word });
+            }
+            if !is_word {
+                forms.add(value.chars().rev().collect::<String>().into_bytes(), Kind::Value { is_word });
+            }
+            for alphabet in [STANDARD, URL_SAFE] {
+                for offset in 0..3 {
+                    let (bytes, kind) = base64(value.as_bytes(), offset, alphabet);
+                    forms.add(bytes, kind);
+                }
+            }
+        }
+        forms
+    }
+
+    /// The forms of these values in a row of hexadecimal digits.
+    pub(super) fn of_digits<'v>(values: impl Iterator<Item = &'v str>) -> Self {
+        let mut forms = Self::of_units(4);
+        for value in values {
+            let digits = value.bytes().flat_map(|byte| [byte >> 4, byte & 15]).collect();
+            forms.add(digits, Kind::Value { is_word: false });
+        }
+        forms
+    }
+
+    fn of_units(unit: usize) -> Self {
+        Self { all: Vec::new(), by_window: HashMap::new(), field: Box::new([0; 1 << 10]), unit }
+    }
+
+    /// How many units the window has.
+    fn width(&self) -> usize {
+        WINDOW_BITS / self.unit
+    }
+
+    fn add(&mut self, bytes: Vec<u8>, kind: Kind) {
+        let bytes = Zeroizing::new(bytes);
+        let Some(first) = bytes.get(..self.width()) else { return };
+        let window = first.iter().fold(0, |window, &byte| roll(window, byte, self.unit));
+        let known = self.by_window.entry(window).or_default();
+        if known.iter().any(|&form| self.all[form].bytes == bytes) {
+            return;
+        }
+        known.push(self.all.len());
+        let hash = hash(window);
+        self.field[usize::from(hash >> 6)] |= 1 << (hash & 63);
+        self.all.push(Form { bytes, kind });
+    }
+
+    /// Whether there is nothing to search for.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Calls back with every place where a form stands.
+    pub(super) fn find(&self, text: &[u8], mut found: impl FnMut(Range<usize>)) {
+        if self.is_empty() {
+            return;
+        }
+        let (width, mut window) = (self.width(), 0);
+        for (at, &byte) in text.iter().enumerate() {
+            window = roll(window, byte, 8);
+            if !self.may_begin(window) || at + 1 < width {
+                continue;
+            }
+            for &form in self.beginning(window) {
+                if let Some(place) = self.all[form].place(text, at + 1 - width) {
+                    found(place);
+                }
+            }
+        }
+    }
+
+    /// Calls back with every place where a form stands in the hexadecimal digits of a text.
+    pub(super) fn find_digits(&self, text: &[u8], mut found: impl FnMut(Range<usize>)) {
+        if self.is_empty() {
+            return;
+        }
+        let (width, mut window) = (self.width(), 0);
+        let (mut places, mut length) = ([0; 16], 0_usize);
+        let mut digits = Digits::of(text);
+        while let Some((place, digit)) = digits.next() {
+            let Some(digit) = digit else {
+                length = 0;
+                continue;
+            };
+            places[length & 15] = place;
+            length += 1;
+            window = roll(window, digit, 4);
+            if length < width || !self.may_begin(window) {
+                continue;
+            }
+            for &form in self.beginning(window) {
+                if let Some(last) = end_of(&self.all[form].bytes[width..], digits.clone(), place) {
+                    found(places[(length - width) & 15]..last + 1);
+                }
+            }
+        }
+    }
+
+    fn may_begin(&self, window: u64) -> bool {
+        let hash = hash(window);
+        self.field[usize::from(hash >> 6)] & (1 << (hash & 63)) != 0
+    }
+
+    fn beginning(&self, window: u64) -> &[usize] {
+        self.by_window.get(&window).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// Where the last of these digits stands, when they are what comes next.
+fn end_of(wanted: &[u8], mut digits: Digits<'_>, mut last: usize) -> Option<usize> {
+    for &wanted in wanted {
+        let (place, digit) = digits.next()?;
+        if digit != Some(wanted) {
+            return None;
+        }
+        last = place;
+    }
+    Some(last)
+}
+
+impl Form {
+    /// What has to be masked when this form stands here.
+    fn place(&self, text: &[u8], start: usize) -> Option<Range<usize>> {
+        let end = start + self.bytes.len();
+        if !text[start..].starts_with(&self.bytes) {
+            return None;
+        }
+        let before = start.checked_sub(1).and_then(|at| text.get(at)).copied();
+        let behind = text.get(end).copied();
+        match self.kind {
+            Kind::Value { is_word: false } => Some(start..end),
+            Kind::Value { is_word: true } => {
+                let is_apart = |byte: Option<u8>| !byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+                (is_apart(before) && is_apart(behind)).then_some(start..end)
+            }
+            Kind::Base64 { before: shares_before, behind: shares_behind } => {
+                let start = start - usize::from(shares_before && before.is_some_and(is_base64));
+                let end = end + usize::from(shares_behind && behind.is_some_and(is_base64));
+                Some(start..end)
+            }
+        }
+    }
+}
+
+fn roll(window: u64, byte: u8, unit: usize) -> u64 {
+    (window << unit | u64::from(byte)) & ((1 << WINDOW_BITS) - 1)
+}
+
+fn hash(window: u64) -> u16 {
+    (window.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48) as u16
+}
+
+fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+}
+
+/// The digits of a value in base64 when `offset` other bytes (modulo three) stand before it: only those that neither
+/// neighbour has a part in.
+fn base64(value: &[u8], offset: usize, alphabet: &[u8; 64]) -> (Vec<u8>, Kind) {
+    let bit = |at: usize| {
+        let byte = (at / 8).checked_sub(offset).and_then(|byte| value.get(byte)).copied().unwrap_or(0);
+        usize::from(byte >> (7 - at % 8) & 1)
+    };
+    let bits = (offset + value.len()) * 8;
+    let (first, last) = ((offset * 8).div_ceil(6), bits / 6);
+    let digit = |place: usize| alphabet[(0..6).fold(0, |digit, at| digit << 1 | bit(place * 6 + at))];
+    let kind = Kind::Base64 { before: offset > 0, behind: !bits.is_multiple_of(6) };
+    ((first..last).map(digit).collect(), kind)
+}

@@ -1,0 +1,131 @@
+//! Taking secrets out of text before it is logged, recorded or shown.
+//!
+//! Two ways at once: the values that the program knows, and the shapes of common keys for those that it does not. A value
+//! is found as it is, backwards, in base64 wherever it begins there, in hexadecimal digits with or without separators,
+//! URL-encoded or escaped, and broken over lines. It is a tripwire: whoever wants to carry a secret out can still write it
+//! in a way that nobody thought of. What keeps a secret is not to hand it out.
+
+mod forms;
+mod shapes;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::secret::{MASK, Secret};
+use forms::Forms;
+use view::View;
+
+/// The shortest value that is searched for; shorter ones would tear holes into ordinary words.
+const SHORTEST_VALUE: usize = 6;
+
+/// Finds and masks secrets. Cheap to clone; clones know the same.
+#[derive(Clone)]
+pub struct Redactor {
+    known: Arc<RwLock<Arc<Known>>>,
+}
+
+impl Default for Redactor {
+    /// Knows the common shapes only.
+    fn default() -> Self {
+        Self::new([])
+    }
+}
+
+struct Known {
+    values: Vec<Secret>,
+    text: Forms,
+    digits: Forms,
+}
+
+impl Redactor {
+    /// Knows these values besides the common shapes.
+    pub fn new(values: impl IntoIterator<Item = Secret>) -> Self {
+        Self { known: Arc::new(RwLock::new(Arc::new(Known::of(Vec::new(), values)))) }
+    }
+
+    /// Knows these values too from now on, in all clones. Those that it knew stay known: an old token is still nobody's
+    /// business.
+    pub fn learn(&self, values: impl IntoIterator<Item = Secret>) {
+        let known = self.known();
+        let grown = Known::of(known.values.clone(), values);
+        if grown.values.len() > known.values.len() {
+            *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(grown);
+        }
+    }
+
+    /// The text with every secret replaced by `***`.
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let places = self.places(text);
+        if places.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut masked = String::with_capacity(text.len());
+        let mut reached = 0;
+        for place in places {
+            masked.push_str(&text[reached..place.start]);
+            masked.push_str(MASK);
+            reached = place.end;
+        }
+        masked.push_str(&text[reached..]);
+        Cow::Owned(masked)
+    }
+
+    /// Whether the text holds something that looks like a secret.
+    pub fn finds_secret(&self, text: &str) -> bool {
+        !self.places(text).is_empty()
+    }
+
+    /// Where secrets stand, in order and apart from each other.
+    fn places(&self, text: &str) -> Vec<Range<usize>> {
+        let known = self.known();
+        let mut places: Vec<Range<usize>> = Vec::new();
+        known.text.find(text.as_bytes(), |place| places.push(place));
+        if !known.text.is_empty()
+            && let Some(view) = View::decoded(text)
+        {
+            known.text.find(&view.bytes, |place| places.push(view.source(&place)));
+        }
+        known.digits.find_digits(text.as_bytes(), |place| places.push(place));
+        shapes::find(text.as_bytes(), |place| places.push(place));
+        if places.is_empty() {
+            return places;
+        }
+        for place in &mut places {
+            // A form that was decoded may begin or end within a character of the text.
+            place.start = text.floor_char_boundary(place.start);
+            place.end = text.ceil_char_boundary(place.end);
+        }
+        places.sort_by_key(|place| place.start);
+        let mut apart: Vec<Range<usize>> = Vec::with_capacity(places.len());
+        for place in places {
+            match apart.last_mut() {
+                Some(last) if place.start < last.end => last.end = last.end.max(place.end),
+                _ => apart.push(place),
+            }
+        }
+        apart
+    }
+
+    fn known(&self) -> Arc<Known> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Known {
+    fn of(mut values: Vec<Secret>, more: impl IntoIterator<Item = Secret>) -> Self {
+        for value in more {
+            let plain = value.expose().trim();
+            let is_known = values.iter().any(|known| known.expose() == plain);
+            if plain.len() >= SHORTEST_VALUE && !is_known {
+                values.push(Secret::new(plain));
+            }
+        }
+        let exposed = || values.iter().map(Secret::expose);
+        let (text, digits) = (Forms::of_text(exposed()), Forms::of_digits(exposed()));
+        Self { text, digits, values }
+    }
+}

@@ -1,0 +1,188 @@
+//! A text as somebody reads it who undoes what was done to it: escapes decoded and line breaks taken out, or only its
+//! hexadecimal digits. Both know where in the text each of their bytes comes from.
+
+use std::ops::Range;
+
+/// Bytes that were read out of a text.
+#[derive(Debug, Default)]
+pub(super) struct View {
+    pub(super) bytes: Vec<u8>,
+    /// Where the way through the text is not byte by byte, in order.
+    jumps: Vec<Jump>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Jump {
+    /// From this byte of the view on,
+    at: usize,
+    /// the text is read from here.
+    source: usize,
+    /// How many bytes of the text that first byte takes.
+    width: usize,
+}
+
+impl View {
+    /// The text without URL encoding, backslash escapes and line breaks (with the blanks round them). `None` where that is
+    /// the text itself.
+    pub(super) fn decoded(text: &str) -> Option<Self> {
+        let text = text.as_bytes();
+        let is_special = |byte: &u8| matches!(byte, b'%' | b'\\' | b'\n' | b'\r');
+        text.iter().position(is_special)?;
+        let mut view = Self { bytes: Vec::with_capacity(text.len()), jumps: Vec::new() };
+        let mut at = 0;
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            let plain = rest.iter().position(is_special).unwrap_or(rest.len());
+            view.bytes.extend_from_slice(&rest[..plain]);
+            at += plain;
+            match text.get(at..).filter(|rest| !rest.is_empty()).map(escape) {
+                None => {}
+                Some(Escape::Byte(byte, width)) => {
+                    view.jump(at, width);
+                    view.bytes.push(byte);
+                    at += width;
+                    view.jump(at, 1);
+                }
+                Some(Escape::Break(width)) => {
+                    // The blanks before it are part of the break.
+                    let kept = view.bytes.trim_ascii_end().len();
+                    view.bytes.truncate(kept);
+                    at += width;
+                    at += text[at..].iter().take_while(|&&byte| matches!(byte, b' ' | b'\t')).count();
+                    while view.jumps.last().is_some_and(|jump| jump.at > kept) {
+                        view.jumps.pop();
+                    }
+                    view.jump(at, 1);
+                }
+                Some(Escape::None) => {
+                    view.bytes.push(text[at]);
+                    at += 1;
+                }
+            }
+        }
+        Some(view)
+    }
+
+    /// Where in the text these bytes of the view come from.
+    pub(super) fn source(&self, place: &Range<usize>) -> Range<usize> {
+        let (start, _) = self.source_of(place.start);
+        let (last, width) = self.source_of(place.end.saturating_sub(1));
+        start..last + width
+    }
+
+    fn source_of(&self, at: usize) -> (usize, usize) {
+        let before = self.jumps.partition_point(|jump| jump.at <= at);
+        match before.checked_sub(1).and_then(|index| self.jumps.get(index)) {
+            Some(jump) if jump.at == at => (jump.source, jump.width),
+            Some(jump) => (jump.source + jump.width + (at - jump.at - 1), 1),
+            None => (at, 1),
+        }
+    }
+
+    fn jump(&mut self, source: usize, width: usize) {
+        let at = self.bytes.len();
+        // Two at the same byte: the later one tells.
+        if self.jumps.last().is_some_and(|jump| jump.at == at) {
+            self.jumps.pop();
+        }
+        self.jumps.push(Jump { at, source, width });
+    }
+}
+
+enum Escape {
+    /// It stands for this byte, and is so long.
+    Byte(u8, usize),
+    /// It is a line break, and is so long.
+    Break(usize),
+    /// It is what it is.
+    None,
+}
+
+/// What begins here, with a `%`, a backslash or a line break.
+fn escape(text: &[u8]) -> Escape {
+    match text {
+        [b'\n' | b'\r', ..] => Escape::Break(1),
+        [b'%', digits @ ..] => hex_byte(digits).map_or(Escape::None, |byte| Escape::Byte(byte, 3)),
+        [b'\\', b'x', digits @ ..] => hex_byte(digits).map_or(Escape::None, |byte| Escape::Byte(byte, 4)),
+        [b'\\', b'u', b'0', b'0', digits @ ..] => {
+            let byte = hex_byte(digits).filter(u8::is_ascii);
+            byte.map_or(Escape::None, |byte| Escape::Byte(byte, 6))
+        }
+        [b'\\', b'n' | b'r' | b'\n' | b'\r', ..] => Escape::Break(2),
+        [b'\\', plain @ (b'/' | b'"' | b'\'' | b'\\'), ..] => Escape::Byte(*plain, 2),
+        _ => Escape::None,
+    }
+}
+
+fn hex_byte(digits: &[u8]) -> Option<u8> {
+    let [high, low, ..] = digits else { return None };
+    let value = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    Some(value(*high)? << 4 | value(*low)?)
+}
+
+/// The hexadecimal digits of a text, each with its place. What separates them (`:`, blanks, `\x`, `0x`, `%`) is left out;
+/// for any other letter or digit comes none.
+#[derive(Clone)]
+pub(super) struct Digits<'t> {
+    text: &'t [u8],
+    at: usize,
+}
+
+impl<'t> Digits<'t> {
+    pub(super) fn of(text: &'t [u8]) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// Whether a digit stands here, so that an `x` before it is a prefix of it.
+    fn is_digit(&self, at: usize) -> bool {
+        self.text.get(at).is_some_and(u8::is_ascii_hexdigit)
+    }
+}
+
+impl Iterator for Digits<'_> {
+    type Item = (usize, Option<u8>);
+
+    fn next(&mut self) -> Option<(usize, Option<u8>)> {
+        loop {
+            let at = self.at;
+            let byte = *self.text.get(at)?;
+            self.at += 1;
+            let class = CLASSES[usize::from(byte)];
+            if class == SEPARATOR {
+                continue;
+            }
+            if byte == b'0' && matches!(self.text.get(at + 1), Some(b'x' | b'X')) && self.is_digit(at + 2) {
+                self.at += 1;
+                continue;
+            }
+            if class != LETTER {
+                return Some((at, Some(class)));
+            }
+            let is_escape = || at > 0 && matches!(self.text[at - 1], b'\\' | b'#') && self.is_digit(at + 1);
+            if !(matches!(byte, b'x' | b'X') && is_escape()) {
+                return Some((at, None));
+            }
+        }
+    }
+}
+
+const SEPARATOR: u8 = 0xff;
+const LETTER: u8 = 0xfe;
+
+/// What each byte is among digits: the value of one, a separator or a letter.
+static CLASSES: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut classes = [SEPARATOR; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        classes[byte as usize] = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            b'A'..=b'F' => byte - b'A' + 10,
+            b'g'..=b'z' | b'G'..=b'Z' => LETTER,
+            _ => SEPARATOR,
+        };
+        byte += 1;
+    }
+    classes
+}

@@ -1,0 +1,60 @@
+//! Whose turns are whose in the storage in memory.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::MemoryStore;
+use crate::error::Result;
+use crate::ids::{SessionId, TurnId};
+use crate::owner::{LEASE, Owners};
+use crate::session::TurnRecord;
+
+#[async_trait]
+impl Owners for MemoryStore {
+    fn lease(&self) -> Duration {
+        LEASE
+    }
+
+    async fn renew(&self) -> Result<()> {
+        let (mut tables, now) = (self.enter("renew")?, self.clock.now());
+        tables.renew(self.owner, now);
+        Ok(())
+    }
+
+    async fn orphaned(&self) -> Result<Vec<SessionId>> {
+        let (tables, now) = (self.enter("orphaned")?, self.clock.now());
+        let mut sessions: Vec<SessionId> = Vec::new();
+        for row in tables.orphans(self.owner, now) {
+            if !sessions.contains(&row.record.inbound.session) {
+                sessions.push(row.record.inbound.session.clone());
+            }
+        }
+        Ok(sessions)
+    }
+
+    async fn take_over(&self, session: &SessionId) -> Result<Vec<TurnRecord>> {
+        let (mut tables, now) = (self.enter("take_over")?, self.clock.now());
+        let orphans = tables.orphans(self.owner, now).into_iter();
+        let orphans: Vec<TurnId> = orphans
+            .filter(|row| row.record.inbound.session == *session)
+            .map(|row| row.record.turn.clone())
+            .collect();
+        if !orphans.is_empty() {
+            tables.renew(self.owner, now);
+        }
+        orphans
+            .iter()
+            .map(|turn| {
+                let row = tables.turn(turn)?;
+                row.owner = Some(self.owner);
+                Ok(row.record.clone())
+            })
+            .collect()
+    }
+
+    async fn release(&self) -> Result<()> {
+        self.enter("release")?.owners.remove(&self.owner);
+        Ok(())
+    }
+}

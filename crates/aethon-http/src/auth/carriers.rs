@@ -1,0 +1,36 @@
+//! Where a request may carry the token, still as it came.
+
+use http::header::{AUTHORIZATION, COOKIE, HeaderMap};
+
+use super::COOKIE_NAME;
+
+/// The first cookie of our name that is not empty.
+pub(super) fn cookie(headers: &HeaderMap) -> Option<&[u8]> {
+    headers
+        .get_all(COOKIE)
+        .iter()
+        .flat_map(|header| header.as_bytes().split(|&byte| byte == b';'))
+        .filter_map(|pair| pair.trim_ascii().strip_prefix(COOKIE_NAME.as_bytes())?.strip_prefix(b"="))
+        .map(|value| value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value))
+        .find(|value| !value.trim_ascii().is_empty())
+}
+
+/// The bearer token, if there is one and it is not empty. `None` when the header is doubled, which is never honest.
+pub(super) fn bearer(headers: &HeaderMap) -> Option<Option<&[u8]>> {
+    let mut all = headers.get_all(AUTHORIZATION).iter();
+    let first = all.next();
+    if all.next().is_some() {
+        return None;
+    }
+    let token = first.and_then(|value| {
+        let (scheme, token) = value.as_bytes().split_at_checked(6)?;
+        let token = token.strip_prefix(b" ")?.trim_ascii();
+        (scheme.eq_ignore_ascii_case(b"bearer") && !token.is_empty()).then_some(token)
+    });
+    Some(token)
+}
+
+/// The first `token` of a query that is not empty, still encoded.
+pub(super) fn query_token(query: &str) -> Option<&str> {
+    query.split('&').filter_map(|pair| pair.strip_prefix("token=")).find(|value| !value.is_empty())
+}

@@ -1,0 +1,213 @@
+//! The access token: where a request may carry it, and whether it is the right one.
+//!
+//! The first of cookie, `Authorization: Bearer` and `?token=` that is present and not empty is the candidate. It is
+//! compared as bytes and in constant time, by its HMAC under a key of this process, so that neither length nor alphabet
+//! matters. The cookie that the server sets does not hold the token but names a sign-in (`sign_in`), which ends by
+//! itself, with the token, or when it is taken back.
+
+mod carriers;
+mod sign_in;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use aethon_core::secret::Secret;
+use http::header::{HeaderMap, HeaderValue};
+use percent_encoding::percent_decode_str;
+use ring::hmac;
+
+pub(crate) use sign_in::{SignIn, SignIns};
+
+use carriers::{bearer, cookie, query_token};
+
+/// The name of the cookie.
+const COOKIE_NAME: &str = "aethon_dash";
+const ATTRIBUTES: &str = "HttpOnly; SameSite=Strict; Path=/";
+
+/// Knows the token and compares candidates with it.
+pub(crate) struct TokenAuth {
+    keys: Option<Keys>,
+    sign_ins: Arc<SignIns>,
+}
+
+struct Keys {
+    /// Under this key candidates are compared; it never leaves the process.
+    compare: hmac::Key,
+    /// The right token under that key.
+    token: hmac::Tag,
+    /// Signs the cookies of sign-ins with this token.
+    cookies: hmac::Key,
+}
+
+/// What a request's token comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TokenCheck {
+    /// No token is configured: everybody may.
+    Open,
+    /// The right one.
+    Granted(Carrier),
+    /// None at all.
+    Missing,
+    /// A wrong one.
+    Wrong,
+}
+
+impl TokenCheck {
+    /// Whether the request may go on.
+    pub(crate) fn is_granted(self) -> bool {
+        matches!(self, Self::Open | Self::Granted(_))
+    }
+
+    /// Whether the right token came in the Authorization header.
+    pub(crate) fn is_bearer(self) -> bool {
+        self == Self::Granted(Carrier::Bearer)
+    }
+}
+
+/// Where a token was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    /// The cookie.
+    Cookie,
+    /// The Authorization header.
+    Bearer,
+    /// The address.
+    Query,
+}
+
+impl TokenAuth {
+    /// The check for this token; open to everybody if the token is empty or of blanks only.
+    pub(crate) fn new(token: &Secret, sign_ins: Arc<SignIns>) -> Self {
+        if token.is_empty() {
+            return Self { keys: None, sign_ins };
+        }
+        // A header value cannot carry blanks at its ends, so they do not belong to the token.
+        let token = token.expose().trim().as_bytes();
+        let compare = sign_ins.key(b"compare", b"");
+        let keys =
+            Keys { token: hmac::sign(&compare, token), cookies: sign_ins.key(b"cookie", token), compare };
+        Self { keys: Some(keys), sign_ins }
+    }
+
+    /// Judges a request by its headers and its query.
+    pub(crate) fn check(&self, headers: &HeaderMap, query: Option<&str>) -> TokenCheck {
+        let Some(keys) = &self.keys else { return TokenCheck::Open };
+        let Some(bearer) = bearer(headers) else { return TokenCheck::Wrong };
+        let judge =
+            |is_right: bool, carrier| if is_right { TokenCheck::Granted(carrier) } else { TokenCheck::Wrong };
+        if let Some(cookie) = cookie(headers) {
+            // Both are looked at always, so that the time does not tell which one it was.
+            let is_signed_in = self.sign_ins.named(&keys.cookies, cookie).is_some();
+            judge(keys.is_token(cookie) | is_signed_in, Carrier::Cookie)
+        } else if let Some(bearer) = bearer {
+            judge(keys.is_token(bearer), Carrier::Bearer)
+        } else if let Some(token) = query.and_then(query_token) {
+            judge(keys.is_query_token(token), Carrier::Query)
+        } else {
+            TokenCheck::Missing
+        }
+    }
+
+    /// Like [`TokenAuth::check`], for opening the dashboard: a right token in the address is enough, so that a stale cookie
+    /// does not lock the owner out.
+    pub(crate) fn check_entrance(&self, headers: &HeaderMap, query: Option<&str>) -> TokenCheck {
+        if let Some(keys) = &self.keys
+            && bearer(headers).is_some()
+            && query.and_then(query_token).is_some_and(|token| keys.is_query_token(token))
+        {
+            return TokenCheck::Granted(Carrier::Query);
+        }
+        self.check(headers, query)
+    }
+
+    /// Whether the request carries something that would have to be judged, and no cookie of a sign-in that stands: what a
+    /// guess looks like. Nobody can guess such a cookie, because it is signed with a key that only this server has; a cookie
+    /// that holds the token itself is a guess like any other.
+    pub(crate) fn may_be_guess(&self, headers: &HeaderMap, query: Option<&str>) -> bool {
+        let Some(keys) = &self.keys else { return false };
+        match (cookie(headers), bearer(headers)) {
+            (Some(cookie), _) if self.sign_ins.named(&keys.cookies, cookie).is_some() => false,
+            (Some(_), _) | (None, None | Some(Some(_))) => true,
+            (None, Some(None)) => query.and_then(query_token).is_some(),
+        }
+    }
+
+    /// Under what a request came in that was granted like this.
+    pub(crate) fn sign_in(&self, check: TokenCheck, headers: &HeaderMap) -> SignIn {
+        let Some(keys) = &self.keys else { return SignIn::Open };
+        let token = keys.token;
+        if check != TokenCheck::Granted(Carrier::Cookie) {
+            return SignIn::Token(token);
+        }
+        match cookie(headers).and_then(|cookie| self.sign_ins.named(&keys.cookies, cookie)) {
+            Some(session) => SignIn::Session(session, token),
+            None => SignIn::TokenCookie(self.sign_ins.token_cookies(), token),
+        }
+    }
+
+    /// Whether what came in like this may still be here.
+    pub(crate) fn stands(&self, sign_in: &SignIn) -> bool {
+        let is_same =
+            |token: &hmac::Tag| self.keys.as_ref().is_none_or(|keys| keys.token.as_ref() == token.as_ref());
+        match sign_in {
+            SignIn::Open => self.keys.is_none(),
+            SignIn::Token(token) => is_same(token),
+            SignIn::TokenCookie(count, token) => is_same(token) && *count == self.sign_ins.token_cookies(),
+            SignIn::Session(session, token) => is_same(token) && self.sign_ins.stands(session),
+        }
+    }
+
+    /// The `Set-Cookie` that signs a browser in, with a sign-in of its own.
+    pub(crate) fn sign_in_cookie(&self, is_https: bool) -> Option<HeaderValue> {
+        let keys = self.keys.as_ref()?;
+        let secure = if is_https { "; Secure" } else { "" };
+        let cookie = self.sign_ins.begin(&keys.cookies);
+        let value = format!("{COOKIE_NAME}={}; {ATTRIBUTES}{secure}", cookie.expose());
+        let mut value = HeaderValue::try_from(value).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+
+    /// The `Set-Cookie` that signs a browser out.
+    pub(crate) fn sign_out_cookie(is_https: bool) -> HeaderValue {
+        if is_https {
+            HeaderValue::from_static("aethon_dash=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0; Secure")
+        } else {
+            HeaderValue::from_static("aethon_dash=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0")
+        }
+    }
+}
+
+impl Keys {
+    fn is_token(&self, candidate: &[u8]) -> bool {
+        hmac::verify(&self.compare, candidate, self.token.as_ref()).is_ok()
+    }
+
+    /// A `+` in an address may be meant as itself or as a blank.
+    fn is_query_token(&self, raw: &str) -> bool {
+        let literal: Vec<u8> = percent_decode_str(raw).collect();
+        self.is_token(&literal)
+            || (raw.contains('+')
+                && self.is_token(&percent_decode_str(&raw.replace('+', " ")).collect::<Vec<u8>>()))
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+}
+
+/// The bytes that so many hex digits in either case stand for.
+pub(crate) fn unhex<const N: usize>(hex: &[u8]) -> Option<[u8; N]> {
+    if hex.len() != 2 * N {
+        return None;
+    }
+    let mut bytes = [0; N];
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    for (byte, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(bytes)
+}

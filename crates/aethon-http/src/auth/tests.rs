@@ -1,0 +1,188 @@
+//! Which carrier counts, and which token is right.
+
+use aethon_core::clock::Clock as _;
+use aethon_core::testkit::ManualClock;
+use http::header::{AUTHORIZATION, COOKIE, HeaderName};
+use jiff::{SignedDuration, Timestamp};
+
+use super::*;
+
+const TOKEN: &str = "correct horse+battery";
+
+fn clock() -> Arc<ManualClock> {
+    Arc::new(ManualClock::at(Timestamp::from_second(1_700_000_000).unwrap()))
+}
+
+/// The check of a home whose key is always the same.
+fn auth(token: &str) -> TokenAuth {
+    auth_at(token, &clock())
+}
+
+fn auth_at(token: &str, clock: &Arc<ManualClock>) -> TokenAuth {
+    let sign_ins = SignIns::new(&Secret::new("the key of this home"), clock.clone());
+    TokenAuth::new(&Secret::new(token), Arc::new(sign_ins))
+}
+
+/// The cookie of a new sign-in, as a browser sends it.
+fn signed_in(auth: &TokenAuth) -> HeaderMap {
+    let cookie = auth.sign_in_cookie(false).expect("a token is set");
+    let pair = cookie.to_str().unwrap().split(';').next().unwrap().to_owned();
+    headers(&[(COOKIE, pair.as_bytes())])
+}
+
+fn headers(pairs: &[(HeaderName, &[u8])]) -> HeaderMap {
+    let pairs = pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_bytes(value).unwrap()));
+    let mut headers = HeaderMap::new();
+    pairs.for_each(|(name, value)| {
+        headers.append(name, value);
+    });
+    headers
+}
+
+fn check(pairs: &[(HeaderName, &[u8])], query: &str, expected: TokenCheck) {
+    let found = auth(TOKEN).check(&headers(pairs), Some(query));
+    assert_eq!(found, expected, "{pairs:?} ?{query}");
+}
+
+#[test]
+fn the_first_carrier_that_is_not_empty_decides() {
+    use Carrier::{Bearer, Cookie, Query};
+    use TokenCheck::{Granted, Missing, Wrong};
+    let right_cookie: &[u8] = b"a=1; aethon_dash=correct horse+battery; b=2";
+    let right_bearer: &[u8] = b"Bearer correct horse+battery";
+    check(&[], "", Missing);
+    check(&[], "token=", Missing);
+    check(&[], "x=1&token=correct%20horse%2Bbattery", Granted(Query));
+    check(&[], "token=correct%20horse+battery", Granted(Query));
+    check(&[], "token=&token=correct%20horse%2Bbattery", Granted(Query));
+    check(&[], "Token=correct%20horse%2Bbattery", Missing);
+    check(&[], "token=wrong", Wrong);
+    check(&[(AUTHORIZATION, right_bearer)], "token=wrong", Granted(Bearer));
+    check(&[(AUTHORIZATION, b"bEARER  correct horse+battery")], "", Granted(Bearer));
+    check(&[(AUTHORIZATION, b"Bearer wrong")], "token=correct%20horse%2Bbattery", Wrong);
+    check(&[(AUTHORIZATION, b"Basic YTpi")], "token=correct%20horse%2Bbattery", Granted(Query));
+    check(&[(AUTHORIZATION, b"Bearer ")], "", Missing);
+    check(&[(AUTHORIZATION, b"Bearer\xc3\xa9")], "", Missing);
+    check(&[(COOKIE, right_cookie), (AUTHORIZATION, b"Bearer wrong")], "", Granted(Cookie));
+    check(&[(COOKIE, b"aethon_dash=wrong"), (AUTHORIZATION, right_bearer)], "", Wrong);
+    check(&[(COOKIE, b"aethon_dash="), (AUTHORIZATION, right_bearer)], "", Granted(Bearer));
+    check(&[(COOKIE, b"xaethon_dash=wrong"), (AUTHORIZATION, right_bearer)], "", Granted(Bearer));
+    check(&[(COOKIE, b"x=1"), (COOKIE, right_cookie)], "", Granted(Cookie));
+    check(&[(COOKIE, b"aethon_dash=\"correct horse+battery\"")], "", Granted(Cookie));
+    check(&[(AUTHORIZATION, right_bearer), (AUTHORIZATION, right_bearer)], "", Wrong);
+    check(&[(COOKIE, right_cookie), (AUTHORIZATION, b"x"), (AUTHORIZATION, b"y")], "", Wrong);
+}
+
+#[test]
+fn any_bytes_of_any_length_are_only_wrong() {
+    for bytes in [b"\xff\xfe".as_slice(), "\u{fc}ml".as_bytes(), &[b'x'; 20_000], b"correct", b"C"] {
+        check(&[(AUTHORIZATION, &[b"Bearer ", bytes].concat())], "", TokenCheck::Wrong);
+        check(&[(COOKIE, &[b"aethon_dash=", bytes].concat())], "", TokenCheck::Wrong);
+    }
+    check(&[], "token=%ff%fe", TokenCheck::Wrong);
+    check(&[], "token=%", TokenCheck::Wrong);
+}
+
+#[test]
+fn without_a_token_everything_is_open() {
+    for token in ["", "   ", "\t\n"] {
+        let gate = auth(token);
+        assert_eq!(gate.check(&HeaderMap::new(), Some("token=")), TokenCheck::Open);
+        assert!(gate.sign_in_cookie(false).is_none());
+    }
+}
+
+#[test]
+fn the_cookie_holds_a_derived_value_that_no_other_carrier_takes() {
+    let gate = auth(TOKEN);
+    let cookie = gate.sign_in_cookie(false).expect("closed");
+    let cookie = cookie.to_str().expect("plain");
+    let (pair, attributes) = cookie.split_once("; ").expect("has attributes");
+    assert_eq!(attributes, "HttpOnly; SameSite=Strict; Path=/");
+    assert!(!cookie.contains("horse"));
+    assert_eq!(
+        gate.check(&headers(&[(COOKIE, pair.as_bytes())]), None),
+        TokenCheck::Granted(Carrier::Cookie)
+    );
+
+    let value = pair.strip_prefix("aethon_dash=").expect("our name");
+    let bearer = format!("Bearer {value}");
+    assert_eq!(gate.check(&headers(&[(AUTHORIZATION, bearer.as_bytes())]), None), TokenCheck::Wrong);
+    assert_eq!(gate.check(&HeaderMap::new(), Some(&format!("token={value}"))), TokenCheck::Wrong);
+
+    let other = auth("another");
+    assert_eq!(other.check(&headers(&[(COOKIE, pair.as_bytes())]), None), TokenCheck::Wrong);
+    let again = auth(TOKEN);
+    assert!(again.check(&headers(&[(COOKIE, pair.as_bytes())]), None).is_granted(), "survives a restart");
+    assert!(gate.sign_in_cookie(true).expect("closed").to_str().expect("plain").ends_with("; Secure"));
+}
+
+#[test]
+fn at_the_entrance_a_right_address_beats_a_stale_cookie() {
+    let gate = auth("right");
+    let stale = headers(&[(COOKIE, b"aethon_dash=stale")]);
+    assert_eq!(gate.check_entrance(&stale, Some("token=right")), TokenCheck::Granted(Carrier::Query));
+    assert_eq!(gate.check_entrance(&stale, Some("token=wrong")), TokenCheck::Wrong);
+    assert_eq!(gate.check_entrance(&stale, None), TokenCheck::Wrong);
+    let signed_in = headers(&[(COOKIE, b"aethon_dash=right")]);
+    assert_eq!(gate.check_entrance(&signed_in, Some("token=old")), TokenCheck::Granted(Carrier::Cookie));
+    assert_eq!(gate.check(&stale, Some("token=right")), TokenCheck::Wrong);
+}
+
+#[test]
+fn a_sign_in_is_one_of_many_and_ends_when_it_is_taken_back() {
+    let auth = auth(TOKEN);
+    let (one, other) = (signed_in(&auth), signed_in(&auth));
+    assert_ne!(one, other, "each has a name of its own");
+    let check = |headers: &HeaderMap| auth.check(headers, None);
+    let granted = TokenCheck::Granted(Carrier::Cookie);
+    let (first, second) = (auth.sign_in(granted, &one), auth.sign_in(granted, &other));
+    auth.sign_ins.end(&first);
+    assert_eq!((check(&one), check(&other)), (TokenCheck::Wrong, granted));
+    assert!(!auth.stands(&first) && auth.stands(&second));
+
+    let raw = headers(&[(COOKIE, b"aethon_dash=correct horse+battery")]);
+    let third = auth.sign_in(granted, &raw);
+    auth.sign_ins.end(&third);
+    assert!(!auth.stands(&third) && auth.stands(&second));
+    assert_eq!(check(&raw), granted, "the token itself goes on counting");
+    assert!(auth.stands(&auth.sign_in(granted, &raw)));
+}
+
+#[test]
+fn a_sign_in_ends_with_its_time_and_with_the_token() {
+    let clock = clock();
+    let auth = auth_at(TOKEN, &clock);
+    let cookie = signed_in(&auth);
+    let sign_in = auth.sign_in(TokenCheck::Granted(Carrier::Cookie), &cookie);
+    let changed = TokenAuth::new(&Secret::new("another token"), Arc::clone(&auth.sign_ins));
+    let token = auth.sign_in(TokenCheck::Granted(Carrier::Bearer), &HeaderMap::new());
+    assert!(!changed.stands(&sign_in) && !changed.stands(&token) && auth.stands(&token));
+    let opened = TokenAuth::new(&Secret::default(), Arc::clone(&auth.sign_ins));
+    assert!(opened.stands(&sign_in) && !auth.stands(&SignIn::Open) && opened.stands(&SignIn::Open));
+    clock.advance(SignedDuration::from_secs(30 * 24 * 3600 - 1));
+    assert!(auth.check(&cookie, None).is_granted() && auth.stands(&sign_in), "{}", clock.now());
+    clock.advance(SignedDuration::from_secs(1));
+    assert!(!auth.check(&cookie, None).is_granted() && !auth.stands(&sign_in));
+}
+
+#[test]
+fn a_guess_is_whatever_has_to_be_judged() {
+    let auth = auth(TOKEN);
+    let stale = headers(&[(COOKIE, b"aethon_dash=0123.1800000000.0123")]);
+    let raw = headers(&[(COOKIE, b"aethon_dash=correct horse+battery")]);
+    let bearer = headers(&[(AUTHORIZATION, b"Bearer x")]);
+    for (headers, query, expected) in [
+        (&HeaderMap::new(), None, false),
+        (&HeaderMap::new(), Some("token=x"), true),
+        (&bearer, None, true),
+        (&stale, None, true),
+        (&raw, None, true),
+        (&signed_in(&auth), None, false),
+        (&signed_in(&auth), Some("token=x"), false),
+    ] {
+        assert_eq!(auth.may_be_guess(headers, query), expected, "{headers:?} {query:?}");
+    }
+    let open = TokenAuth::new(&Secret::default(), Arc::clone(&auth.sign_ins));
+    assert!(!open.may_be_guess(&bearer, None));
+}

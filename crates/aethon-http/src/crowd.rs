@@ -1,0 +1,143 @@
+//! Who is connected: no address takes the connections of all others.
+//!
+//! An address holds a quarter of the connections. When it opens one more, the one that has been idle longest is closed: of
+//! those that never showed a valid token first, because the owner's browser and somebody else's page may share an
+//! address. Where all are taken, the address that holds the most gives one up in the same way. What is being answered is
+//! never closed. Trusted proxies hold connections for many, so the quarter does not count for them.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::limits::neighbourhood;
+use crate::progress::Progress;
+
+/// With fewer connections than this in all, a quarter would be too few for one person.
+const FEWEST_TO_SHARE: usize = 16;
+
+/// All connections, by address.
+pub(crate) struct Crowd {
+    by_address: Mutex<HashMap<IpAddr, Vec<Arc<Progress>>>>,
+    /// How many an address holds at most; `None` where there are too few to share.
+    most_each: Option<usize>,
+}
+
+/// A connection's place among all; it holds the server's permit.
+pub(crate) struct Seat {
+    crowd: Arc<Crowd>,
+    address: IpAddr,
+    progress: Arc<Progress>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Crowd {
+    /// Of so many connections in all.
+    pub(crate) fn new(most: usize) -> Self {
+        let most_each = (most >= FEWEST_TO_SHARE).then_some(most / 4);
+        Self { by_address: Mutex::default(), most_each }
+    }
+
+    /// Takes a new connection in. If its address holds too many with it, the longest idle one is closed.
+    pub(crate) fn sit(self: &Arc<Self>, peer: IpAddr, permit: OwnedSemaphorePermit, is_proxy: bool) -> Seat {
+        let (address, progress) = (neighbourhood(peer), Arc::new(Progress::default()));
+        let mut all = self.lock();
+        let own = all.entry(address).or_default();
+        if self.most_each.is_some_and(|most| own.len() >= most) && !is_proxy {
+            close_one(own);
+        }
+        own.push(Arc::clone(&progress));
+        Seat { crowd: Arc::clone(self), address, progress, _permit: permit }
+    }
+
+    /// Has the address that holds the most give one up. `false` when nothing can be closed.
+    pub(crate) fn make_room(&self) -> bool {
+        let all = self.lock();
+        let most = all.values().max_by_key(|connections| connections.len());
+        self.most_each.is_some() && most.is_some_and(|connections| close_one(connections))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Vec<Arc<Progress>>>> {
+        // The map is whole after every statement.
+        self.by_address.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seat {
+    /// Where the connection stands.
+    pub(crate) fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut all = self.crowd.lock();
+        if let Some(own) = all.get_mut(&self.address) {
+            own.retain(|other| !Arc::ptr_eq(other, &self.progress));
+            if own.is_empty() {
+                all.remove(&self.address);
+            }
+        }
+    }
+}
+
+/// Closes the connection that has been idle longest, of those without a valid token first.
+fn close_one(connections: &[Arc<Progress>]) -> bool {
+    let idle = connections.iter().filter(|connection| connection.is_idle());
+    let first = idle.min_by_key(|connection| (connection.is_known(), connection.touched()));
+    first.inspect(|connection| connection.close()).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    fn seats(crowd: &Arc<Crowd>, address: &str, count: usize) -> Vec<Seat> {
+        let permits = Arc::new(Semaphore::new(count));
+        let permit = || Arc::clone(&permits).try_acquire_owned().unwrap();
+        (0..count).map(|_| crowd.sit(address.parse().unwrap(), permit(), false)).collect()
+    }
+
+    fn closed(seats: &[Seat]) -> Vec<usize> {
+        (0..seats.len()).filter(|&at| seats[at].progress().is_closed()).collect()
+    }
+
+    #[test]
+    fn an_address_holds_a_quarter_and_its_longest_idle_one_goes() {
+        let crowd = Arc::new(Crowd::new(40));
+        let mut own = seats(&crowd, "192.0.2.1", 10);
+        assert_eq!(closed(&own), [0; 0]);
+        own[0].progress().begin();
+        own[1].progress().know();
+        own[2].progress().touch();
+        own.extend(seats(&crowd, "192.0.2.1", 1));
+        assert_eq!(closed(&own), [3], "busy, known and lately used ones stay");
+        let others = seats(&crowd, "192.0.2.2", 10);
+        assert_eq!(closed(&others), [0; 0]);
+        own.remove(3);
+        assert!(crowd.make_room());
+        assert_eq!(closed(&others).len() + closed(&own).len(), 1);
+    }
+
+    #[test]
+    fn few_connections_are_not_shared_out() {
+        let crowd = Arc::new(Crowd::new(8));
+        assert_eq!(closed(&seats(&crowd, "192.0.2.1", 8)), [0; 0]);
+        assert!(!crowd.make_room());
+    }
+
+    #[test]
+    fn where_all_are_busy_nothing_is_closed() {
+        let crowd = Arc::new(Crowd::new(16));
+        let own = seats(&crowd, "::1", 4);
+        own.iter().for_each(|seat| seat.progress().begin());
+        let more = seats(&crowd, "::1", 1);
+        assert_eq!((closed(&own), closed(&more)), (Vec::new(), Vec::new()));
+        drop((own, more));
+        assert!(crowd.lock().is_empty());
+    }
+}

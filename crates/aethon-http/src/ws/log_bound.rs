@@ -1,0 +1,142 @@
+//! One bound for the logs of all rooms together.
+//!
+//! A log is bounded by itself, and many of them are not. Whoever makes them exceed the bound has the others give way: first
+//! those of rooms that nobody uses, the longest unused ones first; then the largest ones lose their older half. A reader
+//! that was there has a gap then, and is told to load the conversation again.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use super::room::Room;
+
+/// How much all logs take.
+const MAX_BYTES: usize = 48 << 20;
+/// How far they are brought down when it is more, so that not every frame does so.
+const RELIEVED: usize = MAX_BYTES / 4 * 3;
+
+/// How much the logs of all rooms take.
+#[derive(Default)]
+pub(super) struct LogBound {
+    bytes: AtomicUsize,
+    rooms: Mutex<Vec<Weak<Room>>>,
+}
+
+impl LogBound {
+    /// Counts a room from now on.
+    pub(super) fn enter(&self, room: &Arc<Room>) {
+        let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
+        if rooms.len() == rooms.capacity() {
+            rooms.retain(|room| room.strong_count() > 0);
+        }
+        rooms.push(Arc::downgrade(room));
+    }
+
+    /// A log that took `before` takes `after` now.
+    pub(super) fn change(&self, before: usize, after: usize) {
+        if after >= before {
+            self.bytes.fetch_add(after - before, Ordering::Relaxed);
+        } else {
+            self.bytes.fetch_sub(before - after, Ordering::Relaxed);
+        }
+    }
+
+    /// Has logs give way, if all together take too much. The caller must hold no room.
+    pub(super) fn keep(&self) {
+        if self.bytes() <= MAX_BYTES {
+            return;
+        }
+        // Whoever is at it already does it for all.
+        let Ok(mut rooms) = self.rooms.try_lock() else { return };
+        rooms.retain(|room| room.strong_count() > 0);
+        let mut counted: Vec<_> =
+            rooms.iter().filter_map(Weak::upgrade).map(|room| (room.stats(), room)).collect();
+        counted.sort_by_key(|(stats, _)| stats.touched);
+        for (_, room) in counted.iter().filter(|(stats, _)| !stats.is_in_use && stats.bytes > 0) {
+            if self.bytes() <= RELIEVED {
+                return;
+            }
+            room.forget();
+        }
+        counted.sort_by_key(|(stats, _)| std::cmp::Reverse(stats.bytes));
+        while self.bytes() > RELIEVED {
+            let before = self.bytes();
+            for (_, room) in &counted {
+                room.shorten();
+                if self.bytes() <= RELIEVED {
+                    return;
+                }
+            }
+            // What is left are the newest frames of each.
+            if self.bytes() >= before {
+                return;
+            }
+        }
+    }
+
+    /// How much they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::ids::{SessionId, TurnId};
+    use tokio::sync::Notify;
+
+    use super::super::frames::Body;
+    use super::*;
+
+    fn room(bound: &Arc<LogBound>, number: usize) -> Arc<Room> {
+        let room =
+            Arc::new(Room::new(SessionId::of("webchat", &number.to_string()).unwrap(), 0, Arc::clone(bound)));
+        bound.enter(&room);
+        room
+    }
+
+    fn fill(room: &Room, mebibytes: usize) {
+        let text = "x".repeat(1 << 20);
+        for _ in 0..mebibytes {
+            let turn = TurnId::fresh();
+            room.push(&turn, &Body::Done { text: &text, html: "", stop_reason: "end", model: "m" });
+        }
+    }
+
+    #[test]
+    fn the_logs_of_all_rooms_are_bounded_together() {
+        let bound = Arc::new(LogBound::default());
+        let rooms: Vec<_> = (0..60).map(|number| room(&bound, number)).collect();
+        let reader = Arc::new(Notify::new());
+        for watched in &rooms[..30] {
+            watched.enter(&reader);
+        }
+        for room in &rooms {
+            fill(room, 3);
+            assert!(bound.bytes() <= MAX_BYTES, "{}", bound.bytes());
+        }
+        let kept: usize = rooms.iter().map(|room| room.stats().bytes).sum();
+        assert_eq!(kept, bound.bytes());
+        assert!(rooms[59].stats().bytes > 1 << 20, "the newest has its frames");
+        drop(rooms);
+        assert_eq!(bound.bytes(), 0);
+    }
+
+    #[test]
+    fn rooms_that_nobody_uses_give_way_first() {
+        let bound = Arc::new(LogBound::default());
+        let (idle, used) = (room(&bound, 1), room(&bound, 2));
+        used.enter(&Arc::new(Notify::new()));
+        fill(&used, 3);
+        fill(&idle, 3);
+        let others: Vec<_> = (3..18).map(|number| room(&bound, number)).collect();
+        for other in &others {
+            other.enter(&Arc::new(Notify::new()));
+            fill(other, 3);
+            if idle.stats().bytes == 0 {
+                break;
+            }
+        }
+        assert_eq!(idle.stats().bytes, 0);
+        assert!(used.stats().bytes > 1 << 20, "it has at least its newest frame");
+    }
+}

@@ -1,0 +1,159 @@
+//! Whose turns are whose, of the programs that have the file open.
+//!
+//! A program's row says until when it counts as alive. It is written with the turns that it accepts, so that a program
+//! that only reads leaves no trace and a turn is never without a living owner.
+
+use std::time::Duration;
+
+use aethon_core::error::{Error as CoreError, Result as CoreResult};
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::owner::Owners;
+use aethon_core::session::TurnRecord;
+use async_trait::async_trait;
+use rusqlite::params;
+
+use crate::db::Sql;
+use crate::error::Error;
+use crate::sessions;
+use crate::store::Store;
+use crate::turns;
+
+/// How long the rows of programs that are gone are kept, in leases.
+const KEPT_LEASES: i64 = 1000;
+
+/// This program, as its turns know it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Owner {
+    pub(crate) id: i64,
+    pub(crate) is_daemon: bool,
+    /// How long it counts as alive after a sign of life, in milliseconds.
+    pub(crate) lease: i64,
+}
+
+impl Owner {
+    /// A new one, which nobody was before.
+    pub(crate) fn fresh(is_daemon: bool, lease: Duration) -> Self {
+        // The last digits of an id are the drawn ones.
+        let drawn = aethon_core::ids::unique();
+        let digits = drawn.bytes().rev().filter_map(|digit| char::from(digit).to_digit(16));
+        let id = digits.take(15).fold(0, |id, digit| id * 16 + i64::from(digit));
+        Self { id, is_daemon, lease: i64::try_from(lease.as_millis()).unwrap_or(i64::MAX) }
+    }
+
+    /// Notes a sign of life; with `least` only when so much of the lease, in milliseconds, is not left any more.
+    fn sign(self, sql: &Sql<'_>, now: i64, least: i64) -> Result<(), Error> {
+        const SIGN: &str = "INSERT INTO owners (owner, is_daemon, lease_until) VALUES (?1, ?2, ?3)
+            ON CONFLICT (owner) DO UPDATE SET lease_until = ?3 WHERE lease_until < ?4 OR lease_until > ?3";
+        let until = now.saturating_add(self.lease);
+        sql.execute(SIGN, params![self.id, self.is_daemon, until, now.saturating_add(least)])?;
+        Ok(())
+    }
+
+    /// The sign of life that comes with a turn.
+    pub(crate) fn sign_if_due(self, sql: &Sql<'_>, now: i64) -> Result<(), Error> {
+        self.sign(sql, now, self.lease / 2)
+    }
+}
+
+#[async_trait]
+impl Owners for Store {
+    fn lease(&self) -> Duration {
+        Duration::from_millis(self.owner().lease.unsigned_abs())
+    }
+
+    async fn renew(&self) -> CoreResult<()> {
+        let (owner, now) = (self.owner(), self.now());
+        Ok(self.write(move |sql| owner.sign(sql, now, owner.lease)).await?)
+    }
+
+    async fn orphaned(&self) -> CoreResult<Vec<SessionId>> {
+        const ORPHANED: &str = "SELECT session_key, turn_key, sessions.id FROM turns INDEXED BY turns_open
+            JOIN sessions USING (session_key) LEFT JOIN owners ON owners.owner = turns.owner
+            WHERE phase < 2 AND turns.owner IS NOT ?1 AND coalesce(lease_until <= ?2, 1)";
+        let (owner, now) = (self.owner().id, self.now());
+        let read = move |sql: &Sql<'_>| {
+            let mut rows = sql.all(ORPHANED, [owner, now], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?))
+            })?;
+            rows.sort_unstable();
+            rows.dedup_by_key(|(session, ..)| *session);
+            rows.sort_unstable_by_key(|(_, first, _)| *first);
+            Ok(rows.iter().filter_map(|(.., id)| SessionId::parse(id).ok()).collect())
+        };
+        Ok(self.read(read).await?)
+    }
+
+    async fn take_over(&self, session: &SessionId) -> CoreResult<Vec<TurnRecord>> {
+        let (owner, session, now) = (self.owner(), session.clone(), self.now());
+        Ok(self.write(move |sql| take_over(sql, owner, &session, now)).await?)
+    }
+
+    async fn release(&self) -> CoreResult<()> {
+        const RELEASE: &str = "DELETE FROM owners WHERE owner = ?1";
+        const TIDY: &str = "DELETE FROM owners WHERE lease_until < ?1";
+        let (owner, now) = (self.owner(), self.now());
+        let long_gone = now.saturating_sub(owner.lease.saturating_mul(KEPT_LEASES));
+        let release = move |sql: &Sql<'_>| {
+            sql.execute(RELEASE, [owner.id])?;
+            Ok(sql.execute(TIDY, [long_gone]).map(drop)?)
+        };
+        Ok(self.write(release).await?)
+    }
+}
+
+fn take_over(sql: &Sql<'_>, owner: Owner, session: &SessionId, now: i64) -> Result<Vec<TurnRecord>, Error> {
+    const ORPHANS: &str = "SELECT turn_key, id FROM turns INDEXED BY turns_open
+        LEFT JOIN owners ON owners.owner = turns.owner
+        WHERE session_key = ?1 AND phase < 2 AND turns.owner IS NOT ?2 AND coalesce(lease_until <= ?3, 1)
+        ORDER BY turn_key";
+    const TAKE: &str = "UPDATE turns SET owner = ?2 WHERE turn_key = ?1";
+    let Some(session) = sessions::key(sql, session.as_str())? else { return Ok(Vec::new()) };
+    let orphans = sql.all(ORPHANS, [session, owner.id, now], |row| {
+        Ok((row.get::<_, i64>(0)?, TurnId::existing(row.get_ref(1)?.as_str()?)))
+    })?;
+    if orphans.is_empty() {
+        return Ok(Vec::new());
+    }
+    owner.sign_if_due(sql, now)?;
+    let mut records = Vec::with_capacity(orphans.len());
+    for (key, turn) in orphans {
+        // One that cannot be read stays as it is: nobody could do anything with it.
+        match turns::record(sql, &turn) {
+            Ok(record) => records.extend(record),
+            Err(error) => {
+                tracing::error!(%error, "a stored turn cannot be read and is left out");
+                continue;
+            }
+        }
+        sql.execute(TAKE, [key, owner.id])?;
+    }
+    Ok(records)
+}
+
+/// Whether another owner has a turn in a session that comes before this one: because it has begun, or was accepted before.
+pub(crate) fn is_held(sql: &Sql<'_>, session: i64, turn: i64, owner: Owner) -> Result<bool, Error> {
+    const HELD: &str = "SELECT 1 FROM turns INDEXED BY turns_open WHERE session_key = ?1 AND phase < 2
+        AND owner IS NOT ?3 AND (phase = 1 OR turn_key < ?2) LIMIT 1";
+    Ok(sql.first(HELD, params![session, turn, owner.id], |_| Ok(()))?.is_some())
+}
+
+/// Forgets the daemons that were: the caller has the lock of the home, so they are gone. Their turns are orphans at once.
+pub(crate) fn forget_daemons(sql: &Sql<'_>) -> Result<(), Error> {
+    const ANY: &str = "SELECT EXISTS (SELECT 1 FROM owners WHERE is_daemon)";
+    const FORGET: &str = "DELETE FROM owners WHERE is_daemon";
+    if sql.one(ANY, [], |row| row.get::<_, bool>(0))? {
+        sql.execute(FORGET, [])?;
+    }
+    Ok(())
+}
+
+/// The error for a session in which another program writes.
+pub(crate) fn elsewhere() -> Error {
+    CoreError::elsewhere("another program of this home writes in this conversation; it is free again soon")
+        .into()
+}
+
+/// The error for a turn that another program took over.
+pub(crate) fn taken_over(turn: &TurnId) -> Error {
+    CoreError::invalid(format!("another program of this home has taken the turn {turn} over")).into()
+}

@@ -1,0 +1,90 @@
+//! The terminal beside a daemon that comes and goes. Issue 7, items 16 and 29.
+
+use std::sync::Arc;
+
+use aethon_tests::{Server, Terminal, eventually, program};
+use tempfile::TempDir;
+
+fn chat(home: &Arc<TempDir>) -> Terminal {
+    let mut terminal = Terminal::start(&mut program("aethon-cli", home.path()));
+    terminal.sees("a daemon's chat", |screen| screen.contains("by aethon-server at"));
+    terminal.prompts();
+    terminal
+}
+
+#[test]
+fn what_is_typed_is_kept_and_what_happened_meanwhile_is_shown() {
+    let server = Server::start(&[]);
+    let mut terminal = chat(&server.home());
+    terminal.press("!say still here, !half");
+    terminal.sees("what is typed", |screen| screen.ends_with("!half"));
+    let home = server.home();
+    server.terminate();
+    let server = Server::start_in(home, &[]);
+    server.chat("default").say("m1", "!say while you were away");
+    let screen = terminal.sees("what happened", |screen| screen.contains("┆ while you were away"));
+    assert_eq!(screen.matches("connected to aethon-server again").count(), 1, "{screen}");
+    assert_eq!(screen.matches("while you were away").count(), 2, "the message and its answer: {screen}");
+    terminal.sees("the line as it was", |screen| screen.ends_with("> !say still here, !half"));
+    terminal.press("\r");
+    let screen = terminal.prompts();
+    assert!(screen.contains("\nstill here, !half\n"), "{screen}");
+}
+
+#[test]
+fn an_answer_goes_on_after_a_kill_and_runs_once() {
+    let server = Server::start(&[]);
+    let mut terminal = chat(&server.home());
+    terminal.enter("!stream 60 30\u{1b}\r!say the end of it");
+    terminal.sees("a part of the answer", |screen| screen.contains("token5"));
+    let server = Server::start_in(server.kill(), &[]);
+    let screen = terminal.prompts();
+    assert!(screen.contains("the end of it\n"), "{screen}");
+    assert_eq!(screen.matches("token60").count(), 1, "what was drawn before is taken back: {screen}");
+    assert_eq!(server.said("webchat:default").len(), 2);
+}
+
+#[test]
+fn an_answer_that_came_while_the_terminal_was_cut_off_is_shown() {
+    // The polite stop lets the turn end; the terminal hears of it from the next server.
+    let server = Server::start(&[]);
+    let mut terminal = chat(&server.home());
+    terminal.enter("!sleep 300\u{1b}\r!say it was said");
+    eventually("the message is taken", || {
+        (server.get("/api/sessions/webchat:default").status == 200).then_some(())
+    });
+    let home = server.home();
+    server.terminate();
+    let server = Server::start_in(home, &[]);
+    let screen = terminal.prompts();
+    assert!(screen.contains("\nit was said\n"), "{screen}");
+    assert_eq!(server.said("webchat:default").len(), 2);
+}
+
+#[test]
+fn a_message_said_while_the_daemon_is_away_runs_once_it_is_back() {
+    let server = Server::start(&[]);
+    let mut terminal = chat(&server.home());
+    let home = server.kill();
+    terminal.enter("!say said into the void");
+    terminal.sees("that it is away", |screen| screen.contains("aethon-server is away"));
+    let server = Server::start_in(home, &[]);
+    let screen = terminal.prompts();
+    assert!(screen.contains("\nsaid into the void\n"), "{screen}");
+    assert_eq!(server.said("webchat:default").len(), 2);
+    terminal.press("/quit\r");
+    assert_eq!(terminal.end().code(), Some(0));
+}
+
+#[test]
+fn a_person_can_leave_while_the_daemon_is_away() {
+    let server = Server::start(&[]);
+    let mut terminal = chat(&server.home());
+    let _home = server.kill();
+    terminal.enter("!say never");
+    terminal.sees("that it is away", |screen| screen.contains("aethon-server is away"));
+    terminal.interrupt();
+    terminal.prompts();
+    terminal.press("\u{4}");
+    assert_eq!(terminal.end().code(), Some(0));
+}

@@ -1,0 +1,93 @@
+//! Several programs on one home: issue item 10. A question without a daemon runs in the terminal's own process, a guest.
+
+use std::path::Path;
+use std::process::{Child, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use aethon_tests::{Server, eventually, home, program, run_cli};
+
+/// How long it may take until a guest that was killed is taken over: its lease, two looks, and a busy machine.
+const TAKEN_OVER: Duration = Duration::from_secs(90);
+
+fn arguments<'a>(session: &'a str, question: &'a str) -> [&'a str; 6] {
+    ["--set", "model.provider=fake", "ask", "--session", session, question]
+}
+
+/// A question that a process of its own answers, once its message is stored.
+fn guest(home: &Path, question: &str) -> Child {
+    let mut command = program("aethon-cli", home);
+    let child = command.args(arguments("s", question)).stdout(Stdio::piped()).spawn().unwrap();
+    eventually("the question is stored", || {
+        let shown = run_cli(home, &["sessions", "show", "webchat:s"], None);
+        shown.status.success().then_some(())
+    });
+    child
+}
+
+fn answer(output: &Output) -> String {
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// Checks that each question is followed by its answer. Returns the answers, in their order.
+fn answers(server: &Server) -> Vec<String> {
+    let said = server.said("webchat:s");
+    let pairs = said.chunks(2).map(|pair| {
+        let [(asking, question), (answering, answer)] = pair else { panic!("a question alone: {said:?}") };
+        assert_eq!((asking.as_str(), answering.as_str()), ("user", "assistant"), "{said:?}");
+        assert!(question.ends_with(answer.as_str()), "{said:?}");
+        answer.clone()
+    });
+    pairs.collect()
+}
+
+#[test]
+fn questions_of_several_processes_in_one_session_are_answered_in_pairs() {
+    let home = home();
+    let ask = |number: usize| {
+        let question = format!("!sleep 200\n!say answer {number}");
+        answer(&run_cli(home.path(), &arguments("s", &question), None))
+    };
+    let told: Vec<String> = std::thread::scope(|scope| {
+        let asking: Vec<_> = (0..4).map(|number| scope.spawn(move || ask(number))).collect();
+        asking.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(told, ["answer 0", "answer 1", "answer 2", "answer 3"], "each prints its own");
+    let mut stored = answers(&Server::start_in(home, &[]));
+    stored.sort_unstable();
+    assert_eq!(stored, told);
+}
+
+#[test]
+fn a_daemon_that_starts_beside_a_guest_lets_it_end_its_answer() {
+    let home = home();
+    let guest = guest(home.path(), "!sleep 4000\n!say by the guest");
+    let server = Server::start_in(home.clone(), &[]);
+    // What comes to the daemon meanwhile waits for it.
+    assert_eq!(answer(&run_cli(home.path(), &arguments("s", "!say by the daemon"), None)), "by the daemon");
+    assert_eq!(answer(&guest.wait_with_output().unwrap()), "by the guest");
+    assert_eq!(answers(&server), ["by the guest", "by the daemon"]);
+}
+
+#[test]
+fn a_guest_that_was_killed_is_taken_over_by_the_daemon() {
+    let home = home();
+    let mut guest = guest(home.path(), "!sleep 600000\n!say never");
+    let server = Server::start_in(home, &[]);
+    assert_eq!(server.messages("webchat:s").len(), 1, "its question is not touched while it lives");
+    guest.kill().unwrap();
+    guest.wait().unwrap();
+    let deadline = Instant::now() + TAKEN_OVER;
+    let messages = loop {
+        let messages = server.messages("webchat:s");
+        if messages.len() > 1 {
+            break messages;
+        }
+        assert!(Instant::now() < deadline, "nobody takes it over");
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    assert_eq!(messages.len(), 2);
+    assert_eq!(messages[1]["content"][0]["code"], "interrupted", "{messages:?}");
+    // And the conversation goes on.
+    assert_eq!(answer(&run_cli(server.home().path(), &arguments("s", "!say again"), None)), "again");
+}
