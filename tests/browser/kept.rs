@@ -184,9 +184,7 @@ fn what_follows_is_put_aside_only_when_asked() {
 fn where_fingers_type_enter_breaks_the_line() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
-    browser.become_phone(390, 844);
-    browser.reload();
-    page.until("the page is there", "shown(one('.welcome')) && matchMedia('(pointer: coarse)').matches");
+    page.become_phone(390, 844);
     assert_eq!(browser.text("one('#message').enterKeyHint"), "enter");
     browser.run("one('#message').focus()", &[]);
     browser.type_keys("!say one");

@@ -37,9 +37,7 @@ fn a_very_long_message_is_folded_until_asked_for() {
 fn on_a_phone_the_drawer_can_be_closed_and_a_log_line_is_whole() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
-    browser.become_phone(320, 640);
-    browser.reload();
-    page.until("the page is there", "shown(one('.welcome'))");
+    page.become_phone(320, 640);
     assert!(browser.is("one('.transcript').scrollTop === 0"), "it begins at its beginning");
     let opener = "one('[aria-label=\"Show conversations\"]')";
     assert_eq!(browser.text(&format!("{opener}.ariaExpanded")), "false");

@@ -53,6 +53,14 @@ impl Page {
         self.server.take().expect("the server runs").kill()
     }
 
+    /// Ends the server as an update would, and waits until it is gone.
+    pub(crate) fn terminate_server(&mut self) -> Arc<TempDir> {
+        let server = self.server.take().expect("the server runs");
+        let home = server.home();
+        assert!(server.terminate().success(), "it ends in order");
+        home
+    }
+
     /// Starts it again in its home, where it was.
     pub(crate) fn start_server(&mut self, home: Arc<TempDir>) {
         let port = self.origin.rsplit(':').next().expect("an origin has a port").to_owned();
@@ -83,6 +91,19 @@ impl Page {
         } else {
             self.browser.chord(&[ENTER]);
         }
+    }
+
+    /// Says something that is answered by a long stream, and waits until that has begun.
+    pub(crate) fn begin_stream(&self, text: &str) {
+        self.say(text);
+        self.until("it begins", "one('.turn[data-live] .prose')?.innerText.includes('token3')");
+    }
+
+    /// Shows the chat as a phone of this size does.
+    pub(crate) fn become_phone(&self, width: u32, height: u32) {
+        self.browser.become_phone(width, height);
+        self.browser.reload();
+        self.until("the page is there", "shown(one('.welcome')) && matchMedia('(pointer: coarse)').matches");
     }
 
     /// Says something and waits for the end of the reply.

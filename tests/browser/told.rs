@@ -75,6 +75,26 @@ fn context_pictures_and_files_are_shown_where_they_belong() {
 }
 
 #[test]
+fn a_picture_of_a_tool_is_there_before_a_reload() {
+    let Some(page) = Page::open(&[]) else { return };
+    // As the server tells it of a tool that returns one.
+    let hook = format!(
+        "const plain = JSON.parse;
+        JSON.parse = (...text) => {{
+            const frame = plain(...text);
+            if (frame?.type === 'tool' && frame.state === 'ok') frame.blocks = [{{type: 'image', mime: 'image/png', data: '{PNG}'}}];
+            return frame;
+        }}"
+    );
+    page.browser.run(&hook, &[]);
+    page.ask("!tool current_time {}");
+    page.browser.click(".fold summary");
+    page.until("the picture is shown", "one('.fold-body img')?.naturalWidth === 1");
+    assert_no_barriers(&page.browser, "a picture of a tool");
+    page.assert_clean();
+}
+
+#[test]
 fn notices_say_by_their_looks_what_they_are_about() {
     let notice = |code: &str, text: &str| system(&json!({"type": "notice", "code": code, "text": text}));
     let messages = json!([

@@ -39,6 +39,7 @@ mod requests;
 mod responses;
 mod resume;
 mod secrets;
+mod self_protection;
 mod sessions;
 mod shell;
 mod sockets;

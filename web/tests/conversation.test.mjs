@@ -172,3 +172,40 @@ test("context and what a tool returned besides its text stand in the exchange th
   assert.deepEqual(turn.reply.extras.map(({ at, part }) => [at, part.kind]), [[0, "context"], [0, "tool"]]);
   assert.deepEqual(turn.reply.extras[1].part.blocks, [picture]);
 });
+
+test("a message that was taken back is marked, live, pending and stored alike", () => {
+  const conversation = new Conversation();
+  for (const [id, turn, queued] of [["m1", "a", 0], ["m2", "b", 1]]) {
+    conversation.addLocal({ id, text: turn, attachments: [], at: "2026-01-01T00:00:00Z" });
+    conversation.acknowledge({ id, turn, queued });
+  }
+  conversation.frame({ type: "blocks", turn: "b", from: 0, html: ["<p>Stopped before it was answered.</p>"] });
+  conversation.frame({ type: "done", turn: "b", text: "Stopped before it was answered.", html: "", stop_reason: "stopped", model: "m" });
+  const marked = () => [conversation.turn("b").state, conversation.turn("b").stopReason, isBlank(conversation.turn("b").reply)];
+  assert.deepEqual(marked(), ["done", "withdrawn", true]);
+  conversation.apply({ messages: [], pending: [{ turn: "a", text: "a", state: "running" }, { turn: "b", text: "b", state: "stopped" }] }, birthsSoFar());
+  assert.deepEqual(marked(), ["done", "withdrawn", true]);
+  assert.deepEqual(conversation.unfinished().map((turn) => turn.id), ["a"]);
+  const notice = { id: "4", turn: "b", role: "assistant", content: [{ type: "notice", code: "withdrawn", text: "Stopped before it was answered." }], stop_reason: "stopped" };
+  conversation.apply({ messages: [user("1", "a", "a"), reply("2", "a", "<p>x</p>"), user("3", "b", "b"), notice] }, birthsSoFar());
+  assert.deepEqual(marked(), ["done", "withdrawn", true]);
+  assert.deepEqual(texts(conversation), ["a", "b"]);
+});
+
+test("pictures of a tool come with its frame", () => {
+  const conversation = new Conversation();
+  conversation.frame({ type: "tool", turn: "t", call: "c", name: "draw", state: "running", input: {} });
+  conversation.frame({ type: "tool", turn: "t", call: "c", name: "draw", state: "ok", output: "", blocks: [{ type: "image", mime: "image/png", data: "AA==" }] });
+  assert.equal(conversation.turn("t").reply.extras[0].part.blocks.length, 1);
+});
+
+test("what was refused stays, and is not sent by itself", () => {
+  const kept = new Map();
+  const storage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => void kept.set(key, value) };
+  const before = new Outbox(storage);
+  for (const id of ["1", "2"]) before.add({ id, session: "s", text: id, attachments: [], at: "" });
+  before.refuse("1", "busy");
+  const after = new Outbox(storage);
+  assert.deepEqual(after.of("s").map(({ id, refused }) => [id, refused]), [["1", "busy"], ["2", undefined]]);
+  assert.deepEqual(after.unsent("s").map(({ id }) => id), ["2"]);
+});

@@ -11,6 +11,9 @@ import { inSentences, spokenLines } from "../assets/js/chat/spoken.js";
 import { most, percent, sumsByDay } from "../assets/js/dashboard/usage-sums.js";
 import { delayBefore } from "../assets/js/shared/backoff.js";
 import { sentencePieces } from "../assets/js/shared/sentence.js";
+import { visiblePieces, visibleText } from "../assets/js/shared/visible.js";
+import { BoundedWorker } from "../assets/js/chat/bounded-worker.js";
+import { chunksOf } from "../assets/js/chat/long-code.js";
 import { asChange, brief, hasOddCharacters } from "../assets/js/shared/sheet.js";
 import { countdown, duration, money } from "../assets/js/shared/time.js";
 
@@ -111,4 +114,34 @@ test("only pictures of the four types are shown, and only from the bytes that ca
   for (const mime of ["image/png", "image/jpeg", "image/gif", "image/webp"]) assert.equal(pictureSource({ mime, data: "AA+/" }), `data:${mime};base64,AA+/`);
   for (const mime of ["image/svg+xml", "text/html", "image/png;base64,x", "IMAGE/PNG", "", undefined]) assert.equal(pictureSource({ mime, data: "AAAA" }), null);
   for (const data of ["", undefined, 7, "https://elsewhere.example/a.png", "AA,AA", "AA\n"]) assert.equal(pictureSource({ mime: "image/png", data }), null);
+});
+
+test("what does not show is named in every text, whatever was looked at before", () => {
+  assert.equal(hasOddCharacters({ path: "a\u202eb" }), true);
+  for (let round = 0; round < 3; round += 1) {
+    assert.equal(visibleText("\u200brm \u202e-rf"), "U+200Brm U+202E-rf");
+    assert.deepEqual(visiblePieces("x\u{e0041}"), [{ text: "x", isOdd: false }, { text: "U+E0041", isOdd: true }]);
+  }
+  assert.equal(hasOddCharacters({ "a\u200b": 1 }), true, "in a name");
+  assert.equal(hasOddCharacters({ deep: [{ text: "\u2066" }] }), true);
+  assert.equal(hasOddCharacters({ plain: ["text\n", 1, null] }), false);
+  assert.equal(visibleText("👩‍👩‍👧 ❤️"), "👩‍👩‍👧 ❤️");
+});
+
+test("long code is cut into chunks that together are the code", () => {
+  const lines = "let x = 1;\n".repeat(20000);
+  const line = "x".repeat(150000);
+  for (const text of ["", "short\n", lines, line, `${lines}${line}\n${lines}`]) assert.equal(chunksOf(text).map((chunk) => chunk.text).join(""), text);
+  assert.equal(chunksOf("short\n").length, 1);
+  assert.ok(chunksOf(lines).every((chunk) => chunk.text.length <= 60000 && chunk.lines <= 200));
+});
+
+test("a worker that cannot be started leaves code plain and is not tried for ever", async () => {
+  let made = 0;
+  const worker = new BoundedWorker(() => {
+    made += 1;
+    throw new Error("forbidden");
+  });
+  for (let round = 0; round < 5; round += 1) assert.equal(await worker.ask({ language: "x", text: String(round) }), null);
+  assert.equal(made, 3);
 });

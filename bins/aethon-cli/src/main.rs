@@ -20,6 +20,7 @@ use clap::Parser;
 use args::{Cli, Command, Common, ModelCommand};
 
 fn main() -> ExitCode {
+    aethon::harden_process();
     let cli = Cli::parse();
     let outcome = run(cli);
     match outcome {

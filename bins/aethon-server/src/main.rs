@@ -48,6 +48,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    aethon::harden_process();
     let outcome = run(Arguments::parse());
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

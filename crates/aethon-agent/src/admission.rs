@@ -25,12 +25,16 @@ const TEXTS: [&str; 6] = [
 /// How many retries of retries are followed to find what was said at first.
 const LONGEST_CHAIN: usize = 64;
 
-/// A retry or an edit that names no effort of its own keeps that of the message which it repeats.
-pub(crate) async fn keep_effort(log: &dyn TurnLog, inbound: &mut Inbound) -> Result<()> {
-    if let Intent::Retry { turn } | Intent::Edit { turn } = &inbound.intent
-        && inbound.effort.is_none()
-    {
-        inbound.effort = earlier(log, inbound, turn).await?.inbound.effort;
+/// A retry or an edit that names no effort of its own keeps that of the message which it repeats; an edit that names no
+/// files keeps its files.
+pub(crate) async fn keep_what_was_said(log: &dyn TurnLog, inbound: &mut Inbound) -> Result<()> {
+    let (Intent::Retry { turn } | Intent::Edit { turn }) = &inbound.intent else { return Ok(()) };
+    let turn = turn.clone();
+    if inbound.effort.is_none() {
+        inbound.effort = earlier(log, inbound, &turn).await?.inbound.effort;
+    }
+    if std::mem::take(&mut inbound.keeps_attachments) {
+        inbound.attachments = said_at_first(log, inbound, &turn).await?.attachments;
     }
     Ok(())
 }

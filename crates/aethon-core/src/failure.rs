@@ -34,6 +34,8 @@ pub enum EndReason {
     InputNotText,
     /// A person stopped the turn.
     Stopped,
+    /// A person stopped the turn before it began.
+    Withdrawn,
     /// The turn was stopped because the program ended.
     Shutdown,
     /// A crash came between, and the turn is not taken up again.
@@ -51,7 +53,7 @@ pub enum EndReason {
 
 impl EndReason {
     /// Those that have a word of their own.
-    const OWN: [Self; 14] = [
+    const OWN: [Self; 15] = [
         Self::Length,
         Self::EmptyAnswer,
         Self::BudgetExceeded,
@@ -62,6 +64,7 @@ impl EndReason {
         Self::InputTooLong,
         Self::InputNotText,
         Self::Stopped,
+        Self::Withdrawn,
         Self::Shutdown,
         Self::Interrupted,
         Self::Storage,
@@ -82,6 +85,7 @@ impl EndReason {
             Self::InputTooLong => "input_too_long",
             Self::InputNotText => "input_not_text",
             Self::Stopped => "stopped",
+            Self::Withdrawn => "withdrawn",
             Self::Shutdown => "shutdown",
             Self::Interrupted => "interrupted",
             Self::Gone => ModelErrorKind::NotFound.code(),

@@ -34,6 +34,9 @@ pub struct Inbound {
     /// Files.
     #[serde(default)]
     pub attachments: Vec<Attachment>,
+    /// Whether an edit has the files of the message in whose place it comes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_attachments: bool,
     /// How much the model is to think about it, where that differs from the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
@@ -61,6 +64,7 @@ impl Inbound {
             intent: Intent::Say,
             text: text.into(),
             attachments: Vec::new(),
+            keeps_attachments: false,
             effort: None,
             untrusted: false,
             oneshot: false,
@@ -73,9 +77,9 @@ impl Inbound {
         Self { intent: Intent::Retry { turn }, ..Self::say(session, "") }
     }
 
-    /// A text that takes the place of an earlier turn's message.
+    /// A text that takes the place of an earlier turn's message. The files of that stay, unless others are given.
     pub fn edit(session: SessionId, turn: TurnId, text: impl Into<String>) -> Self {
-        Self { intent: Intent::Edit { turn }, ..Self::say(session, text) }
+        Self { intent: Intent::Edit { turn }, keeps_attachments: true, ..Self::say(session, text) }
     }
 
     /// For this agent.
@@ -111,7 +115,7 @@ impl Inbound {
     /// With these files.
     #[must_use]
     pub fn with_attachments(self, attachments: Vec<Attachment>) -> Self {
-        Self { attachments, ..self }
+        Self { attachments, keeps_attachments: false, ..self }
     }
 
     /// With this effort.

@@ -29,9 +29,12 @@ pub trait TurnLog: Send + Sync {
     /// has taken the turn over.
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>>;
 
-    /// Ends a turn: its last messages, its outcome and the deliveries of its reply, in one transaction. A turn that never
-    /// began can be ended as well; its user message is then in no transcript. The turn that waits behind it begins in the
-    /// same transaction, if it can. Invalid when another owner has taken the turn over.
+    /// Ends a turn: its last messages, its outcome and the deliveries of its reply, in one transaction. The turn that waits
+    /// behind it begins in the same transaction, if it can. Invalid when another owner has taken the turn over.
+    ///
+    /// A turn that never began can be ended as well. Its messages, the user's first, then take their place in the
+    /// transcript in the order in which turns were accepted: at once, or when the last older turn of the session ends. No
+    /// messages leave no trace in the transcript.
     async fn finish(&self, finish: Finish) -> Result<Finished>;
 
     /// The newest messages of a session's live branch, oldest first, at most `limit` of them; never older ones than a
@@ -80,7 +83,7 @@ pub struct Finish {
 /// What the storage made of a [`Finish`].
 #[derive(Debug, Clone, Default)]
 pub struct Finished {
-    /// The ids of the added messages, in their order.
+    /// The ids of the added messages, in their order; none while they wait for their place.
     pub messages: Vec<MessageId>,
     /// How the next turn began, if it did.
     pub next: Option<Begun>,
@@ -161,7 +164,8 @@ pub trait Transcripts: Send + Sync {
     async fn messages(&self, id: &SessionId, before: Option<MessageId>, limit: usize)
     -> Result<Vec<Message>>;
 
-    /// Turns of this session that are queued or running.
+    /// Turns of this session that are queued or running; and, [done](TurnPhase::Done), those that ended before they began
+    /// and whose messages wait for their place in the transcript.
     async fn pending(&self, id: &SessionId) -> Result<Vec<TurnRecord>>;
 
     /// Sets a title. `false` when there is no such session.

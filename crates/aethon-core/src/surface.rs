@@ -10,6 +10,7 @@ use crate::approval::{ApprovalRequest, Decision, Resolution};
 use crate::ids::TurnId;
 use crate::message::Reply;
 use crate::model::Usage;
+use crate::tool::OutputBlock;
 
 /// The near end of a turn.
 #[async_trait]
@@ -87,6 +88,8 @@ pub struct ToolState {
     pub input: Option<Value>,
     /// The result; at the end.
     pub output: Option<String>,
+    /// The pictures and files that it returned besides; at the end.
+    pub blocks: Vec<OutputBlock>,
     /// How long it took, in milliseconds; at the end.
     pub milliseconds: Option<u64>,
 }

@@ -3,10 +3,13 @@
 //! The content is the JSON of the core's blocks. A block that this version does not know (the file was written by a
 //! newer one, or by hand) is shown as a notice in its place: one odd block must not make a conversation unreadable.
 
+use std::borrow::Cow;
+
 use aethon_core::ids::{MessageId, TurnId};
-use aethon_core::message::{Block, Message, Role, TurnEnd};
+use aethon_core::message::{Block, Message, Role};
 use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::db::Sql;
@@ -14,25 +17,26 @@ use crate::error::Error;
 use crate::time::{from_millis, to_millis};
 
 /// A message that is ready to be stored. Made by the caller, so that the writer has no JSON to write.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct NewMessage {
-    role: &'static str,
+    role: Cow<'static, str>,
     content: String,
     created_at: i64,
     model: Option<String>,
     usage: Option<String>,
-    stop_reason: Option<&'static str>,
+    stop_reason: Option<Cow<'static, str>>,
     folds_through: Option<i64>,
 }
 
 impl NewMessage {
     pub(crate) fn from(message: &Message) -> Result<Self, Error> {
         Ok(Self {
-            role: role_word(message.role),
+            role: role_word(message.role).into(),
             content: to_json(&message.content)?,
             created_at: to_millis(message.created_at),
             model: message.model.clone(),
             usage: message.usage.as_ref().map(to_json).transpose()?,
-            stop_reason: message.stop_reason.map(TurnEnd::as_str),
+            stop_reason: message.stop_reason.map(|end| end.as_str().into()),
             folds_through: message.content.iter().filter_map(folds_through).max(),
         })
     }

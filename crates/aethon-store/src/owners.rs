@@ -69,7 +69,7 @@ impl Owners for Store {
     async fn orphaned(&self) -> CoreResult<Vec<SessionId>> {
         const ORPHANED: &str = "SELECT session_key, turn_key, sessions.id FROM turns INDEXED BY turns_open
             JOIN sessions USING (session_key) LEFT JOIN owners ON owners.owner = turns.owner
-            WHERE phase < 2 AND turns.owner IS NOT ?1 AND coalesce(lease_until <= ?2, 1)";
+            WHERE phase < 2 AND phase >= 0 AND turns.owner IS NOT ?1 AND coalesce(lease_until <= ?2, 1)";
         let (owner, now) = (self.owner().id, self.now());
         let read = move |sql: &Sql<'_>| {
             let mut rows = sql.all(ORPHANED, [owner, now], |row| {
@@ -104,7 +104,7 @@ impl Owners for Store {
 fn take_over(sql: &Sql<'_>, owner: Owner, session: &SessionId, now: i64) -> Result<Vec<TurnRecord>, Error> {
     const ORPHANS: &str = "SELECT turn_key, id FROM turns INDEXED BY turns_open
         LEFT JOIN owners ON owners.owner = turns.owner
-        WHERE session_key = ?1 AND phase < 2 AND turns.owner IS NOT ?2 AND coalesce(lease_until <= ?3, 1)
+        WHERE session_key = ?1 AND phase < 2 AND phase >= 0 AND turns.owner IS NOT ?2 AND coalesce(lease_until <= ?3, 1)
         ORDER BY turn_key";
     const TAKE: &str = "UPDATE turns SET owner = ?2 WHERE turn_key = ?1";
     let Some(session) = sessions::key(sql, session.as_str())? else { return Ok(Vec::new()) };
@@ -132,7 +132,8 @@ fn take_over(sql: &Sql<'_>, owner: Owner, session: &SessionId, now: i64) -> Resu
 
 /// Whether another owner has a turn in a session that comes before this one: because it has begun, or was accepted before.
 pub(crate) fn is_held(sql: &Sql<'_>, session: i64, turn: i64, owner: Owner) -> Result<bool, Error> {
-    const HELD: &str = "SELECT 1 FROM turns INDEXED BY turns_open WHERE session_key = ?1 AND phase < 2
+    const HELD: &str =
+        "SELECT 1 FROM turns INDEXED BY turns_open WHERE session_key = ?1 AND phase < 2 AND phase >= 0
         AND owner IS NOT ?3 AND (phase = 1 OR turn_key < ?2) LIMIT 1";
     Ok(sql.first(HELD, params![session, turn, owner.id], |_| Ok(()))?.is_some())
 }

@@ -4,7 +4,7 @@
 
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
-use aethon_core::message::{Inbound, Message};
+use aethon_core::message::{Inbound, Message, Role};
 use aethon_core::session::{
     Accepted, Begin, Begun, Finish, Finished, TurnLog, TurnPhase, TurnRecord, title_of,
 };
@@ -17,7 +17,7 @@ use crate::outbox;
 use crate::owners::{self, Owner};
 use crate::sessions::{self, Opened, Opening};
 use crate::store::Store;
-use crate::turns::{self, NewTurn, Outcome};
+use crate::turns::{self, Due, Held, NewTurn, Outcome, Standing};
 
 /// More than any model takes in; what comes before is left to a summary.
 const MOST_WINDOW_BYTES: usize = 16 << 20;
@@ -74,7 +74,10 @@ impl TurnLog for Store {
     async fn finish(&self, finish: Finish) -> CoreResult<Finished> {
         let now = self.now();
         let Finish { messages, reply, deliveries, next } = finish;
-        let holder = messages.iter().rposition(|message| message.text() == reply.text);
+        let held = held(&messages)?;
+        // Messages that may have to wait have no id yet by which the outcome could name them.
+        let holder =
+            messages.iter().rposition(|message| message.text() == reply.text).filter(|_| held.is_none());
         let ending = Ending {
             holder,
             outcome: to_json(&Outcome {
@@ -83,7 +86,9 @@ impl TurnLog for Store {
                 model: reply.model,
                 usage: reply.usage,
                 failure: reply.failure,
+                held: None,
             })?,
+            held,
             messages: prepared(&messages)?,
             turn: reply.turn,
             session: reply.session,
@@ -111,7 +116,8 @@ impl TurnLog for Store {
     }
 
     async fn unfinished(&self) -> CoreResult<Vec<TurnRecord>> {
-        Ok(self.read(|sql| turns::open(sql, None)).await?)
+        let open = self.read(|sql| turns::open(sql, None)).await?;
+        Ok(open.into_iter().filter(|record| record.phase != TurnPhase::Done).collect())
     }
 }
 
@@ -140,6 +146,8 @@ struct Ending {
     /// Which of the messages has the reply's text.
     holder: Option<usize>,
     outcome: String,
+    /// The messages as JSON, where they may have to wait for their place.
+    held: Option<String>,
     deliveries: Vec<aethon_core::channel::NewDelivery>,
     next: Option<(TurnId, Start)>,
     owner: Owner,
@@ -155,9 +163,13 @@ impl Ending {
         if !standing.is_of(self.owner) {
             return Err(owners::taken_over(&self.turn));
         }
-        let messages = add(sql, standing.session, &self.turn, &self.messages, self.now)?;
-        let reply_message = self.holder.and_then(|holder| messages.get(holder)).map(|id| id.0);
-        turns::end(sql, standing.key, &self.outcome, reply_message, self.now)?;
+        let mut messages = self.end(sql, &standing)?;
+        for due in turns::due(sql, standing.session)? {
+            let placed = place(sql, standing.session, &due, self.now)?;
+            if due.key == standing.key {
+                messages = placed;
+            }
+        }
         for delivery in &self.deliveries {
             outbox::insert(sql, (self.session.as_str(), self.turn.as_str()), delivery, self.now)?;
         }
@@ -167,6 +179,36 @@ impl Ending {
         };
         Ok(Finished { messages, next })
     }
+}
+
+impl Ending {
+    /// Adds the last messages and notes the outcome. Those of a turn that never began wait while an older one is not over.
+    fn end(&self, sql: &Sql<'_>, standing: &Standing) -> Result<Vec<MessageId>, Error> {
+        let unbegun = self.held.as_ref().filter(|_| standing.first_message.is_none());
+        if let Some(held) = unbegun {
+            turns::hold(sql, standing.key, &self.outcome, held, self.now)?;
+            return Ok(Vec::new());
+        }
+        let messages = add(sql, standing.session, &self.turn, &self.messages, self.now)?;
+        let reply_message = self.holder.and_then(|holder| messages.get(holder)).map(|id| id.0);
+        turns::end(sql, standing.key, &self.outcome, reply_message, self.now)?;
+        Ok(messages)
+    }
+}
+
+/// Puts the messages of a turn that ended before it began into the transcript.
+fn place(sql: &Sql<'_>, session: i64, due: &Due, now: i64) -> Result<Vec<MessageId>, Error> {
+    let messages = add(sql, session, &due.id, &due.held.messages, now)?;
+    turns::place(sql, due.key, messages.first().map(|id| id.0))?;
+    sessions::suggest_title(sql, session, &due.held.title)?;
+    Ok(messages)
+}
+
+/// The JSON of messages that begin with the user's: the turn may never have begun.
+fn held(messages: &[Message]) -> Result<Option<String>, Error> {
+    let Some(first) = messages.first().filter(|first| first.role == Role::User) else { return Ok(None) };
+    let held = Held { messages: prepared(messages)?, title: title_of(first) };
+    Ok(Some(to_json(&held)?))
 }
 
 fn prepared(messages: &[Message]) -> Result<Vec<NewMessage>, Error> {

@@ -12,13 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::db::Sql;
 use crate::error::Error;
-use crate::messages;
+use crate::messages::{self, NewMessage};
 use crate::owners::Owner;
 use crate::time::{days, from_millis};
 
 const QUEUED: i64 = 0;
 const RUNNING: i64 = 1;
-// 2 is done.
+// 2 is done. -1 is done as well, with messages that wait for their place in the transcript, and is below 2 so that the
+// index of open turns finds it.
 
 /// A turn that is ready to be stored.
 pub(crate) struct NewTurn {
@@ -56,6 +57,25 @@ pub(crate) struct Outcome {
     pub(crate) usage: Usage,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) failure: Option<Failure>,
+    /// The messages of a turn that ended before it began, until they have their place in the transcript.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) held: Option<Held>,
+}
+
+/// Messages that wait for their place in the transcript.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Held {
+    /// The user's message and the one that ends the turn.
+    pub(crate) messages: Vec<NewMessage>,
+    /// The title that the first of them suggests.
+    pub(crate) title: String,
+}
+
+/// A turn whose messages may go into the transcript now.
+pub(crate) struct Due {
+    pub(crate) key: i64,
+    pub(crate) id: TurnId,
+    pub(crate) held: Held,
 }
 
 /// Stores a turn: begun when it has a first message.
@@ -170,12 +190,49 @@ pub(crate) fn end(
     Ok(())
 }
 
+/// Notes how a turn came out that never began, while its messages wait for their place.
+pub(crate) fn hold(sql: &Sql<'_>, key: i64, outcome: &str, held: &str, now: i64) -> Result<(), Error> {
+    const HOLD: &str =
+        "UPDATE turns SET phase = -1, ended_at = ?2, outcome = json_set(?3, '$.held', json(?4))
+        WHERE turn_key = ?1";
+    sql.execute(HOLD, params![key, now, outcome, held])?;
+    Ok(())
+}
+
+/// Notes that the messages of a turn that never began are in the transcript, from this one on.
+pub(crate) fn place(sql: &Sql<'_>, key: i64, first: Option<i64>) -> Result<(), Error> {
+    const PLACE: &str =
+        "UPDATE turns SET phase = 2, first_message = ?2, outcome = json_remove(outcome, '$.held')
+        WHERE turn_key = ?1";
+    sql.execute(PLACE, params![key, first])?;
+    Ok(())
+}
+
+const DUE: &str = "SELECT turn_key, id, outcome FROM turns INDEXED BY turns_open
+    WHERE phase < 2 AND phase = -1 AND session_key = ?1
+    AND turn_key < coalesce((SELECT min(turn_key) FROM turns INDEXED BY turns_open
+        WHERE phase < 2 AND phase >= 0 AND session_key = ?1), 9223372036854775807)
+    ORDER BY turn_key";
+
+/// The turns of a session whose messages have waited for their place long enough: every older turn is over.
+pub(crate) fn due(sql: &Sql<'_>, session: i64) -> Result<Vec<Due>, Error> {
+    let rows = sql.all(DUE, [session], |row| {
+        Ok((row.get(0)?, TurnId::existing(row.get_ref(1)?.as_str()?), row.get::<_, String>(2)?))
+    })?;
+    let due = |(key, id, outcome): (i64, TurnId, String)| {
+        let outcome: Outcome = serde_json::from_str(&outcome).map_err(|error| unreadable(&id, error))?;
+        let held = outcome.held.unwrap_or(Held { messages: Vec::new(), title: String::new() });
+        Ok(Due { key, id, held })
+    };
+    rows.into_iter().map(due).collect()
+}
+
 /// A turn by its id.
 pub(crate) fn record(sql: &Sql<'_>, id: &TurnId) -> Result<Option<TurnRecord>, Error> {
     sql.first(BY_ID, [id.as_str()], read)?.map(|row| row.into_record(sql)).transpose()
 }
 
-/// Turns that are not over, oldest first; of all sessions, or of one.
+/// Turns that are not over, or whose messages are not in the transcript yet, oldest first; of all sessions, or of one.
 pub(crate) fn open(sql: &Sql<'_>, session: Option<i64>) -> Result<Vec<TurnRecord>, Error> {
     let rows = match session {
         Some(session) => sql.all(OPEN_IN, [session], read)?,

@@ -18,7 +18,7 @@ use rusqlite::Connection;
 const S: &str = "webchat:default";
 
 fn impatient() -> Options {
-    Options { busy_timeout: Duration::from_millis(20), ..Options::default() }
+    Options::default().with(|options| options.busy_timeout = Duration::from_millis(20))
 }
 
 /// Another program that holds the file, so that every write fails.
@@ -84,7 +84,7 @@ async fn what_nobody_waits_for_and_is_needed_is_stored_when_it_is_over() {
 
 #[tokio::test]
 async fn a_full_disk_is_a_fault_and_what_fits_is_stored_after_it() {
-    let home = Home::with(Options { max_bytes: Some(400 << 10), ..Options::default() });
+    let home = Home::with(Options::default().with(|options| options.max_bytes = Some(400 << 10)));
     let long = "word ".repeat(20_000);
     let mut stored = 0;
     let error = loop {
@@ -146,7 +146,7 @@ async fn another_database_at_the_same_place_is_left_as_it_is() {
 }
 
 fn refusal(path: &Path, mode: OpenMode) -> String {
-    let error = Store::open(path, Options { mode, ..Options::default() }).unwrap_err();
+    let error = Store::open(path, Options::default().with(|options| options.mode = mode)).unwrap_err();
     assert!(error.is_unwritable() || error.is_unavailable(), "{error}");
     error.to_string()
 }
@@ -200,7 +200,8 @@ async fn the_latest_time_is_remembered_and_never_falls() {
     let path = folder.path().join("aethon.db");
     let at = |time: &str| {
         let clock = aethon_core::testkit::ManualClock::at(time.parse().unwrap());
-        Store::open(&path, Options { clock: std::sync::Arc::new(clock), ..Options::default() }).unwrap()
+        let options = Options::default().with(|options| options.clock = std::sync::Arc::new(clock));
+        Store::open(&path, options).unwrap()
     };
     let store = at("2026-02-03T04:05:06Z");
     assert_eq!(store.marks().await.unwrap().latest, None);

@@ -12,6 +12,8 @@ pub(crate) const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/u
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
+    /// The assistant's home, which is closed to whatever it starts; the workspace in it stays open.
+    pub home: Option<PathBuf>,
     /// The workspace directory; relative paths are in it.
     pub workspace: PathBuf,
     /// The person's home directory, under which files may be read when they are not confined to the workspace.
@@ -21,6 +23,14 @@ pub struct Options {
     /// The assistant's own files and directories that no tool may open: configuration, database, credentials, `run`,
     /// `recordings`. A file stands for its siblings with a longer name too (`aethon.db-wal`, `config.toml.bak`).
     pub own: Vec<PathBuf>,
+    /// `security.blocked_paths`: places and names that are closed besides the built-in ones.
+    pub blocked_paths: Vec<String>,
+    /// `security.allowed_paths`: built-in places and names that are open after all.
+    pub allowed_paths: Vec<String>,
+    /// The port that is configured for the assistant, which is closed to whatever it starts.
+    pub port: Option<u16>,
+    /// Where a running daemon writes its address, whose port is closed too.
+    pub address_file: Option<PathBuf>,
     /// How commands run.
     pub shell: ShellOptions,
 }

@@ -20,6 +20,7 @@ use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
 use aethon_providers::{AwsEnvironment, Catalog};
 use aethon_store::OpenMode;
+use aethon_tools::Protection;
 
 use crate::aethon::Aethon;
 use crate::error::{Error, Result};
@@ -253,13 +254,14 @@ impl Prepared {
             Readiness::NotConfigured(hint) => format!("not set up: {hint}"),
         };
         format!(
-            "the configuration is fine\nhome      {}\nlistener  {listener}\naccess    {access}\nmodel     {} by {}, {readiness}\nbudget    {}\nwebhooks  {}\ndashboard {}",
+            "the configuration is fine\nhome      {}\nlistener  {listener}\naccess    {access}\nmodel     {} by {}, {readiness}\nbudget    {}\nwebhooks  {}\ndashboard {}\ncommands  {}",
             self.home.path().display(),
             model.model,
             model.provider,
             crate::preflight::budget(&self.config.budget, &self.unpriced()),
             on(has_webhooks),
             on(webchat.enabled && config.dashboard.enabled),
+            Protection::of_this_machine().describe(),
         ) + &self.model_concerns()
     }
 

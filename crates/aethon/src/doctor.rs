@@ -10,6 +10,7 @@ use std::time::Duration;
 use aethon_config::schema::Unpriced;
 use aethon_core::model::{ModelProvider, Readiness};
 use aethon_providers::Catalog;
+use aethon_tools::Protection;
 use serde::Serialize;
 
 use crate::builder::{Builder, Prepared};
@@ -95,7 +96,19 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.extend(models(&prepared));
     findings.extend(embedding(&prepared).await);
     findings.push(budget(&prepared));
+    findings.push(self_protection());
     findings
+}
+
+/// What keeps a command from the assistant itself.
+fn self_protection() -> Finding {
+    let protection = Protection::of_this_machine();
+    let message = protection.describe();
+    if protection.missing().is_empty() {
+        return Finding::ok("self-protection", message);
+    }
+    let fix = "run a kernel that has Landlock turned on (`lsm=landlock,...`), in a container that permits it";
+    Finding::warning("self-protection", message, fix)
 }
 
 /// Whether the ceiling can hold: whether it is known what the models cost.

@@ -172,7 +172,8 @@ impl Home {
         self.run().join("server.alive")
     }
 
-    fn address_file(&self) -> PathBuf {
+    /// Where a running daemon writes its address.
+    pub(crate) fn address_file(&self) -> PathBuf {
         self.run().join("server.address")
     }
 }

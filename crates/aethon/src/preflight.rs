@@ -16,6 +16,7 @@ use aethon_core::sandbox::Sandbox;
 use aethon_core::secret::Secret;
 use aethon_http::is_loopback_host;
 use aethon_http::options::Network;
+use aethon_tools::Protection;
 
 /// How long the docker daemon may take to answer.
 const DOCKER_PATIENCE: Duration = Duration::from_secs(3);
@@ -84,6 +85,10 @@ fn length(secret: &Secret) -> usize {
 pub(crate) async fn warnings(config: &Config) -> Vec<String> {
     let webchat = &config.channels.webchat;
     let mut warnings = short_secrets(config);
+    let protection = Protection::of_this_machine();
+    if config.security.sandbox == Sandbox::None && !protection.missing().is_empty() {
+        warnings.push(protection.describe());
+    }
     if !webchat.enabled || !matches!(is_loopback_host(&webchat.host).await, Ok(false)) {
         return warnings;
     }
@@ -210,7 +215,9 @@ mod tests {
         }
         assert_eq!(problems_of(expose, &Flags { insecure_bind: true, ..Flags::default() }).await, "");
         let mut config = Config::default();
-        assert!(warnings(&config).await.is_empty(), "nobody else reaches it");
+        // What the kernel cannot do is told on any address.
+        let said = warnings(&config).await.join("; ");
+        assert!(!said.contains("token"), "nobody else reaches it: {said}");
         expose(&mut config);
         let said = warnings(&config).await.join("; ");
         assert!(said.contains("no token") && said.contains("webhook.secret"), "{said}");

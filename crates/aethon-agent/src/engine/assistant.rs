@@ -87,7 +87,7 @@ impl Assistant for Engine {
     async fn stop(&self, session: &SessionId, turn: Option<&TurnId>) -> usize {
         let (stopped, waiting) = self.0.queues.stop(session, turn, Cause::Person);
         if let Some(job) = waiting {
-            self.0.end_unbegun(job, false).await;
+            self.0.end_unbegun(job).await;
         }
         stopped
     }

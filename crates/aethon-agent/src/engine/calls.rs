@@ -181,7 +181,7 @@ impl OpenCall {
             (false, true) => ToolPhase::Error,
             (false, false) => ToolPhase::Ok,
         };
-        self.show(phase, Some(&result.output));
+        self.show(phase, Some(&result));
         // It runs once, so the place is empty.
         let _ = self.result.set(result);
     }
@@ -205,7 +205,7 @@ impl OpenCall {
     fn show_interrupted(&self) {
         if self.result.get().is_none() && self.started.get().is_some() {
             let phase = if self.has_begun() { ToolPhase::Error } else { ToolPhase::Denied };
-            self.show(phase, Some(&self.result().output));
+            self.show(phase, Some(&self.result()));
         }
     }
 
@@ -215,14 +215,15 @@ impl OpenCall {
         Some(u64::try_from(took).unwrap_or(u64::MAX))
     }
 
-    fn show(&self, phase: ToolPhase, output: Option<&str>) {
+    fn show(&self, phase: ToolPhase, result: Option<&ToolResult>) {
         let running = phase == ToolPhase::Running;
         let state = ToolState {
             call: self.call.id.clone(),
             name: self.call.name.clone(),
             phase,
             input: running.then(|| self.call.input.clone()),
-            output: output.map(str::to_owned),
+            output: result.map(|result| result.output.clone()),
+            blocks: result.map(|result| result.blocks.clone()).unwrap_or_default(),
             milliseconds: self.milliseconds().filter(|_| !running),
         };
         self.context.surface.emit(&self.context.turn, TurnEvent::Tool(state));

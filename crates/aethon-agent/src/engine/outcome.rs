@@ -61,6 +61,11 @@ impl TurnOutcome {
         }
     }
 
+    /// A person stopped it before it began.
+    fn withdrawn() -> Self {
+        Self::of(TurnEnd::Stopped, EndReason::Withdrawn, "Stopped before it was answered.")
+    }
+
     /// A limit was reached.
     pub(super) fn limit(reason: EndReason, sentence: impl Into<String>) -> Self {
         Self::of(TurnEnd::Limit, reason, sentence)
@@ -177,22 +182,18 @@ impl Shared {
         self.services.hooks.after_turn(context, &reply).await;
     }
 
-    /// Ends a turn that was stopped before it began. In its order (`in_order`), what was asked is kept in the transcript;
-    /// out of it, while another turn writes, only the outcome is stored.
-    pub(super) async fn end_unbegun(&self, job: Job, in_order: bool) {
-        let outcome = TurnOutcome::stopped(Cause::Person);
+    /// Ends a turn that was stopped before it began. What was asked is kept in the transcript; the storage puts it in its
+    /// place once the turns before it are over. An edit then replaces nothing.
+    pub(super) async fn end_unbegun(&self, job: Job) {
+        let outcome = TurnOutcome::withdrawn();
         let mut messages = Vec::new();
-        if in_order && !matches!(job.inbound.intent, Intent::Retry { .. }) {
-            match self.begin(&job).await {
-                Ok(_) => {
-                    let mut last = Message::new(Role::Assistant, Vec::new(), self.services.clock.now());
-                    last.turn = Some(job.turn.clone());
-                    outcome.seal(&mut last);
-                    messages.push(last);
-                }
-                Err(error) => log_storage("a stopped message could not be put into its transcript", &error),
-            }
-            self.windows.forget(job.session());
+        if !matches!(job.inbound.intent, Intent::Retry { .. }) {
+            let mut last = Message::new(Role::Assistant, Vec::new(), self.services.clock.now());
+            outcome.seal(&mut last);
+            messages.extend([job.message.clone(), last]);
+        }
+        for message in &mut messages {
+            message.turn = Some(job.turn.clone());
         }
         self.end_unasked(job, &outcome, &messages).await;
     }

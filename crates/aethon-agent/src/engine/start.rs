@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aethon_core::error::Result;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Block, Message, Role};
+use aethon_core::message::{Block, EndReason, Message, Role};
 use aethon_core::session::{Begin, Begun};
 use aethon_core::surface::TurnEvent;
 
@@ -80,6 +80,7 @@ impl Shared {
         // A history from before there were summaries may be longer than what is read.
         let is_cut = messages.len() >= most && !messages.iter().any(is_summary);
         let unread = if is_cut { self.older_than(job, &mut messages).await? } else { 0 };
+        leave_out_withdrawn(&mut messages);
         if job.stage == Stage::LeftBehind {
             let own = messages.iter().filter(|message| message.turn.as_ref() == Some(&job.turn));
             if let Some(mut missing) = missing_results(own, RESTARTED, self.services.clock.now()) {
@@ -148,6 +149,15 @@ impl Shared {
             }
         })
     }
+}
+
+/// A model never sees what a person took back before it was answered: it is in the transcript for people.
+fn leave_out_withdrawn(messages: &mut Vec<Message>) {
+    let is_mark =
+        |block: &Block| matches!(block, Block::Notice { code, .. } if code == EndReason::Withdrawn.as_str());
+    let ends = messages.iter().filter(|message| message.content.iter().any(is_mark));
+    let withdrawn: Vec<_> = ends.filter_map(|message| message.turn.clone()).collect();
+    messages.retain(|message| message.turn.as_ref().is_none_or(|turn| !withdrawn.contains(turn)));
 }
 
 fn put_page(job: &mut Job, known: Option<&Arc<str>>, page: &Arc<str>) {

@@ -14,7 +14,7 @@ use aethon_core::surface::Surface;
 use tokio::sync::oneshot;
 
 use super::shared::Shared;
-use crate::admission::{admit, keep_effort};
+use crate::admission::{admit, keep_what_was_said};
 use crate::caught::caught;
 use crate::dispatcher::{Job, Position, Stage};
 
@@ -26,7 +26,7 @@ impl Shared {
     ) -> Result<Submitted> {
         self.services.health.check()?;
         self.agents.find(&inbound.agent)?;
-        keep_effort(&*self.services.log, &mut inbound).await?;
+        keep_what_was_said(&*self.services.log, &mut inbound).await?;
         let message = admit(&*self.services.log, &inbound, self.services.clock.now()).await?;
         let (job, live) = Job::pair(TurnId::fresh(), inbound, message, surface);
         let reply = live.reply.clone();

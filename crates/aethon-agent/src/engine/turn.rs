@@ -78,7 +78,7 @@ impl Shared {
         if matches!(job.stage, Stage::Waiting | Stage::Beginning) {
             match job.stop.cause() {
                 Some(Cause::Person) => {
-                    self.end_unbegun(job, true).await;
+                    self.end_unbegun(job).await;
                     return None;
                 }
                 // It stays stored as waiting; the next start looks after it.
@@ -356,6 +356,12 @@ impl<'e> Turn<'e> {
             Ok(finished) => {
                 self.keep_window(messages, &finished.messages);
                 (Some(reply), delivers)
+            }
+            // Another program has ended it: what that one stored is what counts.
+            Err(error) if error.is_invalid() => {
+                log_storage("a turn had been ended before", &error);
+                self.shared.windows.forget(session);
+                return self.shared.end_with_stored(self.job).await;
             }
             Err(error) => {
                 self.shared.windows.forget(session);

@@ -270,6 +270,8 @@ pub enum What {
     Fail,
     Panic,
     Hang,
+    /// Returns a picture besides.
+    Draw,
     /// Takes a second.
     Sleep,
     /// Waits until so many calls are here.
@@ -306,6 +308,7 @@ impl Tool for TestTool {
         match &self.what {
             What::Say(text) => Ok(ToolOutput::text(*text)),
             What::Count => Ok(ToolOutput::text(runs.to_string())),
+            What::Draw => Ok(ToolOutput::text("drawn").with_image("image/png", "iVBORw0KGgo=")),
             What::Fail => Err(ToolError::failed("it is broken")),
             What::Panic => panic!("a fault"),
             What::Hang => std::future::pending().await,

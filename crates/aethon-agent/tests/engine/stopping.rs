@@ -111,7 +111,7 @@ async fn all_of_a_session_those_that_wait_included() {
     assert_eq!(harness.engine.stop(&session, None).await, 2);
     assert_eq!(running.reply.wait().await.unwrap().end, TurnEnd::Stopped);
     assert_eq!(waiting.reply.wait().await.unwrap().end, TurnEnd::Stopped);
-    let told = ["user: one", "assistant: (stopped)", "user: two", "assistant: (stopped)"];
+    let told = ["user: one", "assistant: (stopped)", "user: two", "assistant: (withdrawn)"];
     assert_eq!(harness.told(&session), told);
     assert_eq!(harness.engine.stop(&session, None).await, 0);
     assert_eq!(harness.model.requests().len(), 1);
@@ -120,16 +120,62 @@ async fn all_of_a_session_those_that_wait_included() {
 #[tokio::test]
 async fn one_that_waits_without_the_one_that_runs() {
     let gate = Gate::default();
-    let harness = House::new([says_behind(&gate, "one")]);
+    let tools = vec![TestTool::new("a", What::Say("1")) as _];
+    let plan = Plan { tools, ..Plan::default() };
+    let harness = House::with([calls(&["a"]), says_behind(&gate, "one"), says("3"), says("4")], plan);
     let session = session("a");
     let running = harness.say(&session, "one").await;
     gate.reached().await;
-    let waiting = harness.say(&session, "two").await;
-    assert_eq!(harness.engine.stop(&session, Some(&waiting.turn)).await, 1);
-    assert_eq!(waiting.reply.wait().await.unwrap().end, TurnEnd::Stopped);
+    let (two, three) = (harness.say(&session, "two").await, harness.say(&session, "three").await);
+    let four = harness.say(&session, "four").await;
+    for taken_back in [&four, &two] {
+        assert_eq!(harness.engine.stop(&session, Some(&taken_back.turn)).await, 1);
+        assert_eq!(taken_back.reply.clone().wait().await.unwrap().end, TurnEnd::Stopped);
+    }
+    assert_eq!(harness.told(&session).len(), 3, "nothing comes between a call and its answer");
     gate.open();
     assert_eq!(running.reply.wait().await.unwrap().end, TurnEnd::End);
+    three.reply.wait().await.unwrap();
+    let told = harness.told(&session);
+    assert_eq!(
+        told[3..],
+        [
+            "assistant: one",
+            "user: two",
+            "assistant: (withdrawn)",
+            "user: three",
+            "assistant: 3",
+            "user: four",
+            "assistant: (withdrawn)"
+        ]
+    );
     harness.assert_well_formed(&session);
+    // The model never hears of it, neither from memory nor from the storage.
+    harness.ask(&session, "five").await;
+    let seen = |harness: &House| -> Vec<_> {
+        let last = harness.model.requests().pop().unwrap().messages;
+        last.iter().map(|message| message.text()).filter(|text| !text.is_empty()).collect()
+    };
+    assert_eq!(seen(&harness), ["one", "one", "three", "3", "five"]);
+    let next = House::with([says("6")], Plan { store: Some(harness.store.clone()), ..Plan::default() });
+    next.ask(&session, "six").await;
+    assert_eq!(seen(&next), ["one", "one", "three", "3", "five", "4", "six"]);
+}
+
+#[tokio::test]
+async fn one_that_was_taken_back_can_be_answered_after_all() {
+    let gate = Gate::default();
+    let harness = House::new([says_behind(&gate, "one"), says("2")]);
+    let session = session("a");
+    let running = harness.say(&session, "one").await;
+    gate.reached().await;
+    let two = harness.say(&session, "two").await;
+    harness.engine.stop(&session, Some(&two.turn)).await;
+    gate.open();
+    running.reply.wait().await.unwrap();
+    let again = harness.submit(Inbound::retry(session.clone(), two.turn.clone()), quiet()).await;
+    assert_eq!(again.reply.wait().await.unwrap().text, "2");
+    assert_eq!(harness.told(&session), ["user: one", "assistant: one", "user: two", "assistant: 2"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -94,6 +94,29 @@ async fn an_edit_puts_another_text_in_its_place() {
 }
 
 #[tokio::test]
+async fn an_edit_keeps_the_files_unless_it_names_others() {
+    let harness = House::new((0..4).map(|_| says("ok")));
+    let session = session("a");
+    let file = |name: &str| Attachment { name: name.into(), mime: "text/plain".into(), data: "YQ==".into() };
+    let first = Inbound::say(session.clone(), "look").with_attachments(vec![file("one"), file("two")]);
+    let mut turn = harness.submit(first, quiet()).await;
+    let edits = [None, Some(vec![file("two")]), Some(vec![])];
+    for (files, expected) in edits.into_iter().zip([vec!["one", "two"], vec!["two"], vec![]]) {
+        turn.reply.clone().wait().await.unwrap();
+        let edit = Inbound::edit(session.clone(), turn.turn.clone(), "look again");
+        let edit = if let Some(files) = files { edit.with_attachments(files) } else { edit };
+        turn = harness.submit(edit, quiet()).await;
+        turn.reply.clone().wait().await.unwrap();
+        let content = harness.store.transcript(&session).swap_remove(0).content;
+        let names: Vec<_> = content
+            .iter()
+            .filter_map(|block| if let Block::File { name, .. } = block { Some(name.as_str()) } else { None })
+            .collect();
+        assert_eq!(names, expected);
+    }
+}
+
+#[tokio::test]
 async fn only_a_turn_of_the_same_session_can_be_retried() {
     let harness = House::new([]);
     let other = harness.say(&session("b"), "x").await;

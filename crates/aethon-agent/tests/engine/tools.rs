@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use aethon_agent::Options;
 use aethon_core::hook::{Hook, ToolDecision};
-use aethon_core::message::{Block, ToolCall, ToolResult, TurnEnd};
+use aethon_core::message::{Block, Inbound, ToolCall, ToolResult, TurnEnd};
 use aethon_core::model::StopReason;
-use aethon_core::testkit::Step;
-use aethon_core::tool::{ToolContext, ToolSpec};
+use aethon_core::surface::{ToolPhase, TurnEvent};
+use aethon_core::testkit::{CollectingSurface, Step};
+use aethon_core::tool::{OutputBlock, ToolContext, ToolSpec};
 use aethon_core::untrusted::MARKER;
 use async_trait::async_trait;
 use serde_json::json;
@@ -35,6 +36,25 @@ async fn a_tool_that_fails_or_panics_gives_a_failed_result() {
     assert_eq!(results[0].output, "it is broken");
     assert!(results[1].output.contains("fault"), "{}", results[1].output);
     assert_eq!(results[2].output, "there is no tool `absent`; there are: broken, faulty");
+}
+
+#[tokio::test]
+async fn a_picture_of_a_tool_is_shown_when_the_call_ends() {
+    let plan = Plan { tools: vec![TestTool::new("draw", What::Draw) as _], ..Plan::default() };
+    let harness = House::with([calls(&["draw"]), says("there")], plan);
+    let surface = Arc::new(CollectingSurface::default());
+    harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await.reply.wait().await.unwrap();
+    let picture = vec![OutputBlock::Image { mime: "image/png".into(), data: "iVBORw0KGgo=".into() }];
+    let shown: Vec<_> =
+        surface
+            .events()
+            .into_iter()
+            .filter_map(|(_, event)| {
+                if let TurnEvent::Tool(state) = event { Some((state.phase, state.blocks)) } else { None }
+            })
+            .collect();
+    assert_eq!(shown, [(ToolPhase::Running, vec![]), (ToolPhase::Ok, picture.clone())]);
+    assert_eq!(results(&harness)[0].blocks, picture, "as the transcript has it");
 }
 
 #[tokio::test]

@@ -19,6 +19,12 @@ pub struct Security {
     /// Shell commands containing any of these are refused. An own list replaces this one; the built-in danger list
     /// stays.
     pub blocked_commands: Vec<String>,
+    /// Places (`~/diary`, `/srv/keys`) and names (`*.tax`) that tools do not open, besides the built-in list of keys,
+    /// credentials, password stores, wallets, browser profiles and histories.
+    pub blocked_paths: Vec<String>,
+    /// Places and names of that list that tools may open after all, such as `~/.ssh` or `*.pem`. The assistant's own files
+    /// stay closed.
+    pub allowed_paths: Vec<String>,
     /// The senders that may write, by channel. On the messaging bots an empty list rejects everyone.
     #[serde(deserialize_with = "sender_lists")]
     pub allowed_senders: BTreeMap<String, Vec<String>>,
@@ -47,6 +53,8 @@ impl Default for Security {
             mark_untrusted_content: true,
             workspace_only: false,
             blocked_commands: ["rm -rf /", "sudo", "mkfs"].map(str::to_owned).to_vec(),
+            blocked_paths: Vec::new(),
+            allowed_paths: Vec::new(),
             allowed_senders: BTreeMap::new(),
             sandbox: Sandbox::default(),
             sandbox_image: "debian:stable-slim".to_owned(),

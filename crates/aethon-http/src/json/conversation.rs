@@ -53,7 +53,8 @@ pub struct Conversation {
 pub struct Pending {
     turn: TurnId,
     text: String,
-    state: TurnPhase,
+    /// `queued`, `running`, or `stopped`: taken back, and not among the messages yet.
+    state: &'static str,
 }
 
 impl Listed {
@@ -65,7 +66,12 @@ impl Listed {
 
 impl From<TurnRecord> for Pending {
     fn from(record: TurnRecord) -> Self {
-        Self { turn: record.turn, text: record.inbound.text, state: record.phase }
+        let state = match record.phase {
+            TurnPhase::Queued => "queued",
+            TurnPhase::Running => "running",
+            TurnPhase::Done => "stopped",
+        };
+        Self { turn: record.turn, text: record.inbound.text, state }
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use aethon_core::assistant::Submitted;
 use aethon_core::ids::{SessionId, TurnId, unique};
-use aethon_core::message::{Attachment, Dedupe, Inbound, Intent};
+use aethon_core::message::{Attachment, Dedupe, Inbound};
 use aethon_core::surface::Surface;
 use tokio::sync::Notify;
 
@@ -205,22 +205,25 @@ impl ChatConnection<'_> {
     /// A retry or an edit.
     async fn branch(&mut self, branch: Branch, is_edit: bool) -> Result<(), Refusal> {
         let id = branch.id.unwrap_or_else(|| format!("branch-{}", unique()));
-        let checked = || -> Result<(SessionId, String), Refusal> {
+        let checked = || -> Result<Inbound, Refusal> {
             check_id(&id)?;
             let text = if is_edit { branch.text.unwrap_or_default() } else { String::new() };
-            if is_edit && text.trim().is_empty() {
+            let files = branch.attachments.filter(|_| is_edit).map(attachments::checked).transpose()?;
+            if is_edit && text.trim().is_empty() && files.as_ref().is_none_or(Vec::is_empty) {
                 return Err(Refusal::new("bad_frame", "An edit needs a `text` that is not empty."));
             }
             let session = match branch.session.as_deref() {
                 Some(name) => named(name)?,
                 None => self.session_of(|room| room.knows_turn(&branch.turn)),
             };
-            Ok((session, text))
+            let turn = TurnId::existing(&branch.turn);
+            Ok(match (is_edit, files) {
+                (false, _) => Inbound::retry(session, turn),
+                (true, None) => Inbound::edit(session, turn, text),
+                (true, Some(files)) => Inbound::edit(session, turn, text).with_attachments(files),
+            })
         };
-        let (session, text) = checked().map_err(|refusal| refusal.about(&id))?;
-        let turn = TurnId::existing(&branch.turn);
-        let mut inbound = Inbound::say(session, text);
-        inbound.intent = if is_edit { Intent::Edit { turn } } else { Intent::Retry { turn } };
+        let inbound = checked().map_err(|refusal| refusal.about(&id))?;
         self.submit(inbound, &id).await
     }
 

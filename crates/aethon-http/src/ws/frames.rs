@@ -8,6 +8,7 @@ use aethon_core::ids::TurnId;
 use aethon_core::message::{Attachment, Reply};
 use aethon_core::model::{Effort, Usage};
 use aethon_core::surface::{ToolState, TurnEvent};
+use aethon_core::tool::OutputBlock;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -82,6 +83,8 @@ pub(super) struct Tool<'a> {
     input: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    blocks: &'a [OutputBlock],
     #[serde(skip_serializing_if = "Option::is_none")]
     ms: Option<u64>,
 }
@@ -94,6 +97,7 @@ impl<'a> From<&'a ToolState> for Tool<'a> {
             state: state.phase.as_str(),
             input: state.input.as_ref(),
             output: state.output.as_deref(),
+            blocks: &state.blocks,
             ms: state.milliseconds,
         }
     }
@@ -304,6 +308,9 @@ pub(super) struct Branch {
     pub(super) text: Option<String>,
     #[serde(default)]
     pub(super) session: Option<String>,
+    /// The files of an edit; those of the message that it replaces when absent.
+    #[serde(default)]
+    pub(super) attachments: Option<Vec<Attachment>>,
 }
 
 impl Request {
@@ -390,6 +397,24 @@ mod tests {
     fn a_refusal_is_a_frame_without_seq() {
         let frame = Refusal::new("busy", sentence("too many wait")).about("m1").frame();
         assert_eq!(frame.as_str(), r#"{"type":"error","code":"busy","message":"Too many wait.","id":"m1"}"#);
+    }
+
+    #[test]
+    fn a_tool_frame_carries_what_the_tool_returned_besides_its_text() {
+        let mut state = ToolState {
+            call: "c".into(),
+            name: "draw".into(),
+            phase: aethon_core::surface::ToolPhase::Ok,
+            input: None,
+            output: Some("drawn".into()),
+            blocks: vec![OutputBlock::Image { mime: "image/png".into(), data: "AA==".into() }],
+            milliseconds: Some(3),
+        };
+        let told = |state: &ToolState| serde_json::to_value(Body::Tool(state.into())).unwrap();
+        let picture = serde_json::json!([{"type": "image", "mime": "image/png", "data": "AA=="}]);
+        assert_eq!(told(&state)["blocks"], picture);
+        state.blocks.clear();
+        assert!(told(&state).get("blocks").is_none(), "most tools return only text");
     }
 
     #[test]

@@ -82,6 +82,7 @@ impl Turn {
             phase,
             input: is_start.then(|| json!({"path": "a.txt"})),
             output: (!is_start).then(|| "contents".into()),
+            blocks: Vec::new(),
             milliseconds: (!is_start).then_some(3),
         }));
     }

@@ -74,6 +74,7 @@ fn turn(sql: &Sql<'_>) {
         messages: prepared(&[message(Role::Assistant)]).unwrap(),
         holder: Some(0),
         outcome: r#"{"end":"end","model":"m"}"#.into(),
+        held: None,
         deliveries: Vec::new(),
         next: None,
         owner,

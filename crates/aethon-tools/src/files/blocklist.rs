@@ -8,58 +8,11 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::places::{Places, is_within};
+
 /// Directories of the system. They count only where they do not contain the workspace or the home directory itself.
 const SYSTEM: [&str; 12] =
     ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/var"];
-
-/// Keys, credentials, histories and browser profiles, relative to the home directory.
-const PRIVATE: [&str; 45] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".netrc",
-    "_netrc",
-    ".git-credentials",
-    ".password-store",
-    ".pgpass",
-    ".my.cnf",
-    ".npmrc",
-    ".pypirc",
-    ".vault-token",
-    ".boto",
-    ".s3cfg",
-    ".docker/config.json",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".terraform.d/credentials.tfrc.json",
-    ".config/gh",
-    ".config/hub",
-    ".config/gcloud",
-    ".config/git/credentials",
-    ".config/rclone",
-    ".config/op",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".config/BraveSoftware",
-    ".config/fish/fish_history",
-    ".local/share/fish/fish_history",
-    ".local/share/keyrings",
-    ".local/share/kwalletd",
-    ".mozilla",
-    ".thunderbird",
-    ".bash_history",
-    ".zsh_history",
-    ".zhistory",
-    ".history",
-    ".sh_history",
-    ".lesshst",
-    ".viminfo",
-    "Library/Keychains",
-    "Library/Application Support/Google/Chrome",
-];
 
 /// Entries of blocked directories that are looked through for another name of a file.
 const MOST_LINKS: usize = 50_000;
@@ -68,9 +21,8 @@ const MOST_LINKS: usize = 50_000;
 #[derive(Debug)]
 pub(super) struct Blocklist {
     system: Vec<PathBuf>,
-    private: Vec<PathBuf>,
+    places: Places,
     own: Vec<PathBuf>,
-    home: Option<PathBuf>,
     /// What the blocked directories were at the start, so that giving one another name does not open it.
     directories: HashSet<Identity>,
 }
@@ -79,26 +31,24 @@ pub(super) struct Blocklist {
 type Identity = (u64, u64);
 
 impl Blocklist {
-    /// The list for this home directory and these files of the assistant's own. Every path counts as it is written and as
-    /// it is when links are followed.
-    pub(super) fn new(home: Option<&Path>, own: &[PathBuf]) -> Self {
-        let private: Vec<PathBuf> =
-            home.iter().flat_map(|home| PRIVATE.iter().map(|name| home.join(name))).collect();
-        let existing = private.iter().chain(own).filter_map(|entry| fs::metadata(entry).ok());
+    /// The list of these places and these files of the assistant's own. Every path counts as it is written and as it is
+    /// when links are followed.
+    pub(super) fn new(places: Places, own: &[PathBuf]) -> Self {
+        let existing = places.paths().iter().chain(own).filter_map(|entry| fs::metadata(entry).ok());
         Self {
             system: SYSTEM.iter().map(PathBuf::from).collect(),
             directories: existing.filter(Metadata::is_dir).map(|metadata| identity(&metadata)).collect(),
-            private,
+            places,
             own: own.to_vec(),
-            home: home.map(Path::to_path_buf),
         }
     }
 
     /// Whether the name of this path is on the list. `base` is the directory in which it was looked for.
     pub(super) fn has_name(&self, path: &Path, base: &Path) -> bool {
-        let system = self.system.iter().filter(|entry| !base.starts_with(entry));
-        let listed = system.chain(&self.private).any(|entry| is_within(path, entry));
-        listed || self.is_history(path) || self.own.iter().any(|entry| is_own(path, entry))
+        let mut system = self.system.iter().filter(|entry| !base.starts_with(entry));
+        system.any(|entry| is_within(path, entry))
+            || self.places.has(path)
+            || self.own.iter().any(|entry| is_own(path, entry))
     }
 
     /// Whether this open file, or a directory above it, is one of the list under another name.
@@ -114,7 +64,7 @@ impl Blocklist {
             return true;
         }
         above.insert(identity(file));
-        let entries = || self.private.iter().chain(&self.own);
+        let entries = || self.places.paths().iter().chain(&self.own);
         let mut existing = entries().filter_map(|entry| fs::metadata(entry).ok());
         if existing.any(|metadata| above.contains(&identity(&metadata))) {
             return true;
@@ -125,22 +75,6 @@ impl Blocklist {
             entries().any(|entry| holds(entry, identity(file), &mut left))
         }
     }
-
-    /// Histories of shells and of other programs: `.python_history`, `.psql_history` and so on.
-    fn is_history(&self, path: &Path) -> bool {
-        let in_home = self.home.as_deref().is_some_and(|home| path.parent() == Some(home));
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        in_home && name.starts_with('.') && (name.ends_with("_history") || name.ends_with("_hist"))
-    }
-}
-
-/// Whether a path is the entry or below it, in any case: on a disk that knows case the other spelling is hardly ever
-/// something else that is worth reading.
-fn is_within(path: &Path, entry: &Path) -> bool {
-    let mut parts = path.components();
-    entry.components().all(|wanted| {
-        parts.next().is_some_and(|part| part.as_os_str().eq_ignore_ascii_case(wanted.as_os_str()))
-    })
 }
 
 /// An own entry stands for what lies beside it with a longer name, too: journals, backups, half-written files.
@@ -187,12 +121,17 @@ fn identity(metadata: &Metadata) -> Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Options;
+
+    fn list(home: Option<&Path>, own: &[PathBuf]) -> Blocklist {
+        Blocklist::new(Places::new(home, &Options::default()), own)
+    }
 
     #[test]
     fn names_are_found_in_any_case_and_with_their_siblings() {
         let home = Path::new("/home/ada");
         let own = [PathBuf::from("/home/ada/.aethon/aethon.db"), PathBuf::from("/home/ada/.aethon/run")];
-        let list = Blocklist::new(Some(home), &own);
+        let list = list(Some(home), &own);
         let check = |path: &str, expected: bool| {
             assert_eq!(list.has_name(Path::new(path), home), expected, "{path}");
         };
@@ -218,7 +157,7 @@ mod tests {
     #[test]
     fn a_system_directory_that_holds_the_base_does_not_count() {
         let base = Path::new("/var/lib/aethon/workspace");
-        let list = Blocklist::new(Some(Path::new("/")), &[]);
+        let list = list(Some(Path::new("/")), &[]);
         assert!(!list.has_name(&base.join("notes"), base));
         assert!(list.has_name(Path::new("/var/log/syslog"), Path::new("/")));
     }

@@ -17,6 +17,7 @@ use rustix::fs::OFlags;
 
 use super::blocklist::Blocklist;
 use crate::options::Options;
+use crate::places::Places;
 
 /// The longest path that is looked at.
 const LONGEST_PATH: usize = 4096;
@@ -50,7 +51,7 @@ impl Workspace {
         own.extend(options.own.iter().map(|path| real(path)));
         Self {
             root: options.workspace.clone(),
-            blocklist: Blocklist::new(home.as_deref(), &own),
+            blocklist: Blocklist::new(Places::new(home.as_deref(), options), &own),
             home: options.user_home.clone(),
             is_confined: options.workspace_only,
         }
@@ -207,7 +208,8 @@ fn kind(metadata: &Metadata) -> &'static str {
 
 fn blocked(path: &str) -> ToolError {
     ToolError::denied(format!(
-        "{path:?} holds keys, credentials or files of the system, which tools never open"
+        "{path:?} holds keys, credentials or files of the system, which tools do not open; the owner can open a place \
+         with `security.allowed_paths`"
     ))
 }
 

@@ -7,33 +7,44 @@
 //!   program die before, it ends.
 //! - The *watcher* is a small shell in yet another session, whose stdin is a pipe that this program holds. When the pipe
 //!   closes, because the call is over or because this program died, however that came about, it kills the group. Then it
-//!   looks for processes that left the group: every process of a call carries the call's own mark in its environment,
-//!   which is inherited across `setsid`, `nohup` and double forks. (`PR_SET_PDEATHSIG` reaches no grandchildren.)
+//!   kills what left the group. Where the kernel binds the two together ([`Confinement::bind_thread`]), "everything that I
+//!   may signal" is exactly what the call started, and one signal ends it. Elsewhere the watcher looks for the call's own
+//!   mark in the environment of processes, which is inherited across `setsid`, `nohup` and double forks; a process that
+//!   leaves the group *and* clears its environment escapes there. (`PR_SET_PDEATHSIG` reaches no grandchildren.)
 //!
 //! The leader is reaped last. Until then its number, which is the group's, cannot be given to another process, so nothing
-//! else can be hit. A process that leaves the group *and* clears its environment escapes; the wall against that is a sandbox.
+//! else can be hit.
 
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use tokio::sync::oneshot;
+
+use crate::confine::Confinement;
 
 const SH: &str = "/bin/sh";
 
 /// Waits for the gate, then becomes the shell with nothing to read.
 const LEADER: &str = r#"read -r _ && exec "$0" "$@" </dev/null"#;
 
-/// Waits for the end of the call or of the program; `$1` is the group, `$2` the mark.
+/// Waits for the end of the call or of the program; `$1` is the group, `$2` the mark. `$3` is this program where the watcher
+/// is bound, and that is tried first: a watcher that is not bound must never signal everything.
 const WATCHER: &str = r#"
 trap '' HUP INT QUIT TERM
+bound=$3
+if [ -n "$bound" ] && kill -0 "$bound"; then bound=; fi
 read -r _
 kill -KILL "-$1"
+if [ -n "$bound" ]; then
+    kill -KILL -1
+    exit 0
+fi
 rounds=0
 while [ "$rounds" -lt 50 ]; do
     found=$(grep -lzsF -e "$2" /proc/[0-9]*/environ)
@@ -60,6 +71,8 @@ pub(super) struct Launch {
     pub(super) environment: Vec<(String, String)>,
     /// `setsid`, where the machine has it.
     pub(super) setsid: Option<PathBuf>,
+    /// The walls round it.
+    pub(super) confinement: Arc<Confinement>,
 }
 
 /// A call that runs.
@@ -143,6 +156,8 @@ fn live(launch: &Launch, started: oneshot::Sender<io::Result<Running>>) {
 }
 
 fn spawn(launch: &Launch) -> io::Result<(Child, Child, PipeReader)> {
+    // From here on this thread, and so the watcher, may signal nothing but itself and what it starts.
+    let is_bound = launch.confinement.bind_thread()?;
     let mark = uuid::Uuid::now_v7().to_string();
     let (output, writer) = io::pipe()?;
     let mut command = in_own_session(launch.setsid.as_deref());
@@ -150,10 +165,10 @@ fn spawn(launch: &Launch) -> io::Result<(Child, Child, PipeReader)> {
     command.env_clear().envs(launch.environment.iter().map(|(name, value)| (name, value)));
     command.env(MARK, &mark).current_dir(&launch.directory);
     command.stdin(Stdio::piped()).stdout(writer.try_clone()?).stderr(writer);
-    let mut leader = command.spawn()?;
+    let mut leader = launch.confinement.spawn(&mut command)?;
     // The command holds the writing ends; as long as it lives the output has no end.
     drop(command);
-    match watch(launch, &leader, &mark) {
+    match watch(launch, &leader, &mark, is_bound) {
         Ok(watcher) => Ok((leader, watcher, output)),
         Err(error) => {
             // Its gate closes with the wait, and it ends without having done anything.
@@ -163,10 +178,13 @@ fn spawn(launch: &Launch) -> io::Result<(Child, Child, PipeReader)> {
     }
 }
 
-fn watch(launch: &Launch, leader: &Child, mark: &str) -> io::Result<Child> {
+fn watch(launch: &Launch, leader: &Child, mark: &str, is_bound: bool) -> io::Result<Child> {
     let mut command = in_own_session(launch.setsid.as_deref());
     command.arg("-c").arg(WATCHER).arg("watcher");
     command.arg(leader.id().to_string()).arg(format!("{MARK}={mark}"));
+    if is_bound {
+        command.arg(std::process::id().to_string());
+    }
     command.env_clear().env("PATH", "/usr/bin:/bin").current_dir(Path::new("/"));
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn()

@@ -75,3 +75,46 @@ async fn drain(output: &mut Receiver, buffer: &mut [u8], kept: &mut Kept) {
         kept.push(&buffer[..length]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::confine::Confinement;
+    use crate::options::Options;
+
+    /// `cargo test -p aethon-tools --release walls_cost -- --ignored --nocapture` prints what decision 0038 quotes.
+    #[tokio::test]
+    #[ignore = "a measurement"]
+    async fn walls_cost() {
+        let home = tempfile::tempdir().unwrap();
+        let options = Options {
+            home: Some(home.path().to_owned()),
+            workspace: home.path().join("workspace"),
+            ..Options::default()
+        };
+        std::fs::create_dir(&options.workspace).unwrap();
+        let none = Confinement::without_walls(&options);
+        let files = Confinement::new(&options);
+        let all = Confinement::new(&Options { port: Some(18_790), ..options });
+        for (name, confinement) in [("none", none), ("files, signals", files), ("and the port", all)] {
+            let confinement = Arc::new(confinement);
+            let mut took = Vec::new();
+            for _ in 0..40 {
+                let launch = Launch {
+                    shell: ["/bin/sh", "-c", "true"].map(Into::into).to_vec(),
+                    directory: "/".into(),
+                    environment: Vec::new(),
+                    setsid: Some("/usr/bin/setsid".into()),
+                    confinement: confinement.clone(),
+                };
+                let outcome = run(launch, Duration::from_secs(60), Kept::new(1000)).await.unwrap();
+                assert_eq!(outcome.ended, Some(Ended::Status(0)));
+                took.push(outcome.took);
+            }
+            took.sort_unstable();
+            println!("{name}: median {:?}, least {:?}", took[took.len() / 2], took[0]);
+        }
+    }
+}

@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::output::Kept;
 use super::process::{Ended, Launch};
 use super::run::{Outcome, run};
+use crate::confine::Confinement;
 use crate::files::Workspace;
 use crate::options::{Options, ShellOptions, USUAL_PATH};
 
@@ -35,6 +36,7 @@ pub(crate) struct Shell {
     options: ShellOptions,
     shell: Vec<OsString>,
     setsid: Option<PathBuf>,
+    confinement: Arc<Confinement>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -60,13 +62,20 @@ impl Shell {
         };
         let spec = spec(name, shell);
         let setsid = program("setsid", &format!("{path}:{USUAL_PATH}"));
-        Self { spec, workspace, options: shell.clone(), shell: words, setsid }
+        let confinement = Arc::new(Confinement::new(options));
+        Self { spec, workspace, options: shell.clone(), shell: words, setsid, confinement }
     }
 
     fn launch(&self, command: &str, directory: PathBuf) -> Launch {
         let mut shell = self.shell.clone();
         shell.push(command.into());
-        Launch { shell, directory, environment: self.options.environment(), setsid: self.setsid.clone() }
+        Launch {
+            shell,
+            directory,
+            environment: self.options.environment(),
+            setsid: self.setsid.clone(),
+            confinement: self.confinement.clone(),
+        }
     }
 }
 
@@ -75,7 +84,10 @@ fn spec(shell: &str, options: &ShellOptions) -> ToolSpec {
     let description = format!(
         "Runs a command with {shell} in the workspace directory and returns its exit status and what it writes, stdout \
          and stderr together. There is no terminal and no input: pass the options that keep programs from asking \
-         questions. The command ends with the call, and so does everything that it started, in the background too."
+         questions. The command ends with the call, and so does everything that it started, in the background too. \
+         The assistant's own files and the places of keys and credentials (~/.ssh and the like) are closed to it, and \
+         nothing new can be made directly in the folders that hold them, such as the home folder itself: work in the \
+         workspace or in a folder of the home. The owner opens a place with `security.allowed_paths`."
     );
     ToolSpec::of::<Arguments>("shell", description)
         .with_keyword("timeout_seconds", "maximum", most)

@@ -65,11 +65,17 @@ fn tools(prepared: &Prepared, storage: &Storage) -> Vec<Arc<dyn ToolSource>> {
     let home = &prepared.home;
     let own =
         [home.config(), home.database(), home.credentials(), home.run(), home.recordings(), home.logs()];
+    let (webchat, security) = (&prepared.config.channels.webchat, &prepared.config.security);
     let mut options = aethon_tools::Options::default();
+    options.home = Some(home.path().to_owned());
     options.workspace = home.workspace();
     options.user_home = prepared.flags.user_home.clone();
-    options.workspace_only = prepared.config.security.workspace_only;
+    options.workspace_only = security.workspace_only;
     options.own = own.into_iter().chain(prepared.file.clone()).collect();
+    options.blocked_paths = security.blocked_paths.clone();
+    options.allowed_paths = security.allowed_paths.clone();
+    options.port = webchat.enabled.then_some(webchat.port);
+    options.address_file = Some(home.address_file());
     options.shell = shell(prepared);
     let built_in = aethon_tools::tools(&options, prepared.clock(), storage.history.clone());
     let sources = [("built-in", built_in), ("embedder", prepared.parts.tools.clone())];

@@ -4,8 +4,10 @@
 import { iconButton } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
+import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
 import { allowance, maxFiles, readAttachment, weight } from "./attachments.js";
+import { pictureSource } from "./picture.js";
 
 /** @import { Attachment } from "./types.js" */
 /** @typedef {{files: Attachment[], complaint: string}} Place */
@@ -99,19 +101,24 @@ export class AttachmentTray {
 
   /** @param {Attachment} file */
   #chip(file) {
-    const remove = () => {
+    return fileChip(file, () => {
       const place = this.#place(this.#session);
       place.files = place.files.filter((other) => other !== file);
       this.#draw();
       this.#removed();
-    };
-    const preview = file.mime.startsWith("image/") ? make("img", { src: `data:${file.mime};base64,${file.data}`, alt: "" }) : icon("file");
-    return make(
-      "div",
-      { class: "composer-file" },
-      preview,
-      make("span", { title: file.name }, file.name),
-      iconButton({ label: texts.composer.remove(file.name), icon: "close", look: "icon-button-small", press: remove }),
-    );
+    });
   }
+}
+
+/** A file that goes along, with the way to take it off. @param {Attachment} file @param {() => void} remove */
+export function fileChip(file, remove) {
+  const name = visibleText(file.name || texts.turn.picture(""));
+  const source = pictureSource(file);
+  return make(
+    "div",
+    { class: "composer-file" },
+    source ? make("img", { src: source, alt: "" }) : icon("file"),
+    make("span", { title: name }, ...visible(file.name || name)),
+    iconButton({ label: texts.composer.remove(name), icon: "close", look: "icon-button-small", press: remove }),
+  );
 }

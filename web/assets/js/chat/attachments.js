@@ -32,6 +32,11 @@ export async function readAttachment(file, room) {
   return { name, mime, data: toBase64(bytes) };
 }
 
+/** An attachment in the form in which it is sent; text that came back from the server has no data any more. @param {Attachment} attachment */
+export function sendable({ name, mime, data, text }) {
+  return { name, mime, data: data ?? toBase64(new TextEncoder().encode(text ?? "")) };
+}
+
 /** How many bytes an attachment takes of the allowance. @param {Attachment} attachment */
 export const weight = ({ data = "" }) => Math.ceil((data.length * 3) / 4);
 

@@ -6,6 +6,7 @@ import { make } from "../shared/dom.js";
 import { setRenderedHtml } from "../shared/html.js";
 import { texts } from "../texts.js";
 import { highlight, languageName } from "./highlight.js";
+import { setCode } from "./long-code.js";
 
 /** @typedef {{html: string, isFinal: boolean}} Shown */
 
@@ -40,7 +41,7 @@ function growCode(block, html) {
   setRenderedHtml(next, html);
   const fresh = next.querySelector(":scope > pre > code");
   if (!fresh || next.childElementCount !== 1 || fresh.className !== code.className) return false;
-  code.textContent = fresh.textContent;
+  setCode(code, fresh.textContent ?? "");
   return true;
 }
 
@@ -68,6 +69,7 @@ function dressCode(pre) {
     { class: "code" },
     make("figcaption", {}, make("span", {}, name), copyButton(texts.code.copy, () => pre.textContent ?? "")),
   );
+  if (code) setCode(code, code.textContent ?? "");
   pre.replaceWith(figure);
   pre.tabIndex = 0;
   pre.setAttribute("role", "group");

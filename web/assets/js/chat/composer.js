@@ -139,7 +139,7 @@ export class Composer {
   /** @param {ClipboardEvent} event */
   #paste(event) {
     const files = [...(event.clipboardData?.files ?? [])];
-    if (files.length === 0) return;
+    if (files.length === 0 || isFormattedText(event.clipboardData)) return;
     event.preventDefault();
     void this.attach(files);
   }
@@ -155,4 +155,13 @@ export class Composer {
     this.#text.style.height = "auto";
     this.#text.style.height = `${this.#text.scrollHeight}px`;
   }
+}
+
+/**
+ * Whether text was copied that brings a picture of itself along, as cells of a spreadsheet do. A picture that was copied
+ * from a page brings its element along, and no text.
+ * @param {DataTransfer | null} data
+ */
+function isFormattedText(data) {
+  return Boolean(data?.types.includes("text/html") && data.getData("text/plain").trim());
 }

@@ -4,7 +4,7 @@
 import { applyFrame, approvalPart } from "./frames.js";
 import { newTurn, turnsFromStored } from "./turn.js";
 
-/** @import { Turn, SessionDetail, StoredMessage } from "./types.js" */
+/** @import { Attachment, Turn, SessionDetail, StoredMessage } from "./types.js" */
 /** @import { Unsent } from "./outbox.js" */
 
 export class Conversation {
@@ -68,23 +68,25 @@ export class Conversation {
     this.#readPast();
   }
 
-  /** A message the person has just sent. @param {Pick<Unsent, "id" | "text" | "attachments" | "at" | "effort">} message */
-  addLocal({ id, text, attachments: files, at, effort }) {
+  /** A message the person has just sent. @param {Pick<Unsent, "id" | "text" | "attachments" | "at" | "effort" | "refused">} message */
+  addLocal({ id, text, attachments: files, at, effort, refused }) {
     if (this.#local.has(id)) return;
-    this.#local.set(id, newTurn(`l:${id}`, { said: { text, files, at, state: "sending", error: "", effort } }));
+    const state = refused ? "failed" : "sending";
+    this.#local.set(id, newTurn(`l:${id}`, { said: { text, files, at, state, error: refused ?? "", effort } }));
   }
 
   /**
    * Answers a turn again, or from an edited message: it and what follows step aside until the server says what holds.
    * @param {string} id @param {string} turnId @param {"retry" | "edit"} request @param {string} [text]
+   * @param {Attachment[]} [files]
    */
-  replaceFrom(id, turnId, request, text) {
+  replaceFrom(id, turnId, request, text, files) {
     const turns = this.turns();
     const from = turns.findIndex((turn) => turn.id === turnId);
     if (from < 0) return;
     for (const turn of turns.slice(from)) if (turn.id) this.#replaced.add(turn.id);
     const said = turns[from].said ?? { text: "", files: [], at: null, state: "sent", error: "" };
-    this.#local.set(id, newTurn(`l:${id}`, { request, said: { ...said, text: text ?? said.text, state: "sending", error: "" } }));
+    this.#local.set(id, newTurn(`l:${id}`, { request, said: { ...said, text: text ?? said.text, files: files ?? said.files, state: "sending", error: "" } }));
   }
 
   /** The server has stored a message. @param {{id: string, turn: string, queued?: number}} ack */
@@ -92,7 +94,7 @@ export class Conversation {
     const local = this.#local.get(id);
     if (!local) return;
     this.#local.delete(id);
-    if (local.said) local.said.state = "sent";
+    if (local.said) Object.assign(local.said, { state: "sent", error: "" });
     local.version += 1;
     if (this.turn(turnId) && !this.#replaced.has(turnId)) return;
     this.#adopt(local, turnId, queued > 0 ? "queued" : "running");
@@ -109,6 +111,14 @@ export class Conversation {
     }
     local.said.state = "failed";
     local.said.error = message;
+    local.version += 1;
+  }
+
+  /** The server cannot take a message now; it waits here. @param {string} id @param {string} why */
+  hold(id, why) {
+    const local = this.#local.get(id);
+    if (!local?.said) return;
+    local.said.error = why;
     local.version += 1;
   }
 
@@ -178,7 +188,8 @@ export class Conversation {
     const turn = this.#live.get(id) ?? this.#adopt(newTurn(`t:${id}`), id, "queued");
     turn.base = stored?.reply ?? { blocks: [], extras: [], source: "" };
     turn.said ??= stored?.said ?? { text, files: [], at: null, state: "sent", error: "" };
-    turn.state = state === "running" ? "running" : "queued";
+    turn.state = state === "running" ? "running" : state === "stopped" ? "done" : "queued";
+    if (state === "stopped") turn.stopReason = "withdrawn";
     turn.version += 1;
   }
 }

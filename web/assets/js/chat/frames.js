@@ -37,7 +37,7 @@ const handlers = {
   blocks: ({ reply }, { from, html }) => {
     reply.blocks.splice(Math.min(from, reply.blocks.length), Infinity, ...html);
   },
-  tool: (turn, { call, name, state, input, output, ms }) => {
+  tool: (turn, { call, name, state, input, output, blocks, ms }) => {
     let tool = toolPart(turn.reply, call);
     if (!tool) {
       tool = { kind: "tool", call, name, input, output, state };
@@ -48,6 +48,7 @@ const handlers = {
     tool.state = wasDenied ? "denied" : state;
     if (input !== undefined) tool.input = input;
     if (output !== undefined) tool.output = output;
+    if (blocks?.length) tool.blocks = blocks;
     if (ms !== undefined) tool.ms = ms;
   },
   approval: (turn, { id, tool, input, summary, expires_at }) => {
@@ -75,10 +76,15 @@ const handlers = {
     if (typeof text === "string") turn.reply.source = text;
     if (typeof html === "string" && turn.reply.blocks.join("") !== html && html.trim()) settleHtml(turn, html);
     if (model) turn.model = model;
-    dropEndingText(turn, turn.failure?.message ?? (stop_reason === "stopped" ? "Stopped." : ""));
-    finish(turn, stop_reason ?? "end");
+    dropEndingText(turn, turn.failure?.message ?? (stop_reason === "stopped" ? endings.find((ending) => text?.endsWith(ending)) ?? "" : ""));
+    const isWithdrawn = stop_reason === "stopped" && text === withdrawn;
+    finish(turn, isWithdrawn ? "withdrawn" : (stop_reason ?? "end"));
   },
 };
+
+/** What the server says of a message that was stopped before it began, and at the end of any stopped reply. */
+const withdrawn = "Stopped before it was answered.";
+const endings = ["Stopped.", withdrawn];
 
 /** @param {Turn} turn @param {Part} part */
 function add(turn, part) {

@@ -1,5 +1,7 @@
-// Colours for code. The library and each language are loaded when a block of that language is there, and its tree of
-// scopes becomes elements here, so that no markup passes through a string.
+// Colours for code. A worker finds them, with a time limit, so that no text can keep the page from answering; what it says
+// becomes elements here, so that no markup passes through a string.
+
+import { BoundedWorker } from "./bounded-worker.js";
 
 const grammars = new Set(
   ("bash c cpp csharp css diff dockerfile go graphql ini java javascript json kotlin lua makefile markdown nginx nix perl " +
@@ -12,14 +14,17 @@ const aliases = {
   md: "markdown", pl: "perl", ps1: "powershell", py: "python", rb: "ruby", rs: "rust", patch: "diff", ts: "typescript", tsx: "typescript",
   html: "xml", svg: "xml", yml: "yaml",
 };
-/** @type {Map<string, Promise<any>>} */
-const loading = new Map();
 const limit = 60000;
+const longestLine = 10000;
+const worker = new BoundedWorker(() => new Worker(new URL("../worker/colours.js", import.meta.url), { type: "module" }));
 
 /** The name that a person would use. @param {string} label */
 export function languageName(label) {
   return aliases[label.toLowerCase()] ?? label.toLowerCase();
 }
+
+/** Whether code is worth colouring. @param {string} language @param {string} text */
+export const isColourable = (language, text) => grammars.has(language) && text.length < limit && text.split("\n").every((line) => line.length < longestLine);
 
 /**
  * Colours a code element, if its language is known and it is not enormous.
@@ -29,34 +34,17 @@ export function languageName(label) {
 export async function highlight(code, label) {
   const language = languageName(label);
   const text = code.textContent ?? "";
-  if (!grammars.has(language) || text.length > limit) return;
-  const library = await load(language).catch(() => null);
-  if (!library || !code.isConnected || code.textContent !== text) return;
-  const tree = library.highlight(text, { language, ignoreIllegals: true })._emitter?.rootNode;
-  if (tree) code.replaceChildren(...tree.children.map(toNode));
+  if (!isColourable(language, text)) return;
+  const pieces = await worker.ask({ language, text });
+  if (Array.isArray(pieces) && code.isConnected && code.textContent === text) code.replaceChildren(...pieces.map(toNode));
 }
 
-/** @param {string} language */
-function load(language) {
-  const known = loading.get(language);
-  if (known) return known;
-  const library = Promise.all([
-    import("../../vendor/highlight/core.min.js"),
-    import(`../../vendor/highlight/languages/${language}.min.js`),
-  ]).then(([core, grammar]) => {
-    core.default.registerLanguage(language, grammar.default);
-    return core.default;
-  });
-  loading.set(language, library);
-  library.catch(() => loading.delete(language));
-  return library;
-}
-
-/** @param {string | {scope?: string, children: any[]}} piece @returns {Node} */
+/** @param {string | [string, ...any[]]} piece @returns {Node} */
 function toNode(piece) {
   if (typeof piece === "string") return document.createTextNode(piece);
+  const [scope, ...children] = piece;
   const span = document.createElement("span");
-  if (piece.scope) span.className = `hl-${piece.scope.split(".")[0].replace(/[^\w-]/g, "")}`;
-  span.append(...piece.children.map(toNode));
+  if (scope) span.className = `hl-${scope.split(".")[0].replace(/[^\w-]/g, "")}`;
+  span.append(...children.map(toNode));
   return span;
 }

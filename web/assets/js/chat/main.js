@@ -3,11 +3,12 @@
 import { Problem, request, sessionPath } from "../shared/api.js";
 import { connectionBanner } from "../shared/banner.js";
 import { button, iconButton, note } from "../shared/controls.js";
-import { make } from "../shared/dom.js";
+import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { signInForm } from "../shared/sign-in.js";
 import { keepTimes } from "../shared/time.js";
 import { toast, toastRegion } from "../shared/toast.js";
+import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
 import { Announcer } from "./announcer.js";
 import { mayReplace } from "./branch.js";
@@ -23,7 +24,7 @@ import { Transcript } from "./transcript.js";
 import { modelMissing, welcome } from "./welcome.js";
 
 /** @import { Link } from "./socket.js" */
-/** @import { Turn } from "./types.js" */
+/** @import { Attachment, Turn } from "./types.js" */
 
 /** Where the list of conversations is a drawer. */
 const narrow = matchMedia("(width <= 780px)");
@@ -44,7 +45,8 @@ class ChatPage {
     {
       decide: (id, decision) => void this.#session?.decide(id, decision),
       retry: (turn) => void this.#branch(turn, "retry"),
-      edit: (turn, text) => this.#branch(turn, "edit", text),
+      edit: (turn, text, files) => this.#branch(turn, "edit", text, files),
+      withdraw: (turn) => this.#session?.withdraw(turn),
       sendAgain: (turn) => this.#session?.sendAgain(turn),
       discard: (turn) => this.#session?.discard(turn),
       isOnline: () => this.#isOnline,
@@ -246,19 +248,19 @@ class ChatPage {
 
   /**
    * Answers a turn again or from an edited message, once the person knows what that puts aside.
-   * @param {Turn} turn @param {"retry" | "edit"} kind @param {string} [text]
+   * @param {Turn} turn @param {"retry" | "edit"} kind @param {string} [text] @param {Attachment[]} [files]
    * @returns {Promise<boolean>} whether it was sent
    */
-  async #branch(turn, kind, text) {
+  async #branch(turn, kind, text, files) {
     const session = this.#session;
     if (!session) return false;
-    if (text !== undefined && !fits(text, [])) {
+    if (text !== undefined && !fits(text, files ?? [])) {
       toast(texts.composer.tooLong);
       return false;
     }
     // Without a connection the question would be for nothing.
     const isSure = !this.#isOnline || (await mayReplace(session.conversation.turns(), turn, kind));
-    if (!isSure || !session.branch(turn, kind, text)) return false;
+    if (!isSure || !session.branch(turn, kind, text, files)) return false;
     // What was pressed goes with the turn that is replaced.
     this.#rest();
     return true;
@@ -375,8 +377,8 @@ class ChatPage {
     const session = this.#session;
     if (!session) return;
     const listed = this.#sidebar.title(session.name);
-    const title = listed || session.conversation.title || texts.sidebar.untitled;
-    if (this.#title.textContent !== title) this.#title.textContent = title;
+    const title = visibleText(listed || session.conversation.title || texts.sidebar.untitled);
+    if (this.#title.textContent !== title) fill(this.#title, ...visible(listed || session.conversation.title || texts.sidebar.untitled));
     const waits = session.conversation.unfinished().some((turn) => turn.reply.extras.some(({ part }) => part.kind === "approval" && !part.decision));
     document.title = waits ? `${texts.approval.titleMark} · ${texts.product}` : `${title} · ${texts.product}`;
   }

@@ -1,8 +1,11 @@
 // Messages that the server has not acknowledged yet. They outlive a reload of the page, and are sent again under the same
-// id, so that the server can tell a repetition from a new message.
+// id, so that the server can tell a repetition from a new message. Those that it refused stay until the person decides.
 
 /** @import { Attachment } from "./types.js" */
-/** @typedef {{id: string, session: string, text: string, attachments: Attachment[], at: string, effort?: string}} Unsent */
+/**
+ * @typedef {{id: string, session: string, text: string, attachments: Attachment[], at: string, effort?: string,
+ *   refused?: string}} Unsent `refused` says why the server did not take it; then it is not sent again by itself
+ */
 
 const key = "aethon.outbox";
 
@@ -29,6 +32,19 @@ export class Outbox {
   /** @param {string} id */
   remove(id) {
     if (this.#entries.delete(id)) this.#save();
+  }
+
+  /** The server did not take it. @param {string} id @param {string} why */
+  refuse(id, why) {
+    const entry = this.#entries.get(id);
+    if (!entry) return;
+    entry.refused = why;
+    this.#save();
+  }
+
+  /** What is still to be sent. @param {string} session @returns {Unsent[]} */
+  unsent(session) {
+    return this.of(session).filter((entry) => !entry.refused);
   }
 
   /** In the order in which they were written. @param {string} session @returns {Unsent[]} */

@@ -1,7 +1,8 @@
 // What a tool returned besides its text, in the opened line of the tool: pictures as pictures, files as code.
 
 import { make } from "../shared/dom.js";
-import { sheet, visible } from "../shared/sheet.js";
+import { sheet } from "../shared/sheet.js";
+import { visible } from "../shared/visible.js";
 import { texts } from "../texts.js";
 import { pictureButton, pictureSource } from "./picture.js";
 

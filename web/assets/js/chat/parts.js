@@ -7,7 +7,8 @@ import { sentence } from "../shared/sentence.js";
 import { duration } from "../shared/time.js";
 import { texts } from "../texts.js";
 import { approvalCard } from "../shared/approval-card.js";
-import { asChange, brief, changeSheet, noOutput, sheet, visible } from "../shared/sheet.js";
+import { asChange, brief, changeSheet, noOutput, sheet } from "../shared/sheet.js";
+import { visible } from "../shared/visible.js";
 
 import { outputBlocks } from "./output-blocks.js";
 
@@ -28,7 +29,7 @@ export function partView(part, decide) {
     case "reasoning":
       return reasoningView(part);
     case "folded":
-      return still(fold("layers", [make("span", {}, texts.turn.folded(part.messages))], () => [make("p", {}, part.summary)]));
+      return still(fold("layers", [make("span", {}, texts.turn.folded(part.messages))], () => [make("p", {}, ...visible(part.summary))]));
     case "context":
       return still(contextNote(part));
     case "model":
@@ -99,7 +100,7 @@ function toolIcon(tool) {
 function toolView(part) {
   const state = make("span", { class: "tool-state" });
   const shortInput = make("span", { class: "fold-brief mono" });
-  const summary = [make("span", { class: "fold-name mono" }, part.name), shortInput, state];
+  const summary = [make("span", { class: "fold-name mono" }, ...visible(part.name)), shortInput, state];
   const element = fold(toolIcon(part.name), summary, () => toolBody(part));
   const stateIcons = { running: "loop", ok: "check", error: "alert", denied: "shield" };
   let drawn = "";

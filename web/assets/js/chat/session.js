@@ -5,6 +5,7 @@
 
 import { Problem, request, sessionPath } from "../shared/api.js";
 import { texts } from "../texts.js";
+import { sendable } from "./attachments.js";
 import { Conversation } from "./conversation.js";
 import { editDraft, keepSaid, saidIn } from "./drafts.js";
 import { FrameOrder } from "./order.js";
@@ -25,6 +26,8 @@ import { birthsSoFar, oldestFirst } from "./turn.js";
 const page = 60;
 const settleMs = 80;
 const ackPatienceMs = 12000;
+/** How long a message that could not be stored waits before it is offered again. */
+const holdMs = 4000;
 
 export class Session {
   name;
@@ -40,6 +43,7 @@ export class Session {
   #gapAt = 0;
   /** The turn that is to be stopped as soon as the server can be told. */ #toStop = "";
   /** @type {Map<string, {turn: string, text: string}>} Edits that were sent and not acknowledged, by the id of the request. */ #edits = new Map();
+  /** @type {Map<string, number>} Messages that the server could not store, and when it said so. */ #held = new Map();
   /** @type {Set<() => void>} */ #ackWaiters = new Set();
   /** @type {ReturnType<typeof setInterval>} */ #pulse;
 
@@ -103,6 +107,12 @@ export class Session {
     return true;
   }
 
+  /** Takes back a message that waits for its turn. It stays in the conversation. @param {Turn} turn */
+  withdraw(turn) {
+    if (!turn.id || turn.state !== "queued") return;
+    if (!this.#socket.send({ type: "stop", turn: turn.id })) this.#watcher.said(texts.connection.noWithdraw);
+  }
+
   /** @param {string} id @param {"approve" | "deny"} decision */
   async decide(id, decision) {
     const found = this.conversation.approval(id);
@@ -123,17 +133,17 @@ export class Session {
 
   /**
    * Answers a turn again, or from an edited message.
-   * @param {Turn} turn @param {"retry" | "edit"} type @param {string} [text]
+   * @param {Turn} turn @param {"retry" | "edit"} type @param {string} [text] @param {Attachment[]} [files] those that stay
    * @returns {boolean} whether the server was asked; if not, the person was told and nothing has changed
    */
-  branch(turn, type, text) {
+  branch(turn, type, text, files) {
     const id = freshId();
-    if (!turn.id || !this.#socket.send({ type, id, session: this.name, turn: turn.id, text })) {
+    if (!turn.id || !this.#socket.send({ type, id, session: this.name, turn: turn.id, text, attachments: files?.map(sendable) })) {
       this.#watcher.said(type === "edit" ? texts.connection.keptEdit : texts.connection.noRetry);
       return false;
     }
     if (text !== undefined) this.#edits.set(id, { turn: turn.id, text });
-    this.conversation.replaceFrom(id, turn.id, type, text);
+    this.conversation.replaceFrom(id, turn.id, type, text, files);
     this.#watcher.changed();
     return true;
   }
@@ -157,7 +167,7 @@ export class Session {
     this.#generation += 1;
     const generation = this.#generation;
     this.#order.hold();
-    const unsent = this.#outbox.of(this.name);
+    const unsent = this.#outbox.unsent(this.name);
     for (const entry of unsent) {
       this.conversation.addLocal(entry);
       this.#sendMessage(entry);
@@ -228,6 +238,7 @@ export class Session {
   #acknowledge(frame) {
     const local = this.#local(frame.id);
     this.#outbox.remove(frame.id);
+    this.#held.delete(frame.id);
     this.#edits.delete(frame.id);
     this.#isFresh = false;
     if (local?.said && !this.#watcher.hasTranscripts()) keepSaid(frame.turn, local.said.text);
@@ -239,6 +250,7 @@ export class Session {
 
   /** An error outside a turn: about a message, about a decision, or about a replay. @param {any} frame */
   #hearError({ code, message, id }) {
+    if (code === "storage_unavailable" && this.#hold(id, message)) return;
     if (code === "resume_gap") {
       // The transcript has what the replay lacks, at the latest when the turn has ended; asking at once again is no use.
       if (Date.now() - this.#gapAt < 10000) return;
@@ -260,10 +272,33 @@ export class Session {
     return this.conversation.turns().find((turn) => turn.key === `l:${id}`);
   }
 
+  /**
+   * The server cannot store anything just now. The message is kept, and offered again until it is taken.
+   * @param {string | undefined} id @param {string} message @returns {boolean} whether it is one of the outbox
+   */
+  #hold(id, message) {
+    if (!id || !this.#outbox.unsent(this.name).some((entry) => entry.id === id)) return false;
+    this.#held.set(id, Date.now());
+    this.conversation.hold(id, message);
+    for (const wake of this.#ackWaiters) wake();
+    return true;
+  }
+
+  /** Offers again, in their order, what the server could not store. */
+  #sendHeld() {
+    const entries = this.#outbox.unsent(this.name);
+    if (!entries.some(({ id }) => Date.now() - (this.#held.get(id) ?? Infinity) >= holdMs)) return;
+    for (const entry of entries.filter(({ id }) => this.#held.has(id))) {
+      this.#held.set(entry.id, Date.now());
+      this.#sendMessage(entry);
+    }
+  }
+
   /** The server did not take a message. @param {string | undefined} id @param {string} message @returns {boolean} */
   #refuse(id, message) {
     if (!id || !this.#local(id)) return false;
-    this.#outbox.remove(id);
+    this.#held.delete(id);
+    this.#outbox.refuse(id, message);
     this.conversation.refuse(id, message);
     this.#giveBackEdits();
     return true;
@@ -271,7 +306,7 @@ export class Session {
 
   /** The connection was closed over a frame that was too large: it was the oldest that waits. */
   #refuseOldest() {
-    const oldest = this.#outbox.of(this.name)[0];
+    const oldest = this.#outbox.unsent(this.name)[0];
     this.#refuse(oldest?.id, texts.attachment.tooLarge(texts.composer.theMessage));
     this.#watcher.changed();
   }
@@ -294,7 +329,7 @@ export class Session {
 
   /** @param {import("./outbox.js").Unsent} entry */
   #sendMessage({ id, session, text, attachments, effort }) {
-    const files = attachments.map(({ name, mime, data }) => ({ name, mime, data }));
+    const files = attachments.map(sendable);
     const extras = { ...(files.length > 0 ? { attachments: files } : {}), ...(effort ? { effort } : {}) };
     this.#socket.send({ type: "message", id, session, text, ...extras });
   }
@@ -308,7 +343,7 @@ export class Session {
         resolve();
       };
       const check = () => {
-        if (this.#outbox.of(this.name).length === 0) finish();
+        if (this.#outbox.unsent(this.name).every(({ id }) => this.#held.has(id))) finish();
       };
       const timer = setTimeout(finish, 800);
       this.#ackWaiters.add(check);
@@ -320,7 +355,8 @@ export class Session {
   async #checkSilence() {
     if (!this.#socket.isOpen || this.#order.isHolding) return;
     const now = Date.now();
-    const oldest = this.#outbox.of(this.name)[0];
+    this.#sendHeld();
+    const oldest = this.#outbox.unsent(this.name).find(({ id }) => !this.#held.has(id));
     if (oldest && now - Date.parse(oldest.at) > ackPatienceMs) {
       this.#socket.restart();
       return;

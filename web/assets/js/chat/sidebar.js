@@ -10,6 +10,7 @@ import { menuOn } from "../shared/menu.js";
 import { recall, remember } from "../shared/storage.js";
 import { timeElement } from "../shared/time.js";
 import { toast } from "../shared/toast.js";
+import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
 import { grouped, nameOf, titleOf } from "./grouping.js";
 import { hrefOf } from "./route.js";
@@ -197,7 +198,7 @@ export class Sidebar {
     const name = nameOf(session);
     const title = titleOf(session);
     const isCurrent = name === this.#current;
-    const options = iconButton({ label: words.options(title), icon: "more", look: "icon-button-small" });
+    const options = iconButton({ label: words.options(visibleText(title)), icon: "more", look: "icon-button-small" });
     const isPinned = this.#pinned.has(name);
     menuOn(options, () => [
       { label: isPinned ? texts.session.unpin : texts.session.pin, icon: "pin", press: () => this.#pin(name) },
@@ -209,8 +210,8 @@ export class Sidebar {
       { class: "session", data: { name, ...(isCurrent ? { current: "" } : {}) } },
       make(
         "a",
-        { href: hrefOf(name), "aria-current": isCurrent ? "page" : undefined, title },
-        make("span", { class: "session-title" }, title),
+        { href: hrefOf(name), "aria-current": isCurrent ? "page" : undefined, title: visibleText(title) },
+        make("span", { class: "session-title" }, ...visible(title)),
         this.#mark(session),
         timeElement(session.updated_at, "session-time"),
       ),

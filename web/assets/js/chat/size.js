@@ -9,7 +9,7 @@ const envelope = 2048;
 
 /** Whether a message fits into a frame as it is written there. @param {string} text @param {Attachment[]} files */
 export function fits(text, files) {
-  const plain = files.map(({ name, mime, data }) => ({ name, mime, data }));
+  const plain = files.map(({ name, mime, data, text: words }) => ({ name, mime, data: data ?? "x".repeat(Math.ceil(new TextEncoder().encode(words ?? "").length / 3) * 4) }));
   return new TextEncoder().encode(JSON.stringify([text, plain])).length <= frameLimit - envelope;
 }
 

@@ -4,6 +4,8 @@
 import { arrange, fill, make, refill } from "../shared/dom.js";
 import { badge, button, iconButton, note } from "../shared/controls.js";
 import { copyButton } from "../shared/copy.js";
+import { icon } from "../shared/icons.js";
+import { sentence } from "../shared/sentence.js";
 import { compact, money, timeElement } from "../shared/time.js";
 import { texts } from "../texts.js";
 import { levelHeadings, newBlock, showBlock } from "./block.js";
@@ -12,14 +14,14 @@ import { editBox, userMessageCard, userMessageFiles } from "./user-message.js";
 import { partView } from "./parts.js";
 import { isBlank } from "./turn.js";
 
-/** @import { Turn, Part, Said } from "./types.js" */
+/** @import { Attachment, Turn, Part, Said } from "./types.js" */
 /** @import { PartView } from "./parts.js" */
 
 /**
  * What a turn can ask for.
  * @typedef {{decide: (id: string, decision: "approve" | "deny") => void, retry: (turn: Turn) => void,
- *   edit: (turn: Turn, text: string) => Promise<boolean>, sendAgain: (turn: Turn) => void, discard: (turn: Turn) => void,
- *   isOnline: () => boolean}} TurnActions
+ *   edit: (turn: Turn, text: string, files: Attachment[]) => Promise<boolean>, sendAgain: (turn: Turn) => void, discard: (turn: Turn) => void,
+ *   withdraw: (turn: Turn) => void, *   isOnline: () => boolean}} TurnActions
  */
 
 export class TurnView {
@@ -99,10 +101,10 @@ export class TurnView {
       this.#drawSaid(0);
       if (hadFocus) this.#editButton?.focus({ preventScroll: true });
     };
-    const send = async (/** @type {string} */ changed) => {
-      if (await this.#actions.edit(this.#turn, changed)) close();
+    const send = async (/** @type {string} */ changed, /** @type {Attachment[]} */ files) => {
+      if (await this.#actions.edit(this.#turn, changed, files)) close();
     };
-    const box = editBox(text, { send, cancel: close, changed: draft.keep });
+    const box = editBox({ text, files: said.files }, { send, cancel: close, changed: draft.keep });
     fill(this.#said, box.element);
     return box;
   }
@@ -132,16 +134,22 @@ export class TurnView {
       return make(
         "p",
         { class: "said-state", data: { tone: "bad" } },
-        `${texts.turn.notSent} ${said.error}`,
+        make("span", {}, `${texts.turn.notSent} `, ...sentence(said.error)),
         make("button", { type: "button", on: { click: () => this.#actions.sendAgain(turn) } }, texts.turn.sendAgain),
         make("button", { type: "button", on: { click: () => this.#actions.discard(turn) } }, texts.turn.discard),
       );
     }
     if (said.state === "sending") {
+      if (said.error && this.#actions.isOnline()) return make("p", { class: "said-state", role: "status" }, icon("clock"), make("span", {}, ...sentence(said.error), " ", texts.turn.held));
       return make("p", { class: "said-state" }, this.#actions.isOnline() ? texts.turn.sending : texts.turn.waiting);
     }
     if (turn.state === "queued") {
-      return make("p", { class: "said-state" }, behind > 0 ? texts.turn.queuedBehind(behind) : texts.turn.queued);
+      return make(
+        "p",
+        { class: "said-state" },
+        behind > 0 ? texts.turn.queuedBehind(behind) : texts.turn.queued,
+        make("button", { type: "button", on: { click: () => this.#actions.withdraw(turn) } }, texts.turn.withdraw),
+      );
     }
     return null;
   }
@@ -204,7 +212,7 @@ export class TurnView {
       this.#foot,
       isThinking && make("p", { class: "thinking" }, make("i"), make("i"), make("i"), make("span", { class: "visually-hidden" }, texts.turn.thinking)),
       turn.failure && note({ title: texts.turn.failedTitle, text: turn.failure.message, tone: "bad", icon: "alert", action: this.#retryButton() }),
-      isDone && stopWords && badge(stopWords, turn.stopReason === "stopped" ? "" : "warn", turn.stopReason === "stopped" ? "stop" : "alert"),
+      isDone && stopWords && (isByPerson(turn) ? badge(stopWords, "", "stop") : badge(stopWords, "warn", "alert")),
       isDone && !turn.failure && !stopWords && isBlank(turn.reply) && make("p", { class: "aside-line" }, texts.turn.empty),
       isDone && this.#replyActions(),
     );
@@ -228,6 +236,9 @@ export class TurnView {
     );
   }
 }
+
+/** Whether a person ended it. @param {Turn} turn */
+const isByPerson = ({ stopReason }) => stopReason === "stopped" || stopReason === "withdrawn";
 
 /** Model, cost and time in one quiet line. @param {Turn} turn */
 function meta({ model: named, usage, at, failure, reply }) {

@@ -58,7 +58,7 @@ function readEnding(turn) {
   const last = turn.reply.extras.at(-1)?.part;
   if (last?.kind !== "notice") return;
   if (failures.has(turn.stopReason)) turn.failure = { code: last.code, message: last.text };
-  else if (turn.stopReason === "stopped" && last.code === "shutdown") turn.stopReason = "shutdown";
+  else if (turn.stopReason === "stopped" && (last.code === "shutdown" || last.code === "withdrawn")) turn.stopReason = last.code;
   else if (turn.stopReason !== "stopped" || last.code !== "stopped") return;
   turn.reply.extras.pop();
 }

@@ -2,10 +2,12 @@
 
 import { button } from "../shared/controls.js";
 import { openDialog } from "../shared/dialog.js";
-import { make } from "../shared/dom.js";
+import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { sheet } from "../shared/sheet.js";
+import { visible } from "../shared/visible.js";
 import { texts } from "../texts.js";
+import { fileChip } from "./attachment-tray.js";
 import { enterHint, isComposing, sends } from "./enter.js";
 import { pictureButton, pictureSource } from "./picture.js";
 import { isLong } from "./size.js";
@@ -62,7 +64,7 @@ function textFile({ name, data, text }) {
       actions: [button({ label: texts.dialog.close, press: (event) => /** @type {Element} */ (event.target).closest("dialog")?.close() })],
       look: "dialog-wide",
     });
-  return make("button", { type: "button", class: "file-chip", on: { click: open } }, icon("file"), make("span", {}, name));
+  return make("button", { type: "button", class: "file-chip", on: { click: open } }, icon("file"), make("span", {}, ...visible(name)));
 }
 
 /** @param {string} base64 */
@@ -75,26 +77,31 @@ function decode(base64) {
 }
 
 /**
- * A box in which a message is edited. It stays until whoever opened it takes it away.
- * @param {string} text
- * @param {{send: (text: string) => void, cancel: () => void, changed: (text: string) => void}} answers
+ * A box in which a message is edited, with the files that go along. It stays until whoever opened it takes it away.
+ * @param {{text: string, files: Attachment[]}} said
+ * @param {{send: (text: string, files: Attachment[]) => void, cancel: () => void, changed: (text: string) => void}} answers
  */
-export function editBox(text, { send: answer, cancel, changed }) {
+export function editBox({ text, files }, { send: answer, cancel, changed }) {
+  let kept = files;
+  const tray = make("div", { class: "composer-files" });
   const area = make("textarea", { class: "input", "aria-label": texts.turn.editLabel, rows: 3, enterkeyhint: enterHint(), value: text });
-  const send = () => area.value.trim() && answer(area.value.trim());
+  const send = () => (area.value.trim() || kept.length > 0) && answer(area.value.trim(), kept);
+  const drawFiles = () => {
+    tray.hidden = kept.length === 0;
+    const chip = (/** @type {Attachment} */ file) =>
+      fileChip(file, () => {
+        kept = kept.filter((other) => other !== file);
+        drawFiles();
+        area.focus();
+      });
+    fill(tray, ...kept.map(chip));
+  };
+  drawFiles();
   area.addEventListener("input", () => changed(area.value));
-  area.addEventListener("keydown", (event) => {
-    if (sends(event)) {
-      event.preventDefault();
-      send();
-    } else if (event.key === "Escape" && !isComposing(event)) {
-      event.stopPropagation();
-      cancel();
-    }
-  });
   const element = make(
     "div",
     { class: "edit-box" },
+    tray,
     area,
     make(
       "div",
@@ -103,6 +110,16 @@ export function editBox(text, { send: answer, cancel, changed }) {
       button({ label: texts.turn.editSend, look: "button-small button-primary", press: send }),
     ),
   );
+  area.addEventListener("keydown", (event) => {
+    if (!sends(event)) return;
+    event.preventDefault();
+    send();
+  });
+  element.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || isComposing(event)) return;
+    event.stopPropagation();
+    cancel();
+  });
   return {
     element,
     focus: () => {

@@ -3,6 +3,7 @@
 import { badge } from "../shared/controls.js";
 import { arrange, make } from "../shared/dom.js";
 import { timeElement } from "../shared/time.js";
+import { visible } from "../shared/visible.js";
 import { texts } from "../texts.js";
 import { loaded, place } from "./pieces.js";
 
@@ -65,8 +66,8 @@ function row({ ts, level: severity, target, message, fields }) {
     {},
     make("td", {}, timeElement(ts)),
     make("td", {}, badge(word, tones[word] ?? "", word === "error" || word === "warn" ? "alert" : "")),
-    make("td", { class: "log-target mono" }, target),
-    make("td", {}, message, extra.length > 0 && make("span", { class: "log-fields mono" }, extra.join("  "))),
+    make("td", { class: "log-target mono" }, ...visible(String(target ?? ""))),
+    make("td", {}, ...visible(String(message ?? "")), extra.length > 0 && make("span", { class: "log-fields mono" }, ...visible(extra.join("  ")))),
   );
 }
 

@@ -93,7 +93,9 @@ function hear(topic, data) {
   if (topic === "messages") store.counts.messages += 1;
   if (topic === "approvals") store.soon(approvalsPath);
   if (topic === "usage") for (const path of current().needs()) if (isUsage(path)) store.soon(path);
-  if (topic === "logs" || topic === "link" || topic === "lagged") for (const path of current().needs()) store.soon(path);
+  if (topic === "logs") for (const path of current().needs()) store.soon(path);
+  // What happened while nobody told of it is asked for.
+  if (topic === "link" || topic === "lagged") for (const path of new Set([...current().needs(), approvalsPath, statusPath])) store.soon(path);
   store.tell();
 }
 

@@ -5,8 +5,9 @@ import { texts } from "../texts.js";
 import { badge, button } from "./controls.js";
 import { fill, make } from "./dom.js";
 import { icon } from "./icons.js";
-import { asChange, changeSheet, hasOddCharacters, sheet, visible } from "./sheet.js";
+import { asChange, changeSheet, hasOddCharacters, sheet } from "./sheet.js";
 import { countdown } from "./time.js";
+import { isOdd, visible, visibleText } from "./visible.js";
 
 const graceMs = 500;
 
@@ -21,7 +22,7 @@ const graceMs = 500;
  * @returns {{element: HTMLElement, update: () => void}}
  */
 export function approvalCard(asked, decide) {
-  const element = make("section", { class: "approval", "aria-label": texts.approval.title(asked.tool) });
+  const element = make("section", { class: "approval", "aria-label": texts.approval.title(visibleText(asked.tool)) });
   const shownAt = Date.now();
   const press = (/** @type {"approve" | "deny"} */ decision) => () => {
     if (!asked.sending && Date.now() - shownAt >= graceMs) decide(decision);
@@ -34,12 +35,12 @@ export function approvalCard(asked, decide) {
 
   fill(
     element,
-    make("div", { class: "approval-head" }, icon("shield"), make("h3", {}, texts.approval.title(asked.tool))),
+    make("div", { class: "approval-head" }, icon("shield"), make("h3", {}, ...visible(texts.approval.title(asked.tool)))),
     asked.summary && make("p", { class: "approval-summary" }, ...visible(asked.summary)),
-    asked.origin && make("p", { class: "field-hint" }, asked.origin),
+    asked.origin && make("p", { class: "field-hint" }, ...visible(asked.origin)),
     make("p", { class: "field-hint" }, texts.approval.lead),
     argumentList(asked.input),
-    hasOddCharacters(asked.input) && badge(texts.approval.odd, "bad", "alert"),
+    (isOdd(asked.tool) || isOdd(asked.summary ?? "") || hasOddCharacters(asked.input)) && badge(texts.approval.odd, "bad", "alert"),
     actions,
   );
 
@@ -60,7 +61,7 @@ export function approvalCard(asked, decide) {
     const isAllowed = asked.decision === "approve";
     element.classList.add("approval-settled");
     // What was asked stands in the line of the tool; here only the outcome remains.
-    fill(element, badge(words, isAllowed ? "good" : "bad", isAllowed ? "check" : "close"), make("span", {}, asked.tool));
+    fill(element, badge(words, isAllowed ? "good" : "bad", isAllowed ? "check" : "close"), make("span", {}, ...visible(asked.tool)));
     element.tabIndex = -1;
     if (hadFocus) element.focus({ preventScroll: true });
   };
@@ -75,7 +76,7 @@ function argumentList(input) {
   if (entries.length === 0) return make("p", { class: "field-hint" }, texts.approval.noInput);
   const list = make("dl", {});
   for (const [name, value] of entries) {
-    list.append(make("dt", { class: "mono" }, name), make("dd", {}, sheet(value, name || texts.tool.input)));
+    list.append(make("dt", { class: "mono" }, ...visible(name)), make("dd", {}, sheet(value, name || texts.tool.input)));
   }
   const change = asChange(input);
   if (change) list.append(make("dt", {}, texts.tool.change), make("dd", {}, changeSheet(change, texts.tool.change)));

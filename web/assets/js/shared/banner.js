@@ -20,25 +20,29 @@ const patienceMs = 1200;
  */
 export function connectionBanner({ retry, leave, lost = texts.connection.lost }) {
   const words = texts.connection;
-  const text = make("p", {});
+  const text = make("span", { role: "status" });
+  // Read out once, and not every second: the countdown is for the eye.
+  const countdown = make("span", { "aria-hidden": "true" });
   const again = button({ label: words.now, look: "button-small", press: retry });
-  const element = make("div", { class: "banner", role: "status", hidden: true });
+  const element = make("div", { class: "banner", hidden: true });
   /** @type {ReturnType<typeof setInterval> | undefined} */
   let timer;
   let lostAt = 0;
+  /** Whether the server said goodbye: then it comes back. */ let isAway = false;
 
   /** @param {Link} link */
   const draw = (link) => {
     if (link.phase !== "waiting" && link.phase !== "refused") return;
     const isLate = Date.now() - lostAt > patienceMs;
     if (link.phase === "waiting" && !isLate) return;
-    const reason = !navigator.onLine ? words.offline : link.phase === "refused" ? words.refused : link.away ? words.away : lost;
+    const reason = !navigator.onLine ? words.offline : link.phase === "refused" ? words.refused : isAway ? words.away : lost;
     const when = link.phase === "waiting" ? words.again(Math.ceil((link.until - Date.now()) / 1000)) : "";
     const age = Date.now() - lostAt > 60000 ? words.stale(ago(lostAt)) : "";
-    const sentence = [reason, when, age].filter(Boolean).join(" ");
-    if (element.hidden) fill(element, icon("offline"), text, again);
+    if (element.hidden) fill(element, icon("offline"), make("p", {}, text, " ", countdown), again);
     element.hidden = false;
-    if (text.textContent !== sentence) text.textContent = sentence;
+    const rest = [when, age].filter(Boolean).join(" ");
+    if (text.textContent !== reason) text.textContent = reason;
+    if (countdown.textContent !== rest) countdown.textContent = rest;
   };
 
   /** @param {Link} link */
@@ -46,11 +50,13 @@ export function connectionBanner({ retry, leave, lost = texts.connection.lost })
     clearInterval(timer);
     if (link.phase === "open") {
       lostAt = 0;
+      isAway = false;
       if (element.contains(document.activeElement)) leave();
       element.hidden = true;
       return;
     }
     lostAt ||= Date.now();
+    isAway ||= link.phase === "waiting" && link.away;
     draw(link);
     timer = setInterval(() => draw(link), 500);
   };

@@ -3,6 +3,7 @@
 import { texts } from "../texts.js";
 import { button } from "./controls.js";
 import { make } from "./dom.js";
+import { visible } from "./visible.js";
 
 let count = 0;
 
@@ -20,7 +21,7 @@ export function openDialog({ title, body, actions = [], look = "" }) {
     make(
       "div",
       { class: "dialog-body" },
-      make("h2", { class: "dialog-title", id }, title),
+      make("h2", { class: "dialog-title", id }, ...visible(title)),
       ...body,
       actions.length > 0 && make("div", { class: "dialog-actions" }, ...actions),
     ),
@@ -51,7 +52,7 @@ export function confirmDialog({ title, text, action }) {
         dialog.close();
       },
     });
-    const dialog = openDialog({ title, body: [make("p", {}, text)], actions: [cancel, go] });
+    const dialog = openDialog({ title, body: [make("p", {}, ...visible(text))], actions: [cancel, go] });
     dialog.addEventListener("close", () => resolve(confirmed));
     cancel.focus();
   });

@@ -1,6 +1,7 @@
 // A sentence of the server, in which `names` stand between backticks: they are shown as code, always as text.
 
 import { make } from "./dom.js";
+import { visible } from "./visible.js";
 
 /** @param {string} text @returns {{text: string, isCode: boolean}[]} */
 export function sentencePieces(text) {
@@ -9,4 +10,4 @@ export function sentencePieces(text) {
 }
 
 /** @param {string} text @returns {(string | Node)[]} */
-export const sentence = (text) => sentencePieces(text).map(({ text: piece, isCode }) => (isCode ? make("code", {}, piece) : piece));
+export const sentence = (text) => sentencePieces(text).flatMap(({ text: piece, isCode }) => (isCode ? [make("code", {}, ...visible(piece))] : visible(piece)));

@@ -1,43 +1,25 @@
-// Shows what went into a tool and what came out: exactly, and legible. Invisible characters, which could hide what a
-// command does, are marked; changes of files are shown as changes.
+// Shows what went into a tool and what came out: exactly, and legible. Characters that do not show are marked; changes of
+// files are shown as changes.
 
 import { make } from "./dom.js";
 import { texts } from "../texts.js";
-
-// Controls but tab and newline, soft hyphen, zero-width and bidirectional marks, byte order mark, tag characters; the joiners inside an emoji
-// are left alone.
-const odd =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\u{e0000}-\u{e0fff}]|(?<!\p{Emoji})\ufe0f|(?<![\p{Extended_Pictographic}\ufe0f\u{1f3fb}-\u{1f3ff}])\u200d/gu;
+import { isOdd, visible, visibleText } from "./visible.js";
 
 /** A value as text: strings as they are, everything else as JSON. @param {any} value */
 export function asText(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
 }
 
-/** Whether a text holds characters that do not show. @param {any} value */
+/** Whether what is shown of a value holds characters that do not show, in a name or in a value. @param {any} value @returns {boolean} */
 export function hasOddCharacters(value) {
-  odd.lastIndex = 0;
-  return odd.test(asText(value));
-}
-
-/** Text in which every invisible character is visible. @param {string} text @returns {(string | Node)[]} */
-export function visible(text) {
-  /** @type {(string | Node)[]} */
-  const pieces = [];
-  let from = 0;
-  for (const match of text.matchAll(odd)) {
-    const code = match[0].codePointAt(0) ?? 0;
-    pieces.push(text.slice(from, match.index), make("span", { class: "odd-character" }, `U+${code.toString(16).toUpperCase().padStart(4, "0")}`));
-    from = match.index + match[0].length;
-  }
-  pieces.push(text.slice(from));
-  return pieces;
+  if (typeof value === "object" && value !== null) return Object.entries(value).some(([name, inner]) => isOdd(name) || hasOddCharacters(inner));
+  return typeof value === "string" && isOdd(value);
 }
 
 /** @param {any} value @param {string} label @returns {HTMLElement} */
 export function sheet(value, label) {
   const text = asText(value);
-  const box = make("pre", { class: "sheet", tabindex: "0", role: "group", "aria-label": label });
+  const box = make("pre", { class: "sheet", tabindex: "0", role: "group", "aria-label": visibleText(label) });
   if (isDiff(text)) {
     box.classList.add("diff");
     for (const line of text.split("\n")) box.append(diffLine(line));
@@ -81,7 +63,7 @@ function isDiff(text) {
 
 /** A change made by `asChange` is shown as one. @param {string} change @param {string} label */
 export function changeSheet(change, label) {
-  const box = make("pre", { class: "sheet diff", tabindex: "0", role: "group", "aria-label": label });
+  const box = make("pre", { class: "sheet diff", tabindex: "0", role: "group", "aria-label": visibleText(label) });
   for (const line of change.split("\n")) box.append(diffLine(line));
   return box;
 }

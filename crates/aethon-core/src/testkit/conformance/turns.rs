@@ -207,7 +207,8 @@ pub async fn what_a_crash_left_over_is_found_oldest_first(stage: Stage) {
     assert_eq!(left, [(running.clone(), TurnPhase::Running), (queued.clone(), TurnPhase::Queued)]);
 
     // One that never began can be closed, with nothing in the transcript.
-    stage.storage.turns.finish(finish(&queued, "webchat:b", "interrupted")).await.unwrap();
+    let closed = Finish { messages: vec![], ..finish(&queued, "webchat:b", "interrupted") };
+    stage.storage.turns.finish(closed).await.unwrap();
     stage.storage.turns.finish(finish(&running, S, "interrupted")).await.unwrap();
     assert!(stage.storage.turns.unfinished().await.unwrap().is_empty());
 }
@@ -242,6 +243,57 @@ pub async fn a_next_turn_that_cannot_begin_does_not_touch_the_end_before_it(stag
     let messages = stage.storage.turns.window(&session(S), 10).await.unwrap();
     assert_eq!(texts(&messages), ["one", "1", "two", "2"]);
     assert!(stage.storage.turns.unfinished().await.unwrap().is_empty());
+}
+
+/// The end of a turn that was stopped before it began.
+fn unbegun(turn: &TurnId, text: &str) -> Finish {
+    let end = finish(turn, S, &format!("{text} stopped"));
+    Finish { messages: [begin(text).message].into_iter().chain(end.messages.clone()).collect(), ..end }
+}
+
+pub async fn what_ended_before_it_began_takes_its_place_behind_older_turns(stage: Stage) {
+    let (log, transcripts) = (&stage.storage.turns, &stage.storage.transcripts);
+    let one = stage.open_turn(S, "one").await;
+    let [two, three, four] = [TurnId::fresh(), TurnId::fresh(), TurnId::fresh()];
+    for (turn, text) in [(&two, "two"), (&three, "three"), (&four, "four")] {
+        log.accept(turn, &say(S, text), None).await.unwrap();
+    }
+    for (turn, text) in [(&four, "four"), (&two, "two")] {
+        assert!(log.finish(unbegun(turn, text)).await.unwrap().messages.is_empty());
+    }
+    assert_eq!(texts(&log.window(&session(S), 10).await.unwrap()), ["one"], "nothing comes between");
+    // It is over for good, whatever happens; and a page still finds it.
+    let left: Vec<_> = log.unfinished().await.unwrap().into_iter().map(|record| record.turn).collect();
+    assert_eq!(left, [one.clone(), three.clone()]);
+    let pending = transcripts.pending(&session(S)).await.unwrap();
+    let phases: Vec<_> = pending.iter().map(|record| record.phase).collect();
+    assert_eq!(phases, [TurnPhase::Running, TurnPhase::Done, TurnPhase::Queued, TurnPhase::Done]);
+    assert_eq!(log.turn(&two).await.unwrap().unwrap().reply.unwrap().text, "two stopped");
+
+    let end = Finish { next: Some((three.clone(), begin("three"))), ..finish(&one, S, "1") };
+    assert!(log.finish(end).await.unwrap().next.is_some());
+    log.finish(finish(&three, S, "3")).await.unwrap();
+    let messages = transcripts.messages(&session(S), None, 20).await.unwrap();
+    let told = ["one", "1", "two", "two stopped", "three", "3", "four", "four stopped"];
+    assert_eq!(texts(&messages), told);
+    let turns: Vec<_> = messages.iter().map(|message| message.turn.clone().unwrap()).collect();
+    assert_eq!(turns.chunks(2).map(|pair| pair[0] == pair[1]).collect::<Vec<_>>(), [true; 4]);
+    assert_eq!(transcripts.session(&session(S)).await.unwrap().unwrap().message_count, 8);
+    assert!(transcripts.pending(&session(S)).await.unwrap().is_empty());
+    assert_eq!(log.turn(&two).await.unwrap().unwrap().reply.unwrap().text, "two stopped");
+}
+
+pub async fn what_ended_before_it_began_can_be_answered_again(stage: Stage) {
+    let one = TurnId::fresh();
+    stage.storage.turns.accept(&one, &say(S, "one"), None).await.unwrap();
+    let ended = stage.storage.turns.finish(unbegun(&one, "one")).await.unwrap();
+    assert_eq!(ended.messages.len(), 2, "nothing is older, so it is in its place at once");
+    let summary = stage.storage.transcripts.session(&session(S)).await.unwrap().unwrap();
+    assert_eq!((summary.title.as_str(), summary.message_count), ("one", 2));
+    let again = TurnId::fresh();
+    stage.storage.turns.accept(&again, &say(S, "one"), Some(replacing("one", &one))).await.unwrap();
+    stage.storage.turns.finish(finish(&again, S, "1")).await.unwrap();
+    assert_eq!(texts(&stage.storage.turns.window(&session(S), 10).await.unwrap()), ["one", "1"]);
 }
 
 pub async fn a_turn_that_does_not_exist_is_not_found(stage: Stage) {

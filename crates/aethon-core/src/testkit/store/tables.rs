@@ -56,6 +56,8 @@ pub(super) struct TurnRow {
     pub(super) record: TurnRecord,
     pub(super) owner: Option<u64>,
     pub(super) first_message: Option<MessageId>,
+    /// Messages of a turn that ended before it began, until older ones have ended.
+    pub(super) held: Vec<Message>,
     /// Until when its dedupe id counts; `None` for ever.
     pub(super) known_until: Option<Timestamp>,
     /// Whether only the dedupe id is left of it.
@@ -220,6 +222,55 @@ impl Tables {
         orphans
     }
 
+    /// Adds the last messages of a turn, or holds them back where it never began and older ones are not over.
+    pub(super) fn add_last(
+        &mut self,
+        turn: &TurnId,
+        messages: Vec<Message>,
+        now: Timestamp,
+    ) -> Result<Vec<MessageId>> {
+        let row = self.turn(turn)?;
+        let (session, number, has_begun) =
+            (row.record.inbound.session.clone(), row.number, row.first_message.is_some());
+        if has_begun || messages.is_empty() {
+            return self.add(&session, Some(turn), messages, now);
+        }
+        if self.oldest_open(&session).is_some_and(|oldest| oldest < number) {
+            self.turn(turn)?.held = messages;
+            return Ok(Vec::new());
+        }
+        let ids = self.add(&session, Some(turn), messages, now)?;
+        self.turn(turn)?.first_message = ids.first().copied();
+        Ok(ids)
+    }
+
+    /// Puts in what was held back, now that another turn is over.
+    pub(super) fn release_held(&mut self, session: &SessionId, now: Timestamp) -> Result<()> {
+        let oldest = self.oldest_open(session);
+        let is_due = |row: &&TurnRow| {
+            row.record.inbound.session == *session
+                && !row.held.is_empty()
+                && oldest.is_none_or(|oldest| row.number < oldest)
+        };
+        let mut due: Vec<_> =
+            self.turns.values().filter(is_due).map(|row| (row.number, row.record.turn.clone())).collect();
+        due.sort();
+        for (_, turn) in due {
+            let held = std::mem::take(&mut self.turn(&turn)?.held);
+            let ids = self.add(session, Some(&turn), held, now)?;
+            self.turn(&turn)?.first_message = ids.first().copied();
+        }
+        Ok(())
+    }
+
+    /// The number of the oldest turn of a session that is not over.
+    fn oldest_open(&self, session: &SessionId) -> Option<i64> {
+        let rows = self.turns.values();
+        let open =
+            rows.filter(|row| row.record.inbound.session == *session && row.record.phase != TurnPhase::Done);
+        open.map(|row| row.number).min()
+    }
+
     /// Takes a turn and all that came after it out of the live branch.
     fn cut(&mut self, session: &SessionId, replaced: &TurnId) -> Result<()> {
         let first = self.turn(replaced)?.first_message;
@@ -239,6 +290,7 @@ impl Tables {
             self.turns.values_mut().filter(|row| row.record.inbound.session == *session && !row.is_shell)
         {
             row.is_shell = true;
+            row.held.clear();
             row.known_until =
                 Some(row.known_until.unwrap_or_else(|| now.saturating_add(SHELL).unwrap_or(now)));
             row.record.phase = TurnPhase::Done;
@@ -265,6 +317,7 @@ impl Tables {
         let row = TurnRow {
             number,
             first_message: ids.first().copied(),
+            held: Vec::new(),
             owner: None,
             known_until: None,
             is_shell: false,

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use super::tables::TurnRow;
 use super::{MemoryStore, listing};
 use crate::error::Result;
 use crate::ids::{MessageId, SessionId};
@@ -45,8 +46,9 @@ impl Transcripts for MemoryStore {
 
     async fn pending(&self, id: &SessionId) -> Result<Vec<TurnRecord>> {
         let tables = self.enter("pending")?;
-        let is_open = |record: &TurnRecord| record.phase != TurnPhase::Done && record.inbound.session == *id;
-        let mut open: Vec<_> = tables.turns.values().filter(|row| is_open(&row.record)).collect();
+        let is_open = |row: &TurnRow| row.record.phase != TurnPhase::Done || !row.held.is_empty();
+        let rows = tables.turns.values().filter(|row| row.record.inbound.session == *id);
+        let mut open: Vec<_> = rows.filter(|row| is_open(row)).collect();
         open.sort_by_key(|row| row.number);
         Ok(open.into_iter().map(|row| row.record.clone()).collect())
     }

@@ -43,6 +43,7 @@ impl TurnLog for MemoryStore {
                 record,
                 owner: Some(self.owner),
                 first_message: None,
+                held: Vec::new(),
                 // What lasts longer than the calendar lasts for ever.
                 known_until: valid_for
                     .and_then(|seconds| i64::try_from(seconds).ok())
@@ -86,7 +87,7 @@ impl TurnLog for MemoryStore {
         }
         let record = &row.of(self.owner)?.record;
         let session = record.inbound.session.clone();
-        let messages = tables.add(&session, Some(&turn), finish.messages, now)?;
+        let messages = tables.add_last(&turn, finish.messages, now)?;
         for content in finish.deliveries {
             let id = tables.next_number();
             let (session, turn) = (session.clone(), turn.clone());
@@ -96,6 +97,7 @@ impl TurnLog for MemoryStore {
         let row = tables.turn(&turn)?;
         row.record.phase = TurnPhase::Done;
         row.record.reply = Some(finish.reply);
+        tables.release_held(&session, now)?;
         let next = finish.next.and_then(|(next, begin)| {
             tables.all_or_nothing(|tables| tables.begin(&next, begin, (self.owner, now))).ok()
         });

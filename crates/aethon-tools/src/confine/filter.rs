@@ -1,0 +1,213 @@
+//! Ways to a TCP port that the rule about ports does not see, closed with a filter on system calls.
+//!
+//! Landlock looks at `connect` on TCP sockets. A socket of MPTCP or SMC ends up as plain TCP at a server that knows neither,
+//! `MSG_FASTOPEN` connects while it sends, and `io_uring` does both without a system call of its own. Programs know that
+//! each of them may be missing and do without. Calls for another architecture count in its own numbers.
+
+use std::io;
+
+use seccompiler::sock_filter;
+
+// Instructions of the kernel's filters.
+const LOAD: u16 = 0x20;
+const IS: u16 = 0x15;
+const IS_AT_LEAST: u16 = 0x35;
+const HAS_BIT: u16 = 0x45;
+const RETURN: u16 = 0x06;
+
+const ALLOW: u32 = 0x7fff_0000;
+const REFUSE: u32 = 0x0005_0000;
+const ENOSYS: u32 = 38;
+const EPROTONOSUPPORT: u32 = 93;
+const EOPNOTSUPP: u32 = 95;
+const EAFNOSUPPORT: u32 = 97;
+
+const IPPROTO_MPTCP: u32 = 262;
+const AF_SMC: u32 = 43;
+const MSG_FASTOPEN: u32 = 0x2000_0000;
+const IO_URING_SETUP: u32 = 425;
+/// From here on the numbers are those of x32.
+const X32: u32 = 0x4000_0000;
+
+/// Where the fields of a call lie, low halves of arguments on machines that store those first.
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+const ARGUMENTS: u32 = 16;
+
+/// The numbers of calls on an architecture.
+struct Calls {
+    architecture: u32,
+    socket: u32,
+    sendto: u32,
+    sendmsg: u32,
+    sendmmsg: u32,
+    /// One call for all of sockets, whose arguments a filter cannot see.
+    socketcall: Option<u32>,
+}
+
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURES: &[Calls] = &[
+    Calls { architecture: 0xc000_003e, socket: 41, sendto: 44, sendmsg: 46, sendmmsg: 307, socketcall: None },
+    Calls {
+        architecture: 0x4000_0003,
+        socket: 359,
+        sendto: 369,
+        sendmsg: 370,
+        sendmmsg: 345,
+        socketcall: Some(102),
+    },
+];
+
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURES: &[Calls] = &[
+    Calls {
+        architecture: 0xc000_00b7,
+        socket: 198,
+        sendto: 206,
+        sendmsg: 211,
+        sendmmsg: 269,
+        socketcall: None,
+    },
+    Calls {
+        architecture: 0x4000_0028,
+        socket: 281,
+        sendto: 290,
+        sendmsg: 296,
+        sendmmsg: 374,
+        socketcall: Some(102),
+    },
+];
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const ARCHITECTURES: &[Calls] = &[];
+
+/// Whether the numbers of this machine's calls are known.
+pub(super) fn is_known() -> bool {
+    !ARCHITECTURES.is_empty()
+}
+
+/// Puts the filter round the calling thread and what it starts.
+pub(super) fn apply() -> io::Result<()> {
+    seccompiler::apply_filter(&program())
+        .map_err(|error| io::Error::other(format!("the kernel refused a filter of system calls: {error}")))
+}
+
+fn program() -> Vec<sock_filter> {
+    let mut program = vec![load(ARCHITECTURE)];
+    for calls in ARCHITECTURES {
+        let block = block(calls);
+        program.push(unless(IS, calls.architecture, block.len()));
+        program.extend(block);
+    }
+    program.push(refuse(ENOSYS));
+    program
+}
+
+/// What holds on one architecture; every way through ends in a return.
+fn block(calls: &Calls) -> Vec<sock_filter> {
+    let mut block = vec![load(NUMBER)];
+    if calls.architecture == 0xc000_003e {
+        block.extend([unless(IS_AT_LEAST, X32, 1), refuse(ENOSYS)]);
+    }
+    for call in [Some(IO_URING_SETUP), calls.socketcall].into_iter().flatten() {
+        block.extend([unless(IS, call, 1), refuse(ENOSYS)]);
+    }
+    block.extend([
+        unless(IS, calls.socket, 7),
+        load(argument(2)),
+        unless(IS, IPPROTO_MPTCP, 1),
+        refuse(EPROTONOSUPPORT),
+        load(argument(0)),
+        unless(IS, AF_SMC, 1),
+        refuse(EAFNOSUPPORT),
+        give(ALLOW),
+    ]);
+    for (call, flags) in [(calls.sendto, 3), (calls.sendmsg, 2), (calls.sendmmsg, 3)] {
+        block.extend([
+            unless(IS, call, 4),
+            load(argument(flags)),
+            unless(HAS_BIT, MSG_FASTOPEN, 1),
+            refuse(EOPNOTSUPP),
+            give(ALLOW),
+        ]);
+    }
+    block.push(give(ALLOW));
+    block
+}
+
+fn argument(index: u32) -> u32 {
+    ARGUMENTS + 8 * index
+}
+
+fn load(offset: u32) -> sock_filter {
+    sock_filter { code: LOAD, jt: 0, jf: 0, k: offset }
+}
+
+/// Skips so many instructions unless the loaded value passes the test.
+fn unless(test: u16, value: u32, skip: usize) -> sock_filter {
+    sock_filter { code: test, jt: 0, jf: u8::try_from(skip).unwrap_or(u8::MAX), k: value }
+}
+
+fn refuse(errno: u32) -> sock_filter {
+    give(REFUSE | errno)
+}
+
+fn give(verdict: u32) -> sock_filter {
+    sock_filter { code: RETURN, jt: 0, jf: 0, k: verdict }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs the program as the kernel would, on a call with these arguments.
+    fn verdict(architecture: u32, number: u32, arguments: [u32; 4]) -> u32 {
+        let (program, mut at, mut value) = (program(), 0, 0);
+        loop {
+            let step = &program[at];
+            at += 1;
+            let passes = match step.code {
+                RETURN => return step.k,
+                LOAD => {
+                    value = match step.k {
+                        NUMBER => number,
+                        ARCHITECTURE => architecture,
+                        offset => arguments[((offset - ARGUMENTS) / 8) as usize],
+                    };
+                    continue;
+                }
+                IS => value == step.k,
+                IS_AT_LEAST => value >= step.k,
+                HAS_BIT => value & step.k != 0,
+                other => panic!("no such instruction: {other}"),
+            };
+            at += usize::from(if passes { step.jt } else { step.jf });
+        }
+    }
+
+    #[test]
+    fn the_ways_round_the_rule_about_ports_are_closed_and_nothing_else() {
+        for calls in ARCHITECTURES {
+            let check = |number: u32, arguments: [u32; 4], expected: u32| {
+                assert_eq!(
+                    verdict(calls.architecture, number, arguments),
+                    expected,
+                    "{number} {arguments:?}"
+                );
+            };
+            check(calls.socket, [2, 1, 0, 0], ALLOW);
+            check(calls.socket, [2, 1, 6, 0], ALLOW);
+            check(calls.socket, [1, 1, 0, 0], ALLOW);
+            check(calls.socket, [2, 1, IPPROTO_MPTCP, 0], REFUSE | EPROTONOSUPPORT);
+            check(calls.socket, [AF_SMC, 1, 0, 0], REFUSE | EAFNOSUPPORT);
+            check(calls.sendto, [3, 0, 0, 0x4000], ALLOW);
+            check(calls.sendto, [3, 0, 0, MSG_FASTOPEN | 0x4000], REFUSE | EOPNOTSUPP);
+            check(calls.sendmsg, [3, 0, MSG_FASTOPEN, 0], REFUSE | EOPNOTSUPP);
+            check(calls.sendmmsg, [3, 0, 0, MSG_FASTOPEN], REFUSE | EOPNOTSUPP);
+            check(calls.sendmsg, [3, 0, 0, MSG_FASTOPEN], ALLOW);
+            check(IO_URING_SETUP, [0; 4], REFUSE | ENOSYS);
+            check(1, [0; 4], ALLOW);
+        }
+        assert_eq!(verdict(7, 1, [0; 4]), REFUSE | ENOSYS, "an architecture that nobody knows");
+    }
+}

@@ -1,0 +1,110 @@
+//! The walls that Landlock builds. Each is put round the calling thread, for good, and holds for what it starts.
+//!
+//! Whatever is set up here is either in force or an error: a wall that only half stands is not used.
+
+use std::fmt::Display;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, NetPort, PathBeneath, RestrictionStatus,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use rustix::fs::{FileType, Mode, OFlags};
+
+/// The newest rights on files that are looked after. Later ones are about something else.
+const FILES: ABI = ABI::V5;
+
+/// What the kernel can do: files (with moves between directories), ports, signals.
+pub(super) fn abilities() -> (bool, bool, bool) {
+    let files = strict().handle_access(AccessFs::Refer).and_then(Ruleset::create).is_ok();
+    let ports = strict().handle_access(AccessNet::ConnectTcp).and_then(Ruleset::create).is_ok();
+    (files, files && ports && super::filter::is_known(), scoped(strict()).and_then(Ruleset::create).is_ok())
+}
+
+/// No signals to processes outside, and no connections to their abstract sockets.
+pub(super) fn scope() -> io::Result<()> {
+    let ruleset = scoped(strict()).and_then(Ruleset::create).map_err(fault)?;
+    in_force(ruleset.restrict_self().map_err(fault)?, RulesetStatus::FullyEnforced)
+}
+
+/// Only these files and what is below them; names can be listed everywhere. `is_scoped` adds the wall of [`scope`].
+pub(super) fn files(granted: &[PathBuf], is_scoped: bool) -> io::Result<()> {
+    let mut ruleset = Ruleset::default().handle_access(AccessFs::from_all(FILES)).map_err(fault)?;
+    if is_scoped {
+        ruleset = scoped(ruleset.set_compatibility(CompatLevel::HardRequirement)).map_err(fault)?;
+        ruleset = ruleset.set_compatibility(CompatLevel::BestEffort);
+    }
+    let mut created = ruleset.create().map_err(fault)?;
+    created = grant(created, Path::new("/"), AccessFs::ReadDir)?;
+    for path in granted {
+        created = grant(created, path, AccessFs::from_all(FILES))?;
+    }
+    in_force(created.restrict_self().map_err(fault)?, RulesetStatus::PartiallyEnforced)
+}
+
+/// What has gone meanwhile needs no grant.
+fn grant(
+    ruleset: RulesetCreated,
+    path: &Path,
+    rights: impl Into<landlock::BitFlags<AccessFs>>,
+) -> io::Result<RulesetCreated> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::open(path, flags, Mode::empty()) else { return Ok(ruleset) };
+    let kind = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode);
+    let rights = rights.into();
+    let rights = match kind {
+        FileType::Directory => rights,
+        FileType::Symlink => return Ok(ruleset),
+        _ => rights & AccessFs::from_file(FILES),
+    };
+    ruleset.add_rule(PathBeneath::new(file, rights)).map_err(fault)
+}
+
+/// The rule about ports. The kernel takes a list of the ports that are open, so closing one means to name the 65,535
+/// others; the list is made once and kept.
+#[derive(Debug, Default)]
+pub(super) struct Ports(Mutex<Option<(Vec<u16>, RulesetCreated)>>);
+
+impl Ports {
+    /// No TCP connections to these ports, on any address.
+    pub(super) fn close(&self, ports: &[u16]) -> io::Result<()> {
+        let ruleset = {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*kept {
+                Some((closed, ruleset)) if closed == ports => ruleset.try_clone()?,
+                _ => {
+                    let ruleset = all_but(ports)?;
+                    kept.insert((ports.to_vec(), ruleset)).1.try_clone()?
+                }
+            }
+        };
+        in_force(ruleset.restrict_self().map_err(fault)?, RulesetStatus::FullyEnforced)
+    }
+}
+
+fn all_but(closed: &[u16]) -> io::Result<RulesetCreated> {
+    let ruleset = strict().handle_access(AccessNet::ConnectTcp).and_then(Ruleset::create).map_err(fault)?;
+    let open = (0..=u16::MAX).filter(|port| !closed.contains(port));
+    ruleset
+        .add_rules(open.map(|port| Ok(NetPort::new(port, AccessNet::ConnectTcp))))
+        .map_err(fault::<landlock::RulesetError>)
+}
+
+fn strict() -> Ruleset {
+    Ruleset::default().set_compatibility(CompatLevel::HardRequirement)
+}
+
+fn scoped(ruleset: Ruleset) -> Result<Ruleset, landlock::RulesetError> {
+    ruleset.scope(Scope::Signal)?.scope(Scope::AbstractUnixSocket)
+}
+
+fn in_force(status: RestrictionStatus, least: RulesetStatus) -> io::Result<()> {
+    let stands = status.ruleset == RulesetStatus::FullyEnforced || status.ruleset == least;
+    if stands { Ok(()) } else { Err(io::Error::other("the kernel did not put up the wall that it has")) }
+}
+
+fn fault<E: Display>(error: E) -> io::Error {
+    io::Error::other(format!("the kernel refused to put up a wall round it: {error}"))
+}

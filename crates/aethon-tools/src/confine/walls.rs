@@ -1,0 +1,164 @@
+//! One assistant's walls: what is closed at this moment, and how a child gets inside.
+//!
+//! What is closed is looked up for every child, because places come and go. How the kernel is told is left to the files
+//! beside this one.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::thread;
+
+use super::support::Protection;
+#[cfg(target_os = "linux")]
+use super::{filter, grants, landlock, mounts, powers};
+use crate::options::Options;
+use crate::places::Places;
+
+/// The walls of one assistant.
+#[derive(Debug)]
+pub struct Confinement {
+    protection: Protection,
+    /// The assistant's home.
+    home: Option<PathBuf>,
+    /// What stays open in the home.
+    workspace: PathBuf,
+    /// The person's home, which no entry of the list can close as a whole.
+    user_home: Option<PathBuf>,
+    own: Vec<PathBuf>,
+    places: Places,
+    port: Option<u16>,
+    address_file: Option<PathBuf>,
+    #[cfg(target_os = "linux")]
+    ports: landlock::Ports,
+}
+
+impl Confinement {
+    /// The walls that these options ask for and this machine has.
+    pub fn new(options: &Options) -> Self {
+        let user_home = options.user_home.as_deref().map(real);
+        Self {
+            protection: Protection::of_this_machine(),
+            home: options.home.as_deref().map(real),
+            workspace: real(&options.workspace),
+            places: Places::new(user_home.as_deref(), options),
+            user_home,
+            own: options.own.iter().map(|path| real(path)).collect(),
+            port: options.port,
+            address_file: options.address_file.clone(),
+            #[cfg(target_os = "linux")]
+            ports: landlock::Ports::default(),
+        }
+    }
+
+    /// None, to compare with.
+    #[cfg(test)]
+    pub(crate) fn without_walls(options: &Options) -> Self {
+        let none = Protection { files: false, ports: false, signals: false, is_root: false };
+        Self { protection: none, ..Self::new(options) }
+    }
+
+    /// Binds the calling thread and what it starts from now on, so that all of it can be signalled as one and nothing else
+    /// can. Says whether the kernel does that. For the thread that looks after a child; the child itself gets more walls.
+    pub(crate) fn bind_thread(&self) -> io::Result<bool> {
+        if !self.protection.signals {
+            return Ok(false);
+        }
+        #[cfg(target_os = "linux")]
+        landlock::scope()?;
+        Ok(true)
+    }
+
+    /// Starts the command inside the walls. Walls belong to a thread and are inherited by what it starts, so a thread of
+    /// its own goes in and starts it. That thread is gone when this returns: it would be of this process and within the
+    /// child's reach, and a signal to one thread is a signal to all.
+    pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        let inside = || (current_thread(), self.enter().and_then(|()| command.spawn()));
+        let (id, child) = thread::scope(|scope| {
+            let thread = thread::Builder::new().name("inside".into()).spawn_scoped(scope, inside)?;
+            thread.join().map_err(|_| io::Error::other("the thread inside the walls ended early"))
+        })?;
+        wait_until_gone(&id);
+        child
+    }
+
+    #[cfg(target_os = "linux")]
+    fn enter(&self) -> io::Result<()> {
+        // The address lies in the home, which this thread cannot read any more once it is inside.
+        let ports = self.own_ports();
+        if self.protection.is_root && self.protection.files {
+            powers::drop_from_children()?;
+        }
+        if self.protection.files {
+            landlock::files(&grants::grants(&self.closed(), &self.workspace), self.protection.signals)?;
+        }
+        if self.protection.ports && !ports.is_empty() {
+            filter::apply()?;
+            self.ports.close(&ports)?;
+        }
+        Ok(())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "there are no walls on this system")]
+    fn enter(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// What is closed now, by its real path and by every other one that a mount gives it.
+    #[cfg(target_os = "linux")]
+    fn closed(&self) -> Vec<PathBuf> {
+        let is_whole = |path: &Path| self.user_home.as_ref().is_some_and(|home| home.starts_with(path));
+        let places = self.places.paths().iter().filter_map(|place| place.canonicalize().ok());
+        let places = places.filter(|place| !is_whole(place));
+        // A home that is the workspace itself, or lies in it, is closed file by file.
+        let home = self.home.iter().filter(|home| !home.starts_with(&self.workspace)).cloned();
+        let own = self.own.iter().filter(|path| path.symlink_metadata().is_ok()).cloned();
+        let mut closed: Vec<PathBuf> = home.chain(own).chain(places).collect();
+        let mounts = mounts::Mounts::read();
+        let aliases: Vec<PathBuf> =
+            closed.iter().flat_map(|path| mounts.aliases(path, &self.workspace)).collect();
+        closed.extend(aliases);
+        closed.sort();
+        closed.dedup();
+        closed
+    }
+
+    /// The ports on which the assistant is reached: the configured one, and the one on which a daemon of this home listens
+    /// at this moment. The two differ when the system chose the port, or when a terminal has an assistant of its own.
+    fn own_ports(&self) -> Vec<u16> {
+        let published = self.address_file.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
+        let published = published.and_then(|text| text.trim().rsplit(':').next()?.parse().ok());
+        let mut ports: Vec<u16> = self.port.into_iter().chain(published).filter(|port| *port != 0).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        ports
+    }
+}
+
+/// The path with links followed, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => real(parent).join(name),
+        _ => path.to_path_buf(),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn current_thread() -> PathBuf {
+    PathBuf::from(format!("/proc/self/task/{}", rustix::thread::gettid().as_raw_nonzero()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn current_thread() -> PathBuf {
+    PathBuf::new()
+}
+
+/// A thread that was joined may still be on its way out of the kernel.
+fn wait_until_gone(thread: &Path) {
+    while !thread.as_os_str().is_empty() && thread.exists() {
+        thread::yield_now();
+    }
+}

@@ -1,0 +1,480 @@
+//! Where people keep what opens other doors: keys, tokens, password stores, wallets, browser profiles, histories.
+//!
+//! The list is data, one table, so that a reader sees what is on it and a new place is a line. The owner adds to it with
+//! `security.blocked_paths` and takes from it with `security.allowed_paths`. Two readers share it: the blocklist of the
+//! file tools, and the walls that the kernel puts round commands.
+
+use std::path::{Path, PathBuf};
+
+use crate::options::Options;
+
+/// Places relative to the person's home directory. A directory stands for everything below it.
+const PLACES: &[&str] = &[
+    // Keys, and what signs in elsewhere
+    ".ssh",
+    ".gnupg",
+    ".pki",
+    ".netrc",
+    "_netrc",
+    ".authinfo",
+    ".authinfo.gpg",
+    ".git-credentials",
+    ".config/git/credentials",
+    ".config/git-credential-manager",
+    ".gcm",
+    ".config/gh",
+    ".config/hub",
+    ".config/glab-cli",
+    ".config/tea",
+    ".pgpass",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".config/msmtp",
+    ".msmtprc",
+    ".mbsyncrc",
+    ".config/sops",
+    ".config/age",
+    // Clouds and what deploys to them
+    ".aws",
+    ".azure",
+    ".config/azure",
+    ".config/gcloud",
+    ".boto",
+    ".s3cfg",
+    ".config/rclone",
+    ".config/doctl",
+    ".config/heroku",
+    ".config/fly",
+    ".fly",
+    ".config/vercel",
+    ".vercel",
+    ".local/share/com.vercel.cli",
+    ".config/netlify",
+    ".netlify",
+    ".wrangler",
+    ".config/.wrangler",
+    ".railway",
+    ".config/hcloud",
+    ".config/linode-cli",
+    ".config/scw",
+    ".oci",
+    ".vault-token",
+    ".terraformrc",
+    ".terraform.d",
+    ".pulumi",
+    ".kube",
+    ".docker",
+    ".config/containers/auth.json",
+    ".config/helm",
+    // Registries of packages
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".config/pypoetry/auth.toml",
+    ".gem/credentials",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".composer/auth.json",
+    ".config/composer/auth.json",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".gradle/gradle.properties",
+    ".nuget/NuGet/NuGet.Config",
+    // Assistants and models
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".gemini",
+    ".config/openai",
+    ".config/anthropic",
+    ".config/github-copilot",
+    ".copilot",
+    ".cursor",
+    ".continue",
+    ".aider.conf.yml",
+    ".huggingface",
+    ".cache/huggingface/token",
+    ".cache/huggingface/stored_tokens",
+    ".kaggle",
+    ".config/kaggle",
+    // Password stores
+    ".password-store",
+    ".local/share/password-store",
+    ".local/share/gopass",
+    ".config/gopass",
+    ".config/keepassxc",
+    ".keepassx",
+    ".config/KeePass",
+    ".local/share/keyrings",
+    ".gnome2/keyrings",
+    ".local/share/kwalletd",
+    ".kde/share/apps/kwallet",
+    ".kde4/share/apps/kwallet",
+    ".config/op",
+    ".op",
+    ".config/1Password",
+    ".config/Bitwarden",
+    ".config/Bitwarden CLI",
+    ".config/rbw",
+    ".local/share/rbw",
+    ".config/Enpass",
+    ".config/Dashlane",
+    ".config/Authy Desktop",
+    "snap/bitwarden",
+    "snap/1password",
+    "snap/keepassxc",
+    ".var/app/com.bitwarden.desktop",
+    ".var/app/com.onepassword.OnePassword",
+    ".var/app/org.keepassxc.KeePassXC",
+    // Wallets
+    ".bitcoin",
+    ".litecoin",
+    ".dogecoin",
+    ".dashcore",
+    ".zcash",
+    ".monero",
+    "Monero",
+    ".bitmonero",
+    ".ethereum",
+    ".foundry/keystores",
+    ".config/solana",
+    ".electrum",
+    ".electrum-ltc",
+    ".config/Exodus",
+    ".config/atomic",
+    ".config/Ledger Live",
+    ".config/@trezor",
+    ".sparrow",
+    ".walletwasabi",
+    ".cardano",
+    ".near-credentials",
+    // Browsers and mail, also as snap and flatpak
+    ".mozilla",
+    ".config/mozilla",
+    ".librewolf",
+    ".waterfox",
+    ".thunderbird",
+    ".config/google-chrome",
+    ".config/google-chrome-beta",
+    ".config/google-chrome-unstable",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".config/microsoft-edge",
+    ".config/microsoft-edge-beta",
+    ".config/microsoft-edge-dev",
+    ".config/vivaldi",
+    ".config/vivaldi-snapshot",
+    ".config/opera",
+    ".config/opera-beta",
+    ".config/epiphany",
+    ".local/share/epiphany",
+    ".config/falkon",
+    ".config/qutebrowser",
+    ".local/share/qutebrowser",
+    "snap/firefox",
+    "snap/thunderbird",
+    "snap/chromium",
+    "snap/brave",
+    "snap/opera",
+    "snap/microsoft-edge",
+    "snap/vivaldi",
+    ".var/app/org.mozilla.firefox",
+    ".var/app/org.mozilla.Thunderbird",
+    ".var/app/io.gitlab.librewolf-community",
+    ".var/app/com.google.Chrome",
+    ".var/app/org.chromium.Chromium",
+    ".var/app/com.brave.Browser",
+    ".var/app/com.microsoft.Edge",
+    ".var/app/com.vivaldi.Vivaldi",
+    ".var/app/com.opera.Opera",
+    // Messengers
+    ".config/Signal",
+    ".config/Slack",
+    ".config/discord",
+    ".local/share/TelegramDesktop",
+    ".var/app/org.signal.Signal",
+    ".var/app/org.telegram.desktop",
+    // Histories and what editors remember
+    ".bash_history",
+    ".zsh_history",
+    ".zhistory",
+    ".history",
+    ".sh_history",
+    ".config/fish/fish_history",
+    ".local/share/fish/fish_history",
+    ".local/share/nushell/history.txt",
+    ".config/nushell/history.txt",
+    ".local/share/atuin",
+    ".lesshst",
+    ".viminfo",
+    // The same on macOS
+    "Library/Keychains",
+    "Library/Cookies",
+    "Library/Safari",
+    "Library/Messages",
+    "Library/Application Support/Firefox",
+    "Library/Application Support/Google/Chrome",
+    "Library/Application Support/Chromium",
+    "Library/Application Support/BraveSoftware",
+    "Library/Application Support/Microsoft Edge",
+    "Library/Application Support/Vivaldi",
+    "Library/Application Support/com.operasoftware.Opera",
+    "Library/Application Support/1Password",
+    "Library/Application Support/Bitwarden",
+    "Library/Application Support/KeePassXC",
+    "Library/Application Support/Bitcoin",
+    "Library/Application Support/Exodus",
+    "Library/Application Support/Signal",
+    "Library/Group Containers/2BUA8C4S2C.com.1password",
+    "Library/Containers/com.apple.Safari",
+    "Library/Containers/com.bitwarden.desktop",
+];
+
+/// Names that give a file away wherever it lies outside the workspace; `*` stands for anything.
+const NAMES: &[&str] = &[
+    ".env*",
+    "*.pem",
+    "*.ppk",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdb",
+    "*.kdbx",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    "id_xmss*",
+    "*.agekey",
+    "wallet.dat",
+];
+
+/// What the owner and the table say together.
+#[derive(Debug)]
+pub(crate) struct Places {
+    home: Option<PathBuf>,
+    workspace: PathBuf,
+    paths: Vec<PathBuf>,
+    blocked: Vec<Entry>,
+    allowed: Vec<Entry>,
+}
+
+/// An entry of the owner's: a place with everything below it, or a name wherever it lies.
+#[derive(Debug)]
+enum Entry {
+    Place(PathBuf),
+    Name(String),
+}
+
+impl Entry {
+    /// `~/...` is below the home directory, `/...` absolute; anything else is a name.
+    fn parse(text: &str, home: Option<&Path>) -> Option<Self> {
+        let text = text.trim();
+        let below = |rest: &str| home.map(|home| Self::Place(home.join(rest)));
+        match text.strip_prefix('~') {
+            Some("") => below(""),
+            Some(rest) if rest.starts_with('/') => below(rest.trim_matches('/')),
+            _ if text.starts_with('/') => Some(Self::Place(PathBuf::from(text))),
+            _ if text.is_empty() => None,
+            _ => Some(Self::Name(text.to_owned())),
+        }
+    }
+}
+
+impl Places {
+    /// The places below this home directory, which is a real path.
+    pub(crate) fn new(home: Option<&Path>, options: &Options) -> Self {
+        let entries =
+            |texts: &[String]| texts.iter().filter_map(|text| Entry::parse(text, home)).collect::<Vec<_>>();
+        let workspace = options.workspace.canonicalize().unwrap_or_else(|_| options.workspace.clone());
+        let mut places = Self {
+            home: home.map(Path::to_path_buf),
+            workspace,
+            paths: Vec::new(),
+            blocked: entries(&options.blocked_paths),
+            allowed: entries(&options.allowed_paths),
+        };
+        let owners = places.blocked.iter().filter_map(|entry| match entry {
+            Entry::Place(place) => Some(place.clone()),
+            Entry::Name(_) => None,
+        });
+        let table = home.iter().flat_map(|home| PLACES.iter().map(|name| home.join(name)));
+        let open = |place: &PathBuf| {
+            let is_within =
+                |entry: &Entry| matches!(entry, Entry::Place(allowed) if is_within(place, allowed));
+            places.allowed.iter().any(is_within)
+        };
+        let paths: Vec<PathBuf> = table.chain(owners).filter(|place| !open(place)).collect();
+        places.paths = paths;
+        places
+    }
+
+    /// The places themselves, whether they exist or not.
+    pub(crate) fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
+    /// Whether this path is closed by its name. A place that the owner allows is open with all that is in it; a name that
+    /// the owner allows gives away nothing any more, but opens no closed place.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        let (mut places, mut names) = (false, false);
+        // What is above the home directory is not of the person's naming.
+        let below = self.home.as_deref().and_then(|home| path.strip_prefix(home).ok()).unwrap_or(path);
+        for entry in &self.allowed {
+            match entry {
+                Entry::Place(place) => places |= is_within(path, place),
+                Entry::Name(pattern) => names |= has_name_like(below, pattern),
+            }
+        }
+        if places {
+            return false;
+        }
+        let is_blocked = |entry: &Entry| match entry {
+            Entry::Place(place) => is_within(path, place),
+            Entry::Name(pattern) => has_name_like(below, pattern),
+        };
+        if self.paths.iter().any(|place| is_within(path, place)) || self.blocked.iter().any(is_blocked) {
+            return true;
+        }
+        // An empty path would hold everything.
+        let has_workspace = !self.workspace.as_os_str().is_empty();
+        let is_open = names || has_workspace && is_within(path, &self.workspace);
+        !is_open && (self.is_history(path) || NAMES.iter().any(|pattern| has_name_like(below, pattern)))
+    }
+
+    /// Histories of shells and of other programs: `.python_history`, `.psql_history` and so on.
+    fn is_history(&self, path: &Path) -> bool {
+        let in_home = self.home.as_deref().is_some_and(|home| path.parent() == Some(home));
+        in_home && [".*_history", ".*_hist"].iter().any(|pattern| is_like(file_name(path), pattern))
+    }
+}
+
+/// Whether a path is the place or below it, in any case: on a disk that knows case the other spelling is hardly ever
+/// something else that is worth reading.
+pub(crate) fn is_within(path: &Path, place: &Path) -> bool {
+    let mut parts = path.components();
+    place.components().all(|wanted| {
+        parts.next().is_some_and(|part| part.as_os_str().eq_ignore_ascii_case(wanted.as_os_str()))
+    })
+}
+
+/// Whether the file, or a directory that it is in, has a name like this.
+fn has_name_like(path: &Path, pattern: &str) -> bool {
+    path.components().any(|part| part.as_os_str().to_str().is_some_and(|name| is_like(name, pattern)))
+}
+
+fn file_name(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+/// Whether a name has this form, in any case. Linear in the name for each `*`, because each takes its first match.
+fn is_like(name: &str, pattern: &str) -> bool {
+    let (name, pattern) = (name.to_lowercase(), pattern.to_lowercase());
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let Some(last) = pieces.next_back() else { return rest.is_empty() };
+    for piece in pieces {
+        match rest.find(piece) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(blocked: &[&str], allowed: &[&str]) -> Places {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let options = Options {
+            workspace: "/home/ada/.aethon/workspace".into(),
+            blocked_paths: texts(blocked),
+            allowed_paths: texts(allowed),
+            ..Options::default()
+        };
+        Places::new(Some(Path::new("/home/ada")), &options)
+    }
+
+    #[test]
+    fn places_and_names_are_closed_in_any_case_and_open_in_the_workspace() {
+        let list = places(&[], &[]);
+        let check = |path: &str, expected: bool| assert_eq!(list.has(Path::new(path)), expected, "{path}");
+        for closed in [
+            ".env",
+            ".ENV",
+            "project/.env.local",
+            "project/.envrc",
+            ".claude/x.json",
+            ".codex/auth.json",
+            ".config/gh/hosts.yml",
+            ".huggingface/token",
+            ".docker/config.json",
+            ".kube/config",
+            ".NETRC",
+            ".password-store/bank.gpg",
+            "secrets/main.kdbx",
+            "snap/firefox/common/x",
+            ".var/app/org.mozilla.firefox/cookies.sqlite",
+            "keys/server.PEM",
+            "backup/id_rsa",
+            "backup/id_ed25519_work",
+            ".bitcoin/wallet",
+            "old/wallet.dat",
+            ".python_history",
+            ".config/Bitwarden CLI/data.json",
+            "Library/Application Support/Google/Chrome/Default/Cookies",
+        ] {
+            check(&format!("/home/ada/{closed}"), true);
+        }
+        for open in [
+            "notes.md",
+            "environment.md",
+            "project/env.txt",
+            "project/id_mapping.py",
+            "pem.txt",
+            ".config/ghost",
+            "src/wallet.rs",
+            ".sshrc",
+            ".aethon/workspace/.env",
+            ".aethon/workspace/keys/server.pem",
+            "history.md",
+        ] {
+            check(&format!("/home/ada/{open}"), false);
+        }
+    }
+
+    #[test]
+    fn the_owner_adds_and_takes_away() {
+        let list = places(&["~/diary", "*.tax", "/srv/keys"], &["~/.ssh", "*.pem", "~/project/.env"]);
+        let check = |path: &str, expected: bool| assert_eq!(list.has(Path::new(path)), expected, "{path}");
+        check("/home/ada/diary/may.md", true);
+        check("/home/ada/2025.TAX", true);
+        check("/home/ada/.aethon/workspace/2025.tax", true);
+        check("/srv/keys/a", true);
+        check("/home/ada/.ssh/config", false);
+        check("/home/ada/server.pem", false);
+        check("/home/ada/project/.env", false);
+        check("/home/ada/other/.env", true);
+        assert!(!list.paths().contains(&PathBuf::from("/home/ada/.ssh")));
+        assert!(list.paths().contains(&PathBuf::from("/home/ada/diary")));
+    }
+
+    #[test]
+    fn a_pattern_matches_as_a_shell_s_would() {
+        let check = |name: &str, pattern: &str, expected: bool| {
+            assert_eq!(is_like(name, pattern), expected, "{name} {pattern}");
+        };
+        check("a.pem", "*.pem", true);
+        check("a.pem.txt", "*.pem", false);
+        check("pem", "*.pem", false);
+        check("axbxc", "a*b*c", true);
+        check("ab", "a*b*c", false);
+        check("aba", "ab*ba", false);
+        check("same", "same", true);
+        check("samer", "same", false);
+    }
+}

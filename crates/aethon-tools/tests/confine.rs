@@ -1,0 +1,299 @@
+//! The walls round commands, tried by commands: what an approved command does to get at the assistant.
+//!
+//! Each test says first what this machine's kernel can do. Where it can, the attempt must be refused by the kernel; where
+//! it cannot, the words that are shown to the owner must say so. For attempts that no shell can make, the test program
+//! itself is the attacker: it is started again by the command, for one of the tests that are ignored otherwise.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::{SocketAddr as UnixAddress, UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use aethon_core::hook::TurnContext;
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::Inbound;
+use aethon_core::surface::Unattended;
+use aethon_core::testkit::{ManualClock, MemoryStore};
+use aethon_core::tool::{Tool, ToolContext};
+use aethon_tools::{Options, Protection, ShellOptions, tools};
+use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket};
+use serde_json::json;
+use tempfile::TempDir;
+
+const SECRET: &str = "TOP SECRET";
+
+/// A person's home with an assistant's home in it.
+struct Stage {
+    folder: TempDir,
+    shell: Arc<dyn Tool>,
+}
+
+impl Stage {
+    fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    fn with(change: impl FnOnce(&mut Options)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let ada = folder.path().join("ada");
+        for (path, text) in [
+            (".aethon/workspace/notes.md", "notes\n"),
+            (".aethon/config.toml", SECRET),
+            (".aethon/aethon.db", SECRET),
+            (".aethon/credentials/openai", SECRET),
+            (".ssh/id_ed25519", SECRET),
+            (".config/gh/hosts.yml", SECRET),
+            (".config/app/settings", "open\n"),
+            ("project/readme.md", "open\n"),
+        ] {
+            let path = ada.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let home = ada.join(".aethon");
+        let mut shell = ShellOptions::default();
+        shell.home = Some(ada.clone());
+        let mut options = Options::default();
+        options.home = Some(home.clone());
+        options.workspace = home.join("workspace");
+        options.user_home = Some(ada);
+        options.own = vec![home.join("config.toml"), home.join("aethon.db")];
+        options.shell = shell;
+        change(&mut options);
+        let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
+        let shell = tools(&options, clock, Arc::new(MemoryStore::default()))
+            .into_iter()
+            .find(|tool| tool.spec().name == "shell")
+            .unwrap();
+        Self { folder, shell }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("ada").join(name)
+    }
+
+    async fn run(&self, command: &str) -> String {
+        let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "run it");
+        let turn = TurnContext::of(TurnId::fresh(), &inbound);
+        let context = ToolContext::of(&turn, Arc::new(Unattended), 12_000);
+        match self.shell.call(&context, json!({"command": command})).await {
+            Ok(output) => output.to_text(),
+            Err(error) => panic!("{command}: {error}"),
+        }
+    }
+}
+
+/// Whether the kernel has this wall; where not, that the owner is told so.
+fn stands(name: &str, wall: impl Fn(&Protection) -> bool, words: &str) -> bool {
+    let protection = Protection::of_this_machine();
+    let stands = wall(&protection);
+    eprintln!("{name}: {}", if stands { "this kernel refuses it" } else { "this kernel cannot refuse it" });
+    let is_told = protection.missing().iter().any(|gap| gap.contains(words));
+    assert_eq!(stands, !is_told, "{}", protection.describe());
+    stands
+}
+
+/// A command that runs the test program as an attacker.
+fn attacker(name: &str, argument: &str) -> String {
+    let program = std::env::current_exe().unwrap();
+    format!(
+        "ATTACK='{argument}' '{}' --exact {name} --ignored --nocapture --test-threads=1",
+        program.display()
+    )
+}
+
+#[expect(clippy::disallowed_methods, reason = "the command tells the attacker what to attack")]
+fn target() -> String {
+    std::env::var("ATTACK").unwrap_or_default()
+}
+
+#[tokio::test]
+async fn the_home_and_the_places_of_keys_are_closed_and_the_workspace_is_open() {
+    if !stands("files", |it| it.files, "files") {
+        return;
+    }
+    let stage = Stage::new();
+    symlink(stage.path(".aethon"), stage.path("project/link")).unwrap();
+    for attempt in [
+        "cat ~/.aethon/config.toml",
+        "cat ../config.toml",
+        "cat ~/project/link/aethon.db",
+        "cat /proc/self/root$HOME/.aethon/aethon.db",
+        "cat /proc/self/cwd/../aethon.db",
+        "cat ~/.aethon/credentials/openai",
+        "cp ~/.aethon/aethon.db here",
+        "ln ~/.aethon/config.toml here",
+        "mv ~/.aethon/config.toml here",
+        "mv ~/.aethon ~/project/moved",
+        "rm ~/.aethon/config.toml",
+        "echo x > ~/.aethon/config.toml",
+        "echo x > ~/.aethon/new",
+        "truncate -s 0 ~/.aethon/aethon.db",
+        "cat ~/.ssh/id_ed25519",
+        "cat ~/.config/gh/hosts.yml",
+        "echo x > ~/.ssh/authorized_keys",
+        "unshare -Urm cat ~/.aethon/config.toml",
+        "setsid -w env -i cat ~/.aethon/config.toml",
+    ] {
+        let text = stage.run(&format!("HOME={}; {attempt}", stage.path("").display())).await;
+        assert!(!text.contains(SECRET) && !text.contains("[exit status 0]"), "{attempt}: {text}");
+    }
+    for name in [".aethon/config.toml", ".aethon/aethon.db"] {
+        assert_eq!(fs::read_to_string(stage.path(name)).unwrap(), SECRET, "{name}");
+    }
+    for (allowed, expected) in [
+        ("cat notes.md; echo more > new; mkdir deep; mv new deep/; cat deep/new; rm -r deep", "notes\nmore"),
+        ("cat ~/project/readme.md; echo x > ~/project/new; mv ~/project/new .; ls new", "open\nnew"),
+        ("cat ~/.config/app/settings; ls ~ >/dev/null && echo listed; pwd", "open\nlisted"),
+        (
+            "echo hi | cat; cat <(echo inner); echo err >/dev/null; ls /proc/self >/dev/null && echo proc",
+            "hi\ninner\nproc",
+        ),
+    ] {
+        let text = stage.run(allowed).await;
+        assert!(text.contains(expected) && text.contains("[exit status 0]"), "{allowed}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn the_owner_opens_and_closes_places_for_commands_too() {
+    if !stands("files", |it| it.files, "files") {
+        return;
+    }
+    let stage = Stage::with(|options| {
+        options.allowed_paths = vec!["~/.ssh".into()];
+        options.blocked_paths = vec!["~/project".into()];
+    });
+    assert!(stage.run("cat ~/.ssh/id_ed25519").await.contains(SECRET));
+    assert!(stage.run("cat ~/project/readme.md").await.contains("denied"));
+}
+
+#[tokio::test]
+async fn the_own_port_is_closed_and_others_are_open() {
+    if !stands("ports", |it| it.ports, "port") {
+        return;
+    }
+    let (own, other) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
+    // Where the daemon writes it: in the home, which is closed.
+    let stage = Stage::with(|options| {
+        let published = options.home.as_ref().unwrap().join("server.address");
+        fs::write(&published, format!("http://127.0.0.1:{}\n", port(&own))).unwrap();
+        options.port = Some(0);
+        options.address_file = Some(published);
+    });
+    let connect = |port: u16| format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo connected");
+    for attempt in [connect(port(&own)), format!("setsid env -i bash -c '{}'", connect(port(&own)))] {
+        let text = stage.run(&attempt).await;
+        assert!(text.contains("denied") && !text.contains("connected"), "{attempt}: {text}");
+    }
+    let text = stage.run(&connect(port(&other))).await;
+    assert!(text.contains("connected"), "{text}");
+    let text = stage.run(&attacker("connects_in_other_ways", &port(&own).to_string())).await;
+    assert!(text.contains("1 passed"), "{text}");
+}
+
+/// Every way to a port that the rule about ports alone lets through.
+#[test]
+#[ignore = "runs inside the walls, started by a command"]
+fn connects_in_other_ways() {
+    let address: std::net::SocketAddr = format!("127.0.0.1:{}", target()).parse().unwrap();
+    let family = AddressFamily::INET;
+    let multipath = socket(family, SocketType::STREAM, Some(ipproto::MPTCP));
+    assert_eq!(multipath.unwrap_err(), rustix::io::Errno::PROTONOSUPPORT);
+    let plain = socket(family, SocketType::STREAM, None).unwrap();
+    let fast_open = SendFlags::from_bits_retain(0x2000_0000);
+    let sent = sendto(&plain, b"GET", fast_open, &address);
+    assert_eq!(sent.unwrap_err(), rustix::io::Errno::OPNOTSUPP);
+    let plain = socket(family, SocketType::STREAM, None).unwrap();
+    assert_eq!(rustix::net::connect(&plain, &address).unwrap_err(), rustix::io::Errno::ACCESS);
+}
+
+#[tokio::test]
+async fn the_process_can_neither_be_signalled_nor_read() {
+    let stage = Stage::new();
+    let me = std::process::id();
+    if stands("memory", |it| it.files, "memory") {
+        for name in ["mem", "environ", "fd/0", "root/etc/hostname", "cwd/Cargo.toml", "maps"] {
+            let text = stage.run(&format!("head -c 1 /proc/{me}/{name} && echo read")).await;
+            assert!(text.contains("denied") && !text.contains("read\n"), "{name}: {text}");
+        }
+    }
+    if stands("signals", |it| it.signals, "signal") {
+        for signal in ["KILL", "STOP", "TERM", "0"] {
+            // A signal to any thread is one to the process.
+            let command =
+                format!("for it in {me} $(ls /proc/{me}/task); do kill -{signal} $it && echo sent; done");
+            let text = stage.run(&command).await;
+            assert!(text.contains("not permitted") && !text.contains("sent"), "{signal}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn abstract_sockets_of_others_are_closed() {
+    if !stands("abstract sockets", |it| it.signals, "signal") {
+        return;
+    }
+    let name = format!("aethon-test-{}", std::process::id());
+    let address = UnixAddress::from_abstract_name(&name).unwrap();
+    let _listener = UnixListener::bind_addr(&address).unwrap();
+    UnixStream::connect_addr(&address).expect("outside the walls it is open");
+    let text = Stage::new().run(&attacker("connects_to_an_abstract_socket", &name)).await;
+    assert!(text.contains("1 passed"), "{text}");
+}
+
+#[test]
+#[ignore = "runs inside the walls, started by a command"]
+fn connects_to_an_abstract_socket() {
+    let address = UnixAddress::from_abstract_name(target()).unwrap();
+    let error = UnixStream::connect_addr(&address).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+}
+
+/// Starts a process that nothing ties to the call: another session, no environment, forked twice; its number is in `pid`.
+const ESCAPE: &str = "setsid env -i sh -c '(sh -c \"echo \\$\\$ > pid; exec sleep 1000\" </dev/null >/dev/null 2>&1 &)'; \
+     until [ -s pid ]; do sleep 0.01; done";
+
+#[tokio::test]
+async fn nothing_outlives_its_call() {
+    if !stands("escape", |it| it.signals, "leave a process behind") {
+        return;
+    }
+    let stage = Stage::new();
+    stage.run(ESCAPE).await;
+    assert_gone(&stage);
+    // The same when the call is given up.
+    fs::remove_file(stage.path(".aethon/workspace/pid")).unwrap();
+    let command = format!("{ESCAPE}; sleep 1000");
+    let call = stage.run(&command);
+    let given_up = async {
+        let file = stage.path(".aethon/workspace/pid");
+        while !fs::read_to_string(&file).is_ok_and(|text| text.ends_with('\n')) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        text = call => panic!("{text}"),
+        () = given_up => {}
+    }
+    assert_gone(&stage);
+}
+
+/// Waits for the end of the process whose number is in `pid`, with a deadline.
+fn assert_gone(stage: &Stage) {
+    let pid = fs::read_to_string(stage.path(".aethon/workspace/pid")).unwrap();
+    let stat = format!("/proc/{}/stat", pid.trim());
+    let runs = || fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z") && !stat.contains(") X"));
+    let begun = Instant::now();
+    while runs() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "process {pid} outlived its call");
+        std::thread::yield_now();
+    }
+}
