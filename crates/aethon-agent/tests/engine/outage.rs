@@ -113,7 +113,8 @@ async fn the_end_of_the_program_does_not_wait_for_a_storage_that_fails() {
 
 /// The next process on the same storage, which takes up what it finds. Returns what is shown of that.
 async fn restarted(before: &House, responses: Vec<Vec<Step>>) -> (House, Arc<CollectingSurface>) {
-    let next = House::with(responses, Plan { store: Some(before.store.clone()), ..Plan::default() });
+    let store = Some(Arc::new(before.store.beside()));
+    let next = House::with(responses, Plan { store, ..Plan::default() });
     let surface = quiet();
     let shown = surface.clone();
     assert_eq!(next.engine.recover(move |_| shown.clone()).await.unwrap(), 1);

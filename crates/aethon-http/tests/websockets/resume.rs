@@ -81,6 +81,7 @@ async fn what_cannot_be_replayed_is_said() {
     client
         .send_json(json!({"type": "resume", "session": "default", "after": 9_007_199_254_740_991_u64}))
         .await;
+    assert_eq!(client.json().await["code"], "resume_gap", "nobody was given that number");
     client.send_json(json!({"type": "message", "id": "m2", "text": "live"})).await;
     let frames = client.until("done").await;
     assert_eq!(seqs(&frames)[0], last + 1, "nothing old comes again");
