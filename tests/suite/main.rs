@@ -35,6 +35,7 @@ mod models;
 mod money;
 mod openai;
 mod plain;
+mod reload;
 mod requests;
 mod responses;
 mod resume;

@@ -9,6 +9,7 @@ mod bench;
 mod catalog;
 mod ci;
 mod docs;
+mod fuzz;
 mod howto;
 mod process;
 mod test;
@@ -43,6 +44,8 @@ enum Chore {
     Docs,
     /// Make the built-in catalogue of models from LiteLLM's table
     Catalog(catalog::Options),
+    /// Hold the shell rules against bash: command lines at random, and bytes that mean nothing
+    FuzzShell(fuzz::Options),
     /// Measure speed and size of the release build against a bare hyper server
     Bench(bench::Options),
     /// The measuring process of `bench`
@@ -74,6 +77,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Howto => howto::run(root),
         Chore::Docs => docs::run(root),
         Chore::Catalog(options) => catalog::run(root, &options),
+        Chore::FuzzShell(options) => fuzz::run(root, &options),
         Chore::Bench(options) => bench::run(root, &options),
         #[cfg(feature = "bench")]
         Chore::Measure(options) => bench::measure(root, &options),

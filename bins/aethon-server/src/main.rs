@@ -107,41 +107,66 @@ async fn serve(prepared: Prepared) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", service.greeting()).and_then(|()| out.flush()).context("standard output")?;
     drop(out);
+    let mut reload = service.reload();
     let (asked, stop) = tokio::sync::oneshot::channel();
     let running = tokio::spawn(service.run(async {
         // The sender lives as long as this function.
         let _ = stop.await;
     }));
     tokio::pin!(running);
-    tokio::select! {
-        ended = &mut running => return ended.context("the service failed")?.map_err(Into::into),
-        () = signals.next() => {}
+    loop {
+        let wish = tokio::select! {
+            ended = &mut running => return ended.context("the service failed")?.map_err(Into::into),
+            wish = signals.next() => wish,
+        };
+        match wish {
+            Wish::Stop => break,
+            // What came of it is in the log; a configuration that is refused changes nothing.
+            Wish::Reload => drop(reload.reload().await),
+        }
     }
     let _ = asked.send(());
     tokio::select! {
         ended = &mut running => ended.context("the service failed")?.map_err(Into::into),
         // Everything that was acknowledged is in the database; what runs is taken up or closed at the next start.
-        () = signals.next() => Ok(()),
+        () = signals.stop() => Ok(()),
     }
 }
 
-/// SIGTERM and SIGINT.
+/// What a signal asks for.
+enum Wish {
+    Stop,
+    Reload,
+}
+
+/// SIGTERM and SIGINT, which stop, and SIGHUP, which has the configuration read again.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    hangup: Signal,
 }
 
 impl Signals {
     fn watch() -> Result<Self> {
         let watch = |kind| signal(kind).context("signals cannot be watched");
-        Ok(Self { terminate: watch(SignalKind::terminate())?, interrupt: watch(SignalKind::interrupt())? })
+        Ok(Self {
+            terminate: watch(SignalKind::terminate())?,
+            interrupt: watch(SignalKind::interrupt())?,
+            hangup: watch(SignalKind::hangup())?,
+        })
     }
 
-    async fn next(&mut self) {
+    async fn next(&mut self) -> Wish {
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => Wish::Stop,
+            _ = self.interrupt.recv() => Wish::Stop,
+            _ = self.hangup.recv() => Wish::Reload,
         }
+    }
+
+    /// Waits for the next wish to stop. There is nothing to reload any more.
+    async fn stop(&mut self) {
+        while let Wish::Reload = self.next().await {}
     }
 }
 

@@ -28,6 +28,15 @@ pub struct Agent {
     pub tools: Vec<Arc<dyn ToolSource>>,
 }
 
+/// The models of an agent, for changing them while it runs.
+#[derive(Clone)]
+pub struct AgentModels {
+    /// The models, in the order in which they are tried.
+    pub models: Models,
+    /// A smaller model for summaries, if there is one.
+    pub small: Option<Models>,
+}
+
 impl Agent {
     /// The main agent, which answers when a message names no other. It has no tools yet.
     pub fn main(models: Models, prompt: Arc<Prompt>) -> Self {

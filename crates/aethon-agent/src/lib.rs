@@ -27,7 +27,7 @@ mod tasks;
 mod toolbox;
 mod window;
 
-pub use agent::Agent;
+pub use agent::{Agent, AgentModels};
 pub use engine::Engine;
 pub use hooks::Hooks;
 pub use meter::{Booked, Ending, Grant, Meter, Prices, Work, pricing_key};

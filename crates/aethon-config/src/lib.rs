@@ -10,6 +10,7 @@
 //! editors and pages, [`set_in_file`] changes one and keeps the comments. Only the facade and the programs see the
 //! whole [`Config`]; each leaf gets its own small options.
 
+mod changes;
 mod decode;
 mod edit;
 mod hint;
@@ -31,6 +32,7 @@ pub mod credentials;
 pub mod private_file;
 pub mod schema;
 
+pub use crate::changes::changed_keys;
 pub use crate::edit::{get, set_in_file};
 pub use crate::json_schema::{KnownKey, NAME, known_keys, schema};
 pub use crate::load::{Loaded, load};

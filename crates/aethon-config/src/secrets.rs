@@ -2,44 +2,54 @@
 
 use aethon_core::secret::Secret;
 
-use crate::schema::{Config, Fallback, Model};
+use crate::path::KeyPath;
+use crate::schema::{Config, Fallback};
 
 impl Config {
     /// Every secret that is set, wherever it stands.
     pub fn secrets(&self) -> Vec<&Secret> {
+        let named = self.named_secrets().into_iter().map(|(_, secret)| secret);
+        let fallbacks = self.model.fallbacks.iter().filter_map(|fallback| match fallback {
+            Fallback::Model(model) => Some(&model.environment_key),
+            Fallback::ModelId(_) => None,
+        });
+        let unused = [&self.model.environment_key, &self.memory.embedding.environment_key]
+            .into_iter()
+            .chain(fallbacks);
+        named.chain(unused).chain(&self.embedded).filter(|secret| !secret.is_empty()).collect()
+    }
+
+    /// The secrets that have a key of their own, set or not. That of a model is the one that is used, wherever it came from.
+    pub(crate) fn named_secrets(&self) -> Vec<(String, &Secret)> {
         let channels = &self.channels;
-        let mut all = vec![
-            &self.dashboard.auth_token,
-            &self.webhook.secret,
-            &channels.telegram.token,
-            &channels.discord.token,
-            &channels.slack.bot_token,
-            &channels.slack.app_token,
-            &channels.whatsapp.token,
-            &channels.whatsapp.secret,
-            &channels.whatsapp.verify_token,
-            &channels.matrix.token,
-            &channels.email.password,
-            &self.memory.embedding.api_key,
-            &self.memory.embedding.environment_key,
+        let fixed = [
+            ("dashboard.auth_token", &self.dashboard.auth_token),
+            ("webhook.secret", &self.webhook.secret),
+            ("channels.telegram.token", &channels.telegram.token),
+            ("channels.discord.token", &channels.discord.token),
+            ("channels.slack.bot_token", &channels.slack.bot_token),
+            ("channels.slack.app_token", &channels.slack.app_token),
+            ("channels.whatsapp.token", &channels.whatsapp.token),
+            ("channels.whatsapp.secret", &channels.whatsapp.secret),
+            ("channels.whatsapp.verify_token", &channels.whatsapp.verify_token),
+            ("channels.matrix.token", &channels.matrix.token),
+            ("channels.email.password", &channels.email.password),
+            ("memory.embedding.api_key", self.memory.embedding.key()),
+            ("model.api_key", self.model.key()),
         ];
-        all.extend(self.model.keys());
-        for fallback in &self.model.fallbacks {
+        let mut all: Vec<_> = fixed.into_iter().map(|(name, secret)| (name.to_owned(), secret)).collect();
+        for (place, fallback) in self.model.fallbacks.iter().enumerate() {
             if let Fallback::Model(model) = fallback {
-                all.extend(model.keys());
+                all.push((format!("model.fallbacks[{place}].api_key"), model.key()));
             }
         }
-        for server in self.mcp.servers.values() {
-            all.extend(server.env.values().chain(server.headers.values()));
+        for (name, server) in &self.mcp.servers {
+            let key = |section: &str, entry: &str| {
+                KeyPath::of(["mcp", "servers", name, section, entry]).to_string()
+            };
+            all.extend(server.env.iter().map(|(entry, secret)| (key("env", entry), secret)));
+            all.extend(server.headers.iter().map(|(entry, secret)| (key("headers", entry), secret)));
         }
-        all.extend(&self.embedded);
-        all.retain(|secret| !secret.is_empty());
         all
-    }
-}
-
-impl Model {
-    fn keys(&self) -> [&Secret; 2] {
-        [&self.api_key, &self.environment_key]
     }
 }

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tokio::sync::watch;
 
+use crate::channel::NewDelivery;
 use crate::error::{Error, Result};
 use crate::ids::{SessionId, TurnId};
 use crate::message::{Attachment, Inbound, Reply};
@@ -38,13 +39,32 @@ pub trait Assistant: Send + Sync {
 
     /// Puts a message of the assistant into a session without a turn (a delivery, say). The same key twice is one
     /// message; `false` then. Errs with an invalid request when a file cannot be shown.
-    async fn post(
-        &self,
-        session: &SessionId,
-        key: &str,
-        text: &str,
-        attachments: &[Attachment],
-    ) -> Result<bool>;
+    async fn post(&self, session: &SessionId, key: &str, posting: &Posting) -> Result<bool>;
+}
+
+/// A message of the assistant that no turn of its session made.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Posting {
+    /// The Markdown.
+    pub text: String,
+    /// Files that go with it.
+    pub attachments: Vec<Attachment>,
+    /// Where the content came from that it was made of, if any of it came from outside: the person is told, and models see
+    /// the text between the markers of such content.
+    pub outside: Option<String>,
+}
+
+impl Posting {
+    /// A text of the assistant's own.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// What a delivery brings.
+    pub fn of(content: &NewDelivery) -> Self {
+        let NewDelivery { text, attachments, outside, .. } = content.clone();
+        Self { text, attachments, outside }
+    }
 }
 
 /// The convenient way for one question and one answer.

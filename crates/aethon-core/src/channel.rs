@@ -4,6 +4,7 @@
 //! task. A reply that goes to a channel is first a row of the outbox, written in the transaction that ends its turn; then
 //! it is delivered, retried, expired or reported as failed. The channel never sees a reply that is not stored.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -133,6 +134,9 @@ pub struct NewDelivery {
     pub text: String,
     /// Files that go with it.
     pub attachments: Vec<Attachment>,
+    /// Where the content came from that the text was made of, if any of it came from outside: the owner must not take a
+    /// stranger's words for those of the assistant.
+    pub outside: Option<String>,
     /// When it is too old to be of use.
     pub expires_at: Timestamp,
 }
@@ -141,7 +145,7 @@ impl NewDelivery {
     /// A text for the channel's own default recipient.
     pub fn new(channel: impl Into<String>, text: impl Into<String>, expires_at: Timestamp) -> Self {
         let (channel, text) = (channel.into(), text.into());
-        Self { channel, recipient: None, text, attachments: Vec::new(), expires_at }
+        Self { channel, recipient: None, text, attachments: Vec::new(), outside: None, expires_at }
     }
 
     /// For this recipient.
@@ -155,6 +159,25 @@ impl NewDelivery {
     pub fn with_attachments(self, attachments: Vec<Attachment>) -> Self {
         Self { attachments, ..self }
     }
+
+    /// Made of content that came from there.
+    #[must_use]
+    pub fn with_outside(self, outside: Option<String>) -> Self {
+        Self { outside, ..self }
+    }
+
+    /// The text for a channel that knows nothing but text: where it was made of content from outside, a line above it says so.
+    pub fn labelled_text(&self) -> Cow<'_, str> {
+        match &self.outside {
+            Some(outside) => format!("_{}_\n\n{}", made_of(outside), self.text).into(),
+            None => self.text.as_str().into(),
+        }
+    }
+}
+
+/// What a person is told of a text that was made of content from outside.
+pub fn made_of(outside: &str) -> String {
+    format!("Made from content that came from outside ({outside}). Check it before you rely on it.")
 }
 
 /// A stored delivery.

@@ -26,6 +26,12 @@ impl<T> Live<T> {
     }
 }
 
+impl<T: Default> Default for Live<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
 impl<T> Clone for Live<T> {
     fn clone(&self) -> Self {
         Self(self.0.clone())

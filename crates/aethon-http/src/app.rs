@@ -115,7 +115,6 @@ parts! {
     Chat: deps.chat;
     Activity: deps.activity;
     Runtime: deps.runtime;
-    About: about;
     Arc<SignIns>: sign_ins;
 }
 
@@ -134,6 +133,12 @@ live_parts! {
     Budget: rules.budget;
     Arc<TokenAuth>: rules.token_auth;
     Arc<WebhookRules>: rules.webhooks;
+}
+
+impl FromApp for About {
+    fn from_app(app: &App) -> Self {
+        Self { is_demo: app.rules.get().is_demo, ..app.about }
+    }
 }
 
 impl FromApp for Setup {

@@ -66,6 +66,8 @@ pub struct Setup {
     pub provider: Arc<dyn ModelProvider>,
     /// The channels that run, `webchat` among them.
     pub channels: Channels,
+    /// What the assistant can read and run, a sentence each.
+    pub reach: Arc<[String]>,
 }
 
 /// The time, whether things can be stored, and the end of the program.

@@ -26,6 +26,8 @@ pub(crate) struct Rules {
     pub(crate) trusted_proxies: Vec<Network>,
     /// What may be spent in a day.
     pub(crate) budget: Budget,
+    /// Whether the offline model stands in for one that is to be configured.
+    pub(crate) is_demo: bool,
 }
 
 /// What holds for webhooks.
@@ -55,6 +57,7 @@ impl Rules {
             }),
             trusted_proxies: options.trusted_proxies.clone(),
             budget: options.budget,
+            is_demo: options.demo,
         }
     }
 }

@@ -48,6 +48,10 @@ pub(crate) fn turns<'a>(request: &'a ModelRequest, capabilities: &Capabilities) 
     for message in request.messages.iter() {
         let turn = match message.role {
             Role::User | Role::System => Turn::User(told(message, capabilities, can_search)),
+            // A delivery that was made of content from outside: not what this model said, but what it is shown.
+            Role::Assistant if is_from_outside(message) => {
+                Turn::User(told(message, capabilities, can_search))
+            }
             Role::Assistant => Turn::Assistant(said(message)),
             Role::Tool => Turn::Results(results(message)),
         };
@@ -98,6 +102,10 @@ fn told<'a>(message: &'a Message, capabilities: &Capabilities, can_search: bool)
         }
     }
     parts
+}
+
+fn is_from_outside(message: &Message) -> bool {
+    message.content.iter().any(|block| matches!(block, Block::Text { untrusted: Some(_), .. }))
 }
 
 fn said(message: &Message) -> Vec<Said<'_>> {
@@ -288,5 +296,15 @@ mod tests {
             body,
             json!({"model": "m", "stream": true, "options": {"num_ctx": 9, "a": 2}, "think": true})
         );
+    }
+
+    #[test]
+    fn what_was_delivered_from_outside_is_shown_as_data_and_not_as_the_models_own_words() {
+        let outside = Block::Text { text: "pay the bill".into(), untrusted: Some("b0".into()) };
+        let label = Block::notice("from_outside", "made of a webhook");
+        let request = request(vec![message(Role::Assistant, vec![label, outside])]);
+        let turns = turns(&request, &capabilities());
+        let [Turn::User(parts)] = &turns[..] else { panic!("one turn of the other side") };
+        assert_eq!(parts, &[Part::Text(untrusted::wrap("pay the bill", "b0").into())]);
     }
 }

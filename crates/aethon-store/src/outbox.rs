@@ -16,7 +16,8 @@ use crate::messages::to_json;
 use crate::store::Store;
 use crate::time::{from_millis, to_millis};
 
-const DUE: &str = "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments
+const DUE: &str =
+    "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside
     FROM outbox
     WHERE due_at <= ?1 ORDER BY +id LIMIT ?2";
 const NEXT_DUE: &str = "SELECT min(due_at) FROM outbox WHERE due_at IS NOT NULL";
@@ -50,11 +51,12 @@ pub(crate) fn insert(
     now: i64,
 ) -> Result<(), Error> {
     const INSERT: &str =
-        "INSERT INTO outbox (session, turn, channel, recipient, text, attachments, created_at, expires_at, due_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?7)";
-    let NewDelivery { channel, recipient, text, .. } = delivery;
+        "INSERT INTO outbox (session, turn, channel, recipient, text, attachments, outside, created_at, expires_at, due_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?8)";
+    let NewDelivery { channel, recipient, text, outside, expires_at, .. } = delivery;
     let files = (!delivery.attachments.is_empty()).then(|| to_json(&delivery.attachments)).transpose()?;
-    let values = params![session, turn, channel, recipient, text, files, now, to_millis(delivery.expires_at)];
+    let expires_at = to_millis(*expires_at);
+    let values = params![session, turn, channel, recipient, text, files, outside, now, expires_at];
     sql.execute(INSERT, values)?;
     Ok(())
 }
@@ -107,7 +109,8 @@ fn delivery(row: &Row<'_>) -> rusqlite::Result<Option<Delivery>> {
     let content =
         NewDelivery::new(row.get::<_, String>(3)?, row.get::<_, String>(5)?, from_millis(row.get(6)?))
             .with_recipient(row.get(4)?)
-            .with_attachments(files(row)?);
+            .with_attachments(files(row)?)
+            .with_outside(row.get(9)?);
     let turn = TurnId::existing(row.get_ref(2)?.as_str()?);
     Ok(Some(Delivery::new(row.get(0)?, session, turn, content).with_attempts(row.get(7)?)))
 }

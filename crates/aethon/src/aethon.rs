@@ -8,13 +8,11 @@ use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
-use aethon_core::channel::Channel;
 use aethon_core::clock::Clock;
 use aethon_core::embed::Embedder;
 use aethon_core::event::EventBus;
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::Ledger;
-use aethon_core::log::LogBook;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
 use aethon_core::session::{SessionQuery, Transcripts};
@@ -28,9 +26,10 @@ use aethon_store::OpenMode;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::builder::Prepared;
+use crate::builder::{Prepared, Shared, Source};
 use crate::error::{Error, Result};
 use crate::home::Home;
+use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::model::AgentModels;
 
@@ -42,17 +41,18 @@ pub struct Aethon {
     pub(crate) home: Home,
     pub(crate) config: Config,
     pub(crate) is_demo: bool,
+    pub(crate) source: Source,
+    pub(crate) shared: Shared,
     pub(crate) storage: Storage,
-    pub(crate) channels: Vec<Arc<dyn Channel>>,
     pub(crate) engine: Arc<Engine>,
-    meter: Meter,
+    pub(crate) meter: Meter,
     pub(crate) provider: Arc<dyn ModelProvider>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     pub(crate) desk: PendingApprovals,
-    pub(crate) bus: EventBus,
-    pub(crate) logs: LogBook,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) wake: DeliveryWake,
+    /// What it can read and run.
+    pub(crate) reach: Arc<[String]>,
 }
 
 impl Aethon {
@@ -71,23 +71,23 @@ impl Aethon {
             engine.watch(|_| Arc::new(Unattended));
         }
         let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
-        let Prepared { home, config, is_demo, bus, logs, parts, .. } = prepared;
-        let channels = parts.channels;
+        let reach = prepared.reach().iter().map(Reach::sentence).collect();
+        let Prepared { home, config, is_demo, source, shared, .. } = prepared;
         Ok(Self {
             home,
             config,
             is_demo,
+            source,
+            shared,
             storage,
-            channels,
             engine,
             meter,
             provider,
             embedder,
             desk,
-            bus,
-            logs,
             clock,
             wake,
+            reach,
         })
     }
 
@@ -124,7 +124,7 @@ impl Aethon {
 
     /// What happens, live.
     pub fn events(&self) -> &EventBus {
-        &self.bus
+        &self.shared.bus
     }
 
     /// The model that answers first.

@@ -13,9 +13,11 @@ use aethon_core::channel::Channel;
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::event::EventBus;
 use aethon_core::hook::Hook;
+use aethon_core::live::Live;
 use aethon_core::log::{LogBook, LogFormat};
 use aethon_core::model::{ModelProvider, Readiness};
 use aethon_core::redact::Redactor;
+use aethon_core::secret::Secret;
 use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
 use aethon_providers::{AwsEnvironment, Catalog};
@@ -25,8 +27,9 @@ use aethon_tools::Protection;
 use crate::aethon::Aethon;
 use crate::error::{Error, Result};
 use crate::home::Home;
-use crate::logging::Logging;
+use crate::logging::{LogLevel, Logging};
 use crate::preflight::Flags;
+use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::model::AgentModels;
 
@@ -138,11 +141,45 @@ impl Builder {
 
     /// Reads and checks the configuration. Every problem is told at once.
     pub fn load(self) -> Result<Prepared> {
-        let refuse = |error: aethon_config::Error| Error::refused(error.to_string()).because(error);
-        let sources = Sources::from_process(self.home, self.file, self.sets).map_err(refuse)?;
-        let loaded = aethon_config::load(&sources).map_err(refuse)?;
+        let sources = Sources::from_process(self.home, self.file, self.sets).map_err(refused)?;
+        let source =
+            Source { sources, insecure_bind: self.insecure_bind, demo: self.demo, parts: self.parts };
+        Prepared::read(source, Shared::default())
+    }
+}
+
+fn refused(error: aethon_config::Error) -> Error {
+    Error::refused(error.to_string()).because(error)
+}
+
+/// What a configuration is read from. Kept, so that it can be read again.
+#[derive(Clone)]
+pub(crate) struct Source {
+    /// Files and flags, and the environment as it was at the start.
+    sources: Sources,
+    insecure_bind: bool,
+    demo: bool,
+    pub(crate) parts: Parts,
+}
+
+/// What stays when the configuration is read again, because the whole program holds on to it.
+#[derive(Clone, Default)]
+pub(crate) struct Shared {
+    pub(crate) bus: EventBus,
+    pub(crate) logs: LogBook,
+    /// What is taken out of logs and tool output.
+    pub(crate) redactor: Live<Redactor>,
+    /// How much is logged.
+    pub(crate) log_level: LogLevel,
+}
+
+impl Prepared {
+    /// Reads and checks the configuration.
+    pub(crate) fn read(source: Source, shared: Shared) -> Result<Self> {
+        let sources = &source.sources;
+        let loaded = aethon_config::load(sources).map_err(refused)?;
         let flags = Flags {
-            insecure_bind: self.insecure_bind,
+            insecure_bind: source.insecure_bind,
             docker_host: sources.variable("DOCKER_HOST").map(str::to_owned),
             user_home: sources.variable("HOME").map(PathBuf::from),
             path: sources.variable("PATH").map(str::to_owned),
@@ -150,13 +187,14 @@ impl Builder {
             tmpdir: sources.variable("TMPDIR").map(str::to_owned),
         };
         let mut config = loaded.config;
-        let is_demo = self.demo && !loaded.names_a_model && self.parts.model.is_none();
+        let is_demo = source.demo && !loaded.names_a_model && source.parts.model.is_none();
         if is_demo {
             config.model.stand_in();
         }
         let home = Home::at(&sources.home);
         let (catalog, catalog_fault) = crate::models::load(&home);
-        Ok(Prepared {
+        let aws = AwsEnvironment::from_variables(|name| sources.variable(name).map(str::to_owned));
+        let prepared = Self {
             home,
             file: loaded.file,
             config,
@@ -165,11 +203,13 @@ impl Builder {
             catalog,
             catalog_fault,
             flags,
-            aws: AwsEnvironment::from_variables(|name| sources.variable(name).map(str::to_owned)),
-            parts: self.parts,
-            bus: EventBus::default(),
-            logs: LogBook::default(),
-        })
+            aws,
+            parts: source.parts.clone(),
+            source,
+            shared,
+        };
+        prepared.shared.redactor.set(Redactor::new(prepared.secrets()));
+        Ok(prepared)
     }
 }
 
@@ -188,8 +228,8 @@ pub struct Prepared {
     pub(crate) flags: Flags,
     pub(crate) aws: AwsEnvironment,
     pub(crate) parts: Parts,
-    pub(crate) bus: EventBus,
-    pub(crate) logs: LogBook,
+    pub(crate) source: Source,
+    pub(crate) shared: Shared,
 }
 
 impl Prepared {
@@ -223,13 +263,14 @@ impl Prepared {
     pub fn logging(&self, format: LogFormat, files: bool) -> Logging {
         let keep = usize::try_from(self.config.logging.keep_files).unwrap_or(usize::MAX);
         Logging {
-            filter: Logging::filter(self.config.logging.level),
+            level: self.config.logging.level,
+            switch: self.shared.log_level.clone(),
             format,
             stderr: true,
             files: files.then(|| (self.home.logs(), keep)),
-            redactor: self.redactor(),
-            book: self.logs.clone(),
-            bus: self.bus.clone(),
+            redactor: self.shared.redactor.clone(),
+            book: self.shared.logs.clone(),
+            bus: self.shared.bus.clone(),
             clock: self.clock(),
         }
     }
@@ -262,13 +303,19 @@ impl Prepared {
             on(has_webhooks),
             on(webchat.enabled && config.dashboard.enabled),
             Protection::of_this_machine().describe(),
-        ) + &self.model_concerns()
+        ) + &self.reach().iter().map(|reach| format!("\nreach     {}", reach.sentence())).collect::<String>()
+            + &self.model_concerns()
     }
 
     /// What an owner should know of the configured models, a line each.
     fn model_concerns(&self) -> String {
         let concerns = wiring::model::concerns(self);
         concerns.iter().map(|concern| format!("\nwarning   {}; {}", concern.message, concern.fix)).collect()
+    }
+
+    /// What the assistant can read and run.
+    pub fn reach(&self) -> Vec<Reach> {
+        crate::reach::reach(&self.config, self.flags.user_home.as_deref())
     }
 
     /// Opens the storage and starts the engine.
@@ -301,10 +348,10 @@ impl Prepared {
         unpriced
     }
 
-    pub(crate) fn redactor(&self) -> Redactor {
+    /// What must not be seen in logs and tool output.
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
         let configured = self.config.secrets().into_iter().chain(self.aws.secrets()).cloned();
-        let stored = aethon_config::credentials::values(&self.home.credentials());
-        Redactor::new(configured.chain(stored))
+        configured.chain(aethon_config::credentials::values(&self.home.credentials())).collect()
     }
 
     pub(crate) fn clock(&self) -> Arc<dyn Clock> {

@@ -90,6 +90,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
         )
     }));
     findings.extend(home(&prepared));
+    findings.extend(prepared.reach().iter().map(|reach| Finding::ok("reach", reach.sentence())));
     findings.push(database(&prepared).await);
     findings.push(port(&prepared));
     findings.push(model(&prepared).await);

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_agent::outbox;
+use aethon_config::Config;
 use aethon_core::channel::{Channel, Channels};
+use aethon_core::live::Live;
 use aethon_core::secret::Secret;
 use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
@@ -22,6 +24,7 @@ use crate::builder::Prepared;
 use crate::channels::ChannelTasks;
 use crate::error::{Error, Result};
 use crate::home::HomeLock;
+use crate::reload::Reload;
 use crate::view::MaskedConfig;
 use crate::wiring;
 
@@ -35,6 +38,8 @@ pub struct Service {
     trigger: ShutdownTrigger,
     shutdown: Shutdown,
     greeting: String,
+    config: Live<Config>,
+    setup: Setup,
     _lock: HomeLock,
 }
 
@@ -55,12 +60,19 @@ impl Service {
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
         let webchat: Arc<dyn Channel> = Arc::new(WebChat::new(aethon.assistant(), hub.clone()));
         let webchat = aethon.config.channels.webchat.enabled.then_some(webchat);
-        let channels = Channels::new(webchat.into_iter().chain(aethon.channels.iter().cloned()))
+        let channels = Channels::new(webchat.into_iter().chain(aethon.source.parts.channels.iter().cloned()))
             .map_err(|error| Error::refused(error.to_string()).because(error))?;
         // Before anything new is taken in, and watched by whoever opens the chat again.
         let watch = hub.clone();
         aethon.engine.recover(move |record| watcher(&watch, record)).await?;
-        let server = listen(&aethon, hub, channels.clone(), shutdown.clone(), sign_in_key).await?;
+        let config = Live::new(aethon.config.clone());
+        let setup = Setup {
+            config: Arc::new(MaskedConfig(config.clone())),
+            provider: aethon.provider.clone(),
+            channels: channels.clone(),
+            reach: aethon.reach.clone(),
+        };
+        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), sign_in_key).await?;
         let greeting = match &server {
             Some(server) => {
                 let address = format!("http://{}", server.local_addr());
@@ -88,8 +100,16 @@ impl Service {
             trigger,
             shutdown,
             greeting,
+            config,
+            setup,
             _lock: lock,
         })
+    }
+
+    /// What reads the configuration again while the service runs.
+    pub fn reload(&self) -> Reload {
+        let application = self.server.as_ref().map(|server| (server.app(), self.setup.clone()));
+        Reload::new(&self.aethon, self.config.clone(), application)
     }
 
     /// The line for standard output.
@@ -122,7 +142,7 @@ impl Service {
 async fn listen(
     aethon: &Aethon,
     hub: Arc<Hub>,
-    channels: Channels,
+    setup: Setup,
     shutdown: Shutdown,
     sign_in_key: Secret,
 ) -> Result<Option<Server>> {
@@ -133,12 +153,12 @@ async fn listen(
     let (host, port) = (options.host.clone(), options.port);
     let deps = Deps {
         chat: aethon.chat(hub),
-        activity: Activity { bus: aethon.bus.clone(), logs: aethon.logs.clone(), ledger: aethon.ledger() },
-        setup: Setup {
-            config: Arc::new(MaskedConfig(aethon.config.clone())),
-            provider: aethon.provider.clone(),
-            channels,
+        activity: Activity {
+            bus: aethon.shared.bus.clone(),
+            logs: aethon.shared.logs.clone(),
+            ledger: aethon.ledger(),
         },
+        setup,
         runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },
     };
     match Server::bind(options, deps).await {

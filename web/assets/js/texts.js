@@ -55,6 +55,7 @@ export const texts = {
     lead: "Ask a question, hand over a task, or drop in a picture or a text file.",
     model: (/** @type {string} */ model) => `Model: ${model}`,
     version: (/** @type {string} */ version) => `Version ${version}`,
+    reach: "What the assistant can read and run",
     channels: (/** @type {number} */ n) => `${plural(n, "channel", "channels")} on`,
     suggestions: [
       { icon: "clock", title: "Try a tool", text: "What time is it, and how long until midnight?" },

@@ -43,11 +43,18 @@ pub(crate) fn run(
     let key = provider.key_variable().map_or(String::new(), |variable| {
         format!("\nThe key is read from {variable}, or store it:\n  aethon-cli secrets set {name}\n  aethon-cli config set model.api_key '${{credential:{name}}}'\n", name = provider.name())
     });
+    let reach = reach(common)?;
     print(&format!(
-        "wrote {}\n{key}\nCheck it with `aethon-cli doctor`, then start `aethon-server`.\n",
+        "wrote {}\n{key}\nWhat the assistant can reach with these settings:\n{reach}\nCheck it with `aethon-cli doctor`, then start `aethon-server`.\n",
         file.display()
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the new configuration lets the assistant do, a line each.
+fn reach(common: &Common) -> Result<String> {
+    let prepared = crate::builder(common).load()?;
+    Ok(prepared.reach().iter().map(|reach| format!("- {}\n", reach.sentence())).collect())
 }
 
 fn write(sources: &Sources, text: &str) -> Result<()> {

@@ -7,7 +7,7 @@ use aethon_core::error::{Error, Result};
 use aethon_core::ids::AgentName;
 
 use super::knowledge::ModelKnowledge;
-use crate::agent::Agent;
+use crate::agent::{Agent, AgentModels};
 use crate::options::Options;
 use crate::services::Services;
 use crate::tasks::Tasks;
@@ -77,6 +77,13 @@ impl Agents {
             by_name.insert(agent.name.clone(), run(agent));
         }
         Self { main, others: by_name }
+    }
+
+    /// The same agents, the main one with other models.
+    pub(super) fn with_models(&self, models: AgentModels, services: &Services, options: &Options) -> Self {
+        let AgentModels { models, small } = models;
+        let main = Agent { models, small, ..self.main.agent.clone() };
+        Self { main: Arc::new(RunningAgent::new(main, services, options)), others: self.others.clone() }
     }
 
     /// The agent that goes by this name.

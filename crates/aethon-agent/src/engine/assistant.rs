@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::assistant::{ActiveTurn, Assistant, Submitted};
+use aethon_core::assistant::{ActiveTurn, Assistant, Posting, Submitted};
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Attachment, Inbound};
+use aethon_core::learned::{ModelFact, ModelKey};
+use aethon_core::message::Inbound;
 use aethon_core::session::{Clear, TurnRecord};
 use aethon_core::surface::Surface;
 use async_trait::async_trait;
@@ -14,7 +15,7 @@ use tokio::time::timeout;
 
 use super::recover::Watchers;
 use super::shared::Shared;
-use crate::agent::Agent;
+use crate::agent::{Agent, AgentModels};
 use crate::control::Cause;
 use crate::options::Options;
 use crate::services::Services;
@@ -55,6 +56,12 @@ impl Engine {
     /// as [`Self::recover`] does, until [`Self::shutdown`].
     pub fn watch(&self, surface: impl Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync + 'static) {
         self.0.watch(Arc::new(surface));
+    }
+
+    /// Has the main agent answer with other models from the next turn on; what runs goes on with those that it began with.
+    /// `facts` is what was learnt of the new ones before.
+    pub fn set_models(&self, models: AgentModels, facts: Vec<(ModelKey, ModelFact)>) {
+        self.0.set_models(models, facts);
     }
 
     /// Takes nothing in any more, lets what runs finish for `grace`, then stops it; what was said is stored. Waiting
@@ -104,13 +111,7 @@ impl Assistant for Engine {
         self.0.clear(session, how).await
     }
 
-    async fn post(
-        &self,
-        session: &SessionId,
-        key: &str,
-        text: &str,
-        attachments: &[Attachment],
-    ) -> Result<bool> {
-        self.0.post(session, key, (text, attachments)).await
+    async fn post(&self, session: &SessionId, key: &str, posting: &Posting) -> Result<bool> {
+        self.0.post(session, key, posting).await
     }
 }

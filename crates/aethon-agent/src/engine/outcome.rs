@@ -157,12 +157,20 @@ impl Shared {
         until_stored("the outcome of a turn could not be stored; trying again", finish).await
     }
 
-    /// Where a reply goes besides. What a person has stopped goes nowhere.
-    pub(super) fn deliveries(&self, inbound: &Inbound, reply: &Reply) -> Vec<NewDelivery> {
+    /// Where a reply goes besides. What a person has stopped goes nowhere. What the model saw (`seen`) says whether the reply
+    /// was made of content from outside.
+    pub(super) fn deliveries<'m>(
+        &self,
+        inbound: &Inbound,
+        reply: &Reply,
+        seen: impl Iterator<Item = &'m Message>,
+    ) -> Vec<NewDelivery> {
         let wanted = inbound.deliver_to.as_ref().filter(|_| reply.end != TurnEnd::Stopped);
         let expires_at = expiry(self.services.clock.now(), self.options.delivery_lifetime);
         let delivery = wanted.map(|to| {
-            NewDelivery::new(&to.channel, &reply.text, expires_at).with_recipient(to.recipient.clone())
+            NewDelivery::new(&to.channel, &reply.text, expires_at)
+                .with_recipient(to.recipient.clone())
+                .with_outside(outside(inbound, seen))
         });
         delivery.into_iter().collect()
     }
@@ -229,7 +237,7 @@ impl Shared {
 
     /// Ends a turn for which no model was asked.
     async fn end_unasked(&self, job: Job, outcome: &TurnOutcome, messages: &[Message]) {
-        let model = self.agents.get_or_main(&job.inbound.agent).model();
+        let model = self.agents().get_or_main(&job.inbound.agent).model();
         let reply = outcome.reply(&job, String::new(), model, Usage::default());
         let reply = match self.store(messages, &reply, Vec::new(), None).await {
             Ok(_) => Some(reply),
@@ -255,6 +263,32 @@ pub(super) fn unstored(reply: Reply, error: &Error) -> Option<Reply> {
     let sentence = "The answer could not be stored because of a fault in the program; the log has more.";
     let failure = Some(Failure::new(EndReason::Storage, sentence));
     Some(Reply { text: sentence.into(), end: TurnEnd::Error, failure, ..reply })
+}
+
+/// Where content came from that a turn worked on: who brought the message, and whatever else a model saw between the markers
+/// of outside content. `None` when all of it is the owner's or the assistant's own.
+fn outside<'m>(inbound: &Inbound, seen: impl Iterator<Item = &'m Message>) -> Option<String> {
+    let mut sources: Vec<String> = Vec::new();
+    if inbound.untrusted {
+        let Inbound { channel, sender, .. } = inbound;
+        sources.push(if sender == channel { channel.clone() } else { format!("{channel} {sender}") });
+    }
+    for message in seen {
+        for block in &message.content {
+            let source = match block {
+                Block::ToolResult(result) if result.untrusted.is_some() => format!("`{}`", result.name),
+                // What came in itself is named above; this is an earlier message, or something that was delivered here.
+                Block::Text { untrusted: Some(_), .. } if !inbound.untrusted => {
+                    "an earlier message".to_owned()
+                }
+                _ => continue,
+            };
+            if !sources.contains(&source) {
+                sources.push(source);
+            }
+        }
+    }
+    (!sources.is_empty()).then(|| sources.join(", "))
 }
 
 /// What the person is told of a model that failed, with the exact wait where there is one.

@@ -150,7 +150,7 @@ impl Shared {
     fn is_worth_resuming(&self, record: &TurnRecord) -> bool {
         let age = self.services.clock.now().duration_since(record.accepted_at);
         let limit = SignedDuration::try_from(self.options.resume.within).unwrap_or(SignedDuration::MAX);
-        let has_agent = self.agents.get(&record.inbound.agent).is_some();
+        let has_agent = self.agents().get(&record.inbound.agent).is_some();
         has_agent
             && record.inbound.dedupe.is_some()
             && age < limit
@@ -220,11 +220,11 @@ impl Shared {
             session: session.clone(),
             text: NOTICE.into(),
             end: TurnEnd::Error,
-            model: self.agents.get_or_main(&record.inbound.agent).model(),
+            model: self.agents().get_or_main(&record.inbound.agent).model(),
             usage: Usage::default(),
             failure: Some(Failure::new(EndReason::Interrupted, NOTICE)),
         };
-        let deliveries = self.deliveries(&record.inbound, &reply);
+        let deliveries = self.deliveries(&record.inbound, &reply, std::iter::empty());
         let delivers = !deliveries.is_empty();
         self.store(&messages, &reply, deliveries, None).await?;
         tracing::info!(%session, turn = %record.turn, "an interrupted turn was closed");

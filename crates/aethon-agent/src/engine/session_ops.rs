@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_core::assistant::Posting;
+use aethon_core::channel::made_of;
 use aethon_core::error::{Error, Result};
 use aethon_core::event::SessionChange;
 use aethon_core::ids::SessionId;
-use aethon_core::message::{Attachment, Block, Message, Role};
+use aethon_core::message::{Block, Message, Role};
 use aethon_core::session::Clear;
+use aethon_core::untrusted;
 use tokio::time::timeout;
 
 use super::shared::Shared;
@@ -46,16 +49,9 @@ impl Shared {
     }
 
     /// Puts a message of the assistant into a session.
-    pub(super) async fn post(
-        &self,
-        session: &SessionId,
-        key: &str,
-        (text, attachments): (&str, &[Attachment]),
-    ) -> Result<bool> {
+    pub(super) async fn post(&self, session: &SessionId, key: &str, posting: &Posting) -> Result<bool> {
         let now = self.services.clock.now();
-        let text = (!text.is_empty() || attachments.is_empty()).then(|| Ok(Block::text(text)));
-        let content = text.into_iter().chain(attachments.iter().map(block)).collect::<Result<_>>()?;
-        let mut message = Message::new(Role::Assistant, content, now);
+        let mut message = Message::new(Role::Assistant, posted(posting)?, now);
         let Some(id) = self.services.transcripts.post(session, key, message.clone()).await? else {
             return Ok(false);
         };
@@ -67,6 +63,23 @@ impl Shared {
         self.tell_session(session, SessionChange::Updated);
         Ok(true)
     }
+}
+
+/// What a session gets. What was made of content from outside says so to the person, and stays data to models.
+fn posted(posting: &Posting) -> Result<Vec<Block>> {
+    let Posting { text, attachments, outside } = posting;
+    let mut content = Vec::with_capacity(2 + attachments.len());
+    if let Some(outside) = outside {
+        content.push(Block::notice("from_outside", made_of(outside)));
+    }
+    if !text.is_empty() || attachments.is_empty() {
+        let untrusted = outside.is_some().then(untrusted::boundary);
+        content.push(Block::Text { text: text.clone(), untrusted });
+    }
+    for attachment in attachments {
+        content.push(block(attachment)?);
+    }
+    Ok(content)
 }
 
 /// A session that takes nothing in, until this is dropped.

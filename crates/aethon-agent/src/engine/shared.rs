@@ -5,21 +5,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::SessionId;
+use aethon_core::learned::{ModelFact, ModelKey};
+use aethon_core::live::Live;
 use aethon_core::message::Message;
 
 use super::agents::Agents;
 use super::compaction::Ahead;
-use crate::agent::Agent;
+use crate::agent::{Agent, AgentModels};
 use crate::caught::caught;
 use crate::dispatcher::{Job, SessionQueues};
 use crate::options::Options;
-use crate::services::Services;
+use crate::services::{Learned, Services};
 use crate::tasks::{BackgroundTask, Tasks};
 use crate::window::ContextWindows;
 
 /// The engine behind its door.
 pub(crate) struct Shared {
-    pub(super) agents: Agents,
+    agents: Live<Agents>,
     pub(super) services: Services,
     pub(super) options: Options,
     pub(super) queues: SessionQueues,
@@ -44,7 +46,7 @@ impl ToldModels {
 impl Shared {
     pub(super) fn new((main, others): (Agent, Vec<Agent>), services: Services, options: Options) -> Self {
         Self {
-            agents: Agents::new(main, others, &services, &options),
+            agents: Live::new(Agents::new(main, others, &services, &options)),
             ahead: Ahead::new(options.cache.sessions),
             told_models: ToldModels::default(),
             watch: BackgroundTask::default(),
@@ -54,6 +56,20 @@ impl Shared {
             services,
             options,
         }
+    }
+
+    /// The agents as they are now. Whoever works with one keeps it to the end of the work.
+    pub(super) fn agents(&self) -> Arc<Agents> {
+        self.agents.get()
+    }
+
+    /// Has the main agent answer with other models from the next turn on.
+    pub(super) fn set_models(&self, models: AgentModels, facts: Vec<(ModelKey, ModelFact)>) {
+        let memory = self.services.learned.memory.clone();
+        let services = Services { learned: Learned { facts, memory }, ..self.services.clone() };
+        self.agents.set(self.agents().with_models(models, &services, &self.options));
+        // What was kept fits the sizes and the counts of the models before.
+        self.windows.forget_all();
     }
 
     /// Runs a turn, and all that wait behind it.

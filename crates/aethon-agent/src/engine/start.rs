@@ -134,7 +134,7 @@ impl Shared {
     /// Puts the page of changing things to the message that begins a turn, unless the model knows it as it is. It is
     /// stored with the message, so that what was sent once is sent again byte for byte.
     pub(super) fn put_context_to(&self, job: &mut Job) {
-        let agent = self.agents.get_or_main(&job.inbound.agent);
+        let agent = self.agents().get_or_main(&job.inbound.agent).clone();
         let Some(page) = agent.agent.prompt.context() else { return };
         let known = if job.replaces.is_some() { None } else { self.windows.context(job.session()).flatten() };
         put_page(job, known.as_ref(), &page);
@@ -143,8 +143,8 @@ impl Shared {
     /// Has the next turn of a session begin together with the end of the one whose window this is, if there is one that can.
     pub(super) fn begin_next(&self, session: &SessionId, window: &ContextWindow) -> Option<(TurnId, Begin)> {
         self.queues.begin_next(session, |job| {
-            let agent = &self.agents.get_or_main(&job.inbound.agent).agent;
-            if let Some(page) = agent.prompt.context() {
+            let agent = self.agents().get_or_main(&job.inbound.agent).clone();
+            if let Some(page) = agent.agent.prompt.context() {
                 put_page(job, window.context(), &page);
             }
         })

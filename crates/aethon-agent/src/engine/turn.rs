@@ -5,7 +5,8 @@ use std::sync::Arc;
 use aethon_core::error::Result;
 use aethon_core::hook::{AddedContext, TurnContext};
 use aethon_core::ids::MessageId;
-use aethon_core::message::{Block, EndReason, Message, Role, TurnEnd};
+use aethon_core::ledger::WorkKind;
+use aethon_core::message::{Block, EndReason, Inbound, Message, Role, TurnEnd};
 use aethon_core::model::{ModelErrorKind, StopReason, Usage};
 use aethon_core::surface::TurnEvent;
 use aethon_core::tool::{ToolContext, ToolSpec, Toolbox as _};
@@ -63,6 +64,8 @@ pub(super) struct Answer {
     pub(super) closing: Option<Arc<Message>>,
     /// The sum over its requests.
     pub(super) usage: Usage,
+    /// What the person was told about changed pages; it is kept with the answer, for whoever does not watch.
+    changed_pages: Option<Block>,
     /// The message that ends it.
     last: Option<Message>,
     /// The model that answered last.
@@ -86,7 +89,7 @@ impl Shared {
                 None => {}
             }
         }
-        let Some(agent) = self.agents.get(&job.inbound.agent).cloned() else {
+        let Some(agent) = self.agents().get(&job.inbound.agent).cloned() else {
             self.end_without_agent(job).await;
             return None;
         };
@@ -164,6 +167,7 @@ impl<'e> Turn<'e> {
         let checked = self.shared.services.hooks.before_turn(&self.context, &self.job.inbound);
         let checked = self.control.guard(checked).await;
         let added = checked.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed)?;
+        self.tell_changed_pages();
         self.add_context(added).await?;
         let (mut pauses, mut was_cut, mut has_called) = (0, false, false);
         for step in 1..=options.max_iterations {
@@ -213,6 +217,19 @@ impl<'e> Turn<'e> {
             EndReason::Iterations,
             format!("Stopped: after {steps} steps (`agent.max_iterations`)."),
         ))
+    }
+
+    /// Tells the owner which pages that shape the assistant have changed, in a turn of the owner's own.
+    fn tell_changed_pages(&mut self) {
+        let Inbound { untrusted, channel, kind, .. } = &self.job.inbound;
+        if *untrusted || channel == "webhook" || *kind != WorkKind::Turn {
+            return;
+        }
+        if let Some(message) = self.agent.agent.prompt.news() {
+            self.answer.changed_pages = Some(Block::notice("prompt_changed", &message));
+            let notice = TurnEvent::Notice { code: "prompt_changed".into(), message };
+            self.job.surface.emit(&self.context.turn, notice);
+        }
     }
 
     /// Stores a message with calls, runs them, and stores their results.
@@ -338,11 +355,14 @@ impl<'e> Turn<'e> {
         let mut last =
             self.answer.last.take().unwrap_or_else(|| response.into_message(&turn, &configured, now));
         let said = std::mem::take(&mut self.answer.before_pause) + &last.text();
+        last.content.splice(0..0, self.answer.changed_pages.take());
         outcome.seal(&mut last);
         messages.push(last);
         let model = self.answer.model.take().unwrap_or(configured);
         let reply = outcome.reply(&self.job, said, model, self.answer.usage);
-        let deliveries = self.shared.deliveries(&self.job.inbound, &reply);
+        let window = &self.conversation.window;
+        let seen = window.part(0, window.len()).map(|message| &**message).chain(&messages);
+        let deliveries = self.shared.deliveries(&self.job.inbound, &reply, seen);
         let delivers = !deliveries.is_empty();
         let session = &self.context.session;
         let next = if self.conversation.is_whole {
@@ -382,7 +402,10 @@ impl<'e> Turn<'e> {
         }
         let session = &self.context.session;
         let beside = self.shared.queues.was_written_beside(session);
-        if !beside && self.conversation.is_whole && !self.job.inbound.oneshot {
+        // Measured by models that are not those of the next turn, it is of no use to that.
+        let is_current =
+            self.shared.agents().get(&self.context.agent).is_some_and(|now| Arc::ptr_eq(now, &self.agent));
+        if !beside && is_current && self.conversation.is_whole && !self.job.inbound.oneshot {
             let allowance = self.allowance(&self.agent.agent.prompt.text());
             let who = (&self.agent, &self.context);
             self.shared.compact_ahead(who, &self.conversation.window, &allowance);

@@ -6,6 +6,7 @@ mod input;
 mod output_cap;
 mod redact;
 mod security;
+mod unmarked;
 
 pub use approval::ApprovalRule;
 pub use chain::Hooks;
@@ -13,3 +14,4 @@ pub use input::InputLimits;
 pub use output_cap::{OutputCap, cap};
 pub use redact::RedactOutput;
 pub use security::CommandRules;
+pub use unmarked::Unmarked;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use aethon_core::hook::Hook;
+use aethon_core::live::Live;
 use aethon_core::message::{ToolCall, ToolResult};
 use aethon_core::redact::Redactor;
 use aethon_core::tool::{OutputBlock, ToolContext};
@@ -10,11 +11,11 @@ use async_trait::async_trait;
 
 /// Masks secrets in tool output.
 #[derive(Clone)]
-pub struct RedactOutput(pub Redactor);
+pub struct RedactOutput(pub Live<Redactor>);
 
 impl RedactOutput {
     fn mask(&self, text: &mut String) {
-        if let Cow::Owned(redacted) = self.0.redact(text) {
+        if let Cow::Owned(redacted) = self.0.get().redact(text) {
             *text = redacted;
         }
     }
@@ -59,7 +60,7 @@ mod tests {
         let (name, mime, text) = (secret.to_owned(), "text/plain".to_owned(), secret.to_owned());
         result.blocks.push(OutputBlock::File { name, mime, text });
         let redactor = Redactor::new([aethon_core::secret::Secret::new("hunter2hunter2")]);
-        RedactOutput(redactor).after_tool(&context, &call, &mut result).await;
+        RedactOutput(Live::new(redactor)).after_tool(&context, &call, &mut result).await;
         assert!(!format!("{result:?}").contains("hunter2"), "{result:?}");
     }
 }

@@ -8,6 +8,7 @@ use aethon_core::clock::Clock;
 use aethon_core::event::{Event, EventBus};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::ledger::{Claim, DaySpend, Ledger, LedgerEntry, Price, Reserved, WorkKind};
+use aethon_core::live::Live;
 use aethon_core::message::Failure;
 use aethon_core::model::Capabilities;
 use aethon_core::usage::{Budget, day_of};
@@ -92,8 +93,7 @@ pub struct Meter(Arc<Inner>);
 
 struct Inner {
     ledger: Arc<dyn Ledger>,
-    prices: Prices,
-    budget: Budget,
+    rates: Live<Rates>,
     clock: Arc<dyn Clock>,
     bus: EventBus,
     /// The day on which the owner was warned last.
@@ -110,6 +110,12 @@ struct Inner {
     tasks: Tasks,
 }
 
+/// What things cost, and what may be spent.
+struct Rates {
+    prices: Prices,
+    budget: Budget,
+}
+
 impl Meter {
     /// A meter over this ledger.
     pub fn new(
@@ -121,8 +127,7 @@ impl Meter {
     ) -> Self {
         Self(Arc::new(Inner {
             ledger,
-            prices,
-            budget,
+            rates: Live::new(Rates { prices, budget }),
             clock,
             bus,
             warned: Mutex::default(),
@@ -136,6 +141,15 @@ impl Meter {
         }))
     }
 
+    /// Goes on with these prices and this budget. A call whose money is reserved keeps the price at which it was.
+    pub fn reload(&self, prices: Prices, budget: Budget) {
+        self.0.rates.set(Rates { prices, budget });
+    }
+
+    fn budget(&self) -> Budget {
+        self.0.rates.get().budget
+    }
+
     /// A call to the first of several models that answers.
     pub(crate) fn call(&self, work: Work) -> ModelCall {
         ModelCall::new(self.clone(), work)
@@ -144,7 +158,7 @@ impl Meter {
     /// Permits one call to this model, once the money for it is reserved; or says why it must not be made. While the money
     /// that it lacks is only set aside for calls that run, it waits for one of them to end.
     pub async fn reserve(&self, work: Work, model: &Capabilities) -> Result<Grant, Failure> {
-        let budget = &self.0.budget;
+        let budget = self.budget();
         let price = self.price(&model.provider, &model.model, model.price);
         if price.is_none() && budget.is_limited() && !budget.allows_unpriced {
             return Err(refusal::unpriced(&model.model));
@@ -199,7 +213,7 @@ impl Meter {
                 continue;
             }
             if !may_come || nobody_runs {
-                return Err(refusal::exceeded(today, ceiling_usd, &self.0.budget, self.0.clock.now()));
+                return Err(refusal::exceeded(today, ceiling_usd, &self.budget(), self.0.clock.now()));
             }
             news.await;
         }
@@ -258,7 +272,7 @@ impl Meter {
 
     /// What a model costs. What is no price is told once, and is none.
     pub(super) fn price(&self, provider: &str, model: &str, told: Option<Price>) -> Option<Price> {
-        let price = (self.0.prices)(provider, model, told)?;
+        let price = (self.0.rates.get().prices)(provider, model, told)?;
         if is_price(&price) {
             return Some(price);
         }
@@ -270,7 +284,7 @@ impl Meter {
 
     /// Whether money is limited and what this model costs is unknown.
     pub(super) fn misses_price(&self, model: &Capabilities) -> bool {
-        self.0.budget.is_limited() && self.price(&model.provider, &model.model, model.price).is_none()
+        self.budget().is_limited() && self.price(&model.provider, &model.model, model.price).is_none()
     }
 
     /// Reserves more for a call under way. `Err` when the day is spent.
@@ -293,7 +307,7 @@ impl Meter {
     /// That the day's money was used up by an answer.
     pub(super) async fn used_up(&self, ceiling_usd: f64) -> Failure {
         let today = self.0.ledger.today().await.unwrap_or_default();
-        refusal::exceeded(today, ceiling_usd, &self.0.budget, self.0.clock.now())
+        refusal::exceeded(today, ceiling_usd, &self.budget(), self.0.clock.now())
     }
 
     /// Writes a call down and gives its reservation back. Returns a warning when the owner is due one.
@@ -312,7 +326,7 @@ impl Meter {
             refusal::log_failure("a model call could not be written down", &error);
             return None;
         }
-        let is_limited = self.0.budget.is_limited() && cost_usd > 0.0;
+        let is_limited = self.budget().is_limited() && cost_usd > 0.0;
         if shown.is_none() && !is_limited {
             return None;
         }
@@ -351,7 +365,7 @@ impl Meter {
 
     /// What this work may spend up to.
     fn ceiling(&self, work: &Work) -> f64 {
-        let Budget { daily_usd, warn_ratio, .. } = self.0.budget;
+        let Budget { daily_usd, warn_ratio, .. } = self.budget();
         if work.is_awaited() { daily_usd } else { daily_usd * warn_ratio.clamp(0.0, 1.0) }
     }
 
@@ -366,7 +380,7 @@ impl Meter {
     }
 
     fn warning(&self, today: DaySpend) -> Option<String> {
-        let Budget { daily_usd, warn_ratio, .. } = self.0.budget;
+        let Budget { daily_usd, warn_ratio, .. } = self.budget();
         if today.spent_usd < daily_usd * warn_ratio {
             return None;
         }

@@ -2,5 +2,6 @@
 
 mod compose;
 mod pages;
+mod seen;
 
 pub use compose::{CONTEXT_PAGE, Prompt, PromptOptions};

@@ -3,7 +3,7 @@
 //! Each has a name, which the refusal tells. What takes more than one command to see (what was downloaded is run, a
 //! function that calls itself twice) is found by the judge and named here.
 
-use super::fields::UNKNOWN;
+use super::marks::{DECODED, FETCHED, is_mark};
 use super::paths::{Homes, base_name, is_vital, tidy};
 use super::refusal::Refusal;
 
@@ -22,13 +22,59 @@ pub(super) const RUN_DOWNLOAD: Danger = Danger("curl | sh: running what was down
 pub(super) const RUN_DECODED: Danger = Danger("base64 -d | sh: running what was hidden by an encoding");
 pub(super) const OVERWRITE: Danger =
     Danger("> /dev/sda: writing to a disk, to memory or to a file that signing in needs");
+/// A container that is given the whole machine.
+const WHOLE_MACHINE: Danger = Danger("docker run -v /:/…: giving a container the whole machine");
 pub(super) const REVERSE_SHELL: Danger = Danger("/dev/tcp, nc -e: a shell for somebody elsewhere");
 const FORMAT: Danger = Danger("mkfs: making a file system, or wiping a disk");
-const REMOVE: Danger = Danger("rm -r /: removing the root, a home or a directory of the system");
+pub(super) const REMOVE: Danger = Danger("rm -r /: removing the root, a home or a directory of the system");
 const OPEN_ALL: Danger =
     Danger("chmod -R 777 /: changing the rights of the root, a home or a directory of the system");
-const POWER: Danger = Danger("shutdown: stopping or restarting the machine");
-const KILL_ALL: Danger = Danger("kill -1: killing every process");
+pub(super) const POWER: Danger = Danger("shutdown: stopping or restarting the machine");
+pub(super) const KILL_ALL: Danger = Danger("kill -1: killing every process");
+
+/// Programs whose names the rules know, for names that are patterns.
+pub(super) const PROGRAMS: &[&str] = &[
+    "rm",
+    "dd",
+    "mkfs",
+    "mkfs.ext4",
+    "sudo",
+    "doas",
+    "shred",
+    "wipefs",
+    "chmod",
+    "chown",
+    "find",
+    "mv",
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "env",
+    "xargs",
+    "busybox",
+    "eval",
+    "shutdown",
+    "reboot",
+    "halt",
+    "poweroff",
+    "curl",
+    "wget",
+    "nc",
+    "tee",
+    "cp",
+    "python3",
+    "perl",
+    "kill",
+];
+
+/// The danger of running a text with something in it that nobody has seen.
+pub(super) fn of_text(text: &str) -> Option<Danger> {
+    if text.contains(FETCHED) {
+        return Some(RUN_DOWNLOAD);
+    }
+    text.contains(DECODED).then_some(RUN_DECODED)
+}
 
 /// Programs that fetch something from elsewhere.
 const DOWNLOADERS: &[&str] = &[
@@ -57,9 +103,9 @@ pub(super) fn decodes(argv: &[String]) -> bool {
 }
 
 /// The files into which the command downloads.
-pub(super) fn downloaded_files(argv: &[String]) -> Vec<String> {
+pub(super) fn downloaded_files(argv: &[String]) -> Option<Vec<String>> {
     if !downloads(argv) {
-        return Vec::new();
+        return None;
     }
     let mut files = Vec::new();
     let is_curl = base_name(&argv[0]) == "curl";
@@ -84,13 +130,28 @@ pub(super) fn downloaded_files(argv: &[String]) -> Vec<String> {
         let addresses = argv[1..].iter().filter(|word| !word.starts_with('-'));
         files.extend(addresses.filter_map(|word| word.rsplit('/').next()).map(str::to_owned));
     }
-    files.iter().map(|file| tidy(file)).filter(|file| !file.is_empty() && file != "-").collect()
+    Some(files.iter().map(|file| tidy(file)).filter(|file| !file.is_empty() && file != "-").collect())
+}
+
+/// The command with its paths as they are from this folder.
+pub(super) fn resolved(argv: &[String], folder: &str) -> Vec<String> {
+    if !matches!(
+        base_name(&argv[0]),
+        "rm" | "srm" | "find" | "gfind" | "mv" | "chmod" | "chown" | "chgrp" | "shred" | "tee" | "cp"
+    ) {
+        return argv.to_vec();
+    }
+    let resolve = |word: &String| {
+        let is_path = !word.starts_with(['/', '~', '-', '$', '(', '!']) && !word.contains('+');
+        if is_path { format!("{folder}/{word}") } else { word.clone() }
+    };
+    std::iter::once(argv[0].clone()).chain(argv[1..].iter().map(resolve)).collect()
 }
 
 /// The danger that a single command is.
 pub(super) fn danger(argv: &[String], homes: &Homes) -> Option<Danger> {
     let (program, arguments) = argv.split_first()?;
-    let program = base_name(program);
+    let program = of_system(program);
     let precious = || operands(arguments).any(|path| homes.is_precious(path));
     let vital = || operands(arguments).any(is_vital);
     match program {
@@ -101,7 +162,7 @@ pub(super) fn danger(argv: &[String], homes: &Homes) -> Option<Danger> {
             if asked_for || everything && precious() {
                 return Some(REMOVE);
             }
-            (program == "shred" && vital()).then_some(OVERWRITE)
+            vital().then_some(OVERWRITE)
         }
         "find" | "gfind" => finds_and_removes(arguments, homes).then_some(REMOVE),
         "mv" => {
@@ -110,6 +171,9 @@ pub(super) fn danger(argv: &[String], homes: &Homes) -> Option<Danger> {
         }
         "chmod" | "chown" | "chgrp" | "setfacl" => {
             let is_deep = has_option(arguments, 'R', "recursive");
+            if program == "chmod" && narrows(arguments, homes) {
+                return None;
+            }
             (is_deep && operands(arguments).skip(1).any(|path| homes.is_precious(path))).then_some(OPEN_ALL)
         }
         "dd" => {
@@ -117,6 +181,25 @@ pub(super) fn danger(argv: &[String], homes: &Homes) -> Option<Danger> {
             targets.any(is_vital).then_some(OVERWRITE)
         }
         "tee" | "truncate" | "sponge" => vital().then_some(OVERWRITE),
+        "sed" | "gsed" | "perl" => {
+            let in_place = arguments
+                .iter()
+                .any(|word| is_letters(word) && word.contains('i') || word.starts_with("--in-place"));
+            (in_place && vital()).then_some(OVERWRITE)
+        }
+        "sort" | "curl" | "wget" => {
+            let mut targets =
+                arguments.windows(2).filter(|pair| matches!(pair[0].as_str(), "-o" | "-O" | "--output"));
+            targets.any(|pair| is_vital(&pair[1])).then_some(OVERWRITE)
+        }
+        "docker" | "podman" | "nerdctl" => mounts_all(arguments).then_some(WHOLE_MACHINE),
+        "socat" => {
+            let runs = |word: &String| {
+                let upper = word.to_ascii_uppercase();
+                upper.starts_with("EXEC:") || upper.starts_with("SYSTEM:")
+            };
+            arguments.iter().any(runs).then_some(REVERSE_SHELL)
+        }
         "cp" | "install" | "ln" => {
             operands(arguments).last().filter(|last| is_vital(last)).map(|_| OVERWRITE)
         }
@@ -127,17 +210,8 @@ pub(super) fn danger(argv: &[String], homes: &Homes) -> Option<Danger> {
             .first()
             .is_some_and(|word| matches!(word.as_str(), "format" | "sanitize"))
             .then_some(FORMAT),
-        "shutdown" | "reboot" | "halt" | "poweroff" => {
-            let only_tells = arguments
-                .iter()
-                .any(|word| matches!(word.as_str(), "--help" | "--version" | "-c" | "--show"));
-            (!only_tells).then_some(POWER)
-        }
-        "init" | "telinit" => {
-            arguments.first().is_some_and(|level| matches!(level.as_str(), "0" | "6")).then_some(POWER)
-        }
-        "systemctl" | "loginctl" => {
-            operands(arguments).next().filter(|verb| is_power_verb(verb)).map(|_| POWER)
+        "shutdown" | "reboot" | "halt" | "poweroff" | "init" | "telinit" | "systemctl" | "loginctl" => {
+            stops_machine(program, arguments).then_some(POWER)
         }
         "kill" => kills_all(arguments).then_some(KILL_ALL),
         "nc" | "ncat" | "netcat" => {
@@ -162,22 +236,71 @@ pub(super) fn write_danger(target: &str) -> Option<Danger> {
     is_vital(target).then_some(OVERWRITE)
 }
 
-/// The danger of a program in another language than the shell's.
-pub(super) fn program_danger(program: &str, homes: &Homes) -> Option<Danger> {
-    let folded: String = program.split_whitespace().collect::<Vec<_>>().join(" ");
-    if folded.contains("fork while")
-        || folded.contains("while 1: os.fork")
-        || folded.contains("while True: os.fork")
-    {
-        return Some(FORK_BOMB);
-    }
-    let (_, after) = folded.split_once("rmtree(").or_else(|| folded.split_once("rm_rf("))?;
-    let path = after.trim_start().strip_prefix(['"', '\''])?.split(['"', '\'']).next()?;
-    homes.is_precious(path).then_some(REMOVE)
+/// The program by its name, when it is one of the system: it has no path, or one where programs of the system are.
+fn of_system(program: &str) -> &str {
+    let name = base_name(program);
+    let Some(folder) = program.strip_suffix(name).filter(|folder| !folder.is_empty()) else { return name };
+    let is_computed = folder.contains(is_mark) || folder.contains(['*', '?', '[']) || folder.contains("..");
+    let is_of_system = folder.starts_with('/') && folder.trim_end_matches('/').ends_with("bin");
+    let is_own = !is_computed && !is_of_system;
+    let is_word =
+        matches!(name, "shutdown" | "reboot" | "halt" | "poweroff" | "init" | "telinit") || is_mkfs(name);
+    if is_own && is_word { "" } else { name }
+}
+
+/// Whether rights of others in a home of one's own are only taken away.
+fn narrows(arguments: &[String], homes: &Homes) -> bool {
+    let mut words = arguments
+        .iter()
+        .filter(|word| !matches!(word.as_str(), "-R" | "--recursive" | "-v" | "-f" | "-c" | "--"));
+    let is_narrow = words.next().is_some_and(|mode| {
+        mode.contains('-') && mode.chars().all(|c| "go-rwx,".contains(c)) && mode.starts_with(['g', 'o'])
+    });
+    is_narrow && words.all(|path| homes.is_own(path) || !homes.is_precious(path))
+}
+
+/// Whether a container gets the root of the machine to write to.
+fn mounts_all(arguments: &[String]) -> bool {
+    let is_root = |value: &str| {
+        let mut parts = value.split(':');
+        let source = parts.next().unwrap_or_default();
+        source.starts_with('/')
+            && tidy(source) == "/"
+            && value.contains(":/")
+            && !parts.any(|part| part.split(',').any(|one| one == "ro"))
+    };
+    let is_mount = |value: &str| {
+        let fields: Vec<&str> = value.split(',').collect();
+        fields.iter().any(|field| matches!(*field, "source=/" | "src=/"))
+            && !fields.contains(&"readonly")
+            && !fields.contains(&"ro")
+    };
+    arguments.iter().enumerate().any(|(at, word)| {
+        let next = arguments.get(at + 1).map_or("", String::as_str);
+        match word.split_once('=') {
+            Some(("--volume" | "-v", value)) => is_root(value),
+            Some(("--mount", value)) => is_mount(value),
+            _ if matches!(word.as_str(), "-v" | "--volume") => is_root(next),
+            _ if word == "--mount" => is_mount(next),
+            _ => word.strip_prefix("-v").is_some_and(is_root),
+        }
+    })
 }
 
 fn is_mkfs(program: &str) -> bool {
     program == "mkfs" || program.starts_with("mkfs.")
+}
+
+/// Whether the machine stops or starts anew.
+fn stops_machine(program: &str, arguments: &[String]) -> bool {
+    match program {
+        "init" | "telinit" => arguments.first().is_some_and(|level| matches!(level.as_str(), "0" | "6")),
+        "systemctl" | "loginctl" => operands(arguments).next().is_some_and(is_power_verb),
+        _ => {
+            let tells = ["--help", "--version", "-c", "--show", "-?"];
+            !arguments.iter().any(|word| tells.contains(&word.as_str()))
+        }
+    }
 }
 
 fn is_power_verb(verb: &str) -> bool {
@@ -210,7 +333,7 @@ fn has_option(arguments: &[String], letter: char, name: &str) -> bool {
 }
 
 /// What is no option.
-fn operands(arguments: &[String]) -> impl Iterator<Item = &str> {
+pub(super) fn operands(arguments: &[String]) -> impl Iterator<Item = &str> {
     let mut only_operands = false;
     arguments
         .iter()
@@ -248,5 +371,5 @@ fn kills_all(arguments: &[String]) -> bool {
         }
         Some(_) => {}
     }
-    words.any(|word| word == "-1" || word == format!("-{UNKNOWN}1"))
+    words.any(|word| word == "-1")
 }

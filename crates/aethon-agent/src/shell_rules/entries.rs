@@ -1,9 +1,8 @@
 //! An entry of `security.blocked_commands`, and what it equals.
 
-use super::fields::{Variables, fields};
 use super::paths::{base_name, tidy};
 use super::reader::read;
-use super::word::{Body, Pipeline};
+use super::word::{Body, Piece, Pipeline};
 
 /// An entry of the list.
 #[derive(Debug, Clone)]
@@ -22,6 +21,11 @@ impl Entry {
             folded: fold(text),
             command: command(text).map(|argv| Shape::of(&argv)),
         }
+    }
+
+    /// The program that it names.
+    pub(super) fn program(&self) -> Option<&str> {
+        self.command.as_ref().map(|command| command.program.as_str())
     }
 
     /// Whether the command, folded, contains it.
@@ -58,8 +62,15 @@ fn command(text: &str) -> Option<Vec<String>> {
     let [stage] = stages.as_slice() else { return None };
     match &stage.body {
         Body::Simple(words) if stage.redirects.is_empty() => {
-            let argv = fields(words, &Variables::new());
-            (!argv.is_empty()).then_some(argv)
+            // An entry is a plain text: what would be computed in it stands for itself.
+            let texts = words.iter().map(|word| {
+                let texts = word.iter().map(|piece| match piece {
+                    Piece::Text { text, .. } => Some(text.as_str()),
+                    _ => None,
+                });
+                texts.collect::<Option<String>>()
+            });
+            texts.collect::<Option<Vec<String>>>().filter(|argv| !argv.is_empty())
         }
         _ => None,
     }

@@ -14,13 +14,15 @@ pub(super) struct Interpreter {
     pub(super) file: Option<String>,
     /// Whether it reads the program from its input.
     pub(super) reads_input: bool,
+    /// Whether that is in the language of the shell.
+    pub(super) is_shell: bool,
 }
 
 /// A program in an argument.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Code {
     /// In the language of the shell.
-    Shell(String),
+    Shell(String, Vec<String>),
     /// In another one.
     Other(String),
 }
@@ -34,22 +36,24 @@ struct Language {
     long: &'static [&'static str],
     /// Letters of options with another value.
     valued: &'static str,
+    /// Letters of options whose value is the rest of the word.
+    attached: &'static str,
     /// Letters of options that name a module, which is the program then.
     module: &'static str,
 }
 
 const LANGUAGES: &[Language] = &[
-    Language { name: "python", code: "c", long: &[], valued: "WX", module: "m" },
-    Language { name: "pypy", code: "c", long: &[], valued: "WX", module: "m" },
-    Language { name: "perl", code: "eE", long: &[], valued: "", module: "" },
-    Language { name: "ruby", code: "e", long: &[], valued: "rI", module: "" },
-    Language { name: "node", code: "ep", long: &["eval", "print"], valued: "r", module: "" },
-    Language { name: "bun", code: "ep", long: &["eval", "print"], valued: "r", module: "" },
-    Language { name: "php", code: "r", long: &["run"], valued: "dczn", module: "" },
-    Language { name: "lua", code: "e", long: &[], valued: "l", module: "" },
-    Language { name: "tclsh", code: "", long: &[], valued: "", module: "" },
-    Language { name: "osascript", code: "e", long: &[], valued: "l", module: "" },
-    Language { name: "pwsh", code: "", long: &[], valued: "", module: "" },
+    Language { name: "python", code: "c", long: &[], valued: "WX", attached: "", module: "m" },
+    Language { name: "pypy", code: "c", long: &[], valued: "WX", attached: "", module: "m" },
+    Language { name: "perl", code: "eE", long: &[], valued: "", attached: "MmiI0lFCDx", module: "" },
+    Language { name: "ruby", code: "e", long: &[], valued: "rI", attached: "", module: "" },
+    Language { name: "node", code: "ep", long: &["eval", "print"], valued: "r", attached: "", module: "" },
+    Language { name: "bun", code: "ep", long: &["eval", "print"], valued: "r", attached: "", module: "" },
+    Language { name: "php", code: "r", long: &["run"], valued: "dczn", attached: "", module: "" },
+    Language { name: "lua", code: "e", long: &[], valued: "l", attached: "", module: "" },
+    Language { name: "tclsh", code: "", long: &[], valued: "", attached: "", module: "" },
+    Language { name: "osascript", code: "e", long: &[], valued: "l", attached: "", module: "" },
+    Language { name: "pwsh", code: "", long: &[], valued: "", attached: "", module: "" },
 ];
 
 /// What this command interprets; `None` when it is no interpreter.
@@ -59,9 +63,8 @@ pub(super) fn interpreter(argv: &[String]) -> Option<Interpreter> {
     if SHELLS.contains(&name) {
         return Some(shell(arguments));
     }
-    if matches!(name, "awk" | "gawk" | "mawk") {
-        let code = arguments.iter().find(|word| !word.starts_with('-')).cloned();
-        return Some(Interpreter { code: code.map(Code::Other), ..Interpreter::default() });
+    if matches!(name, "awk" | "gawk" | "mawk" | "nawk" | "original-awk") {
+        return Some(awk(arguments));
     }
     // `python3.12`, `nodejs`
     let is_version =
@@ -71,8 +74,25 @@ pub(super) fn interpreter(argv: &[String]) -> Option<Interpreter> {
     Some(other(language, arguments))
 }
 
+fn awk(arguments: &[String]) -> Interpreter {
+    let mut at = 0;
+    while let Some(option) = arguments.get(at).filter(|word| word.starts_with('-') && word.len() > 1) {
+        at += 1;
+        match option.as_str() {
+            "--" => break,
+            "-f" | "--file" => {
+                return Interpreter { file: arguments.get(at).cloned(), ..Interpreter::default() };
+            }
+            "-F" | "-v" | "--assign" | "--field-separator" | "-i" => at += 1,
+            "-e" | "--source" => break,
+            _ => {}
+        }
+    }
+    arguments.get(at).cloned().map_or_else(Interpreter::default, of_code)
+}
+
 fn shell(arguments: &[String]) -> Interpreter {
-    let mut found = Interpreter::default();
+    let mut found = Interpreter { is_shell: true, ..Interpreter::default() };
     let (mut at, mut has_code, mut from_input) = (0, false, false);
     while let Some(argument) = arguments.get(at) {
         let Some(option) = argument.strip_prefix(['-', '+']).filter(|option| !option.is_empty()) else {
@@ -94,7 +114,11 @@ fn shell(arguments: &[String]) -> Interpreter {
         // `xargs` puts the program there, or at the end.
         Some(code) if has_code && code.trim() == "{}" => found.reads_input = true,
         None if has_code => found.reads_input = true,
-        Some(code) if has_code => found.code = Some(Code::Shell(code.clone())),
+        Some(code) if has_code => {
+            // The first word behind it is its name, as `$0`.
+            let arguments = arguments.get(at + 1..).unwrap_or_default().to_vec();
+            found.code = Some(Code::Shell(code.clone(), arguments));
+        }
         Some(file) if !from_input && !is_input(file) => found.file = Some(file.clone()),
         _ => found.reads_input = true,
     }
@@ -119,6 +143,9 @@ fn other(language: &Language, arguments: &[String]) -> Interpreter {
             if language.code.contains(letter) {
                 return of_code(if rest.is_empty() { next() } else { rest.to_owned() });
             }
+            if language.attached.contains(letter) {
+                break;
+            }
             if language.module.contains(letter) {
                 return Interpreter::default();
             }
@@ -141,33 +168,4 @@ fn of_code(code: String) -> Interpreter {
 /// Whether a file is the input itself.
 pub(super) fn is_input(file: &str) -> bool {
     matches!(file, "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")
-}
-
-/// The texts between quotes in a program that runs other programs; one by one, and put together, as lists of words are.
-pub(super) fn quoted_commands(program: &str) -> Vec<String> {
-    const RUNNING: &[&str] =
-        &["system", "popen", "exec", "spawn", "subprocess", "check_output", "check_call", "qx", "shell"];
-    let lower = program.to_ascii_lowercase();
-    if !RUNNING.iter().any(|word| lower.contains(word)) {
-        return Vec::new();
-    }
-    let (mut texts, mut current): (Vec<String>, Option<(char, String)>) = (Vec::new(), None);
-    let mut chars = program.chars();
-    while let Some(c) = chars.next() {
-        current = match current {
-            None => matches!(c, '"' | '\'' | '`').then(|| (c, String::new())),
-            Some((quote, text)) if c == quote => {
-                texts.push(text);
-                None
-            }
-            Some((quote, mut text)) => {
-                text.extend(if c == '\\' { chars.next() } else { Some(c) });
-                Some((quote, text))
-            }
-        };
-    }
-    if texts.len() > 1 {
-        texts.push(texts.join(" "));
-    }
-    texts
 }

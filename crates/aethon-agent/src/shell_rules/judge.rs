@@ -1,343 +1,370 @@
 //! Walks over a command and all that it runs, until something is found that must not run.
 //!
-//! Work is bounded: what is nested deeper or is longer than any honest command is refused, because it was not read.
+//! It is a shell that runs nothing: it keeps variables, files and what flows through pipes as far as they can be known, takes
+//! every branch, and charges each step. What is beyond the budget is refused, because it was not read.
 
-use std::collections::HashSet;
+use std::rc::Rc;
 
-use super::danger;
-use super::entries::{Entry, fold};
-use super::fields::{UNKNOWN, Variables, fields, says, text_of};
-use super::interpreters::{interpreter, is_input, quoted_commands};
-use super::paths::{Homes, base_name, tidy};
+use super::entries::Entry;
+use super::marks::UNKNOWN;
+use super::meter::Meter;
+use super::paths::Homes;
 use super::reader::read;
 use super::refusal::Refusal;
-use super::word::{Body, Flow, List, Piece, Pipeline, Stage, Word, plain};
-use super::wrappers::{Inner, inner, is_assignment};
+use super::state::{Files, Sink, State, Streams, Texts, Value, concatenated, either};
+use super::word::{Body, List, Pipeline, Stage, Word};
 
-/// How deep commands may run commands, in whatever way.
-const DEEPEST: usize = 48;
-/// The most commands that are looked at.
-const MOST_COMMANDS: usize = 20_000;
-/// The most bytes that are read, texts in texts included.
-const MOST_READ: usize = 1 << 20;
-
-/// Stands for output that came from elsewhere.
-const FETCHED: &str = "\u{e003}";
+/// A name, and what it was before.
+pub(super) type Before = (String, Option<Rc<Vec<Value>>>);
 
 /// Judges one command.
 pub(super) struct Judge<'r> {
-    entries: &'r [Entry],
-    homes: &'r Homes,
-    variables: Variables,
-    /// Files that were downloaded before.
-    downloaded: HashSet<String>,
-    depth: usize,
-    commands: usize,
-    bytes: usize,
+    pub(super) entries: &'r [Entry],
+    pub(super) homes: &'r Homes,
+    pub(super) meter: Meter,
+    pub(super) state: State,
+    pub(super) streams: Streams,
+    pub(super) files: Files,
+    /// What was known where a loop or a function may have been left early.
+    pub(super) left_early: Vec<State>,
+    /// Names that a function has for itself, with what they were before.
+    pub(super) own_names: Vec<Vec<Before>>,
+    /// Functions that run now.
+    pub(super) running: Vec<String>,
+    /// Whether the commands run on another machine or in a container.
+    pub(super) is_elsewhere: bool,
+    /// Every command that may run, as its words.
+    pub(super) seen: Vec<Vec<String>>,
 }
 
 /// Nothing was found so far, or what was.
-type Checked = Result<(), Refusal>;
+pub(super) type Checked = Result<(), Refusal>;
+/// What is written, or what was found.
+pub(super) type Written = Result<Texts, Refusal>;
+
+/// What writes nothing.
+pub(super) fn nothing() -> Texts {
+    vec![String::new()]
+}
 
 impl<'r> Judge<'r> {
     pub(super) fn new(entries: &'r [Entry], homes: &'r Homes) -> Self {
         Self {
             entries,
             homes,
-            variables: Variables::new(),
-            downloaded: HashSet::new(),
-            depth: 0,
-            commands: 0,
-            bytes: 0,
+            meter: Meter::default(),
+            state: State::default(),
+            streams: Streams::default(),
+            files: Files::default(),
+            left_early: Vec::new(),
+            own_names: Vec::new(),
+            running: Vec::new(),
+            is_elsewhere: false,
+            seen: Vec::new(),
         }
     }
 
-    /// Judges the whole command.
-    pub(super) fn judge(mut self, command: &str) -> Checked {
-        self.script(command)
+    pub(super) fn home(&self) -> &'r str {
+        self.homes.own()
     }
 
     /// A text that a shell reads.
-    fn script(&mut self, text: &str) -> Checked {
-        self.bytes += text.len();
-        let list = read(text).filter(|_| self.bytes <= MOST_READ).ok_or(Refusal::Unread)?;
-        self.list(&list)
+    pub(super) fn script(&mut self, text: &str) -> Written {
+        self.meter.bytes(text.len())?;
+        self.meter.enter()?;
+        let list = read(text).ok_or(Refusal::TooInvolved)?;
+        let written = self.list(&list)?;
+        self.meter.leave();
+        Ok(written)
     }
 
-    fn list(&mut self, list: &List) -> Checked {
-        self.deeper(|judge| list.iter().try_for_each(|pipeline| judge.pipeline(pipeline)))
+    /// What was said to be run at the end.
+    pub(super) fn end(&mut self) -> Written {
+        let mut written = nothing();
+        for trap in std::mem::take(&mut self.state.traps) {
+            written = concatenated(written, &self.script(&trap)?, &mut self.meter)?;
+        }
+        Ok(written)
     }
 
-    /// Goes one step deeper, if that is not too deep.
-    fn deeper(&mut self, walk: impl FnOnce(&mut Self) -> Checked) -> Checked {
-        if self.depth >= DEEPEST {
-            return Err(Refusal::Unread);
+    pub(super) fn list(&mut self, list: &List) -> Written {
+        let mut written = nothing();
+        for pipeline in list {
+            let more = if pipeline.is_conditional {
+                let before = self.state.copied(&mut self.meter)?;
+                let more = self.pipeline(pipeline)?;
+                self.state.join(before, &mut self.meter)?;
+                either(more, nothing())
+            } else {
+                self.pipeline(pipeline)?
+            };
+            written = concatenated(written, &more, &mut self.meter)?;
         }
-        self.depth += 1;
-        walk(self)?;
-        self.depth -= 1;
-        Ok(())
+        Ok(written)
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline) -> Checked {
-        if forks(std::slice::from_ref(pipeline), "$0", false) {
-            return Err(danger::FORK_BOMB.into());
+    fn pipeline(&mut self, pipeline: &Pipeline) -> Written {
+        self.meter.steps(1)?;
+        if super::forks::forks(std::slice::from_ref(pipeline), "$0", false) {
+            return Err(super::danger::FORK_BOMB.into());
         }
-        let mut flow = Facts::default();
-        for stage in &pipeline.stages {
-            self.stage(stage)?;
-            let has_text = stage.redirects.iter().any(|redirect| redirect.flow == Flow::Text);
-            if pipeline.stages.len() == 1 && !has_text {
-                return Ok(());
-            }
-            let facts = self.facts(stage)?;
-            self.flow_into(&flow, &facts)?;
-            flow.downloads |= facts.downloads;
-            flow.decodes |= facts.decodes;
-            flow.said.extend(facts.said);
+        let [only] = pipeline.stages.as_slice() else { return self.connected(pipeline) };
+        if !pipeline.is_background {
+            return self.stage(only);
         }
-        Ok(())
+        self.in_subshell(|judge| judge.stage(only))
     }
 
-    /// What comes out of a pipe, into what reads it.
-    fn flow_into(&mut self, flow: &Facts, facts: &Facts) -> Checked {
-        if facts.reads_program {
-            for text in flow.said.iter().chain(&facts.given) {
-                self.script(text)?;
+    /// Commands with pipes between them.
+    fn connected(&mut self, pipeline: &Pipeline) -> Written {
+        let saved = self.streams.clone();
+        let mut written = nothing();
+        for (at, stage) in pipeline.stages.iter().enumerate() {
+            self.streams = saved.clone();
+            if at > 0 {
+                self.streams.inputs.insert(0, Rc::new(written));
             }
-            if flow.downloads {
-                return Err(danger::RUN_DOWNLOAD.into());
+            if at + 1 < pipeline.stages.len() {
+                self.streams.sinks.insert(1, Sink::Pipe);
             }
-            if flow.decodes {
-                return Err(danger::RUN_DECODED.into());
-            }
+            written = self.in_subshell(|judge| judge.stage(stage))?;
         }
-        for argv in &facts.appending {
-            for text in flow.said.iter().chain(&facts.given) {
-                let words = text.split_whitespace().map(str::to_owned);
-                self.argv(&argv.iter().cloned().chain(words).collect::<Vec<_>>())?;
-            }
-        }
-        Ok(())
+        self.streams = saved;
+        Ok(written)
     }
 
-    fn stage(&mut self, stage: &Stage) -> Checked {
-        match &stage.body {
-            Body::Simple(words) => self.simple(words)?,
-            Body::Group(list) => self.list(list)?,
-            Body::Function(name, list) => {
-                if forks(list, name, false) {
-                    return Err(danger::FORK_BOMB.into());
-                }
-                self.list(list)?;
-            }
-        }
-        for redirect in &stage.redirects {
-            self.inside(std::slice::from_ref(&redirect.target))?;
-            if redirect.flow == Flow::Write {
-                let target = text_of(&redirect.target, &self.variables);
-                if let Some(danger) = danger::write_danger(&target) {
-                    return Err(danger.into());
-                }
-                if self.facts(stage)?.downloads {
-                    self.downloaded.insert(tidy(&target));
-                }
-            }
-        }
-        Ok(())
+    /// Walks where what is set is forgotten afterwards.
+    pub(super) fn in_subshell(&mut self, walk: impl FnOnce(&mut Self) -> Written) -> Written {
+        let before = self.state.copied(&mut self.meter)?;
+        let traps = std::mem::take(&mut self.state.traps);
+        let mut written = walk(self)?;
+        written = concatenated(written, &self.end()?, &mut self.meter)?;
+        self.state = before;
+        self.state.traps = traps;
+        Ok(written)
     }
 
-    fn simple(&mut self, words: &[Word]) -> Checked {
-        self.inside(words)?;
-        let mut argv = fields(words, &self.variables);
-        let fetches = self.fetches(words)?;
-        if fetches {
-            for word in &mut argv {
-                *word = word.replace(UNKNOWN, FETCHED);
-            }
-        }
-        let settings = argv.iter().take_while(|word| is_assignment(word)).count();
-        let command = &argv[settings..];
-        let declares = |program: &String| {
-            matches!(program.as_str(), "export" | "declare" | "local" | "readonly" | "typeset")
-        };
-        if command.first().is_none_or(declares) {
-            for (name, value) in argv.iter().filter_map(|word| word.split_once('=')) {
-                self.variables.insert(name.to_owned(), value.to_owned());
-            }
-        }
-        self.argv(command)
+    /// What commands write whose output stands in a word.
+    pub(super) fn substitution(&mut self, list: &List) -> Written {
+        self.meter.enter()?;
+        let saved = self.streams.clone();
+        self.streams.sinks.insert(1, Sink::Pipe);
+        let written = self.in_subshell(|judge| judge.list(list))?;
+        self.streams = saved;
+        self.meter.leave();
+        Ok(written.into_iter().map(|text| text.trim_end_matches('\n').to_owned()).collect())
     }
 
-    /// A command, as its words.
-    fn argv(&mut self, argv: &[String]) -> Checked {
-        let Some(program) = argv.first() else { return Ok(()) };
-        self.count(argv)?;
-        let folded = fold(&argv.join(" "));
-        if let Some(entry) = self.entries.iter().find(|entry| entry.equals(argv, &folded)) {
-            return Err(Refusal::AmountsTo(entry.text.clone()));
-        }
-        if let Some(danger) = danger::danger(argv, self.homes) {
-            return Err(danger.into());
-        }
-        if program.contains(FETCHED) || self.runs_fetched(argv) {
-            return Err(danger::RUN_DOWNLOAD.into());
-        }
-        self.downloaded.extend(danger::downloaded_files(argv));
-        self.deeper(|judge| inner(argv).into_iter().try_for_each(|inner| judge.inner(inner)))
-    }
-
-    /// What a command runs.
-    fn inner(&mut self, inner: Inner) -> Checked {
-        match inner {
-            Inner::Command(words) => self.argv(&words),
-            Inner::Script(text) => self.script(&text),
-            Inner::Program(text) if text.contains(FETCHED) => Err(danger::RUN_DOWNLOAD.into()),
-            Inner::Program(text) => match danger::program_danger(&text, self.homes) {
-                Some(danger) => Err(danger.into()),
-                None => quoted_commands(&text).iter().try_for_each(|text| self.script(text)),
-            },
-        }
-    }
-
-    /// Whether a command runs what came from elsewhere: as its argument, or as a file.
-    fn runs_fetched(&self, argv: &[String]) -> bool {
-        let file = if matches!(base_name(&argv[0]), "source" | ".") {
-            argv.get(1).cloned()
+    /// The file that `<(…)` or `>(…)` stands for.
+    pub(super) fn process(&mut self, list: &Rc<List>, is_read: bool) -> Result<String, Refusal> {
+        self.meter.enter()?;
+        self.meter.steps(1)?;
+        let path = format!("/dev/fd/{}", 1_000_000 + self.files.texts.len() + self.files.processes.len());
+        let saved = self.streams.clone();
+        if is_read {
+            self.streams.sinks.insert(1, Sink::Pipe);
+            let written = self.in_subshell(|judge| judge.list(list))?;
+            self.files.texts.insert(path.clone(), written);
         } else {
-            let Some(interpreter) = interpreter(argv) else { return false };
-            interpreter.file
-        };
-        file.is_some_and(|file| file.contains(FETCHED) || self.downloaded.contains(&tidy(&file)))
-    }
-
-    /// The commands whose output stands in words.
-    fn inside(&mut self, words: &[Word]) -> Checked {
-        words.iter().flatten().filter_map(Piece::list).try_for_each(|list| self.list(list))
-    }
-
-    /// Whether the output of a download, or of what undoes an encoding, stands in words.
-    fn fetches(&mut self, words: &[Word]) -> Result<bool, Refusal> {
-        let mut found = Vec::new();
-        for list in words.iter().flatten().filter_map(Piece::list) {
-            self.gather(list, &mut found, 0)?;
+            self.streams.inputs.insert(0, Rc::new(vec![UNKNOWN.to_string()]));
+            self.in_subshell(|judge| judge.list(list))?;
+            self.files.processes.insert(path.clone(), Rc::clone(list));
         }
-        Ok(found.iter().any(|argv| danger::downloads(argv) || danger::decodes(argv)))
+        self.streams = saved;
+        self.meter.leave();
+        Ok(path)
     }
 
-    /// What a part of a pipeline does with what flows through it.
-    fn facts(&mut self, stage: &Stage) -> Result<Facts, Refusal> {
-        let mut found = Vec::new();
-        self.gather_stage(stage, &mut found, 0)?;
-        let mut facts = Facts::default();
-        for argv in &found {
-            facts.downloads |= danger::downloads(argv);
-            facts.decodes |= danger::decodes(argv);
-            facts.said.extend(says(argv));
-            match base_name(&argv[0]) {
-                "source" | "." => facts.reads_program |= argv.get(1).is_some_and(|file| is_input(file)),
-                "xargs" | "parallel" | "gxargs" => facts.appending.push(argv.clone()),
-                _ => facts.reads_program |= interpreter(argv).is_some_and(|found| found.reads_input),
+    pub(super) fn stage(&mut self, stage: &Stage) -> Written {
+        self.meter.enter()?;
+        self.meter.steps(1)?;
+        let written = if stage.redirects.is_empty() {
+            self.body(&stage.body)?
+        } else {
+            let saved = self.streams.clone();
+            for redirect in &stage.redirects {
+                self.redirect(redirect)?;
             }
-        }
-        for redirect in stage.redirects.iter().filter(|redirect| redirect.flow == Flow::Text) {
-            let text = text_of(&redirect.target, &self.variables);
-            let fetches = self.fetches(std::slice::from_ref(&redirect.target))?;
-            facts.given.push(if fetches { text.replace(UNKNOWN, FETCHED) } else { text });
-        }
-        // What is given is passed on by `cat` and its like.
-        facts.said.extend(facts.given.iter().cloned());
-        Ok(facts)
-    }
-
-    /// All commands of a list, and those that they run.
-    fn gather(&mut self, list: &List, found: &mut Vec<Vec<String>>, depth: usize) -> Checked {
-        if depth > DEEPEST {
-            return Err(Refusal::Unread);
-        }
-        let stages = list.iter().flat_map(|pipeline| &pipeline.stages);
-        stages.into_iter().try_for_each(|stage| self.gather_stage(stage, found, depth))
-    }
-
-    fn gather_stage(&mut self, stage: &Stage, found: &mut Vec<Vec<String>>, depth: usize) -> Checked {
-        match &stage.body {
-            Body::Group(list) | Body::Function(_, list) => self.gather(list, found, depth + 1),
-            Body::Simple(words) => {
-                let inside = words.iter().flatten().filter_map(Piece::list);
-                inside.into_iter().try_for_each(|list| self.gather(list, found, depth + 1))?;
-                let argv = fields(words, &self.variables);
-                let settings = argv.iter().take_while(|word| is_assignment(word)).count();
-                self.gather_argv(&argv[settings..], found, depth)
-            }
-        }
-    }
-
-    fn gather_argv(&mut self, argv: &[String], found: &mut Vec<Vec<String>>, depth: usize) -> Checked {
-        if argv.is_empty() {
-            return Ok(());
-        }
-        self.count(argv)?;
-        if depth > DEEPEST {
-            return Err(Refusal::Unread);
-        }
-        found.push(argv.to_vec());
-        for inner in inner(argv) {
-            match inner {
-                Inner::Command(words) => self.gather_argv(&words, found, depth + 1)?,
-                Inner::Script(text) => {
-                    self.bytes += text.len();
-                    let list = read(&text).filter(|_| self.bytes <= MOST_READ).ok_or(Refusal::Unread)?;
-                    self.gather(&list, found, depth + 1)?;
+            let stays = matches!(&stage.body, Body::Simple(words) if super::word::is_only(words, "exec"));
+            let written = match &stage.body {
+                // `$(< file)`
+                Body::Simple(words) if words.is_empty() => {
+                    let text = self.input();
+                    self.write(text)?
                 }
-                Inner::Program(_) => {}
+                body => self.body(body)?,
+            };
+            if !stays {
+                self.streams = saved;
+            }
+            written
+        };
+        self.meter.leave();
+        Ok(written)
+    }
+
+    fn body(&mut self, body: &Body) -> Written {
+        match body {
+            Body::Simple(words) => self.simple(words),
+            Body::Group(list) => self.list(list),
+            Body::Subshell(list) => self.in_subshell(|judge| judge.list(list)),
+            Body::If { parts, has_else } => self.choose(parts, *has_else),
+            Body::For { name, words, body } => self.repeat(name, words.as_deref(), body),
+            Body::While { test, body } => self.repeat_while(test, body),
+            Body::Case { word, arms } => {
+                self.texts(word)?;
+                let before = self.state.copied(&mut self.meter)?;
+                let mut after = before.copied(&mut self.meter)?;
+                let mut written = nothing();
+                for (patterns, list) in arms {
+                    self.state = before.copied(&mut self.meter)?;
+                    for pattern in patterns {
+                        self.texts(pattern)?;
+                    }
+                    written = either(written, self.list(list)?);
+                    // One arm may go on in the next.
+                    let state = self.state.copied(&mut self.meter)?;
+                    after.join(state, &mut self.meter)?;
+                }
+                self.state = after;
+                Ok(written)
+            }
+            Body::Function(name, body) => {
+                if super::forks::forks_in(body, name) {
+                    return Err(super::danger::FORK_BOMB.into());
+                }
+                // It may never be called, but what stands there is looked at.
+                let positional = self.state.take("@");
+                let unknown = (0..3).map(|_| UNKNOWN.to_string()).collect();
+                self.state.set("@", vec![Value::array(unknown, 1)], &mut self.meter)?;
+                self.running.push(name.clone());
+                let files = self.in_subshell(|judge| judge.stage(body));
+                self.running.pop();
+                files?;
+                self.state.put("@", positional);
+                self.state.functions.insert(name.clone(), vec![Rc::clone(body)]);
+                Ok(nothing())
+            }
+            Body::Test(words) => {
+                for word in words {
+                    for text in self.computed(word)? {
+                        self.computed_text(&text)?;
+                    }
+                }
+                Ok(nothing())
+            }
+        }
+    }
+
+    fn choose(&mut self, parts: &[List], has_else: bool) -> Written {
+        let mut written = self.list(parts.first().unwrap_or(&List::new()))?;
+        let mut tested = self.state.copied(&mut self.meter)?;
+        let mut after: Option<State> = None;
+        for (at, part) in parts.iter().enumerate().skip(1) {
+            self.state = tested.copied(&mut self.meter)?;
+            let more = self.list(part)?;
+            let is_test = at % 2 == 0 && !(has_else && at + 1 == parts.len());
+            written = either(written.clone(), concatenated(written, &more, &mut self.meter)?);
+            if is_test {
+                tested = self.state.copied(&mut self.meter)?;
+                continue;
+            }
+            let state = self.state.copied(&mut self.meter)?;
+            match &mut after {
+                Some(after) => after.join(state, &mut self.meter)?,
+                None => after = Some(state),
+            }
+        }
+        let mut after = after.unwrap_or_default();
+        if !has_else {
+            after.join(tested, &mut self.meter)?;
+        }
+        self.state = after;
+        Ok(written)
+    }
+
+    fn repeat(&mut self, name: &str, words: Option<&[Word]>, body: &List) -> Written {
+        let lists = match words {
+            Some(words) => self.fields(words)?,
+            None => self
+                .state
+                .get("@", "")
+                .iter()
+                .map(|value| value.0.iter().map(|(_, text)| text.clone()).collect())
+                .collect(),
+        };
+        let before = self.state.copied(&mut self.meter)?;
+        let mut after: Option<State> = None;
+        let mut written: Option<Texts> = None;
+        for list in lists {
+            self.state = before.copied(&mut self.meter)?;
+            let mut own = nothing();
+            for text in list {
+                self.meter.steps(1)?;
+                self.state.set(name, vec![Value::text(text)], &mut self.meter)?;
+                own = concatenated(own, &self.list(body)?, &mut self.meter)?;
+                self.come_back()?;
+            }
+            written = Some(match written {
+                Some(written) => either(written, own),
+                None => own,
+            });
+            let state = self.state.copied(&mut self.meter)?;
+            match &mut after {
+                Some(after) => after.join(state, &mut self.meter)?,
+                None => after = Some(state),
+            }
+        }
+        self.state = after.unwrap_or(before);
+        Ok(written.unwrap_or_else(nothing))
+    }
+
+    /// A loop of which nobody knows how often it runs. While it reads lines that are known, it runs as often.
+    fn repeat_while(&mut self, test: &List, body: &List) -> Written {
+        let mut written = self.list(test)?;
+        let first = self.state.copied(&mut self.meter)?;
+        let mut input = self.input();
+        let mut passes = 0;
+        loop {
+            let before = self.state.copied(&mut self.meter)?;
+            let more = self.list(body)?;
+            written = either(written.clone(), concatenated(written, &more, &mut self.meter)?);
+            let more = self.list(test)?;
+            written = either(written.clone(), concatenated(written, &more, &mut self.meter)?);
+            self.come_back()?;
+            self.meter.steps(1)?;
+            let left = self.input();
+            if left != input {
+                // It went through a part of what it reads.
+                input = left;
+                continue;
+            }
+            passes += 1;
+            let changed = self.state.changed(&before);
+            if changed.is_empty() || passes > 2 {
+                break;
+            }
+            self.state.join(before, &mut self.meter)?;
+            if passes == 2 {
+                for name in changed {
+                    self.state.set(&name, vec![Value::text(UNKNOWN)], &mut self.meter)?;
+                }
+            }
+        }
+        self.state.join(first, &mut self.meter)?;
+        Ok(written)
+    }
+
+    /// Goes on behind a place that may have been left early.
+    pub(super) fn come_back(&mut self) -> Checked {
+        for state in std::mem::take(&mut self.left_early) {
+            let again = state.copied(&mut self.meter)?;
+            self.state.join(state, &mut self.meter)?;
+            // A loop around this one may be left too.
+            if self.left_early.len() < 4 {
+                self.left_early.push(again);
             }
         }
         Ok(())
     }
-
-    /// Counts the work.
-    fn count(&mut self, argv: &[String]) -> Checked {
-        self.commands += 1;
-        self.bytes += argv.iter().map(|word| word.len() + 1).sum::<usize>();
-        if self.commands > MOST_COMMANDS || self.bytes > MOST_READ { Err(Refusal::Unread) } else { Ok(()) }
-    }
-}
-
-/// What a part of a pipeline does.
-#[derive(Default)]
-struct Facts {
-    /// It writes something from elsewhere.
-    downloads: bool,
-    /// It writes what an encoding had hidden.
-    decodes: bool,
-    /// It runs what it reads.
-    reads_program: bool,
-    /// What it is known to write.
-    said: Vec<String>,
-    /// What it is given to read in the command itself.
-    given: Vec<String>,
-    /// Commands to which it appends what it reads.
-    appending: Vec<Vec<String>>,
-}
-
-/// Whether commands start `name` more than once each time, or beside themselves: what grows until nothing else fits.
-fn forks(list: &[Pipeline], name: &str, is_background: bool) -> bool {
-    list.iter().any(|pipeline| {
-        let is_background = is_background || pipeline.is_background;
-        let calls = pipeline.stages.iter().filter(|stage| calls(stage, name)).count();
-        let inside = pipeline.stages.iter().any(|stage| match &stage.body {
-            Body::Group(list) | Body::Function(_, list) => forks(list, name, is_background),
-            Body::Simple(_) => false,
-        });
-        calls > 1 || calls == 1 && is_background || inside
-    })
-}
-
-fn calls(stage: &Stage, name: &str) -> bool {
-    let Body::Simple(words) = &stage.body else { return false };
-    let is_name = |word: &Word| match word.as_slice() {
-        [Piece::Variable { name: variable, .. }, ..] => name.strip_prefix('$') == Some(variable),
-        _ => !name.is_empty() && plain(word) == Some(name),
-    };
-    words.iter().take(2).any(is_name)
 }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use super::patterns::fits;
+
 /// Directories of the system.
 const SYSTEM: &[&str] = &[
     "bin",
@@ -63,6 +65,17 @@ impl Homes {
         Self { own: home.and_then(Path::to_str).map(tidy).filter(|home| home != "/") }
     }
 
+    /// The person's own directory.
+    pub(super) fn own(&self) -> &str {
+        self.own.as_deref().unwrap_or("~")
+    }
+
+    /// Whether a path is the person's own directory.
+    pub(super) fn is_own(&self, path: &str) -> bool {
+        let path = tidy(path);
+        path == "~" || path == "$HOME" || self.own.as_ref() == Some(&path)
+    }
+
     /// Whether a path is the root, a home or a directory of the system, or everything in one of them.
     pub(super) fn is_precious(&self, path: &str) -> bool {
         let path = tidy(path);
@@ -81,7 +94,24 @@ impl Homes {
         }
         let Some(below) = path.strip_prefix('/') else { return false };
         let parent = below.rsplit_once('/').map(|(parent, _)| parent);
+        if below.contains(['*', '?', '[']) && self.fits_precious(&path) {
+            return true;
+        }
+        // The same root by another name.
+        if let Some(rest) = below.strip_prefix("proc/self/root").or_else(|| below.strip_prefix("proc/1/root"))
+        {
+            return self.is_precious(if rest.is_empty() { "/" } else { rest });
+        }
         SYSTEM.contains(&below) || BELOW.contains(&below) || matches!(parent, Some("home" | "Users"))
+    }
+
+    /// Whether a path with a pattern in it may be one of those.
+    fn fits_precious(&self, path: &str) -> bool {
+        let pattern: Vec<char> = path.chars().collect();
+        let depth = path.matches('/').count();
+        let places = SYSTEM.iter().chain(BELOW).map(|place| format!("/{place}")).chain(self.own.clone());
+        let mut places = places.filter(|place| place.matches('/').count() == depth);
+        places.any(|place| fits(&pattern, &place.chars().collect::<Vec<_>>()))
     }
 }
 

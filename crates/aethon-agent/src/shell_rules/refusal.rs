@@ -12,8 +12,8 @@ pub enum Refusal {
     AmountsTo(String),
     /// It is on the built-in danger list, under this name.
     Danger(&'static str),
-    /// It is too long or nested too deep to be read to its end.
-    Unread,
+    /// It is too long, nested too deep, or expands to too much to be read to its end.
+    TooInvolved,
 }
 
 impl fmt::Display for Refusal {
@@ -27,9 +27,7 @@ impl fmt::Display for Refusal {
                 write!(f, "it amounts to {entry:?}, which is listed in `security.blocked_commands`")
             }
             Self::Danger(name) => write!(f, "it is on the built-in danger list as \"{name}\""),
-            Self::Unread => {
-                f.write_str("it is nested too deep or too long to be checked; write it more simply")
-            }
+            Self::TooInvolved => f.write_str("it is too involved to judge; run it in smaller steps"),
         }
     }
 }

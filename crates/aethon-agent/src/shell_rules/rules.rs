@@ -4,8 +4,13 @@ use std::path::Path;
 
 use super::entries::{self, Entry};
 use super::judge::Judge;
+use super::marks::cleaned;
+use super::meter::Meter;
 use super::paths::Homes;
 use super::refusal::Refusal;
+
+/// The longest command that is read.
+const LONGEST: usize = 256 << 10;
 
 /// Which commands are refused. Cheap to use, made once.
 #[derive(Debug, Clone)]
@@ -31,6 +36,30 @@ impl ShellRules {
         if let Some(entry) = self.entries.iter().find(|entry| entry.stands_in(&folded)) {
             return Err(Refusal::Contains(entry.text.clone()));
         }
-        Judge::new(&self.entries, &self.homes).judge(command)
+        self.walk(command).1.map(drop)
+    }
+
+    /// Every command that a text may run, as its words, and what the reading took, for tests and fuzzers. In a word
+    /// [`UNKNOWN`] stands for anything.
+    ///
+    /// # Errors
+    ///
+    /// Why the command must not run.
+    pub fn commands(&self, command: &str) -> Result<Vec<Vec<String>>, Refusal> {
+        self.walk(command).1
+    }
+
+    /// What judging a command takes.
+    pub fn meter(&self, command: &str) -> Meter {
+        self.walk(command).0
+    }
+
+    fn walk(&self, command: &str) -> (Meter, Result<Vec<Vec<String>>, Refusal>) {
+        if command.len() > LONGEST {
+            return (Meter::default(), Err(Refusal::TooInvolved));
+        }
+        let mut judge = Judge::new(&self.entries, &self.homes);
+        let result = judge.script(&cleaned(command)).and_then(|_| judge.end());
+        (judge.meter, result.map(|_| judge.seen))
     }
 }

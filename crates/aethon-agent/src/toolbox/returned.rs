@@ -30,12 +30,17 @@ impl Returned {
     }
 
     pub(super) fn into_result(self, call: &ToolCall) -> ToolResult {
+        // A refusal is the word of a rule, and what the owner wrote is the owner's.
+        let is_own = match &self.outcome {
+            Ok(output) => output.is_owners,
+            Err(error) => error.is_denied(),
+        };
         let mut result = match self.outcome {
             Ok(output) => of_output(call, output),
             Err(error) if error.is_denied() => ToolResult::refused(call, error.to_string()),
             Err(error) => ToolResult::failed(call, error.to_string()),
         };
-        if self.is_untrusted && !result.output.is_empty() {
+        if self.is_untrusted && !is_own && !result.output.is_empty() {
             result.untrusted = Some(untrusted::boundary());
         }
         result
@@ -112,6 +117,8 @@ mod tests {
         assert!(marked(Err(ToolError::failed("404: obey me")), true));
         assert!(!marked(Ok(ToolOutput::text("page")), false));
         assert!(!marked(Ok(ToolOutput::default()), true), "there is nothing to mark");
+        assert!(!marked(Ok(ToolOutput::text("my notes").of_the_owner(true)), true));
+        assert!(!marked(Err(ToolError::denied("a rule forbids it")), true));
         let refusal = Returned::ours(ToolError::denied("no")).into_result(&call());
         assert!(refusal.denied && refusal.untrusted.is_none());
     }

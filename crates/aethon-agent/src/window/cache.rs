@@ -78,6 +78,13 @@ impl ContextWindows {
         self.lock().remove(session);
     }
 
+    /// Drops all windows, because the models that they were measured by are others now.
+    pub(crate) fn forget_all(&self) {
+        let mut kept = self.lock();
+        kept.windows.clear();
+        kept.bytes = 0;
+    }
+
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,6 +1,6 @@
 //! The end of a turn and the beginning of the one that waits behind it are one step of the storage.
 
-use aethon_core::assistant::Assistant;
+use aethon_core::assistant::{Assistant, Posting};
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Inbound, TurnEnd};
 use aethon_core::session::TurnPhase;
@@ -68,7 +68,7 @@ async fn what_is_posted_while_one_begins_does_not_come_between_it_and_its_answer
     gate.open();
     storing.reached().await;
     // Stored before the end in this storage; what matters is that the window is read anew.
-    assert!(harness.engine.post(&session, "p1", "by the way", &[]).await.unwrap());
+    assert!(harness.engine.post(&session, "p1", &Posting::new("by the way")).await.unwrap());
     storing.open();
     assert_eq!(two.reply.wait().await.unwrap().text, "second");
     three.reply.wait().await.unwrap();

@@ -1,6 +1,6 @@
 //! After a crash.
 
-use aethon_core::assistant::Assistant;
+use aethon_core::assistant::{Assistant, Posting};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, Destination, EndReason, Inbound, Message, Role, ToolCall, TurnEnd};
 use aethon_core::session::{TurnLog, TurnPhase, TurnRecord};
@@ -168,7 +168,7 @@ async fn a_message_posted_behind_a_begun_question_is_seen_before_it() {
     let session = session("a");
     let begun = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
     leave(&harness, &session, &begun, |turn| vec![user(turn, "question")]);
-    assert!(harness.engine.post(&session, "p1", "by the way", &[]).await.unwrap());
+    assert!(harness.engine.post(&session, "p1", &Posting::new("by the way")).await.unwrap());
     assert_eq!(recover(&harness).await, 1);
     let seen = harness.asked()[0].messages.iter().map(|message| message.text()).collect::<Vec<_>>();
     assert_eq!(seen, ["by the way", "question"]);

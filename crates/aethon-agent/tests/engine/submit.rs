@@ -1,6 +1,6 @@
 //! What comes in: second deliveries, retries and edits, files, refusals.
 
-use aethon_core::assistant::Assistant;
+use aethon_core::assistant::{Assistant, Posting};
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Attachment, Block, Dedupe, Inbound};
 use aethon_core::model::Effort;
@@ -175,8 +175,8 @@ async fn a_message_can_be_put_into_a_session() {
     let harness = House::new([]);
     let session = session("a");
     harness.ask(&session, "first").await;
-    assert!(harness.engine.post(&session, "k", "by the way", &[]).await.unwrap());
-    assert!(!harness.engine.post(&session, "k", "by the way", &[]).await.unwrap());
+    assert!(harness.engine.post(&session, "k", &Posting::new("by the way")).await.unwrap());
+    assert!(!harness.engine.post(&session, "k", &Posting::new("by the way")).await.unwrap());
     harness.ask(&session, "second").await;
     let seen: Vec<_> = harness.model.requests().last().unwrap().messages.iter().map(|m| m.text()).collect();
     assert_eq!(seen, ["first", "ok", "by the way", "second"]);

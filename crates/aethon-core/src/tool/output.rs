@@ -7,12 +7,20 @@ use serde::{Deserialize, Serialize};
 pub struct ToolOutput {
     /// Its pieces: the texts are what the model reads, pictures and files are for the person.
     pub blocks: Vec<OutputBlock>,
+    /// Whether this is the owner's own, although what the tool returns comes from outside as a rule.
+    pub is_owners: bool,
 }
 
 impl ToolOutput {
     /// Output of text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { blocks: vec![OutputBlock::text(text)] }
+        Self { blocks: vec![OutputBlock::text(text)], is_owners: false }
+    }
+
+    /// As the owner's own, if it is.
+    #[must_use]
+    pub fn of_the_owner(self, is_owners: bool) -> Self {
+        Self { is_owners, ..self }
     }
 
     /// With a picture: its media type and its bytes in standard base64.

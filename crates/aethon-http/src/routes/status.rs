@@ -29,6 +29,7 @@ struct Status<'a> {
     channels: Vec<&'a str>,
     token_required: bool,
     demo: bool,
+    reach: &'a [String],
 }
 
 /// `GET /api/status`. To one of our own pages that shows the token in the Authorization header it also gives the
@@ -53,6 +54,7 @@ pub(super) fn status(
         channels: setup.channels.names().collect(),
         token_required: request.token != TokenCheck::Open,
         demo: about.is_demo,
+        reach: &setup.reach,
     })?;
     if request.token.is_bearer() && request.header_is("sec-fetch-site", "same-origin") {
         pages::sign_in(&auth, request, &mut answer);

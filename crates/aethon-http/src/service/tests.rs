@@ -79,6 +79,7 @@ impl Bench {
             setup: Setup {
                 config: Arc::new(FakeConfig),
                 provider: Arc::new(FakeProvider::default()),
+                reach: Default::default(),
                 channels: Channels::new([Arc::new(webchat) as Arc<dyn aethon_core::channel::Channel>])
                     .unwrap(),
             },

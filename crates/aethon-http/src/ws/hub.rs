@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use aethon_core::assistant::Posting;
+use aethon_core::channel::made_of;
 use aethon_core::clock::Clock;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::surface::Surface;
@@ -73,10 +75,13 @@ impl Hub {
     }
 
     /// Shows a message that no turn made: a `done` of a turn of its own.
-    pub(super) fn announce(&self, session: &SessionId, text: &str) {
-        let html = markdown::render(text);
-        self.room(session)
-            .push(&TurnId::fresh(), &Body::Done { text, html: &html, stop_reason: "end", model: "" });
+    pub(super) fn announce(&self, session: &SessionId, posting: &Posting) {
+        let (room, turn) = (self.room(session), TurnId::fresh());
+        if let Some(outside) = &posting.outside {
+            room.push(&turn, &Body::Notice { code: "from_outside", message: &made_of(outside) });
+        }
+        let (text, html) = (&posting.text, markdown::render(&posting.text));
+        room.push(&turn, &Body::Done { text, html: &html, stop_reason: "end", model: "" });
     }
 
     /// The room of a session, made if need be.
@@ -167,7 +172,7 @@ mod tests {
     fn numbers_begin_with_the_time_and_fit_a_double() {
         let hub = hub();
         assert_eq!(hub.stored_seq(&session("a")), 0);
-        hub.announce(&session("a"), "hi");
+        hub.announce(&session("a"), &Posting::new("hi"));
         assert_eq!(hub.stored_seq(&session("a")), 1_700_000_000_000_001);
         assert!(hub.stored_seq(&session("a")) < 1 << 53);
     }
@@ -177,15 +182,15 @@ mod tests {
         let at = |millis| Timestamp::from_millisecond(millis).unwrap();
         let clock = Arc::new(ManualClock::at(at(1_700_000_000_000)));
         let hub = Hub::new(clock.clone());
-        hub.announce(&session("a"), "hi");
+        hub.announce(&session("a"), &Posting::new("hi"));
         clock.advance(SignedDuration::from_hours(-24));
-        hub.announce(&session("b"), "hi");
-        hub.announce(&session("a"), "again");
+        hub.announce(&session("b"), &Posting::new("hi"));
+        hub.announce(&session("a"), &Posting::new("again"));
         assert!(hub.stored_seq(&session("a")) > 1_700_000_000_000_001);
         assert!(hub.stored_seq(&session("b")) > 1_700_000_000_000_000);
         // And not when the program was started again in between.
         let restarted = Hub::new(clock).numbering_after(Some(at(1_700_000_060_000)));
-        restarted.announce(&session("b"), "hi");
+        restarted.announce(&session("b"), &Posting::new("hi"));
         assert_eq!(restarted.stored_seq(&session("b")), 1_700_000_060_000_001);
     }
 
@@ -193,15 +198,15 @@ mod tests {
     fn rooms_are_bounded_and_numbers_never_go_back() {
         let hub = hub();
         for number in 0..MAX_ROOMS + SLACK + 100 {
-            hub.announce(&session(&number.to_string()), "hi");
-            hub.announce(&session(&number.to_string()), "again");
+            hub.announce(&session(&number.to_string()), &Posting::new("hi"));
+            hub.announce(&session(&number.to_string()), &Posting::new("again"));
         }
         assert!(hub.lock().by_session.len() < MAX_ROOMS + SLACK);
         hub.sweep_rooms(&mut hub.lock());
         assert!(hub.lock().by_session.len() <= MAX_ROOMS);
         let gone = session("0");
         assert_eq!(hub.stored_seq(&gone), 0);
-        hub.announce(&gone, "back");
+        hub.announce(&gone, &Posting::new("back"));
         assert!(hub.stored_seq(&gone) > 1_700_000_000_000_002);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use aethon_core::assistant::Assistant;
+use aethon_core::assistant::{Assistant, Posting};
 use aethon_core::channel::{Channel, Delivery, DeliveryError};
 use aethon_core::error::Error;
 use aethon_core::ids::SessionId;
@@ -40,14 +40,14 @@ impl Channel for WebChat {
     async fn send(&self, delivery: &Delivery) -> Result<(), DeliveryError> {
         let session = session(delivery.content.recipient.as_deref())
             .map_err(|error| DeliveryError::lasting(error.to_string()))?;
-        let (key, text) = (format!("outbox:{}", delivery.id), &delivery.content.text);
-        let posted = self.assistant.post(&session, &key, text, &delivery.content.attachments).await;
+        let (key, posting) = (format!("outbox:{}", delivery.id), Posting::of(&delivery.content));
+        let posted = self.assistant.post(&session, &key, &posting).await;
         let is_new = posted.map_err(|error| match error.is_invalid() {
             true => DeliveryError::lasting(error.to_string()),
             false => DeliveryError::passing(error.to_string()),
         })?;
         if is_new {
-            self.hub.announce(&session, text);
+            self.hub.announce(&session, &posting);
         }
         Ok(())
     }

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
-use aethon_core::assistant::{ActiveTurn, Assistant, PendingReply, Submitted};
+use aethon_core::assistant::{ActiveTurn, Assistant, PendingReply, Posting, Submitted};
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
-use aethon_core::message::{Attachment, Block, EndReason, Failure, Inbound, Message, Reply, Role, TurnEnd};
+use aethon_core::message::{Block, EndReason, Failure, Inbound, Message, Reply, Role, TurnEnd};
 use aethon_core::model::{
     Capabilities, ModelError, ModelErrorKind, ModelProvider, ModelRequest, ModelStream, Readiness, Usage,
 };
@@ -109,13 +109,7 @@ impl Assistant for FakeAssistant {
         self.transcripts.clear(session, how).await
     }
 
-    async fn post(
-        &self,
-        _session: &SessionId,
-        _key: &str,
-        _text: &str,
-        _files: &[Attachment],
-    ) -> Result<bool> {
+    async fn post(&self, _session: &SessionId, _key: &str, _posting: &Posting) -> Result<bool> {
         Ok(true)
     }
 }

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aethon_core::approval::{ApprovalRequest, Decision, PendingApprovals, Resolution, ResolutionReason};
-use aethon_core::assistant::{ActiveTurn, Assistant, PendingReply, Submitted};
+use aethon_core::assistant::{ActiveTurn, Assistant, PendingReply, Posting, Submitted};
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::error::{Error, Result};
 use aethon_core::event::{Event, EventBus};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Attachment, Failure, Inbound, Reply, TurnEnd};
+use aethon_core::message::{Failure, Inbound, Reply, TurnEnd};
 use aethon_core::model::{ModelErrorKind, Usage};
 use aethon_core::session::Clear;
 use aethon_core::surface::{Surface, ToolPhase, ToolState, TurnEvent};
@@ -257,7 +257,7 @@ impl Assistant for Script {
         Ok(true)
     }
 
-    async fn post(&self, _session: &SessionId, key: &str, text: &str, _files: &[Attachment]) -> Result<bool> {
-        Ok(self.state.lock().unwrap().posts.insert(key.into(), text.into()).is_none())
+    async fn post(&self, _session: &SessionId, key: &str, posting: &Posting) -> Result<bool> {
+        Ok(self.state.lock().unwrap().posts.insert(key.into(), posting.text.clone()).is_none())
     }
 }

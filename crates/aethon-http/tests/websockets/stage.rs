@@ -68,6 +68,7 @@ impl Stage {
             setup: Setup {
                 config: Arc::new(Nothing),
                 provider: Arc::new(Nothing),
+                reach: Default::default(),
                 channels: Channels::default(),
             },
             runtime: Runtime {

@@ -23,7 +23,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0007_delivery_files.sql"),
     include_str!("migrations/0008_estimates.sql"),
     include_str!("migrations/0009_owners.sql"),
-    include_str!("migrations/0010_marks.sql"),
+    include_str!("migrations/0010_outside.sql"),
+    include_str!("migrations/0011_marks.sql"),
 ];
 
 /// The version that this program writes.

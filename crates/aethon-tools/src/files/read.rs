@@ -1,4 +1,5 @@
-//! `file_read`: a text file, or a piece of it.
+//! `file_read`: a text file, or a piece of it. What a file says is data, wherever it lies: the workspace holds what commands
+//! downloaded as well. Only the pages that the owner writes for the assistant are the owner's word.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +43,7 @@ impl FileRead {
         )
         .with_role("path", ArgumentRole::ReadPath)
         .reading_only()
+        .with_untrusted_output()
         .with_timeout(Duration::from_secs(30));
         Self { spec, workspace }
     }
@@ -76,6 +78,7 @@ fn read(workspace: &Workspace, arguments: &Arguments, chars: usize) -> Result<To
             NoPiece::Unreadable(error) => format!("{path:?} cannot be read: {error}"),
         })
     })?;
+    let is_owners = workspace.is_page(&opened.path);
     let mut text = piece.text;
     if text.is_empty() {
         text.push_str("[the file is empty]");
@@ -84,5 +87,5 @@ fn read(workspace: &Workspace, arguments: &Arguments, chars: usize) -> Result<To
         let of = opened.length;
         text.push_str(&format!("[the file goes on ({of} bytes in all): read on with offset {next}]\n"));
     }
-    Ok(ToolOutput::text(text))
+    Ok(ToolOutput::text(text).of_the_owner(is_owners))
 }

@@ -22,6 +22,9 @@ use crate::places::Places;
 /// The longest path that is looked at.
 const LONGEST_PATH: usize = 4096;
 
+/// The pages of the workspace that shape the assistant.
+const PAGES: [&str; 3] = ["SOUL.md", "TOOLS.md", "CONTEXT.md"];
+
 /// What tools may open.
 #[derive(Debug)]
 pub struct Workspace {
@@ -74,6 +77,13 @@ impl Workspace {
         }
         let file = open_beneath(&base, &real).map_err(|error| failed(path, &error))?;
         self.judge(file, path, &base)
+    }
+
+    /// Whether this real path is a page that the owner writes for the assistant. A change of one is told to the owner.
+    pub(crate) fn is_page(&self, real: &Path) -> bool {
+        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        real.parent() == Some(&*root)
+            && real.file_name().and_then(|name| name.to_str()).is_some_and(|name| PAGES.contains(&name))
     }
 
     /// The directory in which a command is to run; the workspace when `path` is empty. Only a confined workspace limits

@@ -98,6 +98,7 @@ fn spec(shell: &str, options: &ShellOptions) -> ToolSpec {
         )
         .with_role("command", ArgumentRole::Command)
         .with_role("cwd", ArgumentRole::ReadPath)
+        .with_untrusted_output()
         .with_timeout(options.max_timeout + LEEWAY)
 }
 

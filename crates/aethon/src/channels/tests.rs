@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-use aethon_core::assistant::{ActiveTurn, Submitted};
+use aethon_core::assistant::{ActiveTurn, Posting, Submitted};
 use aethon_core::channel::{Delivery, DeliveryError};
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Attachment, Inbound};
+use aethon_core::message::Inbound;
 use aethon_core::session::Clear;
 use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::surface::Surface;
@@ -41,7 +41,7 @@ impl Assistant for Nobody {
         Ok(false)
     }
 
-    async fn post(&self, _: &SessionId, _: &str, _: &str, _: &[Attachment]) -> Result<bool> {
+    async fn post(&self, _: &SessionId, _: &str, _: &Posting) -> Result<bool> {
         Ok(false)
     }
 }

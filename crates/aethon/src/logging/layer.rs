@@ -3,10 +3,11 @@
 use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use aethon_core::clock::Clock;
 use aethon_core::event::{Event, EventBus};
+use aethon_core::live::Live;
 use aethon_core::log::{Level, LogBook, LogFormat, LogRecord};
 use aethon_core::redact::Redactor;
 use serde_json::{Map, Value};
@@ -15,14 +16,17 @@ use tracing::{Subscriber, level_filters::LevelFilter};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::Registry;
+use tracing_subscriber::reload;
 
 use super::format::line;
 use super::sink::LogFile;
 
 /// What the log is made of.
 pub struct Logging {
-    /// Which records are written; see [`Logging::filter`].
-    pub filter: Targets,
+    /// How much is written at first.
+    pub level: Level,
+    /// With it the level can be changed later.
+    pub switch: LogLevel,
     /// How lines look.
     pub format: LogFormat,
     /// Whether lines go to stderr.
@@ -30,7 +34,7 @@ pub struct Logging {
     /// The folder of the log files and how many are kept; `None` for no file.
     pub files: Option<(PathBuf, usize)>,
     /// What must not be seen.
-    pub redactor: Redactor,
+    pub redactor: Live<Redactor>,
     /// The newest records.
     pub book: LogBook,
     /// Who watches live.
@@ -39,21 +43,38 @@ pub struct Logging {
     pub clock: Arc<dyn Clock>,
 }
 
-impl Logging {
-    /// What is written at a level. What is not ours speaks up only at `info` and above.
-    pub fn filter(level: Level) -> Targets {
-        let ours = match level {
-            Level::Trace => LevelFilter::TRACE,
-            Level::Debug => LevelFilter::DEBUG,
-            Level::Info => LevelFilter::INFO,
-            Level::Warn => LevelFilter::WARN,
-            Level::Error => LevelFilter::ERROR,
-        };
-        Targets::new().with_default(ours.min(LevelFilter::INFO)).with_target("aethon", ours)
-    }
+/// The level of a log that is installed. Cheap to clone; clones switch the same log.
+#[derive(Clone, Default)]
+pub struct LogLevel(Arc<OnceLock<reload::Handle<Targets, Registry>>>);
 
+impl LogLevel {
+    /// Has the log written at this level from now on. Does nothing where no log is installed.
+    pub fn set(&self, level: Level) {
+        if let Some(handle) = self.0.get() {
+            // An error means that the log is gone, and then nothing is written at any level.
+            let _ = handle.reload(filter(level));
+        }
+    }
+}
+
+/// What is written at a level. What is not ours speaks up only at `info` and above.
+fn filter(level: Level) -> Targets {
+    let ours = match level {
+        Level::Trace => LevelFilter::TRACE,
+        Level::Debug => LevelFilter::DEBUG,
+        Level::Info => LevelFilter::INFO,
+        Level::Warn => LevelFilter::WARN,
+        Level::Error => LevelFilter::ERROR,
+    };
+    Targets::new().with_default(ours.min(LevelFilter::INFO)).with_target("aethon", ours)
+}
+
+impl Logging {
     /// The subscriber for a program's main to install.
     pub fn subscriber(self) -> impl Subscriber + Send + Sync {
+        let (filter, handle) = reload::Layer::new(filter(self.level));
+        // A second log of the same program would have a level of its own.
+        let _ = self.switch.0.set(handle);
         let layer = RecordLayer {
             format: self.format,
             stderr: self.stderr,
@@ -63,7 +84,7 @@ impl Logging {
             bus: self.bus,
             clock: self.clock,
         };
-        Registry::default().with(self.filter).with(layer)
+        Registry::default().with(filter).with(layer)
     }
 }
 
@@ -71,7 +92,7 @@ struct RecordLayer {
     format: LogFormat,
     stderr: bool,
     file: Option<Mutex<LogFile>>,
-    redactor: Redactor,
+    redactor: Live<Redactor>,
     book: LogBook,
     bus: EventBus,
     clock: Arc<dyn Clock>,
@@ -79,7 +100,8 @@ struct RecordLayer {
 
 impl<S: Subscriber> Layer<S> for RecordLayer {
     fn on_event(&self, event: &tracing::Event<'_>, _context: Context<'_, S>) {
-        let mut fields = Fields { redactor: &self.redactor, message: String::new(), fields: Map::new() };
+        let redactor = self.redactor.get();
+        let mut fields = Fields { redactor: &redactor, message: String::new(), fields: Map::new() };
         event.record(&mut fields);
         let record = Arc::new(LogRecord {
             ts: self.clock.now(),
@@ -170,13 +192,14 @@ mod tests {
 
     #[test]
     fn secrets_reach_no_record_and_foreign_chatter_is_kept_out() {
-        let book = LogBook::default();
+        let (book, switch) = (LogBook::default(), LogLevel::default());
         let logging = Logging {
-            filter: Logging::filter(Level::Debug),
+            level: Level::Debug,
+            switch: switch.clone(),
             format: LogFormat::Text,
             stderr: false,
             files: None,
-            redactor: Redactor::new([Secret::new("canary-0123")]),
+            redactor: Live::new(Redactor::new([Secret::new("canary-0123")])),
             book: book.clone(),
             bus: EventBus::default(),
             clock: Arc::new(SystemClock),
@@ -185,6 +208,9 @@ mod tests {
             tracing::info!(target: "aethon_http", token = "canary-0123", "opened with canary-0123");
             tracing::debug!(target: "aethon_http", "ours");
             tracing::debug!(target: "hyper", "theirs");
+            switch.set(Level::Warn);
+            tracing::info!(target: "aethon_http", "not any more");
+            switch.set(Level::Info);
         });
         let records = book.newest(Level::Trace, 10);
         assert_eq!(records.len(), 2);

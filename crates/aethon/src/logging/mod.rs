@@ -8,4 +8,4 @@ mod format;
 mod layer;
 mod sink;
 
-pub use layer::Logging;
+pub use layer::{LogLevel, Logging};

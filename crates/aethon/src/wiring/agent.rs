@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::hooks::{ApprovalRule, CommandRules, InputLimits, OutputCap, RedactOutput};
+use aethon_agent::hooks::{ApprovalRule, CommandRules, InputLimits, OutputCap, RedactOutput, Unmarked};
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
 use aethon_agent::{Agent, Engine, Hooks, Meter, Options, Services};
@@ -27,7 +27,11 @@ pub(crate) struct Common<'s> {
 
 pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>) -> Arc<Engine> {
     let Common { models, meter, approvals, wake } = common;
-    let prompt = Prompt::new(PromptOptions { name: "Aethon".into(), workspace: prepared.home.workspace() });
+    let prompt = Prompt::new(PromptOptions {
+        name: "Aethon".into(),
+        workspace: prepared.home.workspace(),
+        seen: Some(prepared.home.run().join("pages.json")),
+    });
     let agent = Agent::main(models.models, Arc::new(prompt))
         .with_small(models.small)
         .with_tools(tools(prepared, storage));
@@ -38,7 +42,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     services.learned = models.learned;
     services.hooks = hooks(prepared);
     services.approvals = approvals.clone();
-    services.bus = prepared.bus.clone();
+    services.bus = prepared.shared.bus.clone();
     services.wake = wake.clone();
     Arc::new(Engine::new(agent, services, options(&prepared.config)))
 }
@@ -54,10 +58,12 @@ fn hooks(prepared: &Prepared) -> Hooks {
             enabled: approval.enabled,
             requires_approval: approval.requires_approval.clone(),
         }),
-        Arc::new(RedactOutput(prepared.redactor())),
+        Arc::new(RedactOutput(prepared.shared.redactor.clone())),
         Arc::new(OutputCap),
     ];
-    Hooks::new(built_in.into_iter().chain(prepared.parts.hooks.iter().cloned()).collect())
+    let unmarked =
+        (!prepared.config.security.mark_untrusted_content).then(|| Arc::new(Unmarked) as Arc<dyn Hook>);
+    Hooks::new(built_in.into_iter().chain(unmarked).chain(prepared.parts.hooks.iter().cloned()).collect())
 }
 
 /// Where tools come from: of two with the same name the built-in one counts.

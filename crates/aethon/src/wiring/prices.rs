@@ -21,7 +21,7 @@ pub(crate) fn meter(prepared: &Prepared, storage: &Storage) -> Meter {
         prices(prepared),
         limits(&prepared.config.budget),
         prepared.clock(),
-        prepared.bus.clone(),
+        prepared.shared.bus.clone(),
     )
 }
 

@@ -35,7 +35,20 @@ export function welcome(status, suggest, remark) {
     status?.model_ready === false && modelMissing(status),
     status?.demo === true && note({ title: texts.model.demoTitle, text: texts.model.demoHint, icon: "key" }),
     remark && note({ text: remark }),
+    reach(status),
     make("div", { class: "suggestions" }, ...words.suggestions.map((suggestion) => suggestionButton(suggestion, suggest))),
+  );
+}
+
+/** What the assistant can read and run here, in the words of the service. @param {any} status */
+function reach(status) {
+  const sentences = Array.isArray(status?.reach) ? status.reach : [];
+  if (sentences.length === 0) return null;
+  return make(
+    "details",
+    { class: "fold" },
+    make("summary", {}, icon("chevron", "chevron"), icon("info"), make("span", {}, texts.welcome.reach)),
+    make("div", { class: "fold-body" }, ...sentences.map((/** @type {string} */ sentence) => make("p", {}, sentence))),
   );
 }
 

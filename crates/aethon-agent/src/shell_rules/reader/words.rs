@@ -1,7 +1,10 @@
-//! Reads words: quotes, escapes, variables, substitutions.
+//! Reads words: quotes, escapes, substitutions.
 
-use super::super::word::{Piece, Word};
-use super::{Closer, ShellReader};
+use std::rc::Rc;
+
+use super::super::escapes::unescape;
+use super::super::word::{Change, Parameter, Piece, Word};
+use super::{Ends, ShellReader};
 
 impl ShellReader {
     /// Reads a word; empty when none begins here.
@@ -9,42 +12,112 @@ impl ShellReader {
         let mut pieces = Pieces::default();
         while let Some(c) = self.peek() {
             match c {
-                ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '(' | ')' => break,
+                '(' if is_setting(&pieces.0) && self.chars[self.at - 1] == '=' => {
+                    self.at += 1;
+                    let words = self.array();
+                    pieces.push(Piece::Array(words));
+                    break;
+                }
+                '(' if self.is_extended_pattern(&pieces) => self.extended_pattern(&mut pieces),
+                ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' => break,
                 '<' | '>' => {
                     if self.peek_at(1) != Some('(') {
                         break;
                     }
                     self.at += 2;
-                    let list = self.list(Closer::Paren);
-                    pieces.push(Piece::Process(list));
+                    let list = self.substituted();
+                    pieces.push(Piece::Process { list: Rc::new(list), is_read: c == '<' });
                 }
-                '\\' => {
-                    match self.peek_at(1) {
-                        Some('\n') => {}
-                        Some(next) => pieces.text(next, true),
-                        None => pieces.text('\\', false),
-                    }
-                    self.at += 2;
-                }
-                '\'' => {
-                    self.at += 1;
-                    pieces.whole(&self.until('\''));
-                }
-                '"' => {
-                    self.at += 1;
-                    pieces.whole("");
-                    self.quoted(&mut pieces, Some('"'));
-                }
-                '`' => self.backticks(&mut pieces, false),
-                '$' => self.dollar(&mut pieces, false),
-                c => {
-                    self.at += 1;
-                    pieces.text(c, false);
-                }
+                _ => self.unquoted(&mut pieces),
             }
         }
         self.at = self.at.min(self.chars.len());
         pieces.0
+    }
+
+    /// A quoted part, a substitution or a character of an unquoted word.
+    pub(super) fn unquoted(&mut self, pieces: &mut Pieces) {
+        let Some(c) = self.peek() else { return };
+        match c {
+            '\\' => {
+                match self.peek_at(1) {
+                    Some(next) => pieces.text(next, true),
+                    None => pieces.text('\\', false),
+                }
+                self.at += 2;
+            }
+            '\'' => {
+                self.at += 1;
+                pieces.whole(&self.until('\''));
+            }
+            '"' => {
+                self.at += 1;
+                let mut inside = Pieces::default();
+                self.quoted(&mut inside, Some('"'));
+                if inside.0.is_empty() {
+                    pieces.whole("");
+                }
+                pieces.0.extend(inside.0);
+            }
+            '`' => self.backticks(pieces, false),
+            '$' => self.dollar(pieces, false),
+            c => {
+                self.at += 1;
+                pieces.text(c, false);
+            }
+        }
+    }
+
+    /// `?(`, `*(`, `+(`, `@(`, `!(` inside of a word.
+    fn is_extended_pattern(&self, pieces: &Pieces) -> bool {
+        let before = self.at.checked_sub(1).and_then(|at| self.chars.get(at));
+        !pieces.0.is_empty() && before.is_some_and(|c| "?*+@!".contains(*c))
+    }
+
+    /// The pattern up to its `)`, as text; what is substituted in it is kept.
+    fn extended_pattern(&mut self, pieces: &mut Pieces) {
+        let mut open = 0;
+        while let Some(c) = self.peek() {
+            match c {
+                '(' => open += 1,
+                ')' => open -= 1,
+                '\n' => return,
+                '|' | ' ' | ';' | '&' | '<' | '>' => {}
+                _ => {
+                    self.unquoted(pieces);
+                    continue;
+                }
+            }
+            pieces.text(c, false);
+            self.at += 1;
+            if open == 0 {
+                return;
+            }
+        }
+    }
+
+    /// The words up to `)`.
+    fn array(&mut self) -> Vec<Word> {
+        let mut words = Vec::new();
+        if self.deeper().is_none() {
+            return words;
+        }
+        loop {
+            self.lines();
+            let before = self.at;
+            match self.peek() {
+                None => break,
+                Some(')') => {
+                    self.at += 1;
+                    break;
+                }
+                _ => words.push(self.word()),
+            }
+            self.at = self.at.max(before + 1);
+        }
+        words.retain(|word| !word.is_empty());
+        self.depth -= 1;
+        words
     }
 
     /// The rest of the text as it stands between double quotes.
@@ -60,25 +133,35 @@ impl ShellReader {
                 self.at += 1;
                 return;
             }
-            match c {
-                '\\' => {
-                    match self.peek_at(1) {
-                        Some('\n') => {}
-                        Some(next @ ('$' | '`' | '"' | '\\')) => pieces.text(next, true),
-                        Some(next) => {
-                            pieces.text('\\', true);
-                            pieces.text(next, true);
-                        }
-                        None => pieces.text('\\', true),
+            self.quoted_part(pieces, end.is_some());
+        }
+        self.is_unclosed |= end.is_some();
+    }
+
+    /// A substitution, an escape or a character between double quotes.
+    pub(super) fn quoted_part(&mut self, pieces: &mut Pieces, escapes_quotes: bool) {
+        let Some(c) = self.peek() else { return };
+        match c {
+            '\\' => {
+                match self.peek_at(1) {
+                    Some('"') if !escapes_quotes => {
+                        pieces.text('\\', true);
+                        pieces.text('"', true);
                     }
-                    self.at = (self.at + 2).min(self.chars.len());
+                    Some(next @ ('$' | '`' | '"' | '\\')) => pieces.text(next, true),
+                    Some(next) => {
+                        pieces.text('\\', true);
+                        pieces.text(next, true);
+                    }
+                    None => pieces.text('\\', true),
                 }
-                '`' => self.backticks(pieces, true),
-                '$' => self.dollar(pieces, true),
-                c => {
-                    self.at += 1;
-                    pieces.text(c, true);
-                }
+                self.at = (self.at + 2).min(self.chars.len());
+            }
+            '`' => self.backticks(pieces, true),
+            '$' => self.dollar(pieces, true),
+            c => {
+                self.at += 1;
+                pieces.text(c, true);
             }
         }
     }
@@ -87,6 +170,7 @@ impl ShellReader {
     fn until(&mut self, end: char) -> String {
         let length = self.chars[self.at..].iter().take_while(|c| **c != end).count();
         let text = self.chars[self.at..self.at + length].iter().collect();
+        self.is_unclosed |= self.at + length >= self.chars.len();
         self.at = (self.at + length + 1).min(self.chars.len());
         text
     }
@@ -94,18 +178,27 @@ impl ShellReader {
     fn backticks(&mut self, pieces: &mut Pieces, is_quoted: bool) {
         self.at += 1;
         let mut text = String::new();
-        while let Some(c) = self.peek() {
+        while let Some(c) = self.chars.get(self.at).copied() {
             self.at += 1;
-            match (c, self.peek()) {
+            match (c, self.chars.get(self.at).copied()) {
                 ('`', _) => break,
                 ('\\', Some(next @ ('`' | '\\' | '$'))) => {
                     self.at += 1;
                     text.push(next);
                 }
+                ('\\', Some('"')) if is_quoted => {
+                    self.at += 1;
+                    text.push('"');
+                }
                 _ => text.push(c),
             }
         }
-        let list = self.inside(&text, |reader| reader.list(Closer::End));
+        let was_unclosed = self.is_unclosed;
+        let mut list = self.inside(&text, |reader| reader.list(&Ends::default()).0);
+        if std::mem::replace(&mut self.is_unclosed, was_unclosed) {
+            // Then the shell complains and puts nothing in.
+            list.iter_mut().for_each(|pipeline| pipeline.is_conditional = true);
+        }
         pieces.push(Piece::Output { list, is_quoted });
     }
 
@@ -116,15 +209,18 @@ impl ShellReader {
                 if self.peek_at(1) == Some('(')
                     && let Some(end) = self.arithmetic_end(self.at + 2)
                 {
-                    let inside: String = self.chars[self.at + 2..end].iter().collect();
+                    let text: String = self.chars[self.at + 2..end - 2].iter().collect();
                     self.at = end;
-                    self.outputs_of(&inside, pieces);
-                    pieces.text('0', true);
-                    return;
+                    return self.arithmetic(&text, pieces);
                 }
                 self.at += 1;
-                let list = self.list(Closer::Paren);
+                let list = self.substituted();
                 pieces.push(Piece::Output { list, is_quoted });
+            }
+            Some('[') => {
+                self.at += 1;
+                let text = self.until(']');
+                self.arithmetic(&text, pieces);
             }
             Some('{') => self.braced(pieces, is_quoted),
             Some('\'') if !is_quoted => {
@@ -135,71 +231,36 @@ impl ShellReader {
             // Translated text is read like quoted text.
             Some('"') if !is_quoted => {}
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
-                let rest = &self.chars[self.at..];
-                let name: String =
-                    rest.iter().take_while(|c| c.is_ascii_alphanumeric() || **c == '_').collect();
-                self.at += name.len();
-                pieces.push(Piece::Variable { name, fallback: None, is_quoted });
+                let mut name = String::new();
+                while let Some(c) = self.peek().filter(|c| c.is_ascii_alphanumeric() || *c == '_') {
+                    name.push(c);
+                    self.at += 1;
+                }
+                pieces.variable(name, is_quoted);
             }
             Some(c) if c.is_ascii_digit() || "?@*#$!-".contains(c) => {
                 self.at += 1;
-                pieces.push(Piece::Variable { name: c.into(), fallback: None, is_quoted });
+                pieces.variable(c.into(), is_quoted);
             }
             _ => pieces.text('$', is_quoted),
         }
     }
 
-    /// `${NAME}`, `${NAME:-fallback}` and its kin.
-    fn braced(&mut self, pieces: &mut Pieces, is_quoted: bool) {
-        self.at += 1;
-        let mut open = 1;
-        let mut inside = String::new();
-        while let Some(c) = self.peek() {
-            self.at += 1;
-            match c {
-                '{' => open += 1,
-                '}' => open -= 1,
-                '\\' => {
-                    inside.push(c);
-                    inside.extend(self.peek());
-                    self.at = (self.at + 1).min(self.chars.len());
-                    continue;
-                }
-                _ => {}
-            }
-            if open == 0 {
-                break;
-            }
-            inside.push(c);
-        }
-        let length = inside.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').count();
-        let (name, rest) = inside.split_at(length);
-        let fallback = [":-", ":=", "-", "="].iter().find_map(|operator| rest.strip_prefix(operator));
-        let fallback =
-            fallback.map(|text| text.chars().filter(|c| !matches!(c, '"' | '\'' | '\\')).collect());
-        let name = if name.is_empty() { inside.clone() } else { name.to_owned() };
-        self.outputs_of(rest, pieces);
-        pieces.push(Piece::Variable { name, fallback, is_quoted });
-    }
-
-    /// Keeps the commands that are run somewhere inside of a text.
-    fn outputs_of(&mut self, text: &str, pieces: &mut Pieces) {
-        if text.contains(['$', '`']) {
-            let inner = self.inside(text, Self::quoted_text);
-            pieces.0.extend(inner.into_iter().filter(|piece| piece.list().is_some()));
-        }
+    fn arithmetic(&mut self, text: &str, pieces: &mut Pieces) {
+        let word = self.inside(text, Self::quoted_text);
+        pieces.push(Piece::Arithmetic(word));
     }
 
     /// `$'…'` with the escapes of C.
     fn escaped(&mut self) -> String {
         let mut raw = String::new();
-        while let Some(c) = self.peek() {
+        while let Some(c) = self.chars.get(self.at).copied() {
             self.at += 1;
             match c {
                 '\'' => break,
                 '\\' => {
                     raw.push(c);
-                    raw.extend(self.peek());
+                    raw.extend(self.chars.get(self.at));
                     self.at = (self.at + 1).min(self.chars.len());
                 }
                 c => raw.push(c),
@@ -209,55 +270,34 @@ impl ShellReader {
     }
 }
 
-/// The text with the escapes of C put in, as `$'…'`, `echo -e` and `printf` do.
-pub(in super::super) fn unescape(raw: &str) -> String {
-    let mut text = String::new();
-    let mut chars = raw.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            text.push(c);
-            continue;
-        }
-        let Some(kind) = chars.next() else { break };
-        let (radix, most) = match kind {
-            'x' => (16, 2),
-            'u' => (16, 4),
-            'U' => (16, 8),
-            '0'..='7' => (8, 3),
-            _ => (0, 0),
-        };
-        if radix == 0 {
-            text.push(match kind {
-                'n' => '\n',
-                't' => '\t',
-                'r' => '\r',
-                'e' | 'E' => '\u{1b}',
-                other => other,
-            });
-            continue;
-        }
-        let mut digits: String = if radix == 8 { kind.into() } else { String::new() };
-        while digits.len() < most {
-            match chars.next_if(|c| c.is_digit(radix)) {
-                Some(digit) => digits.push(digit),
-                None => break,
-            }
-        }
-        text.extend(u32::from_str_radix(&digits, radix).ok().and_then(char::from_u32));
+/// Whether a word sets a variable: it begins with an unquoted `NAME=`, `NAME+=` or `NAME[…]=`.
+pub(in super::super) fn is_setting(word: &[Piece]) -> bool {
+    let Some(Piece::Text { text, is_quoted: false }) = word.first() else { return false };
+    let length = text.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').count();
+    if length == 0 || text.starts_with(|c: char| c.is_ascii_digit()) {
+        return false;
     }
-    text
+    let rest = &text[length..];
+    if rest.starts_with('=') || rest.starts_with("+=") {
+        return true;
+    }
+    // The index may be computed, and the `=` stand in a later piece.
+    rest.starts_with('[')
+        && word.iter().any(|piece| {
+            matches!(piece, Piece::Text { text, is_quoted: false } if text.contains("]=") || text.contains("]+="))
+        })
 }
 
 /// Pieces, in which neighbouring texts are one.
 #[derive(Default)]
-struct Pieces(Word);
+pub(super) struct Pieces(pub(super) Word);
 
 impl Pieces {
-    fn push(&mut self, piece: Piece) {
+    pub(super) fn push(&mut self, piece: Piece) {
         self.0.push(piece);
     }
 
-    fn text(&mut self, c: char, is_quoted: bool) {
+    pub(super) fn text(&mut self, c: char, is_quoted: bool) {
         match self.0.last_mut() {
             Some(Piece::Text { text, is_quoted: quoted }) if *quoted == is_quoted => text.push(c),
             _ => self.push(Piece::Text { text: c.into(), is_quoted }),
@@ -267,5 +307,11 @@ impl Pieces {
     /// Quoted text, which is a word even when it is empty.
     fn whole(&mut self, text: &str) {
         self.push(Piece::Text { text: text.to_owned(), is_quoted: true });
+    }
+
+    fn variable(&mut self, name: String, is_quoted: bool) {
+        let parameter =
+            Parameter { name, is_bare: true, is_indirect: false, index: None, change: Change::Nothing };
+        self.push(Piece::Variable { parameter: Box::new(parameter), is_quoted });
     }
 }

@@ -39,7 +39,9 @@ pub async fn a_delivery_is_there_when_its_turn_has_ended(stage: Stage) {
 pub async fn a_delivery_brings_its_files(stage: Stage) {
     let turn = stage.open_turn(S, "x").await;
     let file = Attachment { name: "a.txt".into(), mime: "text/plain".into(), data: "aGk=".into() };
-    let content = delivery("see the file", 600).with_attachments(vec![file.clone(), file]);
+    let content = delivery("see the file", 600)
+        .with_attachments(vec![file.clone(), file])
+        .with_outside(Some("webhook garden".into()));
     let mut end = finish(&turn, S, "y");
     end.deliveries = vec![content.clone()];
     stage.storage.turns.finish(end).await.unwrap();

@@ -1,4 +1,9 @@
 //! Programs that run what their arguments say: `env`, `sudo`, `xargs`, `sh -c`, `find -exec` and their kin.
+//!
+//! Those that only run the rest of their words are a table here; programs with hooks of their own are in `programs/hooks.rs`.
+
+mod git;
+mod hooks;
 
 use super::interpreters::{Code, interpreter};
 use super::paths::base_name;
@@ -10,8 +15,20 @@ pub(super) enum Inner {
     Command(Vec<String>),
     /// A text that a shell reads.
     Script(String),
+    /// The same, with arguments.
+    Shell(String, Vec<String>),
+    /// A text that a shell on another machine, or in a container, reads.
+    Elsewhere(String),
     /// A program in another language.
     Program(String),
+    /// What it reads, which a shell reads.
+    Input,
+    /// What it reads, in another language.
+    ProgramInput,
+    /// A makefile, whose recipes are run.
+    Recipes(String),
+    /// A command behind which the words stand that it reads.
+    Appending(Vec<String>),
 }
 
 /// A program whose operands are a command.
@@ -35,18 +52,32 @@ const fn behind(names: &'static [&'static str], valued: &'static str, skipped: u
 
 const WRAPPERS: &[Wrapper] = &[
     wrapper(
-        &["command", "builtin", "nohup", "setsid", "busybox", "toybox", "unshare", "fakeroot", "chronic"],
+        &[
+            "command", "builtin", "nohup", "setsid", "busybox", "toybox", "unshare", "fakeroot", "chronic",
+            "setarch", "linux32",
+        ],
         "",
     ),
     wrapper(
-        &["eatmydata", "caffeinate", "rlwrap", "torsocks", "proxychains", "proxychains4", "winpty", "pkexec"],
+        &[
+            "eatmydata",
+            "caffeinate",
+            "rlwrap",
+            "torsocks",
+            "proxychains",
+            "proxychains4",
+            "winpty",
+            "pkexec",
+            "firejail",
+            "bwrap",
+        ],
         "",
     ),
     wrapper(&["exec"], "a"),
     Wrapper { names: &["nice"], valued: "n", long: &["adjustment"], skipped: 0 },
     Wrapper { names: &["ionice"], valued: "cnpPu", long: &["class", "classdata"], skipped: 0 },
-    behind(&["chrt", "taskset", "flock", "chroot"], "wE", 1),
-    wrapper(&["time"], "fo"),
+    behind(&["chrt", "taskset", "flock", "chroot", "setpriv", "lockf"], "wE", 1),
+    wrapper(&["time", "gtime"], "fo"),
     Wrapper { names: &["timeout", "gtimeout"], valued: "sk", long: &["signal", "kill-after"], skipped: 1 },
     Wrapper { names: &["stdbuf"], valued: "ioe", long: &["input", "output", "error"], skipped: 0 },
     Wrapper { names: &["env"], valued: "uCS", long: &["unset", "chdir", "split-string"], skipped: 0 },
@@ -63,9 +94,30 @@ const WRAPPERS: &[Wrapper] = &[
         skipped: 0,
     },
     wrapper(&["parallel"], "jIaS"),
-    wrapper(&["strace", "ltrace"], "oepsE"),
+    wrapper(&["strace", "ltrace", "gdb", "valgrind", "perf", "hyperfine"], "oepsE"),
     wrapper(&["nsenter"], "tS"),
-    wrapper(&["systemd-run", "systemd-inhibit"], "puGM"),
+    Wrapper {
+        names: &["systemd-run", "systemd-inhibit"],
+        valued: "puGMtE",
+        long: &[
+            "unit",
+            "property",
+            "on-active",
+            "on-calendar",
+            "on-boot",
+            "description",
+            "uid",
+            "gid",
+            "setenv",
+            "slice",
+        ],
+        skipped: 0,
+    },
+    wrapper(
+        &["entr", "ts", "cpulimit", "prlimit", "numactl", "catchsegv", "dbus-run-session", "xvfb-run"],
+        "l",
+    ),
+    behind(&["faketime"], "f", 1),
 ];
 
 /// What this command runs, one layer of it.
@@ -73,37 +125,44 @@ pub(super) fn inner(argv: &[String]) -> Vec<Inner> {
     let Some(program) = argv.first().map(|first| base_name(first)) else { return Vec::new() };
     let arguments = &argv[1..];
     let mut found = Vec::new();
-    if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&program)) {
-        let rest = wrapper.rest(arguments);
-        if !rest.is_empty() {
-            found.push(Inner::Command(rest.to_vec()));
+    if let Some(rest) = wrapped(program, arguments) {
+        found.push(Inner::Command(rest.to_vec()));
+        if matches!(program, "xargs" | "gxargs" | "parallel") {
+            found.push(Inner::Appending(rest.to_vec()));
         }
     }
-    match program {
-        "env" => found.extend(value_of(arguments, 'S', "split-string").map(Inner::Script)),
-        "su" | "runuser" | "script" | "flock" => {
-            found.extend(value_of(arguments, 'c', "command").map(Inner::Script));
-        }
-        "eval" | "watch" | "parallel" => {
-            let wrapper = behind(&[], "nj", 0);
-            found.push(Inner::Script(wrapper.rest(arguments).join(" ")));
-        }
-        "ssh" => found.push(Inner::Script(behind(&[], "pilFoJLRDbcEeIQSWwmB", 1).rest(arguments).join(" "))),
-        "trap" => found.extend(arguments.first().cloned().map(Inner::Script)),
-        "alias" => {
-            let values = arguments.iter().filter_map(|word| word.split_once('='));
-            found.extend(values.map(|(_, value)| Inner::Script(value.to_owned())));
-        }
-        "find" | "gfind" | "fd" | "fdfind" => found.extend(executed(arguments)),
-        _ => {}
-    }
+    found.extend(hooks::hooks(program, arguments));
     if let Some(interpreter) = interpreter(argv) {
         found.extend(interpreter.code.map(|code| match code {
-            Code::Shell(text) => Inner::Script(text),
+            Code::Shell(text, arguments) => Inner::Shell(text, arguments),
             Code::Other(text) => Inner::Program(text),
         }));
+        if interpreter.reads_input {
+            found.push(if interpreter.is_shell { Inner::Input } else { Inner::ProgramInput });
+        }
     }
     found
+}
+
+/// Whether a command writes what the command in it writes.
+pub(super) fn is_wrapper(argv: &[String]) -> bool {
+    let Some(program) = argv.first().map(|first| base_name(first)) else { return false };
+    let runs_shell = interpreter(argv).is_some_and(|found| found.is_shell);
+    runs_shell
+        || wrapped(program, &argv[1..]).is_some()
+            && !matches!(program, "xargs" | "gxargs" | "parallel" | "script")
+}
+
+/// The words of the command that is run.
+fn wrapped<'a>(program: &str, arguments: &'a [String]) -> Option<&'a [String]> {
+    let only_tells =
+        |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains(['v', 'V']);
+    if program == "command" && arguments.first().is_some_and(only_tells) {
+        return None;
+    }
+    let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&program))?;
+    let rest = wrapper.rest(arguments);
+    (!rest.is_empty()).then_some(rest)
 }
 
 impl Wrapper {
@@ -134,12 +193,8 @@ impl Wrapper {
 }
 
 /// Whether a word sets a variable.
-pub(super) fn is_assignment(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| {
-        let name = name.strip_suffix('+').unwrap_or(name);
-        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    })
+fn is_assignment(word: &str) -> bool {
+    super::settings::parse(word).is_some()
 }
 
 /// The value of an option with this letter or name, and the words behind it.
@@ -156,14 +211,18 @@ fn value_of(arguments: &[String], letter: char, name: &str) -> Option<String> {
     })
 }
 
-/// What `find` executes.
-fn executed(arguments: &[String]) -> Vec<Inner> {
-    let is_exec =
-        |word: &String| matches!(word.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X");
-    let begins = arguments.iter().enumerate().filter(|(_, word)| is_exec(word)).map(|(at, _)| at + 1);
-    let commands = begins.map(|from| {
-        let words = arguments[from..].iter().take_while(|word| !matches!(word.as_str(), ";" | "+"));
-        Inner::Command(words.cloned().collect())
-    });
-    commands.collect()
+/// The values of options with one of these names, as `--name value` and `--name=value`, or `-nvalue` for single letters.
+fn values<'a>(arguments: &'a [String], names: &[&str]) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for (at, word) in arguments.iter().enumerate() {
+        for name in names {
+            if word == name {
+                found.extend(arguments.get(at + 1).map(String::as_str));
+            } else if let Some(rest) = word.strip_prefix(name) {
+                let is_letter = name.len() == 2 && !name.starts_with("--");
+                found.extend(rest.strip_prefix('=').or(is_letter.then_some(rest)));
+            }
+        }
+    }
+    found
 }

@@ -1,0 +1,21 @@
+//! Leaves what tools return unmarked: for owners who have switched `security.mark_untrusted_content` off.
+
+use aethon_core::hook::Hook;
+use aethon_core::message::{ToolCall, ToolResult};
+use aethon_core::tool::ToolContext;
+use async_trait::async_trait;
+
+/// Takes the mark of outside content from every result.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unmarked;
+
+#[async_trait]
+impl Hook for Unmarked {
+    fn name(&self) -> &'static str {
+        "unmarked"
+    }
+
+    async fn after_tool(&self, _context: &ToolContext, _call: &ToolCall, result: &mut ToolResult) {
+        result.untrusted = None;
+    }
+}

@@ -1,0 +1,96 @@
+//! What the assistant can read and run as it is configured, in words for its owner, and how to narrow it.
+//!
+//! The sentences are made from the configuration, so that the page, `init`, `doctor` and `--check` say what holds here and
+//! not what a manual remembers.
+
+use std::path::Path;
+
+use aethon_config::Config;
+use aethon_core::sandbox::Sandbox;
+
+/// One thing that the assistant can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reach {
+    /// What it can do.
+    pub says: String,
+    /// What to set to allow less; `None` where nothing is left to narrow.
+    pub narrower: Option<&'static str>,
+}
+
+/// What this configuration lets the assistant read and run, for a person with this home directory.
+pub fn reach(config: &Config, user_home: Option<&Path>) -> Vec<Reach> {
+    vec![files(config, user_home), commands(config)]
+}
+
+fn files(config: &Config, user_home: Option<&Path>) -> Reach {
+    match user_home {
+        Some(home) if !config.security.workspace_only => Reach {
+            says: format!(
+                "It can read every file under {} but those in known places of keys and passwords",
+                home.display()
+            ),
+            narrower: Some("security.workspace_only = true keeps it to the workspace"),
+        },
+        _ => Reach { says: "It can read the files of its workspace and no others".into(), narrower: None },
+    }
+}
+
+fn commands(config: &Config) -> Reach {
+    let asks =
+        config.approval.enabled && config.approval.requires_approval.iter().any(|tool| tool == "shell");
+    match config.security.sandbox {
+        Sandbox::Docker => Reach { says: "It can run no commands".into(), narrower: None },
+        Sandbox::None if asks => Reach {
+            says: "It asks you before it runs a command on this machine".into(),
+            narrower: None,
+        },
+        Sandbox::None => Reach {
+            says: "It runs commands on this machine as you, without asking; a command can read and change what you can, \
+                   whatever holds for files"
+                .into(),
+            narrower: Some("approval.enabled = true has it ask you first"),
+        },
+    }
+}
+
+impl Reach {
+    /// Both in one sentence.
+    pub fn sentence(&self) -> String {
+        match self.narrower {
+            Some(narrower) => format!("{}. {narrower}.", self.says),
+            None => format!("{}.", self.says),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_follow_the_configuration() {
+        let check = |change: fn(&mut Config), expected: [&str; 2], can_be_narrowed: [bool; 2]| {
+            let mut config = Config::default();
+            change(&mut config);
+            let told = reach(&config, Some(Path::new("/home/ada")));
+            for ((told, expected), can) in told.iter().zip(expected).zip(can_be_narrowed) {
+                assert!(told.says.contains(expected), "{told:?}");
+                assert_eq!(told.narrower.is_some(), can, "{told:?}");
+            }
+        };
+        check(|_| {}, ["under /home/ada", "without asking"], [true, true]);
+        check(|config| config.security.workspace_only = true, ["workspace", "without asking"], [false, true]);
+        check(|config| config.approval.enabled = true, ["under /home/ada", "asks you"], [true, false]);
+        let file_writes_only = |config: &mut Config| {
+            config.approval.enabled = true;
+            config.approval.requires_approval = vec!["file_write".into()];
+        };
+        check(file_writes_only, ["under /home/ada", "without asking"], [true, true]);
+        check(
+            |config| config.security.sandbox = Sandbox::Docker,
+            ["under /home/ada", "no commands"],
+            [true, false],
+        );
+        assert!(reach(&Config::default(), None)[0].says.contains("workspace"));
+    }
+}

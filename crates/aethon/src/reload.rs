@@ -1,0 +1,143 @@
+//! Reading the configuration again while the service runs.
+//!
+//! What can change under a running service is taken over: who may come in, how much is logged, what may be spent, and which
+//! models answer. Each part gets its new settings through a cell of its own ([`aethon_core::live::Live`]) and takes them at
+//! the beginning of a piece of work, so a running turn and a running request go on with what they began with. Everything
+//! else keeps its value until a restart, and is told by its key. A configuration that is refused changes nothing.
+
+use std::sync::Arc;
+
+use aethon_agent::{AgentModels, Engine, Meter};
+use aethon_config::{Config, changed_keys};
+use aethon_core::live::Live;
+use aethon_core::redact::Redactor;
+use aethon_core::secret::Secret;
+use aethon_core::storage::Storage;
+use aethon_http::App;
+use aethon_http::deps::Setup;
+
+use crate::aethon::Aethon;
+use crate::builder::{Prepared, Shared, Source};
+use crate::error::{Error, Result};
+use crate::wiring;
+
+/// Reads the configuration of a running service again.
+pub struct Reload {
+    source: Source,
+    shared: Shared,
+    /// The configuration in force.
+    config: Live<Config>,
+    /// Every secret that was ever in force: an old token is none that may be seen.
+    secrets: Vec<Secret>,
+    storage: Storage,
+    engine: Arc<Engine>,
+    meter: Meter,
+    /// The application, and what it tells of the set-up. `None` without a listener.
+    application: Option<(Arc<App>, Setup)>,
+}
+
+/// What a reload came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reloaded {
+    /// Keys whose new values are in force.
+    pub taken_over: Vec<String>,
+    /// Keys that have changed and take effect at the next start.
+    pub need_restart: Vec<String>,
+}
+
+impl Reload {
+    pub(crate) fn new(aethon: &Aethon, config: Live<Config>, application: Option<(Arc<App>, Setup)>) -> Self {
+        Self {
+            source: aethon.source.clone(),
+            shared: aethon.shared.clone(),
+            secrets: aethon.config.secrets().into_iter().cloned().collect(),
+            config,
+            storage: aethon.storage.clone(),
+            engine: aethon.engine.clone(),
+            meter: aethon.meter.clone(),
+            application,
+        }
+    }
+
+    /// Reads the configuration and takes over what can change. The log tells what that was; an error means that nothing has
+    /// changed, and says why.
+    pub async fn reload(&mut self) -> Result<Reloaded> {
+        let reloaded = self.take_over().await;
+        match &reloaded {
+            Ok(Reloaded { taken_over, need_restart }) => {
+                if taken_over.is_empty() {
+                    tracing::info!(
+                        "the configuration was read again; nothing that could be taken over has changed"
+                    );
+                } else {
+                    tracing::info!(
+                        keys = taken_over.join(", "),
+                        "the configuration was read again and taken over"
+                    );
+                }
+                if !need_restart.is_empty() {
+                    tracing::warn!(
+                        keys = need_restart.join(", "),
+                        "these keys have changed and need a restart"
+                    );
+                }
+            }
+            Err(error) => {
+                tracing::error!(%error, "the configuration is not taken over; the one before stays in force")
+            }
+        }
+        reloaded
+    }
+
+    async fn take_over(&mut self) -> Result<Reloaded> {
+        let mut prepared = Prepared::read(self.source.clone(), Shared::default())?;
+        let running = self.config.get();
+        let wanted = std::mem::replace(&mut prepared.config, (*running).clone());
+        take_over(&mut prepared.config, &wanted);
+        let problems = crate::preflight::problems(&prepared.config, &prepared.flags).await;
+        if !problems.is_empty() {
+            return Err(Error::refused(problems.join("\n")));
+        }
+        for warning in prepared.warnings() {
+            tracing::warn!("{warning}");
+        }
+        let reloaded = Reloaded {
+            taken_over: changed_keys(&running, &prepared.config),
+            need_restart: changed_keys(&prepared.config, &wanted),
+        };
+        self.secrets.extend(prepared.secrets());
+        self.secrets.sort_by(|one, other| one.expose().cmp(other.expose()));
+        self.secrets.dedup_by(|one, other| one.expose() == other.expose());
+        self.shared.redactor.set(Redactor::new(self.secrets.iter().cloned()));
+        self.shared.log_level.set(prepared.config.logging.level);
+        let learned = wiring::store::learned(&self.storage).await;
+        let facts = learned.facts.clone();
+        let models = wiring::model::AgentModels::of(&prepared, learned);
+        let provider = models.models.leading().clone();
+        let budget = wiring::prices::limits(&prepared.config.budget);
+        self.meter.reload(wiring::prices::prices(&prepared), budget);
+        self.engine.set_models(AgentModels { models: models.models, small: models.small }, facts);
+        self.config.set(prepared.config.clone());
+        if let Some((app, setup)) = &self.application {
+            let options = wiring::http::options(&prepared.config, prepared.is_demo);
+            app.reload(&options, Setup { provider, ..setup.clone() });
+        }
+        Ok(reloaded)
+    }
+}
+
+/// Puts what can change while the service runs in the place of what is in force.
+fn take_over(config: &mut Config, wanted: &Config) {
+    config.dashboard.auth_token = wanted.dashboard.auth_token.clone();
+    config.webhook = wanted.webhook.clone();
+    config.channels.webchat.allowed_origins.clone_from(&wanted.channels.webchat.allowed_origins);
+    config.channels.webchat.allowed_hosts.clone_from(&wanted.channels.webchat.allowed_hosts);
+    config.server.trusted_proxies.clone_from(&wanted.server.trusted_proxies);
+    config.security.allowed_senders.clone_from(&wanted.security.allowed_senders);
+    config.logging.level = wanted.logging.level;
+    config.budget = wanted.budget.clone();
+    // How often a request is repeated is the engine's affair and not the model's.
+    let max_retries = config.model.max_retries;
+    config.model = wanted.model.clone();
+    config.model.max_retries = max_retries;
+}

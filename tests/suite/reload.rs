@@ -1,0 +1,135 @@
+//! SIGHUP: the configuration is read again, what can change is taken over, the rest is told.
+
+use std::path::Path;
+
+use aethon_tests::{Request, Server, eventually, home, program};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+const BASE: &str = "[channels.webchat]\nport = 0\n";
+
+fn write(home: &Path, rest: &str) {
+    std::fs::write(home.join("config.toml"), format!("{BASE}{rest}")).unwrap();
+}
+
+fn started(configuration: &str) -> Server {
+    let home = home();
+    write(home.path(), configuration);
+    let command = program("aethon-server", home.path());
+    Server::start_command(home, command)
+}
+
+/// Writes the configuration, sends SIGHUP, and waits for this in the log.
+fn reload(server: &Server, configuration: &str, sign: &str) {
+    write(server.home().path(), configuration);
+    let before = server.stderr().matches(sign).count();
+    server.signal(Signal::HUP);
+    eventually("the configuration is read again", || {
+        (server.stderr().matches(sign).count() > before).then_some(())
+    });
+}
+
+fn get(server: &Server, target: &str, token: &str) -> (u16, Value) {
+    let answer = server.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")));
+    (answer.status, serde_json::from_str(&answer.text()).unwrap_or_default())
+}
+
+const TAKEN: &str = "taken over";
+const REFUSED: &str = "stays in force";
+
+#[test]
+fn the_model_the_token_the_secret_and_the_level_change_without_a_restart() {
+    let server = started("[model]\nprovider = \"echo\"\n[dashboard]\nauth_token = \"the-old-token-0123\"\n");
+    let status = get(&server, "/api/status", "the-old-token-0123");
+    assert_eq!((status.0, &status.1["provider"]), (200, &json!("echo")));
+    let next = "[model]\nprovider = \"fake\"\n[dashboard]\nauth_token = \"the-new-token-4567\"\n\
+                [webhook]\nsecret = \"a-secret-of-webhooks\"\n[logging]\nlevel = \"debug\"\n[agent]\nloop_limit = 5\n";
+    reload(&server, next, TAKEN);
+    assert_eq!(get(&server, "/api/status", "the-old-token-0123").0, 401);
+    let status = get(&server, "/api/status", "the-new-token-4567");
+    assert_eq!((status.0, &status.1["provider"]), (200, &json!("fake")));
+    assert_eq!(
+        server.post("/webhook/garden", &json!({"text": "!say x"})).status,
+        403,
+        "now it must be signed"
+    );
+    let config = get(&server, "/api/config", "the-new-token-4567").1;
+    assert_eq!((&config["logging"]["level"], &config["agent"]["loop_limit"]), (&json!("debug"), &json!(3)));
+    let log = server.stderr();
+    for key in ["dashboard.auth_token", "model.provider", "webhook.secret", "logging.level"] {
+        assert!(log.lines().any(|line| line.contains(TAKEN) && line.contains(key)), "{key}: {log}");
+    }
+    assert!(
+        log.lines().any(|line| line.contains("need a restart") && line.contains("agent.loop_limit")),
+        "{log}"
+    );
+    assert!(log.contains("DEBUG") || log.contains("debug"), "{log}");
+    for secret in ["the-old-token-0123", "the-new-token-4567", "a-secret-of-webhooks"] {
+        assert!(!log.contains(secret), "{secret}");
+    }
+    assert_eq!(server.terminate().code(), Some(0));
+}
+
+#[test]
+fn an_invalid_configuration_changes_nothing_and_says_why() {
+    let server = started("[model]\nprovider = \"echo\"\n");
+    reload(&server, "[model]\nprovider = \"nobody\"\n", REFUSED);
+    assert!(server.stderr().contains("model.provider"), "{}", server.stderr());
+    assert_eq!(get(&server, "/api/status", "").1["provider"], "echo");
+    reload(&server, "[model]\nprovider = \"fake\"\n", TAKEN);
+    assert_eq!(get(&server, "/api/status", "").1["provider"], "fake");
+}
+
+#[test]
+fn a_reload_that_would_open_the_door_to_strangers_is_refused() {
+    let exposed = "host = \"0.0.0.0\"\n[model]\nprovider = \"echo\"\n[dashboard]\n";
+    let server = started(&format!("{exposed}auth_token = \"the-old-token-0123\"\n"));
+    reload(&server, exposed, REFUSED);
+    assert_eq!(get(&server, "/api/status", "").0, 401);
+    assert_eq!(get(&server, "/api/status", "the-old-token-0123").0, 200);
+}
+
+#[test]
+fn a_running_turn_goes_on_with_what_it_began_with() {
+    let server = started("[model]\nprovider = \"fake\"\n");
+    let mut chat = server.chat("a");
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 40 25"}));
+    while chat.frame()["type"] != "delta" {}
+    reload(&server, "[model]\nprovider = \"echo\"\n", TAKEN);
+    let done = loop {
+        let frame = chat.frame();
+        if frame["type"] == "done" {
+            break frame;
+        }
+    };
+    assert!(done["text"].as_str().unwrap().trim_end().ends_with("token40"), "{done}");
+    let frames = chat.say("m2", "!say who answers");
+    assert_eq!(frames.last().unwrap()["text"], "!say who answers", "the next turn is the new model's");
+}
+
+#[test]
+fn a_demonstration_becomes_the_real_thing() {
+    let home = home();
+    write(home.path(), "");
+    let mut command = program("aethon-server", home.path());
+    command.arg("--demo");
+    let server = Server::start_command(home, command);
+    assert_eq!(get(&server, "/api/status", "").1["demo"], true);
+    reload(&server, "[model]\nprovider = \"echo\"\n", TAKEN);
+    let status = get(&server, "/api/status", "").1;
+    assert_eq!((&status["demo"], &status["provider"]), (&json!(false), &json!("echo")));
+}
+
+#[test]
+fn a_changed_token_ends_the_sockets_of_the_old_one() {
+    let server = started("[model]\nprovider = \"echo\"\n[dashboard]\nauth_token = \"the-old-token-0123\"\n");
+    let mut socket = server.socket("/ws/chat?token=the-old-token-0123");
+    socket.send("still here");
+    assert_eq!(socket.text(), "still here");
+    reload(
+        &server,
+        "[model]\nprovider = \"echo\"\n[dashboard]\nauth_token = \"the-new-token-4567\"\n",
+        TAKEN,
+    );
+    assert_eq!(socket.close_code(), 1008);
+}
