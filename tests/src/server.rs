@@ -54,6 +54,36 @@ impl Server {
         Self { child, stdout, home, greeting: greeting.trim_end().to_owned(), address }
     }
 
+    /// The same, on a disk that can be made to fail: see [`Server::break_disk`].
+    pub fn start_breakable(settings: &[&str]) -> Self {
+        let home = home();
+        let usual = server_command(home.path(), settings);
+        let mut command = Command::new("/bin/sh");
+        // What is beyond the limit would end the program with a signal; ignored, it is an error of the write.
+        command
+            .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
+            .arg(usual.get_program())
+            .args(usual.get_args());
+        command.env_clear().envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Self::start_command(home, command)
+    }
+
+    /// Lets every write to a file fail from now on, as on a disk that is full.
+    pub fn break_disk(&self) {
+        self.limit_files(Some(0));
+    }
+
+    /// Ends what [`Server::break_disk`] began.
+    pub fn mend_disk(&self) {
+        self.limit_files(None);
+    }
+
+    fn limit_files(&self, current: Option<u64>) {
+        use rustix::process::{Pid, Resource, Rlimit, prlimit};
+        let limit = Rlimit { current, maximum: None };
+        prlimit(Some(Pid::from_child(&self.child)), Resource::Fsize, limit).expect("the limit can be set");
+    }
+
     /// The home, to start another one in it.
     pub fn home(&self) -> Arc<TempDir> {
         self.home.clone()

@@ -25,6 +25,7 @@ mod context;
 mod dashboard_socket;
 mod dialects;
 mod durability;
+mod failing_storage;
 mod home;
 mod host;
 mod idempotency;

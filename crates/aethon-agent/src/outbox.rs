@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use crate::caught::caught;
+use crate::patience::until_stored;
 
 /// Deliveries that are taken out at once.
 const BATCH: usize = 64;
@@ -70,7 +71,7 @@ impl Worker {
     /// Delivers until the program ends. What is under way then is waited for.
     pub async fn run(self, mut shutdown: Shutdown) {
         while !shutdown.is_requested() {
-            let pause = match self.deliver_due().await {
+            let pause = match self.deliver_due(&shutdown).await {
                 Ok(pause) => pause,
                 Err(error) => {
                     tracing::error!(%error, "the outbox cannot be read or written");
@@ -90,7 +91,7 @@ impl Worker {
     }
 
     /// Delivers everything that is due and returns how long nothing will be.
-    async fn deliver_due(&self) -> Result<Duration> {
+    async fn deliver_due(&self, shutdown: &Shutdown) -> Result<Duration> {
         loop {
             let due = self.outbox.due(self.clock.now(), BATCH).await?;
             if due.is_empty() {
@@ -101,7 +102,9 @@ impl Worker {
             for delivery in due {
                 by_channel.entry(delivery.content.channel.clone()).or_default().push(delivery);
             }
-            for settled in join_all(by_channel.into_values().map(|batch| self.deliver_all(batch))).await {
+            for settled in
+                join_all(by_channel.into_values().map(|batch| self.deliver_all(batch, shutdown))).await
+            {
                 settled?;
             }
         }
@@ -110,12 +113,21 @@ impl Worker {
         Ok(Duration::try_from(wait).unwrap_or_default().min(LONGEST_SLEEP))
     }
 
-    async fn deliver_all(&self, deliveries: Vec<Delivery>) -> Result<()> {
+    async fn deliver_all(&self, deliveries: Vec<Delivery>, shutdown: &Shutdown) -> Result<()> {
         for delivery in deliveries {
             let outcome = self.deliver(&delivery).await;
-            self.outbox.settle(delivery.id, outcome).await?;
+            self.settle(delivery.id, outcome, shutdown.clone()).await?;
         }
         Ok(())
+    }
+
+    /// Notes what became of a delivery, however long that takes: delivered and not noted, it would be delivered once more.
+    async fn settle(&self, id: i64, outcome: DeliveryOutcome, mut shutdown: Shutdown) -> Result<()> {
+        let settle = || self.outbox.settle(id, outcome.clone());
+        tokio::select! {
+            settled = until_stored("what became of a delivery could not be stored; trying again", settle) => settled,
+            () = shutdown.requested() => settle().await,
+        }
     }
 
     async fn deliver(&self, delivery: &Delivery) -> DeliveryOutcome {

@@ -8,6 +8,7 @@ use aethon_core::event::EventBus;
 use aethon_core::learned::{ModelFact, ModelKey, ModelMemory, NoMemory};
 use aethon_core::owner::Owners;
 use aethon_core::session::{Transcripts, TurnLog};
+use aethon_core::storage::StorageHealth;
 
 use crate::hooks::Hooks;
 use crate::meter::Meter;
@@ -24,6 +25,8 @@ pub struct Services {
     pub owners: Arc<dyn Owners>,
     /// The same storage, for what is no turn.
     pub transcripts: Arc<dyn Transcripts>,
+    /// Whether the storage takes what it is given; while it does not, nothing new is taken in.
+    pub health: StorageHealth,
     /// What every call is paid from, and booked by.
     pub meter: Meter,
     /// What was learnt about models before, and where more of it is kept.
@@ -53,6 +56,7 @@ impl Services {
             log,
             owners,
             transcripts,
+            health: StorageHealth::default(),
             meter,
             learned: Learned::default(),
             hooks: Hooks::default(),

@@ -24,6 +24,7 @@ enum Kind {
     Invalid,
     Mismatch,
     Full,
+    Unavailable,
     ShuttingDown,
     Elsewhere,
     Denied,
@@ -53,6 +54,12 @@ impl Error {
     /// A bounded queue is full.
     pub fn full(message: impl Into<String>) -> Self {
         Self::of(Kind::Full, message)
+    }
+
+    /// The storage, or something else that everything needs, does not work at the moment. Nothing was changed; the same call
+    /// works once it does.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::of(Kind::Unavailable, message)
     }
 
     /// The program is stopping and takes nothing new.
@@ -99,7 +106,12 @@ impl Error {
 
     /// Whether trying again later helps.
     pub fn is_busy(&self) -> bool {
-        matches!(self.kind, Kind::Full | Kind::ShuttingDown | Kind::Elsewhere)
+        matches!(self.kind, Kind::Full | Kind::Unavailable | Kind::ShuttingDown | Kind::Elsewhere)
+    }
+
+    /// Whether the storage (or what else everything needs) does not work at the moment.
+    pub fn is_unavailable(&self) -> bool {
+        self.kind == Kind::Unavailable
     }
 
     /// Whether another program of the same storage writes there. It is free again when that one is done, or gone.

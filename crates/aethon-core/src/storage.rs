@@ -7,7 +7,8 @@
 //! Nothing in the contract assumes that backend and caller share a process:
 //!
 //! - **Durability.** A method that has returned `Ok` survives a crash of the caller. One that failed has changed nothing,
-//!   and may be called again.
+//!   and may be called again. A failure that calling again may mend (a full disk, a file in use) is an error of the kind
+//!   [`unavailable`](crate::error::Error::is_unavailable), and [`StorageHealth`] tells it to everybody until it is over.
 //! - **One transaction.** [`TurnLog::finish`] writes messages, outcome, deliveries and the start of the next turn together
 //!   or not at all. That is why [`TurnLog`], [`Transcripts`] and [`Outbox`] must be the same backend.
 //! - **Order.** Ids of messages and of deliveries grow in the order in which they were stored. Within a session the
@@ -20,6 +21,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::channel::Outbox;
@@ -30,6 +32,10 @@ use crate::learned::ModelMemory;
 use crate::ledger::Ledger;
 use crate::owner::Owners;
 use crate::session::{Transcripts, TurnLog};
+
+mod health;
+
+pub use health::{StorageFault, StorageHealth};
 
 /// Everything that is kept. Cheap to clone; clones share it.
 #[derive(Clone)]
@@ -53,6 +59,8 @@ pub struct Storage {
     pub models: Arc<dyn ModelMemory>,
     /// Looking after all of it.
     pub upkeep: Arc<dyn Upkeep>,
+    /// Whether it takes what it is given. A backend that does not tell counts as healthy.
+    pub health: StorageHealth,
 }
 
 impl Storage {
@@ -80,7 +88,14 @@ impl Storage {
             history: backend.clone(),
             models: backend.clone(),
             upkeep: backend,
+            health: StorageHealth::default(),
         }
+    }
+
+    /// With the health that the backend tells.
+    #[must_use]
+    pub fn with_health(self, health: StorageHealth) -> Self {
+        Self { health, ..self }
     }
 
     /// With the money elsewhere.
@@ -102,9 +117,22 @@ pub trait Upkeep: Send + Sync {
     /// Removes what has had its time, in pieces, so that nobody waits for long. For a quiet moment, a few times a day.
     async fn maintain(&self, retention: Retention) -> Result<Removed>;
 
+    /// What the storage remembers of earlier runs of the program.
+    async fn marks(&self) -> Result<Marks>;
+
     /// Stores what waits and gives everything back. Whatever is asked afterwards fails. What was acknowledged before is
     /// safe without this.
     async fn close(&self);
+}
+
+/// What the storage remembers of earlier runs of the program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// When [`Upkeep::maintain`] came to its end last; `None` if it never did.
+    pub maintained_at: Option<Timestamp>,
+    /// A time that nothing was stored after, up to a minute later than the last write. It never falls, whatever the clock
+    /// does, so that numbers made of the time need not either.
+    pub latest: Option<Timestamp>,
 }
 
 /// How long things are kept that nobody removes, in days, and how many of them.

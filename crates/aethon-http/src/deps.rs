@@ -16,6 +16,7 @@ use aethon_core::model::ModelProvider;
 use aethon_core::service::ConfigView;
 use aethon_core::session::Transcripts;
 use aethon_core::shutdown::Shutdown;
+use aethon_core::storage::StorageHealth;
 
 use crate::ws::Hub;
 
@@ -69,11 +70,13 @@ pub struct Setup {
     pub reach: Arc<[String]>,
 }
 
-/// The time, and the end of the program.
+/// The time, whether things can be stored, and the end of the program.
 #[derive(Clone)]
 pub struct Runtime {
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// Whether the storage takes what it is given.
+    pub health: StorageHealth,
     /// The wish to stop.
     pub shutdown: Shutdown,
 }

@@ -15,6 +15,12 @@ use crate::body::Response;
 /// What every 401 asks for. Browsers open no window for it.
 pub(crate) const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"aethon\"");
 
+/// The word of a refusal because nothing can be stored, for HTTP and for the sockets.
+pub(crate) const STORAGE_UNAVAILABLE: &str = "storage_unavailable";
+
+/// After how many seconds it makes sense to ask a storage again that failed.
+pub(crate) const STORAGE_RETRY_SECONDS: u64 = 5;
+
 /// A shorthand.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -189,6 +195,9 @@ impl From<aethon_core::error::Error> for Problem {
             Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", error.to_string())
         } else if error.is_denied() {
             Self::new(StatusCode::FORBIDDEN, "denied", error.to_string())
+        } else if error.is_unavailable() {
+            let (status, code) = (StatusCode::SERVICE_UNAVAILABLE, STORAGE_UNAVAILABLE);
+            Self::new(status, code, error.to_string()).retry_after(STORAGE_RETRY_SECONDS)
         } else if error.is_busy() {
             Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", error.to_string()).retry_after(1)
         } else {

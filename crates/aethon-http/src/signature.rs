@@ -60,7 +60,7 @@ mod tests {
     use http::header::HeaderValue;
 
     use super::*;
-    use crate::auth::hex;
+    use crate::hex::hex;
 
     #[test]
     fn only_the_signature_of_these_bytes_is_accepted() {

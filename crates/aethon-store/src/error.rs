@@ -24,12 +24,30 @@ enum Reason {
     Foreign { path: PathBuf },
     #[error("{what} {}", path.display())]
     File { what: &'static str, path: PathBuf, source: std::io::Error },
+    #[error(
+        "the database {} cannot be written ({reason}): let the user that runs aethon write this file and its folder, or \
+         choose another home",
+        path.display()
+    )]
+    Unwritable { path: PathBuf, reason: String },
+    #[error(
+        "{} was {what} while aethon ran, so nothing more is stored: put it back, or restart aethon to go on with what is \
+         there now",
+        path.display()
+    )]
+    Moved { what: &'static str, path: PathBuf },
+    #[error(transparent)]
+    Migration(Box<FailedMigration>),
     #[error("the database is in use by another program; try again in a moment")]
     InUse(#[source] rusqlite::Error),
     #[error("the disk is full, so nothing more can be stored: free some space")]
     DiskFull(#[source] rusqlite::Error),
     #[error("the database is damaged: stop aethon, and restore the file from a backup")]
     Damaged(#[source] rusqlite::Error),
+    #[error(
+        "the disk or its file system fails, so nothing can be stored: look after it; the log has the cause"
+    )]
+    Disk(#[source] rusqlite::Error),
     #[error("the database could not do this")]
     Failed(#[source] rusqlite::Error),
     #[error("the storage could not start a thread")]
@@ -40,6 +58,22 @@ enum Reason {
     Closed,
     #[error(transparent)]
     Refused(aethon_core::error::Error),
+}
+
+/// A step from one format to the next that failed. In a box, because errors are small.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "bringing {} from format {from} to {to} failed at step {step}, and nothing of it was changed: {source}; mend that and \
+     start again{}",
+    path.display(), copied(copy.as_deref())
+)]
+struct FailedMigration {
+    path: PathBuf,
+    from: i64,
+    to: i64,
+    step: i64,
+    copy: Option<PathBuf>,
+    source: rusqlite::Error,
 }
 
 impl Error {
@@ -53,6 +87,25 @@ impl Error {
 
     pub(crate) fn file(what: &'static str, path: &Path, source: std::io::Error) -> Self {
         Self(Reason::File { what, path: path.to_owned(), source })
+    }
+
+    pub(crate) fn unwritable(path: &Path, reason: impl ToString) -> Self {
+        Self(Reason::Unwritable { path: path.to_owned(), reason: reason.to_string() })
+    }
+
+    pub(crate) fn moved(what: &'static str, path: &Path) -> Self {
+        Self(Reason::Moved { what, path: path.to_owned() })
+    }
+
+    /// A step from one format to the next has failed; there is a copy from before, if there was anything to copy.
+    pub(crate) fn migration(
+        path: &Path,
+        (from, step, to): (i64, i64, i64),
+        copy: Option<PathBuf>,
+        source: rusqlite::Error,
+    ) -> Self {
+        let path = path.to_owned();
+        Self(Reason::Migration(Box::new(FailedMigration { path, from, to, step, copy, source })))
     }
 
     pub(crate) fn thread(source: std::io::Error) -> Self {
@@ -73,7 +126,9 @@ impl Error {
             Reason::InUse(cause)
             | Reason::DiskFull(cause)
             | Reason::Damaged(cause)
+            | Reason::Disk(cause)
             | Reason::Failed(cause) => copy(cause).into(),
+            Reason::Moved { what, path } => Self::moved(what, path),
             Reason::Closed => Self::closed(),
             other => aethon_core::error::Error::internal(other.to_string()).into(),
         }
@@ -81,8 +136,43 @@ impl Error {
 
     /// Whether the file system refused to store more, in one way or another.
     pub(crate) fn is_about_the_disk(&self) -> bool {
-        let code = if let Reason::Failed(cause) = &self.0 { cause.sqlite_error_code() } else { None };
-        self.is_disk_full() || code == Some(ErrorCode::SystemIoFailure)
+        matches!(self.0, Reason::DiskFull(_) | Reason::Disk(_))
+    }
+
+    /// Whether it is the storage that fails and not the request, so that the same request works once it does not.
+    pub fn is_unavailable(&self) -> bool {
+        matches!(
+            self.0,
+            Reason::InUse(_)
+                | Reason::DiskFull(_)
+                | Reason::Disk(_)
+                | Reason::Damaged(_)
+                | Reason::Unwritable { .. }
+                | Reason::Moved { .. }
+                | Reason::File { .. }
+                | Reason::Thread(_)
+        )
+    }
+
+    /// Whether the file or its folder may not be written.
+    pub fn is_unwritable(&self) -> bool {
+        let code = if let Reason::Disk(cause) = &self.0 { cause.sqlite_error_code() } else { None };
+        matches!(self.0, Reason::Unwritable { .. })
+            || matches!(code, Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied))
+    }
+
+    /// The same error when it comes up while the file of this path is opened: one that may not be written is named.
+    pub(crate) fn at_opening(self, path: &Path) -> Self {
+        match &self.0 {
+            // Whatever it is called: a file that is opened to be written cannot be.
+            Reason::Disk(cause) => Self::unwritable(path, cause),
+            _ => self,
+        }
+    }
+
+    /// Whether the file was replaced or removed while it was open.
+    pub fn is_moved(&self) -> bool {
+        matches!(self.0, Reason::Moved { .. })
     }
 
     /// Whether a newer version of the program wrote the database.
@@ -116,6 +206,11 @@ impl Error {
     }
 }
 
+/// Where the copy is, as the end of a sentence.
+fn copied(copy: Option<&Path>) -> String {
+    copy.map_or_else(String::new, |copy| format!(" (the copy from before is {})", copy.display()))
+}
+
 /// Errors of SQLite are copied whole; others (of a conversion, say) keep their words.
 fn copy(cause: &rusqlite::Error) -> rusqlite::Error {
     match cause {
@@ -130,6 +225,13 @@ impl From<rusqlite::Error> for Error {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Reason::InUse(error),
             Some(ErrorCode::DiskFull) => Reason::DiskFull(error),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Reason::Damaged(error),
+            Some(
+                ErrorCode::SystemIoFailure
+                | ErrorCode::CannotOpen
+                | ErrorCode::ReadOnly
+                | ErrorCode::PermissionDenied
+                | ErrorCode::FileLockingProtocolFailed,
+            ) => Reason::Disk(error),
             _ => Reason::Failed(error),
         })
     }
@@ -146,7 +248,7 @@ impl From<Error> for aethon_core::error::Error {
         match error.0 {
             Reason::Refused(refusal) => refusal,
             Reason::Closed => Self::shutting_down(),
-            Reason::InUse(_) => Self::full(error.to_string()).because(error),
+            _ if error.is_unavailable() => Self::unavailable(error.to_string()).because(error),
             _ => Self::internal(error.to_string()).because(error),
         }
     }

@@ -13,7 +13,7 @@ use aethon_core::usage::day_of;
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 
-use crate::db::Sql;
+use crate::db::{Sql, Urgency};
 use crate::error::Error;
 use crate::sessions;
 use crate::store::{OpenMode, Store};
@@ -53,7 +53,7 @@ impl Ledger for Store {
         let estimate = billionths(estimate_usd);
         let note =
             move |sql: &Sql<'_>| sql.execute(NOTE, [reservation, estimate]).map(drop).map_err(Error::from);
-        Ok(self.write_later(note).await?)
+        Ok(self.write_later(Urgency::Welcome, note).await?)
     }
 
     async fn settle(&self, reservation: Option<i64>, entry: LedgerEntry) -> CoreResult<()> {
@@ -61,7 +61,7 @@ impl Ledger for Store {
         let settle = move |sql: &Sql<'_>| call.store(sql, reservation);
         match reservation {
             Some(_) => self.write(settle).await?,
-            None => self.write_later(settle).await?,
+            None => self.write_later(Urgency::Needed, settle).await?,
         }
         Ok(())
     }

@@ -2,14 +2,14 @@
 
 use aethon_core::error::Result as CoreResult;
 use aethon_core::session::Clear;
-use aethon_core::storage::{Removed, Retention, Upkeep};
+use aethon_core::storage::{Marks, Removed, Retention, Upkeep};
 use async_trait::async_trait;
 
 use crate::db::{Sql, VERSION};
 use crate::error::Error;
 use crate::store::{OpenMode, Store};
 use crate::time::days;
-use crate::{ledger, outbox, purge, turns, vectors};
+use crate::{ledger, marks, outbox, purge, sessions, turns, vectors};
 
 /// How long deliveries are kept after they have arrived or were given up, so that a person can look.
 const SETTLED_DAYS: u32 = 7;
@@ -54,7 +54,13 @@ impl Upkeep for Store {
         if let Some(through) = self.read(move |sql| vectors::surplus(sql, most)).await? {
             removed.vectors = self.repeat(move |sql| vectors::forget_through(sql, through, STEP)).await?;
         }
+        self.write(move |sql| sessions::bring_back(sql, now)).await?;
+        self.write(move |sql| marks::note_upkeep(sql, now)).await?;
         Ok(removed)
+    }
+
+    async fn marks(&self) -> CoreResult<Marks> {
+        Ok(self.read(marks::read).await?)
     }
 
     async fn close(&self) {

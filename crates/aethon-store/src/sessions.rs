@@ -65,9 +65,16 @@ pub(crate) fn key(sql: &Sql<'_>, id: &str) -> Result<Option<i64>, Error> {
 /// Counts messages that were added (or, below zero, left) and notes the use. `false` when the session is gone.
 pub(crate) fn touch(sql: &Sql<'_>, key: i64, added: i64, now: i64) -> Result<bool, Error> {
     const TOUCH: &str =
-        "UPDATE sessions SET message_count = message_count + ?2, updated_at = max(updated_at, ?3)
-        WHERE session_key = ?1";
+        "UPDATE sessions SET message_count = message_count + ?2, updated_at = ?3 WHERE session_key = ?1";
     Ok(sql.execute(TOUCH, params![key, added, now])? == 1)
+}
+
+/// Sessions that were used while the clock was ahead count as used now, so that they neither stand before all others nor
+/// stay for ever.
+pub(crate) fn bring_back(sql: &Sql<'_>, now: i64) -> Result<(), Error> {
+    const BRING_BACK: &str = "UPDATE sessions SET updated_at = ?1 WHERE updated_at > ?1";
+    sql.execute(BRING_BACK, [now])?;
+    Ok(())
 }
 
 /// Gives a session the title that its first message suggests, also when that was edited. What a person gave stays.

@@ -2,17 +2,18 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_core::clock::{Clock, SystemClock};
-use aethon_core::storage::Synchronous;
+use aethon_core::storage::{StorageHealth, Synchronous};
 
-use crate::db::{self, IdleTask, Readers, Settings, Sql, Writer};
+use crate::db::{self, Chores, IdleTask, Readers, Settings, Sql, Urgency, Writer};
 use crate::error::Error;
 use crate::owners::{self, Owner};
 use crate::time::{day_number, to_millis};
-use crate::{ledger, purge, search};
+use crate::{ledger, marks, purge, search};
 
 /// What happens in idle moments.
 const IDLE_TASKS: &[IdleTask] = &[purge::purge_some, search::index_some, search::erase_some];
@@ -88,6 +89,9 @@ struct Inner {
     agent_name: String,
     mode: OpenMode,
     owner: Owner,
+    health: StorageHealth,
+    /// The mark of the latest time that this process has set, in milliseconds.
+    latest: AtomicI64,
     /// The day on which money was refused last, and the ceiling in USD.
     refused: Mutex<Option<(i64, f64)>>,
 }
@@ -103,20 +107,27 @@ impl Store {
             synchronous: options.synchronous,
             busy_timeout: options.busy_timeout,
             max_bytes: options.max_bytes,
+            health: StorageHealth::default(),
         };
-        let connection = db::open(&settings)?;
+        let (connection, place) = db::open(&settings)?;
         let is_daemon = options.mode == OpenMode::Daemon;
         if is_daemon {
             let sql = Sql::new(&connection);
-            write_off(&sql, day_at(&*options.clock))?;
-            owners::forget_daemons(&sql)?;
+            prove_writable(&sql, path, &settings.health)?;
+            // Where nothing can be written, leases end and reservations are booked by themselves, only later.
+            if settings.health.fault().is_none() {
+                write_off(&sql, day_at(&*options.clock))?;
+                owners::forget_daemons(&sql)?;
+            }
         }
-        let writer = Writer::start(connection, settings.clone(), IDLE_TASKS)?;
-        let readers = Readers::new(settings);
+        let chores = Chores { idle_tasks: IDLE_TASKS, probe: marks::probe };
+        let writer = Writer::start((connection, place.clone()), settings.clone(), chores)?;
+        let health = settings.health.clone();
+        let readers = Readers::new(settings, place);
         let owner = Owner::fresh(is_daemon, options.lease);
         let Options { clock, agent_name, mode, .. } = options;
-        let refused = Mutex::default();
-        Ok(Self(Arc::new(Inner { readers, writer, clock, agent_name, mode, owner, refused })))
+        let (refused, latest) = (Mutex::default(), AtomicI64::new(i64::MIN));
+        Ok(Self(Arc::new(Inner { readers, writer, clock, agent_name, mode, owner, refused, health, latest })))
     }
 
     /// Stores what waits, brings the log into the main file and closes it. Whatever is asked of any clone afterwards is
@@ -142,9 +153,10 @@ impl Store {
     /// Queues a write for the next commit, and waits for a place in the queue only.
     pub(crate) async fn write_later(
         &self,
+        urgency: Urgency,
         work: impl FnMut(&Sql<'_>) -> Result<(), Error> + Send + 'static,
     ) -> Result<(), Error> {
-        self.0.writer.run_later(work).await
+        self.0.writer.run_later(urgency, work).await
     }
 
     /// Commits what was queued for later, so that a read sees it.
@@ -157,6 +169,30 @@ impl Store {
         work: impl FnOnce(&Sql<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         self.0.readers.run(work).await
+    }
+
+    /// The same for a turn, now: the time is remembered, if it is later than what is.
+    pub(crate) async fn write_at<T: Send + 'static>(
+        &self,
+        now: i64,
+        mut work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let mark = marks::due(self.0.latest.load(Ordering::Relaxed), now);
+        let done = self
+            .write(move |sql| {
+                mark.map_or(Ok(()), |mark| marks::raise_latest(sql, mark))?;
+                work(sql)
+            })
+            .await?;
+        if let Some(mark) = mark {
+            self.0.latest.fetch_max(mark, Ordering::Relaxed);
+        }
+        Ok(done)
+    }
+
+    /// Whether it takes what it is given.
+    pub fn health(&self) -> StorageHealth {
+        self.0.health.clone()
     }
 
     /// Now, in milliseconds.
@@ -194,6 +230,19 @@ impl Store {
 
     pub(crate) fn mode(&self) -> OpenMode {
         self.0.mode
+    }
+}
+
+/// A file that may not be written is a reason not to start. A disk that is full is none: what is stored can be read, and
+/// the rest is refused until there is space.
+fn prove_writable(sql: &Sql<'_>, path: &Path, health: &StorageHealth) -> Result<(), Error> {
+    match db::in_transaction(sql, marks::probe) {
+        Err(error) if error.is_unwritable() => Err(error.at_opening(path)),
+        Err(error) if error.is_unavailable() => {
+            health.failed(error.to_string());
+            Ok(())
+        }
+        other => other.map(drop),
     }
 }
 

@@ -48,7 +48,7 @@ impl TurnLog for Store {
             now,
         };
         let start = begin.as_ref().map(Start::from).transpose()?;
-        Ok(self.write(move |sql| accept(sql, &opening, &turn, start.as_ref())).await?)
+        Ok(self.write_at(now, move |sql| accept(sql, &opening, &turn, start.as_ref())).await?)
     }
 
     async fn begin(&self, turn: &TurnId, begin: Begin) -> CoreResult<Begun> {
@@ -97,7 +97,7 @@ impl TurnLog for Store {
             owner: self.owner(),
             now,
         };
-        Ok(self.write(move |sql| ending.store(sql)).await?)
+        Ok(self.write_at(now, move |sql| ending.store(sql)).await?)
     }
 
     async fn window(&self, session: &SessionId, limit: usize) -> CoreResult<Vec<Message>> {

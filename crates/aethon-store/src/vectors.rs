@@ -8,7 +8,7 @@ use aethon_core::error::Result as CoreResult;
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 
-use crate::db::Sql;
+use crate::db::{Sql, Urgency};
 use crate::error::Error;
 use crate::store::Store;
 
@@ -28,7 +28,8 @@ impl EmbeddingCache for Store {
         let is_stale = |row: &&Kept| row.used_on < today;
         let stale: Vec<i64> = rows.iter().flatten().filter(is_stale).map(|row| row.id).collect();
         if !stale.is_empty() {
-            self.write_later(move |sql| stale.iter().try_for_each(|&id| note_use(sql, id, today))).await?;
+            let note = move |sql: &Sql<'_>| stale.iter().try_for_each(|&id| note_use(sql, id, today));
+            self.write_later(Urgency::Welcome, note).await?;
         }
         Ok(rows.into_iter().map(|row| row?.vector).collect())
     }

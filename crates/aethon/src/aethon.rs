@@ -24,6 +24,7 @@ use aethon_http::json::{Export, Format};
 use aethon_http::ws::Hub;
 use aethon_store::OpenMode;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::builder::{Prepared, Shared, Source};
 use crate::error::{Error, Result};
@@ -31,6 +32,9 @@ use crate::home::Home;
 use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::model::AgentModels;
+
+/// How long calls that were broken off may take to be booked when the program ends.
+const LAST_BOOKINGS: Duration = Duration::from_secs(5);
 
 /// A running assistant: storage open, engine ready, nothing listening.
 pub struct Aethon {
@@ -194,7 +198,10 @@ impl Aethon {
 
     /// Books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
-        self.meter.ended().await;
+        // A storage that fails keeps them waiting; the next start books what it finds reserved.
+        if timeout(LAST_BOOKINGS, self.meter.ended()).await.is_err() {
+            tracing::error!("some model calls could not be written down before the end");
+        }
         self.storage.upkeep.close().await;
     }
 }

@@ -29,6 +29,7 @@ mod preflight;
 pub mod reach;
 mod reload;
 mod service;
+mod upkeep;
 mod view;
 mod wiring;
 

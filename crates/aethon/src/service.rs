@@ -10,12 +10,13 @@ use aethon_core::live::Live;
 use aethon_core::secret::Secret;
 use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
-use aethon_core::storage::{Retention, Upkeep};
+use aethon_core::storage::Storage;
 use aethon_core::surface::{Surface, Unattended};
 use aethon_http::deps::{Activity, Runtime, Setup};
 use aethon_http::ws::{Hub, WebChat};
 use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
+use jiff::Timestamp;
 use tokio::task::JoinHandle;
 
 use crate::aethon::Aethon;
@@ -26,9 +27,6 @@ use crate::home::HomeLock;
 use crate::reload::Reload;
 use crate::view::MaskedConfig;
 use crate::wiring;
-
-/// How often old rows are removed.
-const UPKEEP: Duration = Duration::from_secs(6 * 3600);
 
 /// A started daemon.
 pub struct Service {
@@ -59,7 +57,7 @@ impl Service {
         // The home is ours alone now, so whatever an earlier daemon had under way is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();
-        let hub = Arc::new(Hub::new(aethon.clock.clone()));
+        let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
         let webchat: Arc<dyn Channel> = Arc::new(WebChat::new(aethon.assistant(), hub.clone()));
         let webchat = aethon.config.channels.webchat.enabled.then_some(webchat);
         let channels = Channels::new(webchat.into_iter().chain(aethon.source.parts.channels.iter().cloned()))
@@ -92,8 +90,8 @@ impl Service {
         Ok(Self {
             channels: tasks,
             worker: tokio::spawn(worker.run(shutdown.clone())),
-            upkeep: tokio::spawn(upkeep(
-                aethon.storage.upkeep.clone(),
+            upkeep: tokio::spawn(crate::upkeep::run(
+                (aethon.storage.upkeep.clone(), aethon.clock.clone()),
                 wiring::store::retention(&aethon.config),
                 shutdown.clone(),
             )),
@@ -161,7 +159,7 @@ async fn listen(
             ledger: aethon.ledger(),
         },
         setup,
-        runtime: Runtime { clock: aethon.clock.clone(), shutdown },
+        runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },
     };
     match Server::bind(options, deps).await {
         Ok(server) => Ok(Some(server)),
@@ -182,14 +180,10 @@ fn watcher(hub: &Arc<Hub>, record: &TurnRecord) -> Arc<dyn Surface> {
     if session.channel() == "webchat" { hub.surface(session) } else { Arc::new(Unattended) }
 }
 
-async fn upkeep(store: Arc<dyn Upkeep>, retention: Retention, mut shutdown: Shutdown) {
-    loop {
-        tokio::select! {
-            () = shutdown.requested() => return,
-            () = tokio::time::sleep(UPKEEP) => {}
-        }
-        if let Err(error) = store.maintain(retention).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "old rows could not be removed");
-        }
-    }
+/// The time after which nothing was stored, as far as earlier runs know. A start does not fail for it.
+async fn latest(storage: &Storage) -> Option<Timestamp> {
+    let marks = storage.upkeep.marks().await.inspect_err(|error| {
+        tracing::warn!(%error, "the time of the last run could not be read; frames are numbered by the clock");
+    });
+    marks.ok().and_then(|marks| marks.latest)
 }

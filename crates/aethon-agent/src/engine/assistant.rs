@@ -15,11 +15,11 @@ use tokio::time::timeout;
 
 use super::recover::Watchers;
 use super::shared::Shared;
-use super::storage_log::log_storage;
 use crate::agent::{Agent, AgentModels};
 use crate::control::Cause;
 use crate::options::Options;
 use crate::services::Services;
+use crate::storage_log::log_storage;
 
 /// How long a stopped turn may take to store what it had, when the program ends.
 const LAST_WORDS: Duration = Duration::from_secs(5);

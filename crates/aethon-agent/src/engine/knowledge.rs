@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use aethon_core::learned::{ModelFact, ModelKey, ModelMemory};
 use aethon_core::model::Capabilities;
 
-use super::storage_log::log_storage;
 use crate::services::Learned;
+use crate::storage_log::log_storage;
 use crate::tasks::Tasks;
 use crate::window::TokenCounter;
 

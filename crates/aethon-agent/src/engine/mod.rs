@@ -20,7 +20,6 @@ mod retry;
 mod session_ops;
 mod shared;
 mod start;
-mod storage_log;
 mod submit;
 mod turn;
 mod watch;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::channel::NewDelivery;
-use aethon_core::error::Result;
+use aethon_core::error::{Error, Result};
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::hook::TurnContext;
 use aethon_core::ids::TurnId;
@@ -12,18 +12,14 @@ use aethon_core::message::{Block, EndReason, Failure, Inbound, Intent, Message, 
 use aethon_core::model::{ModelError, Usage};
 use aethon_core::session::{Begin, Finish, Finished};
 use aethon_core::surface::TurnEvent;
-use tokio::time::sleep;
 
 use super::shared::Shared;
-use super::storage_log::log_storage;
 use crate::control::{Cause, Interrupt};
 use crate::dispatcher::Job;
 use crate::meter::in_words;
 use crate::outbox::expiry;
-
-/// The pauses between attempts to store an outcome. A full disk or a locked file often is over soon; a lost outcome is not.
-const STORE_PAUSES: [Duration; 3] =
-    [Duration::from_millis(50), Duration::from_millis(250), Duration::from_secs(1)];
+use crate::patience::until_stored;
+use crate::storage_log::log_storage;
 
 /// Why and how a turn ends.
 #[derive(Debug, Clone)]
@@ -105,6 +101,11 @@ impl TurnOutcome {
         Self { end, notice: Some((reason, sentence.into())), retry_after: None }
     }
 
+    /// Whether it is the end of the program that ended it.
+    pub(super) fn is_shutdown(&self) -> bool {
+        matches!(self.notice, Some((EndReason::Shutdown, _)))
+    }
+
     /// It in the form that hooks get.
     pub(super) fn failure(self) -> Failure {
         let (code, message) = self.notice.unwrap_or((EndReason::Internal, String::new()));
@@ -140,8 +141,8 @@ impl TurnOutcome {
 }
 
 impl Shared {
-    /// Stores an outcome, with the beginning of the next turn; tries again without that when the storage fails, because what
-    /// is too much may be the next.
+    /// Stores an outcome, with the beginning of the next turn, however long that takes; without that beginning when it has to
+    /// be tried again, because what is too much may be the next.
     pub(super) async fn store(
         &self,
         messages: &[Message],
@@ -149,20 +150,11 @@ impl Shared {
         deliveries: Vec<NewDelivery>,
         mut next: Option<(TurnId, Begin)>,
     ) -> Result<Finished> {
-        let mut pauses = STORE_PAUSES.into_iter();
-        loop {
+        let finish = || {
             let (messages, deliveries) = (messages.to_vec(), deliveries.clone());
-            let finish = Finish { messages, reply: reply.clone(), deliveries, next: next.take() };
-            match self.services.log.finish(finish).await {
-                Ok(finished) => return Ok(finished),
-                Err(error) if error.is_not_found() || error.is_invalid() => return Err(error),
-                Err(error) => {
-                    let Some(pause) = pauses.next() else { return Err(error) };
-                    log_storage("the outcome of a turn could not be stored; trying again", &error);
-                    sleep(pause).await;
-                }
-            }
-        }
+            self.services.log.finish(Finish { messages, reply: reply.clone(), deliveries, next: next.take() })
+        };
+        until_stored("the outcome of a turn could not be stored; trying again", finish).await
     }
 
     /// Where a reply goes besides. What a person has stopped goes nowhere. What the model saw (`seen`) says whether the reply
@@ -247,12 +239,30 @@ impl Shared {
     async fn end_unasked(&self, job: Job, outcome: &TurnOutcome, messages: &[Message]) {
         let model = self.agents().get_or_main(&job.inbound.agent).model();
         let reply = outcome.reply(&job, String::new(), model, Usage::default());
-        if let Err(error) = self.store(messages, &reply, Vec::new(), None).await {
-            log_storage("the outcome of a turn that was not worked on could not be stored", &error);
+        let reply = match self.store(messages, &reply, Vec::new(), None).await {
+            Ok(_) => Some(reply),
+            Err(error) => unstored(reply, &error),
+        };
+        if let Some(reply) = reply {
+            let context = TurnContext::of(job.turn.clone(), &job.inbound);
+            self.announce(job, &context, reply, false).await;
         }
-        let context = TurnContext::of(job.turn.clone(), &job.inbound);
-        self.announce(job, &context, reply, false).await;
     }
+}
+
+/// What may be told of a turn whose outcome the storage did not take. Nothing when the program ends: the next start looks
+/// after it. Of one that was removed or closed meanwhile, what it came to. Else that it is not stored, which is a fault.
+pub(super) fn unstored(reply: Reply, error: &Error) -> Option<Reply> {
+    log_storage("the outcome of a turn was not stored", error);
+    if error.is_not_found() || error.is_invalid() {
+        return Some(reply);
+    }
+    if error.is_busy() {
+        return None;
+    }
+    let sentence = "The answer could not be stored because of a fault in the program; the log has more.";
+    let failure = Some(Failure::new(EndReason::Storage, sentence));
+    Some(Reply { text: sentence.into(), end: TurnEnd::Error, failure, ..reply })
 }
 
 /// Where content came from that a turn worked on: who brought the message, and whatever else a model saw between the markers

@@ -15,18 +15,20 @@ use aethon_core::hook::TurnContext;
 use aethon_core::ids::SessionId;
 use aethon_core::message::{Block, EndReason, Failure, Intent, Message, Reply, Role, TurnEnd};
 use aethon_core::model::Usage;
-use aethon_core::session::{Begin, Finish, TurnPhase, TurnRecord};
+use aethon_core::session::{Begin, TurnPhase, TurnRecord};
 use aethon_core::surface::Surface;
 use jiff::SignedDuration;
 
 use super::shared::Shared;
-use super::storage_log::log_storage;
 use crate::admission::admit;
 use crate::caught::caught;
 use crate::dispatcher::{Job, Stage, TurnHandle};
+use crate::patience::until_stored;
+use crate::storage_log::log_storage;
 use crate::window::missing_results;
 
 const CUT_OFF: &str = "interrupted by a restart of the assistant; it may or may not have run";
+const CLOSING: &str = "an interrupted turn could not be closed; trying again";
 const NOTICE: &str = "The assistant was interrupted before it could answer; send the message again.";
 
 /// Who watches a turn that goes on.
@@ -192,10 +194,12 @@ impl Shared {
             in_transcript = matches!(record.inbound.intent, Intent::Say);
             if in_transcript {
                 let (message, _) = admit(&**log, &record.inbound, record.accepted_at).await?;
-                log.begin(&record.turn, Begin { message, replaces: None }).await?;
+                let begin = || log.begin(&record.turn, Begin { message: message.clone(), replaces: None });
+                until_stored(CLOSING, begin).await?;
             }
         } else {
-            let stored = log.window(session, self.options.window_messages).await?;
+            let window = || log.window(session, self.options.window_messages);
+            let stored = until_stored(CLOSING, window).await?;
             let own = stored.iter().filter(|message| message.turn.as_ref() == Some(&record.turn));
             messages.extend(missing_results(own, CUT_OFF, now));
         }
@@ -222,7 +226,7 @@ impl Shared {
         };
         let deliveries = self.deliveries(&record.inbound, &reply, std::iter::empty());
         let delivers = !deliveries.is_empty();
-        log.finish(Finish { messages, reply: reply.clone(), deliveries, next: None }).await?;
+        self.store(&messages, &reply, deliveries, None).await?;
         tracing::info!(%session, turn = %record.turn, "an interrupted turn was closed");
         Ok((reply, delivers))
     }

@@ -6,12 +6,13 @@ use aethon_core::error::Result;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, EndReason, Message, Role};
-use aethon_core::session::Begin;
+use aethon_core::session::{Begin, Begun};
 use aethon_core::surface::TurnEvent;
 
 use super::agents::RunningAgent;
 use super::shared::Shared;
 use crate::dispatcher::{Job, Stage};
+use crate::patience::until_stored;
 use crate::prompt::CONTEXT_PAGE;
 use crate::window::{ContextWindow, is_summary, missing_results};
 
@@ -20,6 +21,8 @@ const PAGE: usize = 200;
 
 /// The same, how often at most.
 const MOST_PAGES: usize = 25;
+
+const UNREAD: &str = "a conversation could not be read; trying again";
 
 const RESTARTED: &str = "interrupted by a restart of the assistant; it may or may not have run";
 
@@ -31,9 +34,9 @@ impl Shared {
             Stage::Begun(begun) => begun,
             Stage::Waiting | Stage::Beginning => {
                 self.put_context_to(job);
-                self.services.log.begin(&job.turn, job.begin()).await?
+                self.begin(job).await?
             }
-            Stage::LeftBehind | Stage::GivenUp => self.services.log.begin(&job.turn, job.begin()).await?,
+            Stage::LeftBehind | Stage::GivenUp => self.begin(job).await?,
         };
         let taken = Message::new(Role::User, Vec::new(), job.message.created_at);
         let mut message = std::mem::replace(&mut job.message, taken);
@@ -65,9 +68,15 @@ impl Shared {
         Ok((window, start))
     }
 
+    /// Stores the beginning of a turn, however long that takes.
+    pub(super) async fn begin(&self, job: &Job) -> Result<Begun> {
+        let begin = || self.services.log.begin(&job.turn, job.begin());
+        until_stored("the beginning of a turn could not be stored; trying again", begin).await
+    }
+
     async fn read_window(&self, job: &Job, agent: &RunningAgent) -> Result<ContextWindow> {
         let (log, most) = (&self.services.log, self.options.window_messages.saturating_add(1));
-        let mut messages = log.window(job.session(), most).await?;
+        let mut messages = until_stored(UNREAD, || log.window(job.session(), most)).await?;
         // A history from before there were summaries may be longer than what is read.
         let is_cut = messages.len() >= most && !messages.iter().any(is_summary);
         let unread = if is_cut { self.older_than(job, &mut messages).await? } else { 0 };
@@ -76,7 +85,8 @@ impl Shared {
             let own = messages.iter().filter(|message| message.turn.as_ref() == Some(&job.turn));
             if let Some(mut missing) = missing_results(own, RESTARTED, self.services.clock.now()) {
                 missing.turn = Some(job.turn.clone());
-                log.append(&job.turn, vec![missing.clone()]).await?;
+                let append = || log.append(&job.turn, vec![missing.clone()]);
+                until_stored("missing results could not be stored; trying again", append).await?;
                 messages.push(missing);
             }
         }
@@ -96,7 +106,7 @@ impl Shared {
     async fn older_than(&self, job: &Job, messages: &mut Vec<Message>) -> Result<u64> {
         let first = messages.iter().position(|message| message.role == Role::User);
         messages.drain(..first.unwrap_or(0));
-        let session = self.services.transcripts.session(job.session()).await?;
+        let session = until_stored(UNREAD, || self.services.transcripts.session(job.session())).await?;
         let all = session.map_or(0, |session| session.message_count);
         Ok(all.saturating_sub(messages.len() as u64))
     }
@@ -109,7 +119,8 @@ impl Shared {
         let Some(first) = first.filter(is_step).filter(|_| is_compacted) else { return Ok(None) };
         let mut before = first.id;
         for _ in 0..MOST_PAGES {
-            let older = self.services.transcripts.messages(job.session(), Some(before), PAGE).await?;
+            let read = || self.services.transcripts.messages(job.session(), Some(before), PAGE);
+            let older = until_stored(UNREAD, read).await?;
             let Some(oldest) = older.first().map(|message| message.id) else { return Ok(None) };
             let is_start = |message: &&Message| message.role == Role::User && message.turn == first.turn;
             if let Some(start) = older.iter().rev().find(is_start) {

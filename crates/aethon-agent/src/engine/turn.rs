@@ -15,12 +15,13 @@ use super::agents::RunningAgent;
 use super::ask::Dialogue;
 use super::calls::ToolRun;
 use super::compaction::Conversation;
-use super::outcome::TurnOutcome;
+use super::outcome::{TurnOutcome, unstored};
 use super::shared::Shared;
-use super::storage_log::log_storage;
 use crate::caught::caught;
 use crate::control::{Cause, Control};
 use crate::dispatcher::{Job, Stage};
+use crate::patience::until_stored;
+use crate::storage_log::log_storage;
 use crate::window::{ContextWindow, estimate_tools};
 
 /// How often a model may pause a turn and be asked to go on.
@@ -100,6 +101,8 @@ impl Shared {
             Err(error) if error.is_elsewhere() => return Some(job),
             Err(error) if error.is_invalid() => self.end_with_stored(job).await,
             Err(error) if error.is_not_found() => self.end_groundless(job).await,
+            // The storage is closed: the next start looks after it.
+            Err(error) if error.is_busy() => log_storage("a turn did not begin", &error),
             Err(error) => {
                 log_storage("a turn could not begin", &error);
                 let sentence =
@@ -269,7 +272,8 @@ impl<'e> Turn<'e> {
     /// Stores a message of the running turn, and shows it to the next request. Never cut short by a stop.
     pub(super) async fn append(&mut self, mut message: Message) -> Result<(), TurnOutcome> {
         message.turn = Some(self.context.turn.clone());
-        match self.shared.services.log.append(&self.context.turn, vec![message.clone()]).await {
+        let append = || self.shared.services.log.append(&self.context.turn, vec![message.clone()]);
+        match until_stored("a message of a turn could not be stored; trying again", append).await {
             Ok(ids) => {
                 if let Some(id) = ids.first() {
                     message.id = *id;
@@ -320,8 +324,24 @@ impl<'e> Turn<'e> {
         self.conversation.window.push(message);
     }
 
+    /// Leaves a turn as a crash would, for the next start to go on with: whoever sent it can name it again, and would
+    /// otherwise get half an answer for ever. The results of calls that ran are stored, so that they are not run again.
+    async fn leave_open(self) {
+        let (turn, session) = (self.context.turn.clone(), self.context.session.clone());
+        if let Some(mut results) = self.tools.results(self.shared.services.clock.now()) {
+            results.turn = Some(turn.clone());
+            if let Err(error) = self.shared.services.log.append(&turn, vec![results]).await {
+                log_storage("results of a turn that goes on at the next start were not stored", &error);
+            }
+        }
+        tracing::info!(%session, %turn, "a turn was not finished before the end; the next start goes on with it");
+    }
+
     /// Stores the outcome and tells everybody.
     async fn finish(mut self, outcome: TurnOutcome) {
+        if outcome.is_shutdown() && self.job.inbound.dedupe.is_some() {
+            return self.leave_open().await;
+        }
         let now = self.shared.services.clock.now();
         let turn = self.context.turn.clone();
         let configured = self.agent.model();
@@ -352,17 +372,25 @@ impl<'e> Turn<'e> {
         };
         let stored = self.shared.store(&messages, &reply, deliveries, next).await;
         self.shared.queues.has_begun(session, stored.as_ref().ok().and_then(|finished| finished.next));
-        match stored {
-            Ok(finished) => self.keep_window(messages, &finished.messages),
-            Err(error) => {
-                log_storage(
-                    "the outcome of a turn could not be stored; it is looked after at the next start",
-                    &error,
-                );
-                self.shared.windows.forget(&self.context.session);
+        let (told, delivers) = match stored {
+            Ok(finished) => {
+                self.keep_window(messages, &finished.messages);
+                (Some(reply), delivers)
             }
+            // Another program has ended it: what that one stored is what counts.
+            Err(error) if error.is_invalid() => {
+                log_storage("a turn had been ended before", &error);
+                self.shared.windows.forget(session);
+                return self.shared.end_with_stored(self.job).await;
+            }
+            Err(error) => {
+                self.shared.windows.forget(session);
+                (unstored(reply, &error), false)
+            }
+        };
+        if let Some(reply) = told {
+            self.shared.announce(self.job, &self.context, reply, delivers).await;
         }
-        self.shared.announce(self.job, &self.context, reply, delivers).await;
     }
 
     fn keep_window(&mut self, messages: Vec<Message>, ids: &[MessageId]) {

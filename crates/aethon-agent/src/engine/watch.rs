@@ -16,8 +16,8 @@ use tokio::time::{sleep, timeout};
 
 use super::recover::{Watchers, stage_of};
 use super::shared::Shared;
-use super::storage_log::log_storage;
 use crate::dispatcher::Job;
+use crate::storage_log::log_storage;
 
 /// How often a lease is renewed while it lasts. Three signs of life may be late without harm.
 const SIGNS: u32 = 4;

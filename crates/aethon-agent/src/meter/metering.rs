@@ -20,6 +20,7 @@ use super::grant::{Ending, Grant, Plan};
 use super::refusal;
 use super::tariff::{Tariff, is_price};
 use super::usual::Usuals;
+use crate::patience::until_stored;
 use crate::tasks::Tasks;
 
 /// What a model of a provider costs, where that is known; told what its service says of it, which the owner may know better.
@@ -230,7 +231,8 @@ impl Meter {
         let (sender, receiver) = oneshot::channel();
         self.0.tasks.spawn(async move {
             let (provider, model) = blank.model();
-            let reserved = meter.0.ledger.reserve(provider, model, claim).await;
+            let reserve = || meter.0.ledger.reserve(provider, model, claim);
+            let reserved = until_stored("money could not be reserved; trying again", reserve).await;
             let granted =
                 reserved.map_err(|error| refusal::unreadable(&error)).map(|reserved| match reserved {
                     Some(reserved) => {
@@ -287,7 +289,8 @@ impl Meter {
 
     /// Reserves more for a call under way. `Err` when the day is spent.
     pub(super) async fn grow(&self, reservation: i64, claim: Claim) -> Result<Reserved, Failure> {
-        let grown = self.0.ledger.grow(reservation, claim).await;
+        let grow = || self.0.ledger.grow(reservation, claim);
+        let grown = until_stored("more money could not be reserved; trying again", grow).await;
         match grown.map_err(|error| refusal::unreadable(&error))? {
             Some(reserved) => Ok(reserved),
             None => Err(self.used_up(claim.ceiling_usd).await),
@@ -311,7 +314,8 @@ impl Meter {
     pub(super) async fn book(&self, reservation: Option<i64>, entry: LedgerEntry) -> Option<String> {
         let shown = self.0.bus.has_listeners().then(|| Arc::new(entry.clone()));
         let cost_usd = entry.usage.cost_usd;
-        let booked = self.0.ledger.settle(reservation, entry).await;
+        let settle = || self.0.ledger.settle(reservation, entry.clone());
+        let booked = until_stored("a model call could not be written down; trying again", settle).await;
         if reservation.is_some() {
             // In this order: whoever sees that nobody runs must see that money has come back.
             self.0.returned.fetch_add(1, Ordering::AcqRel);
@@ -354,7 +358,9 @@ impl Meter {
     }
 
     async fn today(&self) -> Result<DaySpend, Failure> {
-        self.0.ledger.today().await.map_err(|error| refusal::unreadable(&error))
+        let today = || self.0.ledger.today();
+        let read = until_stored("the day's money could not be read; trying again", today).await;
+        read.map_err(|error| refusal::unreadable(&error))
     }
 
     /// What this work may spend up to.

@@ -245,7 +245,7 @@ async fn it_can_be_stopped_while_it_summarises() {
     assert_eq!(harness.ask(&session, "again").await.text, "ok");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_summary_that_cannot_be_stored_ends_the_turn_and_loses_nothing() {
     let responses = (0..4).map(|n| says(&long(&format!("answer {n}"), 300)));
     let harness = House::with(responses, Plan { context_window: Some(4_000), ..Plan::default() });
@@ -253,7 +253,7 @@ async fn a_summary_that_cannot_be_stored_ends_the_turn_and_loses_nothing() {
     for turn in 0..4 {
         harness.ask(&session, &long(&format!("message {turn}"), 200)).await;
     }
-    harness.store.fail("append", 1);
+    harness.store.fault("append", 4);
     let failed = harness.ask(&session, &long("message 4", 200)).await;
     assert_eq!(failed.failure.as_ref().unwrap().code, EndReason::Storage);
     assert_eq!(harness.ask(&session, "again").await.text, "ok");

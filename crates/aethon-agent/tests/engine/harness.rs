@@ -16,6 +16,7 @@ use aethon_core::ids::SessionId;
 use aethon_core::ledger::Price;
 use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role};
 use aethon_core::model::{ModelProvider, ModelRequest, StopReason};
+use aethon_core::storage::StorageHealth;
 use aethon_core::surface::{Surface, TurnEvent};
 use aethon_core::testkit::{
     Aside, CollectingSurface, Gate, ManualClock, MemoryLedger, MemoryStore, ScriptedModel, Step,
@@ -35,6 +36,7 @@ pub struct House {
     pub clock: Arc<ManualClock>,
     pub desk: PendingApprovals,
     pub bus: EventBus,
+    pub health: StorageHealth,
     pub engine: Engine,
 }
 
@@ -87,6 +89,7 @@ impl House {
         let model = Arc::new(model);
         let store = plan.store.unwrap_or_else(|| Arc::new(MemoryStore::at(now())));
         let clock = Arc::new(ManualClock::at(now()));
+        let health = StorageHealth::default();
         let (desk, bus) = (PendingApprovals::default(), EventBus::default());
         let mut hooks = plan.hooks;
         let rule = ApprovalRule { enabled: !plan.ask_for.is_empty(), requires_approval: plan.ask_for };
@@ -108,9 +111,10 @@ impl House {
         services.hooks = Hooks::new(hooks);
         services.approvals = desk.clone();
         services.bus = bus.clone();
+        services.health = health.clone();
         let options = plan.options.with(|options| options.compaction.ahead = plan.ahead);
         let engine = Engine::with_agents(agent, plan.agents, services, options);
-        Self { store, model, ledger, clock, desk, bus, engine }
+        Self { store, model, ledger, clock, desk, bus, health, engine }
     }
 
     pub async fn submit(&self, inbound: Inbound, surface: Arc<dyn Surface>) -> Submitted {

@@ -19,6 +19,7 @@ mod delivery;
 mod failures;
 mod harness;
 mod order;
+mod outage;
 mod outcomes;
 mod pipeline;
 mod prefix;

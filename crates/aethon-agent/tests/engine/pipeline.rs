@@ -18,7 +18,7 @@ async fn what_waits_begins_with_the_end_before_it() {
     assert_eq!(harness.told(&session), THREE);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_end_that_could_not_be_stored_is_tried_again_alone() {
     let (harness, session, gate, [_, _, three]) = three().await;
     harness.store.fail("finish", 1);
@@ -33,7 +33,7 @@ async fn an_end_that_could_not_be_stored_is_tried_again_alone() {
 #[tokio::test(start_paused = true)]
 async fn an_end_that_cannot_be_stored_does_not_keep_the_next_from_beginning() {
     let (harness, session, gate, [_, _, three]) = three().await;
-    harness.store.fail("finish", 4);
+    harness.store.fault("finish", 4);
     gate.open();
     assert_eq!(three.reply.wait().await.unwrap().text, "third");
     let without_the_first_answer: Vec<_> =

@@ -6,7 +6,7 @@ use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use aethon_core::assistant::Assistant;
-use aethon_core::message::{Inbound, TurnEnd};
+use aethon_core::message::{EndReason, Inbound, TurnEnd};
 use aethon_core::owner::LEASE;
 use aethon_core::session::{TurnLog, TurnPhase};
 use aethon_core::surface::TurnEvent;
@@ -71,9 +71,10 @@ async fn what_a_program_that_is_gone_left_in_the_middle_is_closed_before_the_nex
     assert_eq!(two.reply.wait().await.unwrap().text, "second");
     let told = ["user: one", "assistant: (interrupted)", "user: two", "assistant: second"];
     assert_eq!(there.told(&session), told);
-    // It only slept. What it says now is not stored, and its person is told so.
+    // It only slept. What it says now is not stored, so its person is told what is.
     gate.open();
-    assert_eq!(one.reply.wait().await.unwrap().text, "too late");
+    let told_here = one.reply.wait().await.unwrap();
+    assert_eq!(told_here.failure.as_ref().unwrap().code, EndReason::Interrupted, "{}", told_here.text);
     assert_eq!(there.told(&session), told);
 }
 

@@ -120,7 +120,7 @@ async fn a_turn_that_could_not_be_stored_does_not_cost_the_history() {
     let harness = House::with([says("one"), calls(&["t"]), says("three")], Plan { tools, ..Plan::default() });
     let session = session("a");
     harness.ask(&session, "first").await;
-    harness.store.fail("append", 1);
+    harness.store.fault("append", 4);
     let failed = harness.ask(&session, "second").await;
     assert_eq!(failed.failure.as_ref().unwrap().code, EndReason::Storage);
     harness.ask(&session, "third").await;

@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::ids::SessionId;
 use crate::message::Message;
 use crate::session::TurnRecord;
-use crate::storage::Storage;
+use crate::storage::{Storage, StorageHealth};
 
 /// A storage in memory, as one owner of turns sees it.
 pub struct MemoryStore {
@@ -38,10 +38,24 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct Script {
     calls: Vec<&'static str>,
-    failures: BTreeMap<&'static str, usize>,
+    failures: BTreeMap<&'static str, (usize, Failing)>,
+    /// Whether nothing can be written.
+    is_out: bool,
     /// Where the end of a turn waits before it is stored.
     before_finish: Option<Gate>,
 }
+
+/// What a failure is to look like.
+#[derive(Clone, Copy)]
+enum Failing {
+    /// The storage is not available for a moment.
+    Passing,
+    /// The program has a fault.
+    Fault,
+}
+
+/// The methods that store something.
+const WRITES: [&str; 8] = ["accept", "begin", "append", "finish", "settle", "rename", "clear", "post"];
 
 impl Default for MemoryStore {
     fn default() -> Self {
@@ -83,6 +97,7 @@ impl MemoryStore {
             history: store.clone(),
             models: store.clone(),
             upkeep: store,
+            health: StorageHealth::default(),
             ledger: Arc::new(MemoryLedger::new(clock)),
             embeddings: Arc::new(MemoryEmbeddings::default()),
         }
@@ -103,9 +118,24 @@ impl MemoryStore {
         self.tables().sessions.get(session).map(|session| session.messages.clone()).unwrap_or_default()
     }
 
-    /// Lets the next `times` calls of `method` fail.
+    /// Lets the next `times` calls of `method` fail, as a full disk does.
     pub fn fail(&self, method: &'static str, times: usize) {
-        self.script().failures.insert(method, times);
+        self.script().failures.insert(method, (times, Failing::Passing));
+    }
+
+    /// Lets the next `times` calls of `method` fail, as a fault of the program does.
+    pub fn fault(&self, method: &'static str, times: usize) {
+        self.script().failures.insert(method, (times, Failing::Fault));
+    }
+
+    /// Lets every write fail until [`Self::mend`]; reading goes on.
+    pub fn break_down(&self) {
+        self.script().is_out = true;
+    }
+
+    /// Ends what [`Self::break_down`] began.
+    pub fn mend(&self) {
+        self.script().is_out = false;
     }
 
     /// Has the next end of a turn wait at this gate before it is stored.
@@ -130,10 +160,17 @@ impl MemoryStore {
     fn enter(&self, method: &'static str) -> Result<MutexGuard<'_, Tables>> {
         let mut script = self.script();
         script.calls.push(method);
+        if script.is_out && WRITES.contains(&method) {
+            return Err(Error::unavailable("the storage was told to fail"));
+        }
         match script.failures.get_mut(method) {
-            Some(times) if *times > 0 => {
+            Some((times, failing)) if *times > 0 => {
                 *times -= 1;
-                Err(Error::internal(format!("{method} was told to fail")))
+                let message = format!("{method} was told to fail");
+                Err(match failing {
+                    Failing::Passing => Error::unavailable(message),
+                    Failing::Fault => Error::internal(message),
+                })
             }
             _ => Ok(self.tables()),
         }

@@ -83,7 +83,11 @@ impl Bench {
                 channels: Channels::new([Arc::new(webchat) as Arc<dyn aethon_core::channel::Channel>])
                     .unwrap(),
             },
-            runtime: Runtime { clock: Arc::new(SystemClock), shutdown: ShutdownTrigger::pair().1 },
+            runtime: Runtime {
+                clock: Arc::new(SystemClock),
+                health: Default::default(),
+                shutdown: ShutdownTrigger::pair().1,
+            },
         };
         Self { app: App::new(options, deps, address.parse().expect("an address")), assistant }
     }

@@ -21,6 +21,7 @@ use super::socket::{Close, Received, Socket, Unwritable};
 use super::turn_surface::TurnSurface;
 use super::webchat::session_named;
 use crate::deps::{Chat, Runtime};
+use crate::error::STORAGE_UNAVAILABLE;
 
 /// For how long a new socket is given the chance to say where it wants to go on, before it gets what is live.
 const GRACE: Duration = Duration::from_millis(250);
@@ -43,6 +44,11 @@ pub(super) async fn run(
     let mut connection =
         ChatConnection { chat, runtime, home: session, wake, seats: vec![seat], is_live: false };
     if let Err(unwritable) = socket.send(ready).await {
+        return unwritable.close();
+    }
+    if runtime.health.fault().is_some()
+        && let Err(unwritable) = connection.tell_health(socket).await
+    {
         return unwritable.close();
     }
     socket.wake_after(GRACE);
@@ -83,6 +89,7 @@ struct ChatConnection<'a> {
 impl ChatConnection<'_> {
     async fn run(&mut self, socket: &mut Socket) -> Option<Close> {
         let mut shutdown = self.runtime.shutdown.clone();
+        let mut health = self.runtime.health.watch();
         let mut is_stopping = false;
         loop {
             if self.is_live || is_stopping {
@@ -99,6 +106,11 @@ impl ChatConnection<'_> {
                 biased;
                 () = shutdown.requested(), if !is_stopping => is_stopping = true,
                 () = self.wake.notified() => {}
+                Ok(()) = health.changed() => {
+                    if let Err(unwritable) = self.tell_health(socket).await {
+                        return unwritable.close();
+                    }
+                }
                 received = socket.receive(true) => match received {
                     Received::Text(text) => {
                         let outcome = Box::pin(self.handle(text.as_str())).await;
@@ -135,6 +147,19 @@ impl ChatConnection<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Tells that messages are refused because the storage fails, or that this is over.
+    async fn tell_health(&self, socket: &mut Socket) -> Result<(), Unwritable> {
+        let frame = match self.runtime.health.fault() {
+            Some(fault) => {
+                let why = frames::sentence(&fault.message);
+                let words = format!("New messages are refused, because they cannot be stored. {why}");
+                frames::notice(STORAGE_UNAVAILABLE, &words)
+            }
+            None => frames::notice("storage_restored", "Messages are stored again."),
+        };
+        socket.send(frame).await
     }
 
     async fn refuse(&self, socket: &mut Socket, refusal: &Refusal) -> Result<(), Unwritable> {

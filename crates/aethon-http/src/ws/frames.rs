@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
+use crate::error::STORAGE_UNAVAILABLE;
+
 /// The name of the protocol.
 pub(super) const PROTOCOL: &str = "aethon.chat.v1";
 
@@ -163,6 +165,11 @@ pub(super) fn ready(session: &str, version: &str) -> Utf8Bytes {
     json(&Ready { r#type: "ready", session, version })
 }
 
+/// Something that the person should know, outside a turn.
+pub(super) fn notice(code: &str, message: &str) -> Utf8Bytes {
+    json(&Body::Notice { code, message })
+}
+
 /// Any value as a text frame.
 pub(super) fn json(value: &impl Serialize) -> Utf8Bytes {
     // These are our own structs with string keys: serialising them to memory cannot fail.
@@ -193,6 +200,8 @@ impl Refusal {
             "invalid"
         } else if error.is_denied() {
             "denied"
+        } else if error.is_unavailable() {
+            STORAGE_UNAVAILABLE
         } else if error.is_busy() {
             "busy"
         } else {

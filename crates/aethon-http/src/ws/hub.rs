@@ -14,6 +14,7 @@ use aethon_core::channel::made_of;
 use aethon_core::clock::Clock;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::surface::Surface;
+use jiff::Timestamp;
 
 use super::frames::Body;
 use super::log_bound::{Bounded, LogBound};
@@ -52,6 +53,13 @@ impl Hub {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         let rooms = Rooms { by_session: HashMap::new(), swept: Instant::now(), crowd: MAX_ROOMS + SLACK };
         Self { clock, rooms: Mutex::new(rooms), numbered: AtomicU64::new(0), bound: Arc::default() }
+    }
+
+    /// With numbers of frames that begin no earlier than this time, whatever the clock says.
+    #[must_use]
+    pub fn numbering_after(self, time: Option<Timestamp>) -> Self {
+        self.numbered.fetch_max(time.map_or(0, number_at), Ordering::Relaxed);
+        self
     }
 
     /// A surface for a turn of this session that no socket has asked for (one taken up again after a crash, say), so that
@@ -96,8 +104,9 @@ impl Hub {
     }
 
     fn base(&self) -> u64 {
-        let now = u64::try_from(self.clock.now().as_millisecond()).unwrap_or(0).saturating_mul(1000);
-        now.max(self.numbered.load(Ordering::Relaxed))
+        let now = number_at(self.clock.now());
+        // Also when the clock was set back since another room was made: its sockets may come back to a later room.
+        now.max(self.numbered.fetch_max(now, Ordering::Relaxed))
     }
 
     fn sweep_if_due(&self, rooms: &mut Rooms) {
@@ -140,11 +149,16 @@ impl Hub {
     }
 }
 
+/// The number with which frames begin at this time.
+fn number_at(time: Timestamp) -> u64 {
+    u64::try_from(time.as_millisecond()).unwrap_or(0).saturating_mul(1000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use aethon_core::testkit::ManualClock;
-    use jiff::Timestamp;
+    use jiff::SignedDuration;
 
     fn session(name: &str) -> SessionId {
         SessionId::of("webchat", name).unwrap()
@@ -161,6 +175,23 @@ mod tests {
         hub.announce(&session("a"), &Posting::new("hi"));
         assert_eq!(hub.stored_seq(&session("a")), 1_700_000_000_000_001);
         assert!(hub.stored_seq(&session("a")) < 1 << 53);
+    }
+
+    #[test]
+    fn numbers_do_not_fall_when_the_clock_is_set_back() {
+        let at = |millis| Timestamp::from_millisecond(millis).unwrap();
+        let clock = Arc::new(ManualClock::at(at(1_700_000_000_000)));
+        let hub = Hub::new(clock.clone());
+        hub.announce(&session("a"), &Posting::new("hi"));
+        clock.advance(SignedDuration::from_hours(-24));
+        hub.announce(&session("b"), &Posting::new("hi"));
+        hub.announce(&session("a"), &Posting::new("again"));
+        assert!(hub.stored_seq(&session("a")) > 1_700_000_000_000_001);
+        assert!(hub.stored_seq(&session("b")) > 1_700_000_000_000_000);
+        // And not when the program was started again in between.
+        let restarted = Hub::new(clock).numbering_after(Some(at(1_700_000_060_000)));
+        restarted.announce(&session("b"), &Posting::new("hi"));
+        assert_eq!(restarted.stored_seq(&session("b")), 1_700_000_060_000_001);
     }
 
     #[test]

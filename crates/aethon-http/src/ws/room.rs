@@ -144,14 +144,15 @@ impl Room {
     }
 
     /// Where a reader stands who has seen everything up to `after`: there, or with 0 at the beginning of what is kept.
-    /// `Err` with the newest frame when something that it has not seen is gone.
+    /// `Err` with the newest frame when something that it has not seen is gone, or when `after` is a number that was not
+    /// given yet: it was counted by a clock that was ahead, and nobody knows what has come since.
     pub(super) fn resume_point(&self, after: u64) -> Result<u64, u64> {
         let state = self.lock();
         if after == 0 {
             return Ok(state.log.floor());
         }
         let newest = state.log.newest();
-        if after < state.log.floor() { Err(newest) } else { Ok(after.min(newest)) }
+        if (state.log.floor()..=newest).contains(&after) { Ok(after) } else { Err(newest) }
     }
 
     /// Starts to read: the reader is woken for every frame from now on. Returns the newest frame so far.
@@ -256,6 +257,19 @@ mod tests {
         done(&room, "b", "y");
         assert_eq!(room.stored_seq(), 1006);
         assert!(!room.is_running());
+    }
+
+    #[test]
+    fn a_number_of_another_time_is_a_gap() {
+        let room = room();
+        done(&room, "a", "x");
+        let check = |after, expected| assert_eq!(room.resume_point(after), expected, "{after}");
+        check(0, Ok(1000));
+        check(999, Err(1001));
+        check(1000, Ok(1000));
+        check(1001, Ok(1001));
+        check(1002, Err(1001));
+        check(u64::MAX, Err(1001));
     }
 
     #[test]

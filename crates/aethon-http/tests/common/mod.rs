@@ -54,7 +54,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             reach: Default::default(),
             channels: Channels::new([Arc::new(webchat) as Arc<dyn Channel>]).unwrap(),
         },
-        runtime: Runtime { clock: Arc::new(SystemClock), shutdown },
+        runtime: Runtime { clock: Arc::new(SystemClock), health: Default::default(), shutdown },
     }
 }
 

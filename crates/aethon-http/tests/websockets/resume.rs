@@ -81,6 +81,7 @@ async fn what_cannot_be_replayed_is_said() {
     client
         .send_json(json!({"type": "resume", "session": "default", "after": 9_007_199_254_740_991_u64}))
         .await;
+    assert_eq!(client.json().await["code"], "resume_gap", "nobody was given that number");
     client.send_json(json!({"type": "message", "id": "m2", "text": "live"})).await;
     let frames = client.until("done").await;
     assert_eq!(seqs(&frames)[0], last + 1, "nothing old comes again");
@@ -103,4 +104,37 @@ async fn the_stored_sequence_is_where_a_transcript_ends() {
     stage.assistant.gate.notify_one();
     let done = client.until("done").await.pop().unwrap()["seq"].as_u64().unwrap();
     assert_eq!(stage.hub.stored_seq(&session), done);
+}
+
+#[tokio::test]
+async fn a_number_that_was_not_given_yet_is_a_gap() {
+    let stage = Stage::open().await;
+    let mut client = stage.v1("/ws/chat").await;
+    client.send_json(json!({"type": "message", "id": "m1", "text": "a"})).await;
+    let last = client.until("done").await.pop().unwrap();
+    // As after a clock that was ahead when the client saw its last frame.
+    let after = last["seq"].as_u64().unwrap() + 1_000_000;
+    client.send_json(json!({"type": "resume", "session": "default", "after": after})).await;
+    let gap = client.json().await;
+    assert_eq!((&gap["type"], &gap["code"]), (&json!("error"), &json!("resume_gap")));
+    client.send_json(json!({"type": "message", "id": "m2", "text": "b"})).await;
+    assert_eq!(client.until("done").await.pop().unwrap()["text"], "b", "it goes on live");
+}
+
+#[tokio::test]
+async fn a_storage_that_fails_is_told_in_words_and_so_is_its_end() {
+    let stage = Stage::open().await;
+    let mut early = stage.v1("/ws/chat").await;
+    stage.health.failed("the disk is full: free some space");
+    let mut late = stage.v1("/ws/chat").await;
+    for client in [&mut early, &mut late] {
+        let told = client.json().await;
+        assert_eq!((&told["type"], &told["code"]), (&json!("notice"), &json!("storage_unavailable")));
+        let words = told["message"].as_str().unwrap();
+        assert!(words.contains("are refused") && words.ends_with("free some space."), "{words}");
+    }
+    stage.health.recovered();
+    for client in [&mut early, &mut late] {
+        assert_eq!(client.json().await["code"], "storage_restored");
+    }
 }

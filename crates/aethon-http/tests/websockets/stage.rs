@@ -16,6 +16,7 @@ use aethon_core::secret::Secret;
 use aethon_core::service::ConfigView;
 use aethon_core::session::{Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord};
 use aethon_core::shutdown::ShutdownTrigger;
+use aethon_core::storage::StorageHealth;
 use aethon_core::testkit::MemoryLedger;
 use aethon_http::deps::{Activity, Chat, Runtime, Setup};
 use aethon_http::ws::Hub;
@@ -32,6 +33,7 @@ pub(crate) struct Stage {
     pub(crate) assistant: Arc<Script>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) bus: EventBus,
+    pub(crate) health: StorageHealth,
     pub(crate) shutdown: ShutdownTrigger,
     pub(crate) served: JoinHandle<()>,
 }
@@ -49,6 +51,7 @@ impl Stage {
         let (bus, desk) = (EventBus::default(), PendingApprovals::default());
         let assistant = Script::new(bus.clone(), desk.clone());
         let hub = Arc::new(Hub::new(Arc::new(SystemClock)));
+        let health = StorageHealth::default();
         let (shutdown, is_shut) = ShutdownTrigger::pair();
         let deps = Deps {
             chat: Chat {
@@ -68,12 +71,16 @@ impl Stage {
                 reach: Default::default(),
                 channels: Channels::default(),
             },
-            runtime: Runtime { clock: Arc::new(SystemClock), shutdown: is_shut.clone() },
+            runtime: Runtime {
+                clock: Arc::new(SystemClock),
+                health: health.clone(),
+                shutdown: is_shut.clone(),
+            },
         };
         let server = Server::bind(Options { port: 0, ..options }, deps).await.unwrap();
         let address = server.local_addr();
         let served = tokio::spawn(server.serve(is_shut));
-        Self { address, assistant, hub, bus, shutdown, served }
+        Self { address, assistant, hub, bus, health, shutdown, served }
     }
 
     /// A plain chat socket.

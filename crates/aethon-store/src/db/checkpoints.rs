@@ -11,6 +11,7 @@ use std::time::Duration;
 use rusqlite::OpenFlags;
 
 use super::open::{Settings, connect};
+use super::place::Place;
 use super::sql::Sql;
 use crate::error::Error;
 
@@ -20,6 +21,7 @@ const LOG_PAGES: u32 = 4096;
 /// Where the log stands.
 pub(super) struct Checkpoints {
     settings: Settings,
+    place: Arc<Place>,
     /// The length of the log after the latest commit.
     pages: Arc<AtomicU32>,
     /// The length at which something has to be done.
@@ -29,8 +31,8 @@ pub(super) struct Checkpoints {
 }
 
 impl Checkpoints {
-    pub(super) fn new(settings: Settings, pages: Arc<AtomicU32>) -> Self {
-        Self { settings, pages, due_at: LOG_PAGES, running: None }
+    pub(super) fn new(settings: Settings, place: Arc<Place>, pages: Arc<AtomicU32>) -> Self {
+        Self { settings, place, pages, due_at: LOG_PAGES, running: None }
     }
 
     /// After a commit.
@@ -67,9 +69,9 @@ impl Checkpoints {
     }
 
     fn begin_beside(&mut self) {
-        let settings = self.settings.clone();
+        let (settings, place) = (self.settings.clone(), self.place.clone());
         let work = move || {
-            if let Err(error) = checkpoint(&settings) {
+            if let Err(error) = checkpoint(&settings, &place) {
                 tracing::warn!(%error, "a checkpoint beside the writer failed");
             }
         };
@@ -92,7 +94,9 @@ impl Drop for Checkpoints {
     }
 }
 
-fn checkpoint(settings: &Settings) -> Result<(), Error> {
+fn checkpoint(settings: &Settings, place: &Place) -> Result<(), Error> {
+    // Another file of this name has a log of its own, which is not ours to touch.
+    place.check()?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = connect(&settings.path, flags, Duration::ZERO)?;
     connection.execute_batch("PRAGMA cache_size = -64;")?;

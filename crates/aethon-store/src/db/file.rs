@@ -21,6 +21,9 @@ pub(super) fn prepare(path: &Path) -> Result<(), Error> {
     if !existed {
         create(path)?;
     }
+    // SQLite would fall back to reading, and fail at the first write only.
+    let opened = OpenOptions::new().read(true).write(true).open(path);
+    opened.map_err(|error| Error::unwritable(path, error))?;
     for file in [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")] {
         close_to_others(&file)?;
     }

@@ -6,8 +6,9 @@
 use std::time::Duration;
 
 use super::checkpoints::Checkpoints;
+use super::commits::run_idle_task;
 use super::sql::Sql;
-use super::writer::{IdleTask, run_idle_task};
+use super::writer::IdleTask;
 
 /// How long nothing must come before a task is begun.
 const PAUSE: Duration = Duration::from_millis(40);

@@ -3,7 +3,7 @@
 //! A version is the number of migrations that have run; SQLite keeps it in the file's header. A database that exists is
 //! copied before it is changed, and all its migrations are one transaction: it has the old version or the new one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::backup::Backup;
@@ -24,6 +24,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0008_estimates.sql"),
     include_str!("migrations/0009_owners.sql"),
     include_str!("migrations/0010_outside.sql"),
+    include_str!("migrations/0011_marks.sql"),
 ];
 
 /// The version that this program writes.
@@ -56,16 +57,16 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Er
     if from == VERSION {
         return Ok(());
     }
-    if from > 0 {
-        copy(path, from)?;
+    let copied = if from > 0 { Some(copy(path, from)?) } else { None };
+    let failed = |step| {
+        let copied = copied.clone();
+        move |cause| Error::migration(path, (from, step, VERSION), copied, cause)
+    };
+    for (step, migration) in (1..).zip(MIGRATIONS).filter(|(step, _)| *step > from) {
+        transaction.execute_batch(migration).map_err(failed(step))?;
     }
-    for migration in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
-        transaction.execute_batch(migration)?;
-    }
-    transaction.execute_batch(&format!(
-        "PRAGMA user_version = {VERSION}; PRAGMA application_id = {APPLICATION_ID};"
-    ))?;
-    transaction.commit()?;
+    let mark = format!("PRAGMA user_version = {VERSION}; PRAGMA application_id = {APPLICATION_ID};");
+    transaction.execute_batch(&mark).and_then(|()| transaction.commit()).map_err(failed(VERSION))?;
     match from {
         0 => tracing::info!(version = VERSION, "a new database was made"),
         _ => tracing::info!(from, to = VERSION, "the database was brought to the current version"),
@@ -80,7 +81,7 @@ fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
 }
 
 /// Copies the database to `aethon.db.bak-vN`. The copy takes its name only when it is whole.
-fn copy(path: &Path, version: i64) -> Result<(), Error> {
+fn copy(path: &Path, version: i64) -> Result<PathBuf, Error> {
     let target = file::beside(path, &format!(".bak-v{version}"));
     let partial = file::beside(path, &format!(".bak-v{version}.partial"));
     let moved =
@@ -98,5 +99,5 @@ fn copy(path: &Path, version: i64) -> Result<(), Error> {
     }
     moved(std::fs::rename(&partial, &target))?;
     tracing::info!(copy = %target.display(), "the database was copied before it is changed");
-    Ok(())
+    Ok(target)
 }

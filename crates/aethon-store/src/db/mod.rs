@@ -3,18 +3,21 @@
 //! Nothing here knows what is stored; jobs come as closures over [`Sql`].
 
 mod checkpoints;
+mod commits;
 mod file;
 mod idle_tasks;
 mod migrate;
 mod open;
+mod place;
 #[cfg(test)]
 mod plans;
 mod readers;
 mod sql;
 mod writer;
 
+pub(crate) use commits::in_transaction;
 pub(crate) use migrate::VERSION;
 pub(crate) use open::{Settings, open};
 pub(crate) use readers::Readers;
 pub(crate) use sql::Sql;
-pub(crate) use writer::{IdleTask, Writer, in_transaction};
+pub(crate) use writer::{Chores, IdleTask, Urgency, Writer};

@@ -1,11 +1,13 @@
 //! Connections: how each of them is set up.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aethon_core::storage::Synchronous;
+use aethon_core::storage::{StorageHealth, Synchronous};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::place::Place;
 use super::{file, migrate};
 use crate::error::Error;
 
@@ -20,11 +22,19 @@ pub(crate) struct Settings {
     pub(crate) busy_timeout: Duration,
     /// How large the file may become.
     pub(crate) max_bytes: Option<u64>,
+    /// Where it is told whether the storage works.
+    pub(crate) health: StorageHealth,
 }
 
-/// Checks the file, creates or migrates it, and opens the connection that writes.
-pub(crate) fn open(settings: &Settings) -> Result<Connection, Error> {
-    file::prepare(&settings.path)?;
+/// Checks the file, creates or migrates it, and opens the connection that writes. Where it lies is told, too.
+pub(crate) fn open(settings: &Settings) -> Result<(Connection, Arc<Place>), Error> {
+    let opened = file::prepare(&settings.path).and_then(|()| open_writer(settings));
+    let connection = opened.map_err(|error| error.at_opening(&settings.path))?;
+    let place = Place::of(&settings.path)?;
+    Ok((connection, Arc::new(place)))
+}
+
+fn open_writer(settings: &Settings) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = connect(&settings.path, flags, settings.busy_timeout)?;
     migrate::refuse_foreign(&connection, &settings.path)?;

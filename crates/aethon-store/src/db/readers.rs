@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::open::{Settings, open_reader};
+use super::place::Place;
 use super::sql::Sql;
 use crate::error::Error;
 
@@ -35,6 +36,7 @@ pub(crate) struct Readers {
 /// What the threads share.
 struct Pool {
     settings: Settings,
+    place: Arc<Place>,
     workload: Mutex<Workload>,
     something_came: Condvar,
 }
@@ -49,8 +51,8 @@ struct Workload {
 }
 
 impl Readers {
-    pub(crate) fn new(settings: Settings) -> Self {
-        let pool = Pool { settings, workload: Mutex::default(), something_came: Condvar::new() };
+    pub(crate) fn new(settings: Settings, place: Arc<Place>) -> Self {
+        let pool = Pool { settings, place, workload: Mutex::default(), something_came: Condvar::new() };
         Self { places: Semaphore::new(WAITING), pool: Arc::new(pool) }
     }
 
@@ -124,7 +126,8 @@ impl Pool {
     }
 
     fn serve(&self) {
-        match open_reader(&self.settings) {
+        // What lies at the path now may be somebody else's.
+        match self.place.check().and_then(|()| open_reader(&self.settings)) {
             Ok(connection) => {
                 let sql = Sql::new(&connection);
                 while let Some(job) = self.next() {

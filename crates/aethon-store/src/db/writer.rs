@@ -7,6 +7,9 @@
 //! A job that nobody waits for is held until the next one that somebody does wait for, or a moment if none comes: it costs
 //! no commit of its own.
 //!
+//! While the storage fails, whoever waits is told so at once and asks again; jobs that nobody waits for and that are needed
+//! are kept ([`Urgency`]), and when nothing else comes, it is tried whether a little can be written again.
+//!
 //! Full: [`WAITING`] jobs may wait; further callers wait (asynchronously) for a place. When nothing comes for a moment,
 //! [idle tasks](super::idle_tasks) are done: indexing, removing, checkpoints.
 
@@ -22,8 +25,10 @@ use rusqlite::hooks::Wal;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::checkpoints::Checkpoints;
+use super::commits::{Commits, Committed, DiskSpace};
 use super::idle_tasks::IdleTasks;
 use super::open::Settings;
+use super::place::Place;
 use super::sql::Sql;
 use crate::error::Error;
 
@@ -36,8 +41,23 @@ const GROUP: usize = 128;
 /// How long a job that nobody waits for is held when no other comes.
 const HELD: Duration = Duration::from_millis(20);
 
+/// How long it takes at first, and at last, until it is tried whether a failing storage works again.
+const FIRST_PATIENCE: Duration = Duration::from_millis(50);
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often somebody who has nothing to do looks whether the files are still there.
+const LOOK: Duration = Duration::from_secs(10);
+
 /// Work for idle moments. Does a little and tells whether more is left; runs in a transaction of its own.
 pub(crate) type IdleTask = fn(&Sql<'_>) -> Result<bool, Error>;
+
+/// What the thread does by itself.
+pub(crate) struct Chores {
+    /// In idle moments.
+    pub(crate) idle_tasks: &'static [IdleTask],
+    /// To see whether something can be stored again: it writes a little.
+    pub(crate) probe: IdleTask,
+}
 
 /// The handle of the thread.
 pub(crate) struct Writer {
@@ -51,9 +71,9 @@ pub(crate) struct Writer {
 impl Writer {
     /// Starts the thread on this connection.
     pub(crate) fn start(
-        mut connection: Connection,
+        (mut connection, place): (Connection, Arc<Place>),
         settings: Settings,
-        idle_tasks: &'static [IdleTask],
+        chores: Chores,
     ) -> Result<Self, Error> {
         let (queue, jobs) = channel();
         let log_pages = Arc::new(AtomicU32::new(0));
@@ -62,8 +82,9 @@ impl Writer {
             counter.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
             Ok(())
         }))?;
-        let idle_tasks = IdleTasks::new(idle_tasks, Checkpoints::new(settings, log_pages));
-        let work = move || serve(connection, &jobs, idle_tasks);
+        let commits = Commits::new(place.clone(), settings.health.clone(), chores.probe);
+        let idle_tasks = IdleTasks::new(chores.idle_tasks, Checkpoints::new(settings, place, log_pages));
+        let work = move || serve(connection, &jobs, idle_tasks, commits);
         let thread =
             std::thread::Builder::new().name("store-writer".into()).spawn(work).map_err(Error::thread)?;
         Ok(Self {
@@ -90,11 +111,12 @@ impl Writer {
     /// Queues a job for the next commit. Nobody learns of its outcome but the log.
     pub(crate) async fn run_later(
         &self,
+        urgency: Urgency,
         work: impl FnMut(&Sql<'_>) -> Result<(), Error> + Send + 'static,
     ) -> Result<(), Error> {
         let place = self.places.clone().acquire_owned().await.map_err(|_| Error::closed())?;
         let ticket = Ticket::new(&self.later);
-        self.send(Box::new(Later { work, failure: None, _ticket: ticket, _place: place }))
+        self.send(Box::new(Later { work, urgency, failure: None, _ticket: ticket, _place: place }))
     }
 
     /// Whether jobs are on their way that nobody waits for.
@@ -124,10 +146,24 @@ impl Drop for Writer {
     }
 }
 
+/// What a job that nobody waits for is worth while the storage fails.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// It has to be stored, however long that takes.
+    Needed,
+    /// The log says that it was not stored.
+    Welcome,
+}
+
 /// A job in the queue, whatever it returns.
-trait Job: Send {
+pub(super) trait Job: Send {
     /// Whether nobody waits for it.
     fn can_wait(&self) -> bool {
+        false
+    }
+
+    /// Whether it is run again when the storage failed, because nobody would ask again.
+    fn is_to_be_kept(&self) -> bool {
         false
     }
 
@@ -173,6 +209,7 @@ impl<T: Send, F: FnMut(&Sql<'_>) -> Result<T, Error> + Send> Job for Task<F, T> 
 /// A job that nobody waits for.
 struct Later<F> {
     work: F,
+    urgency: Urgency,
     failure: Option<Error>,
     /// Both freed when the job is done.
     _ticket: Ticket,
@@ -182,6 +219,10 @@ struct Later<F> {
 impl<F: FnMut(&Sql<'_>) -> Result<(), Error> + Send> Job for Later<F> {
     fn can_wait(&self) -> bool {
         true
+    }
+
+    fn is_to_be_kept(&self) -> bool {
+        self.urgency == Urgency::Needed
     }
 
     fn run(&mut self, sql: &Sql<'_>) {
@@ -216,141 +257,86 @@ impl Drop for Ticket {
     }
 }
 
-/// Whether the disk took what it was given.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum DiskSpace {
-    Enough,
-    Lacking,
+/// The work of the thread.
+struct Serving<'s> {
+    sql: Sql<'s>,
+    idle_tasks: IdleTasks,
+    commits: Commits,
+    /// Jobs that nobody waits for: they come along with the next commit.
+    held: Vec<Box<dyn Job>>,
+    /// How long to wait for something to do before it is tried whether a failing storage works again.
+    patience: Duration,
 }
 
-impl DiskSpace {
-    fn after(error: &Error) -> Self {
-        if error.is_about_the_disk() { Self::Lacking } else { Self::Enough }
-    }
-}
-
-/// How a group ended.
-enum Attempt {
-    /// Everything that succeeded is stored.
-    Committed,
-    /// A job failed after it had written: nothing is stored, and the others can be tried again.
-    Spoiled(DiskSpace),
-    /// The transaction itself failed: nothing is stored.
-    Failed(Error),
-}
-
-fn serve(connection: Connection, jobs: &Receiver<Box<dyn Job>>, mut idle_tasks: IdleTasks) {
-    {
-        let sql = Sql::new(&connection);
-        let mut held: Vec<Box<dyn Job>> = Vec::new();
-        loop {
-            let pause = if held.is_empty() { idle_tasks.pause() } else { Some(HELD) };
-            let next = match pause {
-                None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(pause) => jobs.recv_timeout(pause),
-            };
-            match next {
-                Ok(job) if job.can_wait() && held.len() + 1 < GROUP => held.push(job),
-                Ok(job) => {
-                    let places = GROUP.saturating_sub(held.len() + 1);
-                    let group = held.drain(..).chain([job]).chain(jobs.try_iter().take(places)).collect();
-                    commit(&sql, group, &mut idle_tasks);
-                }
-                Err(RecvTimeoutError::Timeout) if held.is_empty() => idle_tasks.step(&sql),
-                Err(RecvTimeoutError::Timeout) => commit(&sql, std::mem::take(&mut held), &mut idle_tasks),
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-        }
-        if !held.is_empty() {
-            commit(&sql, held, &mut idle_tasks);
-        }
-    }
+fn serve(connection: Connection, jobs: &Receiver<Box<dyn Job>>, idle_tasks: IdleTasks, commits: Commits) {
+    let sql = Sql::new(&connection);
+    let mut serving = Serving { sql, idle_tasks, commits, held: Vec::new(), patience: FIRST_PATIENCE };
+    serving.run(jobs);
+    drop(serving);
     // The last connection to close brings the log into the file and removes it.
     if let Err((_, error)) = connection.close() {
         tracing::warn!(%error, "the database could not be closed; nothing is lost");
     }
 }
 
-fn commit(sql: &Sql<'_>, group: Vec<Box<dyn Job>>, idle_tasks: &mut IdleTasks) {
-    match run_group(sql, group) {
-        DiskSpace::Enough => idle_tasks.written(sql),
-        DiskSpace::Lacking => idle_tasks.make_room(sql),
+impl Serving<'_> {
+    fn run(&mut self, jobs: &Receiver<Box<dyn Job>>) {
+        loop {
+            match jobs.recv_timeout(self.pause()) {
+                Ok(job) if job.can_wait() && self.held.len() + 1 < GROUP => self.held.push(job),
+                Ok(job) => {
+                    let places = GROUP.saturating_sub(self.held.len() + 1);
+                    let group = self.held.drain(..).chain([job]).chain(jobs.try_iter().take(places));
+                    let group = group.collect();
+                    self.commit(group);
+                }
+                Err(RecvTimeoutError::Timeout) => self.nothing_came(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        if !self.held.is_empty() {
+            let held = std::mem::take(&mut self.held);
+            self.commit(held);
+        }
+        // What could not be stored now is said in the log.
+        for job in self.held.drain(..) {
+            job.answer(Err(Error::closed()));
+        }
     }
-}
 
-fn run_group(sql: &Sql<'_>, mut group: Vec<Box<dyn Job>>) -> DiskSpace {
-    match attempt(sql, &mut group) {
-        Attempt::Committed => {
-            group.into_iter().for_each(|job| job.answer(Ok(())));
-            DiskSpace::Enough
-        }
-        Attempt::Failed(error) => {
-            group.into_iter().for_each(|job| job.answer(Err(error.for_another())));
-            DiskSpace::after(&error)
-        }
-        // Its own failure is the answer.
-        Attempt::Spoiled(space) if group.len() == 1 => {
-            group.into_iter().for_each(|job| job.answer(Ok(())));
-            space
-        }
-        Attempt::Spoiled(_) => {
-            let spaces: Vec<DiskSpace> = group.into_iter().map(|job| run_group(sql, vec![job])).collect();
-            if spaces.contains(&DiskSpace::Lacking) { DiskSpace::Lacking } else { DiskSpace::Enough }
+    fn pause(&self) -> Duration {
+        if self.commits.is_failing() {
+            self.patience
+        } else if self.held.is_empty() {
+            self.idle_tasks.pause().unwrap_or(LOOK)
+        } else {
+            HELD
         }
     }
-}
 
-fn attempt(sql: &Sql<'_>, group: &mut [Box<dyn Job>]) -> Attempt {
-    if let Err(error) = sql.execute("BEGIN IMMEDIATE", []) {
-        return Attempt::Failed(error.into());
-    }
-    for job in group {
-        let before = sql.connection().total_changes();
-        job.run(sql);
-        let touched = sql.connection().total_changes() != before || sql.connection().is_autocommit();
-        if let Some(error) = job.failure()
-            && touched
-        {
-            let space = DiskSpace::after(error);
-            roll_back(sql);
-            return Attempt::Spoiled(space);
+    fn nothing_came(&mut self) {
+        let was_failing = self.commits.is_failing();
+        if !self.held.is_empty() {
+            let held = std::mem::take(&mut self.held);
+            self.commit(held);
+        } else if was_failing {
+            self.commits.try_again(&self.sql);
+        } else if self.idle_tasks.pause().is_some() {
+            self.idle_tasks.step(&self.sql);
+        } else {
+            self.commits.look();
         }
+        let is_failing = self.commits.is_failing();
+        self.patience =
+            if was_failing && is_failing { (self.patience * 2).min(LAST_PATIENCE) } else { FIRST_PATIENCE };
     }
-    match sql.execute("COMMIT", []) {
-        Ok(_) => Attempt::Committed,
-        Err(error) => {
-            roll_back(sql);
-            Attempt::Failed(error.into())
+
+    fn commit(&mut self, group: Vec<Box<dyn Job>>) {
+        let Committed { space, kept } = self.commits.run(&self.sql, group);
+        self.held.extend(kept);
+        match space {
+            DiskSpace::Enough => self.idle_tasks.written(&self.sql),
+            DiskSpace::Lacking => self.idle_tasks.make_room(&self.sql),
         }
-    }
-}
-
-/// Runs an idle task in a transaction of its own.
-pub(super) fn run_idle_task(sql: &Sql<'_>, idle_task: IdleTask) -> Result<bool, Error> {
-    in_transaction(sql, idle_task)
-}
-
-/// Runs something in a transaction of its own.
-pub(crate) fn in_transaction<T>(
-    sql: &Sql<'_>,
-    work: impl FnOnce(&Sql<'_>) -> Result<T, Error>,
-) -> Result<T, Error> {
-    sql.execute("BEGIN IMMEDIATE", [])?;
-    let done = work(sql).and_then(|result| {
-        sql.execute("COMMIT", [])?;
-        Ok(result)
-    });
-    if done.is_err() {
-        roll_back(sql);
-    }
-    done
-}
-
-fn roll_back(sql: &Sql<'_>) {
-    // After some errors SQLite has rolled back by itself.
-    if !sql.connection().is_autocommit()
-        && let Err(error) = sql.execute("ROLLBACK", [])
-    {
-        tracing::error!(%error, "a transaction could not be rolled back");
     }
 }

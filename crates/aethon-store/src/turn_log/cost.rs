@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aethon_core::message::{Block, Role};
-use aethon_core::storage::Synchronous;
+use aethon_core::storage::{StorageHealth, Synchronous};
 use jiff::Timestamp;
 
 use super::*;
@@ -17,8 +17,9 @@ fn a_turn_costs_the_same_however_long_its_session_is() {
         synchronous: Synchronous::Normal,
         busy_timeout: Duration::ZERO,
         max_bytes: None,
+        health: StorageHealth::default(),
     };
-    let connection = db::open(&settings).unwrap();
+    let (connection, _place) = db::open(&settings).unwrap();
     let sql = Sql::new(&connection);
     let cost = || {
         let before = sql.steps.get();

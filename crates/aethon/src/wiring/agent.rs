@@ -38,6 +38,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let transcripts = storage.transcripts.clone();
     let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());
+    services.health = storage.health.clone();
     services.learned = models.learned;
     services.hooks = hooks(prepared);
     services.approvals = approvals.clone();

@@ -22,7 +22,8 @@ pub(crate) fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Storage> {
         return Ok(storage.clone());
     }
     let store = open(&prepared.home.database(), &prepared.config, prepared.clock(), mode)?;
-    Ok(Storage::of(Arc::new(store)))
+    let health = store.health();
+    Ok(Storage::of(Arc::new(store)).with_health(health))
 }
 
 fn open(path: &Path, config: &Config, clock: Arc<dyn Clock>, mode: OpenMode) -> Result<Store> {

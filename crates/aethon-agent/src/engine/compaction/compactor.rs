@@ -17,7 +17,8 @@ use crate::control::Control;
 use crate::engine::agents::RunningAgent;
 use crate::engine::outcome::TurnOutcome;
 use crate::engine::shared::Shared;
-use crate::engine::storage_log::log_storage;
+use crate::patience::until_stored;
+use crate::storage_log::log_storage;
 use crate::window::Target;
 
 /// Below this a conversation is not cut because a service says that it is too long: then something else is.
@@ -147,7 +148,8 @@ impl Compactor<'_> {
         let (turn, session) = (&self.context.turn, &self.context.session);
         let mut message = Message::new(Role::System, vec![summarised.block()], services.clock.now());
         message.turn = Some(turn.clone());
-        match services.log.append(turn, vec![message.clone()]).await {
+        let append = || services.log.append(turn, vec![message.clone()]);
+        match until_stored("a summary could not be stored; trying again", append).await {
             Ok(ids) => message.id = ids.first().copied().unwrap_or(message.id),
             Err(error) => {
                 log_storage("a summary could not be stored", &error);

@@ -15,7 +15,8 @@ use super::summarised::Summarised;
 use super::summariser::Summariser;
 use crate::control::{Control, Interrupt};
 use crate::engine::shared::Shared;
-use crate::engine::storage_log::log_storage;
+use crate::patience::until_stored;
+use crate::storage_log::log_storage;
 use crate::window::{Summary, Transcript, digest};
 
 /// How many messages are read from the storage at once.
@@ -137,7 +138,8 @@ async fn pages(shared: &Shared, session: &SessionId, before: MessageId) -> Vec<M
 
 /// The last messages before one. What cannot be read has not been before a model, and is not counted.
 async fn read(shared: &Shared, session: &SessionId, before: MessageId) -> Vec<Arc<Message>> {
-    match shared.services.transcripts.messages(session, Some(before), PAGE).await {
+    let page = || shared.services.transcripts.messages(session, Some(before), PAGE);
+    match until_stored("older messages could not be read; trying again", page).await {
         Ok(messages) => messages.into_iter().map(Arc::new).collect(),
         Err(error) => {
             log_storage("older messages could not be read for a summary", &error);

@@ -32,6 +32,7 @@ pub(super) struct Tables {
     pub(super) posted: BTreeSet<(SessionId, String)>,
     pub(super) deliveries: Vec<DeliveryRow>,
     pub(super) learned: Vec<(ModelKey, ModelFact)>,
+    pub(super) maintained_at: Option<Timestamp>,
 }
 
 /// A session with its live branch.

@@ -7,7 +7,7 @@ use super::MemoryStore;
 use crate::error::Result;
 use crate::ids::SessionId;
 use crate::session::TurnPhase;
-use crate::storage::{Removed, Retention, Upkeep};
+use crate::storage::{Marks, Removed, Retention, Upkeep};
 
 /// How long deliveries are kept after they have arrived or were given up.
 const SETTLED: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -43,7 +43,14 @@ impl Upkeep for MemoryStore {
             dedupe_ids += 1;
         }
         tables.turns.retain(|_, row| !row.is_shell || row.record.inbound.dedupe.is_some());
+        tables.maintained_at = Some(now);
         Ok(Removed { sessions: old.len(), deliveries, dedupe_ids, ..Removed::default() })
+    }
+
+    async fn marks(&self) -> Result<Marks> {
+        let tables = self.enter("marks")?;
+        let latest = tables.turns.values().map(|row| row.record.accepted_at).max();
+        Ok(Marks { maintained_at: tables.maintained_at, latest })
     }
 
     async fn close(&self) {}

@@ -3,7 +3,7 @@
 use aethon_core::error::Error;
 
 /// Logs a failure of the storage with its cause. What was removed meanwhile is no failure.
-pub(super) fn log_storage(what: &'static str, error: &Error) {
+pub(crate) fn log_storage(what: &'static str, error: &Error) {
     if error.is_not_found() {
         return tracing::info!(%error, "{what}");
     }

@@ -1,0 +1,90 @@
+//! Waiting for a storage that fails for a while.
+//!
+//! What was acknowledged has to be stored, however long that takes: it is tried again with growing pauses until it is, or
+//! until the storage is closed because the program ends. Whatever waits here holds its place in the queue of its session,
+//! and new messages are refused meanwhile, so it is no more than the turns that may be open.
+
+use std::future::Future;
+use std::time::Duration;
+
+use aethon_core::error::{Error, Result};
+use tokio::time::sleep;
+
+use crate::storage_log::log_storage;
+
+/// The first pause and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// How often a failure is taken for a passing one although the storage does not call it that. It is a fault of the program
+/// then, and waiting does not mend it.
+const MOST_FAULTS: usize = 4;
+
+/// Does something at the storage until it is done. What the storage refuses (it is gone, it makes no sense, the program
+/// ends) is returned at once.
+pub(crate) async fn until_stored<T, F>(what: &'static str, mut attempt: impl FnMut() -> F) -> Result<T>
+where
+    F: Future<Output = Result<T>>,
+{
+    let (mut pause, mut failures, mut faults) = (FIRST_PAUSE, 0_u32, 0);
+    loop {
+        let error = match attempt().await {
+            Ok(done) => {
+                if failures > 0 {
+                    tracing::info!(what, failures, "the storage has taken it at last");
+                }
+                return Ok(done);
+            }
+            Err(error) => error,
+        };
+        if !is_passing(&error, &mut faults) {
+            return Err(error);
+        }
+        if failures == 0 {
+            log_storage(what, &error);
+        }
+        failures += 1;
+        sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+fn is_passing(error: &Error, faults: &mut usize) -> bool {
+    let is_refusal = error.is_not_found() || error.is_invalid() || error.is_mismatch() || error.is_denied();
+    if error.is_unavailable() {
+        return true;
+    }
+    // Busy and not unavailable: the storage is closed.
+    if is_refusal || error.is_busy() {
+        return false;
+    }
+    *faults += 1;
+    *faults < MOST_FAULTS
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// How often something is tried that always fails like this; the storage is closed after a while.
+    async fn attempts(fail: impl Fn() -> Error) -> usize {
+        let tried = Cell::new(0);
+        let attempt = || async {
+            tried.set(tried.get() + 1);
+            if tried.get() < 100 { Err::<(), _>(fail()) } else { Err(Error::shutting_down()) }
+        };
+        until_stored("a test", attempt).await.unwrap_err();
+        tried.get()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_storage_that_fails_is_waited_for() {
+        assert_eq!(attempts(|| Error::unavailable("the disk is full")).await, 100, "until it is closed");
+        assert_eq!(attempts(|| Error::internal("a fault")).await, MOST_FAULTS);
+        assert_eq!(attempts(|| Error::not_found("gone")).await, 1);
+        assert_eq!(attempts(|| Error::invalid("nonsense")).await, 1);
+        assert_eq!(attempts(Error::shutting_down).await, 1);
+    }
+}

@@ -1,0 +1,161 @@
+//! A storage that fails for longer than a moment, and an end of the program in the middle of a turn.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::assistant::Assistant;
+use aethon_core::message::{EndReason, Inbound, TurnEnd};
+use aethon_core::session::{TurnLog, TurnPhase};
+use aethon_core::surface::TurnEvent;
+use aethon_core::testkit::{CollectingSurface, Gate, Step};
+use tokio::time::{sleep, timeout};
+
+use crate::harness::{
+    House, Plan, THREE, TestTool, What, calls, quiet, says, says_behind, session, shown, three, with_id,
+};
+
+/// Longer than any pause between two attempts.
+const A_MINUTE: Duration = Duration::from_secs(60);
+
+fn is_done(surface: &CollectingSurface) -> bool {
+    shown(surface).iter().any(|word| word.starts_with("done"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_end_is_told_when_it_is_stored_and_not_before() {
+    let gate = Gate::default();
+    let harness = House::new([says_behind(&gate, "answer"), says("next")]);
+    let (session, surface) = (session("a"), quiet());
+    let submitted = harness.submit(with_id(&session, "question", "m1"), surface.clone()).await;
+    gate.reached().await;
+    harness.store.break_down();
+    gate.open();
+    let waiting = submitted.reply.clone().wait();
+    tokio::pin!(waiting);
+    assert!(timeout(A_MINUTE, &mut waiting).await.is_err(), "it is not stored");
+    assert!(!is_done(&surface));
+    assert_eq!(harness.told(&session), ["user: question"]);
+    harness.store.mend();
+    assert_eq!(waiting.await.unwrap().text, "answer");
+    assert!(is_done(&surface));
+    assert_eq!(harness.told(&session), ["user: question", "assistant: answer"]);
+    assert_eq!(harness.ask(&session, "go on").await.text, "next");
+}
+
+#[tokio::test(start_paused = true)]
+async fn everything_acknowledged_is_answered_in_its_order_when_the_storage_works_again() {
+    let (harness, session, gate, [one, two, three]) = three().await;
+    harness.store.break_down();
+    gate.open();
+    sleep(A_MINUTE).await;
+    assert_eq!(harness.engine.activity().len(), 3, "the queue stands still");
+    harness.store.mend();
+    for (submitted, text) in [(one, "first"), (two, "second"), (three, "third")] {
+        assert_eq!(submitted.reply.wait().await.unwrap().text, text);
+    }
+    assert_eq!(harness.told(&session), THREE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_is_stored_before_it_is_shown_or_run() {
+    let tool = TestTool::new("t", What::Say("result"));
+    let gate = Gate::default();
+    let first = [Step::Wait(gate.clone())].into_iter().chain(calls(&["t"])).collect();
+    let harness = House::with([first, says("end")], Plan { tools: vec![tool.clone()], ..Plan::default() });
+    let (session, surface) = (session("a"), quiet());
+    let submitted = harness.submit(Inbound::say(session.clone(), "hi"), surface.clone()).await;
+    gate.reached().await;
+    harness.store.break_down();
+    gate.open();
+    sleep(A_MINUTE).await;
+    assert_eq!((tool.ran(), shown(&surface)), (0, vec!["started".to_owned()]));
+    harness.store.mend();
+    assert_eq!(submitted.reply.wait().await.unwrap().text, "end");
+    assert_eq!((tool.ran(), harness.told(&session).len()), (1, 4));
+    harness.assert_well_formed(&session);
+}
+
+#[tokio::test]
+async fn while_the_storage_fails_nothing_new_is_taken_in() {
+    let harness = House::new([]);
+    harness.health.failed("the disk is full: free some space");
+    let refused = harness.engine.submit(Inbound::say(session("a"), "hi"), quiet()).await.unwrap_err();
+    assert!(refused.is_unavailable() && refused.to_string().contains("free some space"), "{refused}");
+    assert!(harness.store.calls().is_empty());
+    harness.health.recovered();
+    assert_eq!(harness.ask(&session("a"), "hi").await.text, "ok");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_a_fault_keeps_from_being_stored_is_told_as_that() {
+    let harness = House::new([says("never stored")]);
+    harness.store.fault("finish", 4);
+    let surface = quiet();
+    let reply = harness.submit(Inbound::say(session("a"), "hi"), surface.clone()).await.reply.wait().await;
+    let reply = reply.unwrap();
+    assert_eq!((reply.end, &reply.failure.as_ref().unwrap().code), (TurnEnd::Error, &EndReason::Storage));
+    assert!(!reply.text.contains("never stored"), "what is told as done is stored: {}", reply.text);
+    assert_eq!(shown(&surface).last().unwrap(), "done error");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_program_does_not_wait_for_a_storage_that_fails() {
+    let gate = Gate::default();
+    let harness = House::new([says_behind(&gate, "answer")]);
+    let submitted = harness.submit(with_id(&session("a"), "question", "m1"), quiet()).await;
+    gate.reached().await;
+    harness.store.break_down();
+    gate.open();
+    timeout(A_MINUTE, harness.engine.shutdown(Duration::from_secs(10))).await.unwrap();
+    let turn = harness.store.turn(&submitted.turn).await.unwrap().unwrap();
+    assert_eq!(turn.phase, TurnPhase::Running, "the next start goes on with it");
+}
+
+/// The next process on the same storage, which takes up what it finds. Returns what is shown of that.
+async fn restarted(before: &House, responses: Vec<Vec<Step>>) -> (House, Arc<CollectingSurface>) {
+    let store = Some(Arc::new(before.store.beside()));
+    let next = House::with(responses, Plan { store, ..Plan::default() });
+    let surface = quiet();
+    let shown = surface.clone();
+    assert_eq!(next.engine.recover(move |_| shown.clone()).await.unwrap(), 1);
+    (next, surface)
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_shutdown_a_turn_with_an_id_stays_open_and_is_answered_after_the_start() {
+    let harness = House::new([vec![Step::say("half an ans"), Step::Hang]]);
+    let (session, surface) = (session("a"), quiet());
+    let running = harness.submit(with_id(&session, "question", "m1"), surface.clone()).await;
+    surface.saw(|event| matches!(event, TurnEvent::Text(_))).await;
+    harness.engine.shutdown(Duration::from_secs(10)).await;
+    assert!(running.reply.wait().await.is_err_and(|error| error.is_busy()));
+    assert!(!is_done(&surface));
+    assert_eq!(harness.told(&session), ["user: question"], "half an answer is none");
+
+    let (next, surface) = restarted(&harness, vec![says("the real answer")]).await;
+    let again = next.submit(with_id(&session, "question", "m1"), quiet()).await;
+    assert_eq!((again.is_new, &again.turn), (false, &running.turn));
+    assert_eq!(again.reply.wait().await.unwrap().text, "the real answer");
+    surface.saw(|event| matches!(event, TurnEvent::Done(_))).await;
+    assert_eq!(next.told(&session), ["user: question", "assistant: the real answer"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_shutdown_results_of_calls_are_kept() {
+    let plan = || Plan {
+        tools: vec![TestTool::new("a", What::Say("1")) as _, TestTool::new("b", What::Hang) as _],
+        ..Plan::default()
+    };
+    let harness = House::with([calls(&["a", "b"])], plan());
+    let (session, surface) = (session("a"), quiet());
+    harness.submit(with_id(&session, "question", "m1"), surface.clone()).await;
+    surface.saw(|event| matches!(event, TurnEvent::Tool(state) if state.name == "b")).await;
+    harness.engine.shutdown(Duration::from_secs(1)).await;
+    let told = harness.told(&session);
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(told[2].starts_with("tool: result 1 | result interrupted"), "{}", told[2]);
+    let (next, surface) = restarted(&harness, vec![says("end")]).await;
+    surface.saw(|event| matches!(event, TurnEvent::Done(_))).await;
+    assert_eq!(next.told(&session)[3..], ["assistant: end"]);
+    next.assert_well_formed(&session);
+}

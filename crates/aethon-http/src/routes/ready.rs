@@ -1,0 +1,21 @@
+//! `GET /api/ready`: whether the program can do its work, for whoever routes work to it. `/health` only says that it runs.
+
+use http::StatusCode;
+
+use crate::deps::Runtime;
+use crate::error::{Problem, STORAGE_RETRY_SECONDS, STORAGE_UNAVAILABLE};
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+/// 200 when new messages are taken in, 503 with the reason when they are refused.
+pub(super) fn ready(runtime: Runtime, _request: &Request) -> HandlerResult {
+    let unready = |code, detail| Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, detail);
+    if let Some(fault) = runtime.health.fault() {
+        return Err(unready(STORAGE_UNAVAILABLE, fault.message.clone()).retry_after(STORAGE_RETRY_SECONDS));
+    }
+    if runtime.shutdown.is_requested() {
+        let detail = "the assistant is shutting down; try again in a moment".to_owned();
+        return Err(unready("shutting_down", detail).retry_after(1));
+    }
+    Ok(response::json_bytes(r#"{"ready":true,"status":"ready"}"#))
+}

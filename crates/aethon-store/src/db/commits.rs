@@ -1,0 +1,201 @@
+//! One commit: jobs in a transaction, what becomes of each when something fails, and what that says of the storage.
+
+use std::sync::Arc;
+
+use aethon_core::storage::StorageHealth;
+
+use super::place::Place;
+use super::sql::Sql;
+use super::writer::{IdleTask, Job};
+use crate::error::Error;
+
+/// How many jobs that nobody waits for are kept while the storage fails; the oldest count.
+const MOST_KEPT: usize = 512;
+
+/// Makes commits, and knows whether they succeed.
+pub(super) struct Commits {
+    place: Arc<Place>,
+    health: StorageHealth,
+    /// Writes a little, to see whether that works again.
+    probe: IdleTask,
+}
+
+/// What a group of jobs came to.
+pub(super) struct Committed {
+    /// Whether the disk took what it was given.
+    pub(super) space: DiskSpace,
+    /// Jobs that are to be run again, because the storage failed and nobody waits who would ask again.
+    pub(super) kept: Vec<Box<dyn Job>>,
+}
+
+/// Whether the disk took what it was given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum DiskSpace {
+    Enough,
+    Lacking,
+}
+
+impl DiskSpace {
+    fn after(error: &Error) -> Self {
+        if error.is_about_the_disk() { Self::Lacking } else { Self::Enough }
+    }
+}
+
+/// How a group ended.
+enum Attempt {
+    /// Everything that succeeded is stored.
+    Committed,
+    /// A job failed after it had written: nothing is stored, and the others can be tried again.
+    Spoiled(DiskSpace),
+    /// The transaction itself failed: nothing is stored.
+    Failed(Error),
+}
+
+impl Commits {
+    pub(super) fn new(place: Arc<Place>, health: StorageHealth, probe: IdleTask) -> Self {
+        Self { place, health, probe }
+    }
+
+    /// Whether the last commit failed.
+    pub(super) fn is_failing(&self) -> bool {
+        self.health.fault().is_some()
+    }
+
+    /// Runs jobs in one transaction and answers them.
+    pub(super) fn run(&self, sql: &Sql<'_>, group: Vec<Box<dyn Job>>) -> Committed {
+        let mut committed = Committed { space: DiskSpace::Enough, kept: Vec::new() };
+        self.run_group(sql, group, &mut committed);
+        committed
+    }
+
+    /// Looks whether the files are still there.
+    pub(super) fn look(&self) {
+        if let Err(error) = self.place.check() {
+            self.note(&error);
+        }
+    }
+
+    /// Looks whether something can be stored again.
+    pub(super) fn try_again(&self, sql: &Sql<'_>) {
+        let tried = self.place.check().and_then(|()| in_transaction(sql, self.probe));
+        match tried {
+            Ok(_) => self.note_success(),
+            Err(error) => self.note(&error),
+        }
+    }
+
+    fn run_group(&self, sql: &Sql<'_>, mut group: Vec<Box<dyn Job>>, committed: &mut Committed) {
+        match self.attempt(sql, &mut group) {
+            Attempt::Committed => {
+                self.note_success();
+                group.into_iter().for_each(|job| job.answer(Ok(())));
+            }
+            Attempt::Failed(error) => {
+                self.note(&error);
+                if DiskSpace::after(&error) == DiskSpace::Lacking {
+                    committed.space = DiskSpace::Lacking;
+                }
+                for job in group {
+                    if job.is_to_be_kept() && error.is_unavailable() && committed.kept.len() < MOST_KEPT {
+                        committed.kept.push(job);
+                    } else {
+                        job.answer(Err(error.for_another()));
+                    }
+                }
+            }
+            Attempt::Spoiled(space) => {
+                if space == DiskSpace::Lacking {
+                    committed.space = space;
+                }
+                if group.len() > 1 {
+                    return group.into_iter().for_each(|job| self.run_group(sql, vec![job], committed));
+                }
+                // Its own failure is the answer.
+                for job in group {
+                    let failed = job.failure().filter(|error| error.is_unavailable());
+                    if let Some(error) = failed {
+                        self.note(error);
+                    }
+                    if failed.is_some() && job.is_to_be_kept() && committed.kept.len() < MOST_KEPT {
+                        committed.kept.push(job);
+                    } else {
+                        job.answer(Ok(()));
+                    }
+                }
+            }
+        }
+    }
+
+    fn attempt(&self, sql: &Sql<'_>, group: &mut [Box<dyn Job>]) -> Attempt {
+        if let Err(error) = self.place.check() {
+            return Attempt::Failed(error);
+        }
+        if let Err(error) = sql.execute("BEGIN IMMEDIATE", []) {
+            return Attempt::Failed(error.into());
+        }
+        for job in group {
+            let before = sql.connection().total_changes();
+            job.run(sql);
+            let touched = sql.connection().total_changes() != before || sql.connection().is_autocommit();
+            if let Some(error) = job.failure()
+                && (touched || error.is_unavailable())
+            {
+                let space = DiskSpace::after(error);
+                roll_back(sql);
+                return Attempt::Spoiled(space);
+            }
+        }
+        match sql.execute("COMMIT", []) {
+            Ok(_) => Attempt::Committed,
+            Err(error) => {
+                roll_back(sql);
+                Attempt::Failed(error.into())
+            }
+        }
+    }
+
+    fn note(&self, error: &Error) {
+        if error.is_unavailable() && self.health.failed(error.to_string()) {
+            tracing::error!(
+                error = error as &dyn std::error::Error,
+                "the storage fails; new messages are refused until it works again"
+            );
+        }
+    }
+
+    fn note_success(&self) {
+        if self.health.recovered() {
+            tracing::info!("the storage works again");
+        }
+    }
+}
+
+/// Runs an idle task in a transaction of its own.
+pub(super) fn run_idle_task(sql: &Sql<'_>, idle_task: IdleTask) -> Result<bool, Error> {
+    in_transaction(sql, idle_task)
+}
+
+/// Runs something in a transaction of its own.
+pub(crate) fn in_transaction<T>(
+    sql: &Sql<'_>,
+    work: impl FnOnce(&Sql<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    sql.execute("BEGIN IMMEDIATE", [])?;
+    let done = work(sql).and_then(|result| {
+        sql.execute("COMMIT", [])?;
+        Ok(result)
+    });
+    if done.is_err() {
+        roll_back(sql);
+    }
+    done
+}
+
+fn roll_back(sql: &Sql<'_>) {
+    // After some errors SQLite has rolled back by itself.
+    if !sql.connection().is_autocommit()
+        && let Err(error) = sql.execute("ROLLBACK", [])
+    {
+        tracing::error!(%error, "a transaction could not be rolled back");
+    }
+}

@@ -1,0 +1,114 @@
+//! When the upkeep of the storage runs: soon after a start when it is due, and every six hours.
+//!
+//! The storage remembers when it ran last, so that a program that is started every day, and never runs for six hours, does
+//! it as well.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::clock::Clock;
+use aethon_core::shutdown::Shutdown;
+use aethon_core::storage::{Retention, Upkeep};
+use jiff::Timestamp;
+use tokio::time::sleep;
+
+/// How far apart it runs.
+const INTERVAL: Duration = Duration::from_secs(6 * 3600);
+
+/// How long a start is left alone.
+const AFTER_START: Duration = Duration::from_secs(4);
+
+/// The longest wait before the clock is looked at again: it may have been set, and the machine may have slept.
+const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
+
+/// The shortest, after a run that failed or found its time in the future.
+const SHORTEST_WAIT: Duration = Duration::from_secs(60);
+
+/// Runs it whenever it is due, until the program ends.
+pub(crate) async fn run(
+    (storage, clock): (Arc<dyn Upkeep>, Arc<dyn Clock>),
+    retention: Retention,
+    mut shutdown: Shutdown,
+) {
+    let mut wait = AFTER_START;
+    loop {
+        tokio::select! {
+            () = shutdown.requested() => return,
+            () = sleep(wait) => {}
+        }
+        let looked = async {
+            let last = storage.marks().await?.maintained_at;
+            if let Some(left) = left(last, clock.now()) {
+                return Ok(left);
+            }
+            let removed = storage.maintain(retention).await?;
+            tracing::debug!(?removed, "the upkeep of the storage is done");
+            Ok::<_, aethon_core::error::Error>(INTERVAL)
+        };
+        // A step may have to wait for a storage that fails; the end of the program does not.
+        let looked = tokio::select! {
+            () = shutdown.requested() => return,
+            looked = looked => looked,
+        };
+        wait = looked.unwrap_or_else(|error| {
+            tracing::warn!(error = &error as &dyn std::error::Error, "old rows could not be removed");
+            LONGEST_WAIT
+        });
+        wait = wait.clamp(SHORTEST_WAIT, LONGEST_WAIT);
+    }
+}
+
+/// How long it is not due; `None` when it is. A run in the future was timed by a clock that was wrong.
+fn left(last: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
+    let ago = Duration::try_from(now.duration_since(last?)).ok()?;
+    INTERVAL.checked_sub(ago).filter(|left| !left.is_zero())
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::shutdown::ShutdownTrigger;
+    use aethon_core::storage::Storage;
+    use aethon_core::testkit::{ManualClock, MemoryStore};
+    use jiff::SignedDuration;
+
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(1_700_000_000 + seconds).unwrap()
+    }
+
+    #[test]
+    fn it_is_due_every_six_hours_and_after_a_wrong_clock() {
+        let check = |last: Option<i64>, expected: Option<u64>| {
+            assert_eq!(left(last.map(at), at(0)), expected.map(Duration::from_secs), "{last:?}");
+        };
+        check(None, None);
+        check(Some(0), Some(21_600));
+        check(Some(-21_599), Some(1));
+        check(Some(-21_600), None);
+        check(Some(-900_000), None);
+        check(Some(1), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_runs_soon_after_a_start_only_when_it_is_due() {
+        let clock = Arc::new(ManualClock::at(at(0)));
+        let storage: Storage = MemoryStore::storage(clock.clone());
+        let retention = Retention::of_oneshots(1);
+        // A run of the program that lasts ten seconds; when the upkeep ran last as far as is known afterwards.
+        let runs = async || {
+            let (trigger, shutdown) = ShutdownTrigger::pair();
+            let parts = (storage.upkeep.clone(), clock.clone() as Arc<dyn Clock>);
+            let task = tokio::spawn(run(parts, retention, shutdown));
+            sleep(Duration::from_secs(10)).await;
+            trigger.trigger();
+            task.await.unwrap();
+            storage.upkeep.marks().await.unwrap().maintained_at
+        };
+        assert_eq!(runs().await, Some(at(0)));
+        clock.advance(SignedDuration::from_hours(5));
+        assert_eq!(runs().await, Some(at(0)), "not again so soon");
+        clock.advance(SignedDuration::from_hours(1));
+        assert_eq!(runs().await, Some(at(6 * 3600)));
+    }
+}
