@@ -19,6 +19,8 @@ pub(super) struct Region {
     /// Whether it began at the beginning of a line.
     pub(super) is_at_line_start: bool,
     mode: Mode,
+    /// Where its first opener stands.
+    start: usize,
     /// Up to here the text was looked at.
     at: usize,
 }
@@ -62,23 +64,23 @@ pub(super) enum Verdict {
 impl Region {
     /// At an opener of a family, at the beginning of the text.
     pub(super) fn new(family: &'static Family, is_at_line_start: bool) -> Self {
-        Self { family, is_at_line_start, mode: Mode::Header(0, Word::None), at: 0 }
+        Self { family, is_at_line_start, mode: Mode::Header(0, Word::None), start: 0, at: 0 }
     }
 
     /// The same behind so many bytes.
     pub(super) fn behind_blanks(self, blanks: usize) -> Self {
-        Self { mode: Mode::Header(blanks, Word::None), at: blanks, ..self }
+        Self { mode: Mode::Header(blanks, Word::None), start: blanks, at: blanks, ..self }
     }
 
     /// At arguments that begin at this place.
     pub(super) fn at_brackets(family: &'static Family, at: usize) -> Self {
         let mode = Mode::Brackets { depth: 0, quote: None, is_escaped: false };
-        Self { family, is_at_line_start: true, mode, at }
+        Self { family, is_at_line_start: true, mode, start: at, at }
     }
 
-    /// Whether there is nothing but an opener yet.
+    /// Whether there is nothing but an opener yet, and nothing before it that another opener followed.
     pub(super) fn is_bare(&self) -> bool {
-        matches!(self.mode, Mode::Header(_, Word::None))
+        matches!(self.mode, Mode::Header(since, Word::None) if since == self.start)
     }
 
     /// Goes on to the end of what is there. `text` is all of it.

@@ -4,6 +4,7 @@ use aethon_core::message::{Block, Message, Role, ToolCall};
 use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, StopReason, Usage};
 use futures_util::{StreamExt, stream};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use serde_json::json;
 
 use super::corpus::{read, tools};
@@ -83,7 +84,8 @@ fn token_soup() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    // The same answers in every run, so that what was found before decides and not chance; another seed searches further.
+    #![proptest_config(ProptestConfig { cases: 2_000, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
     fn an_answer_means_the_same_however_it_is_cut(answer in token_soup(), cuts in prop::collection::vec(0_usize..200, 0..8)) {
