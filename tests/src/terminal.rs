@@ -108,7 +108,12 @@ impl Terminal {
 
     /// Waits until the window looks like this; returns it.
     pub fn sees(&mut self, what: &str, is_it: impl Fn(&str) -> bool) -> String {
-        let deadline = Instant::now() + PATIENCE;
+        self.sees_within(what, PATIENCE, is_it)
+    }
+
+    /// The same for what takes longer.
+    pub fn sees_within(&mut self, what: &str, limit: Duration, is_it: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + limit;
         loop {
             let screen = self.screen();
             if is_it(&screen) {

@@ -43,6 +43,7 @@ mod secrets;
 mod self_protection;
 mod sessions;
 mod shell;
+mod soak;
 mod sockets;
 mod start;
 mod stop;

@@ -74,11 +74,11 @@ fn new_connections_are_not_taken_while_it_stops() {
 }
 
 #[test]
-fn what_was_said_is_stored_when_the_grace_is_over() {
+fn what_was_said_without_an_id_is_stored_when_the_grace_is_over() {
     let server = Server::start(&["server.shutdown_grace=1"]);
-    let mut chat = server.chat("default");
-    chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 2000 20"}));
-    chat.until("delta");
+    let mut socket = server.socket("/ws/chat");
+    socket.send("!stream 2000 20");
+    eventually("it is stored", || (server.get("/api/sessions").json()["count"] == 1).then_some(()));
     let begun = Instant::now();
     server.signal(Signal::TERM);
     let home = server.home();
@@ -92,6 +92,26 @@ fn what_was_said_is_stored_when_the_grace_is_over() {
     // It was stopped, so it is not taken up again by itself: the session is free.
     let mut chat = server.chat("default");
     assert_eq!(chat.say("m2", "!say next").last().unwrap()["text"], "next");
+}
+
+#[test]
+fn what_has_an_id_and_outlasts_the_grace_is_answered_after_the_start() {
+    let server = Server::start(&["server.shutdown_grace=1"]);
+    let mut chat = server.chat("default");
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 200 20\n!say whole"}));
+    chat.until("delta");
+    let begun = Instant::now();
+    server.signal(Signal::TERM);
+    let home = server.home();
+    assert_eq!(server.wait().0.code(), Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(6), "the grace is one second");
+
+    let server = Server::start_in(home, &[]);
+    let said = eventually("it is answered", || {
+        let said = server.said("webchat:default");
+        (said.len() == 2).then_some(said)
+    });
+    assert!(said[1].1.starts_with("token1 token2 ") && said[1].1.ends_with("whole"), "{said:?}");
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! The terminal beside a daemon that comes and goes. Issue 7, items 16 and 29.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 use std::sync::Arc;
 
-use aethon_tests::{Server, Terminal, eventually, program};
+use aethon_tests::{Server, Terminal, eventually, home, program};
 use tempfile::TempDir;
 
 fn chat(home: &Arc<TempDir>) -> Terminal {
@@ -74,6 +76,51 @@ fn a_message_said_while_the_daemon_is_away_runs_once_it_is_back() {
     assert_eq!(server.said("webchat:default").len(), 2);
     terminal.press("/quit\r");
     assert_eq!(terminal.end().code(), Some(0));
+}
+
+#[test]
+fn a_chat_of_its_own_process_goes_over_to_a_daemon_that_came_later() {
+    let home = home();
+    let mut command = program("aethon-cli", home.path());
+    let mut terminal = Terminal::start(command.args(["--set", "model.provider=fake"]));
+    terminal.sees("an assistant of its own", |screen| screen.contains("in this process"));
+    terminal.prompts();
+    terminal.enter("!say by the guest");
+    terminal.prompts();
+    let server = Server::start_in(home, &[]);
+    for answer in ["by the daemon", "and again"] {
+        terminal.enter(&format!("!say {answer}"));
+        let screen = terminal.prompts();
+        assert!(screen.contains(&format!("\n{answer}\n")), "{screen}");
+        assert_eq!(screen.matches("aethon-server runs on this home now").count(), 1, "{screen}");
+    }
+    let said = server.said("webchat:default");
+    let answers: Vec<&str> = said.iter().skip(1).step_by(2).map(|(_, text)| text.as_str()).collect();
+    assert_eq!(answers, ["by the guest", "by the daemon", "and again"]);
+    // Turns of the daemon have an id of their sender, and outlive the terminal.
+    let home = server.kill();
+    let _server = Server::start_in(home, &[]);
+    terminal.sees("the daemon's return", |screen| screen.contains("connected to aethon-server again"));
+}
+
+#[test]
+fn a_question_waits_for_a_daemon_that_starts() {
+    // The address is that of a daemon that was killed; the next one has the home, and does not listen yet.
+    let home = Server::start(&[]).kill();
+    let alive = std::fs::File::options().write(true).open(home.path().join("run/server.alive")).unwrap();
+    alive.lock().unwrap();
+    let mut command = program("aethon-cli", home.path());
+    command.args(["--set", "model.provider=fake", "ask", "!say it waited"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut warning = String::new();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    errors.read_line(&mut warning).unwrap();
+    assert!(warning.contains("has no effect: aethon-server at"), "it has seen the daemon: {warning}");
+    drop(alive);
+    let _server = Server::start_in(home, &[]);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "it waited\n");
 }
 
 #[test]

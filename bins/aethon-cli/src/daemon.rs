@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aethon::Prepared;
+use aethon::{Home, Prepared};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
@@ -21,22 +21,50 @@ pub(crate) struct Daemon {
     agent: ureq::Agent,
 }
 
-impl Daemon {
-    /// The one at `connect`, or the one that runs on this home, if any.
-    pub(crate) fn find(prepared: &Prepared, connect: Option<&str>) -> Result<Option<Self>> {
-        let base = match connect {
+/// Where a daemon is looked for, again after each restart.
+#[derive(Debug, Clone)]
+pub(crate) struct Finder {
+    home: Home,
+    token: String,
+    /// The address that the person gave.
+    connect: Option<String>,
+}
+
+impl Finder {
+    /// At `connect`, or on this home.
+    pub(crate) fn new(prepared: &Prepared, connect: Option<&str>) -> Self {
+        let token = prepared.config().dashboard.auth_token.expose().trim().to_owned();
+        Self { home: prepared.home().clone(), token, connect: connect.map(str::to_owned) }
+    }
+
+    /// Whether the person named the daemon, so that nothing else will do.
+    pub(crate) fn is_named(&self) -> bool {
+        self.connect.is_some()
+    }
+
+    /// Whether a daemon has the home, even if it does not tell yet where it listens.
+    pub(crate) fn is_expected(&self) -> bool {
+        self.is_named() || self.home.has_daemon()
+    }
+
+    /// The daemon, if one can be reached.
+    pub(crate) fn find(&self) -> Result<Option<Daemon>> {
+        let base = match &self.connect {
             Some(address) => Some(checked(address)?),
-            None => prepared.home().running_daemon(),
+            None => self.home.running_daemon(),
         };
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(PATIENCE))
             .http_status_as_error(false)
             .proxy(None);
-        Ok(base.map(|base| Self {
-            base,
-            token: prepared.config().dashboard.auth_token.expose().trim().to_owned(),
-            agent: config.build().into(),
-        }))
+        Ok(base.map(|base| Daemon { base, token: self.token.clone(), agent: config.build().into() }))
+    }
+}
+
+impl Daemon {
+    /// The one at `connect`, or the one that runs on this home, if any.
+    pub(crate) fn find(prepared: &Prepared, connect: Option<&str>) -> Result<Option<Self>> {
+        Finder::new(prepared, connect).find()
     }
 
     /// The token as a header value, if one is set.
@@ -111,6 +139,12 @@ impl Daemon {
             None => request,
         }
     }
+}
+
+/// Whether a request that failed would fail again: the daemon answered, and is not just stopping.
+pub(crate) fn is_final(error: &anyhow::Error) -> bool {
+    let is_stopping = error.downcast_ref::<Answer>().is_some_and(|answer| answer.status == 503);
+    !is_stopping && !error.chain().any(|cause| cause.is::<ureq::Error>())
 }
 
 /// An answer that is an error, in the words of the daemon.

@@ -127,6 +127,8 @@ impl Home {
             TryLockError::WouldBlock => taken(),
             TryLockError::Error(source) => refused(&path, "locked", source),
         })?;
+        // A daemon that was killed has left its address; from here on it would be taken for this one's.
+        let _ = std::fs::remove_file(self.address_file());
         let deadline = Instant::now() + LOOKS;
         loop {
             match alive.try_lock() {
@@ -155,17 +157,20 @@ impl Home {
         })
     }
 
-    /// The address of the daemon that runs on this home, such as `http://127.0.0.1:18790`, if one does.
+    /// The address of the daemon that runs on this home, such as `http://127.0.0.1:18790`, if one does and listens.
     pub fn running_daemon(&self) -> Option<String> {
-        let alive = OpenOptions::new().write(true).open(self.alive_file()).ok()?;
-        // Shared, so that those who look do not take each other for a daemon.
-        match alive.try_lock_shared() {
-            Err(TryLockError::WouldBlock) => {
-                let address = std::fs::read_to_string(self.address_file()).ok()?;
-                Some(address.trim().to_owned()).filter(|address| !address.is_empty())
-            }
-            _ => None,
+        if !self.has_daemon() {
+            return None;
         }
+        let address = std::fs::read_to_string(self.address_file()).ok()?;
+        Some(address.trim().to_owned()).filter(|address| !address.is_empty())
+    }
+
+    /// Whether a daemon runs on this home. One that starts does not listen yet.
+    pub fn has_daemon(&self) -> bool {
+        let Ok(alive) = OpenOptions::new().write(true).open(self.alive_file()) else { return false };
+        // Shared, so that those who look do not take each other for a daemon.
+        matches!(alive.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
     fn alive_file(&self) -> PathBuf {
@@ -187,7 +192,7 @@ impl HomeLock {
 
 impl Drop for HomeLock {
     fn drop(&mut self) {
-        // A stale address does no harm: it counts only while the lock is held.
+        // A stale address does no harm: it counts only while the lock is held, and the next daemon removes it first.
         let _ = std::fs::remove_file(&self.address);
     }
 }
@@ -241,8 +246,20 @@ mod tests {
         assert!(home.lock().unwrap_err().is_refusal());
         assert_eq!(home.running_daemon().as_deref(), Some("http://127.0.0.1:1"));
         drop(lock);
-        assert_eq!(home.running_daemon(), None);
+        assert!(!home.has_daemon() && home.running_daemon().is_none());
         assert!(home.lock().is_ok());
+    }
+
+    #[test]
+    fn a_daemon_that_starts_has_no_address_of_one_that_was_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        home.prepare().unwrap();
+        // Killed, it did not remove it.
+        std::fs::write(home.address_file(), "http://127.0.0.1:1").unwrap();
+        let _lock = home.lock().unwrap();
+        assert!(home.has_daemon());
+        assert_eq!(home.running_daemon(), None);
     }
 
     #[test]

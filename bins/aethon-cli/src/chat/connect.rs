@@ -1,26 +1,60 @@
 //! Which way to the assistant is taken.
 
+use std::time::Duration;
+
 use aethon::Prepared;
-use anyhow::Result;
+use anyhow::{Result, bail};
+use tokio::time::{Instant, sleep};
 
 use super::backend::Backend;
+use super::handover::Handover;
 use super::local::Local;
-use super::remote::{Audience, Finder, Remote};
-use crate::daemon::Daemon;
+use super::remote::{Audience, Remote};
+use super::socket::Broken;
+use crate::daemon::Finder;
+
+/// How long a daemon that has the home, and does not answer, may be about to start or to stop.
+const COMING: Duration = Duration::from_secs(30);
+
+/// The pause between two looks.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// The running daemon of this home (or the one named), else an assistant in this process; in this session.
 pub(crate) async fn open(
     prepared: Prepared,
-    daemon: Option<Daemon>,
-    connect: Option<String>,
+    finder: Finder,
     session: &str,
     audience: Audience,
 ) -> Result<Box<dyn Backend>> {
-    match daemon {
-        Some(daemon) => {
-            let finder = Finder { prepared, connect };
-            Ok(Box::new(Remote::connect(finder, daemon, session, audience).await?))
+    Ok(match reach(&finder, session, audience).await? {
+        Some(remote) => Box::new(remote),
+        None => {
+            let local = Local::open(prepared, session).await?;
+            Box::new(Handover::new(local, finder, session, audience))
         }
-        None => Ok(Box::new(Local::open(prepared, session).await?)),
+    })
+}
+
+/// The daemon, as soon as it answers; `None` once none has the home.
+async fn reach(finder: &Finder, session: &str, audience: Audience) -> Result<Option<Remote>> {
+    let deadline = Instant::now() + COMING;
+    loop {
+        let mut why =
+            "the aethon-server of this home has not begun to listen; try again in a moment".to_owned();
+        if let Some(daemon) = finder.find()? {
+            match Remote::connect(finder.clone(), daemon, session, audience).await {
+                Ok(remote) => return Ok(Some(remote)),
+                Err(Broken::Refused(refused)) => bail!("{refused}"),
+                Err(Broken::Lost(lost)) => why = lost,
+            }
+        }
+        if !finder.is_expected() {
+            return Ok(None);
+        }
+        // Whoever names an address wants to know that it is the wrong one.
+        if finder.is_named() || Instant::now() >= deadline {
+            bail!("{why}");
+        }
+        sleep(PAUSE).await;
     }
 }

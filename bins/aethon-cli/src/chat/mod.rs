@@ -1,8 +1,8 @@
 //! Chatting: one screen, two ways to the assistant.
 //!
 //! [`backend::Backend`] is the way: to the running daemon over its chat socket ([`remote`], which survives restarts with
-//! [`socket`], [`reconnect`] and [`transcript`]), or to an assistant in this very process ([`local`]); [`connect`] chooses. Both
-//! tell what happens as an [`event`]. [`screen`] shows a turn. [`repl`] is the chat: [`prompt`] reads, [`command`] understands
+//! [`socket`], [`unsent`], [`reconnect`] and [`transcript`]), or to an assistant in this very process ([`local`]); [`connect`]
+//! chooses, and [`handover`] goes over to a daemon that comes later. Both tell what happens as an [`event`]. [`screen`] shows a turn. [`repl`] is the chat: [`prompt`] reads, [`command`] understands
 //! a line, [`turn`] follows one turn, [`keys`] keeps the keyboard quiet meanwhile. [`ask`] is one turn and nothing else.
 
 pub(crate) mod ask;
@@ -10,6 +10,7 @@ pub(crate) mod backend;
 mod command;
 mod connect;
 mod event;
+mod handover;
 mod input;
 mod interrupts;
 mod keys;
@@ -22,6 +23,7 @@ mod screen;
 mod socket;
 mod transcript;
 mod turn;
+mod unsent;
 
 pub(crate) use connect::open;
 pub(crate) use remote::Audience;

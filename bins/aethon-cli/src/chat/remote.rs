@@ -8,7 +8,6 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use aethon::Prepared;
 use aethon::core::ids::unique;
 use aethon::core::model::Effort;
 use anyhow::{Context, Result, bail};
@@ -20,8 +19,9 @@ use super::backend::{Backend, Wish};
 use super::event::{ChatEvent, Other, Outcome, Told};
 use super::reconnect::Reconnect;
 use super::socket::{Broken, Socket};
-use super::transcript::Transcript;
-use crate::daemon::Daemon;
+use super::transcript::{Transcript, Turn};
+use super::unsent::{Answer, Unsent};
+use crate::daemon::{Daemon, Finder};
 
 /// How long connecting and catching up may take.
 const ATTACHING: Duration = Duration::from_secs(30);
@@ -36,8 +36,9 @@ const ONE_TURN: usize = 20;
 /// How many turns are remembered as told.
 const REMEMBERED: usize = 512;
 
-/// How many messages wait for a daemon that is away.
-const MOST_UNSENT: usize = 32;
+/// How long nothing is heard while an own turn is open before the transcript is looked into. Another program that took the
+/// turn over after a crash tells nobody here of its end.
+const QUIET: Duration = Duration::from_secs(5);
 
 /// How long a program waits for a daemon that went away.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -51,14 +52,6 @@ pub(crate) enum Audience {
     Program,
 }
 
-/// Where the daemon is found, again after each restart.
-pub(super) struct Finder {
-    /// The home and its configuration.
-    pub(super) prepared: Prepared,
-    /// The address that the person gave.
-    pub(super) connect: Option<String>,
-}
-
 /// A chat with the running daemon.
 pub(super) struct Remote {
     finder: Finder,
@@ -68,7 +61,9 @@ pub(super) struct Remote {
     socket: Option<Socket>,
     audience: Audience,
     reconnect: Reconnect,
-    unsent: Vec<Unsent>,
+    unsent: Unsent,
+    /// When to look into the transcript for a turn of which nothing is heard.
+    look: Instant,
     /// Turns that this terminal asked for and that are not over.
     own: Vec<String>,
     /// Turns that are over and were told.
@@ -82,14 +77,6 @@ pub(super) struct Remote {
     queue: VecDeque<Told>,
 }
 
-/// A message that is not acknowledged.
-struct Unsent {
-    id: String,
-    frame: Value,
-    /// Whether the person wants it stopped as soon as it has a turn.
-    is_withdrawn: bool,
-}
-
 impl Remote {
     /// Connects. Once connected, it comes back to a daemon that goes away: for a person as long as they stay, for a program
     /// as long as [`PATIENCE`].
@@ -98,9 +85,9 @@ impl Remote {
         daemon: Daemon,
         session: &str,
         audience: Audience,
-    ) -> Result<Self> {
+    ) -> Result<Self, Broken> {
         let patience = (audience == Audience::Program).then_some(PATIENCE);
-        let status = daemon.get("/api/status".into()).await?;
+        let status = daemon.get("/api/status".into()).await.map_err(Broken::of)?;
         let mut remote = Self {
             finder,
             daemon,
@@ -109,7 +96,8 @@ impl Remote {
             socket: None,
             audience,
             reconnect: Reconnect::new(patience),
-            unsent: Vec::new(),
+            unsent: Unsent::default(),
+            look: Instant::now(),
             own: Vec::new(),
             told: VecDeque::new(),
             others: VecDeque::new(),
@@ -117,7 +105,7 @@ impl Remote {
             newest: None,
             queue: VecDeque::new(),
         };
-        remote.open().await.map_err(|broken| anyhow::anyhow!(broken.why()))?;
+        remote.open().await?;
         Ok(remote)
     }
 
@@ -136,8 +124,7 @@ impl Remote {
 
     /// Connects again, and makes up for what was missed.
     async fn attach(&mut self) -> Result<(), Broken> {
-        let daemon =
-            Daemon::find(&self.finder.prepared, self.finder.connect.as_deref()).map_err(Broken::lost)?;
+        let daemon = self.finder.find().map_err(Broken::lost)?;
         self.daemon = daemon.ok_or_else(|| Broken::lost("no aethon-server runs on this home"))?;
         let Missed { socket, acknowledged, transcript, frames } = within(ATTACHING, self.catch_up()).await?;
         for frame in &acknowledged {
@@ -168,13 +155,14 @@ impl Remote {
     async fn catch_up(&self) -> Result<Missed, Broken> {
         let mut socket = Socket::open(&self.daemon, &self.session).await?;
         let (mut acknowledged, mut frames) = (Vec::new(), Vec::new());
-        for unsent in &self.unsent {
-            socket.send(&unsent.frame).await?;
+        let mut unanswered = 0;
+        for frame in self.unsent.frames() {
+            socket.send(frame).await?;
+            unanswered += 1;
         }
-        let is_answer = |frame: &Value| self.unsent.iter().any(|unsent| frame["id"] == unsent.id.as_str());
-        while acknowledged.len() < self.unsent.len() {
+        while acknowledged.len() < unanswered {
             let frame = socket.next().await?;
-            if is_answer(&frame) { acknowledged.push(frame) } else { frames.push(frame) }
+            if self.unsent.concerns(&frame) { acknowledged.push(frame) } else { frames.push(frame) }
         }
         let transcript =
             Transcript::fetch(&self.daemon, &self.session, MISSED).await.map_err(Broken::lost)?;
@@ -216,17 +204,16 @@ impl Remote {
             }
             self.newest = self.newest.max(Some(turn.last));
             if self.own.contains(&id) {
-                self.tell(&id, ChatEvent::Again);
-                for notice in &turn.notices {
-                    self.tell(&id, ChatEvent::Notice(notice.clone()));
-                }
-                self.finish(&id, ChatEvent::Done(turn.other.outcome.clone()));
+                self.tell_own(turn);
             } else if self.audience == Audience::Person {
                 self.finish(&id, ChatEvent::Other(turn.other.clone()));
             }
         }
         for turn in self.own.clone() {
-            if transcript.pending.contains(&turn) {
+            // One that another program ended may lie before what was told of others since.
+            if let Some(ended) = transcript.ended(&turn) {
+                self.tell_own(ended);
+            } else if transcript.pending.contains(&turn) {
                 self.tell(&turn, ChatEvent::Again);
             } else {
                 self.give_up(&turn, "the conversation was emptied before the answer came");
@@ -239,21 +226,20 @@ impl Remote {
         let text = |key: &str| frame[key].as_str().unwrap_or_default().to_owned();
         let (kind, turn) = (text("type"), text("turn"));
         if kind == "ack" || (kind == "error" && turn.is_empty()) {
-            let id = text("id");
-            let found = self.unsent.iter().position(|unsent| unsent.id == id);
-            match found.map(|index| self.unsent.remove(index)) {
-                Some(unsent) if kind == "ack" => {
-                    if unsent.is_withdrawn {
+            match self.unsent.hear(frame, Instant::now()) {
+                Answer::Taken { is_withdrawn } => {
+                    if is_withdrawn {
                         self.to_stop.push(turn.clone());
                     }
                     self.own.push(turn.clone());
                     self.tell(&turn, ChatEvent::Accepted { queued: frame["queued"].as_u64().unwrap_or(0) });
                 }
-                Some(_) => self.queue.push_back(Told::outside(ChatEvent::Refused(text("message")))),
-                None if kind == "error" && text("code") != "unknown_approval" => {
+                Answer::Later => {}
+                Answer::Refused => self.queue.push_back(Told::outside(ChatEvent::Refused(text("message")))),
+                Answer::None if kind == "error" && text("code") != "unknown_approval" => {
                     self.queue.push_back(Told::outside(ChatEvent::Notice(text("message"))));
                 }
-                None => {}
+                Answer::None => {}
             }
         } else if self.own.contains(&turn) {
             if let Some(told) = Told::of(frame) {
@@ -309,6 +295,29 @@ impl Remote {
         self.finish(&turn, ChatEvent::Other(Other { said, outcome }));
     }
 
+    /// Tells the ends of own turns that are stored and were not heard.
+    async fn look_for_own(&mut self) {
+        let looking = Transcript::fetch(&self.daemon, &self.session, MISSED);
+        let transcript = timeout(LOOKING, looking).await.ok().and_then(Result::ok).flatten();
+        self.look = Instant::now() + QUIET;
+        let Some(transcript) = transcript else { return };
+        for id in self.own.clone() {
+            if let Some(turn) = transcript.ended(&id) {
+                self.tell_own(turn);
+            }
+        }
+    }
+
+    /// Tells an own turn that is over, as it is stored.
+    fn tell_own(&mut self, turn: &Turn) {
+        let id = turn.other.outcome.turn.clone();
+        self.tell(&id, ChatEvent::Again);
+        for notice in &turn.notices {
+            self.tell(&id, ChatEvent::Notice(notice.clone()));
+        }
+        self.finish(&id, ChatEvent::Done(turn.other.outcome.clone()));
+    }
+
     /// One step: a frame, a look, or a try to connect.
     async fn step(&mut self) -> Result<(), Broken> {
         if self.socket.is_none() {
@@ -326,8 +335,21 @@ impl Remote {
             return Ok(());
         }
         if let Some(socket) = &mut self.socket {
-            let frame = socket.next().await?;
-            self.hear(&frame);
+            let due = self.unsent.due();
+            let later = |at: Option<Instant>| sleep_until(at.unwrap_or_else(Instant::now));
+            tokio::select! {
+                frame = socket.next() => {
+                    self.look = Instant::now() + QUIET;
+                    let frame = frame?;
+                    self.hear(&frame);
+                }
+                () = later(due), if due.is_some() => {
+                    for frame in self.unsent.take_due(Instant::now()) {
+                        self.send(&frame).await;
+                    }
+                }
+                () = sleep_until(self.look), if !self.own.is_empty() => self.look_for_own().await,
+            }
         }
         if !self.to_stop.is_empty() {
             for turn in std::mem::take(&mut self.to_stop) {
@@ -400,15 +422,14 @@ impl Backend for Remote {
     }
 
     async fn say(&mut self, text: &str, effort: Option<Effort>) -> Result<Option<String>> {
-        if self.unsent.len() >= MOST_UNSENT {
-            bail!("aethon-server is away, and {MOST_UNSENT} messages wait for it");
-        }
         let id = unique();
         let mut frame = json!({"type": "message", "id": id, "session": self.session, "text": text});
         if let Some(effort) = effort {
             frame["effort"] = effort.as_str().into();
         }
-        self.unsent.push(Unsent { id, frame: frame.clone(), is_withdrawn: false });
+        if !self.unsent.add(id, frame.clone()) {
+            bail!("aethon-server is away, and too many messages wait for it");
+        }
         self.send(&frame).await;
         Ok(None)
     }
@@ -429,9 +450,7 @@ impl Backend for Remote {
             Wish::Stop(Some(turn)) if self.socket.is_none() => self.to_stop.push(turn),
             Wish::Stop(Some(turn)) => self.send(&stop(&turn, &self.session.clone())).await,
             Wish::Stop(None) if !self.unsent.is_empty() => {
-                for unsent in &mut self.unsent {
-                    unsent.is_withdrawn = true;
-                }
+                self.unsent.withdraw();
             }
             Wish::Stop(None) => self.send(&json!({"type": "stop", "session": self.session})).await,
             Wish::Decide { id, approve } => {

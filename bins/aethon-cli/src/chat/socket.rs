@@ -34,11 +34,10 @@ impl Broken {
         Self::Lost(why.to_string())
     }
 
-    /// The words.
-    pub(super) fn why(self) -> String {
-        match self {
-            Self::Lost(why) | Self::Refused(why) => why,
-        }
+    /// Why a request failed: an answer of the daemon will be the same again, unless that is stopping.
+    pub(super) fn of(error: anyhow::Error) -> Self {
+        let why = format!("{error:#}");
+        if crate::daemon::is_final(&error) { Self::Refused(why) } else { Self::Lost(why) }
     }
 }
 

@@ -9,12 +9,13 @@ use anyhow::Result;
 
 use crate::args::Common;
 use crate::chat::{self, Audience, ask as question, repl};
-use crate::daemon::Daemon;
+use crate::daemon::Finder;
 
-/// The configuration, and the daemon to talk to if there is one. Says so when flags are given that it knows nothing of.
-fn way(common: &Common) -> Result<(Prepared, Option<Daemon>)> {
+/// The configuration, and where to look for the daemon. Says so when flags are given that it knows nothing of.
+fn way(common: &Common) -> Result<(Prepared, Finder)> {
     let prepared = crate::prepared(common)?;
-    let daemon = Daemon::find(&prepared, common.connect.as_deref())?;
+    let finder = Finder::new(&prepared, common.connect.as_deref());
+    let daemon = finder.find()?;
     // The token is needed to get in, so it does have an effect.
     let is_idle = |set: &&String| !set.trim_start().starts_with("dashboard.auth_token");
     if let (Some(daemon), Some(set)) = (&daemon, common.sets.iter().find(is_idle)) {
@@ -23,17 +24,17 @@ fn way(common: &Common) -> Result<(Prepared, Option<Daemon>)> {
             daemon.base
         );
     }
-    Ok((prepared, daemon))
+    Ok((prepared, finder))
 }
 
 /// Chats in a session until the person leaves.
 pub(crate) async fn chat(common: &Common, session: &str) -> Result<ExitCode> {
-    let (prepared, daemon) = way(common)?;
+    let (prepared, finder) = way(common)?;
     prepared.home().prepare()?;
     let history = prepared.home().run().join("history");
     private(&history)?;
     let audience = if std::io::stdin().is_terminal() { Audience::Person } else { Audience::Program };
-    let backend = chat::open(prepared, daemon, common.connect.clone(), session, audience).await?;
+    let backend = chat::open(prepared, finder, session, audience).await?;
     repl::run(backend, session, history).await?;
     Ok(ExitCode::SUCCESS)
 }
@@ -47,9 +48,9 @@ pub(crate) async fn ask(
     json: bool,
 ) -> Result<ExitCode> {
     let text = question::question(text)?;
-    let (prepared, daemon) = way(common)?;
+    let (prepared, finder) = way(common)?;
     let session = session.unwrap_or_else(|| format!("ask-{}", aethon::core::ids::unique()));
-    let backend = chat::open(prepared, daemon, common.connect.clone(), &session, Audience::Program).await?;
+    let backend = chat::open(prepared, finder, &session, Audience::Program).await?;
     let answered = question::run(backend, &session, &text, effort, json).await?;
     Ok(if answered { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -49,6 +49,8 @@ struct SessionQueue {
     written_beside: bool,
     /// Whether somebody looks for turns that other programs have left in the session: nothing begins meanwhile.
     is_reserved: bool,
+    /// Whether turns were left to the next start, because the program ends: nothing that came after them begins here.
+    has_let_go: bool,
 }
 
 /// A turn that is being stored.
@@ -82,7 +84,8 @@ impl SessionQueue {
                 self.arriving.push_front(Arriving { live, stored });
                 break;
             };
-            if is_ending && (self.running.is_some() || !self.waiting.is_empty()) {
+            if is_ending && (self.running.is_some() || self.has_let_go || !self.waiting.is_empty()) {
+                self.has_let_go = true;
                 let_go += 1;
             } else {
                 self.waiting.push_back((live, job));
@@ -165,9 +168,13 @@ impl SessionQueues {
         all.start(&session)
     }
 
-    /// Puts in a turn that an earlier process left behind, whatever the bounds. It comes back if it may run at once.
+    /// Puts in a turn that an earlier process left behind, whatever the bounds. It comes back if it may run at once. When the
+    /// program ends, it is left to the next start.
     pub(crate) fn take_up(&self, live: TurnHandle, job: Job) -> Option<Job> {
         let mut all = self.lock();
+        if all.ending {
+            return None;
+        }
         all.turns += 1;
         let queue = all.queues.entry(job.session().clone()).or_default();
         let session = job.session().clone();
@@ -222,6 +229,7 @@ impl SessionQueues {
         let mut all = self.lock();
         let session = job.session().clone();
         if all.ending {
+            all.queues.get_mut(&session)?.has_let_go = true;
             return all.advance(&session);
         }
         let queue = all.queues.get_mut(&session)?;
@@ -262,6 +270,7 @@ impl SessionQueues {
         job.stage = begun.map_or(Stage::Waiting, Stage::Begun);
         if ending && job.stage == Stage::Waiting {
             queue.waiting.pop_front();
+            queue.has_let_go = true;
             all.turns -= 1;
         }
     }
@@ -342,6 +351,7 @@ impl SessionQueues {
         for queue in all.queues.values_mut() {
             let before = queue.waiting.len();
             queue.waiting.retain(|(_, job)| matches!(job.stage, Stage::Beginning | Stage::Begun(_)));
+            queue.has_let_go |= queue.waiting.len() < before;
             let_go += before - queue.waiting.len();
         }
         all.turns -= let_go;
@@ -416,11 +426,12 @@ impl AllQueues {
     }
 
     fn put_before(&mut self, session: &SessionId, turns: Vec<(TurnHandle, Job)>) {
+        let queue = self.queues.entry(session.clone()).or_default();
         if self.ending {
+            queue.has_let_go |= !turns.is_empty();
             return;
         }
         self.turns += turns.len();
-        let queue = self.queues.entry(session.clone()).or_default();
         turns.into_iter().rev().for_each(|turn| queue.waiting.push_front(turn));
     }
 
@@ -428,5 +439,52 @@ impl AllQueues {
         if self.queues.get(session).is_some_and(|queue| queue.len() == 0 && queue.clearing == 0) {
             self.queues.remove(session);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use aethon_core::message::{Inbound, Message, Role};
+    use aethon_core::surface::Unattended;
+    use jiff::Timestamp;
+
+    use super::*;
+
+    struct Turns {
+        queues: SessionQueues,
+        session: SessionId,
+    }
+
+    impl Turns {
+        fn pair(&self, name: &str) -> (Job, TurnHandle) {
+            let inbound = Inbound::say(self.session.clone(), name);
+            let message = Message::new(Role::User, Vec::new(), Timestamp::UNIX_EPOCH);
+            Job::pair(TurnId::existing(name), inbound, (message, None), Arc::new(Unattended))
+        }
+
+        fn claim(&self, name: &str) -> Job {
+            let (job, live) = self.pair(name);
+            self.queues.claim(&self.session, live).unwrap();
+            job
+        }
+
+        fn stored(&self, job: Job) -> Option<String> {
+            self.queues.stored(job, Box::new(|| {})).map(|job| job.turn.to_string())
+        }
+    }
+
+    #[test]
+    fn at_the_end_of_the_program_nothing_overtakes_what_was_let_go() {
+        let session = SessionId::parse("webchat:a").unwrap();
+        let turns = Turns { queues: SessionQueues::new(8, 8), session };
+        let (first, second, third) = (turns.claim("1"), turns.claim("2"), turns.claim("3"));
+        assert_eq!(turns.stored(first).as_deref(), Some("1"));
+        assert_eq!(turns.stored(second), None);
+        turns.queues.end();
+        assert!(turns.queues.next(&turns.session).is_none(), "the second is left to the next start");
+        assert_eq!(turns.stored(third), None, "so is what came after it");
+        assert!(turns.queues.is_empty());
     }
 }

@@ -1,0 +1,81 @@
+//! An assistant in this process until a daemon runs on the home, and that daemon from the next message on.
+//!
+//! Both may write to one home, but only the daemon shows the others in the session what is said here, and only in it does a
+//! turn outlive the terminal.
+
+use aethon::core::model::Effort;
+use anyhow::Result;
+use async_trait::async_trait;
+
+use super::backend::{Backend, Wish};
+use super::event::{ChatEvent, Told};
+use super::local::Local;
+use super::remote::{Audience, Remote};
+use crate::daemon::Finder;
+
+/// A way that changes once.
+pub(super) struct Handover {
+    way: Box<dyn Backend>,
+    /// Where a daemon may be found; `None` once it was.
+    finder: Option<Finder>,
+    session: String,
+    audience: Audience,
+    news: Option<Told>,
+}
+
+impl Handover {
+    pub(super) fn new(local: Local, finder: Finder, session: &str, audience: Audience) -> Self {
+        let (way, session) = (Box::new(local), session.to_owned());
+        Self { way, finder: Some(finder), session, audience, news: None }
+    }
+
+    /// Goes over to a daemon, if one answers. One that only starts is met by the next message.
+    async fn meet(&mut self) {
+        let Some(finder) = &self.finder else { return };
+        let Ok(Some(daemon)) = finder.find() else { return };
+        let Ok(remote) = Remote::connect(finder.clone(), daemon, &self.session, self.audience).await else {
+            return;
+        };
+        self.way.close().await;
+        self.way = Box::new(remote);
+        self.finder = None;
+        let words = "aethon-server runs on this home now; the conversation goes on there";
+        self.news = Some(Told::outside(ChatEvent::Link(words.into())));
+    }
+}
+
+#[async_trait]
+impl Backend for Handover {
+    fn describe(&self) -> String {
+        self.way.describe()
+    }
+
+    async fn enter(&mut self, session: &str) -> Result<()> {
+        session.clone_into(&mut self.session);
+        self.way.enter(session).await
+    }
+
+    async fn say(&mut self, text: &str, effort: Option<Effort>) -> Result<Option<String>> {
+        self.meet().await;
+        self.way.say(text, effort).await
+    }
+
+    async fn next(&mut self) -> Told {
+        match self.news.take() {
+            Some(news) => news,
+            None => self.way.next().await,
+        }
+    }
+
+    async fn tell(&mut self, wish: Wish) -> Result<()> {
+        self.way.tell(wish).await
+    }
+
+    async fn sessions(&mut self) -> Result<Vec<(String, String)>> {
+        self.way.sessions().await
+    }
+
+    async fn close(&mut self) {
+        self.way.close().await;
+    }
+}
