@@ -299,13 +299,15 @@ fn soak(plan: &Plan, seed: u64) {
     let spent = started.elapsed();
     verify(plan, &stage, &server);
     let known = stage.known();
-    println!(
+    let told = format!(
         "{} questions, {} printed answers, {} acknowledged, {} given up, in {spent:.0?}",
         known.asked.len(),
         known.printed.len(),
         known.acknowledged.values().map(Vec::len).sum::<usize>(),
         known.given_up.len(),
     );
+    // For whoever runs the long form by hand.
+    std::io::Write::write_all(&mut std::io::stderr(), format!("{told}\n").as_bytes()).unwrap();
     assert!(known.given_up.is_empty(), "programs gave up: {:#?}", known.given_up);
 }
 

@@ -164,8 +164,10 @@ impl Remote {
             let frame = socket.next().await?;
             if self.unsent.concerns(&frame) { acknowledged.push(frame) } else { frames.push(frame) }
         }
-        let transcript =
-            Transcript::fetch(&self.daemon, &self.session, MISSED).await.map_err(Broken::lost)?;
+        let own: Vec<String> =
+            self.own.iter().cloned().chain(acknowledged.iter().filter_map(acknowledged_turn)).collect();
+        let transcript = Transcript::fetch_with(&self.daemon, &self.session, MISSED, &own);
+        let transcript = transcript.await.map_err(Broken::lost)?;
         let after = transcript.as_ref().map_or(0, |transcript| transcript.seq);
         socket.send(&json!({"type": "resume", "session": self.session, "after": after})).await?;
         // The answer to a question that nobody asked comes behind everything that the resume brings, so that live frames
@@ -297,7 +299,7 @@ impl Remote {
 
     /// Tells the ends of own turns that are stored and were not heard.
     async fn look_for_own(&mut self) {
-        let looking = Transcript::fetch(&self.daemon, &self.session, MISSED);
+        let looking = Transcript::fetch_with(&self.daemon, &self.session, MISSED, &self.own);
         let transcript = timeout(LOOKING, looking).await.ok().and_then(Result::ok).flatten();
         self.look = Instant::now() + QUIET;
         let Some(transcript) = transcript else { return };
@@ -376,6 +378,11 @@ impl Remote {
         };
         self.queue.extend(event.map(Told::outside));
     }
+}
+
+/// The turn of a message that was acknowledged.
+fn acknowledged_turn(frame: &Value) -> Option<String> {
+    frame["turn"].as_str().filter(|_| frame["type"] == "ack").map(str::to_owned)
 }
 
 /// What a new connection has to tell.

@@ -7,6 +7,9 @@ use serde_json::Value;
 use super::event::{Other, Outcome};
 use crate::daemon::{Daemon, encoded};
 
+/// How many pages are read back for a turn that is not among the newest messages.
+const MOST_PAGES: usize = 50;
+
 /// The newest turns of a session.
 pub(super) struct Transcript {
     /// The last frame that is reflected here.
@@ -17,6 +20,8 @@ pub(super) struct Transcript {
     pub(super) turns: Vec<Turn>,
     /// The number of the newest message.
     pub(super) newest: u64,
+    /// Where the messages before these end, if there are any.
+    before: Option<String>,
 }
 
 /// A turn in the transcript.
@@ -35,9 +40,57 @@ pub(super) struct Turn {
 impl Transcript {
     /// Asks for the newest messages. `None` where there is no transcript: nothing was said yet, or the interface is off.
     pub(super) async fn fetch(daemon: &Daemon, session: &str, messages: usize) -> Result<Option<Self>> {
+        Self::page(daemon, session, messages, None).await
+    }
+
+    /// The same, and older messages until each of these turns is there: while a terminal was away, others may have said more
+    /// than is read at once.
+    pub(super) async fn fetch_with(
+        daemon: &Daemon,
+        session: &str,
+        messages: usize,
+        turns: &[String],
+    ) -> Result<Option<Self>> {
+        let Some(mut newest) = Self::page(daemon, session, messages, None).await? else { return Ok(None) };
+        for _ in 0..MOST_PAGES {
+            let Some(before) = newest.before.take().filter(|_| turns.iter().any(|turn| !newest.knows(turn)))
+            else {
+                break;
+            };
+            let Some(older) = Self::page(daemon, session, messages, Some(&before)).await? else { break };
+            newest.prepend(older);
+        }
+        Ok(Some(newest))
+    }
+
+    async fn page(
+        daemon: &Daemon,
+        session: &str,
+        messages: usize,
+        before: Option<&str>,
+    ) -> Result<Option<Self>> {
         let id = encoded(&format!("webchat:{session}"));
-        let detail = daemon.find_json(format!("/api/sessions/{id}?limit={messages}")).await?;
+        let before = before.map(|before| format!("&before={before}")).unwrap_or_default();
+        let detail = daemon.find_json(format!("/api/sessions/{id}?limit={messages}{before}")).await?;
         detail.map(|detail| Self::of(&detail).context("aethon-server sent no transcript")).transpose()
+    }
+
+    /// Whether it is known where this turn stands.
+    fn knows(&self, turn: &String) -> bool {
+        self.pending.contains(turn) || self.ended(turn).is_some()
+    }
+
+    /// Puts an older page before these. A turn may begin in the one and end in the other.
+    fn prepend(&mut self, mut older: Self) {
+        let is_split = older.turns.last().map(Turn::id) == self.turns.first().map(Turn::id);
+        if let Some(begun) = older.turns.pop_if(|_| is_split)
+            && let Some(ended) = self.turns.first_mut()
+        {
+            ended.begin_with(begun);
+        }
+        older.turns.append(&mut self.turns);
+        self.turns = older.turns;
+        self.before = older.before;
     }
 
     fn of(detail: &Value) -> Option<Self> {
@@ -59,7 +112,9 @@ impl Transcript {
                 turn.take(message);
             }
         }
-        Some(Self { seq: detail["seq"].as_u64().unwrap_or(0), pending, turns, newest })
+        let has_more = detail["has_more"].as_bool() == Some(true);
+        let before = detail["messages"][0]["id"].as_str().filter(|_| has_more).map(str::to_owned);
+        Some(Self { seq: detail["seq"].as_u64().unwrap_or(0), pending, turns, newest, before })
     }
 
     /// A turn that is over.
@@ -70,6 +125,21 @@ impl Transcript {
 }
 
 impl Turn {
+    fn id(&self) -> &str {
+        &self.other.outcome.turn
+    }
+
+    /// Adds what was said in it before.
+    fn begin_with(&mut self, begun: Self) {
+        if self.other.said.is_empty() {
+            self.other.said = begun.other.said;
+        }
+        if self.other.outcome.text.is_empty() {
+            self.other.outcome.text = begun.other.outcome.text;
+        }
+        self.notices.splice(0..0, begun.notices);
+    }
+
     fn take(&mut self, message: &Value) {
         let blocks = || message["content"].as_array().into_iter().flatten();
         let texts = |kind: &str| -> Vec<String> {
@@ -128,5 +198,36 @@ mod tests {
         let second = transcript.ended("b").unwrap();
         assert_eq!((second.notices.as_slice(), second.last), (["No answer.".to_owned()].as_slice(), 6));
         assert!(transcript.ended("c").is_none() && transcript.ended("d").is_none());
+    }
+
+    #[test]
+    fn an_older_page_is_put_before_a_newer_one() {
+        let text = |text: &str| json!([{"type": "text", "text": text}]);
+        let page = |messages: serde_json::Value, has_more: bool| {
+            Transcript::of(&json!({"seq": 7, "pending": [], "has_more": has_more, "messages": messages}))
+                .unwrap()
+        };
+        let older = page(
+            json!([
+                {"id": "1", "role": "user", "turn": "a", "content": text("one")},
+                {"id": "2", "role": "assistant", "turn": "a", "content": text("1"), "stop_reason": "end"},
+                {"id": "3", "role": "user", "turn": "b", "content": text("two")},
+            ]),
+            false,
+        );
+        let mut newer = page(
+            json!([
+                {"id": "4", "role": "assistant", "turn": "b", "content": text("2"), "stop_reason": "end"},
+                {"id": "5", "role": "user", "turn": "c", "content": text("three")},
+            ]),
+            true,
+        );
+        assert_eq!(newer.before.as_deref(), Some("4"));
+        assert!(newer.ended("a").is_none());
+        newer.prepend(older);
+        assert_eq!(newer.ended("a").unwrap().other.outcome.text, "1");
+        let split = newer.ended("b").unwrap();
+        assert_eq!((split.other.said.as_str(), split.other.outcome.text.as_str()), ("two", "2"));
+        assert_eq!((newer.turns.len(), newer.newest, newer.before), (3, 5, None));
     }
 }
