@@ -40,7 +40,7 @@ impl ShellRules {
     }
 
     /// Every command that a text may run, as its words, and what the reading took, for tests and fuzzers. In a word
-    /// [`UNKNOWN`] stands for anything.
+    /// `UNKNOWN` stands for anything.
     ///
     /// # Errors
     ///
