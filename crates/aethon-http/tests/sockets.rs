@@ -331,7 +331,7 @@ async fn stopping_is_quick_when_nothing_runs() {
     }
     let start = Instant::now();
     server.stopped().await;
-    assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
 #[tokio::test]
