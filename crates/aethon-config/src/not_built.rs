@@ -24,8 +24,6 @@ const NOT_BUILT: &[(&str, &str)] = &[
     ("mcp.servers.NAME", "MCP servers are not used"),
     ("memory", "there is no long-term memory; only programs that embed Aethon use memory.embedding"),
     ("runtime_tools", "tools cannot be made at run time"),
-    ("scheduler.default_channel", "no jobs run"),
-    ("scheduler.jobs.NAME", "no jobs run"),
     ("security.allowed_senders.NAME", "there is no channel that strangers could write to"),
     ("security.egress_allowed_hosts", "there are no web tools"),
     ("security.require_approval", "the key is reserved; set approval.enabled and approval.requires_approval"),

@@ -12,6 +12,8 @@ use crate::ids::{SessionId, TurnId};
 use crate::ledger::{DaySpend, LedgerEntry};
 use crate::log::LogRecord;
 use crate::message::{Message, TurnEnd};
+use crate::schedule::{JobId, RunRecord};
+use crate::sop::SopRun;
 
 /// How many events a reader may lag behind.
 const CAPACITY: usize = 1024;
@@ -67,6 +69,26 @@ pub enum Event {
         /// The call.
         entry: Arc<LedgerEntry>,
     },
+    /// A timed job came, went, or has a run.
+    Job {
+        /// Which one.
+        job: JobId,
+        /// What happened to it.
+        change: JobChange,
+    },
+    /// A run of a SOP began or changed.
+    SopRun(Arc<SopRun>),
+}
+
+/// What happened to a timed job.
+#[derive(Debug, Clone)]
+pub enum JobChange {
+    /// It was made.
+    Added,
+    /// It was removed.
+    Removed,
+    /// A run of it began, ended, or was left out.
+    Run(Arc<RunRecord>),
 }
 
 /// What happened to a session.

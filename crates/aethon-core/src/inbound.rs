@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{AgentName, SessionId, TurnId};
 use crate::ledger::WorkKind;
 use crate::model::Effort;
+use crate::sop::SopName;
 
 /// What came in through any door: a chat message, a webhook, a line in the terminal, a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,6 +50,9 @@ pub struct Inbound {
     /// Where the reply is pushed besides.
     #[serde(default)]
     pub deliver_to: Option<Destination>,
+    /// Who works on it, and by what.
+    #[serde(default, skip_serializing_if = "Handling::is_plain")]
+    pub handling: Handling,
 }
 
 impl Inbound {
@@ -69,6 +73,7 @@ impl Inbound {
             untrusted: false,
             oneshot: false,
             deliver_to: None,
+            handling: Handling::Model,
         }
     }
 
@@ -136,6 +141,12 @@ impl Inbound {
         Self { oneshot, ..self }
     }
 
+    /// Handled like this.
+    #[must_use]
+    pub fn handled_by(self, handling: Handling) -> Self {
+        Self { handling, ..self }
+    }
+
     /// With a place to which the reply is pushed besides.
     #[must_use]
     pub fn delivered_to(self, destination: impl Into<Option<Destination>>) -> Self {
@@ -170,6 +181,39 @@ pub enum Intent {
         /// The turn whose message is replaced.
         turn: TurnId,
     },
+}
+
+/// Who works on a message, and by what.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum Handling {
+    /// A model, as it sees fit.
+    #[default]
+    Model,
+    /// A model, by a SOP to which the text is the input.
+    Sop {
+        /// The SOP.
+        name: SopName,
+        /// The run that the turn belongs to, once there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<String>,
+    },
+    /// The program itself, with this answer. No model is asked.
+    Program {
+        /// The answer, Markdown.
+        answer: String,
+    },
+}
+
+impl Handling {
+    /// By this SOP.
+    pub fn sop(name: SopName) -> Self {
+        Self::Sop { name, run: None }
+    }
+
+    fn is_plain(&self) -> bool {
+        *self == Self::Model
+    }
 }
 
 /// Where a reply goes besides back to the asker.

@@ -31,10 +31,12 @@ pub mod owner;
 pub mod provider;
 pub mod redact;
 pub mod sandbox;
+pub mod schedule;
 pub mod secret;
 pub mod service;
 pub mod session;
 pub mod shutdown;
+pub mod sop;
 pub mod storage;
 pub mod surface;
 #[cfg(feature = "testkit")]

@@ -31,7 +31,9 @@ use crate::history::History;
 use crate::learned::ModelMemory;
 use crate::ledger::Ledger;
 use crate::owner::Owners;
+use crate::schedule::{JobStore, RunLog};
 use crate::session::{Transcripts, TurnLog};
+use crate::sop::SopRuns;
 
 mod health;
 
@@ -57,6 +59,12 @@ pub struct Storage {
     pub history: Arc<dyn History>,
     /// What was learnt about models.
     pub models: Arc<dyn ModelMemory>,
+    /// Timed jobs.
+    pub jobs: Arc<dyn JobStore>,
+    /// Their runs.
+    pub job_runs: Arc<dyn RunLog>,
+    /// Runs of SOPs.
+    pub sop_runs: Arc<dyn SopRuns>,
     /// Looking after all of it.
     pub upkeep: Arc<dyn Upkeep>,
     /// Whether it takes what it is given. A backend that does not tell counts as healthy.
@@ -75,6 +83,9 @@ impl Storage {
             + EmbeddingCache
             + History
             + ModelMemory
+            + JobStore
+            + RunLog
+            + SopRuns
             + Upkeep
             + 'static,
     {
@@ -87,6 +98,9 @@ impl Storage {
             embeddings: backend.clone(),
             history: backend.clone(),
             models: backend.clone(),
+            jobs: backend.clone(),
+            job_runs: backend.clone(),
+            sop_runs: backend.clone(),
             upkeep: backend,
             health: StorageHealth::default(),
         }

@@ -11,7 +11,7 @@ use aethon_core::live::Live;
 use aethon_core::usage::Budget;
 
 use crate::auth::{SignIn, SignIns, TokenAuth};
-use crate::deps::{Activity, Chat, Deps, Runtime, Setup};
+use crate::deps::{Activity, Chat, Deps, Runtime, Setup, Workflows};
 use crate::limits::Attempts;
 use crate::options::Options;
 use crate::response::RequestIds;
@@ -115,6 +115,7 @@ parts! {
     Chat: deps.chat;
     Activity: deps.activity;
     Runtime: deps.runtime;
+    Workflows: deps.workflows;
     Arc<SignIns>: sign_ins;
 }
 
@@ -154,6 +155,12 @@ impl FromApp for () {
 impl<A: FromApp, B: FromApp> FromApp for (A, B) {
     fn from_app(app: &App) -> Self {
         (app.part(), app.part())
+    }
+}
+
+impl<A: FromApp, B: FromApp, C: FromApp, D: FromApp> FromApp for (A, B, C, D) {
+    fn from_app(app: &App) -> Self {
+        (app.part(), app.part(), app.part(), app.part())
     }
 }
 

@@ -14,8 +14,10 @@ use aethon_core::ledger::Ledger;
 use aethon_core::log::LogBook;
 use aethon_core::model::ModelProvider;
 use aethon_core::service::ConfigView;
+use aethon_core::schedule::Schedule;
 use aethon_core::session::Transcripts;
 use aethon_core::shutdown::Shutdown;
+use aethon_core::sop::{SopCatalog, SopRunner, SopRuns};
 use aethon_core::storage::StorageHealth;
 
 use crate::ws::Hub;
@@ -27,6 +29,8 @@ pub struct Deps {
     pub chat: Chat,
     /// What happened, and what happens now.
     pub activity: Activity,
+    /// Workflows and timed jobs.
+    pub workflows: Workflows,
     /// What runs, and how it is set up.
     pub setup: Setup,
     /// The time, and the end of the program.
@@ -55,6 +59,19 @@ pub struct Activity {
     pub logs: LogBook,
     /// What was spent.
     pub ledger: Arc<dyn Ledger>,
+}
+
+/// Workflows and timed jobs.
+#[derive(Clone)]
+pub struct Workflows {
+    /// The SOPs.
+    pub sops: Arc<dyn SopCatalog>,
+    /// What was run of them.
+    pub sop_runs: Arc<dyn SopRuns>,
+    /// Who takes up a run that has lost its turn.
+    pub sop_runner: Arc<dyn SopRunner>,
+    /// The timed jobs.
+    pub schedule: Arc<dyn Schedule>,
 }
 
 /// What runs, and how it is set up.

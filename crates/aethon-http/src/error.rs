@@ -119,6 +119,22 @@ impl Problem {
         problem
     }
 
+    /// 422: these fields are missing or make no sense.
+    pub(crate) fn invalid_fields(
+        faults: impl IntoIterator<Item = (impl Into<Cow<'static, str>>, impl Into<Cow<'static, str>>)>,
+    ) -> Self {
+        let fields: Vec<Field> = faults
+            .into_iter()
+            .map(|(field, message)| Field { field: field.into(), message: message.into() })
+            .collect();
+        let lines: Vec<String> =
+            fields.iter().map(|fault| format!("{}: {}", fault.field, fault.message)).collect();
+        let mut problem =
+            Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", lines.join("; "));
+        problem.0.fields = fields;
+        problem
+    }
+
     /// 500: something of ours failed.
     pub(crate) fn internal() -> Self {
         Self::new(

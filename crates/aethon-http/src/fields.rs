@@ -26,6 +26,17 @@ impl Fields {
         }
     }
 
+    /// A whole number that is not below zero. `None` when it is absent or null; 422 when it is something else.
+    pub(crate) fn whole_number(&mut self, name: &'static str) -> Result<Option<u32>, Problem> {
+        match self.0.remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => match value.as_u64().and_then(|number| u32::try_from(number).ok()) {
+                Some(number) => Ok(Some(number)),
+                None => Err(Problem::invalid(name, "must be a whole number, not below 0")),
+            },
+        }
+    }
+
     /// A string that must be there and hold more than blanks.
     pub(crate) fn required_text(&mut self, name: &'static str) -> Result<String, Problem> {
         match self.text(name)? {

@@ -15,8 +15,10 @@ mod config;
 mod export;
 mod logs;
 mod ready;
+mod scheduler;
 mod sessions;
 mod sign_out;
+mod sops;
 mod status;
 mod usage;
 
@@ -161,6 +163,18 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/usage", Takes::Nothing, later!(usage::usage)),
     api(Method::GET, "/api/ready", Takes::Nothing, sync!(ready::ready)),
     api(Method::GET, "/api/logs", Takes::Nothing, sync!(logs::newest)),
+    api(Method::GET, "/api/sops", Takes::Nothing, later!(sops::list)),
+    api(Method::GET, "/api/sops/{name}", Takes::Nothing, later!(sops::show)),
+    api(Method::PUT, "/api/sops/{name}", Json, later!(sops::save)),
+    api(Method::DELETE, "/api/sops/{name}", Takes::Nothing, later!(sops::remove)),
+    api(Method::GET, "/api/sop-runs", Takes::Nothing, later!(sops::runs)),
+    api(Method::POST, "/api/sop-runs/{id}/resume", Takes::Nothing, later!(sops::resume)),
+    api(Method::GET, "/api/scheduler", Takes::Nothing, later!(scheduler::list)),
+    api(Method::GET, "/api/scheduler/jobs", Takes::Nothing, later!(scheduler::list)),
+    api(Method::POST, "/api/scheduler/jobs", Json, later!(scheduler::add)),
+    api(Method::DELETE, "/api/scheduler/jobs/{id}", Takes::Nothing, later!(scheduler::remove)),
+    api(Method::POST, "/api/scheduler/jobs/{id}/run", Takes::Nothing, later!(scheduler::run)),
+    api(Method::GET, "/api/scheduler/jobs/{id}/runs", Takes::Nothing, later!(scheduler::runs)),
 ];
 
 #[cfg(test)]

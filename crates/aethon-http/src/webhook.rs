@@ -11,8 +11,9 @@
 use std::sync::Arc;
 
 use aethon_core::ids::{SessionId, unique};
-use aethon_core::message::{Dedupe, Destination, EndReason, Inbound, Reply, TurnEnd};
+use aethon_core::message::{Dedupe, Destination, EndReason, Handling, Inbound, Reply, TurnEnd};
 use aethon_core::model::ModelErrorKind;
+use aethon_core::sop::SopName;
 use aethon_core::surface::Unattended;
 use bytes::Bytes;
 use http::StatusCode;
@@ -20,7 +21,7 @@ use http::header::{HeaderMap, HeaderName};
 use ring::digest;
 use serde::Serialize;
 
-use crate::deps::{Chat, Setup};
+use crate::deps::{Chat, Setup, Workflows};
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::hex::hex;
@@ -45,16 +46,16 @@ struct Answered<'a> {
 
 /// `POST /webhook/trigger`: a session of its own for each call, or one that is named and lasts.
 pub(crate) async fn trigger(
-    (chat, setup, rules): (Chat, Setup, Arc<WebhookRules>),
+    (chat, setup, workflows, rules): (Chat, Setup, Workflows, Arc<WebhookRules>),
     mut request: Request,
 ) -> HandlerResult {
     let body = signed_body(&rules, &mut request).await?;
     let mut fields = Fields::parse(&body)?;
     let text = fields.required_text("text")?;
     let sop_name = fields.text("sop_name")?.filter(|name| !name.is_empty());
-    if sop_name.as_deref().is_some_and(|name| !is_sop_name(name)) {
-        return Err(Problem::invalid("sop_name", "must be 1 to 64 lower-case letters, digits and hyphens"));
-    }
+    let sop_name = sop_name.as_deref().map(SopName::parse).transpose().map_err(|_| {
+        Problem::invalid("sop_name", "must be 1 to 64 lower-case letters, digits and hyphens")
+    })?;
     let destination = destination(&setup, &mut fields)?;
     let name = fields.optional_text("session")?;
     let session = match &name {
@@ -62,7 +63,9 @@ pub(crate) async fn trigger(
             .map_err(|_| Problem::invalid("session", "must be a short name without control characters"))?,
         None => session(&format!("trigger:{}", unique()))?,
     };
-    if let Some(name) = sop_name {
+    if let Some(name) = &sop_name
+        && workflows.sops.sop(name).await?.is_none()
+    {
         let detail = format!("there is no SOP named {name}");
         return Err(Problem::not_found(detail).with_code("unknown_sop"));
     }
@@ -71,7 +74,8 @@ pub(crate) async fn trigger(
         .with_dedupe(dedupe(&request, &body)?)
         .with_untrusted(rules.mark_untrusted)
         .with_oneshot(name.is_none())
-        .delivered_to(destination);
+        .delivered_to(destination)
+        .handled_by(sop_name.map_or(Handling::Model, Handling::sop));
     turn(&chat, &rules, inbound).await
 }
 
@@ -108,11 +112,6 @@ fn session(name: &str) -> Result<SessionId, Problem> {
 fn is_source_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
     (1..=64).contains(&name.len()) && name.bytes().all(plain) && name.bytes().any(|byte| byte != b'.')
-}
-
-fn is_sop_name(name: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (1..=64).contains(&name.len()) && name.bytes().all(plain)
 }
 
 /// Where the reply goes besides; refused before the turn when that channel does not run.
@@ -161,6 +160,10 @@ async fn turn(chat: &Chat, rules: &WebhookRules, inbound: Inbound) -> HandlerRes
                 "idempotency_mismatch",
                 "this Idempotency-Key was used with another body; use a new key for a new request",
             );
+        }
+        // A SOP that needs more than the text says.
+        if error.is_invalid() {
+            return Problem::invalid("text", error.to_string());
         }
         Problem::from(error)
     })?;

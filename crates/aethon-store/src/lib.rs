@@ -8,12 +8,14 @@
 //! [`aethon_core::channel::Outbox`], [`aethon_core::ledger::Ledger`], [`aethon_core::embed::EmbeddingCache`],
 //! [`aethon_core::history::History`] and [`aethon_core::learned::ModelMemory`] at once. Rooms: `db` is the file, its threads and its versions, and knows nothing of
 //! conversations; `sessions`, `messages`, `turns` (the inbox), `owners`, `outbox` hold the statements of one table each; `ledger`
-//! counts money; `vectors` keeps them; `search` finds the sessions that have some words, `history` the passages of one; `learned` keeps what was learnt about models; `listing` makes pages of sessions; `purge` and `maintenance` remove; `marks` remembers from run to run; `turn_log` and `transcripts` put
+//! counts money; `vectors` keeps them; `search` finds the sessions that have some words, `history` the passages of one; `learned` keeps what was learnt about models; `listing` makes pages of sessions; `purge` and `maintenance` remove; `marks` remembers from run to run; `jobs`, `job_runs` and `sop_runs` keep timed jobs, their runs and runs of SOPs; `turn_log` and `transcripts` put
 //! them together into the traits.
 
 mod db;
 mod error;
 mod history;
+mod job_runs;
+mod jobs;
 mod learned;
 mod ledger;
 mod listing;
@@ -25,6 +27,7 @@ mod owners;
 mod purge;
 mod search;
 mod sessions;
+mod sop_runs;
 mod store;
 mod time;
 mod transcripts;

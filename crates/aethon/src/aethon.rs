@@ -4,24 +4,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_agent::outbox::DeliveryWake;
+use aethon_agent::schedule::{Scheduler, SchedulerParts};
 use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
+use aethon_core::channel::{Channel, Channels};
 use aethon_core::clock::Clock;
 use aethon_core::embed::Embedder;
+use aethon_core::error::Error as CoreError;
 use aethon_core::event::EventBus;
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::Ledger;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
+use aethon_core::schedule::{JobRefusal, RunRecord, Schedule};
 use aethon_core::session::{SessionQuery, Transcripts};
+use aethon_core::sop::{SopCatalog, SopRunner};
 use aethon_core::storage::Storage;
 use aethon_core::surface::Unattended;
 use aethon_core::usage::UsageReport;
 use aethon_http::deps::Chat;
 use aethon_http::json::{Export, Format};
-use aethon_http::ws::Hub;
+use aethon_http::ws::{Hub, WebChat};
 use aethon_store::OpenMode;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -32,6 +37,7 @@ use crate::home::Home;
 use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::model::AgentModels;
+use crate::wiring::workflows::{Groundwork, Workflows};
 
 /// How long calls that were broken off may take to be booked when the program ends.
 const LAST_BOOKINGS: Duration = Duration::from_secs(5);
@@ -45,6 +51,8 @@ pub struct Aethon {
     pub(crate) shared: Shared,
     pub(crate) storage: Storage,
     pub(crate) engine: Arc<Engine>,
+    /// SOPs and timed jobs, with the door in front of the engine's.
+    pub(crate) workflows: Workflows,
     pub(crate) meter: Meter,
     pub(crate) provider: Arc<dyn ModelProvider>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
@@ -64,8 +72,12 @@ impl Aethon {
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
         let (desk, wake) = (PendingApprovals::default(), DeliveryWake::default());
-        let common = wiring::agent::Common { models, meter: meter.clone(), approvals: &desk, wake: &wake };
+        let groundwork = Groundwork::of(&prepared, &storage);
+        let (approvals, workflows) = (&desk, &groundwork);
+        let common = wiring::agent::Common { models, meter: meter.clone(), approvals, wake: &wake, workflows };
         let engine = wiring::agent::engine(&prepared, &storage, common);
+        groundwork.sops.load().await?;
+        let workflows = groundwork.in_front_of(engine.clone());
         if mode == OpenMode::Guest {
             // The daemon recovers first, and shows what goes on to those who watch.
             engine.watch(|_| Arc::new(Unattended));
@@ -81,6 +93,7 @@ impl Aethon {
             shared,
             storage,
             engine,
+            workflows,
             meter,
             provider,
             embedder,
@@ -94,12 +107,59 @@ impl Aethon {
     /// Asks in a session, `channel:name`, and waits for the reply. Questions for approval are denied.
     pub async fn ask(&self, session: &str, text: impl Into<String>) -> Result<Arc<Reply>> {
         let session = SessionId::parse(session).map_err(|error| Error::failed(error.to_string()))?;
-        Ok(assistant::ask(&*self.engine, Inbound::say(session, text), Arc::new(Unattended)).await?)
+        Ok(assistant::ask(&*self.workflows.door, Inbound::say(session, text), Arc::new(Unattended)).await?)
     }
 
     /// The one door for messages.
     pub fn assistant(&self) -> Arc<dyn Assistant> {
-        self.engine.clone()
+        self.workflows.door.clone()
+    }
+
+    /// Which SOPs there are.
+    pub fn sops(&self) -> Arc<dyn SopCatalog> {
+        self.workflows.groundwork.sops.catalog()
+    }
+
+    /// The timed jobs. Those of the configuration are taken over when the daemon starts.
+    pub fn schedule(&self) -> Arc<dyn Schedule> {
+        Arc::new(self.workflows.groundwork.book.clone())
+    }
+
+    /// Runs a timed job now, to its end. Its result is delivered by the daemon, once one runs.
+    pub async fn run_job(&self, id: &str) -> std::result::Result<RunRecord, JobRefusal> {
+        let schedule = self.schedule();
+        let run = schedule.run(id).await?;
+        let hub = Arc::new(Hub::new(self.clock.clone()));
+        let channels = self.channels(&hub).map_err(|error| CoreError::internal(error.to_string()))?;
+        let book = self.workflows.groundwork.book.clone();
+        let parts = SchedulerParts { book, assistant: self.assistant(), channels };
+        Scheduler::run_one(parts, run.clone()).await;
+        let runs = schedule.runs(id, 10).await?;
+        Ok(runs.into_iter().find(|ended| ended.run_id == run.run_id).unwrap_or(run))
+    }
+
+    /// How long a turn may take at most.
+    pub fn turn_timeout(&self) -> Duration {
+        Duration::from_secs(self.config.agent.turn_timeout_seconds)
+    }
+
+    /// Makes the jobs of the configuration those that are kept, as the daemon does when it starts.
+    pub async fn take_over_jobs(&self) -> Result<()> {
+        let configured = wiring::workflows::configured(&self.config);
+        Ok(self.workflows.groundwork.book.take_over(configured).await?)
+    }
+
+    /// The channels that are set up, with the chat of this hub.
+    pub(crate) fn channels(&self, hub: &Arc<Hub>) -> Result<Channels> {
+        let webchat: Arc<dyn Channel> = Arc::new(WebChat::new(self.assistant(), hub.clone()));
+        let webchat = self.config.channels.webchat.enabled.then_some(webchat);
+        Channels::new(webchat.into_iter().chain(self.source.parts.channels.iter().cloned()))
+            .map_err(|error| Error::refused(error.to_string()).because(error))
+    }
+
+    /// Takes up a run of a SOP that has lost its turn.
+    pub fn sop_runner(&self) -> Arc<dyn SopRunner> {
+        self.workflows.door.clone()
     }
 
     /// Everything that is kept.

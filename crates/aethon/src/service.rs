@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_agent::outbox;
+use aethon_agent::schedule::{Scheduler, SchedulerParts};
 use aethon_config::Config;
-use aethon_core::channel::{Channel, Channels};
+use aethon_core::channel::Channels;
 use aethon_core::live::Live;
 use aethon_core::secret::Secret;
 use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::storage::Storage;
 use aethon_core::surface::{Surface, Unattended};
-use aethon_http::deps::{Activity, Runtime, Setup};
-use aethon_http::ws::{Hub, WebChat};
+use aethon_http::deps::{Activity, Runtime, Setup, Workflows};
+use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
 use jiff::Timestamp;
@@ -35,6 +36,7 @@ pub struct Service {
     channels: ChannelTasks,
     worker: JoinHandle<()>,
     upkeep: JoinHandle<()>,
+    scheduler: JoinHandle<()>,
     trigger: ShutdownTrigger,
     shutdown: Shutdown,
     greeting: String,
@@ -58,10 +60,7 @@ impl Service {
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
-        let webchat: Arc<dyn Channel> = Arc::new(WebChat::new(aethon.assistant(), hub.clone()));
-        let webchat = aethon.config.channels.webchat.enabled.then_some(webchat);
-        let channels = Channels::new(webchat.into_iter().chain(aethon.source.parts.channels.iter().cloned()))
-            .map_err(|error| Error::refused(error.to_string()).because(error))?;
+        let channels = aethon.channels(&hub)?;
         // Before anything new is taken in, and watched by whoever opens the chat again.
         let watch = hub.clone();
         aethon.engine.recover(move |record| watcher(&watch, record)).await?;
@@ -84,12 +83,14 @@ impl Service {
             }
             None => format!("aethon {} running without a listener", env!("CARGO_PKG_VERSION")),
         };
+        let scheduler = scheduler(&aethon, &channels).await?;
         let tasks = ChannelTasks::start(&channels, &aethon.assistant(), &aethon.clock, &shutdown);
         let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.wake.clone());
         let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake);
         Ok(Self {
             channels: tasks,
             worker: tokio::spawn(worker.run(shutdown.clone())),
+            scheduler: tokio::spawn(scheduler.run(shutdown.clone())),
             upkeep: tokio::spawn(crate::upkeep::run(
                 (aethon.storage.upkeep.clone(), aethon.clock.clone()),
                 wiring::store::retention(&aethon.config),
@@ -130,13 +131,20 @@ impl Service {
         if let Some(serving) = serving {
             serving.await.map_err(|error| Error::failed("the server failed").because(error))?;
         }
-        for task in [self.worker, self.upkeep] {
+        for task in [self.worker, self.upkeep, self.scheduler] {
             task.await.map_err(|error| Error::failed("a background task failed").because(error))?;
         }
         self.channels.join().await;
         self.aethon.close().await;
         Ok(())
     }
+}
+
+/// The scheduler, with the jobs of the configuration.
+async fn scheduler(aethon: &Aethon, channels: &Channels) -> Result<Scheduler> {
+    aethon.take_over_jobs().await?;
+    let book = aethon.workflows.groundwork.book.clone();
+    Ok(Scheduler::new(SchedulerParts { book, assistant: aethon.assistant(), channels: channels.clone() }))
 }
 
 async fn listen(
@@ -157,6 +165,12 @@ async fn listen(
             bus: aethon.shared.bus.clone(),
             logs: aethon.shared.logs.clone(),
             ledger: aethon.ledger(),
+        },
+        workflows: Workflows {
+            sops: aethon.sops(),
+            sop_runs: aethon.storage.sop_runs.clone(),
+            sop_runner: aethon.sop_runner(),
+            schedule: aethon.schedule(),
         },
         setup,
         runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },

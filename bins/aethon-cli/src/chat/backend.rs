@@ -25,11 +25,20 @@ pub(crate) trait Backend: Send {
     /// Passes on what the person wants.
     async fn tell(&mut self, wish: Wish) -> Result<()>;
 
-    /// The newest sessions: id and title.
-    async fn sessions(&mut self) -> Result<Vec<(String, String)>>;
+    /// What there is of something: names and titles.
+    async fn list(&mut self, what: Listing) -> Result<Vec<(String, String)>>;
 
     /// Leaves in order.
     async fn close(&mut self);
+}
+
+/// What can be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Listing {
+    /// The newest sessions.
+    Sessions,
+    /// The SOPs.
+    Sops,
 }
 
 /// What a person may want of a turn.

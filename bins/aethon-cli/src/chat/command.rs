@@ -4,6 +4,7 @@
 pub(super) const HELP: &str = "\
 /new [NAME]      start a new conversation, or continue the one with that name
 /sessions        list your conversations
+/sops            list the SOPs; /NAME TEXT runs one
 /effort [LEVEL]  set how much the model thinks here: none, low, medium, high or default
 /stop            stop the reply that is running
 /help            show this help
@@ -32,7 +33,9 @@ pub(super) enum Line<'a> {
     Effort(&'a str),
     /// List the conversations.
     Sessions,
-    /// A command that does not exist.
+    /// List the SOPs.
+    Sops,
+    /// A command of the assistant, such as the name of a SOP, or one that does not exist.
     Unknown(&'a str),
 }
 
@@ -55,6 +58,7 @@ impl<'a> Line<'a> {
             "/new" => Self::New(rest),
             "/effort" => Self::Effort(rest),
             "/sessions" => Self::Sessions,
+            "/sops" => Self::Sops,
             _ => Self::Unknown(word),
         }
     }

@@ -7,7 +7,7 @@ use aethon::core::model::Effort;
 use anyhow::Result;
 use async_trait::async_trait;
 
-use super::backend::{Backend, Wish};
+use super::backend::{Backend, Listing, Wish};
 use super::event::{ChatEvent, Told};
 use super::local::Local;
 use super::remote::{Audience, Remote};
@@ -71,8 +71,8 @@ impl Backend for Handover {
         self.way.tell(wish).await
     }
 
-    async fn sessions(&mut self) -> Result<Vec<(String, String)>> {
-        self.way.sessions().await
+    async fn list(&mut self, what: Listing) -> Result<Vec<(String, String)>> {
+        self.way.list(what).await
     }
 
     async fn close(&mut self) {

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::backend::{Backend, Wish};
+use super::backend::{Backend, Listing, Wish};
 use super::event::{ChatEvent, Other, Outcome, Told};
 use super::reconnect::Reconnect;
 use super::socket::{Broken, Socket};
@@ -468,11 +468,15 @@ impl Backend for Remote {
         Ok(())
     }
 
-    async fn sessions(&mut self) -> Result<Vec<(String, String)>> {
-        let answer = self.daemon.get("/api/sessions?limit=20".into()).await?;
-        let sessions = answer["sessions"].as_array().context("aethon-server sent no list of sessions")?;
-        let text = |session: &Value, key: &str| session[key].as_str().unwrap_or_default().to_owned();
-        Ok(sessions.iter().map(|session| (text(session, "session_id"), text(session, "title"))).collect())
+    async fn list(&mut self, what: Listing) -> Result<Vec<(String, String)>> {
+        let (path, list, name) = match what {
+            Listing::Sessions => ("/api/sessions?limit=20", "sessions", "session_id"),
+            Listing::Sops => ("/api/sops", "sops", "name"),
+        };
+        let answer = self.daemon.get(path.into()).await?;
+        let items = answer[list].as_array().with_context(|| format!("aethon-server sent no list of {list}"))?;
+        let text = |item: &Value, key: &str| item[key].as_str().unwrap_or_default().to_owned();
+        Ok(items.iter().map(|item| (text(item, name), text(item, "title"))).collect())
     }
 
     async fn close(&mut self) {

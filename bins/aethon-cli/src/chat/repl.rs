@@ -11,7 +11,7 @@ use aethon::core::model::Effort;
 use anyhow::Result;
 use reedline::Signal;
 
-use super::backend::{Backend, Wish};
+use super::backend::{Backend, Listing, Wish};
 use super::command::{HELP, Line};
 use super::event::{ChatEvent, Told};
 use super::input;
@@ -109,12 +109,9 @@ impl Chat {
                 put(&style().dim(&format!("conversation {}\n", exact(&self.session))));
             }
             Line::Effort(word) => put(&style().dim(&format!("{}\n", self.set_effort(word)))),
-            Line::Sessions => {
-                for (id, title) in backend.sessions().await? {
-                    put(&format!("{}  {}\n", exact(&id), style().dim(&readable(&title))));
-                }
-                put("\n");
-            }
+            Line::Sessions => show(backend, Listing::Sessions).await?,
+            Line::Sops => show(backend, Listing::Sops).await?,
+            Line::Unknown(word) if calls_sop(backend, word).await? => return self.say(backend, text).await,
             Line::Unknown(word) => {
                 let words = format!("there is no command {}; nothing was sent", exact(word));
                 put(&format!("{}\n\n{HELP}", style().bold(&words)));
@@ -166,6 +163,21 @@ impl Chat {
             }
         }
     }
+}
+
+/// Prints a list.
+async fn show(backend: &mut dyn Backend, what: Listing) -> Result<()> {
+    for (name, title) in backend.list(what).await? {
+        put(&format!("{}  {}\n", exact(&name), style().dim(&readable(&title))));
+    }
+    put("\n");
+    Ok(())
+}
+
+/// Whether a word calls a SOP, or answers the question of one.
+async fn calls_sop(backend: &mut dyn Backend, word: &str) -> Result<bool> {
+    let name = word.trim_start_matches('/');
+    Ok(name == "cancel" || backend.list(Listing::Sops).await?.iter().any(|(known, _)| known == name))
 }
 
 /// What is printed above the line that is being typed.

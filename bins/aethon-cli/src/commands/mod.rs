@@ -5,10 +5,12 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod init;
+pub(crate) mod jobs;
 pub(crate) mod model;
 pub(crate) mod models;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
+pub(crate) mod sop;
 mod terminal;
 pub(crate) mod usage;
 

@@ -6,7 +6,7 @@ use aethon_core::error::Result;
 use aethon_core::hook::{AddedContext, TurnContext};
 use aethon_core::ids::MessageId;
 use aethon_core::ledger::WorkKind;
-use aethon_core::message::{Block, EndReason, Inbound, Message, Role, TurnEnd};
+use aethon_core::message::{Block, EndReason, Handling, Inbound, Message, Role, TurnEnd};
 use aethon_core::model::{ModelErrorKind, StopReason, Usage};
 use aethon_core::surface::TurnEvent;
 use aethon_core::tool::{ToolContext, ToolSpec, Toolbox as _};
@@ -163,6 +163,11 @@ impl<'e> Turn<'e> {
 
     /// Asks the model and runs its tools until it has said all. Both results end the turn.
     async fn drive(&mut self) -> Result<TurnOutcome, TurnOutcome> {
+        if let Handling::Program { answer } = &self.job.inbound.handling {
+            self.job.surface.emit(&self.context.turn, TurnEvent::Text(answer.clone()));
+            self.answer.last = Some(self.own_message(Role::Assistant, vec![Block::text(answer.clone())]));
+            return Ok(TurnOutcome::done());
+        }
         let options = &self.shared.options;
         let checked = self.shared.services.hooks.before_turn(&self.context, &self.job.inbound);
         let checked = self.control.guard(checked).await;

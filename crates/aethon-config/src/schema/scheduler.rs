@@ -54,6 +54,8 @@ pub struct Job {
     pub timezone: Option<String>,
     /// What happens to a run whose time passed while the service was down.
     pub missed: Missed,
+    /// How often a run that failed is tried again; each is a run of its own.
+    pub retries: u32,
 }
 
 impl Default for Job {
@@ -67,6 +69,7 @@ impl Default for Job {
             recipient: None,
             timezone: None,
             missed: Missed::default(),
+            retries: 0,
         }
     }
 }

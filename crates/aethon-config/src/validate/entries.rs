@@ -1,5 +1,10 @@
 //! What is named by its owner: jobs, MCP servers, prices; and the sandbox.
 
+use aethon_core::jiff::Timestamp;
+use aethon_core::jiff::tz::TimeZone;
+use aethon_core::schedule::{Cron, JobId, zone};
+use aethon_core::sop::SopName;
+
 use super::{Remarks, address};
 use crate::path::{KeyPath, Step};
 use crate::schema::{Config, Job, McpServer};
@@ -7,12 +12,15 @@ use crate::schema::{Config, Job, McpServer};
 /// The highest price of a million tokens, in USD: a dollar a token. What is above it is a slip of the pen.
 const HIGHEST_PRICE: f64 = 1e6;
 
+/// The most retries of a job.
+const MOST_RETRIES: u32 = 10;
+
 /// What a price may be.
 const PRICES: &str = "a price in USD per million tokens, not below 0 and at most 1000000";
 
 pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     for (name, entry) in &config.scheduler.jobs {
-        job(&KeyPath::of(["scheduler", "jobs", name]), entry, remarks);
+        job(name, &KeyPath::of(["scheduler", "jobs", name]), entry, remarks);
     }
     for (name, server) in &config.mcp.servers {
         mcp_server(name, server, remarks);
@@ -35,26 +43,48 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     sandbox(config, remarks);
 }
 
-fn job(key: &KeyPath, job: &Job, remarks: &mut Remarks) {
-    if job.cron.trim().is_empty() {
-        remarks.problem(key.key("cron"), "nothing", "five cron fields such as \"0 8 * * 1-5\", or @daily");
+fn job(name: &str, key: &KeyPath, job: &Job, remarks: &mut Remarks) {
+    if JobId::parse(name).is_err() {
+        remarks.problem(key.clone(), format!("the name {name:?}"), "1 to 64 letters, digits, `-`, `_` and `.`");
+    }
+    match zone(job.timezone.as_deref()) {
+        Err(_) => {
+            let found = format!("the string {:?}", job.timezone.as_deref().unwrap_or_default());
+            remarks.problem(key.key("timezone"), found, "the IANA name of a time zone, such as Europe/Berlin");
+        }
+        Ok(zone) => cron(key, &job.cron, &zone, remarks),
     }
     let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
     if !is_set(&job.sop_name) && !is_set(&job.prompt) {
         remarks.problem(key.clone(), "neither sop_name nor prompt", "sop_name, prompt, or both");
     }
-    if job.sop_name.as_deref().is_some_and(|name| !name.is_empty() && !is_sop_name(name)) {
+    if job.sop_name.as_deref().is_some_and(|name| !name.is_empty() && SopName::parse(name).is_err()) {
         remarks.problem(
             key.key("sop_name"),
             format!("the string {:?}", job.sop_name.as_deref().unwrap_or_default()),
             "up to 64 of a-z, 0-9 and -",
         );
     }
+    if job.retries > MOST_RETRIES {
+        let allowed = format!("a number from 0 to {MOST_RETRIES}");
+        remarks.problem(key.key("retries"), job.retries.to_string(), allowed);
+    }
 }
 
-fn is_sop_name(name: &str) -> bool {
-    name.len() <= 64
-        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+fn cron(key: &KeyPath, text: &str, zone: &TimeZone, remarks: &mut Remarks) {
+    const ALLOWED: &str = "five cron fields such as \"0 8 * * 1-5\", or @daily";
+    let key = key.key("cron");
+    if text.trim().is_empty() {
+        return remarks.problem(key, "nothing", ALLOWED);
+    }
+    match Cron::parse(text) {
+        Err(error) => remarks.problem(key, format!("the string {text:?} ({error})"), ALLOWED),
+        // Whether it ever comes does not depend on where the search begins.
+        Ok(cron) if cron.next_after(Timestamp::UNIX_EPOCH, zone).is_none() => {
+            remarks.problem(key, format!("{text:?}, which never comes"), "an expression that comes");
+        }
+        Ok(_) => {}
+    }
 }
 
 fn mcp_server(name: &str, server: &McpServer, remarks: &mut Remarks) {

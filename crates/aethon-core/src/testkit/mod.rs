@@ -9,6 +9,7 @@ mod model;
 pub mod phrases;
 mod store;
 mod surface;
+mod workflows;
 
 pub use clock::ManualClock;
 pub use embeddings::MemoryEmbeddings;
@@ -16,3 +17,4 @@ pub use ledger::MemoryLedger;
 pub use model::{Aside, Gate, ScriptedModel, Step};
 pub use store::MemoryStore;
 pub use surface::{CollectingSurface, DeskSurface};
+pub use workflows::NoWorkflows;

@@ -2,6 +2,7 @@
 //! wait, and to hold what a crash would have left.
 
 mod history;
+mod jobs;
 mod listing;
 mod models;
 mod outbox;
@@ -96,6 +97,9 @@ impl MemoryStore {
             outbox: store.clone(),
             history: store.clone(),
             models: store.clone(),
+            jobs: store.clone(),
+            job_runs: store.clone(),
+            sop_runs: store.clone(),
             upkeep: store,
             health: StorageHealth::default(),
             ledger: Arc::new(MemoryLedger::new(clock)),

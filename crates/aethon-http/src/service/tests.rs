@@ -9,7 +9,7 @@ use aethon_core::message::{Destination, Role};
 use aethon_core::model::Usage;
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::ShutdownTrigger;
-use aethon_core::testkit::MemoryLedger;
+use aethon_core::testkit::{MemoryLedger, MemoryStore, NoWorkflows};
 use aethon_core::usage::{Budget, day_of};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
@@ -18,7 +18,7 @@ use ring::hmac;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::deps::{Activity, Chat, Deps, Runtime, Setup};
+use crate::deps::{Activity, Chat, Deps, Runtime, Setup, Workflows};
 use crate::fakes::{FakeAssistant, FakeConfig, FakeProvider};
 use crate::hex::hex;
 use crate::options::Options;
@@ -75,6 +75,12 @@ impl Bench {
                 bus: Default::default(),
                 logs: Default::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
+            },
+            workflows: Workflows {
+                sops: Arc::new(NoWorkflows),
+                sop_runs: Arc::new(MemoryStore::default()),
+                sop_runner: Arc::new(NoWorkflows),
+                schedule: Arc::new(NoWorkflows),
             },
             setup: Setup {
                 config: Arc::new(FakeConfig),

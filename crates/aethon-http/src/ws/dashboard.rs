@@ -3,7 +3,7 @@
 //! Each socket listens to the event bus itself and builds a frame only for the topics that it wants. The bus is bounded:
 //! a reader that lags is told how many events it missed, and goes on with the newest.
 
-use aethon_core::event::{Event, EventBus, SessionChange};
+use aethon_core::event::{Event, EventBus, JobChange, SessionChange};
 use aethon_core::ledger::LedgerEntry;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -121,6 +121,8 @@ fn topic(event: &Event) -> &'static str {
         Event::ApprovalOpened(_) | Event::ApprovalDone { .. } => "approvals",
         Event::Log(_) => "logs",
         Event::Usage { .. } => "usage",
+        Event::Job { .. } => "scheduler",
+        Event::SopRun(_) => "agents",
     }
 }
 
@@ -156,6 +158,15 @@ fn data(event: &Event) -> Value {
         }
         Event::Log(record) => json!(**record),
         Event::Usage { today, entry } => json!({ "today": today, "call": call(entry) }),
+        Event::Job { job, change } => match change {
+            JobChange::Added => json!({ "job_id": job.as_str(), "change": "added" }),
+            JobChange::Removed => json!({ "job_id": job.as_str(), "change": "removed" }),
+            JobChange::Run(run) => {
+                let change = if run.ended_at.is_some() { "run_ended" } else { "run_started" };
+                json!({ "job_id": job.as_str(), "change": change, "run": **run })
+            }
+        },
+        Event::SopRun(run) => json!({ "sop_run": **run }),
     }
 }
 

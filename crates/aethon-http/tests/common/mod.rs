@@ -11,8 +11,8 @@ use aethon_core::clock::SystemClock;
 use aethon_core::event::EventBus;
 use aethon_core::log::LogBook;
 use aethon_core::shutdown::ShutdownTrigger;
-use aethon_core::testkit::MemoryLedger;
-use aethon_http::deps::{Activity, Chat, Runtime, Setup};
+use aethon_core::testkit::{MemoryLedger, MemoryStore, NoWorkflows};
+use aethon_http::deps::{Activity, Chat, Runtime, Setup, Workflows};
 use aethon_http::ws::{Hub, WebChat};
 use aethon_http::{Deps, Options, Server};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -47,6 +47,12 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             bus: EventBus::default(),
             logs: LogBook::default(),
             ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
+        },
+        workflows: Workflows {
+            sops: Arc::new(NoWorkflows),
+            sop_runs: Arc::new(MemoryStore::default()),
+            sop_runner: Arc::new(NoWorkflows),
+            schedule: Arc::new(NoWorkflows),
         },
         setup: Setup {
             config: Arc::new(FakeConfig),

@@ -17,8 +17,8 @@ use aethon_core::service::ConfigView;
 use aethon_core::session::{Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord};
 use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::storage::StorageHealth;
-use aethon_core::testkit::MemoryLedger;
-use aethon_http::deps::{Activity, Chat, Runtime, Setup};
+use aethon_core::testkit::{MemoryLedger, MemoryStore, NoWorkflows};
+use aethon_http::deps::{Activity, Chat, Runtime, Setup, Workflows};
 use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use async_trait::async_trait;
@@ -64,6 +64,12 @@ impl Stage {
                 bus: bus.clone(),
                 logs: LogBook::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
+            },
+            workflows: Workflows {
+                sops: Arc::new(NoWorkflows),
+                sop_runs: Arc::new(MemoryStore::default()),
+                sop_runner: Arc::new(NoWorkflows),
+                schedule: Arc::new(NoWorkflows),
             },
             setup: Setup {
                 config: Arc::new(Nothing),

@@ -33,10 +33,15 @@ mod tests {
     use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role, TurnEnd};
     use aethon_core::model::Usage;
     use aethon_core::owner::Owners;
+    use aethon_core::schedule::{
+        BeginRun, Due, EndRun, Job, JobId, JobStore, Missed, Origin, RunLog, RunRecord, RunStatus, Task,
+        Timing,
+    };
     use aethon_core::session::{Begin, Clear, Finish, SessionQuery, Transcripts, TurnLog};
+    use aethon_core::sop::{SopName, SopRun, SopRunChange, SopRunState, SopRuns};
     use jiff::Timestamp;
 
-    use super::SEEN;
+    use super::{BTreeMap, SEEN};
     use crate::{OpenMode, Options, Store};
     use aethon_core::storage::{Retention, Upkeep};
 
@@ -59,6 +64,11 @@ mod tests {
         "DELETE FROM learned WHERE learned_at <=", // a few hundred rows
         "DELETE FROM owners WHERE",                // the programs of the last hours
         "SELECT EXISTS (SELECT 1 FROM owners",
+        "SELECT job, next_run, retry_at, attempt, last_run, last_status, last_error FROM jobs ORDER BY id", // the list
+        "DELETE FROM sop_runs WHERE run_key <=",                    // two thousand rows, when one is added
+        "SELECT count(*) FROM jobs",                                // before one is added
+        "SELECT run_id, jobs.id, due, started_at",                  // the open runs: an index, at the start and once a minute
+        "SELECT run_id, sop_name, session, turn, state, step, steps_done, steps, parameters,\n            started_at, updated_at, cost, error FROM sop_runs ORDER", // the newest
     ];
 
     #[tokio::test]
@@ -68,6 +78,7 @@ mod tests {
         let store = Store::open(&folder.path().join("aethon.db"), options.clone()).unwrap();
         use_everything(&store).await;
         spend(&store).await;
+        schedule(&store).await;
         store.close().await;
         Store::open(&folder.path().join("aethon.db"), options).unwrap().close().await;
         let seen = SEEN.lock().unwrap();
@@ -89,6 +100,68 @@ mod tests {
             .iter()
             .find(|(sql, _)| sql.starts_with("SELECT session_key, updated_at") && sql.contains("?4"));
         assert!(list.unwrap().1.iter().any(|step| step.contains("sessions_by_use")), "{list:#?}");
+    }
+
+    async fn schedule(store: &Store) {
+        let (id, now) = (JobId::fresh(), Timestamp::UNIX_EPOCH);
+        let job = Job {
+            job_id: id.clone(),
+            timing: Timing::Once { run_at: now },
+            task: Task { sop_name: None, prompt: Some("plan".into()) },
+            channel: "x".into(),
+            recipient: None,
+            missed: Missed::Skip,
+            retries: 0,
+            enabled: true,
+            origin: Origin::Owner,
+        };
+        store.add(&job, Some(now), 9).await.unwrap();
+        store.replace(&job, Some(now)).await.unwrap();
+        store.jobs().await.unwrap();
+        store.job(&id).await.unwrap();
+        RunLog::due(store, now, 9).await.unwrap();
+        RunLog::next_due(store).await.unwrap();
+        let run = RunRecord {
+            run_id: "r".into(),
+            job_id: id.clone(),
+            due: Some(now),
+            started_at: now,
+            ended_at: None,
+            status: RunStatus::Running,
+            error: None,
+            attempt: 0,
+        };
+        let seen = Some(Due { next_run: Some(now), retry_at: None });
+        RunLog::begin(store, BeginRun { job: id.clone(), seen, next_run: None, run }).await.unwrap();
+        RunLog::open(store).await.unwrap();
+        let end = EndRun { at: now, status: RunStatus::Ok, error: None, retry_at: None };
+        store.end("r", end).await.unwrap();
+        RunLog::runs(store, &id, 9).await.unwrap();
+        store.remove(&id).await.unwrap();
+        let turn = TurnId::fresh();
+        let run = SopRun {
+            run_id: "s".into(),
+            sop_name: SopName::parse("plan").unwrap(),
+            session_id: SessionId::parse("webchat:plan").unwrap(),
+            turn: Some(turn.clone()),
+            state: SopRunState::Running,
+            step: 0,
+            steps_done: 0,
+            steps: 1,
+            parameters: BTreeMap::new(),
+            started_at: now,
+            updated_at: now,
+            cost_usd: 0.0,
+            error: None,
+        };
+        SopRuns::open(store, &run).await.unwrap();
+        store.change("s", SopRunChange::default()).await.unwrap();
+        store.of_turn(&turn).await.unwrap();
+        store.run("s").await.unwrap();
+        for state in [None, Some(SopRunState::Running)] {
+            SopRuns::runs(store, state, 9).await.unwrap();
+        }
+        store.discard("s").await.unwrap();
     }
 
     async fn spend(store: &Store) {
@@ -129,8 +202,8 @@ mod tests {
             inbound.dedupe = Some(Dedupe { id: round.to_string(), fingerprint: None, valid_for: Some(0) });
             let begin = Begin { message: message(Role::User), replaces: replaces.replace(turn.clone()) };
             store.accept(&turn, &inbound, None).await.unwrap();
-            store.begin(&turn, begin.clone()).await.unwrap();
-            store.begin(&turn, begin).await.unwrap();
+            TurnLog::begin(store, &turn, begin.clone()).await.unwrap();
+            TurnLog::begin(store, &turn, begin).await.unwrap();
             store.append(&turn, vec![message(Role::Assistant)]).await.unwrap();
             store.unfinished().await.unwrap();
             store.renew().await.unwrap();
@@ -153,10 +226,10 @@ mod tests {
             store.turn(&turn).await.unwrap();
             store.accept(&TurnId::fresh(), &inbound, None).await.unwrap();
         }
-        for delivery in store.due(Timestamp::MAX, 5).await.unwrap() {
+        for delivery in Outbox::due(store, Timestamp::MAX, 5).await.unwrap() {
             Outbox::settle(store, delivery.id, DeliveryOutcome::Delivered).await.unwrap();
         }
-        store.next_due().await.unwrap();
+        Outbox::next_due(store).await.unwrap();
         store.post(&session, "k", message(Role::Assistant)).await.unwrap();
         store.rename(&session, "t").await.unwrap();
         store.messages(&session, None, 5).await.unwrap();

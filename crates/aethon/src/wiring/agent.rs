@@ -15,6 +15,7 @@ use aethon_core::tool::{FixedTools, ToolSource};
 use aethon_tools::ShellOptions;
 
 use super::model::AgentModels;
+use super::workflows::Groundwork;
 use crate::builder::Prepared;
 
 /// What the engine shares with the rest of the program.
@@ -23,10 +24,11 @@ pub(crate) struct Common<'s> {
     pub(crate) meter: Meter,
     pub(crate) approvals: &'s PendingApprovals,
     pub(crate) wake: &'s DeliveryWake,
+    pub(crate) workflows: &'s Groundwork,
 }
 
 pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>) -> Arc<Engine> {
-    let Common { models, meter, approvals, wake } = common;
+    let Common { models, meter, approvals, wake, workflows } = common;
     let prompt = Prompt::new(PromptOptions {
         name: "Aethon".into(),
         workspace: prepared.home.workspace(),
@@ -34,13 +36,13 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     });
     let agent = Agent::main(models.models, Arc::new(prompt))
         .with_small(models.small)
-        .with_tools(tools(prepared, storage));
+        .with_tools(tools(prepared, storage, workflows));
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let transcripts = storage.transcripts.clone();
     let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());
     services.health = storage.health.clone();
     services.learned = models.learned;
-    services.hooks = hooks(prepared);
+    services.hooks = hooks(prepared, workflows);
     services.approvals = approvals.clone();
     services.bus = prepared.shared.bus.clone();
     services.wake = wake.clone();
@@ -48,10 +50,10 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
 }
 
 /// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder added last.
-fn hooks(prepared: &Prepared) -> Hooks {
+fn hooks(prepared: &Prepared, workflows: &Groundwork) -> Hooks {
     let approval = &prepared.config.approval;
     let blocked = &prepared.config.security.blocked_commands;
-    let built_in: [Arc<dyn Hook>; 5] = [
+    let built_in: [Arc<dyn Hook>; 6] = [
         Arc::new(InputLimits::default()),
         Arc::new(CommandRules::new(blocked, prepared.flags.user_home.as_deref())),
         Arc::new(ApprovalRule {
@@ -60,6 +62,7 @@ fn hooks(prepared: &Prepared) -> Hooks {
         }),
         Arc::new(RedactOutput(prepared.shared.redactor.clone())),
         Arc::new(OutputCap),
+        workflows.sops.hook(),
     ];
     let unmarked =
         (!prepared.config.security.mark_untrusted_content).then(|| Arc::new(Unmarked) as Arc<dyn Hook>);
@@ -67,7 +70,7 @@ fn hooks(prepared: &Prepared) -> Hooks {
 }
 
 /// Where tools come from: of two with the same name the built-in one counts.
-fn tools(prepared: &Prepared, storage: &Storage) -> Vec<Arc<dyn ToolSource>> {
+fn tools(prepared: &Prepared, storage: &Storage, workflows: &Groundwork) -> Vec<Arc<dyn ToolSource>> {
     let home = &prepared.home;
     let own =
         [home.config(), home.database(), home.credentials(), home.run(), home.recordings(), home.logs()];
@@ -84,7 +87,11 @@ fn tools(prepared: &Prepared, storage: &Storage) -> Vec<Arc<dyn ToolSource>> {
     options.address_file = Some(home.address_file());
     options.shell = shell(prepared);
     let built_in = aethon_tools::tools(&options, prepared.clock(), storage.history.clone());
-    let sources = [("built-in", built_in), ("embedder", prepared.parts.tools.clone())];
+    let sources = [
+        ("built-in", built_in),
+        ("workflows", workflows.tools(prepared)),
+        ("embedder", prepared.parts.tools.clone()),
+    ];
     sources.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _).collect()
 }
 

@@ -9,6 +9,7 @@
 
 mod conversations;
 mod deliveries;
+mod jobs;
 mod ledger;
 mod lookups;
 mod owners;

@@ -95,6 +95,12 @@ list! { $
         a_vector_is_found_again_by_its_model_and_key,
         many_vectors_are_kept_at_once,
     }
+    jobs {
+        a_job_is_kept_whole_and_its_name_counts_once,
+        a_run_that_is_due_has_one_owner,
+        a_job_has_one_open_run,
+        a_run_of_a_sop_is_kept_and_found_by_its_turn,
+    }
     upkeep {
         upkeep_removes_what_has_had_its_time_and_nothing_else,
     }

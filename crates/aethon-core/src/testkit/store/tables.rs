@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::jobs::JobTables;
 use crate::channel::Delivery;
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionId, TurnId};
@@ -32,6 +33,7 @@ pub(super) struct Tables {
     pub(super) posted: BTreeSet<(SessionId, String)>,
     pub(super) deliveries: Vec<DeliveryRow>,
     pub(super) learned: Vec<(ModelKey, ModelFact)>,
+    pub(super) jobs: JobTables,
     pub(super) maintained_at: Option<Timestamp>,
 }
 

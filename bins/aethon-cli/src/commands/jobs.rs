@@ -1,0 +1,218 @@
+//! `jobs list|add|rm|run|runs`: timed jobs, through the daemon where one runs, else in this process.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use aethon::core::schedule::{JobRefusal, JobRequest, Origin};
+use aethon::json::{Jobs, ListedJob};
+use anyhow::Result;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::{confirm, print, print_json};
+use crate::args::{Common, JobArgs, JobsCommand};
+use crate::daemon::{Daemon, encoded};
+use crate::visible::readable;
+
+/// How far apart the daemon is asked whether a run has ended.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// How many runs are listed.
+const LISTED_RUNS: usize = 50;
+
+pub(crate) async fn run(common: &Common, command: JobsCommand) -> Result<ExitCode> {
+    let source = Source::open(common).await?;
+    match command {
+        JobsCommand::List { json } => {
+            let list = source.list().await?;
+            if json { print_json(&list)? } else { print(&table(&list))? }
+        }
+        JobsCommand::Add(args) => {
+            let as_json = args.json;
+            let job = source.add(args).await?;
+            match as_json {
+                true => print_json(&job)?,
+                false => {
+                    let text = |key: &str| readable(job[key].as_str().unwrap_or("never"));
+                    print(&format!("{}  next run {}\n", text("job_id"), text("next_run")))?;
+                }
+            }
+        }
+        JobsCommand::Rm { id, yes } => {
+            if !confirm(&format!("remove the job {id} with what is known of its runs"), yes)? {
+                return Ok(ExitCode::FAILURE);
+            }
+            source.remove(&id).await?;
+        }
+        JobsCommand::Run { id, json } => {
+            let run = source.run(&id).await?;
+            if json { print_json(&run)? } else { print(&line(&run))? }
+            return Ok(if run["status"] == "ok" { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
+        JobsCommand::Runs { id, json } => {
+            let runs = source.runs(&id).await?;
+            match json {
+                true => print_json(&runs)?,
+                false => print(&runs["runs"].as_array().into_iter().flatten().map(line).collect::<String>())?,
+            }
+        }
+    }
+    source.close().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the jobs are.
+enum Source {
+    Daemon(Daemon),
+    Here(Box<aethon::Aethon>),
+}
+
+impl Source {
+    async fn open(common: &Common) -> Result<Self> {
+        let prepared = crate::prepared(common)?;
+        if let Some(daemon) = Daemon::find(&prepared, common.connect.as_deref())? {
+            return Ok(Self::Daemon(daemon));
+        }
+        let aethon = prepared.open().await?;
+        aethon.take_over_jobs().await?;
+        Ok(Self::Here(Box::new(aethon)))
+    }
+
+    async fn list(&self) -> Result<Value> {
+        match self {
+            Self::Daemon(daemon) => daemon.get("/api/scheduler".into()).await,
+            Self::Here(aethon) => {
+                let schedule = aethon.schedule();
+                let jobs = schedule.jobs().await.map_err(refused)?;
+                Ok(json!(Jobs::of(schedule.is_enabled(), &jobs)))
+            }
+        }
+    }
+
+    async fn add(&self, args: JobArgs) -> Result<Value> {
+        match self {
+            Self::Daemon(daemon) => daemon.post("/api/scheduler/jobs".into(), body(&args)).await,
+            Self::Here(aethon) => {
+                let record = aethon.schedule().add(request(args), Origin::Owner).await.map_err(refused)?;
+                Ok(json!(ListedJob::of(&record)))
+            }
+        }
+    }
+
+    async fn remove(&self, id: &str) -> Result<()> {
+        match self {
+            Self::Daemon(daemon) => {
+                daemon.delete(format!("/api/scheduler/jobs/{}", encoded(id))).await.map(drop)
+            }
+            Self::Here(aethon) => aethon.schedule().remove(id).await.map_err(refused),
+        }
+    }
+
+    /// Runs a job, and waits until the run has ended. A turn has a limit of its own, so the wait does.
+    async fn run(&self, id: &str) -> Result<Value> {
+        match self {
+            Self::Daemon(daemon) => {
+                let path = format!("/api/scheduler/jobs/{}/run", encoded(id));
+                let mut run = daemon.post(path, json!({})).await?;
+                while run["status"] == "running" {
+                    sleep(LOOK).await;
+                    let runs = self.runs(id).await?;
+                    let mut known = runs["runs"].as_array().into_iter().flatten();
+                    match known.find(|known| known["run_id"] == run["run_id"]) {
+                        Some(known) => run = known.clone(),
+                        // The job was removed meanwhile.
+                        None => break,
+                    }
+                }
+                Ok(run)
+            }
+            Self::Here(aethon) => Ok(json!(aethon.run_job(id).await.map_err(refused)?)),
+        }
+    }
+
+    async fn runs(&self, id: &str) -> Result<Value> {
+        match self {
+            Self::Daemon(daemon) => {
+                let path = format!("/api/scheduler/jobs/{}/runs?limit={LISTED_RUNS}", encoded(id));
+                daemon.get(path).await
+            }
+            Self::Here(aethon) => {
+                let runs = aethon.schedule().runs(id, LISTED_RUNS).await.map_err(refused)?;
+                Ok(json!({ "runs": runs }))
+            }
+        }
+    }
+
+    async fn close(self) {
+        if let Self::Here(aethon) = self {
+            aethon.shutdown(Duration::from_secs(2)).await;
+        }
+    }
+}
+
+/// A refusal of the schedule: one that the person can mend is none of a failure's.
+fn refused(refusal: JobRefusal) -> anyhow::Error {
+    anyhow::Error::msg(refusal.to_string())
+}
+
+fn request(args: JobArgs) -> JobRequest {
+    JobRequest {
+        job_id: args.id,
+        cron: args.cron,
+        run_at: args.run_at,
+        sop_name: args.sop,
+        prompt: args.prompt,
+        channel: args.channel,
+        recipient: args.recipient,
+        timezone: args.timezone,
+        missed: args.missed,
+        retries: args.retries,
+    }
+}
+
+fn body(args: &JobArgs) -> Value {
+    json!({
+        "job_id": args.id,
+        "cron": args.cron,
+        "run_at": args.run_at,
+        "sop_name": args.sop,
+        "prompt": args.prompt,
+        "channel": args.channel,
+        "recipient": args.recipient,
+        "timezone": args.timezone,
+        "missed": args.missed,
+        "retries": args.retries,
+    })
+}
+
+fn table(list: &Value) -> String {
+    let mut out = String::new();
+    for job in list["jobs"].as_array().into_iter().flatten() {
+        let text = |key: &str| readable(job[key].as_str().unwrap_or_default());
+        let when = if job["cron"].is_string() {
+            format!("{} ({})", text("cron"), text("timezone"))
+        } else {
+            format!("once at {}", text("run_at"))
+        };
+        let what = match (job["sop_name"].as_str(), job["prompt"].as_str()) {
+            (Some(name), _) => format!("/{}", readable(name)),
+            (None, prompt) => readable(&prompt.unwrap_or_default().chars().take(60).collect::<String>()),
+        };
+        let next = if job["next_run"].is_string() { text("next_run") } else { "never".to_owned() };
+        // Writing into a string cannot fail.
+        let _ = writeln!(out, "{}  {when}  {what}\n    next {next}, to {}", text("job_id"), text("channel"));
+        if job["last_status"].is_string() {
+            let _ = writeln!(out, "    last {} at {} {}", text("last_status"), text("last_run"), text("last_error"));
+        }
+    }
+    if list["enabled"] == false {
+        out.push_str("the scheduler is off (scheduler.enabled): no job runs by itself\n");
+    }
+    if out.is_empty() { "no jobs yet\n".to_owned() } else { out }
+}
+
+fn line(run: &Value) -> String {
+    let text = |key: &str| readable(run[key].as_str().unwrap_or_default());
+    format!("{}  {}  {}  {}\n", text("started_at"), text("run_id"), text("status"), text("error"))
+}

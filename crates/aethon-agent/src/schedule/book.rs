@@ -1,0 +1,168 @@
+//! The book of jobs: what the API, the tools and the terminal ask for goes in and out here.
+
+use std::sync::Arc;
+
+use aethon_core::clock::Clock;
+use aethon_core::error::Result;
+use aethon_core::event::{Event, EventBus, JobChange};
+use aethon_core::ids::unique;
+use aethon_core::schedule::{
+    BeginRun, Job, JobId, JobRecord, JobRefusal, JobRequest, JobStore, Origin, RunLog, RunRecord, RunStatus,
+    Schedule,
+};
+use aethon_core::sop::SopCatalog;
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use super::ScheduleWake;
+use super::check::check;
+
+/// The most jobs.
+const MOST_JOBS: usize = 2_000;
+
+/// What the configuration says.
+#[derive(Debug, Clone)]
+pub struct BookOptions {
+    /// Whether jobs run by themselves.
+    pub is_enabled: bool,
+    /// Where a job without a channel delivers.
+    pub default_channel: String,
+    /// The channels that are set up.
+    pub channels: Vec<String>,
+}
+
+/// The jobs of an assistant. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct JobBook {
+    pub(super) jobs: Arc<dyn JobStore>,
+    pub(super) runs: Arc<dyn RunLog>,
+    pub(super) sops: Arc<dyn SopCatalog>,
+    pub(super) options: BookOptions,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) bus: EventBus,
+    pub(super) wake: ScheduleWake,
+}
+
+impl JobBook {
+    /// Jobs and runs that are kept there, of SOPs of this catalog.
+    pub fn new(
+        (jobs, runs): (Arc<dyn JobStore>, Arc<dyn RunLog>),
+        sops: Arc<dyn SopCatalog>,
+        options: BookOptions,
+        (clock, bus): (Arc<dyn Clock>, EventBus),
+    ) -> Self {
+        Self { jobs, runs, sops, options, clock, bus, wake: ScheduleWake::default() }
+    }
+
+    /// Makes the jobs of the configuration those that are kept: new and changed ones are taken over, others of earlier
+    /// configurations removed. One that did not change keeps its next time, so that a missed run is known.
+    pub async fn take_over(&self, configured: Vec<Job>) -> Result<()> {
+        let now = self.clock.now();
+        for record in self.jobs.jobs().await? {
+            let is_configured = configured.iter().any(|job| job.job_id == record.job.job_id);
+            if record.job.origin == Origin::Config && !is_configured {
+                self.jobs.remove(&record.job.job_id).await?;
+            }
+        }
+        for job in configured {
+            let known = self.jobs.job(&job.job_id).await?;
+            if known.as_ref().is_some_and(|known| known.job.origin != Origin::Config) {
+                tracing::warn!(job = %job.job_id, "the configuration has a job of this name, which takes the place of the other");
+            }
+            let is_same = known.is_some_and(|known| known.job == job && (known.next_run.is_some() || !job.enabled));
+            if !is_same {
+                let next_run = job.timing.next_after(now).filter(|_| job.enabled);
+                self.jobs.replace(&job, next_run).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What wakes the scheduler.
+    pub fn wake(&self) -> ScheduleWake {
+        self.wake.clone()
+    }
+
+    /// A run that begins now.
+    pub(super) fn new_run(&self, job: &JobId, due: Option<Timestamp>, attempt: u32) -> RunRecord {
+        RunRecord {
+            run_id: unique(),
+            job_id: job.clone(),
+            due,
+            started_at: self.clock.now(),
+            ended_at: None,
+            status: RunStatus::Running,
+            error: None,
+            attempt,
+        }
+    }
+
+    pub(super) fn tell(&self, job: &JobId, change: JobChange) {
+        self.bus.publish(|| Event::Job { job: job.clone(), change });
+    }
+
+    async fn known(&self, id: &str) -> Result<JobRecord, JobRefusal> {
+        let unknown = || JobRefusal::unknown(id);
+        let id = JobId::parse(id).map_err(|_| unknown())?;
+        self.jobs.job(&id).await?.ok_or_else(unknown)
+    }
+}
+
+#[async_trait]
+impl Schedule for JobBook {
+    fn is_enabled(&self) -> bool {
+        self.options.is_enabled
+    }
+
+    async fn jobs(&self) -> Result<Vec<JobRecord>, JobRefusal> {
+        Ok(self.jobs.jobs().await?)
+    }
+
+    async fn add(&self, request: JobRequest, origin: Origin) -> Result<JobRecord, JobRefusal> {
+        let now = self.clock.now();
+        let job = check(request, origin, &self.options, &*self.sops, now).await?;
+        let next_run = job.timing.next_after(now);
+        if !self.jobs.add(&job, next_run, MOST_JOBS).await? {
+            return Err(JobRefusal::Conflict(match self.jobs.job(&job.job_id).await? {
+                Some(_) => format!("there is a job {:?}; remove it first, or give another name", job.job_id.as_str()),
+                None => format!("there are {MOST_JOBS} jobs already; remove some first"),
+            }));
+        }
+        tracing::info!(job = %job.job_id, ?origin, "a job was added");
+        self.tell(&job.job_id, JobChange::Added);
+        self.wake.ring();
+        Ok(JobRecord::new(job, next_run))
+    }
+
+    async fn remove(&self, id: &str) -> Result<(), JobRefusal> {
+        let record = self.known(id).await?;
+        if record.job.origin == Origin::Config {
+            return Err(JobRefusal::Conflict(format!(
+                "the job {id:?} stands in the configuration; remove [scheduler.jobs.{id}] there and restart"
+            )));
+        }
+        if !self.jobs.remove(&record.job.job_id).await? {
+            return Err(JobRefusal::unknown(id));
+        }
+        tracing::info!(job = id, "a job was removed");
+        self.tell(&record.job.job_id, JobChange::Removed);
+        Ok(())
+    }
+
+    async fn run(&self, id: &str) -> Result<RunRecord, JobRefusal> {
+        let record = self.known(id).await?;
+        let run = self.new_run(&record.job.job_id, None, 0);
+        let begin = BeginRun { job: record.job.job_id.clone(), seen: None, next_run: None, run };
+        let Some(run) = self.runs.begin(begin).await? else {
+            return Err(JobRefusal::Conflict(format!("the job {id:?} runs already")));
+        };
+        self.tell(&record.job.job_id, JobChange::Run(Arc::new(run.clone())));
+        self.wake.ring();
+        Ok(run)
+    }
+
+    async fn runs(&self, id: &str, limit: usize) -> Result<Vec<RunRecord>, JobRefusal> {
+        let record = self.known(id).await?;
+        Ok(self.runs.runs(&record.job.job_id, limit).await?)
+    }
+}

@@ -1,0 +1,160 @@
+//! From a job as somebody asks for it to one that can be kept, or to everything that is wrong with it.
+
+use std::collections::BTreeMap;
+
+use aethon_core::error::Result;
+use aethon_core::ids::SessionId;
+use aethon_core::schedule::{
+    Cron, FieldFault, Job, JobId, JobRefusal, JobRequest, Missed, Origin, Task, Timing, zone, zone_name,
+};
+use aethon_core::sop::{SopCatalog, SopName};
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+
+use super::book::BookOptions;
+use crate::sop::read_input;
+
+/// The longest prompt, in characters.
+const LONGEST_PROMPT: usize = 20_000;
+
+/// The most retries.
+const MOST_RETRIES: u32 = 10;
+
+/// What is wrong so far.
+#[derive(Default)]
+struct Faults(Vec<FieldFault>);
+
+impl Faults {
+    fn add(&mut self, field: &'static str, message: impl Into<String>) {
+        self.0.push(FieldFault { field, message: message.into() });
+    }
+}
+
+/// Checks a request. Every fault is told at once.
+pub(super) async fn check(
+    request: JobRequest,
+    origin: Origin,
+    options: &BookOptions,
+    sops: &dyn SopCatalog,
+    now: Timestamp,
+) -> Result<Job, JobRefusal> {
+    let request = without_blanks(request);
+    let mut faults = Faults::default();
+    let job_id = match request.job_id.as_deref().map(JobId::parse) {
+        None => JobId::fresh(),
+        Some(Ok(id)) => id,
+        Some(Err(error)) => {
+            faults.add("job_id", error.to_string());
+            JobId::fresh()
+        }
+    };
+    let timing = timing(&request, now, &mut faults);
+    let task = task(&request, sops, &mut faults).await?;
+    let channel = request.channel.unwrap_or_else(|| options.default_channel.clone());
+    if !options.channels.contains(&channel) {
+        let known = match options.channels.as_slice() {
+            [] => "no channel is set up".to_owned(),
+            channels => format!("set up: {}", channels.join(", ")),
+        };
+        faults.add("channel", format!("there is no channel {channel:?}; {known}"));
+    }
+    if let Some(recipient) = &request.recipient
+        && SessionId::of("x", recipient).is_err()
+    {
+        faults.add("recipient", "must be a short name without control characters");
+    }
+    let missed = request.missed.as_deref().map_or(Some(Missed::Skip), Missed::parse);
+    if missed.is_none() {
+        faults.add("missed", "must be skip or run_once");
+    }
+    let retries = request.retries.unwrap_or(0);
+    if retries > MOST_RETRIES {
+        faults.add("retries", format!("must be at most {MOST_RETRIES}"));
+    }
+    let (Some(timing), Some(missed), true) = (timing, missed, faults.0.is_empty()) else {
+        return Err(JobRefusal::Fields(faults.0));
+    };
+    let recipient = request.recipient;
+    Ok(Job { job_id, timing, task, channel, recipient, missed, retries, enabled: true, origin })
+}
+
+/// A text of blanks only counts as absent.
+fn without_blanks(request: JobRequest) -> JobRequest {
+    let kept = |text: Option<String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    JobRequest {
+        job_id: kept(request.job_id),
+        cron: kept(request.cron),
+        run_at: kept(request.run_at),
+        sop_name: kept(request.sop_name),
+        prompt: kept(request.prompt),
+        channel: kept(request.channel),
+        recipient: kept(request.recipient),
+        timezone: kept(request.timezone),
+        missed: kept(request.missed),
+        retries: request.retries,
+    }
+}
+
+fn timing(request: &JobRequest, now: Timestamp, faults: &mut Faults) -> Option<Timing> {
+    let zone = match zone(request.timezone.as_deref()) {
+        Ok(zone) => zone,
+        Err(message) => {
+            faults.add("timezone", message);
+            return None;
+        }
+    };
+    match (&request.cron, &request.run_at) {
+        (None, None) => faults.add("cron", "is required, or run_at for a job that runs once"),
+        (Some(_), Some(_)) => faults.add("run_at", "and cron exclude each other; give one of them"),
+        (Some(cron), None) => match Cron::parse(cron) {
+            Err(error) => faults.add("cron", error.to_string()),
+            Ok(cron) if cron.next_after(now, &zone).is_none() => {
+                faults.add("cron", format!("{:?} never comes", cron.as_str()));
+            }
+            Ok(cron) => return Some(Timing::Cron { cron, timezone: zone_name(&zone).to_owned() }),
+        },
+        (None, Some(text)) => {
+            // A time without an offset is one of the zone.
+            let local = || text.parse::<DateTime>().ok()?.to_zoned(zone).ok().map(|time| time.timestamp());
+            match text.parse::<Timestamp>().ok().or_else(local) {
+                None => faults.add("run_at", "must be a time such as 2026-12-24T18:00:00Z"),
+                Some(run_at) if run_at <= now => faults.add("run_at", "is in the past"),
+                Some(run_at) => return Some(Timing::Once { run_at }),
+            }
+        }
+    }
+    None
+}
+
+async fn task(request: &JobRequest, sops: &dyn SopCatalog, faults: &mut Faults) -> Result<Task, JobRefusal> {
+    let prompt = request.prompt.clone();
+    if prompt.as_ref().is_some_and(|prompt| prompt.chars().count() > LONGEST_PROMPT) {
+        faults.add("prompt", format!("must have at most {LONGEST_PROMPT} characters"));
+    }
+    let Some(name) = &request.sop_name else {
+        if prompt.is_none() {
+            faults.add("prompt", "is required, or sop_name for a job that runs a SOP");
+        }
+        return Ok(Task { sop_name: None, prompt });
+    };
+    let sop_name = match SopName::parse(name) {
+        Ok(name) => Some(name),
+        Err(_) => {
+            faults.add("sop_name", "must be 1 to 64 lower-case letters, digits and hyphens");
+            None
+        }
+    };
+    if let Some(name) = &sop_name {
+        match sops.sop(name).await? {
+            None => faults.add("sop_name", format!("there is no SOP named {name}")),
+            Some(sop) => {
+                let input = read_input(&sop, BTreeMap::new(), prompt.as_deref().unwrap_or_default());
+                let missing: Vec<&str> = input.missing(&sop).iter().map(|one| one.name.as_str()).collect();
+                if !missing.is_empty() {
+                    faults.add("prompt", format!("must say what the SOP needs: {}", missing.join(", ")));
+                }
+            }
+        }
+    }
+    Ok(Task { sop_name, prompt })
+}

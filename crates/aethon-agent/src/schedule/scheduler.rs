@@ -1,0 +1,200 @@
+//! The scheduler: begins what is due, a few runs side by side, and takes up what an earlier process has left open.
+//!
+//! What is due and has no place yet stays in the storage; nothing piles up in memory. The clock is looked at every few
+//! seconds, because it may be set and the machine may sleep. A job moves on to its next time in the transaction that begins
+//! its run, so a clock that is set back runs nothing twice.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::assistant::Assistant;
+use aethon_core::channel::Channels;
+use aethon_core::error::Result;
+use aethon_core::event::JobChange;
+use aethon_core::schedule::{BeginRun, Due, JobRecord, Missed, RunRecord, RunStatus};
+use aethon_core::shutdown::Shutdown;
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use super::book::JobBook;
+use super::watch::Watch;
+use super::work::Work;
+
+/// Runs side by side. Each is a turn with model calls of its own; the chat must stay as fast as without them.
+const SIDE_BY_SIDE: usize = 4;
+
+/// Jobs that are looked at, at once.
+const BATCH: usize = 256;
+
+/// The longest wait before the clock is looked at again.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// The pause after the storage has failed.
+const STORAGE_PAUSE: Duration = Duration::from_secs(5);
+
+/// What runs jobs.
+pub struct SchedulerParts {
+    /// The jobs.
+    pub book: JobBook,
+    /// Who works on them.
+    pub assistant: Arc<dyn Assistant>,
+    /// Where results go.
+    pub channels: Channels,
+}
+
+/// The scheduler of a daemon.
+pub struct Scheduler {
+    book: JobBook,
+    work: Arc<Work>,
+    watch: Watch,
+    /// The runs that are under way here.
+    under_way: HashSet<String>,
+    tasks: JoinSet<String>,
+}
+
+/// Misses of one look, by where they are told.
+type Misses = BTreeMap<(String, Option<String>), Vec<(String, Timestamp)>>;
+
+impl Scheduler {
+    /// A scheduler that watches from now on.
+    pub fn new(parts: SchedulerParts) -> Self {
+        let SchedulerParts { book, assistant, channels } = parts;
+        let watch = Watch::new(book.clock.now());
+        let work = Arc::new(Work { book: book.clone(), assistant, channels });
+        Self { book, work, watch, under_way: HashSet::new(), tasks: JoinSet::new() }
+    }
+
+    /// Runs jobs until the program ends. Runs that are under way then are left open: their turns are, too, and the next
+    /// start goes on with both.
+    pub async fn run(mut self, mut shutdown: Shutdown) {
+        let wake = self.book.wake();
+        while !shutdown.is_requested() {
+            let wait = match self.look().await {
+                Ok(wait) => wait,
+                Err(error) => {
+                    tracing::error!(%error, "the jobs cannot be read or written");
+                    STORAGE_PAUSE
+                }
+            };
+            tokio::select! {
+                () = shutdown.requested() => break,
+                Some(ended) = self.tasks.join_next() => self.forget(ended),
+                () = wake.rung() => {}
+                () = sleep(wait) => {}
+            }
+        }
+        self.tasks.shutdown().await;
+    }
+
+    /// Takes up one open run to its end, without looking at what is due: for a terminal that has asked for it.
+    pub async fn run_one(parts: SchedulerParts, run: RunRecord) {
+        let SchedulerParts { book, assistant, channels } = parts;
+        Work { book, assistant, channels }.run(run).await;
+    }
+
+    fn forget(&mut self, ended: std::result::Result<String, tokio::task::JoinError>) {
+        match ended {
+            Ok(run) => {
+                self.under_way.remove(&run);
+            }
+            // Whichever it was, it is open still, and is taken up again.
+            Err(error) => {
+                tracing::error!(%error, "a run of a job broke down");
+                if self.tasks.is_empty() {
+                    self.under_way.clear();
+                }
+            }
+        }
+    }
+
+    fn has_place(&self) -> bool {
+        self.under_way.len() < SIDE_BY_SIDE
+    }
+
+    /// Begins what can be begun, and returns how long nothing more will be.
+    async fn look(&mut self) -> Result<Duration> {
+        let now = self.book.clock.now();
+        self.watch.look(now);
+        if self.has_place() {
+            for run in self.book.runs.open().await? {
+                if self.has_place() && !self.under_way.contains(&run.run_id) {
+                    self.start(run);
+                }
+            }
+        }
+        if !self.book.options.is_enabled {
+            return Ok(LONGEST_WAIT);
+        }
+        let mut misses = Misses::new();
+        let due = self.book.runs.due(now, BATCH).await?;
+        let is_full = due.len() == BATCH;
+        for record in due {
+            self.begin(record, now, &mut misses).await?;
+        }
+        for (to, missed) in misses {
+            self.work.tell_misses(to, &missed).await;
+        }
+        if !self.has_place() {
+            // The end of a run wakes it.
+            return Ok(LONGEST_WAIT);
+        }
+        if is_full {
+            return Ok(Duration::ZERO);
+        }
+        let Some(next) = self.book.runs.next_due().await? else { return Ok(LONGEST_WAIT) };
+        let wait = next.duration_since(self.book.clock.now());
+        Ok(Duration::try_from(wait).unwrap_or_default().min(LONGEST_WAIT))
+    }
+
+    /// Records a run that was missed, or begins one if there is a place.
+    async fn begin(&mut self, record: JobRecord, now: Timestamp, misses: &mut Misses) -> Result<()> {
+        let job = &record.job;
+        let by_time = record.next_run.filter(|at| *at <= now);
+        let is_missed = by_time.is_some_and(|at| self.watch.was_away(at));
+        let is_left_out = is_missed && job.missed == Missed::Skip;
+        if !is_left_out && !self.has_place() {
+            return Ok(());
+        }
+        // The next time takes the place of a retry that was still to come.
+        let (next_run, attempt) = match by_time {
+            Some(_) => (job.timing.next_after(now), 0),
+            None => (record.next_run, record.attempt),
+        };
+        let mut run = self.book.new_run(&job.job_id, by_time.or(record.retry_at), attempt);
+        if let (Some(at), true) = (by_time, is_left_out) {
+            run.started_at = at;
+            run.ended_at = Some(now);
+            run.status = RunStatus::Missed;
+            run.error = Some("the assistant was not running at this time".to_owned());
+        }
+        let seen = Some(Due { next_run: record.next_run, retry_at: record.retry_at });
+        let begin = BeginRun { job: job.job_id.clone(), seen, next_run, run };
+        let Some(run) = self.book.runs.begin(begin).await? else {
+            // Another program was first.
+            return Ok(());
+        };
+        self.book.tell(&job.job_id, JobChange::Run(Arc::new(run.clone())));
+        match run.status {
+            RunStatus::Running => self.start(run),
+            RunStatus::Missed => {
+                tracing::warn!(job = %job.job_id, at = %run.started_at, "a run of a job was missed");
+                let to = (job.channel.clone(), job.recipient.clone());
+                misses.entry(to).or_default().push((job.job_id.to_string(), run.started_at));
+            }
+            _ => tracing::warn!(job = %job.job_id, "a run of a job was left out, because the one before it runs still"),
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, run: RunRecord) {
+        self.under_way.insert(run.run_id.clone());
+        let work = self.work.clone();
+        self.tasks.spawn(async move {
+            let id = run.run_id.clone();
+            work.run(run).await;
+            id
+        });
+    }
+}

@@ -1,0 +1,205 @@
+//! One run of a job: a turn, its outcome, and what the owner is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::assistant::Assistant;
+use aethon_core::channel::Channels;
+use aethon_core::error::{Error, Result};
+use aethon_core::event::JobChange;
+use aethon_core::ids::{SessionId, unique};
+use aethon_core::ledger::WorkKind;
+use aethon_core::message::{Dedupe, Destination, Handling, Inbound, Reply, TurnEnd};
+use aethon_core::schedule::{EndRun, Job, RunRecord, RunStatus};
+use aethon_core::surface::Unattended;
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::sleep;
+
+use super::book::JobBook;
+use crate::patience::until_stored;
+
+/// The channel that the sessions of jobs belong to.
+const CHANNEL: &str = "schedule";
+
+/// How often a full engine is asked again, and the pause between.
+const MOST_KNOCKS: u32 = 60;
+const KNOCK_PAUSE: Duration = Duration::from_secs(1);
+
+/// The pause before the first retry; it doubles with each further one.
+const FIRST_RETRY: SignedDuration = SignedDuration::from_secs(5);
+
+/// The longest pause before a retry.
+const LAST_RETRY: SignedDuration = SignedDuration::from_mins(10);
+
+/// How many missed jobs are named in one message.
+const MOST_NAMED: usize = 20;
+
+/// What a run takes.
+pub(super) struct Work {
+    pub(super) book: JobBook,
+    pub(super) assistant: Arc<dyn Assistant>,
+    pub(super) channels: Channels,
+}
+
+/// How a run ended.
+enum Outcome {
+    /// It went well.
+    Done,
+    /// It failed, and the owner was told by the turn itself.
+    Failed(String),
+    /// It failed before there was a turn.
+    NotBegun(String),
+    /// The program ends: it stays open, and the next start goes on with it.
+    Open,
+}
+
+impl Work {
+    /// Runs it to its stored end.
+    pub(super) async fn run(&self, run: RunRecord) {
+        let job = match self.book.jobs.job(&run.job_id).await {
+            Ok(Some(record)) => record.job,
+            // Its runs went with it.
+            Ok(None) => return,
+            Err(error) => return tracing::error!(%error, job = %run.job_id, "a job could not be read"),
+        };
+        let outcome = self.attempt(&job, &run).await;
+        let (status, error) = match &outcome {
+            Outcome::Open => return,
+            Outcome::Done => (RunStatus::Ok, None),
+            Outcome::Failed(error) | Outcome::NotBegun(error) => (RunStatus::Error, Some(error.clone())),
+        };
+        if let Outcome::NotBegun(error) = &outcome {
+            self.tell_failure(&job, &run, error).await;
+        }
+        if let Some(error) = &error {
+            tracing::warn!(job = %job.job_id, error, "a run of a job failed");
+        }
+        let at = self.book.clock.now();
+        let retry_at = (error.is_some() && run.attempt < job.retries).then(|| at + pause(run.attempt));
+        let end = EndRun { at, status, error: error.clone(), retry_at };
+        let stored = until_stored("the end of a job's run could not be stored; trying again", || {
+            self.book.runs.end(&run.run_id, end.clone())
+        });
+        if let Err(error) = stored.await {
+            return tracing::error!(%error, job = %job.job_id, "the end of a job's run could not be stored");
+        }
+        let ended = RunRecord { ended_at: Some(at), status, error, ..run };
+        self.book.tell(&job.job_id, JobChange::Run(Arc::new(ended)));
+        self.book.wake().ring();
+    }
+
+    async fn attempt(&self, job: &Job, run: &RunRecord) -> Outcome {
+        let way = self.channels.get(&job.channel);
+        if let Err(error) = way.and_then(|channel| channel.check_recipient(job.recipient.as_deref())) {
+            return Outcome::NotBegun(error.to_string());
+        }
+        let inbound = match inbound(job, run) {
+            Ok(inbound) => inbound,
+            Err(error) => return Outcome::NotBegun(error.to_string()),
+        };
+        match self.submit(inbound).await {
+            Ok(reply) => outcome(&reply),
+            // The program ends, or will: whoever comes next finds the run open.
+            Err(error) if error.is_busy() => Outcome::Open,
+            Err(error) => Outcome::NotBegun(error.to_string()),
+        }
+    }
+
+    /// Hands the message in, again where the engine has no place at the moment, and waits for the outcome. A turn ends by
+    /// itself after `agent.turn_timeout_seconds`, so the wait does.
+    async fn submit(&self, inbound: Inbound) -> Result<Arc<Reply>> {
+        let mut knocks = 0;
+        loop {
+            match self.assistant.submit(inbound.clone(), Arc::new(Unattended)).await {
+                Err(error) if error.is_busy() && knocks < MOST_KNOCKS => {
+                    knocks += 1;
+                    sleep(KNOCK_PAUSE).await;
+                }
+                submitted => return submitted?.reply.wait().await,
+            }
+        }
+    }
+
+    /// Tells the owner of a run that came to nothing, where the job's results go.
+    async fn tell_failure(&self, job: &Job, run: &RunRecord, error: &str) {
+        let text = format!("The job `{}` could not run: {error}", job.job_id);
+        let key = format!("failed:{}", run.run_id);
+        self.tell((job.channel.clone(), job.recipient.clone()), &key, text).await;
+    }
+
+    /// Tells the owner of runs that were missed.
+    pub(super) async fn tell_misses(&self, to: (String, Option<String>), missed: &[(String, Timestamp)]) {
+        let mut text = match missed {
+            [(job, at)] => format!("The job `{job}` missed its run at {at}"),
+            _ => format!("{} jobs missed a run", missed.len()),
+        };
+        text.push_str(", because the assistant was not running.");
+        if missed.len() > 1 {
+            text.push('\n');
+            for (job, at) in missed.iter().take(MOST_NAMED) {
+                text.push_str(&format!("\n- `{job}` at {at}"));
+            }
+            if missed.len() > MOST_NAMED {
+                text.push_str(&format!("\n- and {} more", missed.len() - MOST_NAMED));
+            }
+        }
+        self.tell(to, &format!("missed:{}", unique()), text).await;
+    }
+
+    /// Sends the owner a text of the program's own, through the outbox as every reply.
+    async fn tell(&self, (channel, recipient): (String, Option<String>), key: &str, text: String) {
+        if self.channels.get(&channel).is_err() {
+            // The log has it, and the listing of the jobs.
+            return;
+        }
+        let Ok(session) = SessionId::of(CHANNEL, &format!("notices:{key}")) else { return };
+        let dedupe = Dedupe { id: format!("schedule:{key}"), fingerprint: None, valid_for: None };
+        let inbound = Inbound::say(session, "What is there to say about the schedule?")
+            .from_sender(CHANNEL)
+            .of_kind(WorkKind::Scheduled)
+            .with_oneshot(true)
+            .with_dedupe(dedupe)
+            .delivered_to(Destination { channel, recipient })
+            .handled_by(Handling::Program { answer: text });
+        if let Err(error) = self.submit(inbound).await {
+            tracing::warn!(%error, "the owner could not be told of a job");
+        }
+    }
+}
+
+/// The message of a run. Its name makes it one turn, however often it is handed in.
+fn inbound(job: &Job, run: &RunRecord) -> Result<Inbound> {
+    let session = SessionId::of(CHANNEL, &format!("{}:{}", job.job_id, run.run_id))
+        .map_err(|error| Error::invalid(error.to_string()))?;
+    let prompt = job.task.prompt.clone().unwrap_or_default();
+    let text = match &job.task.sop_name {
+        // A message is never empty.
+        Some(name) if prompt.is_empty() => format!("/{name}"),
+        _ => prompt,
+    };
+    let handling = job.task.sop_name.clone().map_or(Handling::Model, Handling::sop);
+    let dedupe = Dedupe { id: format!("schedule:{}", run.run_id), fingerprint: None, valid_for: None };
+    let destination = Destination { channel: job.channel.clone(), recipient: job.recipient.clone() };
+    Ok(Inbound::say(session, text)
+        .from_sender(job.job_id.as_str())
+        .of_kind(WorkKind::Scheduled)
+        .with_oneshot(true)
+        .with_dedupe(dedupe)
+        .delivered_to(destination)
+        .handled_by(handling))
+}
+
+fn outcome(reply: &Reply) -> Outcome {
+    if reply.end == TurnEnd::End {
+        return Outcome::Done;
+    }
+    let failure = reply.failure.as_ref().map(|failure| failure.message.clone());
+    Outcome::Failed(failure.unwrap_or_else(|| match reply.end {
+        TurnEnd::Stopped => "somebody stopped it".to_owned(),
+        _ => reply.text.clone(),
+    }))
+}
+
+fn pause(attempt: u32) -> SignedDuration {
+    FIRST_RETRY.saturating_mul(1 << attempt.min(10)).min(LAST_RETRY)
+}

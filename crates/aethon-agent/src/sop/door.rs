@@ -1,0 +1,393 @@
+//! The door in front of the engine's: it recognises what calls a SOP, asks for parameters that are missing, opens a run, and
+//! hands the message on with the SOP beside it. Everything else passes through.
+//!
+//! A message calls a SOP when it begins with `/name`, or when whoever brought it says so (a webhook, a job). A stranger's
+//! text calls none by itself. While a run waits for its person, the next message of the session goes on with it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aethon_core::assistant::{ActiveTurn, Assistant, Posting, Submitted};
+use aethon_core::clock::Clock;
+use aethon_core::error::{Error, Result};
+use aethon_core::event::EventBus;
+use aethon_core::hook::Hook;
+use aethon_core::ids::{SessionId, TurnId, unique};
+use aethon_core::ledger::WorkKind;
+use aethon_core::message::{Dedupe, Handling, Inbound, Intent};
+use aethon_core::session::Clear;
+use aethon_core::sop::{Sop, SopCatalog, SopName, SopRun, SopRunChange, SopRunState, SopRunner, SopRuns};
+use aethon_core::surface::{Surface, Unattended};
+use async_trait::async_trait;
+
+use super::brief::{self, Company};
+use super::input::{SopInput, call, read_input};
+use super::record::{RecordSopRuns, tell};
+
+/// How many runs are taken up again at a start.
+const MOST_OPEN: usize = 1_000;
+
+/// The word that forgets a question for parameters.
+const CANCEL: &str = "cancel";
+
+/// The runs that a session is in the middle of, in memory: most messages have nothing to do with one, and ask nobody.
+#[derive(Clone, Default)]
+pub(super) struct Open(Arc<Mutex<HashMap<SessionId, OpenRun>>>);
+
+#[derive(Clone)]
+struct OpenRun {
+    run_id: String,
+    /// Whether the next message of the session goes on with it.
+    is_waiting: bool,
+}
+
+impl Open {
+    fn set(&self, session: &SessionId, run_id: &str, is_waiting: bool) {
+        let run = OpenRun { run_id: run_id.to_owned(), is_waiting };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), run);
+    }
+
+    /// A turn works on it.
+    fn runs(&self, session: &SessionId, run_id: &str) {
+        self.set(session, run_id, false);
+    }
+
+    /// The person is to say something.
+    pub(super) fn waits(&self, session: &SessionId, run_id: &str) {
+        self.set(session, run_id, true);
+    }
+
+    /// It is over.
+    pub(super) fn ended(&self, session: &SessionId, run_id: &str) {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.get(session).is_some_and(|run| run.run_id == run_id) {
+            open.remove(session);
+        }
+    }
+
+    pub(super) fn has(&self, session: &SessionId) -> bool {
+        self.get(session).is_some()
+    }
+
+    fn waiting(&self, session: &SessionId) -> Option<String> {
+        self.get(session).filter(|run| run.is_waiting).map(|run| run.run_id)
+    }
+
+    fn get(&self, session: &SessionId) -> Option<OpenRun> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(session).cloned()
+    }
+}
+
+/// What running SOPs takes, before there is an engine. Cheap to clone; clones share it.
+#[derive(Clone)]
+pub struct Sops {
+    catalog: Arc<dyn SopCatalog>,
+    runs: Arc<dyn SopRuns>,
+    open: Open,
+    bus: EventBus,
+    clock: Arc<dyn Clock>,
+}
+
+impl Sops {
+    /// SOPs of this catalog, whose runs are kept there.
+    pub fn new(
+        catalog: Arc<dyn SopCatalog>,
+        runs: Arc<dyn SopRuns>,
+        bus: EventBus,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { catalog, runs, open: Open::default(), bus, clock }
+    }
+
+    /// The hook that the engine needs, so that runs are kept up to date.
+    pub fn hook(&self) -> Arc<dyn Hook> {
+        Arc::new(RecordSopRuns { runs: self.runs.clone(), open: self.open.clone(), bus: self.bus.clone() })
+    }
+
+    /// Which SOPs there are.
+    pub fn catalog(&self) -> Arc<dyn SopCatalog> {
+        self.catalog.clone()
+    }
+
+    /// What is kept of their runs.
+    pub fn runs(&self) -> Arc<dyn SopRuns> {
+        self.runs.clone()
+    }
+
+    /// Remembers the runs that an earlier process was in the middle of.
+    pub async fn load(&self) -> Result<()> {
+        for state in [SopRunState::Running, SopRunState::Waiting, SopRunState::Asking] {
+            for run in self.runs.runs(Some(state), MOST_OPEN).await? {
+                self.open.set(&run.session_id, &run.run_id, state.goes_on());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The door.
+pub struct SopDoor {
+    inner: Arc<dyn Assistant>,
+    sops: Sops,
+}
+
+/// What becomes of a message.
+enum Plan {
+    /// The program answers it.
+    Answer(String),
+    /// It starts a run, or gives one its last parameters.
+    Start(Box<Start>),
+    /// It goes on with a run.
+    GoOn(SopName, String),
+}
+
+struct Start {
+    sop: Arc<Sop>,
+    input: SopInput,
+    /// The run that has asked for parameters.
+    asked: Option<String>,
+}
+
+impl SopDoor {
+    /// In front of this assistant.
+    pub fn new(inner: Arc<dyn Assistant>, sops: Sops) -> Self {
+        Self { inner, sops }
+    }
+
+    /// `None` for a message that has nothing to do with SOPs.
+    async fn plan(&self, inbound: &Inbound) -> Result<Option<Plan>> {
+        if inbound.intent != Intent::Say {
+            return Ok(None);
+        }
+        match &inbound.handling {
+            Handling::Program { .. } | Handling::Sop { run: Some(_), .. } => Ok(None),
+            Handling::Sop { name, run: None } => {
+                let sop = self.sops.catalog.sop(name).await?;
+                let sop = sop.ok_or_else(|| Error::not_found(format!("there is no SOP named {name}")))?;
+                // The name may stand in front of the text as well.
+                let text = match call(&inbound.text) {
+                    Some((called, rest)) if called == *name && !inbound.untrusted => rest,
+                    _ => &inbound.text,
+                };
+                self.start(inbound, sop, text).await.map(Some)
+            }
+            Handling::Model if inbound.untrusted => Ok(None),
+            Handling::Model => self.plan_message(inbound).await,
+        }
+    }
+
+    async fn plan_message(&self, inbound: &Inbound) -> Result<Option<Plan>> {
+        let waiting = self.sops.open.waiting(&inbound.session);
+        if let Some((name, rest)) = call(&inbound.text) {
+            if let Some(sop) = self.sops.catalog.sop(&name).await? {
+                return self.start(inbound, sop, rest).await.map(Some);
+            }
+            if name.as_str() == CANCEL && waiting.is_some() {
+                self.drop_waiting(&inbound.session).await?;
+                return Ok(Some(Plan::Answer("The SOP is cancelled.".into())));
+            }
+        }
+        let Some(run_id) = waiting else { return Ok(None) };
+        let run = self.sops.runs.run(&run_id).await?;
+        let Some(run) = run.filter(|run| run.state.goes_on()) else {
+            self.sops.open.ended(&inbound.session, &run_id);
+            return Ok(None);
+        };
+        if run.state == SopRunState::Waiting {
+            return Ok(Some(Plan::GoOn(run.sop_name, run_id)));
+        }
+        let Some(sop) = self.sops.catalog.sop(&run.sop_name).await? else {
+            self.drop_waiting(&inbound.session).await?;
+            return Ok(None);
+        };
+        let input = read_input(&sop, run.parameters, &inbound.text);
+        if input.missing(&sop).is_empty() {
+            return Ok(Some(Plan::Start(Box::new(Start { sop, input, asked: Some(run_id) }))));
+        }
+        let change = SopRunChange { parameters: Some(input.parameters.clone()), ..SopRunChange::default() };
+        self.sops.runs.change(&run_id, change).await?;
+        Ok(Some(Plan::Answer(brief::question(&sop, &input.missing(&sop)))))
+    }
+
+    /// Starts a run, or asks for what is missing where somebody can be asked.
+    async fn start(&self, inbound: &Inbound, sop: Arc<Sop>, text: &str) -> Result<Plan> {
+        self.drop_waiting(&inbound.session).await?;
+        let input = read_input(&sop, BTreeMap::new(), text);
+        let missing = input.missing(&sop);
+        if missing.is_empty() {
+            return Ok(Plan::Start(Box::new(Start { sop, input, asked: None })));
+        }
+        let question = brief::question(&sop, &missing);
+        if company(inbound) == Company::Nobody {
+            let names: Vec<&str> = missing.iter().map(|one| one.name.as_str()).collect();
+            return Err(Error::invalid(format!(
+                "the SOP {} needs {}; give it as text or as {}=...",
+                sop.name,
+                names.join(" and "),
+                names.first().copied().unwrap_or_default()
+            )));
+        }
+        let run = self.new_run(&inbound.session, &sop, &input, SopRunState::Asking);
+        self.sops.runs.open(&run).await?;
+        self.sops.open.waits(&inbound.session, &run.run_id);
+        tell(&self.sops.bus, &*self.sops.runs, &run.run_id).await;
+        Ok(Plan::Answer(question))
+    }
+
+    /// Hands a message on that starts a run. The run is written down first: its turn may begin before `submit` returns.
+    async fn submit_start(
+        &self,
+        mut inbound: Inbound,
+        start: Start,
+        surface: Arc<dyn Surface>,
+    ) -> Result<Submitted> {
+        let Start { sop, mut input, asked } = start;
+        let (is_untrusted, company) = (inbound.untrusted, company(&inbound));
+        let file = brief::file(&sop, &input, company, is_untrusted);
+        if is_untrusted {
+            // They are a stranger's words, and stay in the message.
+            input.parameters.clear();
+        }
+        let run_id = match &asked {
+            Some(run_id) => run_id.clone(),
+            None => {
+                let run = self.new_run(&inbound.session, &sop, &input, SopRunState::Running);
+                self.sops.runs.open(&run).await?;
+                run.run_id
+            }
+        };
+        let before = self.sops.open.get(&inbound.session);
+        self.sops.open.runs(&inbound.session, &run_id);
+        inbound.attachments.push(file);
+        // A turn with a name is taken up again after a crash.
+        inbound.dedupe.get_or_insert_with(|| dedupe(&run_id));
+        let session = inbound.session.clone();
+        let handling = Handling::Sop { name: sop.name.clone(), run: Some(run_id.clone()) };
+        let submitted = self.inner.submit(inbound.handled_by(handling), surface).await;
+        let is_new = submitted.as_ref().is_ok_and(|submitted| submitted.is_new);
+        if !is_new && asked.is_none() {
+            self.sops.open.ended(&session, &run_id);
+            if let Some(OpenRun { run_id, is_waiting }) = before {
+                self.sops.open.set(&session, &run_id, is_waiting);
+            }
+            self.sops.runs.discard(&run_id).await?;
+        } else if let (Ok(submitted), true) = (&submitted, is_new) {
+            let change = SopRunChange {
+                turn: Some(submitted.turn.clone()),
+                parameters: Some(input.parameters),
+                ..SopRunChange::default()
+            };
+            self.sops.runs.change(&run_id, change).await?;
+            tell(&self.sops.bus, &*self.sops.runs, &run_id).await;
+        }
+        submitted
+    }
+
+    fn new_run(&self, session: &SessionId, sop: &Sop, input: &SopInput, state: SopRunState) -> SopRun {
+        let now = self.sops.clock.now();
+        SopRun {
+            run_id: unique(),
+            sop_name: sop.name.clone(),
+            session_id: session.clone(),
+            turn: None,
+            state,
+            step: 0,
+            steps_done: 0,
+            steps: u32::try_from(sop.steps.len()).unwrap_or(u32::MAX),
+            parameters: input.parameters.clone(),
+            started_at: now,
+            updated_at: now,
+            cost_usd: 0.0,
+            error: None,
+        }
+    }
+
+    /// Ends the run that waits in a session, because something else begins there.
+    async fn drop_waiting(&self, session: &SessionId) -> Result<()> {
+        let Some(run_id) = self.sops.open.waiting(session) else { return Ok(()) };
+        self.sops.open.ended(session, &run_id);
+        let change = SopRunChange { state: Some(SopRunState::Stopped), ..SopRunChange::default() };
+        self.sops.runs.change(&run_id, change).await?;
+        tell(&self.sops.bus, &*self.sops.runs, &run_id).await;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Assistant for SopDoor {
+    async fn submit(&self, inbound: Inbound, surface: Arc<dyn Surface>) -> Result<Submitted> {
+        match self.plan(&inbound).await? {
+            None => self.inner.submit(inbound, surface).await,
+            Some(Plan::Answer(answer)) => {
+                self.inner.submit(inbound.handled_by(Handling::Program { answer }), surface).await
+            }
+            Some(Plan::Start(start)) => self.submit_start(inbound, *start, surface).await,
+            Some(Plan::GoOn(name, run)) => {
+                self.sops.open.runs(&inbound.session, &run);
+                let mut inbound = inbound.handled_by(Handling::Sop { name, run: Some(run.clone()) });
+                inbound.dedupe.get_or_insert_with(|| dedupe(&run));
+                self.inner.submit(inbound, surface).await
+            }
+        }
+    }
+
+    async fn stop(&self, session: &SessionId, turn: Option<&TurnId>) -> usize {
+        self.inner.stop(session, turn).await
+    }
+
+    fn activity(&self) -> Vec<ActiveTurn> {
+        self.inner.activity()
+    }
+
+    fn is_busy(&self, session: &SessionId) -> bool {
+        self.inner.is_busy(session)
+    }
+
+    async fn clear(&self, session: &SessionId, how: Clear) -> Result<bool> {
+        let cleared = self.inner.clear(session, how).await?;
+        self.drop_waiting(session).await?;
+        Ok(cleared)
+    }
+
+    async fn post(&self, session: &SessionId, key: &str, posting: &Posting) -> Result<bool> {
+        self.inner.post(session, key, posting).await
+    }
+}
+
+#[async_trait]
+impl SopRunner for SopDoor {
+    async fn resume(&self, run_id: &str) -> Result<TurnId> {
+        let run = self.sops.runs.run(run_id).await?;
+        let run = run.ok_or_else(|| Error::not_found(format!("there is no run {run_id:?}")))?;
+        match run.state {
+            SopRunState::Failed | SopRunState::Stopped | SopRunState::Waiting => {}
+            SopRunState::Done => return Err(Error::invalid("the run is done; start the SOP anew")),
+            SopRunState::Running => return Err(Error::invalid("the run is under way")),
+            SopRunState::Asking => {
+                return Err(Error::invalid("the run waits for parameters; answer in its session"));
+            }
+        }
+        let sop = self.sops.catalog.sop(&run.sop_name).await?;
+        let sop = sop.ok_or_else(|| Error::not_found(format!("there is no SOP named {}", run.sop_name)))?;
+        let input = SopInput { parameters: run.parameters, free_text: String::new() };
+        let step = run.step.max(run.steps_done + 1).min(run.steps.max(1));
+        let text = format!("Go on with the SOP `{}` at step {step}.", run.sop_name);
+        let handling = Handling::Sop { name: run.sop_name, run: Some(run_id.to_owned()) };
+        let inbound = Inbound::say(run.session_id.clone(), text)
+            .with_attachments(vec![brief::reminder(&sop, &input, run.step, run.steps_done)])
+            .with_dedupe(dedupe(run_id))
+            .handled_by(handling);
+        self.sops.open.runs(&run.session_id, run_id);
+        Ok(self.inner.submit(inbound, Arc::new(Unattended)).await?.turn)
+    }
+}
+
+/// Whether somebody is there who can be asked.
+fn company(inbound: &Inbound) -> Company {
+    let is_alone = inbound.untrusted || inbound.channel == "webhook" || inbound.kind == WorkKind::Scheduled;
+    if is_alone { Company::Nobody } else { Company::Person }
+}
+
+fn dedupe(run_id: &str) -> Dedupe {
+    Dedupe { id: format!("sop:{run_id}:{}", unique()), fingerprint: None, valid_for: None }
+}

@@ -1,0 +1,325 @@
+//! The scheduler over a storage in memory, with an assistant that only counts.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aethon_agent::schedule::{BookOptions, JobBook, Scheduler, SchedulerParts};
+use aethon_agent::sop::SopFolder;
+use aethon_core::assistant::{ActiveTurn, Assistant, PendingReply, Posting, Submitted};
+use aethon_core::channel::{Channel, Channels, Delivery, DeliveryError};
+use aethon_core::clock::Clock;
+use aethon_core::error::Result;
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ledger::WorkKind;
+use aethon_core::live::Live;
+use aethon_core::message::{EndReason, Failure, Handling, Inbound, Reply, TurnEnd};
+use aethon_core::model::Usage;
+use aethon_core::schedule::{JobRefusal, JobRequest, Origin, RunRecord, RunStatus, Schedule};
+use aethon_core::session::Clear;
+use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
+use aethon_core::surface::Surface;
+use aethon_core::testkit::MemoryStore;
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::{Instant, sleep};
+
+use crate::harness::now;
+
+/// A clock that goes with tokio's, and can be set.
+struct Clockwork {
+    begin: Instant,
+    ahead: Mutex<SignedDuration>,
+}
+
+impl Clock for Clockwork {
+    fn now(&self) -> Timestamp {
+        let passed = SignedDuration::try_from(self.begin.elapsed()).unwrap();
+        now() + passed + *self.ahead.lock().unwrap()
+    }
+}
+
+/// Answers every message after a while, and each only once. A text with "fail" in it fails so often.
+#[derive(Default)]
+struct Counting {
+    running: AtomicUsize,
+    most: AtomicUsize,
+    failures: AtomicUsize,
+    known: Mutex<HashMap<String, Inbound>>,
+}
+
+impl Counting {
+    fn texts(&self) -> Vec<String> {
+        let known = self.known.lock().unwrap();
+        let said = |inbound: &Inbound| match &inbound.handling {
+            Handling::Program { answer } => answer.clone(),
+            _ => inbound.text.clone(),
+        };
+        let mut texts: Vec<String> = known.values().map(said).collect();
+        texts.sort();
+        texts
+    }
+}
+
+/// The way to it.
+struct Counter(Arc<Counting>);
+
+#[async_trait]
+impl Assistant for Counter {
+    async fn submit(&self, inbound: Inbound, _surface: Arc<dyn Surface>) -> Result<Submitted> {
+        assert_eq!(inbound.kind, WorkKind::Scheduled);
+        let id = inbound.dedupe.clone().unwrap().id;
+        let is_new = self.0.known.lock().unwrap().insert(id, inbound.clone()).is_none();
+        let (sender, reply) = PendingReply::pair();
+        let (turn, this) = (TurnId::fresh(), self.0.clone());
+        let given = turn.clone();
+        tokio::spawn(async move {
+            let running = this.running.fetch_add(1, Ordering::SeqCst) + 1;
+            this.most.fetch_max(running, Ordering::SeqCst);
+            sleep(Duration::from_millis(200)).await;
+            this.running.fetch_sub(1, Ordering::SeqCst);
+            let left = |left: usize| left.checked_sub(1);
+            let fails = this.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, left).is_ok();
+            let failure = fails.then(|| Failure::new(EndReason::Internal, "the model is tired"));
+            let end = if fails { TurnEnd::Error } else { TurnEnd::End };
+            let (session, text) = (inbound.session, inbound.text);
+            let usage = Usage::default();
+            let reply = Reply { turn, session, text, end, model: "m".into(), usage, failure };
+            sender.send_replace(Some(Arc::new(reply)));
+        });
+        Ok(Submitted { turn: given, queued: 0, is_new, reply })
+    }
+
+    async fn stop(&self, _session: &SessionId, _turn: Option<&TurnId>) -> usize {
+        0
+    }
+
+    fn activity(&self) -> Vec<ActiveTurn> {
+        Vec::new()
+    }
+
+    fn is_busy(&self, _session: &SessionId) -> bool {
+        false
+    }
+
+    async fn clear(&self, _session: &SessionId, _how: Clear) -> Result<bool> {
+        Ok(false)
+    }
+
+    async fn post(&self, _session: &SessionId, _key: &str, _posting: &Posting) -> Result<bool> {
+        Ok(true)
+    }
+}
+
+struct Pigeon;
+
+#[async_trait]
+impl Channel for Pigeon {
+    fn name(&self) -> &str {
+        "pigeon"
+    }
+
+    async fn send(&self, _delivery: &Delivery) -> std::result::Result<(), DeliveryError> {
+        Ok(())
+    }
+}
+
+/// A home with its jobs.
+struct Desk {
+    store: Arc<MemoryStore>,
+    clock: Arc<Clockwork>,
+    assistant: Arc<Counting>,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let clock = Arc::new(Clockwork { begin: Instant::now(), ahead: Mutex::default() });
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        Self { store, clock, assistant: Arc::default() }
+    }
+
+    fn book(&self, store: &Arc<MemoryStore>) -> JobBook {
+        let sops = Arc::new(SopFolder::new("/nonexistent", Live::default()));
+        let channels = vec!["pigeon".to_owned(), "gone".to_owned()];
+        let options = BookOptions { is_enabled: true, default_channel: "pigeon".into(), channels };
+        let kept = (store.clone() as _, store.clone() as _);
+        JobBook::new(kept, sops, options, (self.clock.clone(), Default::default()))
+    }
+
+    async fn add(&self, request: JobRequest) {
+        self.book(&self.store).add(request, Origin::Owner).await.unwrap();
+    }
+
+    /// A program that runs jobs.
+    fn start(&self, store: &Arc<MemoryStore>, shutdown: Shutdown) -> tokio::task::JoinHandle<()> {
+        let channels = Channels::new([Arc::new(Pigeon) as Arc<dyn Channel>]).unwrap();
+        let (book, assistant) = (self.book(store), Arc::new(Counter(self.assistant.clone())));
+        tokio::spawn(Scheduler::new(SchedulerParts { book, assistant, channels }).run(shutdown))
+    }
+
+    /// Runs one for so long.
+    async fn run_for(&self, seconds: u64) {
+        let (trigger, shutdown) = ShutdownTrigger::pair();
+        let task = self.start(&self.store, shutdown);
+        sleep(Duration::from_secs(seconds)).await;
+        trigger.trigger();
+        task.await.unwrap();
+    }
+
+    fn set_clock(&self, seconds: i64) {
+        *self.clock.ahead.lock().unwrap() += SignedDuration::from_secs(seconds);
+    }
+
+    async fn runs(&self, job: &str) -> Vec<(RunStatus, u32)> {
+        let runs: Vec<RunRecord> = self.book(&self.store).runs(job, 99).await.unwrap();
+        runs.iter().rev().map(|run| (run.status, run.attempt)).collect()
+    }
+
+    async fn last(&self, job: &str) -> (Option<RunStatus>, Option<String>, Option<Timestamp>) {
+        let jobs = self.book(&self.store).jobs().await.unwrap();
+        let record = jobs.into_iter().find(|record| record.job.job_id.as_str() == job).unwrap();
+        (record.last_status, record.last_error, record.next_run)
+    }
+}
+
+fn job(id: &str, cron: &str, change: impl FnOnce(&mut JobRequest)) -> JobRequest {
+    let some = |text: &str| Some(text.to_owned());
+    let mut request = JobRequest { job_id: some(id), cron: some(cron), prompt: some(id), ..JobRequest::default() };
+    request.timezone = some("UTC");
+    change(&mut request);
+    request
+}
+
+// The time of these tests begins at 04:05:06.
+
+#[tokio::test(start_paused = true)]
+async fn what_is_due_runs_once_and_moves_on() {
+    let desk = Desk::new();
+    desk.add(job("hourly", "10 * * * *", |_| {})).await;
+    desk.run_for(400).await;
+    assert_eq!(desk.runs("hourly").await, [(RunStatus::Ok, 0)]);
+    let next: Timestamp = "2026-02-03T05:10:00Z".parse().unwrap();
+    assert_eq!(desk.last("hourly").await, (Some(RunStatus::Ok), None, Some(next)));
+    // A clock that is set back runs nothing twice.
+    desk.set_clock(-600);
+    desk.run_for(900).await;
+    assert_eq!(desk.runs("hourly").await.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_was_missed_is_recorded_or_made_up_once() {
+    let desk = Desk::new();
+    desk.add(job("skip", "10 * * * *", |_| {})).await;
+    desk.add(job("catch-up", "10 * * * *", |request| request.missed = Some("run_once".into()))).await;
+    sleep(Duration::from_secs(3 * 3600)).await;
+    desk.run_for(10).await;
+    assert_eq!(desk.runs("skip").await, [(RunStatus::Missed, 0)]);
+    assert_eq!(desk.runs("catch-up").await, [(RunStatus::Ok, 0)]);
+    let texts = desk.assistant.texts();
+    assert!(texts.iter().any(|text| text.contains("`skip` missed its run")), "{texts:?}");
+    // The machine sleeps while the program runs.
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let task = desk.start(&desk.store, shutdown);
+    sleep(Duration::from_secs(20)).await;
+    desk.set_clock(2 * 3600);
+    sleep(Duration::from_secs(20)).await;
+    trigger.trigger();
+    task.await.unwrap();
+    assert_eq!(desk.runs("skip").await, [(RunStatus::Missed, 0), (RunStatus::Missed, 0)]);
+    assert_eq!(desk.runs("catch-up").await.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_is_tried_again_in_runs_of_their_own() {
+    let desk = Desk::new();
+    desk.assistant.failures.store(3, Ordering::SeqCst);
+    desk.add(job("flaky", "6 4 * * *", |request| request.retries = Some(2))).await;
+    desk.run_for(120).await;
+    assert_eq!(desk.runs("flaky").await, [(RunStatus::Error, 0), (RunStatus::Error, 1), (RunStatus::Error, 2)]);
+    let (status, error, _) = desk.last("flaky").await;
+    assert_eq!((status, error.as_deref()), (Some(RunStatus::Error), Some("the model is tired")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_channel_that_does_not_run_is_told() {
+    let desk = Desk::new();
+    desk.add(job("lost", "6 4 * * *", |request| request.channel = Some("gone".into()))).await;
+    desk.run_for(120).await;
+    let (status, error, _) = desk.last("lost").await;
+    assert!(status == Some(RunStatus::Error) && error.unwrap().contains("\"gone\""));
+    assert!(desk.assistant.texts().is_empty(), "no money is spent on it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_programs_run_a_job_once_and_what_one_left_open_goes_on_as_the_same_turn() {
+    let desk = Desk::new();
+    desk.add(job("one", "6 4 * * *", |_| {})).await;
+    let beside = Arc::new(desk.store.beside());
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let tasks = [desk.start(&desk.store, shutdown.clone()), desk.start(&beside, shutdown)];
+    // The run begins at 04:06:00 and is cut off in the middle.
+    sleep(Duration::from_millis(54_100)).await;
+    trigger.trigger();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(desk.runs("one").await, [(RunStatus::Running, 0)]);
+    desk.run_for(10).await;
+    assert_eq!(desk.runs("one").await, [(RunStatus::Ok, 0)]);
+    assert_eq!(desk.assistant.texts(), ["one"], "a second turn would be a second text");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_due_jobs_run_once_each_a_few_at_a_time() {
+    let desk = Desk::new();
+    for number in 0..1000 {
+        desk.add(job(&format!("j{number:04}"), "6 4 * * *", |_| {})).await;
+    }
+    desk.run_for(300).await;
+    let jobs = desk.book(&desk.store).jobs().await.unwrap();
+    assert!(jobs.iter().all(|record| record.last_status == Some(RunStatus::Ok)));
+    assert_eq!(desk.assistant.texts().len(), 1000);
+    let most = desk.assistant.most.load(Ordering::SeqCst);
+    assert!((2..=4).contains(&most), "{most}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_somebody_asks_for_begins_at_once_and_only_one_at_a_time() {
+    let desk = Desk::new();
+    desk.add(job("yearly", "@yearly", |_| {})).await;
+    let book = desk.book(&desk.store);
+    assert_eq!(book.run("yearly").await.unwrap().status, RunStatus::Running);
+    assert!(matches!(book.run("yearly").await, Err(JobRefusal::Conflict(_))));
+    assert!(matches!(book.run("none").await, Err(JobRefusal::Unknown(_))));
+    desk.run_for(10).await;
+    assert_eq!(desk.runs("yearly").await, [(RunStatus::Ok, 0)]);
+    book.remove("yearly").await.unwrap();
+    assert!(matches!(book.remove("yearly").await, Err(JobRefusal::Unknown(_))));
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_job_is_named_by_its_field() {
+    let desk = Desk::new();
+    let check = async |change: fn(&mut JobRequest), expected: &str| {
+        let refused = desk.book(&desk.store).add(job("x", "@daily", change), Origin::Owner).await;
+        let Err(JobRefusal::Fields(faults)) = refused else { panic!("{expected}: {refused:?}") };
+        let fields: Vec<&str> = faults.iter().map(|fault| fault.field).collect();
+        assert_eq!(fields.join(","), expected, "{faults:?}");
+    };
+    check(|request| request.cron = Some("0 0 30 2 *".into()), "cron").await;
+    check(|request| request.cron = Some("often".into()), "cron").await;
+    check(|request| request.cron = None, "cron").await;
+    check(|request| request.run_at = Some("2030-01-01T00:00:00Z".into()), "run_at").await;
+    check(|request| (request.cron, request.run_at) = (None, Some("2020-01-01T00:00:00Z".into())), "run_at").await;
+    check(|request| (request.cron, request.run_at) = (None, Some("soon".into())), "run_at").await;
+    check(|request| request.prompt = Some("  ".into()), "prompt").await;
+    check(|request| request.sop_name = Some("none".into()), "sop_name").await;
+    check(|request| request.sop_name = Some("Not A Name".into()), "sop_name").await;
+    check(|request| (request.sop_name, request.prompt) = (Some("pdd".into()), None), "prompt").await;
+    check(|request| request.channel = Some("telepathy".into()), "channel").await;
+    check(|request| request.timezone = Some("Mars/Base".into()), "timezone").await;
+    check(|request| request.missed = Some("maybe".into()), "missed").await;
+    check(|request| request.job_id = Some("a b".into()), "job_id").await;
+    check(|request| (request.retries, request.channel) = (Some(99), Some("x".into())), "channel,retries").await;
+}

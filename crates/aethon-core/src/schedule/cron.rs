@@ -1,0 +1,318 @@
+//! Cron expressions: five fields, and when they come next in a time zone.
+//!
+//! A time that daylight saving skips counts as the moment after the gap; a time that comes twice counts the first time.
+//! That holds for every expression, so no run is ever lost or doubled by a change of the clock. Day and weekday both
+//! restricted means either; a field that begins with `*` restricts nothing in this sense, as in the crontabs of Debian
+//! and Red Hat.
+
+use std::fmt;
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::{Span, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// How many days ahead are looked at: what has not come by then never comes. A leap day that must be a certain weekday
+/// comes every 28 years, and every 40 over the turn of most centuries.
+const HORIZON: usize = 41 * 366;
+
+/// When something is due, as an expression.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Cron {
+    text: String,
+    minutes: u64,
+    hours: u64,
+    days: u64,
+    months: u64,
+    weekdays: u64,
+    /// Whether one of day and weekday is enough.
+    is_either: bool,
+}
+
+/// An expression that makes no sense: a sentence that names the field.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidCron(String);
+
+impl Cron {
+    /// Reads an expression: five fields, or `@daily` and its like.
+    pub fn parse(text: &str) -> Result<Self, InvalidCron> {
+        let text = text.trim();
+        let expression = match text.strip_prefix('@') {
+            Some(word) => nickname(word)?,
+            None => text,
+        };
+        let fields: Vec<&str> = expression.split_whitespace().collect();
+        let &[minute, hour, day, month, weekday] = fields.as_slice() else {
+            return Err(InvalidCron(format!(
+                "{text:?} has {} fields; write five (minute, hour, day, month, weekday) such as \"0 8 * * 1-5\", or @daily",
+                fields.len()
+            )));
+        };
+        let weekdays = WEEKDAY.read(weekday)?;
+        Ok(Self {
+            text: text.to_owned(),
+            minutes: MINUTE.read(minute)?,
+            hours: HOUR.read(hour)?,
+            days: DAY.read(day)?,
+            months: MONTH.read(month)?,
+            // 7 is Sunday too.
+            weekdays: (weekdays | weekdays >> 7) & 0x7f,
+            is_either: !day.starts_with('*') && !weekday.starts_with('*'),
+        })
+    }
+
+    /// The expression as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The first time after this one. `None` when it never comes.
+    pub fn next_after(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        let first = after.to_zoned(zone.clone()).date();
+        let mut date = first;
+        for _ in 0..HORIZON {
+            if self.has_day(date) {
+                let found = self.times(date).map(|time| moment(time, zone)).find(|time| *time > after);
+                if found.is_some() {
+                    return found;
+                }
+            }
+            date = date.checked_add(Span::new().days(1)).ok()?;
+        }
+        None
+    }
+
+    fn has_day(&self, date: Date) -> bool {
+        let has = |set: u64, number: i8| set >> number & 1 == 1;
+        let day = has(self.days, date.day());
+        let weekday = has(self.weekdays, date.weekday().to_sunday_zero_offset());
+        has(self.months, date.month()) && if self.is_either { day || weekday } else { day && weekday }
+    }
+
+    /// The times of a day, in order.
+    fn times(&self, date: Date) -> impl Iterator<Item = DateTime> {
+        numbers(self.hours).flat_map(move |hour| {
+            numbers(self.minutes).map(move |minute| date.at(hour, minute, 0, 0))
+        })
+    }
+}
+
+/// The numbers of a set.
+fn numbers(set: u64) -> impl Iterator<Item = i8> {
+    (0..60).filter(move |number| set >> number & 1 == 1)
+}
+
+/// When a local time is.
+fn moment(time: DateTime, zone: &TimeZone) -> Timestamp {
+    let ambiguous = zone.to_ambiguous_timestamp(time);
+    let compatible = || ambiguous.clone().compatible().unwrap_or(Timestamp::MAX);
+    match ambiguous.offset() {
+        AmbiguousOffset::Unambiguous { .. } | AmbiguousOffset::Fold { .. } => compatible(),
+        // The gap ends with the last change before the time that would have been.
+        AmbiguousOffset::Gap { .. } => {
+            let later = compatible();
+            let change = zone.preceding(later).next().map(|change| change.timestamp());
+            change.unwrap_or(later)
+        }
+    }
+}
+
+fn nickname(word: &str) -> Result<&'static str, InvalidCron> {
+    Ok(match word.to_ascii_lowercase().as_str() {
+        "hourly" => "0 * * * *",
+        "daily" | "midnight" => "0 0 * * *",
+        "weekly" => "0 0 * * 0",
+        "monthly" => "0 0 1 * *",
+        "yearly" | "annually" => "0 0 1 1 *",
+        _ => {
+            return Err(InvalidCron(format!(
+                "\"@{word}\" is not known; use @hourly, @daily, @weekly, @monthly or @yearly"
+            )));
+        }
+    })
+}
+
+/// A field: what it is called, from where to where it goes, and the names of its numbers.
+struct Field {
+    name: &'static str,
+    from: u32,
+    to: u32,
+    names: &'static [&'static str],
+}
+
+const MINUTE: Field = Field { name: "minute", from: 0, to: 59, names: &[] };
+const HOUR: Field = Field { name: "hour", from: 0, to: 23, names: &[] };
+const DAY: Field = Field { name: "day", from: 1, to: 31, names: &[] };
+const MONTH: Field = Field {
+    name: "month",
+    from: 1,
+    to: 12,
+    names: &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
+};
+const WEEKDAY: Field = Field {
+    name: "weekday",
+    from: 0,
+    to: 7,
+    names: &["sun", "mon", "tue", "wed", "thu", "fri", "sat"],
+};
+
+impl Field {
+    /// The numbers that a field stands for, as a set of bits.
+    fn read(&self, text: &str) -> Result<u64, InvalidCron> {
+        let mut set = 0;
+        for part in text.split(',') {
+            let (range, step) = match part.split_once('/') {
+                Some((range, step)) => (range, Some(self.step(step)?)),
+                None => (part, None),
+            };
+            let (from, to) = match (range, range.split_once('-')) {
+                ("*", _) => (self.from, self.to - u32::from(self.to == WEEKDAY.to)),
+                (_, Some((from, to))) => (self.number(from)?, self.end(to)?),
+                // `5/10` goes on to the end.
+                (one, None) => {
+                    let number = self.number(one)?;
+                    (number, if step.is_some() { self.to - u32::from(self.to == WEEKDAY.to) } else { number })
+                }
+            };
+            if from > to {
+                return Err(self.wrong(part, "the range ends before it begins"));
+            }
+            let step = usize::try_from(step.unwrap_or(1)).unwrap_or(usize::MAX);
+            set |= (from..=to).step_by(step).fold(0, |set, number| set | 1 << number);
+        }
+        Ok(set)
+    }
+
+    fn number(&self, text: &str) -> Result<u32, InvalidCron> {
+        let lower = text.to_ascii_lowercase();
+        let named = self.names.iter().zip(self.from..).find(|(name, _)| **name == lower);
+        let number = named.map(|(_, number)| number);
+        // A sign is none of a number's here.
+        let digits = || text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+        number.or_else(digits).filter(|number| (self.from..=self.to).contains(number)).ok_or_else(|| {
+            let names = if self.names.is_empty() { "" } else { ", or a name such as " };
+            let example = self.names.get(1).copied().unwrap_or_default();
+            self.wrong(text, &format!("use a number from {} to {}{names}{example}", self.from, self.to))
+        })
+    }
+
+    /// The end of a range: `sat-sun` ends with the seventh day.
+    fn end(&self, text: &str) -> Result<u32, InvalidCron> {
+        let number = self.number(text)?;
+        Ok(if text.eq_ignore_ascii_case("sun") { 7 } else { number })
+    }
+
+    fn step(&self, text: &str) -> Result<u32, InvalidCron> {
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let step = is_number.then(|| text.parse::<u32>().ok()).flatten().filter(|step| *step > 0);
+        step.ok_or_else(|| self.wrong(text, "a step is a whole number above 0"))
+    }
+
+    fn wrong(&self, found: &str, why: &str) -> InvalidCron {
+        InvalidCron(format!("{found:?} in the {} field is wrong: {why}", self.name))
+    }
+}
+
+impl fmt::Display for Cron {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl TryFrom<String> for Cron {
+    type Error = InvalidCron;
+    fn try_from(text: String) -> Result<Self, InvalidCron> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Cron> for String {
+    fn from(cron: Cron) -> Self {
+        cron.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn next(cron: &str, zone: &str, after: &str) -> Option<String> {
+        let zone = TimeZone::get(zone).unwrap();
+        let next = Cron::parse(cron).unwrap().next_after(after.parse().unwrap(), &zone);
+        next.map(|next| next.to_string())
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named_by_its_field() {
+        let check = |text: &str, words: &str| {
+            let error = Cron::parse(text).unwrap_err().to_string();
+            assert!(error.contains(words), "{text:?}: {error}");
+        };
+        check("", "0 fields");
+        check("* * * *", "4 fields");
+        check("0 0 * * * *", "6 fields");
+        check("60 * * * *", "minute field");
+        check("* 24 * * *", "hour field");
+        check("* * 0 * *", "day field");
+        check("* * * 13 *", "month field");
+        check("* * * * 8", "weekday field");
+        check("* * * * fre", "weekday field");
+        check("5-1 * * * *", "ends before it begins");
+        check("*/0 * * * *", "a step");
+        check("*/-1 * * * *", "a step");
+        check("+5 * * * *", "minute field");
+        check(", * * * *", "minute field");
+        check("@reboot", "@reboot");
+        check("@", "not known");
+    }
+
+    #[test]
+    fn days_of_the_week_have_names_and_two_numbers_for_sunday() {
+        // 2026-11-22 is a Sunday.
+        let check = |cron: &str, expected: &[&str]| {
+            let (mut after, mut days) = (String::from("2026-11-21T23:59:59Z"), Vec::new());
+            for _ in expected {
+                after = next(cron, "UTC", &after).unwrap();
+                days.push(after[8..10].to_owned());
+            }
+            assert_eq!(days, expected, "{cron}");
+        };
+        check("0 9 * * 1-5", &["23", "24", "25", "26", "27", "30"]);
+        check("0 9 * * MON-fri", &["23", "24", "25", "26", "27", "30"]);
+        check("0 9 * * 0", &["22", "29"]);
+        check("0 9 * * 7", &["22", "29"]);
+        check("0 9 * * 5-7", &["22", "27", "28", "29"]);
+        check("0 9 * * sat-sun", &["22", "28", "29"]);
+        check("0 9 * * 6,0", &["22", "28", "29"]);
+        // Either of two that are restricted.
+        check("0 9 25 * 1", &["23", "25", "30"]);
+        check("@weekly", &["22", "29"]);
+    }
+
+    #[test]
+    fn a_gap_runs_right_after_and_a_repeated_time_runs_once() {
+        let check = |cron: &str, zone: &str, after: &str, expected: &str| {
+            assert_eq!(next(cron, zone, after).as_deref(), Some(expected), "{cron} {after}");
+        };
+        let berlin = "Europe/Berlin";
+        // 2027-03-28, 02:00 becomes 03:00.
+        check("30 2 * * *", berlin, "2027-03-27T12:00:00Z", "2027-03-28T01:00:00Z");
+        check("30 2 * * *", berlin, "2027-03-28T01:00:00Z", "2027-03-29T00:30:00Z");
+        check("*/20 * * * *", berlin, "2027-03-28T00:40:00Z", "2027-03-28T01:00:00Z");
+        check("*/20 * * * *", berlin, "2027-03-28T01:00:00Z", "2027-03-28T01:20:00Z");
+        // 2027-10-31, 03:00 becomes 02:00.
+        check("30 2 * * *", berlin, "2027-10-30T12:00:00Z", "2027-10-31T00:30:00Z");
+        check("30 2 * * *", berlin, "2027-10-31T00:30:00Z", "2027-11-01T01:30:00Z");
+        check("30 2 * * *", berlin, "2027-10-31T01:15:00Z", "2027-11-01T01:30:00Z");
+    }
+
+    #[test]
+    fn what_never_comes_is_known() {
+        assert_eq!(next("0 0 30 2 *", "UTC", "2026-01-01T00:00:00Z"), None);
+        assert_eq!(next("0 0 31 4,6,9,11 *", "UTC", "2026-01-01T00:00:00Z"), None);
+        let leap = next("0 0 29 2 *", "UTC", "2096-03-01T00:00:00Z");
+        assert_eq!(leap.as_deref(), Some("2104-02-29T00:00:00Z"));
+    }
+}

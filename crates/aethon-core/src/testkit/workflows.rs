@@ -1,0 +1,71 @@
+//! Workflows for tests that are about something else: no SOPs, no jobs.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::error::{Error, Result};
+use crate::ids::TurnId;
+use crate::schedule::{JobRecord, JobRefusal, JobRequest, Origin, RunRecord, Schedule};
+use crate::sop::{BrokenSop, Sop, SopCatalog, SopName, SopRefusal, SopRunner};
+
+/// No SOPs and no jobs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoWorkflows;
+
+#[async_trait]
+impl SopCatalog for NoWorkflows {
+    async fn sops(&self) -> Result<Vec<Arc<Sop>>> {
+        Ok(Vec::new())
+    }
+
+    async fn sop(&self, _name: &SopName) -> Result<Option<Arc<Sop>>> {
+        Ok(None)
+    }
+
+    async fn broken(&self) -> Result<Vec<BrokenSop>> {
+        Ok(Vec::new())
+    }
+
+    async fn save(&self, _name: &SopName, _content: &str) -> Result<Arc<Sop>, SopRefusal> {
+        Err(Error::internal("nothing is saved here").into())
+    }
+
+    async fn remove(&self, name: &SopName) -> Result<(), SopRefusal> {
+        Err(SopRefusal::Unknown(name.clone()))
+    }
+}
+
+#[async_trait]
+impl SopRunner for NoWorkflows {
+    async fn resume(&self, run_id: &str) -> Result<TurnId> {
+        Err(Error::not_found(format!("there is no run {run_id:?}")))
+    }
+}
+
+#[async_trait]
+impl Schedule for NoWorkflows {
+    fn is_enabled(&self) -> bool {
+        false
+    }
+
+    async fn jobs(&self) -> Result<Vec<JobRecord>, JobRefusal> {
+        Ok(Vec::new())
+    }
+
+    async fn add(&self, _request: JobRequest, _origin: Origin) -> Result<JobRecord, JobRefusal> {
+        Err(JobRefusal::field("cron", "is not understood here"))
+    }
+
+    async fn remove(&self, id: &str) -> Result<(), JobRefusal> {
+        Err(JobRefusal::unknown(id))
+    }
+
+    async fn run(&self, id: &str) -> Result<RunRecord, JobRefusal> {
+        Err(JobRefusal::unknown(id))
+    }
+
+    async fn runs(&self, id: &str, _limit: usize) -> Result<Vec<RunRecord>, JobRefusal> {
+        Err(JobRefusal::unknown(id))
+    }
+}

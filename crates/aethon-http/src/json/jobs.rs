@@ -1,0 +1,94 @@
+//! Timed jobs as documents, for the API, the dashboard's socket and the terminal.
+
+use aethon_core::schedule::{JobRecord, Missed, Origin, RunStatus, Timing};
+use aethon_core::sop::SopName;
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+
+/// All jobs.
+#[derive(Debug, Serialize)]
+pub struct Jobs<'j> {
+    /// Whether jobs run by themselves.
+    pub enabled: bool,
+    /// The jobs, by name.
+    pub jobs: Vec<ListedJob<'j>>,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl<'j> Jobs<'j> {
+    /// These.
+    pub fn of(enabled: bool, records: &'j [JobRecord]) -> Self {
+        Self { enabled, jobs: records.iter().map(ListedJob::of).collect(), count: records.len() }
+    }
+}
+
+/// A job.
+#[derive(Debug, Serialize)]
+pub struct ListedJob<'j> {
+    job_id: &'j str,
+    cron: Option<&'j str>,
+    #[serde(serialize_with = "optional")]
+    run_at: Option<Timestamp>,
+    timezone: Option<&'j str>,
+    sop_name: Option<&'j SopName>,
+    prompt: Option<&'j str>,
+    channel: &'j str,
+    recipient: Option<&'j str>,
+    missed: Missed,
+    retries: u32,
+    origin: Origin,
+    #[serde(flatten)]
+    state: JobState<'j>,
+}
+
+/// Where a job stands.
+#[derive(Debug, Serialize)]
+struct JobState<'j> {
+    enabled: bool,
+    #[serde(serialize_with = "optional")]
+    next_run: Option<Timestamp>,
+    #[serde(serialize_with = "optional")]
+    last_run: Option<Timestamp>,
+    last_status: Option<RunStatus>,
+    last_error: Option<&'j str>,
+}
+
+impl<'j> ListedJob<'j> {
+    /// This one.
+    pub fn of(record: &'j JobRecord) -> Self {
+        let job = &record.job;
+        let (cron, timezone, run_at) = match &job.timing {
+            Timing::Cron { cron, timezone } => (Some(cron.as_str()), Some(timezone.as_str()), None),
+            Timing::Once { run_at } => (None, None, Some(*run_at)),
+        };
+        let next_run = record.next_run.into_iter().chain(record.retry_at).min();
+        Self {
+            job_id: job.job_id.as_str(),
+            cron,
+            run_at,
+            timezone,
+            sop_name: job.task.sop_name.as_ref(),
+            prompt: job.task.prompt.as_deref(),
+            channel: &job.channel,
+            recipient: job.recipient.as_deref(),
+            missed: job.missed,
+            retries: job.retries,
+            origin: job.origin,
+            state: JobState {
+                enabled: job.enabled,
+                next_run,
+                last_run: record.last_run,
+                last_status: record.last_status,
+                last_error: record.last_error.as_deref(),
+            },
+        }
+    }
+}
+
+fn optional<S: Serializer>(moment: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+    match moment {
+        Some(moment) => aethon_core::time::serialize(moment, serializer),
+        None => serializer.serialize_none(),
+    }
+}

@@ -1,0 +1,81 @@
+//! SOPs as documents, for the API and the terminal.
+
+use aethon_core::sop::{BrokenSop, Sop, SopFault, SopOrigin, SopParameter};
+use serde::Serialize;
+
+/// All SOPs.
+#[derive(Debug, Serialize)]
+pub struct Sops<'s> {
+    /// The SOPs, by name.
+    pub sops: Vec<ListedSop<'s>>,
+    /// How many there are.
+    pub count: usize,
+    /// Whether SOPs can be run.
+    pub enabled: bool,
+    /// Files that are none although they are called so.
+    pub broken: Vec<Broken<'s>>,
+}
+
+impl<'s> Sops<'s> {
+    /// These.
+    pub fn of(sops: impl IntoIterator<Item = &'s Sop>, broken: &'s [BrokenSop]) -> Self {
+        let sops: Vec<ListedSop<'s>> = sops.into_iter().map(|sop| ListedSop::of(sop, false)).collect();
+        Self { count: sops.len(), sops, enabled: true, broken: broken.iter().map(Broken::of).collect() }
+    }
+}
+
+/// A SOP.
+#[derive(Debug, Serialize)]
+pub struct ListedSop<'s> {
+    name: &'s str,
+    title: &'s str,
+    description: &'s str,
+    r#type: &'static str,
+    parameters: &'s [SopParameter],
+    steps: Vec<&'s str>,
+    size: usize,
+    path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'s str>,
+}
+
+impl<'s> ListedSop<'s> {
+    /// This one; with its text, if that is wanted.
+    pub fn of(sop: &'s Sop, with_content: bool) -> Self {
+        let (kind, path) = match &sop.origin {
+            SopOrigin::BuiltIn => ("builtin", None),
+            SopOrigin::File(path) => ("custom", Some(path.display().to_string())),
+        };
+        Self {
+            name: sop.name.as_str(),
+            title: &sop.title,
+            description: &sop.description,
+            r#type: kind,
+            parameters: &sop.parameters,
+            steps: sop.steps.iter().map(|step| step.title.as_str()).collect(),
+            size: sop.content.len(),
+            path,
+            content: with_content.then_some(&*sop.content),
+        }
+    }
+}
+
+/// A file that is no SOP.
+#[derive(Debug, Serialize)]
+pub struct Broken<'s> {
+    path: String,
+    faults: Vec<Fault<'s>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Fault<'s> {
+    line: usize,
+    message: &'s str,
+}
+
+impl<'s> Broken<'s> {
+    fn of(broken: &'s BrokenSop) -> Self {
+        let fault = |SopFault { line, message }: &'s SopFault| Fault { line: *line, message };
+        Self { path: broken.path.display().to_string(), faults: broken.faults.iter().map(fault).collect() }
+    }
+}

@@ -1,0 +1,76 @@
+//! `/api/scheduler`: timed jobs and their runs.
+
+use aethon_core::schedule::{FieldFault, JobRefusal, JobRequest, Origin, RunRecord};
+use http::StatusCode;
+use serde::Serialize;
+
+use crate::deps::Workflows;
+use crate::error::Problem;
+use crate::fields::Fields;
+use crate::json::{Jobs, ListedJob};
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+#[derive(Serialize)]
+struct Runs {
+    runs: Vec<RunRecord>,
+}
+
+/// `GET /api/scheduler`, and `/api/scheduler/jobs`: by name.
+pub(super) async fn list(workflows: Workflows, _request: Request) -> HandlerResult {
+    let jobs = workflows.schedule.jobs().await.map_err(refused)?;
+    response::json(&Jobs::of(workflows.schedule.is_enabled(), &jobs))
+}
+
+/// `POST /api/scheduler/jobs`.
+pub(super) async fn add(workflows: Workflows, mut request: Request) -> HandlerResult {
+    let mut fields = Fields::parse(&request.read().await?)?;
+    let wanted = JobRequest {
+        job_id: fields.text("job_id")?,
+        cron: fields.text("cron")?,
+        run_at: fields.text("run_at")?,
+        sop_name: fields.text("sop_name")?,
+        prompt: fields.text("prompt")?,
+        channel: fields.text("channel")?,
+        recipient: fields.text("recipient")?,
+        timezone: fields.text("timezone")?,
+        missed: fields.text("missed")?,
+        retries: fields.whole_number("retries")?,
+    };
+    let record = workflows.schedule.add(wanted, Origin::Owner).await.map_err(refused)?;
+    response::created(&ListedJob::of(&record))
+}
+
+/// `DELETE /api/scheduler/jobs/{id}`.
+pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerResult {
+    workflows.schedule.remove(&id(&request)).await.map_err(refused)?;
+    Ok(response::no_content())
+}
+
+/// `POST /api/scheduler/jobs/{id}/run`: now, besides the runs that are due. The run is there when this answers.
+pub(super) async fn run(workflows: Workflows, request: Request) -> HandlerResult {
+    response::created(&workflows.schedule.run(&id(&request)).await.map_err(refused)?)
+}
+
+/// `GET /api/scheduler/jobs/{id}/runs?limit`: newest first.
+pub(super) async fn runs(workflows: Workflows, request: Request) -> HandlerResult {
+    let limit = request.number("limit", 50, 1..=200)?;
+    let runs = workflows.schedule.runs(&id(&request), limit).await.map_err(refused)?;
+    response::json(&Runs { runs })
+}
+
+fn id(request: &Request) -> String {
+    request.params.get("id").unwrap_or_default()
+}
+
+fn refused(refusal: JobRefusal) -> Problem {
+    match refusal {
+        JobRefusal::Fields(faults) => {
+            let told = |FieldFault { field, message }: FieldFault| (field, message);
+            Problem::invalid_fields(faults.into_iter().map(told))
+        }
+        JobRefusal::Conflict(sentence) => Problem::new(StatusCode::CONFLICT, "job_conflict", sentence),
+        JobRefusal::Unknown(_) => Problem::not_found(refusal.to_string()).with_code("unknown_job"),
+        JobRefusal::Failed(error) => Problem::from(error),
+    }
+}

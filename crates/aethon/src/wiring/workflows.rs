@@ -1,0 +1,97 @@
+//! `[scheduler]` and the workspace's `sops/` to SOPs, timed jobs and their tools.
+
+use std::sync::Arc;
+
+use aethon_agent::schedule::{BookOptions, JobBook};
+use aethon_agent::sop::{SopDoor, SopFolder, Sops};
+use aethon_config::Config;
+use aethon_core::assistant::Assistant;
+use aethon_core::channel::Channel;
+use aethon_core::schedule::{Cron, Job, JobId, Missed, Origin, Task, Timing, zone, zone_name};
+use aethon_core::sop::SopName;
+use aethon_core::storage::Storage;
+use aethon_core::tool::Tool;
+
+use crate::builder::Prepared;
+
+/// SOPs and jobs before there is an engine.
+#[derive(Clone)]
+pub(crate) struct Groundwork {
+    pub(crate) sops: Sops,
+    pub(crate) book: JobBook,
+}
+
+/// SOPs and jobs of a running assistant.
+#[derive(Clone)]
+pub(crate) struct Workflows {
+    pub(crate) groundwork: Groundwork,
+    /// The door in front of the engine's.
+    pub(crate) door: Arc<SopDoor>,
+}
+
+impl Groundwork {
+    pub(crate) fn of(prepared: &Prepared, storage: &Storage) -> Self {
+        let folder = prepared.home.workspace().join("sops");
+        let catalog = Arc::new(SopFolder::new(folder, prepared.shared.redactor.clone()));
+        let (bus, clock) = (prepared.shared.bus.clone(), prepared.clock());
+        let sops = Sops::new(catalog.clone(), storage.sop_runs.clone(), bus.clone(), clock.clone());
+        let scheduler = &prepared.config.scheduler;
+        let options = BookOptions {
+            is_enabled: scheduler.enabled,
+            default_channel: scheduler.default_channel.clone(),
+            channels: channels(&prepared.config, &prepared.parts.channels),
+        };
+        let stored = (storage.jobs.clone(), storage.job_runs.clone());
+        Self { sops, book: JobBook::new(stored, catalog, options, (clock, bus)) }
+    }
+
+    /// The tools that SOPs and jobs bring.
+    pub(crate) fn tools(&self, prepared: &Prepared) -> Vec<Arc<dyn Tool>> {
+        let sops = (self.sops.catalog(), self.sops.runs());
+        let schedule = Arc::new(self.book.clone());
+        aethon_tools::workflow_tools(sops, schedule, prepared.shared.bus.clone())
+    }
+
+    /// With the engine behind it.
+    pub(crate) fn in_front_of(self, engine: Arc<dyn Assistant>) -> Workflows {
+        let door = Arc::new(SopDoor::new(engine, self.sops.clone()));
+        Workflows { groundwork: self, door }
+    }
+}
+
+/// The channels that will run.
+fn channels(config: &Config, brought: &[Arc<dyn Channel>]) -> Vec<String> {
+    let webchat = config.channels.webchat.enabled.then(|| "webchat".to_owned());
+    webchat.into_iter().chain(brought.iter().map(|channel| channel.name().to_owned())).collect()
+}
+
+/// The jobs of the configuration. What could not be a job has been refused before.
+pub(crate) fn configured(config: &Config) -> Vec<Job> {
+    let scheduler = &config.scheduler;
+    let job = |(name, job): (&String, &aethon_config::schema::Job)| {
+        let zone = zone(job.timezone.as_deref()).ok()?;
+        let kept = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let sop_name = match kept(&job.sop_name) {
+            Some(name) => Some(SopName::parse(&name).ok()?),
+            None => None,
+        };
+        Some(Job {
+            job_id: JobId::parse(name).ok()?,
+            timing: Timing::Cron {
+                cron: Cron::parse(&job.cron).ok()?,
+                timezone: zone_name(&zone).to_owned(),
+            },
+            task: Task { sop_name, prompt: kept(&job.prompt) },
+            channel: kept(&job.channel).unwrap_or_else(|| scheduler.default_channel.clone()),
+            recipient: kept(&job.recipient),
+            missed: match job.missed {
+                aethon_config::schema::Missed::Skip => Missed::Skip,
+                aethon_config::schema::Missed::RunOnce => Missed::RunOnce,
+            },
+            retries: job.retries,
+            enabled: job.enabled,
+            origin: Origin::Config,
+        })
+    };
+    scheduler.jobs.iter().filter_map(job).collect()
+}
