@@ -99,7 +99,11 @@ mod tests {
     #[test]
     fn a_rule_opens_its_host_and_nothing_that_looks_like_it() {
         let check = |rule: &str, host: &str, port: u16, expected: bool| {
-            assert_eq!(rule.parse::<HostRule>().unwrap().admits(host, port), expected, "{rule} {host}:{port}");
+            assert_eq!(
+                rule.parse::<HostRule>().unwrap().admits(host, port),
+                expected,
+                "{rule} {host}:{port}"
+            );
         };
         check("nas.local", "nas.local", 80, true);
         check("NAS.local.", "nas.local", 443, true);
@@ -122,9 +126,26 @@ mod tests {
     #[test]
     fn what_is_no_host_is_no_rule() {
         for text in [
-            "", " ", "*", "*.local", "http://nas.local", "nas.local/", "nas.local:", "nas.local:0", "nas.local:99999",
-            "nas.local:http", "a b", "10.0.0.0/8", "127.1", "2130706433", "0x7f.1", "me@nas", "[::1", "bücher.example",
-            "..", "a..b",
+            "",
+            " ",
+            "*",
+            "*.local",
+            "http://nas.local",
+            "nas.local/",
+            "nas.local:",
+            "nas.local:0",
+            "nas.local:99999",
+            "nas.local:http",
+            "a b",
+            "10.0.0.0/8",
+            "127.1",
+            "2130706433",
+            "0x7f.1",
+            "me@nas",
+            "[::1",
+            "bücher.example",
+            "..",
+            "a..b",
         ] {
             assert!(text.parse::<HostRule>().is_err(), "{text:?}");
         }

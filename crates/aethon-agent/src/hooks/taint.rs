@@ -49,11 +49,7 @@ impl Hook for Taint {
         "taint"
     }
 
-    async fn before_turn(
-        &self,
-        turn: &TurnContext,
-        inbound: &Inbound,
-    ) -> Result<Vec<AddedContext>, Failure> {
+    async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
         // With the markers switched off, a webhook's payload carries none.
         if inbound.untrusted || inbound.channel == "webhook" {
             self.note(&turn.turn, format!("a message through {}", inbound.channel));
