@@ -13,6 +13,7 @@ pub mod approval;
 pub mod assistant;
 pub mod channel;
 pub mod clock;
+pub mod egress;
 pub mod embed;
 pub mod error;
 pub mod event;
