@@ -30,6 +30,7 @@ use crate::error::Result;
 use crate::history::History;
 use crate::learned::ModelMemory;
 use crate::ledger::Ledger;
+use crate::memory::MemoryStorage;
 use crate::owner::Owners;
 use crate::schedule::{JobStore, RunLog};
 use crate::session::{Transcripts, TurnLog};
@@ -59,6 +60,8 @@ pub struct Storage {
     pub history: Arc<dyn History>,
     /// What was learnt about models.
     pub models: Arc<dyn ModelMemory>,
+    /// What is remembered beyond a conversation. It keeps whatever it is given: secrets are refused before it.
+    pub memory: Arc<dyn MemoryStorage>,
     /// Timed jobs.
     pub jobs: Arc<dyn JobStore>,
     /// Their runs.
@@ -83,6 +86,7 @@ impl Storage {
             + EmbeddingCache
             + History
             + ModelMemory
+            + MemoryStorage
             + JobStore
             + RunLog
             + SopRuns
@@ -98,6 +102,7 @@ impl Storage {
             embeddings: backend.clone(),
             history: backend.clone(),
             models: backend.clone(),
+            memory: backend.clone(),
             jobs: backend.clone(),
             job_runs: backend.clone(),
             sop_runs: backend.clone(),
@@ -116,6 +121,12 @@ impl Storage {
     #[must_use]
     pub fn with_ledger(self, ledger: Arc<dyn Ledger>) -> Self {
         Self { ledger, ..self }
+    }
+
+    /// With the long-term memory elsewhere.
+    #[must_use]
+    pub fn with_memory(self, memory: Arc<dyn MemoryStorage>) -> Self {
+        Self { memory, ..self }
     }
 
     /// With the vectors elsewhere.

@@ -4,6 +4,7 @@
 mod history;
 mod jobs;
 mod listing;
+mod memory;
 mod models;
 mod outbox;
 mod owners;
@@ -97,6 +98,7 @@ impl MemoryStore {
             outbox: store.clone(),
             history: store.clone(),
             models: store.clone(),
+            memory: store.clone(),
             jobs: store.clone(),
             job_runs: store.clone(),
             sop_runs: store.clone(),

@@ -12,6 +12,7 @@ mod deliveries;
 mod jobs;
 mod ledger;
 mod lookups;
+mod memories;
 mod owners;
 mod stage;
 mod suite;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::memory::MemoryRow;
 use super::jobs::JobTables;
 use crate::channel::Delivery;
 use crate::error::{Error, Result};
@@ -33,6 +34,8 @@ pub(super) struct Tables {
     pub(super) posted: BTreeSet<(SessionId, String)>,
     pub(super) deliveries: Vec<DeliveryRow>,
     pub(super) learned: Vec<(ModelKey, ModelFact)>,
+    pub(super) memories: Vec<MemoryRow>,
+    pub(super) last_memory: i64,
     pub(super) jobs: JobTables,
     pub(super) maintained_at: Option<Timestamp>,
 }
