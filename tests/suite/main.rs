@@ -57,5 +57,6 @@ mod token;
 mod untrusted;
 mod usage;
 mod webhooks;
+mod workflows;
 mod workspace;
 mod writers;

@@ -142,7 +142,10 @@ impl Service {
 
 /// The scheduler, with the jobs of the configuration.
 async fn scheduler(aethon: &Aethon, channels: &Channels) -> Result<Scheduler> {
-    aethon.take_over_jobs().await?;
+    // A disk that is full is no reason not to start: the jobs of before run, and the next start takes the new ones over.
+    if let Err(error) = aethon.take_over_jobs().await {
+        tracing::error!(%error, "the jobs of the configuration were not taken over");
+    }
     let book = aethon.workflows.groundwork.book.clone();
     Ok(Scheduler::new(SchedulerParts { book, assistant: aethon.assistant(), channels: channels.clone() }))
 }

@@ -48,6 +48,7 @@ pub(crate) async fn run(common: &Common, command: JobsCommand) -> Result<ExitCod
         JobsCommand::Run { id, json } => {
             let run = source.run(&id).await?;
             if json { print_json(&run)? } else { print(&line(&run))? }
+            source.close().await;
             return Ok(if run["status"] == "ok" { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
         JobsCommand::Runs { id, json } => {

@@ -31,6 +31,9 @@ const BATCH: usize = 256;
 /// The longest wait before the clock is looked at again.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
+/// The shortest: a row that cannot be read must not keep it spinning.
+const SHORTEST_WAIT: Duration = Duration::from_millis(20);
+
 /// The pause after the storage has failed.
 const STORAGE_PAUSE: Duration = Duration::from_secs(5);
 
@@ -141,11 +144,11 @@ impl Scheduler {
             return Ok(LONGEST_WAIT);
         }
         if is_full {
-            return Ok(Duration::ZERO);
+            return Ok(SHORTEST_WAIT);
         }
         let Some(next) = self.book.runs.next_due().await? else { return Ok(LONGEST_WAIT) };
         let wait = next.duration_since(self.book.clock.now());
-        Ok(Duration::try_from(wait).unwrap_or_default().min(LONGEST_WAIT))
+        Ok(Duration::try_from(wait).unwrap_or_default().clamp(SHORTEST_WAIT, LONGEST_WAIT))
     }
 
     /// Records a run that was missed, or begins one if there is a place.

@@ -326,7 +326,12 @@ impl Assistant for SopDoor {
                 self.sops.open.runs(&inbound.session, &run);
                 let mut inbound = inbound.handled_by(Handling::Sop { name, run: Some(run.clone()) });
                 inbound.dedupe.get_or_insert_with(|| dedupe(&run));
-                self.inner.submit(inbound, surface).await
+                let session = inbound.session.clone();
+                let submitted = self.inner.submit(inbound, surface).await;
+                if submitted.is_err() {
+                    self.sops.open.waits(&session, &run);
+                }
+                submitted
             }
         }
     }

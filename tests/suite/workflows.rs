@@ -1,0 +1,197 @@
+//! SOPs and timed jobs from end to end: specification 1, 2.3, 4.3, 4.4; INTERFACE sections 4, 6, 9 and 11.
+
+use aethon_tests::server::run_cli;
+use aethon_tests::{Request, Server, eventually};
+use serde_json::{Value, json};
+
+const NOTES: &str = "# Notes\n\n## Overview\n\nWrites notes.\n\n## Parameters\n\n- **topic** (required): About what\n\n\
+    ## Steps\n\n### 1. Look\n\nLook around.\n\n### 2. Think\n\nThink.\n\n### 3. Write\n\nWrite.\n";
+
+fn put(server: &Server, target: &str, body: &Value) -> aethon_tests::Response {
+    let request = Request::new("PUT", target).header("Content-Type", "application/json");
+    server.send(&request.body(body.to_string()))
+}
+
+fn delete(server: &Server, target: &str) -> aethon_tests::Response {
+    server.send(&Request::new("DELETE", target))
+}
+
+fn runs(server: &Server) -> Vec<Value> {
+    server.get("/api/sop-runs").json()["runs"].as_array().unwrap().clone()
+}
+
+#[test]
+fn sops_are_listed_written_and_run_by_name_from_every_door() {
+    let server = Server::start(&[]);
+    let listed = server.get("/api/sops").json();
+    let names: Vec<&str> =
+        listed["sops"].as_array().unwrap().iter().map(|sop| sop["name"].as_str().unwrap()).collect();
+    assert_eq!((names, &listed["enabled"]), (vec!["code-assist", "codebase-summary", "pdd"], &json!(true)));
+    assert_eq!(listed["sops"][2]["parameters"][0]["name"], "rough_idea");
+
+    let faulty = put(&server, "/api/sops/notes", &json!({"content": "# Notes\n"}));
+    assert_eq!(faulty.status, 422);
+    assert_eq!(faulty.json()["errors"][0]["field"], "content");
+    assert_eq!(put(&server, "/api/sops/notes", &json!({"content": ""})).status, 422);
+    assert_eq!(put(&server, "/api/sops/Bad", &json!({"content": NOTES})).status, 422);
+    let secret = NOTES.replace("Look around.", "password=Hunter2Hunter2xyz");
+    assert_eq!(put(&server, "/api/sops/notes", &json!({"content": secret})).problem(), "secret_detected");
+    let saved = put(&server, "/api/sops/notes", &json!({"content": NOTES}));
+    assert_eq!((saved.status, &saved.json()["type"]), (200, &json!("custom")));
+    let shown = server.get("/api/sops/notes").json();
+    assert_eq!((&shown["content"], &shown["description"]), (&json!(NOTES), &json!("Writes notes.")));
+    assert_eq!(delete(&server, "/api/sops/pdd").status, 409);
+    assert_eq!(delete(&server, "/api/sops/none").status, 404);
+
+    // A file that is put there counts at once; a broken one is named and stops nothing.
+    let folder = server.home().path().join("workspace/sops");
+    std::fs::write(folder.join("extra.sop.md"), NOTES).unwrap();
+    std::fs::write(folder.join("broken.sop.md"), "nothing").unwrap();
+    let listed = server.get("/api/sops").json();
+    assert_eq!((&listed["count"], listed["broken"].as_array().unwrap().len()), (&json!(5), 1));
+    assert_eq!(delete(&server, "/api/sops/extra").status, 204);
+
+    // Missing parameters are asked for without a model call; the answer goes on.
+    let mut chat = server.socket("/ws/chat?session=notes");
+    chat.send("/notes");
+    assert!(chat.text().contains("`topic`"));
+    assert_eq!(server.get("/api/usage").json()["rows"], json!([]));
+    chat.send("!say about tea");
+    assert_eq!(chat.text(), "about tea");
+    assert_eq!((&runs(&server)[0]["state"], &runs(&server)[0]["steps"]), (&json!("done"), &json!(3)));
+
+    let hook = |body: &Value| server.post("/webhook/trigger", body);
+    let answer = hook(&json!({"sop_name": "notes", "text": "!say by hook"}));
+    assert_eq!((answer.status, &answer.json()["response"]), (200, &json!("by hook")));
+    assert_eq!(hook(&json!({"sop_name": "none", "text": "x"})).problem(), "unknown_sop");
+    let two = NOTES.replace("## Steps", "- **to** (required): Whom\n\n## Steps");
+    assert_eq!(put(&server, "/api/sops/two", &json!({"content": two})).status, 200);
+    assert_eq!(hook(&json!({"sop_name": "two", "text": "tea"})).status, 422);
+    assert_eq!(runs(&server).len(), 2);
+
+    let cli = run_cli(server.home().path(), &["sop", "run", "notes", "!say by terminal"], None);
+    assert_eq!(String::from_utf8_lossy(&cli.stdout).trim(), "by terminal", "{cli:?}");
+    let bad = folder.join("broken.sop.md");
+    let cli = run_cli(server.home().path(), &["sop", "check", bad.to_str().unwrap()], None);
+    let told = String::from_utf8_lossy(&cli.stdout).into_owned();
+    assert!(told.starts_with(&format!("{}:1: ", bad.display())) && cli.status.code() == Some(1), "{told}");
+    assert!(!run_cli(server.home().path(), &["sop", "run", "none", "x"], None).status.success());
+}
+
+#[test]
+fn a_run_that_is_killed_in_step_three_goes_on_at_step_three() {
+    let server = Server::start(&[]);
+    assert_eq!(put(&server, "/api/sops/notes", &json!({"content": NOTES})).status, 200);
+    let step = |step: u32, state: &str| format!("!tool sop_step {{\"step\": {step}, \"state\": \"{state}\"}}");
+    let text = [
+        "/notes topic=tea".to_owned(),
+        step(1, "begun"),
+        step(1, "done"),
+        "!then".into(),
+        step(2, "begun"),
+        step(2, "done"),
+        "!then".into(),
+        step(3, "begun"),
+        "!then".into(),
+        "!sleep 3000".into(),
+        step(3, "done"),
+        "!then".into(),
+        "!say all written".into(),
+    ];
+    // The plain socket gives its messages no id; the run does.
+    let mut chat = server.socket("/ws/chat?session=notes");
+    chat.send(&text.join("\n"));
+    eventually("the third step", || {
+        let run = runs(&server).pop()?;
+        (run["step"] == 3).then_some(())
+    });
+    let server = Server::start_in(server.kill(), &[]);
+    let run = eventually("the end of the run", || {
+        let run = runs(&server).pop()?;
+        (run["state"] != "running").then_some(run)
+    });
+    assert_eq!((&run["state"], &run["step"]), (&json!("done"), &json!(3)), "{run}");
+    let messages = server.messages("webchat:notes");
+    let calls = messages.iter().flat_map(|message| message["content"].as_array().unwrap());
+    let begun = calls.filter(|block| block["type"] == "tool_call" && block["input"]["state"] == "begun");
+    let steps: Vec<&Value> = begun.map(|block| &block["input"]["step"]).collect();
+    assert_eq!(steps, [1, 2, 3], "no step was begun twice");
+    assert_eq!(server.said("webchat:notes").last().unwrap().1, "all written");
+}
+
+#[test]
+fn jobs_come_by_every_door_run_and_deliver() {
+    let server = Server::start(&["scheduler.jobs.nightly={cron=\"0 3 * * *\", prompt=\"!say night\", timezone=\"UTC\"}"]);
+    let add = |body: &Value| server.post("/api/scheduler/jobs", body);
+    let made = add(&json!({"job_id": "tea", "cron": "0 9 * * 1-5", "prompt": "!say tea time", "timezone": "Europe/Berlin",
+        "recipient": "kitchen"}));
+    assert_eq!(made.status, 201);
+    let job = made.json();
+    for (field, expected) in [
+        ("job_id", json!("tea")),
+        ("cron", json!("0 9 * * 1-5")),
+        ("timezone", json!("Europe/Berlin")),
+        ("sop_name", Value::Null),
+        ("prompt", json!("!say tea time")),
+        ("channel", json!("webchat")),
+        ("recipient", json!("kitchen")),
+        ("last_run", Value::Null),
+        ("last_status", Value::Null),
+        ("last_error", Value::Null),
+        ("enabled", json!(true)),
+    ] {
+        assert_eq!(job[field], expected, "{field}");
+    }
+    assert!(job["next_run"].as_str().unwrap().ends_with(":00:00.000Z"));
+    assert_eq!(add(&json!({"job_id": "tea", "cron": "@daily", "prompt": "x"})).status, 409);
+    for (body, field) in [
+        (json!({"cron": "0 0 30 2 *", "prompt": "x"}), "cron"),
+        (json!({"prompt": "x"}), "cron"),
+        (json!({"cron": "@daily", "sop_name": "none"}), "sop_name"),
+        (json!({"cron": "@daily", "prompt": "x", "channel": "none"}), "channel"),
+        (json!({"cron": "@daily", "prompt": "x", "timezone": "Mars"}), "timezone"),
+        (json!({"cron": "@daily", "prompt": "x", "retries": -1}), "retries"),
+    ] {
+        let answer = add(&body);
+        assert_eq!((answer.status, &answer.json()["errors"][0]["field"]), (422, &json!(field)), "{body}");
+    }
+    let listed = server.get("/api/scheduler").json();
+    assert_eq!((&listed["enabled"], &listed["jobs"][0]["job_id"]), (&json!(true), &json!("nightly")));
+    assert_eq!(server.get("/api/scheduler/jobs").json()["jobs"].as_array().unwrap().len(), 2);
+    assert_eq!(delete(&server, "/api/scheduler/jobs/nightly").status, 409, "it stands in the configuration");
+
+    let run = server.send(&Request::new("POST", "/api/scheduler/jobs/tea/run"));
+    assert_eq!(run.status, 201);
+    let ended = eventually("the end of the run", || {
+        let runs = server.get("/api/scheduler/jobs/tea/runs").json();
+        (runs["runs"][0]["status"] != "running").then(|| runs["runs"][0].clone())
+    });
+    assert_eq!((&ended["status"], &ended["error"]), (&json!("ok"), &Value::Null));
+    assert_eq!(ended["run_id"], run.json()["run_id"]);
+    eventually("the delivery", || {
+        let said = server.get("/api/sessions/webchat:kitchen");
+        (said.status == 200 && said.text().contains("tea time")).then_some(())
+    });
+    assert_eq!(delete(&server, "/api/scheduler/jobs/tea").status, 204);
+    assert_eq!(delete(&server, "/api/scheduler/jobs/tea").status, 404);
+}
+
+#[test]
+fn the_assistant_and_the_terminal_make_and_run_jobs() {
+    let server = Server::start(&[]);
+    let soon = "!tool schedule_task {\"run_at\": \"2999-01-01T00:00:00Z\", \"prompt\": \"!say late\", \"job_id\": \"far\"}";
+    let answer = server.post("/webhook/trigger", &json!({"text": format!("{soon}\n!tool list_scheduled_jobs {{}}")}));
+    assert!(answer.text().contains("The job far is scheduled"), "{}", answer.text());
+    let cli = |arguments: &[&str]| run_cli(server.home().path(), arguments, None);
+    let table = cli(&["jobs", "list"]);
+    assert!(String::from_utf8_lossy(&table.stdout).contains("far  once at 2999"), "{table:?}");
+    let failing = cli(&["jobs", "add", "--id", "fail", "--cron", "@yearly", "--prompt", "!error auth 9", "--json"]);
+    assert!(failing.status.success(), "{failing:?}");
+    let ran = cli(&["jobs", "run", "fail"]);
+    assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    let listed = server.get("/api/scheduler").json();
+    let fail = listed["jobs"].as_array().unwrap().iter().find(|job| job["job_id"] == "fail").unwrap();
+    assert_eq!(fail["last_status"], "error");
+    assert!(!fail["last_error"].as_str().unwrap().is_empty());
+    assert!(cli(&["jobs", "rm", "far", "--yes"]).status.success());
+}
