@@ -17,6 +17,7 @@ pub mod embed;
 pub mod error;
 pub mod event;
 pub mod failure;
+pub mod feature;
 pub mod history;
 pub mod hook;
 pub mod ids;

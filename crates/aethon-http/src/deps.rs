@@ -10,6 +10,7 @@ use aethon_core::assistant::Assistant;
 use aethon_core::channel::Channels;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
+use aethon_core::feature::Features;
 use aethon_core::ledger::Ledger;
 use aethon_core::log::LogBook;
 use aethon_core::model::ModelProvider;
@@ -68,6 +69,8 @@ pub struct Setup {
     pub channels: Channels,
     /// What the assistant can read and run, a sentence each.
     pub reach: Arc<[String]>,
+    /// What it can do right now.
+    pub features: Features,
 }
 
 /// The time, whether things can be stored, and the end of the program.

@@ -13,6 +13,7 @@ use http::Method;
 mod approvals;
 mod config;
 mod export;
+mod features;
 mod logs;
 mod ready;
 mod sessions;
@@ -158,6 +159,7 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/config/schema", Takes::Nothing, sync!(config::schema)),
     api(Method::GET, "/api/approvals", Takes::Nothing, sync!(approvals::list)),
     api(Method::POST, "/api/approvals/{id}", Json, later!(approvals::decide)),
+    api(Method::GET, "/api/features", Takes::Nothing, sync!(features::list)),
     api(Method::GET, "/api/usage", Takes::Nothing, later!(usage::usage)),
     api(Method::GET, "/api/ready", Takes::Nothing, sync!(ready::ready)),
     api(Method::GET, "/api/logs", Takes::Nothing, sync!(logs::newest)),

@@ -71,7 +71,9 @@ impl Service {
             provider: aethon.provider.clone(),
             channels: channels.clone(),
             reach: aethon.reach.clone(),
+            features: aethon.shared.features.clone(),
         };
+        crate::features::offer_channels(&setup.features, &channels);
         let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), sign_in_key).await?;
         let greeting = match &server {
             Some(server) => {

@@ -3,6 +3,7 @@
 use aethon_core::approval::{ApprovalRequest, PendingApprovals};
 use aethon_core::channel::Channels;
 use aethon_core::clock::{Clock as _, SystemClock};
+use aethon_core::feature::Features;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::ledger::{Claim, LedgerEntry, WorkKind};
 use aethon_core::message::{Destination, Role};
@@ -28,6 +29,7 @@ use crate::ws::{Hub, WebChat};
 pub(crate) struct Bench {
     app: Arc<App>,
     assistant: Arc<FakeAssistant>,
+    pub(crate) features: Features,
 }
 
 /// An answer, read to its end.
@@ -61,7 +63,7 @@ impl Bench {
     }
 
     fn at(options: Options, address: &str) -> Self {
-        let assistant = Arc::new(FakeAssistant::default());
+        let (assistant, features) = (Arc::new(FakeAssistant::default()), Features::default());
         let hub = Arc::new(Hub::new(Arc::new(SystemClock)));
         let webchat = WebChat::new(assistant.clone(), Arc::clone(&hub));
         let deps = Deps {
@@ -80,6 +82,7 @@ impl Bench {
                 config: Arc::new(FakeConfig),
                 provider: Arc::new(FakeProvider::default()),
                 reach: Default::default(),
+                features: features.clone(),
                 channels: Channels::new([Arc::new(webchat) as Arc<dyn aethon_core::channel::Channel>])
                     .unwrap(),
             },
@@ -89,7 +92,7 @@ impl Bench {
                 shutdown: ShutdownTrigger::pair().1,
             },
         };
-        Self { app: App::new(options, deps, address.parse().expect("an address")), assistant }
+        Self { app: App::new(options, deps, address.parse().expect("an address")), assistant, features }
     }
 
     pub(crate) fn reload(&self, options: &Options) {

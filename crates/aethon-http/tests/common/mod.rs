@@ -52,6 +52,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             config: Arc::new(FakeConfig),
             provider: Arc::new(FakeProvider::default()),
             reach: Default::default(),
+            features: Default::default(),
             channels: Channels::new([Arc::new(webchat) as Arc<dyn Channel>]).unwrap(),
         },
         runtime: Runtime { clock: Arc::new(SystemClock), health: Default::default(), shutdown },

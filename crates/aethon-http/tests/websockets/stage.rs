@@ -69,6 +69,7 @@ impl Stage {
                 config: Arc::new(Nothing),
                 provider: Arc::new(Nothing),
                 reach: Default::default(),
+                features: Default::default(),
                 channels: Channels::default(),
             },
             runtime: Runtime {
