@@ -9,7 +9,6 @@ mod commands;
 mod daemon;
 mod environment;
 mod render;
-mod visible;
 
 use std::process::ExitCode;
 
@@ -40,7 +39,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
     let common = &cli.common;
     match command {
         Command::Completions { shell } => commands::completions::run(shell),
-        Command::Init { force, provider, model } => commands::init::run(common, force, provider, model),
+        Command::Init { force, provider, model, ask_first } => {
+            commands::init::run(common, force, provider, model, ask_first)
+        }
         Command::Config(command) => commands::config::run(common, command),
         Command::Secrets(command) => commands::secrets::run(common, command),
         Command::Doctor { strict, json } => runtime()?.block_on(commands::doctor::run(common, strict, json)),

@@ -11,6 +11,7 @@
 
 pub mod approval;
 pub mod assistant;
+pub mod audit;
 pub mod channel;
 pub mod clock;
 pub mod embed;
@@ -45,6 +46,7 @@ pub mod tool;
 pub mod turn;
 pub mod untrusted;
 pub mod usage;
+pub mod visible;
 
 // Parts of the interface: whoever implements a trait of this crate needs them in the same version.
 pub use {async_trait, jiff, schemars, serde_json};

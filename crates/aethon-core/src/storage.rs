@@ -24,6 +24,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::audit::AuditLog;
 use crate::channel::Outbox;
 use crate::embed::EmbeddingCache;
 use crate::error::Result;
@@ -57,6 +58,8 @@ pub struct Storage {
     pub history: Arc<dyn History>,
     /// What was learnt about models.
     pub models: Arc<dyn ModelMemory>,
+    /// What was allowed and what was refused.
+    pub audit: Arc<dyn AuditLog>,
     /// Looking after all of it.
     pub upkeep: Arc<dyn Upkeep>,
     /// Whether it takes what it is given. A backend that does not tell counts as healthy.
@@ -75,6 +78,7 @@ impl Storage {
             + EmbeddingCache
             + History
             + ModelMemory
+            + AuditLog
             + Upkeep
             + 'static,
     {
@@ -87,6 +91,7 @@ impl Storage {
             embeddings: backend.clone(),
             history: backend.clone(),
             models: backend.clone(),
+            audit: backend.clone(),
             upkeep: backend,
             health: StorageHealth::default(),
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::Assistant;
+use aethon_core::audit::AuditLog;
 use aethon_core::channel::Channels;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
@@ -56,6 +57,8 @@ pub struct Activity {
     pub logs: LogBook,
     /// What was spent.
     pub ledger: Arc<dyn Ledger>,
+    /// What was allowed and what was refused.
+    pub audit: Arc<dyn AuditLog>,
 }
 
 /// What runs, and how it is set up.

@@ -144,6 +144,11 @@ impl Aethon {
         self.embedder.clone()
     }
 
+    /// What the assistant can read and run, a sentence each.
+    pub fn reach(&self) -> &[String] {
+        &self.reach
+    }
+
     /// What the assistant can do right now, and why not where it cannot.
     pub fn features(&self) -> Vec<Feature> {
         self.shared.features.now()

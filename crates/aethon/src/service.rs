@@ -159,6 +159,7 @@ async fn listen(
             bus: aethon.shared.bus.clone(),
             logs: aethon.shared.logs.clone(),
             ledger: aethon.ledger(),
+            audit: aethon.storage.audit.clone(),
         },
         setup,
         runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },

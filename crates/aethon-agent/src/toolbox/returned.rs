@@ -6,6 +6,7 @@ use aethon_core::tool::{OutputBlock, ToolError, ToolOutput};
 use aethon_core::untrusted;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
 
 /// How many pictures and files one result may have.
 const MOST_BLOCKS: usize = 16;
@@ -21,12 +22,14 @@ pub(super) struct Returned {
     pub(super) outcome: Result<ToolOutput, ToolError>,
     /// Whether its text comes from outside.
     pub(super) is_untrusted: bool,
+    /// The arguments that it ran with, where a person changed them.
+    pub(super) edited: Option<Value>,
 }
 
 impl Returned {
     /// Not the tool's word but ours.
     pub(super) fn ours(error: ToolError) -> Self {
-        Self { outcome: Err(error), is_untrusted: false }
+        Self { outcome: Err(error), is_untrusted: false, edited: None }
     }
 
     pub(super) fn into_result(self, call: &ToolCall) -> ToolResult {
@@ -43,6 +46,7 @@ impl Returned {
         if self.is_untrusted && !is_own && !result.output.is_empty() {
             result.untrusted = Some(untrusted::boundary());
         }
+        result.edited = self.edited;
         result
     }
 }

@@ -77,6 +77,7 @@ impl Bench {
                 bus: Default::default(),
                 logs: Default::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
+                audit: Arc::new(aethon_core::audit::NoAudit),
             },
             setup: Setup {
                 config: Arc::new(FakeConfig),
@@ -540,6 +541,9 @@ async fn an_approval_is_answered_once() {
         tool: "shell".into(),
         input: json!({"command": "ls"}),
         summary: "run ls".into(),
+        preview: None,
+        reason: String::new(),
+        session_scope: String::new(),
         session_id: SessionId::parse("webchat:a").unwrap(),
         turn: TurnId::fresh(),
         created_at: Timestamp::UNIX_EPOCH,
@@ -547,9 +551,17 @@ async fn an_approval_is_answered_once() {
     };
     let mut ticket = bench.app.deps.chat.approvals.open(request);
     assert_eq!(bench.get("/api/approvals", &[]).await.json()["approvals"][0]["input"]["command"], "ls");
-    assert_eq!(bench.post("/api/approvals/a1", r#"{"decision": "perhaps"}"#).await.status, 422);
+    for body in [
+        r#"{"decision": "perhaps"}"#,
+        r#"{"decision": "approve", "scope": "for ever"}"#,
+        r#"{"decision": "approve", "input": "ls"}"#,
+        r#"{"decision": "deny", "scope": "session"}"#,
+        r#"{"decision": "deny", "input": {}}"#,
+    ] {
+        assert_eq!(bench.post("/api/approvals/a1", body).await.status, 422, "{body}");
+    }
     assert_eq!(bench.post("/api/approvals/a1", r#"{"decision": "approve"}"#).await.status, 200);
-    assert_eq!(ticket.answer().await, aethon_core::approval::Decision::Approve);
+    assert_eq!(ticket.answer().await.answer.decision, aethon_core::approval::Decision::Approve);
     assert_eq!(bench.post("/api/approvals/a1", r#"{"decision": "deny"}"#).await.code(), "not_found");
 }
 

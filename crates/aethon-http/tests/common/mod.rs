@@ -47,6 +47,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             bus: EventBus::default(),
             logs: LogBook::default(),
             ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
+            audit: Arc::new(aethon_core::audit::NoAudit),
         },
         setup: Setup {
             config: Arc::new(FakeConfig),

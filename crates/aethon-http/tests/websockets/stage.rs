@@ -64,6 +64,7 @@ impl Stage {
                 bus: bus.clone(),
                 logs: LogBook::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
+                audit: Arc::new(aethon_core::audit::NoAudit),
             },
             setup: Setup {
                 config: Arc::new(Nothing),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use aethon_agent::hooks::{ApprovalRule, CommandRules, InputLimits, OutputCap, RedactOutput, Unmarked};
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
-use aethon_agent::{Agent, Engine, Hooks, Meter, Options, Services};
+use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, Options, Services};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::hook::Hook;
@@ -43,6 +43,8 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     services.learned = models.learned;
     services.hooks = hooks(prepared);
     services.approvals = approvals.clone();
+    let (log, redactor) = (storage.audit.clone(), prepared.shared.redactor.clone());
+    services.audit = Audit { log, redactor };
     services.bus = prepared.shared.bus.clone();
     services.wake = wake.clone();
     Arc::new(Engine::new(agent, services, options(&prepared.config)))

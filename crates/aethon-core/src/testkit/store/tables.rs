@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::channel::Delivery;
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionId, TurnId};
+use crate::audit::AuditEntry;
 use crate::learned::{ModelFact, ModelKey};
 use crate::message::{Inbound, Message, Reply, TurnEnd};
 use crate::model::Usage;
@@ -32,6 +33,7 @@ pub(super) struct Tables {
     pub(super) posted: BTreeSet<(SessionId, String)>,
     pub(super) deliveries: Vec<DeliveryRow>,
     pub(super) learned: Vec<(ModelKey, ModelFact)>,
+    pub(super) audit: Vec<AuditEntry>,
     pub(super) maintained_at: Option<Timestamp>,
 }
 
