@@ -28,7 +28,7 @@ fn main() -> ExitCode {
             let refused = error.downcast_ref::<aethon::Error>().is_some_and(aethon::Error::is_refusal);
             // A refusal says all there is to say; what is behind it would only say it again.
             let words = if refused { error.to_string() } else { format!("{error:#}") };
-            eprintln!("aethon-cli: {}", visible::readable(&words));
+            eprintln!("aethon-cli: {}", aethon::core::visible::readable(&words));
             ExitCode::from(if refused { 2 } else { 1 })
         }
     }

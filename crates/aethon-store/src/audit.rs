@@ -50,6 +50,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Option<AuditEntry>> {
     let mut entry = AuditEntry::new(from_millis(row.get(0)?), action, subject, outcome);
     (entry.by, entry.detail) = (row.get(4)?, row.get(5)?);
     entry.session_id = session.and_then(|id| SessionId::parse(&id).ok());
-    entry.turn = turn.map(TurnId::existing);
+    entry.turn = turn.as_deref().map(TurnId::existing);
     Ok(Some(entry))
 }

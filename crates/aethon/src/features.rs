@@ -136,12 +136,8 @@ fn shell(config: &Config, ground: &Ground) -> Feature {
             );
             Feature::new(name, FeatureState::Off, detail, "security.sandbox")
         }
-        Sandbox::Docker => Feature::new(
-            name,
-            FeatureState::Unavailable,
-            "no command can run in docker yet, so every command is refused",
-            "security.sandbox",
-        ),
+        Sandbox::Docker => Feature::on(name.0, name.1, "docker, a container for each conversation", "security.sandbox"),
+        Sandbox::Kernel => Feature::on(name.0, name.1, "namespaces and walls of the kernel", "security.sandbox"),
     }
 }
 

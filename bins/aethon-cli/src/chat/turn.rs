@@ -10,7 +10,7 @@ use super::event::{ChatEvent, Told};
 use super::interrupts::{Interrupt, Interrupts};
 use super::keys::Quiet;
 use super::question::{Question, decide};
-use super::screen::{Screen, put, style};
+use super::screen::{Screen, style};
 
 /// How long a stopped turn may take to end before the terminal goes on without it.
 pub(super) const LEAVE: Duration = Duration::from_secs(3);

@@ -9,11 +9,11 @@ use crate::error::Result;
 #[async_trait]
 impl AuditLog for MemoryStore {
     async fn record(&self, entry: AuditEntry) -> Result<()> {
-        self.enter("record")?.audit.push(entry);
+        self.tables().audit.push(entry);
         Ok(())
     }
 
     async fn newest(&self, limit: usize) -> Result<Vec<AuditEntry>> {
-        Ok(self.enter("newest")?.audit.iter().rev().take(limit).cloned().collect())
+        Ok(self.tables().audit.iter().rev().take(limit).cloned().collect())
     }
 }
