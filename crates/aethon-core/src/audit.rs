@@ -73,7 +73,12 @@ impl AuditAction {
 
 impl AuditEntry {
     /// A row about this subject, with nothing else to know.
-    pub fn new(at: Timestamp, action: AuditAction, subject: impl Into<String>, outcome: impl Into<String>) -> Self {
+    pub fn new(
+        at: Timestamp,
+        action: AuditAction,
+        subject: impl Into<String>,
+        outcome: impl Into<String>,
+    ) -> Self {
         Self {
             at,
             action,

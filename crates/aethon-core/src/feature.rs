@@ -60,12 +60,7 @@ impl Feature {
     }
 
     /// A feature in this state, known by an id and a title.
-    pub fn new(
-        (id, title): (&str, &str),
-        state: FeatureState,
-        detail: impl Into<String>,
-        key: &str,
-    ) -> Self {
+    pub fn new((id, title): (&str, &str), state: FeatureState, detail: impl Into<String>, key: &str) -> Self {
         let (id, title, config_key) = (id.to_owned(), title.to_owned(), key.to_owned());
         Self { id, title, state, detail: detail.into(), config_key }
     }
@@ -135,7 +130,8 @@ mod tests {
         features.offer(move || {
             vec![row("a", FeatureState::On, "configured"), row("b", FeatureState::Off, "not wanted")]
         });
-        features.offer(move || vec![row("a", FeatureState::Degraded, "fails"), row("c", FeatureState::On, "")]);
+        features
+            .offer(move || vec![row("a", FeatureState::Degraded, "fails"), row("c", FeatureState::On, "")]);
         let told: Vec<(String, &str)> =
             features.now().into_iter().map(|feature| (feature.id, feature.state.as_str())).collect();
         assert_eq!(told, [("a".into(), "degraded"), ("b".into(), "off"), ("c".into(), "on")]);

@@ -30,7 +30,10 @@ fn append(sql: &Sql<'_>, entry: &AuditEntry) -> Result<(), Error> {
     let session = entry.session_id.as_ref().map(SessionId::as_str);
     let turn = entry.turn.as_ref().map(TurnId::as_str);
     let AuditEntry { at, action, subject, outcome, by, detail, .. } = entry;
-    sql.execute(APPEND, params![to_millis(*at), action.as_str(), subject, outcome, by, detail, session, turn])?;
+    sql.execute(
+        APPEND,
+        params![to_millis(*at), action.as_str(), subject, outcome, by, detail, session, turn],
+    )?;
     sql.execute(BOUND, [MOST_ROWS])?;
     Ok(())
 }

@@ -119,7 +119,12 @@ fn budget(config: &Config, ground: &Ground) -> Feature {
 }
 
 fn storage(health: Option<&StorageHealth>) -> Feature {
-    let row = Feature::on("storage", "Storage", "what was said is stored before it is answered", "storage.synchronous");
+    let row = Feature::on(
+        "storage",
+        "Storage",
+        "what was said is stored before it is answered",
+        "storage.synchronous",
+    );
     match health.and_then(StorageHealth::fault) {
         Some(fault) => row.but(FeatureState::Degraded, fault.message.clone()),
         None => row,
@@ -136,8 +141,12 @@ fn shell(config: &Config, ground: &Ground) -> Feature {
             );
             Feature::new(name, FeatureState::Off, detail, "security.sandbox")
         }
-        Sandbox::Docker => Feature::on(name.0, name.1, "docker, a container for each conversation", "security.sandbox"),
-        Sandbox::Kernel => Feature::on(name.0, name.1, "namespaces and walls of the kernel", "security.sandbox"),
+        Sandbox::Docker => {
+            Feature::on(name.0, name.1, "docker, a container for each conversation", "security.sandbox")
+        }
+        Sandbox::Kernel => {
+            Feature::on(name.0, name.1, "namespaces and walls of the kernel", "security.sandbox")
+        }
     }
 }
 

@@ -96,7 +96,8 @@ mod tests {
     #[test]
     fn pictures_and_files_are_taken_over_as_far_as_they_are_sound() {
         let check = |output: ToolOutput, kept: usize, is_told: bool| {
-            let result = Returned { outcome: Ok(output), is_untrusted: false, edited: None }.into_result(&call());
+            let result =
+                Returned { outcome: Ok(output), is_untrusted: false, edited: None }.into_result(&call());
             assert_eq!((result.blocks.len(), result.note.is_some()), (kept, is_told), "{result:?}");
             assert_eq!(result.output, "text");
         };

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use aethon_agent::hooks::CommandRules;
 use aethon_core::approval::{Answer, AnswerError, ApprovalRequest, Decision, Scope};
-use aethon_core::audit::{AuditAction, AuditLog};
 use aethon_core::assistant::Assistant;
+use aethon_core::audit::{AuditAction, AuditLog};
 use aethon_core::message::{Block, Inbound, ToolResult};
 use aethon_core::model::StopReason;
 use aethon_core::surface::{Surface, TurnEvent};
@@ -115,8 +115,7 @@ fn shell(commands: &[&str]) -> (House, Arc<TestTool>) {
     let tool = TestTool::of(spec, What::Repeat);
     let hooks: Vec<Arc<dyn aethon_core::hook::Hook>> =
         vec![Arc::new(CommandRules::new(&["sudo".to_owned()], None))];
-    let plan =
-        Plan { tools: vec![tool.clone()], ask_for: vec!["shell".into()], hooks, ..Plan::default() };
+    let plan = Plan { tools: vec![tool.clone()], ask_for: vec!["shell".into()], hooks, ..Plan::default() };
     let answers = commands.iter().flat_map(|command| {
         let call = Step::call("c0", "shell", json!({"command": command}));
         [vec![call, Step::finish(StopReason::ToolUse)], says("done")]
@@ -146,7 +145,10 @@ async fn an_edit_is_what_runs_and_what_is_recorded_and_gets_round_no_rule() {
     assert_eq!(harness.desk.answer(&question.id, edit(json!({"command": "ls -l"}))).await, Ok(()));
     submitted.reply.wait().await.unwrap();
     let result = result(&harness);
-    assert_eq!((result.output.as_str(), &result.edited), (r#"{"command":"ls -l"}"#, &Some(json!({"command": "ls -l"}))));
+    assert_eq!(
+        (result.output.as_str(), &result.edited),
+        (r#"{"command":"ls -l"}"#, &Some(json!({"command": "ls -l"})))
+    );
     assert!(result.for_model().contains("The person changed the arguments"), "{}", result.for_model());
     let shown = surface.events().into_iter().filter_map(|(_, event)| match event {
         TurnEvent::Tool(state) => state.input,
@@ -154,7 +156,10 @@ async fn an_edit_is_what_runs_and_what_is_recorded_and_gets_round_no_rule() {
     });
     assert_eq!(shown.last(), Some(json!({"command": "ls -l"})), "whoever watches sees what ran");
     let row = harness.store.newest(1).await.unwrap().pop().unwrap();
-    assert_eq!((row.action, row.outcome.as_str(), row.by.as_str()), (AuditAction::Approval, "approve", "a test"));
+    assert_eq!(
+        (row.action, row.outcome.as_str(), row.by.as_str()),
+        (AuditAction::Approval, "approve", "a test")
+    );
     assert!(row.detail.contains("ls -l") && row.detail.contains(r#"from {"command":"ls"}"#), "{row:?}");
 }
 

@@ -53,7 +53,8 @@ impl Pattern {
             format!("{name} {short}{rest}")
         });
         let told: Vec<String> = told.collect();
-        let with = if told.is_empty() { "without arguments".into() } else { format!("with {}", told.join(", ")) };
+        let with =
+            if told.is_empty() { "without arguments".into() } else { format!("with {}", told.join(", ")) };
         let whatever = match self.free.as_slice() {
             [] => String::new(),
             free => format!(", whatever {} is", free.join(" and ")),
@@ -172,8 +173,16 @@ mod tests {
         let pattern = Pattern::of(&write, &json!({"path": "a", "content": "1"}));
         assert_eq!(pattern.describe(), "file_write with path a, whatever content is");
         grants.allow(&session("a"), pattern, "");
-        assert!(grants.covers(&session("a"), &Pattern::of(&write, &json!({"path": "a", "content": "2"})), ""));
-        assert!(!grants.covers(&session("a"), &Pattern::of(&write, &json!({"path": "b", "content": "1"})), ""));
+        assert!(grants.covers(
+            &session("a"),
+            &Pattern::of(&write, &json!({"path": "a", "content": "2"})),
+            ""
+        ));
+        assert!(!grants.covers(
+            &session("a"),
+            &Pattern::of(&write, &json!({"path": "b", "content": "1"})),
+            ""
+        ));
         grants.forget(&session("a"));
         assert!(grants.all().is_empty());
         for number in 0..300 {

@@ -188,7 +188,10 @@ impl ChatConnection<'_> {
             }
             Err(AnswerError::Refused(reason)) => Refusal::new(
                 "bad_edit",
-                format!("The changed arguments cannot run. {} The question is still open.", frames::sentence(&reason)),
+                format!(
+                    "The changed arguments cannot run. {} The question is still open.",
+                    frames::sentence(&reason)
+                ),
             ),
         };
         Err(refusal.about(&told.id))

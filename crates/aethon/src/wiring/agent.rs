@@ -34,8 +34,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     });
     let sources = tools(prepared, storage);
     prepared.shared.features.offer(crate::features::tools(sources.clone()));
-    let agent =
-        Agent::main(models.models, Arc::new(prompt)).with_small(models.small).with_tools(sources);
+    let agent = Agent::main(models.models, Arc::new(prompt)).with_small(models.small).with_tools(sources);
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let transcripts = storage.transcripts.clone();
     let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());

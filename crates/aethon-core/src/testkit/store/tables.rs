@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::audit::AuditEntry;
 use crate::channel::Delivery;
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionId, TurnId};
-use crate::audit::AuditEntry;
 use crate::learned::{ModelFact, ModelKey};
 use crate::message::{Inbound, Message, Reply, TurnEnd};
 use crate::model::Usage;
