@@ -31,6 +31,7 @@ use crate::error::Result;
 use crate::history::History;
 use crate::learned::ModelMemory;
 use crate::ledger::Ledger;
+use crate::memory::MemoryStorage;
 use crate::owner::Owners;
 use crate::session::{Transcripts, TurnLog};
 
@@ -60,6 +61,8 @@ pub struct Storage {
     pub models: Arc<dyn ModelMemory>,
     /// What was allowed and what was refused.
     pub audit: Arc<dyn AuditLog>,
+    /// What is remembered beyond a conversation. It keeps whatever it is given: secrets are refused before it.
+    pub memory: Arc<dyn MemoryStorage>,
     /// Looking after all of it.
     pub upkeep: Arc<dyn Upkeep>,
     /// Whether it takes what it is given. A backend that does not tell counts as healthy.
@@ -79,6 +82,7 @@ impl Storage {
             + History
             + ModelMemory
             + AuditLog
+            + MemoryStorage
             + Upkeep
             + 'static,
     {
@@ -92,6 +96,7 @@ impl Storage {
             history: backend.clone(),
             models: backend.clone(),
             audit: backend.clone(),
+            memory: backend.clone(),
             upkeep: backend,
             health: StorageHealth::default(),
         }
@@ -107,6 +112,12 @@ impl Storage {
     #[must_use]
     pub fn with_ledger(self, ledger: Arc<dyn Ledger>) -> Self {
         Self { ledger, ..self }
+    }
+
+    /// With the long-term memory elsewhere.
+    #[must_use]
+    pub fn with_memory(self, memory: Arc<dyn MemoryStorage>) -> Self {
+        Self { memory, ..self }
     }
 
     /// With the vectors elsewhere.

@@ -4,6 +4,7 @@
 mod audit;
 mod history;
 mod listing;
+mod memory;
 mod models;
 mod outbox;
 mod owners;
@@ -98,6 +99,7 @@ impl MemoryStore {
             history: store.clone(),
             models: store.clone(),
             audit: store.clone(),
+            memory: store.clone(),
             upkeep: store,
             health: StorageHealth::default(),
             ledger: Arc::new(MemoryLedger::new(clock)),
