@@ -144,15 +144,15 @@ impl Shared {
     /// is too much may be the next.
     pub(super) async fn store(
         &self,
-        messages: &[Message],
-        reply: &Reply,
+        messages: &Arc<Vec<Message>>,
+        reply: &Arc<Reply>,
         deliveries: Vec<NewDelivery>,
         mut next: Option<(TurnId, Begin)>,
     ) -> Result<Finished> {
         let mut pauses = STORE_PAUSES.into_iter();
         loop {
-            let (messages, deliveries) = (messages.to_vec(), deliveries.clone());
-            let finish = Finish { messages, reply: reply.clone(), deliveries, next: next.take() };
+            let (messages, reply) = (Arc::clone(messages), Arc::clone(reply));
+            let finish = Finish { messages, reply, deliveries: deliveries.clone(), next: next.take() };
             match self.services.log.finish(finish).await {
                 Ok(finished) => return Ok(finished),
                 Err(error) if error.is_not_found() || error.is_invalid() => return Err(error),
@@ -184,7 +184,14 @@ impl Shared {
     }
 
     /// Tells everybody that a turn is over: once, and after it was stored.
-    pub(super) async fn announce(&self, job: Job, context: &TurnContext, reply: Reply, delivers: bool) {
+    pub(super) async fn announce(&self, job: Job, context: &TurnContext, reply: Arc<Reply>, delivers: bool) {
+        self.tell_end(&job, &reply, delivers);
+        drop(job);
+        self.services.hooks.after_turn(context, &reply).await;
+    }
+
+    /// The same without the hooks.
+    pub(super) fn tell_end(&self, job: &Job, reply: &Arc<Reply>, delivers: bool) {
         if delivers {
             self.services.wake.ring();
         }
@@ -193,9 +200,7 @@ impl Shared {
         job.surface.emit(turn, TurnEvent::Done(reply.clone()));
         self.services.bus.publish(|| Event::TurnEnded { session: session.clone(), turn: turn.clone(), end });
         self.tell_session(session, SessionChange::Updated);
-        let reply = Arc::new(reply);
         job.reply.send_replace(Some(reply.clone()));
-        self.services.hooks.after_turn(context, &reply).await;
     }
 
     /// Ends a turn that was stopped before it began. What was asked is kept in the transcript; the storage puts it in its
@@ -211,7 +216,7 @@ impl Shared {
         for message in &mut messages {
             message.turn = Some(job.turn.clone());
         }
-        self.end_unasked(job, &outcome, &messages).await;
+        self.end_unasked(job, &outcome, messages).await;
     }
 
     /// Ends a turn whose message is in no transcript, because what it belongs to was removed while it waited.
@@ -222,14 +227,14 @@ impl Shared {
         } else {
             "The conversation was removed before this could be answered. Send it again to begin a new one."
         };
-        self.end_unasked(job, &TurnOutcome::fault(EndReason::Gone, sentence), &[]).await;
+        self.end_unasked(job, &TurnOutcome::fault(EndReason::Gone, sentence), Vec::new()).await;
     }
 
     /// Ends a turn whose agent is not there any more.
     pub(super) async fn end_without_agent(&self, job: Job) {
         let sentence =
             format!("The agent `{}` that was to answer this is not set up any more.", job.inbound.agent);
-        self.end_unasked(job, &TurnOutcome::fault(EndReason::Gone, &sentence), &[]).await;
+        self.end_unasked(job, &TurnOutcome::fault(EndReason::Gone, &sentence), Vec::new()).await;
     }
 
     /// Ends a turn that another program has ended, with what that one has stored.
@@ -238,16 +243,16 @@ impl Shared {
             Ok(record) => record.and_then(|record| record.reply),
             Err(error) => return log_storage("the outcome of a turn could not be read", &error),
         };
-        let Some(reply) = reply else { return };
+        let Some(reply) = reply.map(Arc::new) else { return };
         job.surface.emit(&job.turn, TurnEvent::Done(reply.clone()));
-        job.reply.send_replace(Some(Arc::new(reply)));
+        job.reply.send_replace(Some(reply));
     }
 
     /// Ends a turn for which no model was asked.
-    async fn end_unasked(&self, job: Job, outcome: &TurnOutcome, messages: &[Message]) {
+    async fn end_unasked(&self, job: Job, outcome: &TurnOutcome, messages: Vec<Message>) {
         let model = self.agents().get_or_main(&job.inbound.agent).model();
-        let reply = outcome.reply(&job, String::new(), model, Usage::default());
-        if let Err(error) = self.store(messages, &reply, Vec::new(), None).await {
+        let reply = Arc::new(outcome.reply(&job, String::new(), model, Usage::default()));
+        if let Err(error) = self.store(&Arc::new(messages), &reply, Vec::new(), None).await {
             log_storage("the outcome of a turn that was not worked on could not be stored", &error);
         }
         let context = TurnContext::of(job.turn.clone(), &job.inbound);

@@ -180,7 +180,7 @@ impl Shared {
     }
 
     /// Stores a turn as interrupted, its history well formed. Returns its outcome, and whether that goes somewhere else.
-    async fn close(&self, record: &TurnRecord) -> Result<(Reply, bool)> {
+    async fn close(&self, record: &TurnRecord) -> Result<(Arc<Reply>, bool)> {
         let (log, now) = (&self.services.log, self.services.clock.now());
         let session = &record.inbound.session;
         let mut messages = Vec::new();
@@ -222,6 +222,7 @@ impl Shared {
         };
         let deliveries = self.deliveries(&record.inbound, &reply, std::iter::empty());
         let delivers = !deliveries.is_empty();
+        let (messages, reply) = (Arc::new(messages), Arc::new(reply));
         log.finish(Finish { messages, reply: reply.clone(), deliveries, next: None }).await?;
         tracing::info!(%session, turn = %record.turn, "an interrupted turn was closed");
         Ok((reply, delivers))
