@@ -29,9 +29,11 @@ pub(crate) const MAX_HEAD: usize = 32 * 1024;
 const IDLE: Duration = Duration::from_secs(75);
 /// How long the rest of a head may take once the program stops.
 const LAST_CALL: Duration = Duration::from_secs(1);
-/// How long a client may take nothing of what is written to it, as the system tells it: room in a full buffer is told when a
-/// good part of it (up to a megabyte) is free. A large answer may take longer than this as a whole.
+/// How long a client may take nothing of what is written to it. A large answer may take longer than this as a whole.
 const STALL: Duration = Duration::from_secs(30);
+/// How much may wait in the system unsent. Room for more is told as soon as a part of that is sent, and not when a third of a
+/// buffer of megabytes is free, so a slow reader is known to be reading.
+const UNSENT: u32 = 128 << 10;
 /// For how long the rest of what a client sends is read after an answer that did not wait for it.
 const LINGER: Duration = Duration::from_secs(3);
 
@@ -44,6 +46,14 @@ enum Awaited {
     Rest,
     /// The first byte of a further head.
     Next,
+}
+
+/// Sets up a socket that was accepted.
+pub(crate) fn set_options(stream: &TcpStream) {
+    // Small answers must not wait for more to come. An error here means that the peer is gone, which reading tells too.
+    let _ = stream.set_nodelay(true);
+    #[cfg(target_os = "linux")]
+    let _ = socket2::SockRef::from(stream).set_tcp_notsent_lowat(UNSENT);
 }
 
 /// The guarded socket. Its seat goes with it, into a WebSocket too.
@@ -305,8 +315,9 @@ fn unparsable(head: &[u8]) -> Option<Problem> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpSocket};
     use tokio::sync::Semaphore;
 
     use super::*;
@@ -333,6 +344,44 @@ mod tests {
         let mut read = String::new();
         client.read_to_string(&mut read).await.unwrap();
         read
+    }
+
+    /// Writes until the system takes no more.
+    async fn fill(stream: &mut GuardedStream) {
+        let bytes = vec![b'x'; 256 << 10];
+        while let Some(written) = stream.write(&bytes).now_or_never() {
+            written.unwrap();
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_that_takes_a_little_all_the_time_is_kept_and_one_that_stands_still_is_not() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let narrow = TcpSocket::new_v4().unwrap();
+        narrow.set_recv_buffer_size(64 << 10).unwrap();
+        let mut client = narrow.connect(listener.local_addr().unwrap()).await.unwrap();
+        let (socket, _) = listener.accept().await.unwrap();
+        set_options(&socket);
+        let mut stream = guarded(socket).await;
+        stream.progress.upgrade();
+        // The clock of the test does not run by itself while this waits; it gives up where nothing can be written.
+        let (over, waits) = std::sync::mpsc::channel::<()>();
+        let waiting = tokio::task::spawn_blocking(move || waits.recv_timeout(Duration::from_secs(60)));
+        fill(&mut stream).await;
+        for _ in 0..12 {
+            // Too slow for the whole, but not standing still.
+            tokio::time::advance(STALL / 2).await;
+            let mut piece = vec![0; 256 << 10];
+            client.read_exact(&mut piece).await.unwrap();
+            assert!(stream.write(&piece).await.expect("there is room again") > 0);
+            fill(&mut stream).await;
+        }
+        tokio::time::advance(STALL).await;
+        let error = stream.write(b"x").await.expect_err("it takes nothing");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        over.send(()).unwrap();
+        waiting.await.unwrap().expect("the clock stood still to the end");
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! The daemon round an assistant: the lock of the home, the listener, the channels, delivery and upkeep.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,7 +54,7 @@ impl Service {
             tracing::warn!("{warning}");
         }
         let lock = prepared.home.lock()?;
-        let sign_in_key = prepared.home.sign_in_key();
+        let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_outs());
         // The home is ours alone now, so whatever an earlier daemon had under way is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();
@@ -72,7 +73,7 @@ impl Service {
             channels: channels.clone(),
             reach: aethon.reach.clone(),
         };
-        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), sign_in_key).await?;
+        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), sign_ins).await?;
         let greeting = match &server {
             Some(server) => {
                 let address = format!("http://{}", server.local_addr());
@@ -144,12 +145,13 @@ async fn listen(
     hub: Arc<Hub>,
     setup: Setup,
     shutdown: Shutdown,
-    sign_in_key: Secret,
+    (sign_in_key, sign_outs): (Secret, Option<File>),
 ) -> Result<Option<Server>> {
     if !aethon.config.channels.webchat.enabled {
         return Ok(None);
     }
-    let options = Options { sign_in_key, ..wiring::http::options(&aethon.config, aethon.is_demo) };
+    let sign_outs = sign_outs.map(Arc::new);
+    let options = Options { sign_in_key, sign_outs, ..wiring::http::options(&aethon.config, aethon.is_demo) };
     let (host, port) = (options.host.clone(), options.port);
     let deps = Deps {
         chat: aethon.chat(hub),

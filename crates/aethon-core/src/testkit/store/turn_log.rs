@@ -1,5 +1,7 @@
 //! The engine's side of the storage in memory.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use jiff::SignedDuration;
 
@@ -87,7 +89,7 @@ impl TurnLog for MemoryStore {
         }
         let record = &row.of(self.owner)?.record;
         let session = record.inbound.session.clone();
-        let messages = tables.add_last(&turn, finish.messages, now)?;
+        let messages = tables.add_last(&turn, Arc::unwrap_or_clone(finish.messages), now)?;
         for content in finish.deliveries {
             let id = tables.next_number();
             let (session, turn) = (session.clone(), turn.clone());
@@ -96,7 +98,7 @@ impl TurnLog for MemoryStore {
         }
         let row = tables.turn(&turn)?;
         row.record.phase = TurnPhase::Done;
-        row.record.reply = Some(finish.reply);
+        row.record.reply = Some(Arc::unwrap_or_clone(finish.reply));
         tables.release_held(&session, now)?;
         let next = finish.next.and_then(|(next, begin)| {
             tables.all_or_nothing(|tables| tables.begin(&next, begin, (self.owner, now))).ok()
