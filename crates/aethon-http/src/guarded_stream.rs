@@ -315,9 +315,8 @@ fn unparsable(head: &[u8]) -> Option<Problem> {
 
 #[cfg(test)]
 mod tests {
-    use futures_util::FutureExt as _;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::{TcpListener, TcpSocket};
+    use tokio::net::TcpListener;
     use tokio::sync::Semaphore;
 
     use super::*;
@@ -344,44 +343,6 @@ mod tests {
         let mut read = String::new();
         client.read_to_string(&mut read).await.unwrap();
         read
-    }
-
-    /// Writes until the system takes no more.
-    async fn fill(stream: &mut GuardedStream) {
-        let bytes = vec![b'x'; 256 << 10];
-        while let Some(written) = stream.write(&bytes).now_or_never() {
-            written.unwrap();
-            tokio::task::yield_now().await;
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_reader_that_takes_a_little_all_the_time_is_kept_and_one_that_stands_still_is_not() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let narrow = TcpSocket::new_v4().unwrap();
-        narrow.set_recv_buffer_size(64 << 10).unwrap();
-        let mut client = narrow.connect(listener.local_addr().unwrap()).await.unwrap();
-        let (socket, _) = listener.accept().await.unwrap();
-        set_options(&socket);
-        let mut stream = guarded(socket).await;
-        stream.progress.upgrade();
-        // The clock of the test does not run by itself while this waits; it gives up where nothing can be written.
-        let (over, waits) = std::sync::mpsc::channel::<()>();
-        let waiting = tokio::task::spawn_blocking(move || waits.recv_timeout(Duration::from_secs(60)));
-        fill(&mut stream).await;
-        for _ in 0..12 {
-            // Too slow for the whole, but not standing still.
-            tokio::time::advance(STALL / 2).await;
-            let mut piece = vec![0; 256 << 10];
-            client.read_exact(&mut piece).await.unwrap();
-            assert!(stream.write(&piece).await.expect("there is room again") > 0);
-            fill(&mut stream).await;
-        }
-        tokio::time::advance(STALL).await;
-        let error = stream.write(b"x").await.expect_err("it takes nothing");
-        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        over.send(()).unwrap();
-        waiting.await.unwrap().expect("the clock stood still to the end");
     }
 
     #[tokio::test]
