@@ -23,6 +23,7 @@ use aethon_http::deps::Chat;
 use aethon_http::json::{Export, Format};
 use aethon_http::ws::Hub;
 use aethon_store::OpenMode;
+use aethon_tools::ToolSet;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -53,6 +54,7 @@ pub struct Aethon {
     pub(crate) wake: DeliveryWake,
     /// What it can read and run.
     pub(crate) reach: Arc<[String]>,
+    tools: Arc<[ToolSet]>,
 }
 
 impl Aethon {
@@ -64,7 +66,15 @@ impl Aethon {
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
         let (desk, wake) = (PendingApprovals::default(), DeliveryWake::default());
-        let common = wiring::agent::Common { models, meter: meter.clone(), approvals: &desk, wake: &wake };
+        let tools = wiring::tools::sets(&prepared, &storage);
+        let sources = wiring::tools::sources(&prepared, &tools);
+        let common = wiring::agent::Common {
+            models,
+            meter: meter.clone(),
+            approvals: &desk,
+            wake: &wake,
+            tools: sources,
+        };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         if mode == OpenMode::Guest {
             // The daemon recovers first, and shows what goes on to those who watch.
@@ -88,6 +98,7 @@ impl Aethon {
             clock,
             wake,
             reach,
+            tools,
         })
     }
 
@@ -136,6 +147,11 @@ impl Aethon {
     /// call is in the ledger, and none is made when the day's budget is nearly used up.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         self.embedder.clone()
+    }
+
+    /// The built-in tools in their sets, with those that are absent here and why.
+    pub fn tools(&self) -> &[ToolSet] {
+        &self.tools
     }
 
     /// Where everything lies.
