@@ -32,7 +32,11 @@ impl Set {
     }
 
     async fn call(&self, name: &str, input: Value) -> Result<String, String> {
-        common::named(&self.tools, name).call(&common::context(1_000), input).await.map(|output| output.to_text()).map_err(|error| error.to_string())
+        common::named(&self.tools, name)
+            .call(&common::context(1_000), input)
+            .await
+            .map(|output| output.to_text())
+            .map_err(|error| error.to_string())
     }
 
     fn write(&self, name: &str, content: impl AsRef<[u8]>) {
@@ -68,11 +72,11 @@ async fn a_file_is_read_in_pieces() {
 #[tokio::test]
 async fn what_cannot_be_read_is_said() {
     let set = Set::new();
-    set.write("picture.png", b"\x89PNG\r\n\x1a\n\0\0");
+    set.write("program", b"\x7fELF\0\0");
     set.write("latin.txt", b"caf\xe9");
     set.write("empty", "");
     for (input, expected) in [
-        (json!({"path": "picture.png"}), "is not a UTF-8 text file"),
+        (json!({"path": "program"}), "is not a UTF-8 text file (6 bytes), beginning with 7f 45 4c 46"),
         (json!({"path": "latin.txt"}), "is not a UTF-8 text file"),
         (json!({"path": "absent"}), "there is no file"),
         (json!({"path": "empty", "offset": 7}), "has only 0 lines"),

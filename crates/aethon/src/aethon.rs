@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
@@ -32,6 +31,7 @@ use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::reach::Reach;
 use crate::wiring;
+use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
 
 /// How long calls that were broken off may take to be booked when the program ends.
@@ -51,7 +51,7 @@ pub struct Aethon {
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) wake: DeliveryWake,
+    pub(crate) deliveries: Deliveries,
     /// What it can read and run.
     pub(crate) reach: Arc<[String]>,
     tools: Arc<[ToolSet]>,
@@ -65,20 +65,26 @@ impl Aethon {
         let models = AgentModels::of(&prepared, wiring::store::learned(&storage).await);
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
-        let (desk, wake) = (PendingApprovals::default(), DeliveryWake::default());
-        let tools = wiring::tools::sets(&prepared, &storage);
+        let (desk, deliveries) = (PendingApprovals::default(), Deliveries::default());
+        let tools = wiring::tools::sets(&prepared, &storage, &deliveries);
         let sources = wiring::tools::sources(&prepared, &tools);
         let common = wiring::agent::Common {
             models,
             meter: meter.clone(),
             approvals: &desk,
-            wake: &wake,
+            wake: &deliveries.wake,
             tools: sources,
         };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         if mode == OpenMode::Guest {
             // The daemon recovers first, and shows what goes on to those who watch.
             engine.watch(|_| Arc::new(Unattended));
+            let hub = Arc::new(Hub::new(clock.clone()));
+            let others = &prepared.parts.channels;
+            let channels = wiring::channels::channels(&prepared.config, engine.clone(), hub, others);
+            deliveries
+                .channels
+                .set(channels.map_err(|error| Error::refused(error.to_string()).because(error))?);
         }
         let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
@@ -96,7 +102,7 @@ impl Aethon {
             embedder,
             desk,
             clock,
-            wake,
+            deliveries,
             reach,
             tools,
         })

@@ -12,8 +12,7 @@ use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Never follows a last link, never waits for a FIFO's other end, never gets a terminal.
-const FILE: OFlags =
-    OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// Opens a directory by its real path, which lies below `base` or is it. With `make`, directories that are missing are made
 /// with this mode.

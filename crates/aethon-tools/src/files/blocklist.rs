@@ -56,7 +56,8 @@ impl Blocklist {
     pub(super) fn closed_now(&self) -> ClosedNow {
         let entries: Vec<PathBuf> = self.places.paths().iter().chain(&self.own).cloned().collect();
         let existing = entries.iter().filter_map(|entry| fs::metadata(entry).ok());
-        let known = existing.map(|metadata| identity(&metadata)).chain(self.directories.iter().copied()).collect();
+        let known =
+            existing.map(|metadata| identity(&metadata)).chain(self.directories.iter().copied()).collect();
         ClosedNow { entries, known, inside: OnceCell::new() }
     }
 

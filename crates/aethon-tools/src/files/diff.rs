@@ -25,7 +25,8 @@ pub(super) fn unified(name: &str, before: &str, after: &str) -> Option<String> {
         .algorithm(Algorithm::Myers)
         .deadline(Instant::now() + PATIENCE)
         .diff_lines(before, after);
-    let text = diff.unified_diff().context_radius(3).header(&format!("a/{name}"), &format!("b/{name}")).to_string();
+    let text =
+        diff.unified_diff().context_radius(3).header(&format!("a/{name}"), &format!("b/{name}")).to_string();
     let total = text.lines().count();
     let mut shown: String = text.lines().take(MOST_LINES).map(|line| shortened(line) + "\n").collect();
     if total > MOST_LINES {

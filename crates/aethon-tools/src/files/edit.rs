@@ -80,7 +80,8 @@ fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Tool
     let Some(existing) = &place.existing else {
         return Err(ToolError::failed(format!("there is no file {path:?}; make it with file_write")));
     };
-    let before = text_of(existing, path).map_err(|why| ToolError::failed(format!("{path:?} cannot be edited: it {why}")))?;
+    let before = text_of(existing, path)
+        .map_err(|why| ToolError::failed(format!("{path:?} cannot be edited: it {why}")))?;
     let change = Change {
         old: &arguments.old,
         new: &arguments.new,
@@ -88,12 +89,16 @@ fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Tool
         line: arguments.line,
         end_line: arguments.end_line,
     };
-    let (after, places) = changed(&before, &change).map_err(|why| ToolError::failed(format!("{path:?} was not changed: {why}")))?;
+    let (after, places) = changed(&before, &change)
+        .map_err(|why| ToolError::failed(format!("{path:?} was not changed: {why}")))?;
     let shown = workspace.shown(&place.path);
     let Some(diff) = unified(&shown, &before, &after) else {
-        return Ok(ToolOutput::text(format!("{shown} stays as it is: old and new text are the same")).of_the_owner(true));
+        return Ok(ToolOutput::text(format!("{shown} stays as it is: old and new text are the same"))
+            .of_the_owner(true));
     };
-    place.replace(after.as_bytes()).map_err(|error| ToolError::failed(format!("{path:?} was not changed: {error}")))?;
+    place
+        .replace(after.as_bytes())
+        .map_err(|error| ToolError::failed(format!("{path:?} was not changed: {error}")))?;
     let times = if places == 1 { String::new() } else { format!(" in {places} places") };
     Ok(ToolOutput::text(format!("changed {shown}{times}:\n{diff}")))
 }

@@ -216,7 +216,10 @@ impl<'w> Report<'w> {
             text.push_str("nothing was found\n");
         }
         if let Some(why) = ended {
-            let _ = writeln!(text, "[the search ended early, because {why}; narrow it with path, glob or pattern]");
+            let _ = writeln!(
+                text,
+                "[the search ended early, because {why}; narrow it with path, glob or pattern]"
+            );
         }
         text
     }

@@ -113,7 +113,11 @@ fn source(
     path: &str,
 ) -> Result<Source, ToolError> {
     if let Some(outputs) = outputs.filter(|_| KeptOutputs::is_handle(path)) {
-        let gone = |_| ToolError::failed(format!("there is no kept output {path:?}; it is kept for a week, for its own conversation"));
+        let gone = |_| {
+            ToolError::failed(format!(
+                "there is no kept output {path:?}; it is kept for a week, for its own conversation"
+            ))
+        };
         let file = outputs.open(session, path).map_err(gone)?;
         let length = file.metadata().map_or(0, |metadata| metadata.len());
         return Ok(Source { file, length, is_owners: false });
@@ -163,7 +167,10 @@ fn picture(source: Source, path: &str, mime: &str) -> Result<ToolOutput, ToolErr
 
 fn pdf_text(source: &mut Source, path: &str) -> Result<String, ToolError> {
     if source.length > LARGEST_PDF {
-        return Err(ToolError::failed(format!("{path:?} is a PDF of {} bytes; at most {LARGEST_PDF} are read", source.length)));
+        return Err(ToolError::failed(format!(
+            "{path:?} is a PDF of {} bytes; at most {LARGEST_PDF} are read",
+            source.length
+        )));
     }
     let mut bytes = Vec::new();
     let read = source.file.by_ref().take(LARGEST_PDF).read_to_end(&mut bytes);
@@ -171,7 +178,12 @@ fn pdf_text(source: &mut Source, path: &str) -> Result<String, ToolError> {
     pdf::text(&bytes).map_err(|why| ToolError::failed(format!("the text of {path:?} cannot be read: {why}")))
 }
 
-fn text_of(file: impl Read, length: u64, arguments: &Arguments, chars: usize) -> Result<ToolOutput, ToolError> {
+fn text_of(
+    file: impl Read,
+    length: u64,
+    arguments: &Arguments,
+    chars: usize,
+) -> Result<ToolOutput, ToolError> {
     match arguments.search.as_deref().filter(|search| !search.is_empty()) {
         Some(search) => found(file, search, arguments, chars),
         None => piece(file, length, arguments, chars),
@@ -200,7 +212,12 @@ fn piece(file: impl Read, length: u64, arguments: &Arguments, chars: usize) -> R
     Ok(ToolOutput::text(text))
 }
 
-fn found(file: impl Read, search: &str, arguments: &Arguments, chars: usize) -> Result<ToolOutput, ToolError> {
+fn found(
+    file: impl Read,
+    search: &str,
+    arguments: &Arguments,
+    chars: usize,
+) -> Result<ToolOutput, ToolError> {
     let matcher = pattern(search, false).map_err(ToolError::failed)?;
     let hits = arguments.limit.unwrap_or(MOST_HITS).clamp(1, MOST_HITS);
     let first = arguments.offset.unwrap_or(1) as u64;

@@ -64,7 +64,8 @@ fn everywhere(text: &str, old: &str, replace_all: bool) -> Result<Vec<Range<usiz
         0 => Err(not_found(text, old)),
         1 => Ok(places),
         _ if !replace_all => {
-            let lines: Vec<String> = places.iter().take(NAMED).map(|place| line_of(text, place.start).to_string()).collect();
+            let lines: Vec<String> =
+                places.iter().take(NAMED).map(|place| line_of(text, place.start).to_string()).collect();
             let (count, more) = (places.len(), if places.len() > NAMED { " and others" } else { "" });
             Err(format!(
                 "the old text occurs {count} times (at the lines {}{more}); quote more of what is around it, say which with \
@@ -152,7 +153,9 @@ fn not_found(text: &str, old: &str) -> String {
         lines.windows(wanted.len()).find(is_here).map(|window| window[0].0 + 1)
     });
     match near {
-        Some(line) => format!("the old text is not in it; with other blanks it begins at line {line}, so quote it exactly"),
+        Some(line) => format!(
+            "the old text is not in it; with other blanks it begins at line {line}, so quote it exactly"
+        ),
         None => "the old text is not in it; read the file again and quote it exactly".into(),
     }
 }

@@ -170,7 +170,9 @@ mod tests {
 
     #[test]
     fn hostile_patterns_and_texts_are_bounded() {
-        for hostile in ["", "(", "(a{1000}){1000}", "((((a{100}){100}){100}){100})", &"(".repeat(500), &"a".repeat(2000)] {
+        for hostile in
+            ["", "(", "(a{1000}){1000}", "((((a{100}){100}){100}){100})", &"(".repeat(500), &"a".repeat(2000)]
+        {
             assert!(pattern(hostile, false).is_err(), "{hostile:.40}");
         }
         let slow = pattern("(a*)*b", false).unwrap();

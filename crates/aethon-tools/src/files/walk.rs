@@ -122,7 +122,8 @@ impl<'w> Walk<'w> {
         }
         let file = beneath::readable(&level.handle, name).ok()?;
         let metadata = file.metadata().ok()?;
-        let is_open = metadata.is_file() && !self.closed.has(&metadata) && !self.workspace.has_other_names(&metadata);
+        let is_open =
+            metadata.is_file() && !self.closed.has(&metadata) && !self.workspace.has_other_names(&metadata);
         is_open.then_some(file)
     }
 
@@ -135,10 +136,12 @@ impl<'w> Walk<'w> {
 
     /// Goes into a directory; `false` when it is closed under another name or cannot be opened.
     fn descend(&mut self, name: &OsStr, path: PathBuf) -> bool {
-        let Some(handle) = self.levels.last().and_then(|level| beneath::inner(&level.handle, name).ok()) else {
+        let Some(handle) = self.levels.last().and_then(|level| beneath::inner(&level.handle, name).ok())
+        else {
             return false;
         };
-        let Ok(metadata) = handle.try_clone().map(File::from).and_then(|directory| directory.metadata()) else {
+        let Ok(metadata) = handle.try_clone().map(File::from).and_then(|directory| directory.metadata())
+        else {
             return false;
         };
         if self.closed.has(&metadata) {

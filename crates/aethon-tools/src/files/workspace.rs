@@ -156,7 +156,9 @@ impl Workspace {
         let resolved = self.named(path, &wanted, real)?;
         let is_closed = self.closed_home.as_ref().is_some_and(|home| resolved.real.starts_with(home));
         if is_closed && !resolved.real.starts_with(self::real(&self.root)) {
-            return Err(ToolError::denied(format!("{path:?} lies in the assistant's own home; write below its workspace")));
+            return Err(ToolError::denied(format!(
+                "{path:?} lies in the assistant's own home; write below its workspace"
+            )));
         }
         Ok(resolved)
     }
@@ -197,7 +199,12 @@ impl Workspace {
     }
 
     /// The same about a directory. Returns its real path.
-    pub(super) fn judge_directory(&self, handle: &OwnedFd, path: &str, base: &Path) -> Result<PathBuf, ToolError> {
+    pub(super) fn judge_directory(
+        &self,
+        handle: &OwnedFd,
+        path: &str,
+        base: &Path,
+    ) -> Result<PathBuf, ToolError> {
         let opened = handle.try_clone().map(File::from).map_err(|error| failed(path, &error))?;
         let metadata = opened.metadata().map_err(|error| failed(path, &error))?;
         self.judge_identity(handle, &metadata, path, base)

@@ -47,7 +47,8 @@ impl Workspace {
             return Err(ToolError::failed("the path is too long"));
         }
         let (file_mode, folder_mode) = self.new_modes(&real);
-        let parent = beneath::directory(&base, folder, Some(folder_mode)).map_err(|error| failed(path, &error))?;
+        let parent =
+            beneath::directory(&base, folder, Some(folder_mode)).map_err(|error| failed(path, &error))?;
         let folder = self.judge_directory(&parent, path, &base)?;
         let existing = match beneath::readable(&parent, name) {
             Ok(file) => Some(self.judge(file, path, &base)?),
@@ -109,7 +110,11 @@ impl Writable {
         let before = self.existing.as_ref().map(|existing| existing.file.metadata()).transpose()?;
         // The open file may have been written to as well.
         let before = before.as_ref().map(|metadata| state(metadata, self.existing.as_ref()));
-        if now == before { Ok(()) } else { Err(io::Error::other("it was changed by somebody else just now; read it again")) }
+        if now == before {
+            Ok(())
+        } else {
+            Err(io::Error::other("it was changed by somebody else just now; read it again"))
+        }
     }
 }
 

@@ -65,16 +65,22 @@ impl Tool for FileWrite {
 fn write(workspace: &Workspace, arguments: Arguments) -> Result<ToolOutput, ToolError> {
     let Arguments { path, content, append } = arguments;
     if content.len() > LONGEST {
-        return Err(ToolError::failed(format!("`content` is longer than {LONGEST} bytes; write it in parts with append")));
+        return Err(ToolError::failed(format!(
+            "`content` is longer than {LONGEST} bytes; write it in parts with append"
+        )));
     }
     let place = workspace.writable(&path)?;
     let before = before(&place, &path);
     let content = match (append, &before) {
         (Some(true), Some(Ok(before))) => format!("{before}{content}"),
-        (Some(true), Some(Err(why))) => return Err(ToolError::failed(format!("{path:?} cannot be added to: {why}"))),
+        (Some(true), Some(Err(why))) => {
+            return Err(ToolError::failed(format!("{path:?} cannot be added to: {why}")));
+        }
         _ => content,
     };
-    place.replace(content.as_bytes()).map_err(|error| ToolError::failed(format!("{path:?} was not written: {error}")))?;
+    place
+        .replace(content.as_bytes())
+        .map_err(|error| ToolError::failed(format!("{path:?} was not written: {error}")))?;
     let shown = workspace.shown(&place.path);
     let size = format!("{} lines, {} bytes", content.lines().count(), content.len());
     Ok(match before {
@@ -83,7 +89,9 @@ fn write(workspace: &Workspace, arguments: Arguments) -> Result<ToolOutput, Tool
             Some(diff) => ToolOutput::text(format!("replaced {shown} ({size}):\n{diff}")),
             None => ToolOutput::text(format!("{shown} had this content already")).of_the_owner(true),
         },
-        Some(Err(why)) => ToolOutput::text(format!("replaced {shown} ({size}); what was there {why}")).of_the_owner(true),
+        Some(Err(why)) => {
+            ToolOutput::text(format!("replaced {shown} ({size}); what was there {why}")).of_the_owner(true)
+        }
     })
 }
 

@@ -2,8 +2,10 @@
 
 use super::ground::Ground;
 use super::tool_set::ToolSet;
-use crate::conversation::SearchHistory;
+use crate::conversation::{ManageMessages, SearchHistory};
 
 pub(super) fn set(ground: &Ground<'_>) -> ToolSet {
-    ToolSet::new("conversation", "The conversation itself").with(SearchHistory::new(ground.needs.history.clone()))
+    ToolSet::new("conversation", "The conversation itself")
+        .with(SearchHistory::new(ground.needs.history.clone()))
+        .with(ManageMessages::new(ground.needs.transcripts.clone()))
 }

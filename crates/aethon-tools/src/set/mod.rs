@@ -6,8 +6,10 @@
 
 mod basics;
 mod conversation;
+mod desktop;
 mod files;
 mod ground;
+mod messages;
 mod shell;
 mod tool_set;
 
@@ -15,15 +17,22 @@ use std::sync::Arc;
 
 use aethon_core::tool::Tool;
 
-pub use self::ground::Needs;
 use self::ground::Ground;
+pub use self::ground::Needs;
 pub use self::tool_set::{Absence, ToolSet};
 use crate::options::Options;
 
 /// All sets. The order is fixed, so that the prefix of the requests stays the same.
 pub fn sets(options: &Options, needs: &Needs) -> Vec<ToolSet> {
     let ground = Ground::new(options, needs);
-    vec![basics::set(&ground), conversation::set(&ground), files::set(&ground), shell::set(&ground)]
+    vec![
+        basics::set(&ground),
+        conversation::set(&ground),
+        files::set(&ground),
+        shell::set(&ground),
+        messages::set(&ground),
+        desktop::set(&ground),
+    ]
 }
 
 /// The tools of all sets.

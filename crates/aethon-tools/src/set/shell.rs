@@ -5,5 +5,9 @@ use super::tool_set::ToolSet;
 use crate::shell::Shell;
 
 pub(super) fn set(ground: &Ground<'_>) -> ToolSet {
-    ToolSet::new("shell", "Commands").with(Shell::new(ground.options, ground.workspace.clone(), ground.needs.redactor.clone()))
+    ToolSet::new("shell", "Commands").with(Shell::new(
+        ground.options,
+        ground.workspace.clone(),
+        ground.needs.redactor.clone(),
+    ))
 }

@@ -44,6 +44,15 @@ impl ToolSet {
         self
     }
 
+    /// With this tool, or without it under these names, because the machine lacks what it needs.
+    #[must_use]
+    pub fn with_or(self, tool: Result<impl Tool + 'static, String>, names: &'static [&'static str]) -> Self {
+        match tool {
+            Ok(tool) => self.with(tool),
+            Err(why) => self.lacking(names, why),
+        }
+    }
+
     /// Without these, because the machine lacks something.
     #[must_use]
     pub fn lacking(mut self, tools: &'static [&'static str], why: impl Into<String>) -> Self {
@@ -68,6 +77,10 @@ impl fmt::Debug for ToolSet {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
         let mut shown = formatter.debug_struct("ToolSet");
-        shown.field("id", &self.id).field("tools", &names).field("absent", &self.absent).finish_non_exhaustive()
+        shown
+            .field("id", &self.id)
+            .field("tools", &names)
+            .field("absent", &self.absent)
+            .finish_non_exhaustive()
     }
 }

@@ -72,7 +72,9 @@ impl Kept {
         // Between the two something may be missing; then only the newest counts.
         let is_whole = self.total == (self.head.len() + self.tail.len()) as u64;
         let bytes = if is_whole { [from_head, from_tail].concat() } else { from_tail.to_vec() };
-        let Some(end) = bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) else { return String::new() };
+        let Some(end) = bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) else {
+            return String::new();
+        };
         let start = if (bytes.len() as u64) < self.total { start_of_line(&bytes[..=end]) } else { 0 };
         let text = mask(&readable(&bytes[start..=end]));
         let cut = text.ceil_char_boundary(text.len().saturating_sub(SHOWN));

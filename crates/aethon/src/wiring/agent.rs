@@ -33,9 +33,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
         workspace: prepared.home.workspace(),
         seen: Some(prepared.home.run().join("pages.json")),
     });
-    let agent = Agent::main(models.models, Arc::new(prompt))
-        .with_small(models.small)
-        .with_tools(tools);
+    let agent = Agent::main(models.models, Arc::new(prompt)).with_small(models.small).with_tools(tools);
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let transcripts = storage.transcripts.clone();
     let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());

@@ -5,22 +5,23 @@ use std::time::Duration;
 
 use aethon_core::storage::Storage;
 use aethon_core::tool::{FixedTools, ToolSource};
-use aethon_tools::{KeptOutputs, Needs, Options, ShellOptions, ToolSet};
+use aethon_tools::{DesktopOptions, KeptOutputs, Needs, Options, ShellOptions, ToolSet};
 
+use super::channels::Deliveries;
 use crate::builder::Prepared;
 
 /// The built-in tools.
-pub(crate) fn sets(prepared: &Prepared, storage: &Storage) -> Arc<[ToolSet]> {
+pub(crate) fn sets(prepared: &Prepared, storage: &Storage, deliveries: &Deliveries) -> Arc<[ToolSet]> {
     let mut needs = Needs::new(prepared.clock(), storage.history.clone(), storage.transcripts.clone());
     needs.redactor = prepared.shared.redactor.clone();
     needs.outputs = Some(outputs(prepared));
+    needs.courier = Some(deliveries.courier(storage.outbox.clone()));
     aethon_tools::sets(&options(prepared), &needs).into()
 }
 
 /// Where tools come from: of two with the same name the built-in one counts.
 pub(crate) fn sources(prepared: &Prepared, sets: &[ToolSet]) -> Vec<Arc<dyn ToolSource>> {
-    let sources =
-        [("built-in", aethon_tools::tools(sets)), ("embedder", prepared.parts.tools.clone())];
+    let sources = [("built-in", aethon_tools::tools(sets)), ("embedder", prepared.parts.tools.clone())];
     sources.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _).collect()
 }
 
@@ -46,6 +47,15 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options.port = webchat.enabled.then_some(webchat.port);
     options.address_file = Some(home.address_file());
     options.shell = shell(prepared);
+    options.desktop = desktop(prepared);
+    options
+}
+
+/// The way to the person's desktop: the variables that say where it is, as they were when the program started.
+fn desktop(prepared: &Prepared) -> DesktopOptions {
+    let mut options = DesktopOptions::default();
+    options.path = prepared.flags.path.clone();
+    options.variables = prepared.source.desktop_variables();
     options
 }
 

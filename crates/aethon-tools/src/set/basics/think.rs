@@ -41,7 +41,9 @@ impl Tool for Think {
     async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let Arguments { thought } = self.0.parse(input)?;
         if thought.len() > LONGEST {
-            return Err(ToolError::failed(format!("the thought is longer than {LONGEST} bytes; think in parts")));
+            return Err(ToolError::failed(format!(
+                "the thought is longer than {LONGEST} bytes; think in parts"
+            )));
         }
         Ok(ToolOutput::text("noted; go on"))
     }

@@ -196,7 +196,10 @@ impl Reader<'_> {
 
     fn wrong(&mut self) -> String {
         match self.peek() {
-            Some(c) => format!("the expression cannot be read from character {} on: {c:?}", self.text[..self.at].chars().count() + 1),
+            Some(c) => format!(
+                "the expression cannot be read from character {} on: {c:?}",
+                self.text[..self.at].chars().count() + 1
+            ),
             None => "the expression ends too early".into(),
         }
     }
@@ -214,7 +217,8 @@ fn factorial(number: Number) -> Result<Number, String> {
 fn function(name: &str, arguments: &[Number]) -> Result<Number, String> {
     let by_size = |one: &&Number, other: &&Number| one.as_float().total_cmp(&other.as_float());
     if matches!(name, "max" | "min") {
-        let found = if name == "max" { arguments.iter().max_by(by_size) } else { arguments.iter().min_by(by_size) };
+        let found =
+            if name == "max" { arguments.iter().max_by(by_size) } else { arguments.iter().min_by(by_size) };
         return found.copied().ok_or_else(|| format!("{name} needs a number"));
     }
     let ([number] | [number, _]) = arguments else { return Err(format!("{name} takes one or two numbers")) };
@@ -247,7 +251,9 @@ fn function(name: &str, arguments: &[Number]) -> Result<Number, String> {
 
 /// Half away from zero, as people round.
 fn round_to(number: Number, places: Number) -> Result<Number, String> {
-    let Some(places @ -15..=15) = places.as_whole() else { return Err("round takes -15 to 15 places".into()) };
+    let Some(places @ -15..=15) = places.as_whole() else {
+        return Err("round takes -15 to 15 places".into());
+    };
     let scale = Number::whole(10).to_the(Number::whole(places));
     let half = Number::whole(1).over(Number::whole(2)).unwrap_or(Number::whole(0));
     let is_negative = number.as_float() < 0.0;

@@ -57,7 +57,9 @@ impl Number {
 
     pub(super) fn negated(self) -> Self {
         match self {
-            Exact(above, below) => above.checked_neg().map_or(About(-self.as_float()), |above| Exact(above, below)),
+            Exact(above, below) => {
+                above.checked_neg().map_or(About(-self.as_float()), |above| Exact(above, below))
+            }
             About(number) => About(-number),
         }
     }
@@ -82,7 +84,9 @@ impl Number {
     pub(super) fn over(self, other: Self) -> Option<Self> {
         match other {
             Exact(0, _) => None,
-            Exact(above, below) => Some(self.times(fraction(below, above).unwrap_or(About(1.0 / other.as_float())))),
+            Exact(above, below) => {
+                Some(self.times(fraction(below, above).unwrap_or(About(1.0 / other.as_float()))))
+            }
             About(number) => Some(About(self.as_float() / number)),
         }
     }
@@ -90,7 +94,9 @@ impl Number {
     /// What is left when it is divided; `None` when the other is zero.
     pub(super) fn modulo(self, other: Self) -> Option<Self> {
         let quotient = self.over(other)?;
-        Some(self.plus(quotient.rounded(f64::floor, |above, below| above.div_euclid(below)).times(other).negated()))
+        Some(self.plus(
+            quotient.rounded(f64::floor, |above, below| above.div_euclid(below)).times(other).negated(),
+        ))
     }
 
     pub(super) fn to_the(self, power: Self) -> Self {
@@ -143,7 +149,11 @@ fn fraction(above: i128, below: i128) -> Option<Number> {
         return None;
     }
     let (above, below) = (above / divisor, below / divisor);
-    if below < 0 { Some(Exact(above.checked_neg()?, below.checked_neg()?)) } else { Some(Exact(above, below)) }
+    if below < 0 {
+        Some(Exact(above.checked_neg()?, below.checked_neg()?))
+    } else {
+        Some(Exact(above, below))
+    }
 }
 
 fn gcd(one: i128, other: i128) -> i128 {
