@@ -185,7 +185,7 @@ impl Turn {
             usage,
             failure,
         };
-        self.emit(TurnEvent::Done(reply.clone()));
+        self.emit(TurnEvent::Done(reply.clone().into()));
         reply
     }
 }
