@@ -36,4 +36,4 @@ pub use meter::{Booked, Ending, Grant, Meter, Prices, Work, pricing_key};
 pub use models::Models;
 pub use options::{Cache, Compaction, Options, Resume};
 pub use services::{Learned, Services};
-pub use toolbox::{Approvals, GuardedToolbox};
+pub use toolbox::{Approvals, Audit, GuardedToolbox};

@@ -1,13 +1,18 @@
 //! The tools of the assistant, and the guards that stand between them and the machine.
 //!
-//! `set` says which tools exist and has the small ones, `history` finds what was said, `files` reads files: only what [`Workspace`] lets through,
-//! `shell` runs commands, and makes sure that everything they start ends. `workflows` are the tools of SOPs and timed jobs. `confine` is the walls round whatever is started,
-//! and `places` the list of what is closed.
+//! `set` says which tools exist and has the small ones, `conversation` looks into what was said, `files` works on files: only
+//! those that [`Workspace`] lets through, `shell` runs commands, and makes sure that everything they start ends, `messages`
+//! sends to channels, `workflows` are the tools of SOPs and timed jobs, `desktop` reaches the person's desktop. `outputs` keeps what was too long to be told. `confine` is the
+//! walls round whatever is started, and `places` the list of what is closed.
 
 mod confine;
+mod conversation;
+mod desktop;
 mod files;
-mod history;
+mod messages;
 mod options;
+mod outputs;
+mod pdf;
 mod places;
 mod set;
 mod shell;
@@ -15,6 +20,7 @@ mod workflows;
 
 pub use confine::{Confinement, Protection};
 pub use files::{Opened, Workspace};
-pub use options::{Options, ShellOptions};
-pub use set::tools;
+pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, ShellOptions};
+pub use outputs::KeptOutputs;
+pub use set::{Absence, Needs, ToolSet, sets, tools};
 pub use workflows::workflow_tools;

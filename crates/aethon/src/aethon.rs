@@ -3,19 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::schedule::{Scheduler, SchedulerParts};
 use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
-use aethon_core::channel::{Channel, Channels};
 use aethon_core::clock::Clock;
 use aethon_core::embed::Embedder;
-use aethon_core::error::Error as CoreError;
 use aethon_core::event::EventBus;
+use aethon_core::feature::Feature;
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::Ledger;
+use aethon_core::live::Live;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
 use aethon_core::schedule::{JobRefusal, RunRecord, Schedule};
@@ -26,16 +25,19 @@ use aethon_core::surface::Unattended;
 use aethon_core::usage::UsageReport;
 use aethon_http::deps::Chat;
 use aethon_http::json::{Export, Format};
-use aethon_http::ws::{Hub, WebChat};
+use aethon_http::ws::Hub;
 use aethon_store::OpenMode;
+use aethon_tools::ToolSet;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::builder::{Prepared, Shared, Source};
 use crate::error::{Error, Result};
+use crate::features::Ground;
 use crate::home::Home;
 use crate::reach::Reach;
 use crate::wiring;
+use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
 use crate::wiring::workflows::{Groundwork, Workflows};
 
@@ -58,9 +60,16 @@ pub struct Aethon {
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) wake: DeliveryWake,
-    /// What it can read and run.
+    pub(crate) deliveries: Deliveries,
+    pub(crate) abilities: Abilities,
+}
+
+/// What an assistant can do.
+pub(crate) struct Abilities {
+    /// What it can read and run, a sentence each.
     pub(crate) reach: Arc<[String]>,
+    /// Its built-in tools.
+    tools: Arc<[ToolSet]>,
 }
 
 impl Aethon {
@@ -71,16 +80,33 @@ impl Aethon {
         let models = AgentModels::of(&prepared, wiring::store::learned(&storage).await);
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
-        let (desk, wake) = (PendingApprovals::default(), DeliveryWake::default());
+        let (desk, deliveries) = (PendingApprovals::default(), Deliveries::default());
+        let tools = wiring::tools::sets(&prepared, &storage, &deliveries);
         let groundwork = Groundwork::of(&prepared, &storage);
-        let (approvals, workflows) = (&desk, &groundwork);
-        let common = wiring::agent::Common { models, meter: meter.clone(), approvals, wake: &wake, workflows };
+        let sources = wiring::tools::sources(&prepared, &tools, &groundwork);
+        let ground = Ground::of(&prepared).await;
+        crate::features::offer(&prepared.shared.features, Live::new(prepared.config.clone()), ground);
+        crate::features::offer_parts(&prepared.shared.features, &provider, &storage);
+        let common = wiring::agent::Common {
+            models,
+            meter: meter.clone(),
+            approvals: &desk,
+            wake: &deliveries.wake,
+            tools: sources,
+            hook: groundwork.sops.hook(),
+        };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         groundwork.sops.load().await?;
         let workflows = groundwork.in_front_of(engine.clone());
         if mode == OpenMode::Guest {
             // The daemon recovers first, and shows what goes on to those who watch.
             engine.watch(|_| Arc::new(Unattended));
+            let hub = Arc::new(Hub::new(clock.clone()));
+            let others = &prepared.parts.channels;
+            let channels = wiring::channels::channels(&prepared.config, engine.clone(), hub, others);
+            deliveries
+                .channels
+                .set(channels.map_err(|error| Error::refused(error.to_string()).because(error))?);
         }
         let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
@@ -99,8 +125,8 @@ impl Aethon {
             embedder,
             desk,
             clock,
-            wake,
-            reach,
+            deliveries,
+            abilities: Abilities { reach, tools },
         })
     }
 
@@ -129,8 +155,7 @@ impl Aethon {
     pub async fn run_job(&self, id: &str) -> std::result::Result<RunRecord, JobRefusal> {
         let schedule = self.schedule();
         let run = schedule.run(id).await?;
-        let hub = Arc::new(Hub::new(self.clock.clone()));
-        let channels = self.channels(&hub).map_err(|error| CoreError::internal(error.to_string()))?;
+        let channels = (*self.deliveries.channels.get()).clone();
         let book = self.workflows.groundwork.book.clone();
         let parts = SchedulerParts { book, assistant: self.assistant(), channels };
         Scheduler::run_one(parts, run.clone()).await;
@@ -147,14 +172,6 @@ impl Aethon {
     pub async fn take_over_jobs(&self) -> Result<()> {
         let configured = wiring::workflows::configured(&self.config);
         Ok(self.workflows.groundwork.book.take_over(configured).await?)
-    }
-
-    /// The channels that are set up, with the chat of this hub.
-    pub(crate) fn channels(&self, hub: &Arc<Hub>) -> Result<Channels> {
-        let webchat: Arc<dyn Channel> = Arc::new(WebChat::new(self.assistant(), hub.clone()));
-        let webchat = self.config.channels.webchat.enabled.then_some(webchat);
-        Channels::new(webchat.into_iter().chain(self.source.parts.channels.iter().cloned()))
-            .map_err(|error| Error::refused(error.to_string()).because(error))
     }
 
     /// Takes up a run of a SOP that has lost its turn.
@@ -196,6 +213,21 @@ impl Aethon {
     /// call is in the ledger, and none is made when the day's budget is nearly used up.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         self.embedder.clone()
+    }
+
+    /// What the assistant can read and run, a sentence each.
+    pub fn reach(&self) -> &[String] {
+        &self.abilities.reach
+    }
+
+    /// What the assistant can do right now, and why not where it cannot.
+    pub fn features(&self) -> Vec<Feature> {
+        self.shared.features.now()
+    }
+
+    /// The built-in tools in their sets, with those that are absent here and why.
+    pub fn tools(&self) -> &[ToolSet] {
+        &self.abilities.tools
     }
 
     /// Where everything lies.

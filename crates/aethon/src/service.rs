@@ -1,5 +1,6 @@
 //! The daemon round an assistant: the lock of the home, the listener, the channels, delivery and upkeep.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,12 +56,15 @@ impl Service {
             tracing::warn!("{warning}");
         }
         let lock = prepared.home.lock()?;
-        let sign_in_key = prepared.home.sign_in_key();
+        let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_outs());
         // The home is ours alone now, so whatever an earlier daemon had under way is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
-        let channels = aethon.channels(&hub)?;
+        let others = &aethon.source.parts.channels;
+        let channels = wiring::channels::channels(&aethon.config, aethon.assistant(), hub.clone(), others)
+            .map_err(|error| Error::refused(error.to_string()).because(error))?;
+        aethon.deliveries.channels.set(channels.clone());
         // Before anything new is taken in, and watched by whoever opens the chat again.
         let watch = hub.clone();
         aethon.engine.recover(move |record| watcher(&watch, record)).await?;
@@ -69,9 +73,11 @@ impl Service {
             config: Arc::new(MaskedConfig(config.clone())),
             provider: aethon.provider.clone(),
             channels: channels.clone(),
-            reach: aethon.reach.clone(),
+            reach: aethon.abilities.reach.clone(),
+            features: aethon.shared.features.clone(),
         };
-        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), sign_in_key).await?;
+        crate::features::offer_channels(&setup.features, &channels);
+        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), sign_ins).await?;
         let greeting = match &server {
             Some(server) => {
                 let address = format!("http://{}", server.local_addr());
@@ -85,7 +91,7 @@ impl Service {
         };
         let scheduler = scheduler(&aethon, &channels).await?;
         let tasks = ChannelTasks::start(&channels, &aethon.assistant(), &aethon.clock, &shutdown);
-        let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.wake.clone());
+        let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.deliveries.wake.clone());
         let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake);
         Ok(Self {
             channels: tasks,
@@ -155,12 +161,13 @@ async fn listen(
     hub: Arc<Hub>,
     setup: Setup,
     shutdown: Shutdown,
-    sign_in_key: Secret,
+    (sign_in_key, sign_outs): (Secret, Option<File>),
 ) -> Result<Option<Server>> {
     if !aethon.config.channels.webchat.enabled {
         return Ok(None);
     }
-    let options = Options { sign_in_key, ..wiring::http::options(&aethon.config, aethon.is_demo) };
+    let sign_outs = sign_outs.map(Arc::new);
+    let options = Options { sign_in_key, sign_outs, ..wiring::http::options(&aethon.config, aethon.is_demo) };
     let (host, port) = (options.host.clone(), options.port);
     let deps = Deps {
         chat: aethon.chat(hub),
@@ -168,6 +175,7 @@ async fn listen(
             bus: aethon.shared.bus.clone(),
             logs: aethon.shared.logs.clone(),
             ledger: aethon.ledger(),
+            audit: aethon.storage.audit.clone(),
         },
         workflows: Workflows {
             sops: aethon.sops(),

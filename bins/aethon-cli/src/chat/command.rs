@@ -6,6 +6,7 @@ pub(super) const HELP: &str = "\
 /sessions        list your conversations
 /sops            list the SOPs; /NAME TEXT runs one
 /effort [LEVEL]  set how much the model thinks here: none, low, medium, high or default
+/status          what the assistant may read and run right now
 /stop            stop the reply that is running
 /help            show this help
 /quit            leave (or Ctrl-D)
@@ -35,6 +36,8 @@ pub(super) enum Line<'a> {
     Sessions,
     /// List the SOPs.
     Sops,
+    /// Tell what the assistant can read and run.
+    Status,
     /// A command of the assistant, such as the name of a SOP, or one that does not exist.
     Unknown(&'a str),
 }
@@ -59,6 +62,7 @@ impl<'a> Line<'a> {
             "/effort" => Self::Effort(rest),
             "/sessions" => Self::Sessions,
             "/sops" => Self::Sops,
+            "/status" => Self::Status,
             _ => Self::Unknown(word),
         }
     }

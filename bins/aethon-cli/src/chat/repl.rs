@@ -8,6 +8,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use aethon::core::model::Effort;
+use aethon::core::visible::{exact, readable};
 use anyhow::Result;
 use reedline::Signal;
 
@@ -19,7 +20,6 @@ use super::interrupts::{Interrupt, Interrupts};
 use super::prompt::Editor;
 use super::screen::{elsewhere, put, style};
 use super::turn::{End, follow};
-use crate::visible::{exact, readable};
 
 /// Chats until the person leaves.
 pub(crate) async fn run(mut backend: Box<dyn Backend>, session: &str, history: PathBuf) -> Result<()> {
@@ -111,6 +111,12 @@ impl Chat {
             Line::Effort(word) => put(&style().dim(&format!("{}\n", self.set_effort(word)))),
             Line::Sessions => show(backend, Listing::Sessions).await?,
             Line::Sops => show(backend, Listing::Sops).await?,
+            Line::Status => {
+                for sentence in backend.reach().await? {
+                    put(&format!("- {}\n", readable(&sentence)));
+                }
+                put("\n");
+            }
             Line::Unknown(word) if calls_sop(backend, word).await? => return self.say(backend, text).await,
             Line::Unknown(word) => {
                 let words = format!("there is no command {}; nothing was sent", exact(word));

@@ -3,11 +3,11 @@
 //! Server frames of a turn carry `seq` and `turn`, which the room adds; `ready` and errors outside a turn carry neither.
 //! A client frame is read in two steps, its `type` first, so that each way of being wrong has its own word.
 
-use aethon_core::approval::{ApprovalRequest, Decision, Resolution};
+use aethon_core::approval::{ApprovalRequest, Decision, Resolution, Scope};
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Attachment, Reply};
 use aethon_core::model::{Effort, Usage};
-use aethon_core::surface::{ToolState, TurnEvent};
+use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
 use aethon_core::tool::OutputBlock;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -89,6 +89,18 @@ pub(super) struct Tool<'a> {
     ms: Option<u64>,
 }
 
+impl Tool<'_> {
+    /// The call's id.
+    pub(super) fn call(&self) -> &str {
+        self.call
+    }
+
+    /// Whether it only says what a running call has put out so far.
+    pub(super) fn is_output(&self) -> bool {
+        self.input.is_none() && self.output.is_some() && self.state == ToolPhase::Running.as_str()
+    }
+}
+
 impl<'a> From<&'a ToolState> for Tool<'a> {
     fn from(state: &'a ToolState) -> Self {
         Self {
@@ -110,6 +122,12 @@ pub(super) struct Approval<'a> {
     tool: &'a str,
     input: &'a Value,
     summary: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preview: Option<&'a str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    reason: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    session_scope: &'a str,
     expires_at: String,
 }
 
@@ -120,6 +138,9 @@ impl<'a> From<&'a ApprovalRequest> for Approval<'a> {
             tool: &request.tool,
             input: &request.input,
             summary: &request.summary,
+            preview: request.preview.as_deref(),
+            reason: &request.reason,
+            session_scope: &request.session_scope,
             expires_at: aethon_core::time::text(request.expires_at),
         }
     }
@@ -289,6 +310,12 @@ pub(super) struct Stop {
 pub(super) struct ApprovalAnswer {
     pub(super) id: String,
     pub(super) decision: Decision,
+    /// For how long an approval counts.
+    #[serde(default)]
+    pub(super) scope: Scope,
+    /// Other arguments to run it with.
+    #[serde(default)]
+    pub(super) input: Option<Value>,
 }
 
 /// Where to go on.
@@ -386,6 +413,7 @@ mod tests {
         check(r#"{"type":"resume","session":"a","after":-1}"#, "bad_frame");
         check(r#"{"type":"resume","session":"a"}"#, "bad_frame");
         check(r#"{"type":"approval","id":"a","decision":"maybe"}"#, "bad_frame");
+        check(r#"{"type":"approval","id":"a","decision":"approve","scope":"ever"}"#, "bad_frame");
         check(r#"{"type":"retry"}"#, "bad_frame");
         check(r#"{"type":"message","id":"a","text":"x","attachments":[{}]}"#, "bad_frame");
         for effort in [r#""much""#, r#""HIGH""#, r#""""#, "3", "true", "[]"] {
@@ -404,7 +432,7 @@ mod tests {
         let mut state = ToolState {
             call: "c".into(),
             name: "draw".into(),
-            phase: aethon_core::surface::ToolPhase::Ok,
+            phase: ToolPhase::Ok,
             input: None,
             output: Some("drawn".into()),
             blocks: vec![OutputBlock::Image { mime: "image/png".into(), data: "AA==".into() }],

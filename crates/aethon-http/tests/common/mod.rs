@@ -47,6 +47,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             bus: EventBus::default(),
             logs: LogBook::default(),
             ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
+            audit: Arc::new(aethon_core::audit::NoAudit),
         },
         workflows: Workflows {
             sops: Arc::new(NoWorkflows),
@@ -58,6 +59,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             config: Arc::new(FakeConfig),
             provider: Arc::new(FakeProvider::default()),
             reach: Default::default(),
+            features: Default::default(),
             channels: Channels::new([Arc::new(webchat) as Arc<dyn Channel>]).unwrap(),
         },
         runtime: Runtime { clock: Arc::new(SystemClock), health: Default::default(), shutdown },

@@ -64,6 +64,7 @@ impl Stage {
                 bus: bus.clone(),
                 logs: LogBook::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
+                audit: Arc::new(aethon_core::audit::NoAudit),
             },
             workflows: Workflows {
                 sops: Arc::new(NoWorkflows),
@@ -75,6 +76,7 @@ impl Stage {
                 config: Arc::new(Nothing),
                 provider: Arc::new(Nothing),
                 reach: Default::default(),
+                features: Default::default(),
                 channels: Channels::default(),
             },
             runtime: Runtime {

@@ -26,7 +26,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0010_outside.sql"),
     include_str!("migrations/0011_marks.sql"),
     include_str!("migrations/0012_memory.sql"),
-    include_str!("migrations/0013_jobs.sql"),
+    include_str!("migrations/0013_audit.sql"),
+    include_str!("migrations/0014_jobs.sql"),
 ];
 
 /// The version that this program writes.

@@ -8,16 +8,14 @@ use aethon_agent::hooks::{
 };
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
-use aethon_agent::{Agent, Engine, Hooks, Meter, Options, Services};
+use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, Options, Services};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::hook::Hook;
 use aethon_core::storage::Storage;
-use aethon_core::tool::{FixedTools, ToolSource};
-use aethon_tools::ShellOptions;
+use aethon_core::tool::ToolSource;
 
 use super::model::AgentModels;
-use super::workflows::Groundwork;
 use crate::builder::Prepared;
 
 /// What the engine shares with the rest of the program.
@@ -26,33 +24,37 @@ pub(crate) struct Common<'s> {
     pub(crate) meter: Meter,
     pub(crate) approvals: &'s PendingApprovals,
     pub(crate) wake: &'s DeliveryWake,
-    pub(crate) workflows: &'s Groundwork,
+    /// Where tools come from.
+    pub(crate) tools: Vec<Arc<dyn ToolSource>>,
+    /// What keeps runs of SOPs up to date.
+    pub(crate) hook: Arc<dyn Hook>,
 }
 
 pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>) -> Arc<Engine> {
-    let Common { models, meter, approvals, wake, workflows } = common;
+    let Common { models, meter, approvals, wake, tools, hook } = common;
     let prompt = Prompt::new(PromptOptions {
         name: "Aethon".into(),
         workspace: prepared.home.workspace(),
         seen: Some(prepared.home.run().join("pages.json")),
     });
-    let agent = Agent::main(models.models, Arc::new(prompt))
-        .with_small(models.small)
-        .with_tools(tools(prepared, storage, workflows));
+    prepared.shared.features.offer(crate::features::tools(tools.clone()));
+    let agent = Agent::main(models.models, Arc::new(prompt)).with_small(models.small).with_tools(tools);
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let transcripts = storage.transcripts.clone();
     let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());
     services.health = storage.health.clone();
     services.learned = models.learned;
-    services.hooks = hooks(prepared, workflows);
+    services.hooks = hooks(prepared, hook);
     services.approvals = approvals.clone();
+    let (log, redactor) = (storage.audit.clone(), prepared.shared.redactor.clone());
+    services.audit = Audit { log, redactor };
     services.bus = prepared.shared.bus.clone();
     services.wake = wake.clone();
     Arc::new(Engine::new(agent, services, options(&prepared.config)))
 }
 
 /// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder added last.
-fn hooks(prepared: &Prepared, workflows: &Groundwork) -> Hooks {
+fn hooks(prepared: &Prepared, sops: Arc<dyn Hook>) -> Hooks {
     let approval = &prepared.config.approval;
     let blocked = &prepared.config.security.blocked_commands;
     let built_in: [Arc<dyn Hook>; 6] = [
@@ -63,8 +65,8 @@ fn hooks(prepared: &Prepared, workflows: &Groundwork) -> Hooks {
             requires_approval: approval.requires_approval.clone(),
         }),
         Arc::new(RedactOutput(prepared.shared.redactor.clone())),
-        Arc::new(OutputCap),
-        workflows.sops.hook(),
+        Arc::new(OutputCap::keeping(Arc::new(super::tools::outputs(prepared)))),
+        sops,
     ];
     // Before the marks are taken off, because it goes by them.
     let taint = (prepared.config.security.taint_requires_approval)
@@ -79,47 +81,6 @@ fn hooks(prepared: &Prepared, workflows: &Groundwork) -> Hooks {
             .chain(prepared.parts.hooks.iter().cloned())
             .collect(),
     )
-}
-
-/// Where tools come from: of two with the same name the built-in one counts.
-fn tools(prepared: &Prepared, storage: &Storage, workflows: &Groundwork) -> Vec<Arc<dyn ToolSource>> {
-    let home = &prepared.home;
-    let own =
-        [home.config(), home.database(), home.credentials(), home.run(), home.recordings(), home.logs()];
-    let (webchat, security) = (&prepared.config.channels.webchat, &prepared.config.security);
-    let mut options = aethon_tools::Options::default();
-    options.home = Some(home.path().to_owned());
-    options.workspace = home.workspace();
-    options.user_home = prepared.flags.user_home.clone();
-    options.workspace_only = security.workspace_only;
-    options.own = own.into_iter().chain(prepared.file.clone()).collect();
-    options.blocked_paths = security.blocked_paths.clone();
-    options.allowed_paths = security.allowed_paths.clone();
-    options.port = webchat.enabled.then_some(webchat.port);
-    options.address_file = Some(home.address_file());
-    options.shell = shell(prepared);
-    let built_in = aethon_tools::tools(&options, prepared.clock(), storage.history.clone());
-    let sources = [
-        ("built-in", built_in),
-        ("workflows", workflows.tools(prepared)),
-        ("embedder", prepared.parts.tools.clone()),
-    ];
-    sources.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _).collect()
-}
-
-/// Commands get what the person's own shell would have, and nothing else of this program's environment.
-fn shell(prepared: &Prepared) -> ShellOptions {
-    let mut options = ShellOptions::default();
-    let (config, flags) = (&prepared.config, &prepared.flags);
-    let longest = Duration::from_secs(config.agent.turn_timeout_seconds);
-    options.sandbox = config.security.sandbox;
-    options.timeout = options.timeout.min(longest);
-    options.max_timeout = longest;
-    options.home = flags.user_home.clone();
-    options.path = flags.path.clone();
-    options.lang = flags.lang.clone();
-    options.tmpdir = flags.tmpdir.clone();
-    options
 }
 
 fn options(config: &Config) -> Options {
