@@ -82,7 +82,8 @@ fn sops_are_listed_written_and_run_by_name_from_every_door() {
 fn a_run_that_is_killed_in_step_three_goes_on_at_step_three() {
     let server = Server::start(&[]);
     assert_eq!(put(&server, "/api/sops/notes", &json!({"content": NOTES})).status, 200);
-    let step = |step: u32, state: &str| format!("!tool sop_step {{\"step\": {step}, \"state\": \"{state}\"}}");
+    let step =
+        |step: u32, state: &str| format!("!tool sop_step {{\"step\": {step}, \"state\": \"{state}\"}}");
     let text = [
         "/notes topic=tea".to_owned(),
         step(1, "begun"),
@@ -121,10 +122,14 @@ fn a_run_that_is_killed_in_step_three_goes_on_at_step_three() {
 
 #[test]
 fn jobs_come_by_every_door_run_and_deliver() {
-    let server = Server::start(&["scheduler.jobs.nightly={cron=\"0 3 * * *\", prompt=\"!say night\", timezone=\"UTC\"}"]);
+    let server = Server::start(&[
+        "scheduler.jobs.nightly={cron=\"0 3 * * *\", prompt=\"!say night\", timezone=\"UTC\"}",
+    ]);
     let add = |body: &Value| server.post("/api/scheduler/jobs", body);
-    let made = add(&json!({"job_id": "tea", "cron": "0 9 * * 1-5", "prompt": "!say tea time", "timezone": "Europe/Berlin",
-        "recipient": "kitchen"}));
+    let made = add(
+        &json!({"job_id": "tea", "cron": "0 9 * * 1-5", "prompt": "!say tea time", "timezone": "Europe/Berlin",
+        "recipient": "kitchen"}),
+    );
     assert_eq!(made.status, 201);
     let job = made.json();
     for (field, expected) in [
@@ -180,12 +185,14 @@ fn jobs_come_by_every_door_run_and_deliver() {
 fn the_assistant_and_the_terminal_make_and_run_jobs() {
     let server = Server::start(&[]);
     let soon = "!tool schedule_task {\"run_at\": \"2999-01-01T00:00:00Z\", \"prompt\": \"!say late\", \"job_id\": \"far\"}";
-    let answer = server.post("/webhook/trigger", &json!({"text": format!("{soon}\n!tool list_scheduled_jobs {{}}")}));
+    let answer =
+        server.post("/webhook/trigger", &json!({"text": format!("{soon}\n!tool list_scheduled_jobs {{}}")}));
     assert!(answer.text().contains("The job far is scheduled"), "{}", answer.text());
     let cli = |arguments: &[&str]| run_cli(server.home().path(), arguments, None);
     let table = cli(&["jobs", "list"]);
     assert!(String::from_utf8_lossy(&table.stdout).contains("far  once at 2999"), "{table:?}");
-    let failing = cli(&["jobs", "add", "--id", "fail", "--cron", "@yearly", "--prompt", "!error auth 9", "--json"]);
+    let failing =
+        cli(&["jobs", "add", "--id", "fail", "--cron", "@yearly", "--prompt", "!error auth 9", "--json"]);
     assert!(failing.status.success(), "{failing:?}");
     let ran = cli(&["jobs", "run", "fail"]);
     assert_eq!(ran.status.code(), Some(1), "{ran:?}");

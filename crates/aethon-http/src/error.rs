@@ -129,8 +129,7 @@ impl Problem {
             .collect();
         let lines: Vec<String> =
             fields.iter().map(|fault| format!("{}: {}", fault.field, fault.message)).collect();
-        let mut problem =
-            Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", lines.join("; "));
+        let mut problem = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", lines.join("; "));
         problem.0.fields = fields;
         problem
     }

@@ -48,7 +48,8 @@ impl RunLog for Store {
 
     async fn next_due(&self) -> CoreResult<Option<Timestamp>> {
         const BY_TIME: &str = "SELECT min(next_run) FROM jobs INDEXED BY jobs_due WHERE next_run IS NOT NULL";
-        const BY_RETRY: &str = "SELECT min(retry_at) FROM jobs INDEXED BY jobs_retry WHERE retry_at IS NOT NULL";
+        const BY_RETRY: &str =
+            "SELECT min(retry_at) FROM jobs INDEXED BY jobs_retry WHERE retry_at IS NOT NULL";
         let read = |sql: &Sql<'_>| {
             let time = |query| sql.one(query, [], |row| row.get::<_, Option<i64>>(0));
             let times = [time(BY_TIME)?, time(BY_RETRY)?];
@@ -67,7 +68,8 @@ impl RunLog for Store {
     }
 
     async fn open(&self) -> CoreResult<Vec<RunRecord>> {
-        const OPEN: &str = "SELECT run_id, jobs.id, due, started_at, ended_at, status, error, job_runs.attempt
+        const OPEN: &str =
+            "SELECT run_id, jobs.id, due, started_at, ended_at, status, error, job_runs.attempt
             FROM job_runs INDEXED BY job_runs_open JOIN jobs USING (job_key) WHERE ended_at IS NULL LIMIT ?1";
         let mut open: Vec<RunRecord> =
             self.read(|sql| Ok(sql.all(OPEN, [MOST_OPEN], run)?)).await?.into_iter().flatten().collect();
@@ -76,7 +78,8 @@ impl RunLog for Store {
     }
 
     async fn runs(&self, job: &JobId, limit: usize) -> CoreResult<Vec<RunRecord>> {
-        const RUNS: &str = "SELECT run_id, jobs.id, due, started_at, ended_at, status, error, job_runs.attempt
+        const RUNS: &str =
+            "SELECT run_id, jobs.id, due, started_at, ended_at, status, error, job_runs.attempt
             FROM jobs JOIN job_runs INDEXED BY job_runs_of_job USING (job_key)
             WHERE jobs.id = ?1 ORDER BY run_key DESC LIMIT ?2";
         let (job, most) = (job.clone(), i64::try_from(limit).unwrap_or(i64::MAX));
@@ -89,7 +92,8 @@ fn begin_run(sql: &Sql<'_>, begin: &BeginRun) -> Result<Option<RunRecord>, Error
     const STATE: &str = "SELECT next_run, retry_at FROM jobs WHERE job_key = ?1";
     const IS_OPEN: &str = "SELECT EXISTS (SELECT 1 FROM job_runs INDEXED BY job_runs_open
         WHERE job_key = ?1 AND ended_at IS NULL)";
-    const ADD: &str = "INSERT INTO job_runs (run_id, job_key, due, started_at, ended_at, status, error, attempt)
+    const ADD: &str =
+        "INSERT INTO job_runs (run_id, job_key, due, started_at, ended_at, status, error, attempt)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     const MOVE_ON: &str = "UPDATE jobs SET next_run = ?2, retry_at = NULL, attempt = ?3 WHERE job_key = ?1";
     const TELL: &str = "UPDATE jobs SET last_run = ?2, last_status = ?3, last_error = ?4 WHERE job_key = ?1";
@@ -126,7 +130,8 @@ fn begin_run(sql: &Sql<'_>, begin: &BeginRun) -> Result<Option<RunRecord>, Error
 fn end_run(sql: &Sql<'_>, run: &str, end: &EndRun) -> Result<bool, Error> {
     const FIND: &str = "SELECT job_key, attempt FROM job_runs WHERE run_id = ?1 AND ended_at IS NULL";
     const END: &str = "UPDATE job_runs SET ended_at = ?2, status = ?3, error = ?4 WHERE run_id = ?1";
-    const TELL: &str = "UPDATE jobs SET last_status = ?2, last_error = ?3, retry_at = ?4, attempt = ?5 WHERE job_key = ?1";
+    const TELL: &str =
+        "UPDATE jobs SET last_status = ?2, last_error = ?3, retry_at = ?4, attempt = ?5 WHERE job_key = ?1";
     let found = sql.first(FIND, [run], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?)))?;
     let Some((key, attempt)) = found else { return Ok(false) };
     let status = end.status.as_str();

@@ -20,15 +20,15 @@ impl JobStore for Store {
     }
 
     async fn job(&self, id: &JobId) -> CoreResult<Option<JobRecord>> {
-        const JOB: &str =
-            "SELECT job, next_run, retry_at, attempt, last_run, last_status, last_error FROM jobs WHERE id = ?1";
+        const JOB: &str = "SELECT job, next_run, retry_at, attempt, last_run, last_status, last_error FROM jobs WHERE id = ?1";
         let id = id.clone();
         Ok(self.read(move |sql| Ok(sql.first(JOB, [id.as_str()], record)?)).await?.flatten())
     }
 
     async fn add(&self, job: &Job, next_run: Option<Timestamp>, most: usize) -> CoreResult<bool> {
         const COUNT: &str = "SELECT count(*) FROM jobs";
-        const ADD: &str = "INSERT INTO jobs (id, job, next_run) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING";
+        const ADD: &str =
+            "INSERT INTO jobs (id, job, next_run) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING";
         let (id, text, next) = (job.job_id.clone(), written(job)?, next_run.map(to_millis));
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let add = move |sql: &Sql<'_>| {

@@ -33,7 +33,8 @@ impl SopRuns for Store {
         let (run_id, now) = (run_id.to_owned(), self.now());
         let parameters = change.parameters.as_ref().map(written);
         let write = move |sql: &Sql<'_>| {
-            let (state, turn) = (change.state.map(SopRunState::as_str), change.turn.as_ref().map(TurnId::as_str));
+            let (state, turn) =
+                (change.state.map(SopRunState::as_str), change.turn.as_ref().map(TurnId::as_str));
             let more = billionths(change.more_usd);
             let (step, done) = (change.step, change.steps_done);
             let changed = params![run_id, state, turn, step, done, parameters, more, change.error, now];
@@ -49,23 +50,27 @@ impl SopRuns for Store {
     }
 
     async fn of_turn(&self, turn: &TurnId) -> CoreResult<Option<SopRun>> {
-        const OF_TURN: &str = "SELECT run_id, sop_name, session, turn, state, step, steps_done, steps, parameters,
+        const OF_TURN: &str =
+            "SELECT run_id, sop_name, session, turn, state, step, steps_done, steps, parameters,
             started_at, updated_at, cost, error FROM sop_runs WHERE turn = ?1";
         let turn = turn.clone();
         Ok(self.read(move |sql| Ok(sql.first(OF_TURN, [turn.as_str()], run)?)).await?.flatten())
     }
 
     async fn run(&self, run_id: &str) -> CoreResult<Option<SopRun>> {
-        const RUN: &str = "SELECT run_id, sop_name, session, turn, state, step, steps_done, steps, parameters,
+        const RUN: &str =
+            "SELECT run_id, sop_name, session, turn, state, step, steps_done, steps, parameters,
             started_at, updated_at, cost, error FROM sop_runs WHERE run_id = ?1";
         let run_id = run_id.to_owned();
         Ok(self.read(move |sql| Ok(sql.first(RUN, [&run_id], run)?)).await?.flatten())
     }
 
     async fn runs(&self, state: Option<SopRunState>, limit: usize) -> CoreResult<Vec<SopRun>> {
-        const ALL: &str = "SELECT run_id, sop_name, session, turn, state, step, steps_done, steps, parameters,
+        const ALL: &str =
+            "SELECT run_id, sop_name, session, turn, state, step, steps_done, steps, parameters,
             started_at, updated_at, cost, error FROM sop_runs ORDER BY run_key DESC LIMIT ?1";
-        const IN_STATE: &str = "SELECT run_id, sop_name, session, turn, state, step, steps_done, steps, parameters,
+        const IN_STATE: &str =
+            "SELECT run_id, sop_name, session, turn, state, step, steps_done, steps, parameters,
             started_at, updated_at, cost, error FROM sop_runs INDEXED BY sop_runs_state
             WHERE state = ?2 ORDER BY run_key DESC LIMIT ?1";
         let most = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -89,8 +94,19 @@ fn open(sql: &Sql<'_>, run: &SopRun) -> Result<(), Error> {
     sql.execute(
         OPEN,
         params![
-            run.run_id, name, session, turn, state, run.step, run.steps_done, run.steps, parameters, started,
-            updated, cost, run.error
+            run.run_id,
+            name,
+            session,
+            turn,
+            state,
+            run.step,
+            run.steps_done,
+            run.steps,
+            parameters,
+            started,
+            updated,
+            cost,
+            run.error
         ],
     )?;
     sql.execute(TRIM, [KEPT])?;

@@ -483,7 +483,8 @@ impl Backend for Remote {
             Listing::Sops => ("/api/sops", "sops", "name"),
         };
         let answer = self.daemon.get(path.into()).await?;
-        let items = answer[list].as_array().with_context(|| format!("aethon-server sent no list of {list}"))?;
+        let items =
+            answer[list].as_array().with_context(|| format!("aethon-server sent no list of {list}"))?;
         let text = |item: &Value, key: &str| item[key].as_str().unwrap_or_default().to_owned();
         Ok(items.iter().map(|item| (text(item, name), text(item, "title"))).collect())
     }

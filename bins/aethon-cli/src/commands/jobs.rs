@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use aethon::core::schedule::{JobRefusal, JobRequest, Origin};
+use aethon::core::visible::readable;
 use aethon::json::{Jobs, ListedJob};
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -13,7 +14,6 @@ use tokio::time::sleep;
 use super::{confirm, print, print_json};
 use crate::args::{Common, JobArgs, JobsCommand};
 use crate::daemon::{Daemon, encoded};
-use crate::visible::readable;
 
 /// How far apart the daemon is asked whether a run has ended.
 const LOOK: Duration = Duration::from_millis(300);
@@ -47,7 +47,11 @@ pub(crate) async fn run(common: &Common, command: JobsCommand) -> Result<ExitCod
         }
         JobsCommand::Run { id, json } => {
             let run = source.run(&id).await?;
-            if json { print_json(&run)? } else { print(&line(&run))? }
+            if json {
+                print_json(&run)?
+            } else {
+                print(&line(&run))?
+            }
             source.close().await;
             return Ok(if run["status"] == "ok" { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
@@ -204,7 +208,13 @@ fn table(list: &Value) -> String {
         // Writing into a string cannot fail.
         let _ = writeln!(out, "{}  {when}  {what}\n    next {next}, to {}", text("job_id"), text("channel"));
         if job["last_status"].is_string() {
-            let _ = writeln!(out, "    last {} at {} {}", text("last_status"), text("last_run"), text("last_error"));
+            let _ = writeln!(
+                out,
+                "    last {} at {} {}",
+                text("last_status"),
+                text("last_run"),
+                text("last_error")
+            );
         }
     }
     if list["enabled"] == false {

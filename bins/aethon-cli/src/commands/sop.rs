@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use aethon::core::sop::{SopFault, SopName};
+use aethon::core::visible::readable;
 use aethon::json::{ListedSop, Sops};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -12,7 +13,6 @@ use serde_json::{Value, json};
 use super::{print, print_json};
 use crate::args::{Common, SopCommand};
 use crate::daemon::{Daemon, encoded};
-use crate::visible::readable;
 
 /// How many runs are listed.
 const LISTED_RUNS: usize = 50;
@@ -132,7 +132,8 @@ fn workspace_files(common: &Common) -> Result<Vec<PathBuf>> {
     if !folder.exists() {
         return Ok(Vec::new());
     }
-    let entries = std::fs::read_dir(&folder).with_context(|| format!("{} cannot be read", folder.display()))?;
+    let entries =
+        std::fs::read_dir(&folder).with_context(|| format!("{} cannot be read", folder.display()))?;
     let mut files: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.to_string_lossy().ends_with(".sop.md"))
@@ -156,12 +157,25 @@ fn table(list: &Value) -> String {
             .filter(|parameter| parameter["required"] == true)
             .map(|parameter| format!(" {}=...", readable(parameter["name"].as_str().unwrap_or_default())))
             .collect();
-        let _ = writeln!(out, "/{}{}  ({})\n    {}", text("name"), needs.concat(), text("type"), text("description"));
+        let _ = writeln!(
+            out,
+            "/{}{}  ({})\n    {}",
+            text("name"),
+            needs.concat(),
+            text("type"),
+            text("description")
+        );
     }
     for file in list["broken"].as_array().into_iter().flatten() {
         for fault in file["faults"].as_array().into_iter().flatten() {
             let text = |value: &Value| readable(value.as_str().unwrap_or_default());
-            let _ = writeln!(out, "broken: {}:{}: {}", text(&file["path"]), fault["line"], text(&fault["message"]));
+            let _ = writeln!(
+                out,
+                "broken: {}:{}: {}",
+                text(&file["path"]),
+                fault["line"],
+                text(&fault["message"])
+            );
         }
     }
     out
@@ -173,8 +187,16 @@ fn runs_table(runs: &Value) -> String {
         let text = |key: &str| readable(run[key].as_str().unwrap_or_default());
         let when: String = text("updated_at").replace('T', " ").chars().take(16).collect();
         let cost = run["cost_usd"].as_f64().unwrap_or_default();
-        let _ = write!(out, "{when}  {}  {:<8} step {}/{}", text("run_id"), text("state"), run["step"], run["steps"]);
-        let _ = writeln!(out, "  {}  {}  ${cost:.4}  {}", text("sop_name"), text("session_id"), text("error"));
+        let _ = write!(
+            out,
+            "{when}  {}  {:<8} step {}/{}",
+            text("run_id"),
+            text("state"),
+            run["step"],
+            run["steps"]
+        );
+        let _ =
+            writeln!(out, "  {}  {}  ${cost:.4}  {}", text("sop_name"), text("session_id"), text("error"));
     }
     if out.is_empty() { "no runs yet\n".to_owned() } else { out }
 }

@@ -69,7 +69,8 @@ impl JobBook {
             if known.as_ref().is_some_and(|known| known.job.origin != Origin::Config) {
                 tracing::warn!(job = %job.job_id, "the configuration has a job of this name, which takes the place of the other");
             }
-            let is_same = known.is_some_and(|known| known.job == job && (known.next_run.is_some() || !job.enabled));
+            let is_same =
+                known.is_some_and(|known| known.job == job && (known.next_run.is_some() || !job.enabled));
             if !is_same {
                 let next_run = job.timing.next_after(now).filter(|_| job.enabled);
                 self.jobs.replace(&job, next_run).await?;
@@ -124,7 +125,9 @@ impl Schedule for JobBook {
         let next_run = job.timing.next_after(now);
         if !self.jobs.add(&job, next_run, MOST_JOBS).await? {
             return Err(JobRefusal::Conflict(match self.jobs.job(&job.job_id).await? {
-                Some(_) => format!("there is a job {:?}; remove it first, or give another name", job.job_id.as_str()),
+                Some(_) => {
+                    format!("there is a job {:?}; remove it first, or give another name", job.job_id.as_str())
+                }
                 None => format!("there are {MOST_JOBS} jobs already; remove some first"),
             }));
         }

@@ -186,7 +186,9 @@ impl Scheduler {
                 let to = (job.channel.clone(), job.recipient.clone());
                 misses.entry(to).or_default().push((job.job_id.to_string(), run.started_at));
             }
-            _ => tracing::warn!(job = %job.job_id, "a run of a job was left out, because the one before it runs still"),
+            _ => {
+                tracing::warn!(job = %job.job_id, "a run of a job was left out, because the one before it runs still")
+            }
         }
         Ok(())
     }

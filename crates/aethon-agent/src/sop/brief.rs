@@ -29,11 +29,13 @@ one that does not apply is begun and done with a note that says why.
 - Files that the SOP asks for are written with your tools, in the workspace. Say at the end what you made and where it is.
 ";
 
-const ASK: &str = "- When you need something from the person, ask, and end your answer with the question. The run waits, \
+const ASK: &str =
+    "- When you need something from the person, ask, and end your answer with the question. The run waits, \
 and goes on with the next message.
 ";
 
-const DECIDE: &str = "- Nobody is here to answer: do not ask. Where the SOP wants a question answered, decide by yourself, \
+const DECIDE: &str =
+    "- Nobody is here to answer: do not ask. Where the SOP wants a question answered, decide by yourself, \
 and write the decision down as an assumption in your result.
 ";
 
@@ -63,7 +65,11 @@ pub(super) fn reminder(sop: &Sop, input: &SopInput, step: u32, done: u32) -> Att
 }
 
 fn attachment(sop: &Sop, text: &str) -> Attachment {
-    Attachment { name: format!("{}.sop.md", sop.name), mime: "text/markdown".into(), data: STANDARD.encode(text) }
+    Attachment {
+        name: format!("{}.sop.md", sop.name),
+        mime: "text/markdown".into(),
+        data: STANDARD.encode(text),
+    }
 }
 
 /// The parameters and what they are. What a stranger wrote stays where it is: in the message, between its markers.

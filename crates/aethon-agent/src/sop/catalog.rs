@@ -89,7 +89,8 @@ impl SopCatalog for SopFolder {
 
     async fn broken(&self) -> Result<Vec<BrokenSop>> {
         self.look(|inner| {
-            let broken = |(path, outcome): (PathBuf, Outcome)| Some(BrokenSop { path, faults: outcome.err()? });
+            let broken =
+                |(path, outcome): (PathBuf, Outcome)| Some(BrokenSop { path, faults: outcome.err()? });
             inner.files().into_iter().filter_map(broken).collect()
         })
         .await
@@ -177,9 +178,9 @@ impl Inner {
                 Some(_) => SopRefusal::BuiltIn(name.clone()),
                 None => SopRefusal::Unknown(name.clone()),
             }),
-            Err(error) => {
-                Err(Error::internal(format!("{} cannot be removed: {error}", path.display())).because(error).into())
-            }
+            Err(error) => Err(Error::internal(format!("{} cannot be removed: {error}", path.display()))
+                .because(error)
+                .into()),
         }
     }
 }
@@ -192,7 +193,11 @@ pub fn check_file(path: &Path) -> std::result::Result<Sop, Vec<SopFault>> {
 fn read_file(path: &Path, is_file: bool) -> Outcome {
     let fault = |line, message: String| Err(vec![SopFault { line, message }]);
     if !is_file {
-        let why = if path.exists() { "this is no plain file; copy it here instead of linking it" } else { "there is no such file" };
+        let why = if path.exists() {
+            "this is no plain file; copy it here instead of linking it"
+        } else {
+            "there is no such file"
+        };
         return fault(1, why.into());
     }
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -200,7 +205,10 @@ fn read_file(path: &Path, is_file: bool) -> Outcome {
         return fault(1, format!("the name of the file must end with `{ENDING}`"));
     };
     let Ok(name) = SopName::parse(name) else {
-        return fault(1, format!("the name {name:?} is not valid: use 1 to 64 lower-case letters, digits and hyphens"));
+        return fault(
+            1,
+            format!("the name {name:?} is not valid: use 1 to 64 lower-case letters, digits and hyphens"),
+        );
     };
     let mut bytes = Vec::new();
     // One byte more than may be, so that what is larger is seen to be.

@@ -18,7 +18,8 @@ const STEP_FORM: &str = "a step is written `### 1. Title`, numbered from 1";
 /// Reads a SOP.
 pub fn parse(name: SopName, origin: SopOrigin, content: &str) -> Result<Sop, Vec<SopFault>> {
     if content.len() > MOST_BYTES {
-        let message = format!("the file is larger than {} KiB; a SOP must fit into a prompt", MOST_BYTES / 1024);
+        let message =
+            format!("the file is larger than {} KiB; a SOP must fit into a prompt", MOST_BYTES / 1024);
         return Err(vec![SopFault { line: 1, message }]);
     }
     let mut reader = Reader::default();
@@ -281,7 +282,10 @@ mod tests {
     #[test]
     fn a_sop_has_a_title_an_overview_parameters_and_steps() {
         let sop = read(GOOD).unwrap();
-        assert_eq!((sop.title.as_str(), sop.description.as_str()), ("Release notes", "Writes the notes of a release."));
+        assert_eq!(
+            (sop.title.as_str(), sop.description.as_str()),
+            ("Release notes", "Writes the notes of a release.")
+        );
         let parameters: Vec<_> = sop
             .parameters
             .iter()
@@ -311,7 +315,10 @@ mod tests {
         check("", &[(1, "title is missing"), (1, "## Overview"), (1, "## Steps")]);
         check("# T\n## Overview\n\n## Steps\n", &[(2, "overview is empty"), (4, "no step")]);
         check("# T\n## Overview\nx\n## Steps\n### One\n", &[(4, "no step"), (5, "### 1. Title")]);
-        check("# T\n# U\n## Overview\nx\n## Steps\n### 1. a\n### 3. b\n", &[(2, "second title"), (7, "step 2")]);
+        check(
+            "# T\n# U\n## Overview\nx\n## Steps\n### 1. a\n### 3. b\n",
+            &[(2, "second title"), (7, "step 2")],
+        );
         let head = "# T\n## Overview\nx\n## Parameters\n";
         let tail = "\n## Steps\n### 1. a\n";
         let check = |line: &str, words: &str| check(&format!("{head}{line}{tail}"), &[(5, words)]);

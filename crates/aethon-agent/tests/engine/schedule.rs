@@ -185,7 +185,8 @@ impl Desk {
 
 fn job(id: &str, cron: &str, change: impl FnOnce(&mut JobRequest)) -> JobRequest {
     let some = |text: &str| Some(text.to_owned());
-    let mut request = JobRequest { job_id: some(id), cron: some(cron), prompt: some(id), ..JobRequest::default() };
+    let mut request =
+        JobRequest { job_id: some(id), cron: some(cron), prompt: some(id), ..JobRequest::default() };
     request.timezone = some("UTC");
     change(&mut request);
     request
@@ -236,7 +237,10 @@ async fn a_failure_is_tried_again_in_runs_of_their_own() {
     desk.assistant.failures.store(3, Ordering::SeqCst);
     desk.add(job("flaky", "6 4 * * *", |request| request.retries = Some(2))).await;
     desk.run_for(120).await;
-    assert_eq!(desk.runs("flaky").await, [(RunStatus::Error, 0), (RunStatus::Error, 1), (RunStatus::Error, 2)]);
+    assert_eq!(
+        desk.runs("flaky").await,
+        [(RunStatus::Error, 0), (RunStatus::Error, 1), (RunStatus::Error, 2)]
+    );
     let (status, error, _) = desk.last("flaky").await;
     assert_eq!((status, error.as_deref()), (Some(RunStatus::Error), Some("the model is tired")));
 }
@@ -311,7 +315,8 @@ async fn what_is_wrong_with_a_job_is_named_by_its_field() {
     check(|request| request.cron = Some("often".into()), "cron").await;
     check(|request| request.cron = None, "cron").await;
     check(|request| request.run_at = Some("2030-01-01T00:00:00Z".into()), "run_at").await;
-    check(|request| (request.cron, request.run_at) = (None, Some("2020-01-01T00:00:00Z".into())), "run_at").await;
+    check(|request| (request.cron, request.run_at) = (None, Some("2020-01-01T00:00:00Z".into())), "run_at")
+        .await;
     check(|request| (request.cron, request.run_at) = (None, Some("soon".into())), "run_at").await;
     check(|request| request.prompt = Some("  ".into()), "prompt").await;
     check(|request| request.sop_name = Some("none".into()), "sop_name").await;
@@ -321,5 +326,6 @@ async fn what_is_wrong_with_a_job_is_named_by_its_field() {
     check(|request| request.timezone = Some("Mars/Base".into()), "timezone").await;
     check(|request| request.missed = Some("maybe".into()), "missed").await;
     check(|request| request.job_id = Some("a b".into()), "job_id").await;
-    check(|request| (request.retries, request.channel) = (Some(99), Some("x".into())), "channel,retries").await;
+    check(|request| (request.retries, request.channel) = (Some(99), Some("x".into())), "channel,retries")
+        .await;
 }

@@ -64,14 +64,19 @@ fn session() -> SessionId {
 async fn missing_parameters_are_asked_for_without_a_model() {
     let office = Office::new(1).await;
     let question = office.say("/trip").await;
-    assert!(question.text.contains("**place**: Where to") && question.text.contains("**days**"), "{question:?}");
+    assert!(
+        question.text.contains("**place**: Where to") && question.text.contains("**days**"),
+        "{question:?}"
+    );
     let second = office.say("Rome").await;
     assert!(second.text.contains("`days`") && !second.text.contains("**place**"), "{second:?}");
     assert!(office.house.asked().is_empty());
     assert_eq!(office.runs().await[0].state, SopRunState::Asking);
     assert_eq!(office.say("days=3").await.text, "done");
     let file = office.file().unwrap();
-    assert!(file.contains("- place: \"Rome\"") && file.contains("- days: \"3\"") && file.contains("### 1. Look"));
+    assert!(
+        file.contains("- place: \"Rome\"") && file.contains("- days: \"3\"") && file.contains("### 1. Look")
+    );
     let runs = office.runs().await;
     assert_eq!((runs.len(), runs[0].state, runs[0].steps), (1, SopRunState::Done, 2));
 }

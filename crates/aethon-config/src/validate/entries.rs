@@ -45,12 +45,20 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
 
 fn job(name: &str, key: &KeyPath, job: &Job, remarks: &mut Remarks) {
     if JobId::parse(name).is_err() {
-        remarks.problem(key.clone(), format!("the name {name:?}"), "1 to 64 letters, digits, `-`, `_` and `.`");
+        remarks.problem(
+            key.clone(),
+            format!("the name {name:?}"),
+            "1 to 64 letters, digits, `-`, `_` and `.`",
+        );
     }
     match zone(job.timezone.as_deref()) {
         Err(_) => {
             let found = format!("the string {:?}", job.timezone.as_deref().unwrap_or_default());
-            remarks.problem(key.key("timezone"), found, "the IANA name of a time zone, such as Europe/Berlin");
+            remarks.problem(
+                key.key("timezone"),
+                found,
+                "the IANA name of a time zone, such as Europe/Berlin",
+            );
         }
         Ok(zone) => cron(key, &job.cron, &zone, remarks),
     }

@@ -93,9 +93,8 @@ impl Cron {
 
     /// The times of a day, in order.
     fn times(&self, date: Date) -> impl Iterator<Item = DateTime> {
-        numbers(self.hours).flat_map(move |hour| {
-            numbers(self.minutes).map(move |minute| date.at(hour, minute, 0, 0))
-        })
+        numbers(self.hours)
+            .flat_map(move |hour| numbers(self.minutes).map(move |minute| date.at(hour, minute, 0, 0)))
     }
 }
 
@@ -151,12 +150,8 @@ const MONTH: Field = Field {
     to: 12,
     names: &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
 };
-const WEEKDAY: Field = Field {
-    name: "weekday",
-    from: 0,
-    to: 7,
-    names: &["sun", "mon", "tue", "wed", "thu", "fri", "sat"],
-};
+const WEEKDAY: Field =
+    Field { name: "weekday", from: 0, to: 7, names: &["sun", "mon", "tue", "wed", "thu", "fri", "sat"] };
 
 impl Field {
     /// The numbers that a field stands for, as a set of bits.

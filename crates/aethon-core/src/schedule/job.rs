@@ -26,7 +26,8 @@ impl JobId {
     /// Checks and wraps a name.
     pub fn parse(id: &str) -> Result<Self, InvalidJobId> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-        let is_id = (1..=64).contains(&id.len()) && id.bytes().all(plain) && id.bytes().any(|byte| byte != b'.');
+        let is_id =
+            (1..=64).contains(&id.len()) && id.bytes().all(plain) && id.bytes().any(|byte| byte != b'.');
         if is_id { Ok(Self(id.to_owned())) } else { Err(InvalidJobId) }
     }
 

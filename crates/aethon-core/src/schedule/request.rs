@@ -60,7 +60,8 @@ pub enum JobRefusal {
 }
 
 fn in_one_line(faults: &[FieldFault]) -> String {
-    let lines: Vec<String> = faults.iter().map(|fault| format!("{} {}", fault.field, fault.message)).collect();
+    let lines: Vec<String> =
+        faults.iter().map(|fault| format!("{} {}", fault.field, fault.message)).collect();
     lines.join("; ")
 }
 

@@ -55,7 +55,9 @@ pub enum SopRefusal {
     #[error("the SOP has {0} in it; keep secrets out of SOPs, and name the credential instead")]
     Secret(String),
     /// It is built in and cannot be removed.
-    #[error("{0} is built in and cannot be removed; a file of the same name in the workspace's sops/ takes its place")]
+    #[error(
+        "{0} is built in and cannot be removed; a file of the same name in the workspace's sops/ takes its place"
+    )]
     BuiltIn(SopName),
     /// There is none of this name.
     #[error("there is no SOP named {0}")]
@@ -66,6 +68,7 @@ pub enum SopRefusal {
 }
 
 fn in_one_line(faults: &[SopFault]) -> String {
-    let lines: Vec<String> = faults.iter().map(|fault| format!("line {}: {}", fault.line, fault.message)).collect();
+    let lines: Vec<String> =
+        faults.iter().map(|fault| format!("line {}: {}", fault.line, fault.message)).collect();
     lines.join("; ")
 }

@@ -77,9 +77,9 @@ mod tests {
         "SELECT count(*) FROM memory_v",
         "SELECT id, content FROM memories WHERE NOT EXISTS", // in the background
         "SELECT job, next_run, retry_at, attempt, last_run, last_status, last_error FROM jobs ORDER BY id", // the list
-        "DELETE FROM sop_runs WHERE run_key <=",                    // two thousand rows, when one is added
-        "SELECT count(*) FROM jobs",                                // before one is added
-        "SELECT run_id, jobs.id, due, started_at",                  // the open runs: an index, at the start and once a minute
+        "DELETE FROM sop_runs WHERE run_key <=", // two thousand rows, when one is added
+        "SELECT count(*) FROM jobs",             // before one is added
+        "SELECT run_id, jobs.id, due, started_at", // the open runs: an index, at the start and once a minute
         "SELECT run_id, sop_name, session, turn, state, step, steps_done, steps, parameters,\n            started_at, updated_at, cost, error FROM sop_runs ORDER", // the newest
     ];
 

@@ -91,7 +91,9 @@ impl Tool for ScheduleTask {
             let _ = write!(text, " Its first run is at {}.", time::text(next));
         }
         if !self.schedule.is_enabled() {
-            text.push_str(" The scheduler is off (scheduler.enabled), so it does not run until that is changed.");
+            text.push_str(
+                " The scheduler is off (scheduler.enabled), so it does not run until that is changed.",
+            );
         }
         Ok(ToolOutput::text(text))
     }
@@ -166,7 +168,8 @@ struct Removed {
 impl RemoveScheduledJob {
     pub(super) fn new(schedule: Arc<dyn Schedule>) -> Self {
         let about = "Removes a scheduled job. Jobs of the configuration stay.";
-        let spec = ToolSpec::of::<Removed>("remove_scheduled_job", about).with_role("job_id", ArgumentRole::Text);
+        let spec =
+            ToolSpec::of::<Removed>("remove_scheduled_job", about).with_role("job_id", ArgumentRole::Text);
         Self { spec, schedule }
     }
 }

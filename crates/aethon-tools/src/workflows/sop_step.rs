@@ -58,12 +58,14 @@ impl SopStep {
             ToolError::failed("the step could not be noted, because the storage failed; go on without it")
         };
         let run = self.runs.of_turn(&context.turn).await.map_err(failed)?;
-        let run = run.ok_or_else(|| {
-            ToolError::failed("no SOP runs in this turn; answer without `sop_step`")
-        })?;
+        let run =
+            run.ok_or_else(|| ToolError::failed("no SOP runs in this turn; answer without `sop_step`"))?;
         let sop = self.sops.sop(&run.sop_name).await.map_err(failed)?;
         let sop = sop.ok_or_else(|| {
-            ToolError::failed(format!("the SOP {} is not there any more; go on by its text above", run.sop_name))
+            ToolError::failed(format!(
+                "the SOP {} is not there any more; go on by its text above",
+                run.sop_name
+            ))
         })?;
         Ok((run, sop))
     }
@@ -103,8 +105,12 @@ impl Tool for SopStep {
                 format!("Step {step} of {total}, {}, has begun.\n\n{}", current.title, current.text)
             }
             State::Done => match place.and_then(|place| sop.steps.get(place + 1)) {
-                Some(next) => format!("Step {step} of {total} is done. Next: step {}, {}.", step + 1, next.title),
-                None => format!("Step {step} of {total} is done, which was the last. Close with your result."),
+                Some(next) => {
+                    format!("Step {step} of {total} is done. Next: step {}, {}.", step + 1, next.title)
+                }
+                None => {
+                    format!("Step {step} of {total} is done, which was the last. Close with your result.")
+                }
             },
         }))
     }

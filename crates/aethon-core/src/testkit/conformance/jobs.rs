@@ -89,12 +89,14 @@ pub async fn a_job_has_one_open_run(stage: Stage) {
     assert!(runs.begin(begin_run(run("r1", &job, None), None, None)).await.unwrap().is_some());
     assert!(runs.begin(begin_run(run("r2", &job, None), None, None)).await.unwrap().is_none());
     let seen = Some(Due { next_run: Some(at(60)), retry_at: None });
-    let skipped = runs.begin(begin_run(run("r3", &job, Some(at(60))), seen, Some(at(120)))).await.unwrap().unwrap();
+    let skipped =
+        runs.begin(begin_run(run("r3", &job, Some(at(60))), seen, Some(at(120)))).await.unwrap().unwrap();
     assert_eq!(skipped.status, RunStatus::Skipped);
     assert!(skipped.ended_at.is_some() && skipped.error.is_some());
     let record = jobs.job(&job.job_id).await.unwrap().unwrap();
     assert_eq!((record.last_status, record.next_run), (Some(RunStatus::Skipped), Some(at(120))));
-    let end = EndRun { at: at(5), status: RunStatus::Error, error: Some("no".into()), retry_at: Some(at(30)) };
+    let end =
+        EndRun { at: at(5), status: RunStatus::Error, error: Some("no".into()), retry_at: Some(at(30)) };
     assert!(runs.end("r1", end.clone()).await.unwrap());
     assert!(!runs.end("r1", end).await.unwrap(), "it has ended");
     let record = jobs.job(&job.job_id).await.unwrap().unwrap();

@@ -8,9 +8,7 @@ use jiff::Timestamp;
 use super::MemoryStore;
 use crate::error::Result;
 use crate::ids::TurnId;
-use crate::schedule::{
-    BeginRun, Due, EndRun, Job, JobId, JobRecord, JobStore, RunLog, RunRecord, RunStatus,
-};
+use crate::schedule::{BeginRun, Due, EndRun, Job, JobId, JobRecord, JobStore, RunLog, RunRecord, RunStatus};
 use crate::sop::{SopRun, SopRunChange, SopRunState, SopRuns};
 
 /// What is kept of jobs and SOPs.
@@ -72,7 +70,12 @@ impl RunLog for MemoryStore {
 
     async fn next_due(&self) -> Result<Option<Timestamp>> {
         let tables = self.enter("next_due_job")?;
-        Ok(tables.jobs.jobs.values().flat_map(|record| record.next_run.into_iter().chain(record.retry_at)).min())
+        Ok(tables
+            .jobs
+            .jobs
+            .values()
+            .flat_map(|record| record.next_run.into_iter().chain(record.retry_at))
+            .min())
     }
 
     async fn begin(&self, begin: BeginRun) -> Result<Option<RunRecord>> {

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::memory::MemoryRow;
 use super::jobs::JobTables;
+use super::memory::MemoryRow;
 use crate::audit::AuditEntry;
 use crate::channel::Delivery;
 use crate::error::{Error, Result};
