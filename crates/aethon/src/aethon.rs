@@ -22,6 +22,7 @@ use aethon_core::usage::UsageReport;
 use aethon_http::deps::Chat;
 use aethon_http::json::{Export, Format};
 use aethon_http::ws::Hub;
+use aethon_mcp::client::Servers;
 use aethon_store::OpenMode;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -53,6 +54,8 @@ pub struct Aethon {
     pub(crate) wake: DeliveryWake,
     /// What it can read and run.
     pub(crate) reach: Arc<[String]>,
+    /// The servers that it borrows tools from.
+    pub(crate) servers: Servers,
 }
 
 impl Aethon {
@@ -64,7 +67,14 @@ impl Aethon {
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
         let (desk, wake) = (PendingApprovals::default(), DeliveryWake::default());
-        let common = wiring::agent::Common { models, meter: meter.clone(), approvals: &desk, wake: &wake };
+        let servers = wiring::mcp::servers(&prepared);
+        let common = wiring::agent::Common {
+            models,
+            meter: meter.clone(),
+            approvals: &desk,
+            wake: &wake,
+            servers: &servers,
+        };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         if mode == OpenMode::Guest {
             // The daemon recovers first, and shows what goes on to those who watch.
@@ -88,17 +98,20 @@ impl Aethon {
             clock,
             wake,
             reach,
+            servers,
         })
     }
 
     /// Asks in a session, `channel:name`, and waits for the reply. Questions for approval are denied.
     pub async fn ask(&self, session: &str, text: impl Into<String>) -> Result<Arc<Reply>> {
         let session = SessionId::parse(session).map_err(|error| Error::failed(error.to_string()))?;
-        Ok(assistant::ask(&*self.engine, Inbound::say(session, text), Arc::new(Unattended)).await?)
+        Ok(assistant::ask(&*self.assistant(), Inbound::say(session, text), Arc::new(Unattended)).await?)
     }
 
-    /// The one door for messages.
+    /// The one door for messages. Whoever asks for it means to send some, so the servers that tools are borrowed from start
+    /// in the background; nothing waits for them.
     pub fn assistant(&self) -> Arc<dyn Assistant> {
+        self.servers.start();
         self.engine.clone()
     }
 
@@ -178,7 +191,7 @@ impl Aethon {
     /// Conversations as the HTTP application serves them, live through this hub.
     pub(crate) fn chat(&self, hub: Arc<Hub>) -> Chat {
         Chat {
-            assistant: self.assistant(),
+            assistant: self.engine.clone(),
             transcripts: self.transcripts(),
             approvals: self.desk.clone(),
             hub,
@@ -198,6 +211,7 @@ impl Aethon {
 
     /// Books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
+        self.servers.stop().await;
         // A storage that fails keeps them waiting; the next start books what it finds reserved.
         if timeout(LAST_BOOKINGS, self.meter.ended()).await.is_err() {
             tracing::error!("some model calls could not be written down before the end");

@@ -34,7 +34,7 @@ pub(super) struct Outcome {
 /// Runs a command to its end. Dropping the future ends it.
 pub(super) async fn run(launch: Launch, limit: Duration, mut kept: Kept) -> io::Result<Outcome> {
     let begun = Instant::now();
-    let Running { group, output, mut ended } = start(launch).await?;
+    let Running { group, output, mut ended, .. } = start(launch).await?;
     let mut output = Receiver::from_owned_fd(output.into())?;
     let deadline = begun + limit;
     let mut is_open = true;
@@ -103,6 +103,7 @@ mod tests {
             let mut took = Vec::new();
             for _ in 0..40 {
                 let launch = Launch {
+                    streams: crate::shell::Streams::Output,
                     shell: ["/bin/sh", "-c", "true"].map(Into::into).to_vec(),
                     directory: "/".into(),
                     environment: Vec::new(),

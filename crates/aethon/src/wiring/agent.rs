@@ -12,6 +12,7 @@ use aethon_core::approval::PendingApprovals;
 use aethon_core::hook::Hook;
 use aethon_core::storage::Storage;
 use aethon_core::tool::{FixedTools, ToolSource};
+use aethon_mcp::client::Servers;
 use aethon_tools::ShellOptions;
 
 use super::model::AgentModels;
@@ -23,10 +24,11 @@ pub(crate) struct Common<'s> {
     pub(crate) meter: Meter,
     pub(crate) approvals: &'s PendingApprovals,
     pub(crate) wake: &'s DeliveryWake,
+    pub(crate) servers: &'s Servers,
 }
 
 pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>) -> Arc<Engine> {
-    let Common { models, meter, approvals, wake } = common;
+    let Common { models, meter, approvals, wake, servers } = common;
     let prompt = Prompt::new(PromptOptions {
         name: "Aethon".into(),
         workspace: prepared.home.workspace(),
@@ -34,7 +36,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     });
     let agent = Agent::main(models.models, Arc::new(prompt))
         .with_small(models.small)
-        .with_tools(tools(prepared, storage));
+        .with_tools(tools(prepared, storage, servers));
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let transcripts = storage.transcripts.clone();
     let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());
@@ -67,7 +69,15 @@ fn hooks(prepared: &Prepared) -> Hooks {
 }
 
 /// Where tools come from: of two with the same name the built-in one counts.
-fn tools(prepared: &Prepared, storage: &Storage) -> Vec<Arc<dyn ToolSource>> {
+fn tools(prepared: &Prepared, storage: &Storage, servers: &Servers) -> Vec<Arc<dyn ToolSource>> {
+    let built_in = aethon_tools::tools(&tool_options(prepared), prepared.clock(), storage.history.clone());
+    let sources = [("built-in", built_in), ("embedder", prepared.parts.tools.clone())];
+    let fixed = sources.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _);
+    fixed.chain([servers.source()]).collect()
+}
+
+/// What tools, and whatever else the assistant starts, may reach.
+pub(super) fn tool_options(prepared: &Prepared) -> aethon_tools::Options {
     let home = &prepared.home;
     let own =
         [home.config(), home.database(), home.credentials(), home.run(), home.recordings(), home.logs()];
@@ -83,9 +93,7 @@ fn tools(prepared: &Prepared, storage: &Storage) -> Vec<Arc<dyn ToolSource>> {
     options.port = webchat.enabled.then_some(webchat.port);
     options.address_file = Some(home.address_file());
     options.shell = shell(prepared);
-    let built_in = aethon_tools::tools(&options, prepared.clock(), storage.history.clone());
-    let sources = [("built-in", built_in), ("embedder", prepared.parts.tools.clone())];
-    sources.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _).collect()
+    options
 }
 
 /// Commands get what the person's own shell would have, and nothing else of this program's environment.
