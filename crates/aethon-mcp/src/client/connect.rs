@@ -23,6 +23,7 @@ use super::options::Address;
 use super::screen::Screen;
 use super::session::{Life, Listener, Session};
 use super::stderr::LastWords;
+use super::words::brief;
 use crate::error::Error;
 
 /// How long a server may take until it can be used. Some are fetched from a registry when they start.
@@ -179,14 +180,5 @@ fn sentence(error: &ClientInitializeError) -> String {
         }
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => sentence(fallback),
         _ => "it answered with something else than the protocol has there".into(),
-    }
-}
-
-/// A line of a stranger's words.
-pub(super) fn brief(text: &str) -> String {
-    let line: String = aethon_core::untrusted::defuse(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(300) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line,
     }
 }

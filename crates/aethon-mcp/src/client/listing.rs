@@ -14,7 +14,7 @@ use rmcp::service::{Peer, RoleClient};
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
-use super::connect::brief;
+use super::words::brief;
 
 /// The most tools of a server.
 const MOST_TOOLS: usize = 128;

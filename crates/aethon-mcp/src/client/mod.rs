@@ -10,6 +10,7 @@ mod connect;
 mod http;
 mod keeper;
 mod listing;
+mod news;
 mod options;
 mod returned;
 mod screen;
@@ -17,6 +18,7 @@ mod servers;
 mod session;
 mod stderr;
 mod tool;
+mod words;
 
 pub use board::ServerState;
 pub use options::{Address, Options, ServerOptions};

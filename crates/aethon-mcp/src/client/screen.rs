@@ -11,7 +11,7 @@ use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::time::Instant;
 
-use super::session::News;
+use super::news::News;
 
 /// How much a server may say without having been asked, in each stretch of time.
 const MOST: u32 = 10_000;

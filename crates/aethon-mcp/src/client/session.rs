@@ -11,11 +11,11 @@ use futures_util::future::BoxFuture;
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{ClientConfig, ServerNotification, SubscriptionFilter};
 use rmcp::service::{NotificationContext, Peer, RoleClient, RunningService, Subscription};
-use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use super::board::{Board, ServerState};
 use super::listing;
+use super::news::News;
 use super::stderr::LastWords;
 use super::tool::BorrowedTool;
 
@@ -25,17 +25,6 @@ const BETWEEN_LISTS: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_secs(300);
 /// How long a program may take to end by itself when its input is closed.
 const GOODBYE: Duration = Duration::from_secs(1);
-
-/// What a connection hears.
-#[derive(Default)]
-pub(super) struct News {
-    /// The list of tools has changed.
-    pub(super) list: Notify,
-    /// A call found the connection broken.
-    pub(super) broken: Notify,
-    /// The server closed the connection, or was cut off.
-    pub(super) closed: Notify,
-}
 
 /// Our side of a connection. It grants a server nothing.
 pub(super) struct Listener {

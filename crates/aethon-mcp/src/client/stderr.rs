@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::connect::brief;
+use super::words::brief;
 
 /// How much is kept.
 const KEPT: usize = 2048;

@@ -8,9 +8,9 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse};
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::Value;
 
-use super::connect::brief;
+use super::news::News;
 use super::returned;
-use super::session::News;
+use super::words::brief;
 
 /// A tool of a server that is connected.
 pub(super) struct BorrowedTool {
