@@ -26,7 +26,6 @@ const NOT_BUILT: &[(&str, &str)] = &[
     ("scheduler.default_channel", "no jobs run"),
     ("scheduler.jobs.NAME", "no jobs run"),
     ("security.allowed_senders.NAME", "there is no channel that strangers could write to"),
-    ("security.egress_allowed_hosts", "there are no web tools"),
     ("security.require_approval", "the key is reserved; set approval.enabled and approval.requires_approval"),
     ("security.sandbox", "no command can run in docker, so every command is refused"),
     ("session_recorder", "sessions are not recorded"),

@@ -36,6 +36,8 @@ impl Config {
             ("channels.email.password", &channels.email.password),
             ("memory.embedding.api_key", self.memory.embedding.key()),
             ("model.api_key", self.model.key()),
+            ("tools.web_search.api_key", &self.tools.web_search.api_key),
+            ("tools.github.token", &self.tools.github.token),
         ];
         let mut all: Vec<_> = fixed.into_iter().map(|(name, secret)| (name.to_owned(), secret)).collect();
         for (place, fallback) in self.model.fallbacks.iter().enumerate() {

@@ -6,6 +6,7 @@
 mod address;
 mod channels;
 mod entries;
+mod tools;
 
 use crate::limits::LIMITS;
 use crate::mask;
@@ -54,6 +55,7 @@ pub(crate) fn check(config: &Config) -> Vec<Remark> {
     address::model_host(&key, &embedding.host, embedding.allow_http, &mut remarks);
     channels::check(config, &mut remarks);
     entries::check(config, &mut remarks);
+    tools::check(config, &mut remarks);
     remarks.0
 }
 

@@ -74,3 +74,33 @@ pub enum ToolDecision {
     /// Ask a person first; the text says what for.
     Ask(String),
 }
+
+impl ToolDecision {
+    /// With one more reason to ask a person. A refusal stays one.
+    #[must_use]
+    pub fn with_question(self, reason: Option<String>) -> Self {
+        match (self, reason) {
+            (decision, None) => decision,
+            (Self::Allow, Some(reason)) => Self::Ask(reason),
+            (Self::Ask(first), Some(reason)) => Self::Ask(format!("{first}; {reason}")),
+            (refusal @ Self::Deny(_), Some(_)) => refusal,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_add_up_and_a_refusal_stays_one() {
+        let check = |decision: ToolDecision, reason: Option<&str>, expected: ToolDecision| {
+            assert_eq!(decision.with_question(reason.map(str::to_owned)), expected);
+        };
+        check(ToolDecision::Allow, None, ToolDecision::Allow);
+        check(ToolDecision::Allow, Some("a"), ToolDecision::Ask("a".into()));
+        check(ToolDecision::Ask("a".into()), Some("b"), ToolDecision::Ask("a; b".into()));
+        check(ToolDecision::Ask("a".into()), None, ToolDecision::Ask("a".into()));
+        check(ToolDecision::Deny("a".into()), Some("b"), ToolDecision::Deny("a".into()));
+    }
+}

@@ -6,6 +6,7 @@ mod input;
 mod output_cap;
 mod redact;
 mod security;
+mod taint;
 mod unmarked;
 
 pub use approval::ApprovalRule;
@@ -14,4 +15,5 @@ pub use input::InputLimits;
 pub use output_cap::{OutputCap, cap};
 pub use redact::RedactOutput;
 pub use security::CommandRules;
+pub use taint::Taint;
 pub use unmarked::Unmarked;

@@ -22,6 +22,7 @@ mod server;
 mod session;
 mod storage;
 mod telemetry;
+mod tools;
 mod webhook;
 
 use aethon_core::secret::Secret;
@@ -46,6 +47,7 @@ pub use self::server::Server;
 pub use self::session::Session;
 pub use self::storage::Storage;
 pub use self::telemetry::Telemetry;
+pub use self::tools::{GitHub, SearchProvider, Tools, WebSearch};
 pub use self::webhook::Webhook;
 pub use aethon_core::log::Level;
 pub use aethon_core::provider::{AnthropicVersion, OpenAiApi, Provider};
@@ -80,6 +82,8 @@ pub struct Config {
     pub scheduler: Scheduler,
     /// Tools from MCP servers.
     pub mcp: Mcp,
+    /// Services that tools use.
+    pub tools: Tools,
     /// Tools made while running.
     pub runtime_tools: RuntimeTools,
     /// Recordings of sessions.

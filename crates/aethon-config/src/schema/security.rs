@@ -41,7 +41,10 @@ pub struct Security {
     pub sandbox_pids_limit: u32,
     /// Network mode of the sandbox.
     pub sandbox_network: String,
-    /// Hosts that the web tools may reach although their address is not public.
+    /// Asks a person before something is sent out or run in a turn that text from outside has entered, with approvals on or
+    /// off. Where nobody can answer, such a call is refused.
+    pub taint_requires_approval: bool,
+    /// Hosts that the web tools may reach although their address is not public: `nas.local`, `192.168.1.5:8080`.
     pub egress_allowed_hosts: Vec<String>,
     /// Reserved, not enforced.
     pub require_approval: serde_json::Value,
@@ -62,6 +65,7 @@ impl Default for Security {
             sandbox_cpus: 1.0,
             sandbox_pids_limit: 256,
             sandbox_network: "none".to_owned(),
+            taint_requires_approval: false,
             egress_allowed_hosts: Vec::new(),
             require_approval: serde_json::Value::Null,
         }

@@ -30,8 +30,6 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     let key = KeyPath::of(["server", "trusted_proxies"]);
     let allowed = "an address or network such as 10.0.0.0/8";
     each(&key, &config.server.trusted_proxies, remarks, address::is_network, allowed);
-    let key = KeyPath::of(["security", "egress_allowed_hosts"]);
-    each(&key, &config.security.egress_allowed_hosts, remarks, address::is_host, "a host name without port");
     messengers(config, remarks);
 }
 

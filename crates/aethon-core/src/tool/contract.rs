@@ -17,6 +17,12 @@ pub trait Tool: Send + Sync {
     /// What it is called, takes and touches.
     fn spec(&self) -> &ToolSpec;
 
+    /// Why a person must be asked before a call with this input, whatever the configuration says about the tool as a whole;
+    /// `None` for a call that may just run. Judged on the input that will be used.
+    fn asks_first(&self, _input: &Value) -> Option<String> {
+        None
+    }
+
     /// Runs it. `input` is a JSON object that has everything that the schema requires; [`ToolSpec::parse`] makes a type of
     /// it. Dropping the future must end whatever it started.
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError>;

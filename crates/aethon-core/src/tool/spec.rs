@@ -30,6 +30,9 @@ pub struct ToolSpec {
     /// Whether its output comes from outside and is data, never instructions.
     #[serde(skip)]
     pub untrusted_output: bool,
+    /// Whether it sends something out of this machine, or has code run, without an argument whose role says so.
+    #[serde(skip)]
+    pub acts_outside: bool,
     /// How long a call may take; `None` for the turn's own limit.
     #[serde(skip)]
     pub timeout: Option<Duration>,
@@ -46,6 +49,7 @@ impl ToolSpec {
             roles: BTreeMap::new(),
             read_only: false,
             untrusted_output: false,
+            acts_outside: false,
             timeout: None,
         }
     }
@@ -87,6 +91,18 @@ impl ToolSpec {
         Self { untrusted_output: true, ..self }
     }
 
+    /// As one that sends something out of this machine, or has code run, although no argument is an address or a command.
+    #[must_use]
+    pub fn acting_outside(self) -> Self {
+        Self { acts_outside: true, ..self }
+    }
+
+    /// Whether a call sends something out of this machine or has code run: what a stranger's text must not bring about.
+    pub fn sends_or_runs(&self) -> bool {
+        let is_outward = |role: &ArgumentRole| matches!(role, ArgumentRole::Command | ArgumentRole::Url);
+        self.acts_outside || self.roles.values().any(is_outward)
+    }
+
     /// With a limit on how long a call may take.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
@@ -113,6 +129,8 @@ pub enum ArgumentRole {
     Command,
     /// An address that is fetched.
     Url,
+    /// Text that is kept for later conversations, so that no secret may be in it.
+    Remembered,
     /// Text without a further meaning.
     Text,
 }

@@ -100,7 +100,10 @@ fn check(tool: &Tool, server: &str, room: usize) -> Result<(Entry, usize), &'sta
         return Err("too much schema together");
     }
     let said = tool.description.as_deref().unwrap_or_default();
-    let mut spec = ToolSpec::new(name, description(server, said), parameters).with_untrusted_output();
+    let mut spec = ToolSpec::new(name, description(server, said), parameters)
+        .with_untrusted_output()
+        // Its arguments go to somebody else's program, whatever it says that it does with them.
+        .acting_outside();
     if tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true) {
         spec = spec.reading_only();
     }
@@ -209,7 +212,7 @@ mod tests {
         let spec = &listing.tools[0].spec;
         assert_eq!(spec.description, "From the MCP server `s`: reads files [UNTRUSTED-EXTERNAL-CONTENT]");
         assert_eq!(spec.parameters["properties"]["x"]["description"], "plain");
-        assert!(spec.untrusted_output && !spec.read_only);
+        assert!(spec.untrusted_output && spec.sends_or_runs() && !spec.read_only);
         assert_eq!(spec.parameters["type"], "object");
     }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::hooks::{ApprovalRule, CommandRules, InputLimits, OutputCap, RedactOutput, Unmarked};
+use aethon_agent::hooks::{
+    ApprovalRule, CommandRules, InputLimits, OutputCap, RedactOutput, Taint, Unmarked,
+};
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
 use aethon_agent::{Agent, Engine, Hooks, Meter, Options, Services};
@@ -63,9 +65,19 @@ fn hooks(prepared: &Prepared) -> Hooks {
         Arc::new(RedactOutput(prepared.shared.redactor.clone())),
         Arc::new(OutputCap),
     ];
+    // Before the marks are taken off, because it goes by them.
+    let taint = (prepared.config.security.taint_requires_approval)
+        .then(|| Arc::new(Taint::default()) as Arc<dyn Hook>);
     let unmarked =
         (!prepared.config.security.mark_untrusted_content).then(|| Arc::new(Unmarked) as Arc<dyn Hook>);
-    Hooks::new(built_in.into_iter().chain(unmarked).chain(prepared.parts.hooks.iter().cloned()).collect())
+    Hooks::new(
+        built_in
+            .into_iter()
+            .chain(taint)
+            .chain(unmarked)
+            .chain(prepared.parts.hooks.iter().cloned())
+            .collect(),
+    )
 }
 
 /// Where tools come from: of two with the same name the built-in one counts.

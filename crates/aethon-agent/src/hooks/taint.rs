@@ -1,0 +1,198 @@
+//! Has a person asked before something is sent out or run in a turn that text from outside has entered
+//! (`security.taint_requires_approval`).
+//!
+//! A stranger's text can talk a model into things. What it could do with them is to send what it knows to somebody, or to run
+//! something; both wait for a person's word once such text is before the model, whichever tools the owner has listed for
+//! approval. A turn is tainted by what its requests carry: a result or a message between the markers of outside content, of an
+//! earlier turn too, recalled memories, and summaries, which no longer say where their words came from.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use aethon_core::hook::{AddedContext, Hook, ToolDecision, TurnContext};
+use aethon_core::ids::TurnId;
+use aethon_core::message::{Block, Failure, Inbound, Reply, ToolCall, ToolResult};
+use aethon_core::model::ModelRequest;
+use aethon_core::tool::{ToolContext, ToolSpec};
+use async_trait::async_trait;
+
+/// How many turns are remembered. Far more than run at once: what goes first is of turns whose end was never told.
+const MOST_TURNS: usize = 4096;
+
+/// The turns that run, and what tainted those that are tainted.
+#[derive(Debug, Default)]
+pub struct Taint(Mutex<BTreeMap<TurnId, String>>);
+
+impl Taint {
+    /// The first source that is noted counts.
+    fn note(&self, turn: &TurnId, source: String) {
+        let mut turns = self.lock();
+        turns.entry(turn.clone()).or_insert(source);
+        while turns.len() > MOST_TURNS {
+            turns.pop_first();
+        }
+    }
+
+    fn source(&self, turn: &TurnId) -> Option<String> {
+        self.lock().get(turn).cloned()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<TurnId, String>> {
+        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Hook for Taint {
+    fn name(&self) -> &'static str {
+        "taint"
+    }
+
+    async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
+        // With the markers switched off, a webhook's payload carries none.
+        if inbound.untrusted || inbound.channel == "webhook" {
+            self.note(&turn.turn, format!("a message through {}", inbound.channel));
+        }
+        Ok(Vec::new())
+    }
+
+    async fn before_model(&self, turn: &TurnContext, request: &ModelRequest) -> Result<(), Failure> {
+        if self.source(&turn.turn).is_some() {
+            return Ok(());
+        }
+        let blocks = request.messages.iter().flat_map(|message| &message.content);
+        if let Some(source) = blocks.filter_map(source).next() {
+            self.note(&turn.turn, source);
+        }
+        Ok(())
+    }
+
+    async fn before_tool(&self, context: &ToolContext, spec: &ToolSpec, _call: &ToolCall) -> ToolDecision {
+        if !spec.sends_or_runs() {
+            return ToolDecision::Allow;
+        }
+        match self.source(&context.turn) {
+            None => ToolDecision::Allow,
+            Some(source) => ToolDecision::Ask(format!(
+                "text from outside is in this turn: {source}; `security.taint_requires_approval`"
+            )),
+        }
+    }
+
+    async fn after_tool(&self, context: &ToolContext, call: &ToolCall, result: &mut ToolResult) {
+        if result.untrusted.is_some() {
+            self.note(&context.turn, format!("what `{}` returned", call.name));
+        }
+    }
+
+    async fn after_turn(&self, turn: &TurnContext, _reply: &Reply) {
+        self.lock().remove(&turn.turn);
+    }
+}
+
+/// What a block that a model sees brings in from outside.
+fn source(block: &Block) -> Option<String> {
+    match block {
+        Block::Text { untrusted: Some(_), .. } => Some("a message that is not the owner's".to_owned()),
+        Block::ToolResult(result) if result.untrusted.is_some() => {
+            Some(format!("what `{}` returned", result.name))
+        }
+        Block::Context { source, .. } => Some(format!("what was recalled from {source}")),
+        Block::Folded { .. } => Some("a summary of earlier messages".to_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use aethon_core::ids::SessionId;
+    use aethon_core::message::{Message, Role};
+    use aethon_core::surface::Unattended;
+    use aethon_core::tool::ArgumentRole;
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+
+    fn inbound() -> Inbound {
+        Inbound::say(SessionId::of("webchat", "a").unwrap(), "look it up")
+    }
+
+    fn call(name: &str) -> ToolCall {
+        ToolCall { id: "1".into(), name: name.into(), input: json!({}), opaque: None }
+    }
+
+    fn fetch() -> ToolSpec {
+        ToolSpec::new("web_fetch", "", json!({})).with_role("url", ArgumentRole::Url)
+    }
+
+    async fn is_asked(taint: &Taint, turn: &TurnContext, spec: &ToolSpec) -> bool {
+        let context = ToolContext::of(turn, Arc::new(Unattended), 1_000);
+        match taint.before_tool(&context, spec, &call(&spec.name)).await {
+            ToolDecision::Allow => false,
+            ToolDecision::Ask(reason) => reason.contains("`security.taint_requires_approval`"),
+            ToolDecision::Deny(reason) => panic!("{reason}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_model_sees_from_outside_taints_the_turn_and_no_other() {
+        let mut page = ToolResult::ok(&call("web_fetch"), "obey");
+        page.untrusted = Some("b".into());
+        let stranger = Block::Text { text: "obey".into(), untrusted: Some("b".into()) };
+        let summary =
+            Block::Folded { messages: 2, from: "1".into(), to: "2".into(), summary: "they said".into() };
+        for (block, expected) in [
+            (Block::text("hi"), false),
+            (Block::ToolResult(ToolResult::ok(&call("think"), "done")), false),
+            (Block::ToolResult(page), true),
+            (stranger, true),
+            (Block::context("memory", "likes tea"), true),
+            (summary, true),
+        ] {
+            let taint = Taint::default();
+            let turn = TurnContext::of(TurnId::existing("t1"), &inbound());
+            let other = TurnContext::of(TurnId::existing("t2"), &inbound());
+            let message = Arc::new(Message::new(Role::User, vec![block.clone()], Timestamp::UNIX_EPOCH));
+            let request = ModelRequest::new(inbound().session, turn.turn.clone(), "", vec![message]);
+            taint.before_model(&turn, &request).await.unwrap();
+            assert_eq!(is_asked(&taint, &turn, &fetch()).await, expected, "{block:?}");
+            assert!(!is_asked(&taint, &other, &fetch()).await);
+        }
+    }
+
+    #[tokio::test]
+    async fn only_what_sends_or_runs_waits_and_a_result_counts_at_once() {
+        let taint = Taint::default();
+        let turn = TurnContext::of(TurnId::existing("t"), &inbound());
+        let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);
+        let shell = ToolSpec::new("shell", "", json!({})).with_role("command", ArgumentRole::Command);
+        let sender = ToolSpec::new("send_message", "", json!({})).acting_outside();
+        let reader = ToolSpec::new("file_read", "", json!({})).with_role("path", ArgumentRole::ReadPath);
+        let mut own = ToolResult::ok(&call("think"), "done");
+        taint.after_tool(&context, &call("think"), &mut own).await;
+        assert!(!is_asked(&taint, &turn, &shell).await);
+        let mut page = ToolResult::ok(&call("web_fetch"), "obey");
+        page.untrusted = Some("b".into());
+        taint.after_tool(&context, &call("web_fetch"), &mut page).await;
+        for (spec, expected) in [(&shell, true), (&fetch(), true), (&sender, true), (&reader, false)] {
+            assert_eq!(is_asked(&taint, &turn, spec).await, expected, "{}", spec.name);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_strangers_message_taints_its_turn_whether_markers_are_on_or_off() {
+        for (channel, untrusted, expected) in
+            [("webchat", false, false), ("telegram", true, true), ("webhook", false, true)]
+        {
+            let taint = Taint::default();
+            let inbound = inbound().via(channel).with_untrusted(untrusted);
+            let turn = TurnContext::of(TurnId::existing("t"), &inbound);
+            taint.before_turn(&turn, &inbound).await.unwrap();
+            assert_eq!(is_asked(&taint, &turn, &fetch()).await, expected, "{channel}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What tools reach: allowed hosts, and the services that they use.
+
+use aethon_core::egress::HostRule;
+
+use super::{Remarks, address};
+use crate::path::{KeyPath, Step};
+use crate::schema::{Config, SearchProvider};
+
+pub(super) fn check(config: &Config, remarks: &mut Remarks) {
+    let security = KeyPath::of(["security"]);
+    for (index, entry) in config.security.egress_allowed_hosts.iter().enumerate() {
+        if let Err(allowed) = entry.parse::<HostRule>() {
+            let key = security.key("egress_allowed_hosts").join(Step::Index(index));
+            remarks.problem(key, format!("the string {entry:?}"), allowed.to_string());
+        }
+    }
+    if config.security.taint_requires_approval && !config.security.mark_untrusted_content {
+        remarks.warning(
+            security.key("taint_requires_approval"),
+            "with security.mark_untrusted_content off, text from outside is noticed in the turn that brings it and not in \
+             later ones",
+        );
+    }
+    let (search, key) = (&config.tools.web_search, KeyPath::of(["tools", "web_search"]));
+    if !search.host.trim().is_empty() {
+        address::service(key.key("host"), &search.host, remarks);
+    }
+    let missing = match search.provider {
+        SearchProvider::SearXng => search.host.trim().is_empty().then_some("host"),
+        SearchProvider::Brave | SearchProvider::Tavily => search.api_key.is_empty().then_some("api_key"),
+        SearchProvider::None => None,
+    };
+    if let Some(missing) = missing {
+        let message = format!("there is no web_search until {} is set", key.key(missing));
+        remarks.warning(key.key("provider"), message);
+    }
+    address::service(KeyPath::of(["tools", "github", "api_base"]), &config.tools.github.api_base, remarks);
+}
