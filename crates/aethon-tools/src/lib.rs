@@ -1,13 +1,18 @@
 //! The tools of the assistant, and the guards that stand between them and the machine.
 //!
-//! `set` says which tools exist and has the small ones, `history` finds what was said, `files` reads files: only what [`Workspace`] lets through,
-//! `shell` runs commands, and makes sure that everything they start ends. `programs` starts those that the assistant talks to. `confine` is the walls round whatever is started,
-//! and `places` the list of what is closed.
+//! `set` says which tools exist and has the small ones, `conversation` looks into what was said, `files` works on files: only
+//! those that [`Workspace`] lets through, `shell` runs commands, and makes sure that everything they start ends, `messages`
+//! sends to channels, `desktop` reaches the person's desktop. `outputs` keeps what was too long to be told, `programs` starts
+//! those that the assistant talks to. `confine` is the walls round whatever is started, and `places` the list of what is closed.
 
 mod confine;
+mod conversation;
+mod desktop;
 mod files;
-mod history;
+mod messages;
 mod options;
+mod outputs;
+mod pdf;
 mod places;
 mod programs;
 mod set;
@@ -15,7 +20,8 @@ mod shell;
 
 pub use confine::{Confinement, Protection};
 pub use files::{Opened, Workspace};
-pub use options::{Options, ShellOptions};
+pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, ShellOptions};
+pub use outputs::KeptOutputs;
 pub use programs::ConfinedPrograms;
-pub use set::tools;
+pub use set::{Absence, Needs, ToolSet, sets, tools};
 pub use shell::MARK;

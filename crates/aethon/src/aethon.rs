@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
@@ -22,8 +21,8 @@ use aethon_core::usage::UsageReport;
 use aethon_http::deps::Chat;
 use aethon_http::json::{Export, Format};
 use aethon_http::ws::Hub;
-use aethon_mcp::client::Servers;
 use aethon_store::OpenMode;
+use aethon_tools::ToolSet;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -32,7 +31,9 @@ use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::reach::Reach;
 use crate::wiring;
+use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
+use crate::wiring::tools::Tools;
 
 /// How long calls that were broken off may take to be booked when the program ends.
 const LAST_BOOKINGS: Duration = Duration::from_secs(5);
@@ -51,11 +52,11 @@ pub struct Aethon {
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) wake: DeliveryWake,
+    pub(crate) deliveries: Deliveries,
     /// What it can read and run.
     pub(crate) reach: Arc<[String]>,
-    /// The servers that it borrows tools from.
-    pub(crate) servers: Servers,
+    /// Where its tools come from.
+    pub(crate) tools: Tools,
 }
 
 impl Aethon {
@@ -66,19 +67,25 @@ impl Aethon {
         let models = AgentModels::of(&prepared, wiring::store::learned(&storage).await);
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
-        let (desk, wake) = (PendingApprovals::default(), DeliveryWake::default());
-        let servers = wiring::mcp::servers(&prepared);
+        let (desk, deliveries) = (PendingApprovals::default(), Deliveries::default());
+        let tools = Tools::of(&prepared, &storage, &deliveries);
         let common = wiring::agent::Common {
             models,
             meter: meter.clone(),
             approvals: &desk,
-            wake: &wake,
-            servers: &servers,
+            wake: &deliveries.wake,
+            tools: tools.sources(&prepared),
         };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         if mode == OpenMode::Guest {
             // The daemon recovers first, and shows what goes on to those who watch.
             engine.watch(|_| Arc::new(Unattended));
+            let hub = Arc::new(Hub::new(clock.clone()));
+            let others = &prepared.parts.channels;
+            let channels = wiring::channels::channels(&prepared.config, engine.clone(), hub, others);
+            deliveries
+                .channels
+                .set(channels.map_err(|error| Error::refused(error.to_string()).because(error))?);
         }
         let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
@@ -96,9 +103,9 @@ impl Aethon {
             embedder,
             desk,
             clock,
-            wake,
+            deliveries,
             reach,
-            servers,
+            tools,
         })
     }
 
@@ -111,7 +118,7 @@ impl Aethon {
     /// The one door for messages. Whoever asks for it means to send some, so the servers that tools are borrowed from start
     /// in the background; nothing waits for them.
     pub fn assistant(&self) -> Arc<dyn Assistant> {
-        self.servers.start();
+        self.tools.servers.start();
         self.engine.clone()
     }
 
@@ -149,6 +156,11 @@ impl Aethon {
     /// call is in the ledger, and none is made when the day's budget is nearly used up.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         self.embedder.clone()
+    }
+
+    /// The built-in tools in their sets, with those that are absent here and why.
+    pub fn tools(&self) -> &[ToolSet] {
+        &self.tools.sets
     }
 
     /// Where everything lies.
@@ -211,7 +223,7 @@ impl Aethon {
 
     /// Books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
-        self.servers.stop().await;
+        self.tools.servers.stop().await;
         // A storage that fails keeps them waiting; the next start books what it finds reserved.
         if timeout(LAST_BOOKINGS, self.meter.ended()).await.is_err() {
             tracing::error!("some model calls could not be written down before the end");

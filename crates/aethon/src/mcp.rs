@@ -30,7 +30,7 @@ pub async fn serve_mcp(
 ) -> Result<()> {
     let most_chars = prepared.config.agent.max_tool_output_chars;
     let assistant = prepared.open().await?;
-    assistant.servers.start();
+    assistant.tools.servers.start();
     let options = Options {
         toolbox: assistant.engine.toolbox(),
         context: context(most_chars)?,

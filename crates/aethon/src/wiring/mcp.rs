@@ -9,7 +9,7 @@ use aethon_core::secret::Secret;
 use aethon_mcp::client::{Address, Options, ServerOptions, Servers};
 use aethon_tools::ConfinedPrograms;
 
-use super::agent::tool_options;
+use super::tools;
 use crate::builder::Prepared;
 
 /// The longest that a call may take, whatever a turn may.
@@ -20,7 +20,7 @@ const SILENCE: Duration = Duration::from_secs(600);
 /// The servers of the configuration. None is started yet.
 pub(crate) fn servers(prepared: &Prepared) -> Servers {
     let config = &prepared.config;
-    let programs = ConfinedPrograms::new(&tool_options(prepared), &prepared.flags.locale);
+    let programs = ConfinedPrograms::new(&tools::options(prepared), &prepared.flags.locale);
     let enabled = config.mcp.servers.iter().filter(|(_, server)| server.enabled);
     let mut servers: Vec<_> = enabled.filter_map(|(name, server)| entry(name, server)).collect();
     if prepared.flags.is_nested && !servers.is_empty() {
