@@ -70,7 +70,7 @@ impl Calls {
             input: Value::Object(input.unwrap_or_default()),
             opaque: None,
         };
-        self.toolbox.run(&self.context.for_next_call(), &call).await
+        self.toolbox.run(&self.context.for_call(&call), &call).await
     }
 }
 
