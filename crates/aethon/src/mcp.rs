@@ -14,8 +14,11 @@ use aethon_core::turn::TurnContext;
 use aethon_mcp::server::{Options, serve};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+mod health;
+
 use crate::builder::Prepared;
 use crate::error::{Error, Result};
+pub(crate) use health::{configured, findings, offer};
 
 /// How long turns may go on that were taken over from a program that is gone.
 const GRACE: Duration = Duration::from_secs(2);

@@ -16,13 +16,13 @@ pub(crate) struct Tools {
     /// The built-in ones.
     pub(crate) sets: Arc<[ToolSet]>,
     /// The servers that others are borrowed from.
-    pub(crate) servers: Servers,
+    pub(crate) servers: Arc<Servers>,
 }
 
 impl Tools {
     /// Those of this configuration.
     pub(crate) fn of(prepared: &Prepared, storage: &Storage, deliveries: &Deliveries) -> Self {
-        Self { sets: sets(prepared, storage, deliveries), servers: super::mcp::servers(prepared) }
+        Self { sets: sets(prepared, storage, deliveries), servers: Arc::new(super::mcp::servers(prepared)) }
     }
 
     /// All of them for the engine: of two with the same name the built-in one counts.
