@@ -52,6 +52,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
             commands::models::list(common, provider.as_deref(), json)
         }
         Command::Model(ModelCommand::Update { file, json }) => commands::models::update(common, &file, json),
+        Command::Mcp => commands::mcp::run(common),
         Command::Sessions(command) => runtime()?.block_on(commands::sessions::run(common, command)),
         Command::Sop(command) => runtime()?.block_on(commands::sop::run(common, command)),
         Command::Jobs(command) => runtime()?.block_on(commands::jobs::run(common, command)),

@@ -2,8 +2,13 @@
 //!
 //! `set` says which tools exist and has the small ones, `conversation` looks into what was said, `files` works on files: only
 //! those that [`Workspace`] lets through, `shell` runs commands, and makes sure that everything they start ends, `messages`
+<<<<<<< HEAD
 //! sends to channels, `workflows` are the tools of SOPs and timed jobs, `desktop` reaches the person's desktop. `outputs` keeps what was too long to be told. `confine` is the
 //! walls round whatever is started, and `places` the list of what is closed.
+=======
+//! sends to channels, `desktop` reaches the person's desktop. `outputs` keeps what was too long to be told, `programs` starts
+//! those that the assistant talks to. `confine` is the walls round whatever is started, and `places` the list of what is closed.
+>>>>>>> main
 
 mod confine;
 mod conversation;
@@ -14,6 +19,7 @@ mod options;
 mod outputs;
 mod pdf;
 mod places;
+mod programs;
 mod set;
 mod shell;
 mod workflows;
@@ -22,5 +28,10 @@ pub use confine::{Confinement, Protection};
 pub use files::{Opened, Workspace};
 pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, ShellOptions};
 pub use outputs::KeptOutputs;
+pub use programs::ConfinedPrograms;
 pub use set::{Absence, Needs, ToolSet, sets, tools};
+<<<<<<< HEAD
 pub use workflows::workflow_tools;
+=======
+pub use shell::MARK;
+>>>>>>> main

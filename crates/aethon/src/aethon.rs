@@ -39,7 +39,11 @@ use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
+<<<<<<< HEAD
 use crate::wiring::workflows::{Groundwork, Workflows};
+=======
+use crate::wiring::tools::Tools;
+>>>>>>> main
 
 /// How long calls that were broken off may take to be booked when the program ends.
 const LAST_BOOKINGS: Duration = Duration::from_secs(5);
@@ -68,8 +72,13 @@ pub struct Aethon {
 pub(crate) struct Abilities {
     /// What it can read and run, a sentence each.
     pub(crate) reach: Arc<[String]>,
+<<<<<<< HEAD
     /// Its built-in tools.
     tools: Arc<[ToolSet]>,
+=======
+    /// Where its tools come from.
+    pub(crate) tools: Tools,
+>>>>>>> main
 }
 
 impl Aethon {
@@ -81,19 +90,28 @@ impl Aethon {
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
         let (desk, deliveries) = (PendingApprovals::default(), Deliveries::default());
+<<<<<<< HEAD
         let tools = wiring::tools::sets(&prepared, &storage, &deliveries);
         let groundwork = Groundwork::of(&prepared, &storage);
         let sources = wiring::tools::sources(&prepared, &tools, &groundwork);
+=======
+        let tools = Tools::of(&prepared, &storage, &deliveries);
+>>>>>>> main
         let ground = Ground::of(&prepared).await;
         crate::features::offer(&prepared.shared.features, Live::new(prepared.config.clone()), ground);
         crate::features::offer_parts(&prepared.shared.features, &provider, &storage);
+        crate::mcp::offer(&prepared.shared.features, &tools.servers);
         let common = wiring::agent::Common {
             models,
             meter: meter.clone(),
             approvals: &desk,
             wake: &deliveries.wake,
+<<<<<<< HEAD
             tools: sources,
             hook: groundwork.sops.hook(),
+=======
+            tools: tools.sources(&prepared),
+>>>>>>> main
         };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         groundwork.sops.load().await?;
@@ -133,11 +151,17 @@ impl Aethon {
     /// Asks in a session, `channel:name`, and waits for the reply. Questions for approval are denied.
     pub async fn ask(&self, session: &str, text: impl Into<String>) -> Result<Arc<Reply>> {
         let session = SessionId::parse(session).map_err(|error| Error::failed(error.to_string()))?;
+<<<<<<< HEAD
         Ok(assistant::ask(&*self.workflows.door, Inbound::say(session, text), Arc::new(Unattended)).await?)
+=======
+        Ok(assistant::ask(&*self.assistant(), Inbound::say(session, text), Arc::new(Unattended)).await?)
+>>>>>>> main
     }
 
-    /// The one door for messages.
+    /// The one door for messages. Whoever asks for it means to send some, so the servers that tools are borrowed from start
+    /// in the background; nothing waits for them.
     pub fn assistant(&self) -> Arc<dyn Assistant> {
+<<<<<<< HEAD
         self.workflows.door.clone()
     }
 
@@ -177,6 +201,10 @@ impl Aethon {
     /// Takes up a run of a SOP that has lost its turn.
     pub fn sop_runner(&self) -> Arc<dyn SopRunner> {
         self.workflows.door.clone()
+=======
+        self.tools.servers.start();
+        self.engine.clone()
+>>>>>>> main
     }
 
     /// Everything that is kept.
@@ -227,7 +255,11 @@ impl Aethon {
 
     /// The built-in tools in their sets, with those that are absent here and why.
     pub fn tools(&self) -> &[ToolSet] {
+<<<<<<< HEAD
         &self.abilities.tools
+=======
+        &self.tools.sets
+>>>>>>> main
     }
 
     /// Where everything lies.
@@ -270,7 +302,7 @@ impl Aethon {
     /// Conversations as the HTTP application serves them, live through this hub.
     pub(crate) fn chat(&self, hub: Arc<Hub>) -> Chat {
         Chat {
-            assistant: self.assistant(),
+            assistant: self.engine.clone(),
             transcripts: self.transcripts(),
             approvals: self.desk.clone(),
             hub,
@@ -290,6 +322,7 @@ impl Aethon {
 
     /// Books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
+        self.tools.servers.stop().await;
         // A storage that fails keeps them waiting; the next start books what it finds reserved.
         if timeout(LAST_BOOKINGS, self.meter.ended()).await.is_err() {
             tracing::error!("some model calls could not be written down before the end");

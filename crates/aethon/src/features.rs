@@ -48,7 +48,11 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         webchat(config),
         dashboard(config),
         webhooks(config, ground),
+<<<<<<< HEAD
         scheduler(config),
+=======
+        crate::mcp::configured(config),
+>>>>>>> main
     ];
     rows.extend(NOT_BUILT.iter().map(|(id, title, key)| {
         Feature::new((id, title), FeatureState::Unavailable, "this version does not have it yet", key)
@@ -59,7 +63,11 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
 /// What a person may look for and this build does not have. Whoever builds one moves it above.
 const NOT_BUILT: [(&str, &str, &str); 3] = [
     ("memory", "Long-term memory", "memory.enabled"),
+<<<<<<< HEAD
     ("mcp", "MCP servers", "mcp.servers"),
+=======
+    ("scheduler", "Scheduled jobs", "scheduler.enabled"),
+>>>>>>> main
     ("recordings", "Session recordings", "session_recorder.enabled"),
 ];
 
