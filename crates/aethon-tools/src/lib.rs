@@ -2,13 +2,8 @@
 //!
 //! `set` says which tools exist and has the small ones, `conversation` looks into what was said, `files` works on files: only
 //! those that [`Workspace`] lets through, `shell` runs commands, and makes sure that everything they start ends, `messages`
-<<<<<<< HEAD
-//! sends to channels, `workflows` are the tools of SOPs and timed jobs, `desktop` reaches the person's desktop. `outputs` keeps what was too long to be told. `confine` is the
-//! walls round whatever is started, and `places` the list of what is closed.
-=======
-//! sends to channels, `desktop` reaches the person's desktop. `outputs` keeps what was too long to be told, `programs` starts
+//! sends to channels, `workflows` are the tools of SOPs and timed jobs, `desktop` reaches the person's desktop. `outputs` keeps what was too long to be told, `programs` starts
 //! those that the assistant talks to. `confine` is the walls round whatever is started, and `places` the list of what is closed.
->>>>>>> main
 
 mod confine;
 mod conversation;
@@ -30,8 +25,5 @@ pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, ShellOptions};
 pub use outputs::KeptOutputs;
 pub use programs::ConfinedPrograms;
 pub use set::{Absence, Needs, ToolSet, sets, tools};
-<<<<<<< HEAD
-pub use workflows::workflow_tools;
-=======
 pub use shell::MARK;
->>>>>>> main
+pub use workflows::workflow_tools;

@@ -39,11 +39,8 @@ use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
-<<<<<<< HEAD
-use crate::wiring::workflows::{Groundwork, Workflows};
-=======
 use crate::wiring::tools::Tools;
->>>>>>> main
+use crate::wiring::workflows::{Groundwork, Workflows};
 
 /// How long calls that were broken off may take to be booked when the program ends.
 const LAST_BOOKINGS: Duration = Duration::from_secs(5);
@@ -72,13 +69,8 @@ pub struct Aethon {
 pub(crate) struct Abilities {
     /// What it can read and run, a sentence each.
     pub(crate) reach: Arc<[String]>,
-<<<<<<< HEAD
-    /// Its built-in tools.
-    tools: Arc<[ToolSet]>,
-=======
     /// Where its tools come from.
     pub(crate) tools: Tools,
->>>>>>> main
 }
 
 impl Aethon {
@@ -90,13 +82,8 @@ impl Aethon {
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
         let (desk, deliveries) = (PendingApprovals::default(), Deliveries::default());
-<<<<<<< HEAD
-        let tools = wiring::tools::sets(&prepared, &storage, &deliveries);
-        let groundwork = Groundwork::of(&prepared, &storage);
-        let sources = wiring::tools::sources(&prepared, &tools, &groundwork);
-=======
         let tools = Tools::of(&prepared, &storage, &deliveries);
->>>>>>> main
+        let groundwork = Groundwork::of(&prepared, &storage);
         let ground = Ground::of(&prepared).await;
         crate::features::offer(&prepared.shared.features, Live::new(prepared.config.clone()), ground);
         crate::features::offer_parts(&prepared.shared.features, &provider, &storage);
@@ -106,12 +93,8 @@ impl Aethon {
             meter: meter.clone(),
             approvals: &desk,
             wake: &deliveries.wake,
-<<<<<<< HEAD
-            tools: sources,
+            tools: tools.sources(&prepared, &groundwork),
             hook: groundwork.sops.hook(),
-=======
-            tools: tools.sources(&prepared),
->>>>>>> main
         };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         groundwork.sops.load().await?;
@@ -151,60 +134,14 @@ impl Aethon {
     /// Asks in a session, `channel:name`, and waits for the reply. Questions for approval are denied.
     pub async fn ask(&self, session: &str, text: impl Into<String>) -> Result<Arc<Reply>> {
         let session = SessionId::parse(session).map_err(|error| Error::failed(error.to_string()))?;
-<<<<<<< HEAD
-        Ok(assistant::ask(&*self.workflows.door, Inbound::say(session, text), Arc::new(Unattended)).await?)
-=======
         Ok(assistant::ask(&*self.assistant(), Inbound::say(session, text), Arc::new(Unattended)).await?)
->>>>>>> main
     }
 
     /// The one door for messages. Whoever asks for it means to send some, so the servers that tools are borrowed from start
     /// in the background; nothing waits for them.
     pub fn assistant(&self) -> Arc<dyn Assistant> {
-<<<<<<< HEAD
-        self.workflows.door.clone()
-    }
-
-    /// Which SOPs there are.
-    pub fn sops(&self) -> Arc<dyn SopCatalog> {
-        self.workflows.groundwork.sops.catalog()
-    }
-
-    /// The timed jobs. Those of the configuration are taken over when the daemon starts.
-    pub fn schedule(&self) -> Arc<dyn Schedule> {
-        Arc::new(self.workflows.groundwork.book.clone())
-    }
-
-    /// Runs a timed job now, to its end. Its result is delivered by the daemon, once one runs.
-    pub async fn run_job(&self, id: &str) -> std::result::Result<RunRecord, JobRefusal> {
-        let schedule = self.schedule();
-        let run = schedule.run(id).await?;
-        let channels = (*self.deliveries.channels.get()).clone();
-        let book = self.workflows.groundwork.book.clone();
-        let parts = SchedulerParts { book, assistant: self.assistant(), channels };
-        Scheduler::run_one(parts, run.clone()).await;
-        let runs = schedule.runs(id, 10).await?;
-        Ok(runs.into_iter().find(|ended| ended.run_id == run.run_id).unwrap_or(run))
-    }
-
-    /// How long a turn may take at most.
-    pub fn turn_timeout(&self) -> Duration {
-        Duration::from_secs(self.config.agent.turn_timeout_seconds)
-    }
-
-    /// Makes the jobs of the configuration those that are kept, as the daemon does when it starts.
-    pub async fn take_over_jobs(&self) -> Result<()> {
-        let configured = wiring::workflows::configured(&self.config);
-        Ok(self.workflows.groundwork.book.take_over(configured).await?)
-    }
-
-    /// Takes up a run of a SOP that has lost its turn.
-    pub fn sop_runner(&self) -> Arc<dyn SopRunner> {
-        self.workflows.door.clone()
-=======
         self.tools.servers.start();
         self.engine.clone()
->>>>>>> main
     }
 
     /// Everything that is kept.
@@ -255,11 +192,7 @@ impl Aethon {
 
     /// The built-in tools in their sets, with those that are absent here and why.
     pub fn tools(&self) -> &[ToolSet] {
-<<<<<<< HEAD
-        &self.abilities.tools
-=======
         &self.tools.sets
->>>>>>> main
     }
 
     /// Where everything lies.

@@ -48,11 +48,8 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         webchat(config),
         dashboard(config),
         webhooks(config, ground),
-<<<<<<< HEAD
         scheduler(config),
-=======
         crate::mcp::configured(config),
->>>>>>> main
     ];
     rows.extend(NOT_BUILT.iter().map(|(id, title, key)| {
         Feature::new((id, title), FeatureState::Unavailable, "this version does not have it yet", key)
@@ -61,13 +58,8 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
 }
 
 /// What a person may look for and this build does not have. Whoever builds one moves it above.
-const NOT_BUILT: [(&str, &str, &str); 3] = [
+const NOT_BUILT: [(&str, &str, &str); 2] = [
     ("memory", "Long-term memory", "memory.enabled"),
-<<<<<<< HEAD
-    ("mcp", "MCP servers", "mcp.servers"),
-=======
-    ("scheduler", "Scheduled jobs", "scheduler.enabled"),
->>>>>>> main
     ("recordings", "Session recordings", "session_recorder.enabled"),
 ];
 

@@ -5,11 +5,8 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod init;
-<<<<<<< HEAD
 pub(crate) mod jobs;
-=======
 pub(crate) mod mcp;
->>>>>>> main
 pub(crate) mod model;
 pub(crate) mod models;
 pub(crate) mod secrets;

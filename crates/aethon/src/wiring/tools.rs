@@ -27,9 +27,12 @@ impl Tools {
     }
 
     /// All of them for the engine: of two with the same name the built-in one counts.
-    pub(crate) fn sources(&self, prepared: &Prepared) -> Vec<Arc<dyn ToolSource>> {
-        let fixed =
-            [("built-in", aethon_tools::tools(&self.sets)), ("embedder", prepared.parts.tools.clone())];
+    pub(crate) fn sources(&self, prepared: &Prepared, workflows: &Groundwork) -> Vec<Arc<dyn ToolSource>> {
+        let fixed = [
+            ("built-in", aethon_tools::tools(&self.sets)),
+            ("workflows", workflows.tools(prepared)),
+            ("embedder", prepared.parts.tools.clone()),
+        ];
         let fixed = fixed.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _);
         fixed.chain([self.servers.source()]).collect()
     }
@@ -44,23 +47,6 @@ fn sets(prepared: &Prepared, storage: &Storage, deliveries: &Deliveries) -> Arc<
     aethon_tools::sets(&options(prepared), &needs).into()
 }
 
-<<<<<<< HEAD
-/// Where tools come from: of two with the same name the built-in one counts.
-pub(crate) fn sources(
-    prepared: &Prepared,
-    sets: &[ToolSet],
-    workflows: &Groundwork,
-) -> Vec<Arc<dyn ToolSource>> {
-    let sources = [
-        ("built-in", aethon_tools::tools(sets)),
-        ("workflows", workflows.tools(prepared)),
-        ("embedder", prepared.parts.tools.clone()),
-    ];
-    sources.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _).collect()
-}
-
-=======
->>>>>>> main
 /// Where output goes that is too long for a model.
 pub(crate) fn outputs(prepared: &Prepared) -> KeptOutputs {
     KeptOutputs::new(prepared.home.outputs(), prepared.clock())
