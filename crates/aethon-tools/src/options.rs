@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use aethon_core::sandbox::Sandbox;
 
+use crate::web::WebOptions;
+
 /// Where programs are when the environment does not say.
 pub(crate) const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -33,6 +35,8 @@ pub struct Options {
     pub address_file: Option<PathBuf>,
     /// How commands run.
     pub shell: ShellOptions,
+    /// What the web tools reach.
+    pub web: WebOptions,
 }
 
 /// How commands run. They get these variables and `TERM`, and nothing else of the program's own environment.
