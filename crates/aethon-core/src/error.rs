@@ -28,6 +28,7 @@ enum Kind {
     ShuttingDown,
     Elsewhere,
     Denied,
+    Secret,
     Internal,
 }
 
@@ -77,6 +78,11 @@ impl Error {
         Self::of(Kind::Denied, message)
     }
 
+    /// It holds a secret, which is not kept there.
+    pub fn secret(message: impl Into<String>) -> Self {
+        Self::of(Kind::Secret, message)
+    }
+
     /// Something of ours failed.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::of(Kind::Internal, message)
@@ -122,5 +128,10 @@ impl Error {
     /// Whether a rule forbids it.
     pub fn is_denied(&self) -> bool {
         self.kind == Kind::Denied
+    }
+
+    /// Whether it holds a secret, which is not kept there.
+    pub fn is_secret(&self) -> bool {
+        self.kind == Kind::Secret
     }
 }

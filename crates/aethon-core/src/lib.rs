@@ -26,6 +26,7 @@ pub mod learned;
 pub mod ledger;
 pub mod live;
 pub mod log;
+pub mod memory;
 pub mod message;
 pub mod model;
 pub mod owner;

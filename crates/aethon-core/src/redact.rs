@@ -19,6 +19,13 @@ use crate::secret::{MASK, Secret};
 use forms::Forms;
 use view::View;
 
+/// What a text holds that has the format of a well-known provider's keys, whatever values are known.
+pub(crate) fn key_format(text: &str) -> Option<&'static str> {
+    let mut is_there = false;
+    shapes::find(text.as_bytes(), |_| is_there = true);
+    is_there.then_some("the key of a service")
+}
+
 /// The shortest value that is searched for; shorter ones would tear holes into ordinary words.
 const SHORTEST_VALUE: usize = 6;
 

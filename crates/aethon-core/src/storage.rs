@@ -30,6 +30,7 @@ use crate::error::Result;
 use crate::history::History;
 use crate::learned::ModelMemory;
 use crate::ledger::Ledger;
+use crate::memory::MemoryStorage;
 use crate::owner::Owners;
 use crate::session::{Transcripts, TurnLog};
 
@@ -57,6 +58,8 @@ pub struct Storage {
     pub history: Arc<dyn History>,
     /// What was learnt about models.
     pub models: Arc<dyn ModelMemory>,
+    /// What is remembered beyond a conversation. It keeps whatever it is given: secrets are refused before it.
+    pub memory: Arc<dyn MemoryStorage>,
     /// Looking after all of it.
     pub upkeep: Arc<dyn Upkeep>,
     /// Whether it takes what it is given. A backend that does not tell counts as healthy.
@@ -75,6 +78,7 @@ impl Storage {
             + EmbeddingCache
             + History
             + ModelMemory
+            + MemoryStorage
             + Upkeep
             + 'static,
     {
@@ -87,6 +91,7 @@ impl Storage {
             embeddings: backend.clone(),
             history: backend.clone(),
             models: backend.clone(),
+            memory: backend.clone(),
             upkeep: backend,
             health: StorageHealth::default(),
         }
@@ -102,6 +107,12 @@ impl Storage {
     #[must_use]
     pub fn with_ledger(self, ledger: Arc<dyn Ledger>) -> Self {
         Self { ledger, ..self }
+    }
+
+    /// With the long-term memory elsewhere.
+    #[must_use]
+    pub fn with_memory(self, memory: Arc<dyn MemoryStorage>) -> Self {
+        Self { memory, ..self }
     }
 
     /// With the vectors elsewhere.

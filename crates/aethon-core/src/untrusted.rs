@@ -144,9 +144,17 @@ enum Found {
     TooEarly,
 }
 
+/// The text without characters that a person cannot see.
+pub fn without_invisible(text: &str) -> Cow<'_, str> {
+    if text.chars().any(is_invisible) {
+        text.chars().filter(|&c| !is_invisible(c)).collect()
+    } else {
+        text.into()
+    }
+}
+
 fn defuse(text: &str) -> String {
-    let visible: String = text.chars().filter(|&c| !is_invisible(c)).collect();
-    visible.replace("UNTRUSTED EXTERNAL CONTENT", "UNTRUSTED-EXTERNAL-CONTENT")
+    without_invisible(text).replace("UNTRUSTED EXTERNAL CONTENT", "UNTRUSTED-EXTERNAL-CONTENT")
 }
 
 fn is_invisible(c: char) -> bool {

@@ -11,6 +11,7 @@ use aethon_core::storage::{StorageHealth, Synchronous};
 
 use crate::db::{self, Chores, IdleTask, Readers, Settings, Sql, Urgency, Writer};
 use crate::error::Error;
+use crate::memory::Sketches;
 use crate::owners::{self, Owner};
 use crate::time::{day_number, to_millis};
 use crate::{ledger, marks, purge, search};
@@ -94,6 +95,8 @@ struct Inner {
     latest: AtomicI64,
     /// The day on which money was refused last, and the ceiling in USD.
     refused: Mutex<Option<(i64, f64)>>,
+    /// The vectors of memories in few bits.
+    sketches: Sketches,
 }
 
 impl Store {
@@ -127,7 +130,10 @@ impl Store {
         let owner = Owner::fresh(is_daemon, options.lease);
         let Options { clock, agent_name, mode, .. } = options;
         let (refused, latest) = (Mutex::default(), AtomicI64::new(i64::MIN));
-        Ok(Self(Arc::new(Inner { readers, writer, clock, agent_name, mode, owner, refused, health, latest })))
+        let sketches = Sketches::default();
+        let inner =
+            Inner { readers, writer, clock, agent_name, mode, owner, refused, health, latest, sketches };
+        Ok(Self(Arc::new(inner)))
     }
 
     /// Stores what waits, brings the log into the main file and closes it. Whatever is asked of any clone afterwards is
@@ -222,6 +228,10 @@ impl Store {
         } else if refused.is_some_and(|(_, under)| ceiling_usd >= under) {
             *refused = None;
         }
+    }
+
+    pub(crate) fn sketches(&self) -> Sketches {
+        self.0.sketches.clone()
     }
 
     pub(crate) fn owner(&self) -> Owner {

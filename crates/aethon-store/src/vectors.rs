@@ -63,8 +63,7 @@ fn find(sql: &Sql<'_>, model: &str, key: &TextKey) -> Result<Option<Kept>, Error
 fn keep(sql: &Sql<'_>, today: i64, model: &str, (key, vector): &(TextKey, Vec<f32>)) -> Result<(), Error> {
     const KEEP: &str = "INSERT INTO vectors (model, key, used_on, vector) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT DO UPDATE SET used_on = ?3, vector = ?4";
-    let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
-    sql.execute(KEEP, params![model, key.as_slice(), today, bytes])?;
+    sql.execute(KEEP, params![model, key.as_slice(), today, bytes(vector)])?;
     Ok(())
 }
 
@@ -74,7 +73,13 @@ fn note_use(sql: &Sql<'_>, id: i64, today: i64) -> Result<(), Error> {
     Ok(())
 }
 
-fn numbers(bytes: &[u8]) -> Option<Vec<f32>> {
+/// A vector as it is stored.
+pub(crate) fn bytes(vector: &[f32]) -> Vec<u8> {
+    vector.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// The vector that was stored like this; `None` when the bytes cannot be one.
+pub(crate) fn numbers(bytes: &[u8]) -> Option<Vec<f32>> {
     let (numbers, rest) = bytes.as_chunks::<WIDTH>();
     let vector: Vec<f32> = numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
     (rest.is_empty() && !vector.is_empty() && vector.iter().all(|number| number.is_finite()))

@@ -2,31 +2,87 @@
 
 use std::ops::Range;
 
-/// Prefixes of well-known keys, with the fewest key characters that must follow.
-const SHAPES: &[(&str, usize)] = &[
-    ("sk-", 20),
-    ("sk_live_", 16),
-    ("rk_live_", 16),
-    ("ghp_", 30),
-    ("gho_", 30),
-    ("ghs_", 30),
-    ("github_pat_", 30),
-    ("glpat-", 18),
-    ("xoxb-", 20),
-    ("xoxp-", 20),
-    ("xapp-", 20),
-    ("AKIA", 16),
-    ("ASIA", 16),
-    ("AIza", 30),
-    ("eyJhbGciOi", 40),
+/// A prefix of well-known keys.
+struct Shape {
+    prefix: &'static str,
+    /// The fewest key characters that must follow.
+    least: usize,
+    /// Whether one of them is a digit: where the prefix might begin an ordinary word.
+    has_digit: bool,
+}
+
+const fn shape(prefix: &'static str, least: usize) -> Shape {
+    Shape { prefix, least, has_digit: false }
+}
+
+const fn mixed(prefix: &'static str, least: usize) -> Shape {
+    Shape { prefix, least, has_digit: true }
+}
+
+const SHAPES: &[Shape] = &[
+    shape("sk-", 20),
+    shape("sk_live_", 16),
+    shape("rk_live_", 16),
+    mixed("sk_test_", 16),
+    mixed("whsec_", 24),
+    shape("ghp_", 30),
+    shape("gho_", 30),
+    shape("ghs_", 30),
+    mixed("ghu_", 30),
+    mixed("ghr_", 30),
+    shape("github_pat_", 30),
+    shape("glpat-", 18),
+    mixed("gsk_", 40),
+    mixed("glsa_", 30),
+    shape("xoxb-", 20),
+    shape("xoxp-", 20),
+    mixed("xoxa-", 20),
+    mixed("xoxs-", 20),
+    shape("xapp-", 20),
+    mixed("xai-", 40),
+    shape("AKIA", 16),
+    shape("ASIA", 16),
+    shape("AIza", 30),
+    mixed("AGE-SECRET-KEY-1", 50),
+    shape("eyJhbGciOi", 40),
+    mixed("ya29.", 20),
+    mixed("GOCSPX-", 20),
+    mixed("SG.", 40),
+    mixed("hf_", 30),
+    mixed("hvs.", 24),
+    mixed("npm_", 36),
+    mixed("nvapi-", 40),
+    mixed("ntn_", 40),
+    mixed("pypi-", 40),
+    mixed("pplx-", 40),
+    mixed("r8_", 36),
+    mixed("dop_v1_", 60),
+    mixed("dckr_pat_", 20),
+    mixed("shpat_", 32),
+    mixed("sq0atp-", 22),
+    mixed("lin_api_", 30),
+    mixed("figd_", 30),
+    mixed("tskey-", 20),
+    mixed("tvly-", 24),
 ];
+
+/// The bytes that a prefix begins with.
+const BEGINNINGS: [bool; 256] = {
+    let mut beginnings = [false; 256];
+    let mut at = 0;
+    while at < SHAPES.len() {
+        beginnings[SHAPES[at].prefix.as_bytes()[0] as usize] = true;
+        at += 1;
+    }
+    beginnings
+};
 
 /// Calls back with every place where something has the shape of a key.
 pub(super) fn find(text: &[u8], mut found: impl FnMut(Range<usize>)) {
     let mut at = 0;
     let mut is_in_word = false;
     while let Some(&byte) = text.get(at) {
-        let begins = !is_in_word && matches!(byte, b's' | b'r' | b'g' | b'x' | b'A' | b'e');
+        let begins = !is_in_word && BEGINNINGS[usize::from(byte)];
         if begins && let Some(length) = key_length(&text[at..]) {
             found(at..at + length);
             at += length;
@@ -39,10 +95,11 @@ pub(super) fn find(text: &[u8], mut found: impl FnMut(Range<usize>)) {
 }
 
 fn key_length(text: &[u8]) -> Option<usize> {
-    SHAPES.iter().find_map(|&(prefix, least)| {
-        let body = text.strip_prefix(prefix.as_bytes())?;
+    SHAPES.iter().find_map(|shape| {
+        let body = text.strip_prefix(shape.prefix.as_bytes())?;
         let length = body.iter().take_while(|&&byte| is_key_character(byte)).count();
-        (length >= least).then_some(prefix.len() + length)
+        let is_fit = !shape.has_digit || body[..length].iter().any(u8::is_ascii_digit);
+        (length >= shape.least && is_fit).then_some(shape.prefix.len() + length)
     })
 }
 

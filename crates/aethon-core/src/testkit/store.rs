@@ -3,6 +3,7 @@
 
 mod history;
 mod listing;
+mod memory;
 mod models;
 mod outbox;
 mod owners;
@@ -96,6 +97,7 @@ impl MemoryStore {
             outbox: store.clone(),
             history: store.clone(),
             models: store.clone(),
+            memory: store.clone(),
             upkeep: store,
             health: StorageHealth::default(),
             ledger: Arc::new(MemoryLedger::new(clock)),

@@ -129,6 +129,8 @@ pub enum ArgumentRole {
     Command,
     /// An address that is fetched.
     Url,
+    /// Text that is kept for later conversations, so that no secret may be in it.
+    Remembered,
     /// Text without a further meaning.
     Text,
 }

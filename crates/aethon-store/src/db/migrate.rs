@@ -25,6 +25,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0009_owners.sql"),
     include_str!("migrations/0010_outside.sql"),
     include_str!("migrations/0011_marks.sql"),
+    include_str!("migrations/0012_memory.sql"),
 ];
 
 /// The version that this program writes.

@@ -11,6 +11,7 @@ mod conversations;
 mod deliveries;
 mod ledger;
 mod lookups;
+mod memories;
 mod owners;
 mod stage;
 mod suite;

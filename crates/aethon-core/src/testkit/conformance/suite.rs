@@ -91,6 +91,16 @@ list! { $
         a_report_adds_up_by_day_model_and_kind,
         what_is_no_amount_is_neither_reserved_nor_booked,
     }
+    memories {
+        a_memory_is_kept_and_found_by_its_words,
+        what_says_the_same_is_kept_once,
+        a_correction_takes_the_place_and_leaves_history,
+        a_memory_that_is_forgotten_is_gone,
+        memories_are_listed_newest_first_in_pages,
+        memories_of_somebody_else_are_not_seen,
+        only_a_search_for_a_model_counts_as_recall,
+        vectors_of_memories_are_made_later,
+    }
     vectors {
         a_vector_is_found_again_by_its_model_and_key,
         many_vectors_are_kept_at_once,

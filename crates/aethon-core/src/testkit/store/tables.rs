@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::memory::MemoryRow;
 use crate::channel::Delivery;
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionId, TurnId};
@@ -32,6 +33,8 @@ pub(super) struct Tables {
     pub(super) posted: BTreeSet<(SessionId, String)>,
     pub(super) deliveries: Vec<DeliveryRow>,
     pub(super) learned: Vec<(ModelKey, ModelFact)>,
+    pub(super) memories: Vec<MemoryRow>,
+    pub(super) last_memory: i64,
     pub(super) maintained_at: Option<Timestamp>,
 }
 

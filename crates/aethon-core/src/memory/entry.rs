@@ -1,0 +1,228 @@
+//! What a memory is.
+
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+
+use super::{GENERAL, LONGEST, LONGEST_WORD, fingerprint};
+use crate::error::{Error, Result};
+
+/// A memory's number; never given twice. A string on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MemoryId(pub i64);
+
+impl MemoryId {
+    /// The id that a client or a model names; `None` for what cannot be one.
+    pub fn parse(text: &str) -> Option<Self> {
+        text.trim().parse().ok().filter(|number| *number > 0).map(Self)
+    }
+}
+
+impl std::fmt::Display for MemoryId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Serialize for MemoryId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+/// Whose memory it is. The owner's, unless a part of the program keeps one of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Scope(String);
+
+impl Scope {
+    /// The memory of this name.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    /// Its name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for Scope {
+    /// The owner's.
+    fn default() -> Self {
+        Self::named("owner")
+    }
+}
+
+/// Something to be remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMemory {
+    /// Whose it is.
+    pub scope: Scope,
+    /// What is to be remembered.
+    pub content: String,
+    /// What it is filed under.
+    pub category: String,
+    /// How it came here: `api`, or the session in which it was said.
+    pub source: String,
+}
+
+impl NewMemory {
+    /// The owner's memory of this. An empty category is [`GENERAL`]. A text without a word, or one that is too long, is
+    /// refused.
+    pub fn new(content: &str, category: &str, source: &str) -> Result<Self> {
+        Ok(Self {
+            scope: Scope::default(),
+            content: checked_content(content)?,
+            category: checked_category(category)?,
+            source: source.chars().take(LONGEST_WORD).collect(),
+        })
+    }
+
+    /// For somebody else.
+    #[must_use]
+    pub fn of(self, scope: Scope) -> Self {
+        Self { scope, ..self }
+    }
+}
+
+/// What is to change about a memory; the rest stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Correction {
+    /// What it says from now on.
+    pub content: Option<String>,
+    /// What it is filed under from now on.
+    pub category: Option<String>,
+    /// How the correction came here; empty for as before.
+    pub source: String,
+}
+
+impl Correction {
+    /// These, checked as for a new memory.
+    pub fn new(content: Option<&str>, category: Option<&str>, source: &str) -> Result<Self> {
+        Ok(Self {
+            content: content.map(checked_content).transpose()?,
+            category: category.map(checked_category).transpose()?,
+            source: source.chars().take(LONGEST_WORD).collect(),
+        })
+    }
+}
+
+fn checked_content(content: &str) -> Result<String> {
+    let content = content.trim();
+    if fingerprint(content).is_none() {
+        return Err(Error::invalid("content must not be empty: say in a sentence what is to be remembered"));
+    }
+    if content.chars().count() > LONGEST {
+        return Err(Error::invalid(format!(
+            "content is longer than {LONGEST} characters: remember the facts, and keep the text in a file"
+        )));
+    }
+    Ok(content.to_owned())
+}
+
+fn checked_category(category: &str) -> Result<String> {
+    let category = category.trim();
+    if category.chars().count() > LONGEST_WORD || category.chars().any(char::is_control) {
+        return Err(Error::invalid(format!(
+            "category must be one line of at most {LONGEST_WORD} characters"
+        )));
+    }
+    Ok(if category.is_empty() { GENERAL.to_owned() } else { category.to_owned() })
+}
+
+/// A memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MemoryEntry {
+    /// Its number.
+    pub id: MemoryId,
+    /// What it says.
+    pub content: String,
+    /// What it is filed under.
+    pub category: String,
+    /// How it came here.
+    pub source: String,
+    /// When it was stored first.
+    #[serde(serialize_with = "crate::time::serialize")]
+    pub created_at: Timestamp,
+    /// When it was corrected last, or stored.
+    #[serde(serialize_with = "crate::time::serialize")]
+    pub updated_at: Timestamp,
+    /// When a model was shown it last.
+    #[serde(serialize_with = "maybe")]
+    pub last_recalled_at: Option<Timestamp>,
+}
+
+fn maybe<S: Serializer>(moment: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+    match moment {
+        Some(moment) => crate::time::serialize(moment, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// What became of something to be remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// The memory, which may have been there before.
+    pub entry: MemoryEntry,
+    /// Whether it is new.
+    pub is_new: bool,
+}
+
+/// A memory and what it said before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MemoryRecord {
+    /// The memory.
+    #[serde(flatten)]
+    pub entry: MemoryEntry,
+    /// What it said before, the newest first.
+    pub history: Vec<MemoryVersion>,
+}
+
+/// What a memory said once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MemoryVersion {
+    /// What it said.
+    pub content: String,
+    /// What it was filed under.
+    pub category: String,
+    /// How it had come here.
+    pub source: String,
+    /// When it was replaced.
+    #[serde(serialize_with = "crate::time::serialize")]
+    pub replaced_at: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_remembered_is_refused_with_the_field() {
+        let check = |content: &str, category: &str, expected: Result<(&str, &str), &str>| match (
+            NewMemory::new(content, category, "api"),
+            expected,
+        ) {
+            (Ok(memory), Ok((content, category))) => {
+                assert_eq!((memory.content.as_str(), memory.category.as_str()), (content, category));
+            }
+            (Err(error), Err(word)) => assert!(error.is_invalid() && error.to_string().contains(word)),
+            (result, _) => panic!("{result:?} of {content:?}"),
+        };
+        check("  Rent is due on the 5th. ", " ", Ok(("Rent is due on the 5th.", GENERAL)));
+        check("x", "home", Ok(("x", "home")));
+        check("", "", Err("content"));
+        check(" ?! … ", "", Err("content"));
+        check(&"x".repeat(LONGEST + 1), "", Err("content"));
+        check("x", &"x".repeat(65), Err("category"));
+        check("x", "a\nb", Err("category"));
+    }
+
+    #[test]
+    fn ids_are_numbers_above_nought() {
+        assert_eq!(MemoryId::parse(" 17 "), Some(MemoryId(17)));
+        assert!(
+            ["", "0", "-1", "x", "1.5", "99999999999999999999"]
+                .iter()
+                .all(|id| MemoryId::parse(id).is_none())
+        );
+    }
+}

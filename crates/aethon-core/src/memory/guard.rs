@@ -1,0 +1,75 @@
+//! Keeps secrets out of long-term memory, on every way in.
+//!
+//! What is remembered is shown to models again and again, so a key that got in would travel with every conversation. A text
+//! is looked at in four ways: values that the program knows and formats of well-known providers (the same that
+//! [`Redactor`] masks), forms that only secrets have (`forms`), numbers of payment cards (`cards`), and words such as
+//! `password` with something behind them that looks like one (`labels`). The owner can add patterns. Texts *about* secrets
+//! ("my passwords are in Bitwarden") are welcome; the tests hold a corpus of both kinds.
+
+mod cards;
+mod forms;
+mod labels;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use regex_lite::{Regex, RegexBuilder};
+
+use crate::error::{Error, Result};
+use crate::live::Live;
+use crate::redact::Redactor;
+use crate::untrusted::without_invisible;
+
+/// The longest pattern of an owner, compiled, in bytes.
+const MOST_PATTERN: usize = 1 << 18;
+
+/// Finds secrets in what is to be remembered. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct MemoryGuard {
+    known: Live<Redactor>,
+    own: Arc<[Regex]>,
+}
+
+impl MemoryGuard {
+    /// Knows the values of this redactor, and these patterns of the owner (regular expressions, in either case). A pattern
+    /// that is none is refused by its number.
+    pub fn new(known: Live<Redactor>, patterns: &[String]) -> Result<Self> {
+        let compile = |(number, pattern): (usize, &String)| {
+            let built = RegexBuilder::new(pattern).case_insensitive(true).size_limit(MOST_PATTERN).build();
+            built.map_err(|error| {
+                Error::invalid(format!("pattern {} is not a regular expression: {error}", number + 1))
+            })
+        };
+        let own = patterns.iter().enumerate().map(compile).collect::<Result<Vec<_>>>()?;
+        Ok(Self { known, own: own.into() })
+    }
+
+    /// Refuses a text that holds a secret, and says what it looks like, never what it is.
+    pub fn check(&self, text: &str) -> Result<()> {
+        match self.find(text) {
+            None => Ok(()),
+            Some(kind) => Err(Error::secret(format!(
+                "this looks as if it held {kind}, and secrets are not remembered: leave it out, or say where it is kept"
+            ))),
+        }
+    }
+
+    /// What a text holds that looks like a secret, in words.
+    pub fn find(&self, text: &str) -> Option<&'static str> {
+        let text = &*without_invisible(text);
+        if let Some(kind) = forms::find(text).or_else(|| cards::find(text)) {
+            return Some(kind);
+        }
+        if self.known.get().finds_secret(text) {
+            return Some("a key or a value that this program keeps secret");
+        }
+        if let Some(kind) = labels::find(text) {
+            return Some(kind);
+        }
+        self.own
+            .iter()
+            .any(|pattern| pattern.is_match(text))
+            .then_some("something that `memory.guard_patterns` names")
+    }
+}

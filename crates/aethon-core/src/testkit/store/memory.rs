@@ -1,0 +1,222 @@
+//! Long-term memory in memory: one that has more of the words comes first, and vectors are compared one by one.
+
+use std::cmp::Reverse;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use super::MemoryStore;
+use super::tables::Tables;
+use crate::error::{Error, Result};
+use crate::memory::{
+    Correction, Memory, MemoryEntry, MemoryHit, MemoryId, MemoryListing, MemoryPage, MemoryQuery,
+    MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, MemoryVersion, NewMemory, Purpose, Scope, Stored,
+    fingerprint,
+};
+
+/// A memory with what belongs to it.
+#[derive(Clone)]
+pub(super) struct MemoryRow {
+    scope: Scope,
+    entry: MemoryEntry,
+    history: Vec<MemoryVersion>,
+    vector: Option<(String, Vec<f32>)>,
+}
+
+#[async_trait]
+impl Memory for MemoryStore {
+    async fn store(&self, memory: NewMemory) -> Result<Stored> {
+        let now = self.clock.now();
+        let mut tables = self.enter("store")?;
+        let twin = tables.memories.iter().find(|row| is_twin(row, &memory.scope, &memory.content));
+        if let Some(twin) = twin {
+            return Ok(Stored { entry: twin.entry.clone(), is_new: false });
+        }
+        tables.last_memory += 1;
+        let entry = MemoryEntry {
+            id: MemoryId(tables.last_memory),
+            content: memory.content,
+            category: memory.category,
+            source: memory.source,
+            created_at: now,
+            updated_at: now,
+            last_recalled_at: None,
+        };
+        let row = MemoryRow { scope: memory.scope, entry: entry.clone(), history: Vec::new(), vector: None };
+        tables.memories.push(row);
+        Ok(Stored { entry, is_new: true })
+    }
+
+    async fn correct(&self, scope: &Scope, id: MemoryId, correction: Correction) -> Result<MemoryEntry> {
+        let now = self.clock.now();
+        let mut tables = self.enter("correct")?;
+        let content = correction.content.as_deref();
+        let has_twin = |row: &MemoryRow| {
+            row.entry.id != id && content.is_some_and(|content| is_twin(row, scope, content))
+        };
+        if tables.memories.iter().any(has_twin) {
+            return Err(Error::invalid("another memory says the same; remove one of the two"));
+        }
+        let row = row(&mut tables, scope, id).ok_or_else(|| Error::not_found("there is no such memory"))?;
+        row.correct(correction, now);
+        Ok(row.entry.clone())
+    }
+
+    async fn forget(&self, scope: &Scope, id: MemoryId) -> Result<bool> {
+        let mut tables = self.enter("forget")?;
+        let before = tables.memories.len();
+        tables.memories.retain(|row| row.scope != *scope || row.entry.id != id);
+        Ok(tables.memories.len() < before)
+    }
+
+    async fn show(&self, scope: &Scope, id: MemoryId) -> Result<Option<MemoryRecord>> {
+        let mut tables = self.enter("show")?;
+        let row = row(&mut tables, scope, id);
+        Ok(row.map(|row| MemoryRecord { entry: row.entry.clone(), history: row.history.clone() }))
+    }
+
+    async fn list(&self, listing: MemoryListing) -> Result<MemoryPage> {
+        let tables = self.enter("list")?;
+        let words = words(&listing.words);
+        let mut found: Vec<&MemoryEntry> = tables
+            .memories
+            .iter()
+            .filter(|row| row.scope == listing.scope)
+            .map(|row| &row.entry)
+            .filter(|entry| listing.category.as_ref().is_none_or(|category| entry.category == *category))
+            .filter(|entry| words.iter().all(|word| entry.content.to_lowercase().contains(word)))
+            .collect();
+        found.sort_by_key(|entry| Reverse((entry.updated_at, entry.id)));
+        let count = found.len() as u64;
+        let from: usize = match &listing.cursor {
+            None => 0,
+            Some(cursor) => cursor.parse().map_err(|_| Error::invalid("the cursor is not valid"))?,
+        };
+        let entries: Vec<MemoryEntry> =
+            found.iter().skip(from).take(listing.limit).copied().cloned().collect();
+        let reached = from + entries.len();
+        let next_cursor = (reached < found.len() && !entries.is_empty()).then(|| reached.to_string());
+        Ok(MemoryPage { entries, count, next_cursor })
+    }
+
+    async fn search(&self, query: MemoryQuery) -> Result<Vec<MemoryHit>> {
+        let now = self.clock.now();
+        let mut tables = self.enter("search")?;
+        let words = words(&query.text);
+        let mut hits: Vec<MemoryHit> = tables
+            .memories
+            .iter()
+            .filter(|row| row.scope == query.scope)
+            .filter(|row| query.category.as_ref().is_none_or(|category| row.entry.category == *category))
+            .filter_map(|row| row.hit(&query, &words))
+            .collect();
+        hits.sort_by(|one, other| other.score.total_cmp(&one.score));
+        hits.truncate(query.limit);
+        if query.purpose != Purpose::Look {
+            for row in &mut tables.memories {
+                if hits.iter().any(|hit| hit.entry.id == row.entry.id) {
+                    row.entry.last_recalled_at = Some(now);
+                }
+            }
+        }
+        Ok(hits)
+    }
+
+    async fn stats(&self, scope: &Scope) -> Result<MemoryStats> {
+        let tables = self.enter("stats")?;
+        let mut stats = MemoryStats::default();
+        for row in tables.memories.iter().filter(|row| row.scope == *scope) {
+            stats.entries += 1;
+            stats.with_vector += u64::from(row.vector.is_some());
+            stats.recalled += u64::from(row.entry.last_recalled_at.is_some());
+            stats.versions += row.history.len() as u64;
+            match stats.categories.iter_mut().find(|(category, _)| *category == row.entry.category) {
+                Some((_, count)) => *count += 1,
+                None => stats.categories.push((row.entry.category.clone(), 1)),
+            }
+        }
+        stats.categories.sort_by_key(|(_, count)| Reverse(*count));
+        Ok(stats)
+    }
+}
+
+#[async_trait]
+impl MemoryStorage for MemoryStore {
+    async fn without_vector(&self, model: &str, limit: usize) -> Result<Vec<(MemoryId, String)>> {
+        let tables = self.enter("without_vector")?;
+        let has_none = |row: &&MemoryRow| row.vector.as_ref().is_none_or(|(of, _)| of != model);
+        let rows = tables.memories.iter().filter(has_none).take(limit);
+        Ok(rows.map(|row| (row.entry.id, row.entry.content.clone())).collect())
+    }
+
+    async fn put_vectors(&self, model: &str, vectors: Vec<MemoryVector>) -> Result<()> {
+        let mut tables = self.enter("put_vectors")?;
+        for vector in vectors {
+            let is_meant =
+                |row: &&mut MemoryRow| row.entry.id == vector.id && row.entry.content == vector.content;
+            if let Some(row) = tables.memories.iter_mut().find(is_meant) {
+                row.vector = Some((model.to_owned(), vector.numbers));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl MemoryRow {
+    fn correct(&mut self, correction: Correction, now: Timestamp) {
+        let entry = &mut self.entry;
+        let content = correction.content.unwrap_or_else(|| entry.content.clone());
+        let category = correction.category.unwrap_or_else(|| entry.category.clone());
+        if content == entry.content && category == entry.category {
+            return;
+        }
+        let version = MemoryVersion {
+            content: std::mem::replace(&mut entry.content, content),
+            category: std::mem::replace(&mut entry.category, category),
+            source: entry.source.clone(),
+            replaced_at: now,
+        };
+        if version.content != entry.content {
+            self.vector = None;
+        }
+        if !correction.source.is_empty() {
+            entry.source = correction.source;
+        }
+        entry.updated_at = now;
+        self.history.insert(0, version);
+    }
+
+    fn hit(&self, query: &MemoryQuery, words: &[String]) -> Option<MemoryHit> {
+        let text = self.entry.content.to_lowercase();
+        let matching: Vec<&str> =
+            words.iter().filter(|word| text.contains(*word)).map(String::as_str).collect();
+        let near = match (&query.vector, &self.vector) {
+            (Some(wanted), Some((model, numbers))) if wanted.model == *model => {
+                numbers.iter().zip(&wanted.numbers).map(|(a, b)| f64::from(a * b)).sum()
+            }
+            _ => 0.0,
+        };
+        let score = matching.len() as f64 / words.len().max(1) as f64 / 2.0 + near.clamp(0.0, 1.0) / 2.0;
+        let why = if matching.is_empty() {
+            "meaning".to_owned()
+        } else {
+            format!("words: {}", matching.join(", "))
+        };
+        (score > 0.0).then(|| MemoryHit { entry: self.entry.clone(), score, why })
+    }
+}
+
+fn row<'t>(tables: &'t mut Tables, scope: &Scope, id: MemoryId) -> Option<&'t mut MemoryRow> {
+    tables.memories.iter_mut().find(|row| row.scope == *scope && row.entry.id == id)
+}
+
+fn is_twin(row: &MemoryRow, scope: &Scope, content: &str) -> bool {
+    row.scope == *scope && fingerprint(&row.entry.content) == fingerprint(content)
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
+}

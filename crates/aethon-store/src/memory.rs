@@ -1,0 +1,120 @@
+//! Long-term memory: `entries` are its rows, `listing` pages of them, `words` what a text is found by (`stem`,
+//! `stop_words`); `by_words` and `by_meaning` (over `sketches`) find, and `fusion` puts what they have found into one order.
+
+use aethon_core::error::Result as CoreResult;
+use aethon_core::memory::{
+    Correction, Memory, MemoryEntry, MemoryHit, MemoryId, MemoryListing, MemoryPage, MemoryQuery,
+    MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, NewMemory, Purpose, Scope, Stored,
+};
+use async_trait::async_trait;
+use rusqlite::params;
+
+use crate::db::{Sql, Urgency};
+use crate::error::Error;
+use crate::store::Store;
+use crate::vectors::bytes;
+
+mod by_meaning;
+mod by_words;
+mod entries;
+mod fusion;
+mod listing;
+mod sketches;
+mod stem;
+mod stop_words;
+mod words;
+
+pub(crate) use sketches::Sketches;
+
+/// How many vectors are written in one transaction.
+const STEP: usize = 64;
+
+/// The most hits of a search.
+const MOST_HITS: usize = 100;
+
+#[async_trait]
+impl Memory for Store {
+    async fn store(&self, memory: NewMemory) -> CoreResult<Stored> {
+        let now = self.now();
+        Ok(self.write(move |sql| entries::store(sql, &memory, now)).await?)
+    }
+
+    async fn correct(&self, scope: &Scope, id: MemoryId, correction: Correction) -> CoreResult<MemoryEntry> {
+        let (now, scope) = (self.now(), scope.clone());
+        let correct = move |sql: &Sql<'_>| entries::correct(sql, (scope.as_str(), id), &correction, now);
+        Ok(self.write(correct).await?)
+    }
+
+    async fn forget(&self, scope: &Scope, id: MemoryId) -> CoreResult<bool> {
+        let scope = scope.clone();
+        Ok(self.write(move |sql| entries::forget(sql, scope.as_str(), id)).await?)
+    }
+
+    async fn show(&self, scope: &Scope, id: MemoryId) -> CoreResult<Option<MemoryRecord>> {
+        self.flush().await?;
+        let scope = scope.clone();
+        Ok(self.read(move |sql| entries::show(sql, scope.as_str(), id)).await?)
+    }
+
+    async fn list(&self, listing: MemoryListing) -> CoreResult<MemoryPage> {
+        self.flush().await?;
+        Ok(self.read(move |sql| listing::page(sql, &listing)).await?)
+    }
+
+    async fn search(&self, query: MemoryQuery) -> CoreResult<Vec<MemoryHit>> {
+        let (now, purpose, sketches) = (self.now(), query.purpose, self.sketches());
+        let hits = self.read(move |sql| search(sql, &sketches, &query)).await?;
+        let ids: Vec<i64> = hits.iter().map(|hit| hit.entry.id.0).collect();
+        if purpose != Purpose::Look && !ids.is_empty() {
+            // Nobody waits for the disk: should the process die first, a date is older than it could be.
+            let note = move |sql: &Sql<'_>| entries::note_recall(sql, &ids, now);
+            self.write_later(Urgency::Welcome, note).await?;
+        }
+        Ok(hits)
+    }
+
+    async fn stats(&self, scope: &Scope) -> CoreResult<MemoryStats> {
+        self.flush().await?;
+        let scope = scope.clone();
+        Ok(self.read(move |sql| listing::stats(sql, scope.as_str())).await?)
+    }
+}
+
+#[async_trait]
+impl MemoryStorage for Store {
+    async fn without_vector(&self, model: &str, limit: usize) -> CoreResult<Vec<(MemoryId, String)>> {
+        const MISSING: &str = "SELECT id, content FROM memories WHERE NOT EXISTS
+            (SELECT 1 FROM memory_vectors WHERE memory_id = memories.id AND model = ?1) ORDER BY id LIMIT ?2";
+        let (model, limit) = (model.to_owned(), i64::try_from(limit).unwrap_or(i64::MAX));
+        let missing = move |sql: &Sql<'_>| {
+            let rows =
+                sql.all(MISSING, params![model, limit], |row| Ok((MemoryId(row.get(0)?), row.get(1)?)));
+            Ok(rows?)
+        };
+        Ok(self.read(missing).await?)
+    }
+
+    async fn put_vectors(&self, model: &str, vectors: Vec<MemoryVector>) -> CoreResult<()> {
+        for some in vectors.chunks(STEP) {
+            let (model, some) = (model.to_owned(), some.to_vec());
+            self.write(move |sql| some.iter().try_for_each(|vector| put_vector(sql, &model, vector))).await?;
+        }
+        Ok(())
+    }
+}
+
+fn search(sql: &Sql<'_>, sketches: &Sketches, query: &MemoryQuery) -> Result<Vec<MemoryHit>, Error> {
+    let (scope, category) = (query.scope.as_str(), query.category.as_deref());
+    let by_words = by_words::find(sql, scope, category, &query.text)?;
+    let near = |vector| by_meaning::find(sql, sketches, scope, category, vector);
+    let by_meaning = query.vector.as_ref().map(near).transpose()?;
+    Ok(fusion::fuse(by_words, by_meaning, query.purpose, query.limit.min(MOST_HITS)))
+}
+
+/// A new row takes the place of an old one, so that its number says that it is new.
+fn put_vector(sql: &Sql<'_>, model: &str, vector: &MemoryVector) -> Result<(), Error> {
+    const PUT: &str = "INSERT OR REPLACE INTO memory_vectors (memory_id, model, vector)
+        SELECT id, ?2, ?3 FROM memories WHERE id = ?1 AND content = ?4";
+    sql.execute(PUT, params![vector.id.0, model, bytes(&vector.numbers), vector.content])?;
+    Ok(())
+}

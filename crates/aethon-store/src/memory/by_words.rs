@@ -1,0 +1,218 @@
+//! Finding memories by their words.
+//!
+//! The index names candidates by the rarest words of the question, so that a common word does not make a search slow; the
+//! ranking then looks at all words of the question and of each candidate: how rare a word is, whether it is there as it is
+//! or in part, how long the memory is, and whether words follow each other as in the question.
+
+use aethon_core::memory::MemoryEntry;
+use rusqlite::params;
+
+use super::entries::{ALL_ENTRIES, ALL_STEMS, frequency, read};
+use super::words::{Term, Word, is_telling, terms, words};
+use crate::db::Sql;
+use crate::error::Error;
+
+/// How many memories may match the words by which candidates are found.
+const MOST_MATCHES: i64 = 2_500;
+
+/// How many candidates are looked at closely.
+const CANDIDATES: i64 = 64;
+
+/// Words of fewer letters do not match the beginnings of others.
+const SHORTEST_BEGINNING: usize = 4;
+
+/// What a word counts that is there in part.
+const IN_PART: f64 = 0.6;
+
+/// As if there were so many more memories: with a handful, the one word that they share would count as common.
+const BACKGROUND: f64 = 1_000.0;
+
+// How quickly a word that is repeated stops to count, and how much longer memories count less (BM25).
+const SATURATION: f64 = 1.2;
+const LENGTH_SHARE: f64 = 0.35;
+
+/// What it adds that all words follow each other as in the question.
+const IN_ORDER: f64 = 0.12;
+
+/// A memory that has words of the question.
+#[derive(Debug)]
+pub(super) struct WordHit {
+    pub(super) entry: MemoryEntry,
+    /// From 0 to 1.
+    pub(super) score: f64,
+    /// The share of the question that the memory has.
+    pub(super) coverage: f64,
+    /// The share of the memory that the question has.
+    pub(super) focus: f64,
+    /// Its words that match, as they were written.
+    pub(super) matches: Vec<String>,
+    /// How many of those say something by themselves.
+    pub(super) telling: usize,
+}
+
+/// A word of the question and how rare it is.
+struct Asked {
+    term: Term,
+    entries: i64,
+    rarity: f64,
+}
+
+/// The memories that match best, the best first.
+pub(super) fn find(
+    sql: &Sql<'_>,
+    scope: &str,
+    category: Option<&str>,
+    question: &str,
+) -> Result<Vec<WordHit>, Error> {
+    let all = frequency(sql, scope, ALL_ENTRIES)?;
+    if all <= 0 {
+        return Ok(Vec::new());
+    }
+    let mut asked = Vec::new();
+    for term in terms(question) {
+        let entries = frequency(sql, scope, &term.word.stem)?;
+        asked.push(Asked { rarity: rarity(entries, all), term, entries });
+    }
+    let usual_length = frequency(sql, scope, ALL_STEMS)? as f64 / all as f64;
+    let mut hits = Vec::new();
+    for entry in candidates(sql, scope, category, &asked)? {
+        let rarities = |word: &Word| Ok(rarity(frequency(sql, scope, &word.stem)?, all));
+        hits.extend(rank(entry, &asked, usual_length, rarities)?);
+    }
+    hits.sort_by(|one, other| {
+        other.score.total_cmp(&one.score).then_with(|| other.entry.updated_at.cmp(&one.entry.updated_at))
+    });
+    Ok(hits)
+}
+
+/// The fewer memories have a word, the more it says.
+fn rarity(entries: i64, all: i64) -> f64 {
+    let (entries, all) = (entries.max(0) as f64, all.max(0) as f64 + BACKGROUND);
+    (1.0 + (all - entries + 0.5).max(0.0) / (entries + 0.5)).ln()
+}
+
+/// Memories that have some of the rarest words.
+fn candidates(
+    sql: &Sql<'_>,
+    scope: &str,
+    category: Option<&str>,
+    asked: &[Asked],
+) -> Result<Vec<MemoryEntry>, Error> {
+    const BEST: &str = "SELECT memories.id, content, category, source, created_at, updated_at, recalled_at
+        FROM memory_words CROSS JOIN memories ON memories.id = memory_words.rowid
+        WHERE memory_words MATCH ?1 AND scope = ?2 AND (?3 IS NULL OR category = ?3)
+        ORDER BY bm25(memory_words, 1.0, 0.3) LIMIT ?4";
+    const NEWEST: &str = "SELECT memories.id, content, category, source, created_at, updated_at, recalled_at
+        FROM memory_words CROSS JOIN memories ON memories.id = memory_words.rowid
+        WHERE memory_words MATCH ?1 AND scope = ?2 AND (?3 IS NULL OR category = ?3)
+        ORDER BY memory_words.rowid DESC LIMIT ?4";
+    let mut known: Vec<&Asked> = asked.iter().filter(|asked| asked.entries > 0).collect();
+    known.sort_by_key(|asked| asked.entries);
+    let mut matches = 0;
+    let rare = known.iter().take_while(|asked| {
+        matches += asked.entries;
+        matches <= MOST_MATCHES
+    });
+    let mut parts: Vec<String> = rare.map(|asked| stem_is(asked)).collect();
+    let beginnings = asked
+        .iter()
+        .filter(|asked| asked.entries == 0 && asked.term.word.plain.chars().count() >= SHORTEST_BEGINNING);
+    parts.extend(beginnings.map(|asked| format!("(words : \"{}\" *)", asked.term.word.plain)));
+    let mut found = Vec::new();
+    if !parts.is_empty() {
+        let expression = parts.join(" OR ");
+        found = sql.all(BEST, params![expression, scope, category, CANDIDATES], read)?;
+    }
+    if known.first().is_some_and(|rarest| rarest.entries > MOST_MATCHES) {
+        // Every word is common. Those that have two of them together say more than those that have one.
+        for together in [2, 1] {
+            let some: Vec<String> = known.iter().take(together).map(|asked| stem_is(asked)).collect();
+            found.extend(sql.all(NEWEST, params![some.join(" AND "), scope, category, CANDIDATES], read)?);
+        }
+        found.sort_by_key(|entry| entry.id);
+        found.dedup_by_key(|entry| entry.id);
+    }
+    Ok(found)
+}
+
+fn stem_is(asked: &Asked) -> String {
+    format!("(stems : \"{}\")", asked.term.word.stem)
+}
+
+/// How well a memory fits; `None` when it has no word of the question after all.
+fn rank(
+    entry: MemoryEntry,
+    asked: &[Asked],
+    usual_length: f64,
+    rarities: impl Fn(&Word) -> Result<f64, Error>,
+) -> Result<Option<WordHit>, Error> {
+    let words: Vec<Word> = words(&entry.content).into_iter().filter(is_telling).collect();
+    let longer = words.len() as f64 / usual_length.max(1.0);
+    let damping = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * longer);
+    let (mut found, mut covered, mut wanted) = (0.0, 0.0, 0.0);
+    let (mut matches, mut telling): (Vec<String>, usize) = (Vec::new(), 0);
+    for asked in asked {
+        let worth = asked.rarity * asked.term.weight;
+        wanted += worth;
+        let qualities = words.iter().map(|word| (quality(&asked.term.word, word), word));
+        let there: Vec<(f64, &Word)> = qualities.filter(|(quality, _)| *quality > 0.0).collect();
+        let Some(best) = there.iter().max_by(|one, other| one.0.total_cmp(&other.0)) else { continue };
+        let often: f64 = there.iter().map(|(quality, _)| quality).sum();
+        found += worth * best.0 * often / (often + damping);
+        covered += worth * best.0;
+        telling += usize::from(asked.term.weight >= 1.0);
+        if !matches.contains(&best.1.plain) {
+            matches.push(best.1.plain.clone());
+        }
+    }
+    if matches.is_empty() || wanted <= 0.0 {
+        return Ok(None);
+    }
+    let (mut shared, mut whole) = (0.0, 0.0);
+    for word in &words {
+        let rarity = rarities(word)?;
+        whole += rarity;
+        if asked.iter().any(|asked| quality(&asked.term.word, word) > 0.0) {
+            shared += rarity;
+        }
+    }
+    // A word that stands once in a memory of usual length counts this much; the scale is set so that a memory that has all
+    // of the question comes near to 1.
+    let full = 1.0 / (1.0 + SATURATION);
+    let score = (found / wanted / full).min(1.0) * (1.0 - IN_ORDER) + IN_ORDER * in_order(asked, &words);
+    Ok(Some(WordHit {
+        entry,
+        score,
+        coverage: covered / wanted,
+        focus: shared / f64::max(whole, f64::MIN_POSITIVE),
+        matches,
+        telling,
+    }))
+}
+
+/// How well a word of a memory matches one of the question.
+fn quality(asked: &Word, word: &Word) -> f64 {
+    if asked.stem == word.stem {
+        return 1.0;
+    }
+    let is_long = |word: &Word| word.plain.chars().count() >= SHORTEST_BEGINNING;
+    let is_part = is_long(asked)
+        && is_long(word)
+        && (word.plain.starts_with(&asked.plain) || asked.plain.starts_with(&word.plain));
+    if is_part { IN_PART } else { 0.0 }
+}
+
+/// The share of neighbours in the question that are neighbours in the memory.
+fn in_order(asked: &[Asked], words: &[Word]) -> f64 {
+    let pairs = asked.windows(2);
+    let count = pairs.len();
+    if count == 0 {
+        return 1.0;
+    }
+    let stands = |pair: &&[Asked]| {
+        words
+            .windows(2)
+            .any(|two| two[0].stem == pair[0].term.word.stem && two[1].stem == pair[1].term.word.stem)
+    };
+    pairs.filter(stands).count() as f64 / count as f64
+}

@@ -1,0 +1,185 @@
+//! The rows of memories, what they said before, and the words by which they are found.
+
+use std::collections::BTreeSet;
+
+use aethon_core::error::Error as Refusal;
+use aethon_core::memory::{
+    Correction, MemoryEntry, MemoryId, MemoryRecord, MemoryVersion, NewMemory, Stored, fingerprint,
+};
+use rusqlite::{Row, params};
+
+use super::words::{Word, is_telling, words};
+use crate::db::Sql;
+use crate::error::Error;
+use crate::time::from_millis;
+
+/// The name under which the number of memories is counted, and the one of all their stems.
+pub(super) const ALL_ENTRIES: &str = "";
+pub(super) const ALL_STEMS: &str = " ";
+
+/// Keeps a memory, if there is none that says the same.
+pub(super) fn store(sql: &Sql<'_>, memory: &NewMemory, now: i64) -> Result<Stored, Error> {
+    const TWIN: &str =
+        "SELECT id, content, category, source, created_at, updated_at, recalled_at FROM memories
+        WHERE scope = ?1 AND fingerprint = ?2";
+    const ADD: &str =
+        "INSERT INTO memories (scope, fingerprint, content, category, source, created_at, updated_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)";
+    let (scope, print) = (memory.scope.as_str(), fingerprint_of(&memory.content)?);
+    if let Some(entry) = sql.first(TWIN, params![scope, print], read)? {
+        return Ok(Stored { entry, is_new: false });
+    }
+    let NewMemory { content, category, source, .. } = memory.clone();
+    let id = sql.insert(ADD, params![scope, print, content, category, source, now])?;
+    index(sql, scope, id, &content)?;
+    let (at, id) = (from_millis(now), MemoryId(id));
+    let entry =
+        MemoryEntry { id, content, category, source, created_at: at, updated_at: at, last_recalled_at: None };
+    Ok(Stored { entry, is_new: true })
+}
+
+/// Changes what a memory says, and keeps what it said.
+pub(super) fn correct(
+    sql: &Sql<'_>,
+    (scope, id): (&str, MemoryId),
+    correction: &Correction,
+    now: i64,
+) -> Result<MemoryEntry, Error> {
+    const HAS_TWIN: &str =
+        "SELECT EXISTS (SELECT 1 FROM memories WHERE scope = ?1 AND fingerprint = ?2 AND id <> ?3)";
+    const KEEP: &str = "INSERT INTO memory_versions (memory_id, content, category, source, replaced_at)
+        VALUES (?1, ?2, ?3, ?4, ?5)";
+    const CHANGE: &str = "UPDATE memories SET fingerprint = ?2, content = ?3, category = ?4, source = ?5,
+        updated_at = ?6 WHERE id = ?1";
+    const FORGET_VECTOR: &str = "DELETE FROM memory_vectors WHERE memory_id = ?1";
+    let Some(old) = find(sql, scope, id)? else {
+        return Err(Refusal::not_found(format!("there is no memory {id}")).into());
+    };
+    let mut new = old.clone();
+    new.content = correction.content.clone().unwrap_or(new.content);
+    new.category = correction.category.clone().unwrap_or(new.category);
+    if new.content == old.content && new.category == old.category {
+        return Ok(old);
+    }
+    if !correction.source.is_empty() {
+        new.source.clone_from(&correction.source);
+    }
+    let print = fingerprint_of(&new.content)?;
+    if sql.one(HAS_TWIN, params![scope, print, id.0], |row| row.get(0))? {
+        return Err(Refusal::invalid("another memory says the same; remove one of the two").into());
+    }
+    sql.execute(KEEP, params![id.0, old.content, old.category, old.source, now])?;
+    sql.execute(CHANGE, params![id.0, print, new.content, new.category, new.source, now])?;
+    if new.content != old.content {
+        unindex(sql, scope, id.0, &old.content)?;
+        index(sql, scope, id.0, &new.content)?;
+        sql.execute(FORGET_VECTOR, [id.0])?;
+    }
+    new.updated_at = from_millis(now);
+    Ok(new)
+}
+
+/// Removes a memory with all that belongs to it. `false` when there is none.
+pub(super) fn forget(sql: &Sql<'_>, scope: &str, id: MemoryId) -> Result<bool, Error> {
+    const FORGET: &str = "DELETE FROM memories WHERE id = ?1";
+    let Some(entry) = find(sql, scope, id)? else { return Ok(false) };
+    unindex(sql, scope, id.0, &entry.content)?;
+    sql.execute(FORGET, [id.0])?;
+    Ok(true)
+}
+
+/// A memory and what it said before.
+pub(super) fn show(sql: &Sql<'_>, scope: &str, id: MemoryId) -> Result<Option<MemoryRecord>, Error> {
+    const HISTORY: &str = "SELECT content, category, source, replaced_at FROM memory_versions
+        WHERE memory_id = ?1 ORDER BY id DESC";
+    let Some(entry) = find(sql, scope, id)? else { return Ok(None) };
+    let history = sql.all(HISTORY, [id.0], |row| {
+        Ok(MemoryVersion {
+            content: row.get(0)?,
+            category: row.get(1)?,
+            source: row.get(2)?,
+            replaced_at: from_millis(row.get(3)?),
+        })
+    })?;
+    Ok(Some(MemoryRecord { entry, history }))
+}
+
+/// A memory.
+pub(super) fn find(sql: &Sql<'_>, scope: &str, id: MemoryId) -> Result<Option<MemoryEntry>, Error> {
+    const FIND: &str =
+        "SELECT id, content, category, source, created_at, updated_at, recalled_at FROM memories
+        WHERE id = ?2 AND scope = ?1";
+    Ok(sql.first(FIND, params![scope, id.0], read)?)
+}
+
+/// Notes that a model was shown these.
+pub(super) fn note_recall(sql: &Sql<'_>, ids: &[i64], now: i64) -> Result<(), Error> {
+    const NOTE: &str = "UPDATE memories SET recalled_at = ?2 WHERE id = ?1";
+    ids.iter().try_for_each(|id| sql.execute(NOTE, [*id, now]).map(drop))?;
+    Ok(())
+}
+
+/// A row of the columns id, content, category, source, created_at, updated_at, recalled_at.
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<MemoryEntry> {
+    Ok(MemoryEntry {
+        id: MemoryId(row.get(0)?),
+        content: row.get(1)?,
+        category: row.get(2)?,
+        source: row.get(3)?,
+        created_at: from_millis(row.get(4)?),
+        updated_at: from_millis(row.get(5)?),
+        last_recalled_at: row.get::<_, Option<i64>>(6)?.map(from_millis),
+    })
+}
+
+/// How often a stem stands in the memories of a scope; see [`ALL_ENTRIES`] and [`ALL_STEMS`] for the sums.
+pub(super) fn frequency(sql: &Sql<'_>, scope: &str, stem: &str) -> Result<i64, Error> {
+    const FREQUENCY: &str = "SELECT entries FROM memory_stems WHERE scope = ?1 AND stem = ?2";
+    Ok(sql.first(FREQUENCY, [scope, stem], |row| row.get(0))?.unwrap_or(0))
+}
+
+fn fingerprint_of(content: &str) -> Result<[u8; 16], Error> {
+    fingerprint(content).ok_or_else(|| Refusal::invalid("content must not be empty").into())
+}
+
+/// Puts the words of a memory into the index.
+fn index(sql: &Sql<'_>, scope: &str, id: i64, content: &str) -> Result<(), Error> {
+    const ADD: &str = "INSERT INTO memory_words (rowid, stems, words) VALUES (?1, ?2, ?3)";
+    let words = words(content);
+    let stems = telling_stems(&words);
+    let plain: Vec<&str> = words.iter().map(|word| word.plain.as_str()).collect();
+    sql.execute(ADD, params![id, stems.join(" "), plain.join(" ")])?;
+    count(sql, scope, &stems, 1)
+}
+
+/// Takes them out again.
+fn unindex(sql: &Sql<'_>, scope: &str, id: i64, content: &str) -> Result<(), Error> {
+    const REMOVE: &str = "DELETE FROM memory_words WHERE rowid = ?1";
+    // Until the parts of the index are merged, removed words are only marked; this merges some of them each time.
+    const ERASE: &str = "INSERT INTO memory_words (memory_words, rank) VALUES ('merge', -8)";
+    let words = words(content);
+    sql.execute(REMOVE, [id])?;
+    sql.execute(ERASE, [])?;
+    count(sql, scope, &telling_stems(&words), -1)
+}
+
+fn telling_stems(words: &[Word]) -> Vec<&str> {
+    words.iter().filter(|word| is_telling(word)).map(|word| word.stem.as_str()).collect()
+}
+
+/// Counts the stems of a memory in or out.
+fn count(sql: &Sql<'_>, scope: &str, stems: &[&str], by: i64) -> Result<(), Error> {
+    const COUNT: &str = "INSERT INTO memory_stems (scope, stem, entries) VALUES (?1, ?2, ?3)
+        ON CONFLICT (scope, stem) DO UPDATE SET entries = entries + ?3";
+    const DROP: &str = "DELETE FROM memory_stems WHERE scope = ?1 AND stem = ?2 AND entries <= 0";
+    let each: BTreeSet<&str> = stems.iter().copied().chain([ALL_ENTRIES]).collect();
+    for stem in each {
+        sql.execute(COUNT, params![scope, stem, by])?;
+        if by < 0 {
+            sql.execute(DROP, [scope, stem])?;
+        }
+    }
+    let length = i64::try_from(stems.len()).unwrap_or(0) * by;
+    sql.execute(COUNT, params![scope, ALL_STEMS, length])?;
+    Ok(())
+}

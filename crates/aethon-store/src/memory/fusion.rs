@@ -1,0 +1,110 @@
+//! What words and meaning have found, put into one order.
+//!
+//! Scores of the two cannot be compared, ranks can: each list gives a memory the more, the further up it stands (reciprocal
+//! rank fusion, with the usual constant of 60). A recall that nobody asked for has a floor below which nothing is shown.
+
+use std::collections::HashMap;
+
+use aethon_core::memory::{MemoryEntry, MemoryHit, Purpose};
+
+use super::by_meaning::MeaningHit;
+use super::by_words::WordHit;
+
+/// How slowly a rank loses its worth.
+const CONSTANT: f64 = 60.0;
+
+/// How many of a memory's words are named.
+const MOST_NAMED: usize = 6;
+
+/// The share of a question that a memory has to have, when nobody asked for it.
+const LEAST_COVERAGE: f64 = 0.5;
+
+/// The same when it has at least two of its words; of that memory, or of that question, so much has to be the other.
+const LEAST_COVERAGE_OF_TWO: f64 = 0.34;
+const LEAST_FOCUS_OF_TWO: f64 = 0.5;
+
+/// The best, in one order.
+pub(super) fn fuse(
+    by_words: Vec<WordHit>,
+    by_meaning: Option<Vec<MeaningHit>>,
+    purpose: Purpose,
+    limit: usize,
+) -> Vec<MemoryHit> {
+    let has_vectors = by_meaning.is_some();
+    let mut places: HashMap<i64, usize> = HashMap::new();
+    let mut found: Vec<Found> = Vec::new();
+    for (rank, hit) in by_words.into_iter().enumerate() {
+        places.insert(hit.entry.id.0, found.len());
+        let fits = purpose != Purpose::Recall || is_clear(&hit);
+        let worth = worth(rank);
+        found.push(Found {
+            entry: hit.entry,
+            words: hit.matches,
+            likeness: None,
+            worth,
+            by_words: hit.score,
+            fits,
+        });
+    }
+    for (rank, hit) in by_meaning.into_iter().flatten().enumerate() {
+        let (is_near, worth) = (hit.is_near(purpose), worth(rank));
+        match places.get(&hit.entry.id.0) {
+            Some(&place) => {
+                let known = &mut found[place];
+                known.worth += worth;
+                known.fits |= is_near;
+                known.likeness = is_near.then_some(hit.likeness);
+            }
+            None if is_near => found.push(Found {
+                entry: hit.entry,
+                words: Vec::new(),
+                likeness: Some(hit.likeness),
+                worth,
+                by_words: 0.0,
+                fits: true,
+            }),
+            None => {}
+        }
+    }
+    found.retain(|found| found.fits);
+    let score = |found: &Found| if has_vectors { found.worth / (2.0 * worth(0)) } else { found.by_words };
+    let mut hits: Vec<MemoryHit> = found
+        .into_iter()
+        .map(|found| MemoryHit { score: score(&found).clamp(0.0, 1.0), why: found.why(), entry: found.entry })
+        .collect();
+    hits.sort_by(|one, other| other.score.total_cmp(&one.score));
+    hits.truncate(limit);
+    hits
+}
+
+/// A memory that was found in one way or both.
+struct Found {
+    entry: MemoryEntry,
+    words: Vec<String>,
+    likeness: Option<f64>,
+    worth: f64,
+    by_words: f64,
+    fits: bool,
+}
+
+impl Found {
+    fn why(&self) -> String {
+        let named: Vec<&str> = self.words.iter().take(MOST_NAMED).map(String::as_str).collect();
+        let words = (!named.is_empty()).then(|| format!("words: {}", named.join(", ")));
+        let meaning = self.likeness.map(|likeness| format!("meaning: {likeness:.2}"));
+        [words, meaning].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+}
+
+fn worth(rank: usize) -> f64 {
+    1.0 / (CONSTANT + 1.0 + rank as f64)
+}
+
+/// Whether a memory clearly has to do with what was said.
+fn is_clear(hit: &WordHit) -> bool {
+    match hit.telling {
+        0 => false,
+        1 => hit.coverage >= LEAST_COVERAGE,
+        _ => hit.coverage >= LEAST_COVERAGE_OF_TWO || hit.focus >= LEAST_FOCUS_OF_TWO,
+    }
+}

@@ -1,0 +1,159 @@
+//! The words of a text as the memory knows them: in lower case, without accents, with their stems; and which of them say
+//! something.
+
+use super::stem::stem;
+use super::stop_words::{ASKING, EMPTY, OWN};
+use crate::search::is_word_of_its_own;
+
+/// How many words of a question count: beyond these it is a document.
+const MOST_TERMS: usize = 48;
+
+/// Longer words are no words.
+const LONGEST_WORD: usize = 48;
+
+/// What a word counts that belongs to asking rather than to what is asked.
+const ASKING_WEIGHT: f64 = 0.25;
+
+/// What a word counts of which somebody says that it is theirs.
+const OWN_WEIGHT: f64 = 2.0;
+
+/// A word and its stem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) plain: String,
+    pub(super) stem: String,
+}
+
+/// A word of a question.
+#[derive(Debug, Clone)]
+pub(super) struct Term {
+    pub(super) word: Word,
+    /// How much it counts, its rarity aside.
+    pub(super) weight: f64,
+}
+
+/// All words of a text in their order.
+pub(super) fn words(text: &str) -> Vec<Word> {
+    let mut words = Vec::new();
+    let mut plain = String::new();
+    let mut before = ' ';
+    let end = |plain: &mut String, words: &mut Vec<Word>| {
+        let ended = std::mem::take(plain);
+        let ended = ended.strip_suffix("'s").unwrap_or(&ended).replace('\'', "");
+        if !ended.is_empty() && ended.len() <= LONGEST_WORD {
+            words.push(Word { stem: stem(&ended), plain: ended });
+        }
+    };
+    for c in text.chars() {
+        if is_word_of_its_own(c) {
+            end(&mut plain, &mut words);
+            words.push(Word { plain: c.to_string(), stem: c.to_string() });
+        } else if c.is_alphanumeric() {
+            fold(c, &mut plain);
+        } else if matches!(c, '\'' | '’') && before.is_alphanumeric() {
+            plain.push('\'');
+        } else {
+            end(&mut plain, &mut words);
+        }
+        before = c;
+    }
+    end(&mut plain, &mut words);
+    words
+}
+
+/// Whether a word says something of its own.
+pub(super) fn is_telling(word: &Word) -> bool {
+    !EMPTY.contains(&word.plain.as_str())
+}
+
+/// The words of a question that are looked for, each once. Where a question has only words that say nothing, they are all
+/// that there is.
+pub(super) fn terms(question: &str) -> Vec<Term> {
+    let words = words(question);
+    let mut terms: Vec<Term> = Vec::new();
+    for (at, word) in words.iter().enumerate().filter(|(_, word)| is_telling(word)) {
+        let is_own = at > 0 && OWN.contains(&words[at - 1].plain.as_str());
+        let is_asking = ASKING.contains(&word.plain.as_str());
+        let weight = match (is_own, is_asking) {
+            (true, _) => OWN_WEIGHT,
+            (false, true) => ASKING_WEIGHT,
+            (false, false) => 1.0,
+        };
+        match terms.iter().position(|term| term.word.stem == word.stem) {
+            Some(known) => terms[known].weight = terms[known].weight.max(weight),
+            None if terms.len() < MOST_TERMS => terms.push(Term { word: word.clone(), weight }),
+            None => {}
+        }
+    }
+    terms
+}
+
+/// Adds a letter in lower case and without its accent.
+fn fold(c: char, to: &mut String) {
+    for c in c.to_lowercase() {
+        let plain = match c {
+            'à'..='å' | 'ā' | 'ă' | 'ą' => "a",
+            'æ' => "ae",
+            'ç' | 'ć' | 'ĉ' | 'ċ' | 'č' => "c",
+            'ď' | 'đ' | 'ð' => "d",
+            'è'..='ë' | 'ē' | 'ĕ' | 'ė' | 'ę' | 'ě' => "e",
+            'ĝ' | 'ğ' | 'ġ' | 'ģ' => "g",
+            'ì'..='ï' | 'ĩ' | 'ī' | 'ĭ' | 'į' | 'ı' => "i",
+            'ĺ' | 'ļ' | 'ľ' | 'ł' => "l",
+            'ñ' | 'ń' | 'ņ' | 'ň' => "n",
+            'ò'..='ö' | 'ø' | 'ō' | 'ŏ' | 'ő' => "o",
+            'œ' => "oe",
+            'ŕ' | 'ŗ' | 'ř' => "r",
+            'ś' | 'ŝ' | 'ş' | 'š' | 'ș' => "s",
+            'ß' => "ss",
+            'ţ' | 'ť' | 'ț' => "t",
+            'ù'..='ü' | 'ũ' | 'ū' | 'ŭ' | 'ů' | 'ű' | 'ų' => "u",
+            'ý' | 'ÿ' => "y",
+            'ź' | 'ż' | 'ž' => "z",
+            // A combining accent.
+            '\u{300}'..='\u{36f}' => "",
+            other => {
+                to.push(other);
+                continue;
+            }
+        };
+        to.push_str(plain);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_asked_with_the_words_that_say_something() {
+        let check = |question: &str, expected: &[&str]| {
+            let found: Vec<String> = terms(question).into_iter().map(|term| term.word.plain).collect();
+            assert_eq!(found, expected, "{question:?}");
+        };
+        check("When is the rent due?", &["rent", "due"]);
+        check("What's Ada's address?", &["ada", "address"]);
+        check("Wann ist die Miete fällig?", &["miete", "fallig"]);
+        check("rent RENT Rents", &["rent"]);
+        check("東京", &["東", "京"]);
+        check("is it?", &[]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn what_is_somebodys_own_counts_more_and_asking_less() {
+        let weight = |question: &str, word: &str| {
+            terms(question).into_iter().find(|term| term.word.plain == word).map(|term| term.weight)
+        };
+        assert_eq!(weight("write a poem about my cat", "cat"), Some(OWN_WEIGHT));
+        assert_eq!(weight("write a poem about my cat", "poem"), Some(1.0));
+        assert_eq!(weight("please tell a joke", "tell"), Some(ASKING_WEIGHT));
+    }
+
+    #[test]
+    fn long_questions_are_bounded() {
+        let text: String = (0..500).map(|number| format!("word{number} ")).collect();
+        assert_eq!(terms(&text).len(), MOST_TERMS);
+        assert!(words(&"x".repeat(1000)).is_empty());
+    }
+}
