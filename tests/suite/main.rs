@@ -56,6 +56,7 @@ mod together;
 mod token;
 mod untrusted;
 mod usage;
+mod web_tools;
 mod webhooks;
 mod workspace;
 mod writers;

@@ -14,14 +14,17 @@ use crate::files::{FileRead, Workspace};
 use crate::history::SearchHistory;
 use crate::options::Options;
 use crate::shell::Shell;
+use crate::web::web_tools;
 
 /// All tools. The order is fixed, so that the prefix of the requests stays the same.
 pub fn tools(options: &Options, clock: Arc<dyn Clock>, history: Arc<dyn History>) -> Vec<Arc<dyn Tool>> {
     let workspace = Arc::new(Workspace::new(options));
-    vec![
+    let mut tools: Vec<Arc<dyn Tool>> = vec![
         Arc::new(CurrentTime::new(clock)),
         Arc::new(SearchHistory::new(history)),
         Arc::new(FileRead::new(workspace.clone())),
         Arc::new(Shell::new(options, workspace)),
-    ]
+    ];
+    tools.extend(web_tools(options).into_tools());
+    tools
 }

@@ -76,7 +76,7 @@ impl Hooks {
             match caught(hook.before_tool(context, spec, call)).await {
                 Ok(ToolDecision::Allow) => {}
                 Ok(ToolDecision::Deny(reason)) => return ToolDecision::Deny(reason),
-                Ok(ask @ ToolDecision::Ask(_)) => decision = ask,
+                Ok(ToolDecision::Ask(reason)) => decision = decision.with_question(Some(reason)),
                 Err(panic) => {
                     tracing::error!(hook = hook.name(), panic, "a hook panicked before a tool call");
                     return ToolDecision::Deny(format!("the check `{}` failed", hook.name()));

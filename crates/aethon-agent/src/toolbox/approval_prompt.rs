@@ -21,12 +21,13 @@ use super::guarded::Approvals;
 pub(super) struct ApprovalPrompt(pub(super) Approvals);
 
 impl ApprovalPrompt {
-    /// Waits for the word of a person; `Err` says why the call must not run.
+    /// Waits for the word of a person, who is asked for this reason; `Err` says why the call must not run.
     pub(super) async fn ask(
         &self,
         context: &ToolContext,
         spec: &ToolSpec,
         call: &ToolCall,
+        reason: &str,
     ) -> Result<(), String> {
         let request = self.request(context, spec, call);
         // Dropped last, so that the question is off the desk when it is told to be settled.
@@ -35,7 +36,7 @@ impl ApprovalPrompt {
         context.surface.emit(&context.turn, TurnEvent::Approval(request.clone()));
         self.0.bus.publish(|| Event::ApprovalOpened(Arc::new(request.clone())));
 
-        let (decision, reason, why) = tokio::select! {
+        let (decision, by, why) = tokio::select! {
             biased;
             decision = ticket.answer() => (decision, ResolutionReason::User, DENIED),
             decision = context.surface.decide(&request) => match decision {
@@ -44,10 +45,10 @@ impl ApprovalPrompt {
             },
             () = sleep(self.0.timeout) => (Decision::Deny, ResolutionReason::Timeout, TOO_LATE),
         };
-        question.settled = Some(Resolution { decision, reason });
+        question.settled = Some(Resolution { decision, reason: by });
         match decision {
             Decision::Approve => Ok(()),
-            Decision::Deny => Err(format!("`{}` was not run: {why}", spec.name)),
+            Decision::Deny => Err(format!("`{}` was not run: {why} ({reason})", spec.name)),
         }
     }
 
@@ -68,7 +69,7 @@ impl ApprovalPrompt {
 }
 
 const DENIED: &str = "the person denied it";
-const UNATTENDED: &str = "it needs an approval (`approval.requires_approval`), and nobody can give one here";
+const UNATTENDED: &str = "it needs an approval, and nobody can give one here";
 const TOO_LATE: &str = "nobody approved it in time (`approval.timeout_seconds`)";
 
 /// An open question. However it ends, the turn being stopped included, everybody who was shown it is told.

@@ -59,11 +59,12 @@ impl GuardedToolbox {
         };
         let spec = tool.spec();
         arguments::check(spec, &call.input).map_err(ToolError::failed)?;
-        match self.hooks.before_tool(context, spec, call).await {
+        let decision = self.hooks.before_tool(context, spec, call).await;
+        match decision.with_question(tool.asks_first(&call.input)) {
             ToolDecision::Allow => {}
             ToolDecision::Deny(reason) => return Err(ToolError::denied(reason)),
-            ToolDecision::Ask(_) => {
-                self.prompt.ask(context, spec, call).await.map_err(ToolError::denied)?;
+            ToolDecision::Ask(reason) => {
+                self.prompt.ask(context, spec, call, &reason).await.map_err(ToolError::denied)?;
             }
         }
         context.has_begun.store(true, Ordering::Relaxed);

@@ -95,6 +95,7 @@ fn tools(prepared: &Prepared, storage: &Storage) -> Vec<Arc<dyn ToolSource>> {
     options.port = webchat.enabled.then_some(webchat.port);
     options.address_file = Some(home.address_file());
     options.shell = shell(prepared);
+    options.web = super::web::options(&prepared.config);
     let built_in = aethon_tools::tools(&options, prepared.clock(), storage.history.clone());
     let sources = [("built-in", built_in), ("embedder", prepared.parts.tools.clone())];
     sources.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _).collect()

@@ -6,3 +6,4 @@ pub(crate) mod http;
 pub(crate) mod model;
 pub(crate) mod prices;
 pub(crate) mod store;
+pub(crate) mod web;
