@@ -179,7 +179,8 @@ fn imitation(text: &str) -> Option<(usize, usize)> {
         let follow = ["external", "content"].iter().all(|word| {
             let gap = text[end..].len() - text[end..].trim_start_matches(is_gap).len();
             let next = end + gap..end + gap + word.len();
-            let is_next = gap > 0 && text.get(next.clone()).is_some_and(|text| text.eq_ignore_ascii_case(word));
+            let is_next =
+                gap > 0 && text.get(next.clone()).is_some_and(|text| text.eq_ignore_ascii_case(word));
             end = if is_next { next.end } else { end };
             is_next
         });
@@ -233,8 +234,14 @@ mod tests {
         check("UN\u{200b}TRUSTED \u{200d}EXTERNAL CONT\u{fe01}ENT", "UNTRUSTED-EXTERNAL-CONTENT");
         check("untrusted_external_content", "untrusted-external-content");
         check("untrusted untrusted external content", "untrusted untrusted-external-content");
-        check("untrusted external contract, external content", "untrusted external contract, external content");
-        check("untrusted äxternal content untrusted external", "untrusted äxternal content untrusted external");
+        check(
+            "untrusted external contract, external content",
+            "untrusted external contract, external content",
+        );
+        check(
+            "untrusted äxternal content untrusted external",
+            "untrusted äxternal content untrusted external",
+        );
     }
 
     #[test]

@@ -1,14 +1,19 @@
 //! The tools of the assistant, and the guards that stand between them and the machine.
 //!
-//! `set` says which tools exist and has the small ones, `history` finds what was said, `files` reads files: only what [`Workspace`] lets through,
-//! `shell` runs commands, and makes sure that everything they start ends. `confine` is the walls round whatever is started,
-//! and `places` the list of what is closed. `web` fetches, searches and calls services, and lets nothing out but to public
-//! addresses and the hosts that the owner has allowed.
+//! `set` says which tools exist and has the small ones, `conversation` looks into what was said, `files` works on files: only
+//! those that [`Workspace`] lets through, `shell` runs commands, and makes sure that everything they start ends, `messages`
+//! sends to channels, `desktop` reaches the person's desktop. `outputs` keeps what was too long to be told. `confine` is the
+//! walls round whatever is started, and `places` the list of what is closed. `web` fetches, searches and calls services, and
+//! lets nothing out but to public addresses and the hosts that the owner has allowed.
 
 mod confine;
+mod conversation;
+mod desktop;
 mod files;
-mod history;
+mod messages;
 mod options;
+mod outputs;
+mod pdf;
 mod places;
 mod set;
 mod shell;
@@ -16,6 +21,7 @@ mod web;
 
 pub use confine::{Confinement, Protection};
 pub use files::{Opened, Workspace};
-pub use options::{Options, ShellOptions};
-pub use set::tools;
+pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, ShellOptions};
+pub use outputs::KeptOutputs;
+pub use set::{Absence, Needs, ToolSet, sets, tools};
 pub use web::{GitHubOptions, Names, SearchOptions, SearchService, WebOptions};

@@ -101,6 +101,11 @@ impl Home {
         self.0.join("logs")
     }
 
+    /// Tool output that was too long for a model.
+    pub fn outputs(&self) -> PathBuf {
+        self.0.join("outputs")
+    }
+
     /// What belongs to the running daemon: its lock and its address.
     pub fn run(&self) -> PathBuf {
         self.0.join("run")
@@ -155,6 +160,18 @@ impl Home {
             tracing::warn!(%error, path = %path.display(), "the key of sign-ins cannot be kept, so a restart signs browsers out");
             Secret::default()
         })
+    }
+
+    /// Which sign-ins of browsers were taken back, open for reading and appending. Where it cannot be kept, a cookie that somebody
+    /// has copied counts again after a restart.
+    pub fn sign_outs(&self) -> Option<File> {
+        let path = self.run().join("sign-outs");
+        let opened = private_file::open(&path, OpenOptions::new().read(true).append(true));
+        opened
+            .inspect_err(|error| {
+                tracing::warn!(%error, path = %path.display(), "the list of ended sign-ins cannot be kept");
+            })
+            .ok()
     }
 
     /// The address of the daemon that runs on this home, such as `http://127.0.0.1:18790`, if one does and listens.

@@ -1,11 +1,11 @@
 //! The daemon round an assistant: the lock of the home, the listener, the channels, delivery and upkeep.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_agent::outbox;
 use aethon_config::Config;
-use aethon_core::channel::{Channel, Channels};
 use aethon_core::live::Live;
 use aethon_core::secret::Secret;
 use aethon_core::session::TurnRecord;
@@ -13,7 +13,7 @@ use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::storage::Storage;
 use aethon_core::surface::{Surface, Unattended};
 use aethon_http::deps::{Activity, Runtime, Setup};
-use aethon_http::ws::{Hub, WebChat};
+use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
 use jiff::Timestamp;
@@ -53,15 +53,15 @@ impl Service {
             tracing::warn!("{warning}");
         }
         let lock = prepared.home.lock()?;
-        let sign_in_key = prepared.home.sign_in_key();
+        let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_outs());
         // The home is ours alone now, so whatever an earlier daemon had under way is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
-        let webchat: Arc<dyn Channel> = Arc::new(WebChat::new(aethon.assistant(), hub.clone()));
-        let webchat = aethon.config.channels.webchat.enabled.then_some(webchat);
-        let channels = Channels::new(webchat.into_iter().chain(aethon.source.parts.channels.iter().cloned()))
+        let others = &aethon.source.parts.channels;
+        let channels = wiring::channels::channels(&aethon.config, aethon.assistant(), hub.clone(), others)
             .map_err(|error| Error::refused(error.to_string()).because(error))?;
+        aethon.deliveries.channels.set(channels.clone());
         // Before anything new is taken in, and watched by whoever opens the chat again.
         let watch = hub.clone();
         aethon.engine.recover(move |record| watcher(&watch, record)).await?;
@@ -72,7 +72,7 @@ impl Service {
             channels: channels.clone(),
             reach: aethon.reach.clone(),
         };
-        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), sign_in_key).await?;
+        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), sign_ins).await?;
         let greeting = match &server {
             Some(server) => {
                 let address = format!("http://{}", server.local_addr());
@@ -85,7 +85,7 @@ impl Service {
             None => format!("aethon {} running without a listener", env!("CARGO_PKG_VERSION")),
         };
         let tasks = ChannelTasks::start(&channels, &aethon.assistant(), &aethon.clock, &shutdown);
-        let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.wake.clone());
+        let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.deliveries.wake.clone());
         let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake);
         Ok(Self {
             channels: tasks,
@@ -144,12 +144,13 @@ async fn listen(
     hub: Arc<Hub>,
     setup: Setup,
     shutdown: Shutdown,
-    sign_in_key: Secret,
+    (sign_in_key, sign_outs): (Secret, Option<File>),
 ) -> Result<Option<Server>> {
     if !aethon.config.channels.webchat.enabled {
         return Ok(None);
     }
-    let options = Options { sign_in_key, ..wiring::http::options(&aethon.config, aethon.is_demo) };
+    let sign_outs = sign_outs.map(Arc::new);
+    let options = Options { sign_in_key, sign_outs, ..wiring::http::options(&aethon.config, aethon.is_demo) };
     let (host, port) = (options.host.clone(), options.port);
     let deps = Deps {
         chat: aethon.chat(hub),

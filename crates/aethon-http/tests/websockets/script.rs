@@ -182,7 +182,7 @@ impl Turn {
             usage,
             failure,
         };
-        self.emit(TurnEvent::Done(reply.clone()));
+        self.emit(TurnEvent::Done(reply.clone().into()));
         reply
     }
 }

@@ -104,7 +104,7 @@ pub(super) fn read(headers: &HeaderMap, body: &Body, address: &Url) -> Result<Re
         Kind::Pdf if body.cut.is_some() => {
             Err(format!("it is a PDF of more than {} MiB, or broke off", MOST_PDF >> 20))
         }
-        Kind::Pdf => pdf::read(&body.bytes),
+        Kind::Pdf => pdf::read(&body.bytes, LONGEST),
         Kind::Binary => {
             let name =
                 if media_type.is_empty() { "binary data".to_owned() } else { format!("{media_type:?}") };

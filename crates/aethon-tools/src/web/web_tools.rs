@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::egress::HostRule;
-use aethon_core::tool::{Tool, ToolError};
+use aethon_core::tool::ToolError;
 
 use super::client::WebClient;
 use super::fetch::WebFetch;
@@ -25,16 +25,6 @@ pub(crate) struct WebTools {
     pub(crate) json_rpc: JsonRpc,
     pub(crate) search: Result<WebSearch, String>,
     pub(crate) github: Result<GitHub, String>,
-}
-
-impl WebTools {
-    /// Those that are here, in their fixed order.
-    pub(crate) fn into_tools(self) -> Vec<Arc<dyn Tool>> {
-        let always: [Arc<dyn Tool>; 2] = [Arc::new(self.fetch), Arc::new(self.json_rpc)];
-        let search = self.search.ok().map(|search| Arc::new(search) as Arc<dyn Tool>);
-        let github = self.github.ok().map(|github| Arc::new(github) as Arc<dyn Tool>);
-        always.into_iter().chain(search).chain(github).collect()
-    }
 }
 
 /// The web tools with what these options open to them. The services that the owner has named are open to the tools that use
