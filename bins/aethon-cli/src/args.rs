@@ -78,6 +78,9 @@ pub(crate) enum Command {
         /// Use this model instead of asking for one.
         #[arg(long)]
         model: Option<String>,
+        /// Whether the assistant asks before it acts, instead of asking you: true or false.
+        #[arg(long)]
+        ask_first: Option<bool>,
     },
     /// Check the installation and explain how to fix what is wrong.
     Doctor {
@@ -88,6 +91,8 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Serve the tools to an MCP client, such as an editor, over standard input and output.
+    Mcp,
     /// Test models, and list what is known about them.
     #[command(subcommand)]
     Model(ModelCommand),

@@ -11,13 +11,16 @@
 
 pub mod approval;
 pub mod assistant;
+pub mod audit;
 pub mod channel;
 pub mod clock;
 pub mod egress;
 pub mod embed;
 pub mod error;
 pub mod event;
+pub mod exchange;
 pub mod failure;
+pub mod feature;
 pub mod history;
 pub mod hook;
 pub mod ids;
@@ -30,6 +33,7 @@ pub mod memory;
 pub mod message;
 pub mod model;
 pub mod owner;
+pub mod program;
 pub mod provider;
 pub mod redact;
 pub mod sandbox;
@@ -46,6 +50,7 @@ pub mod tool;
 pub mod turn;
 pub mod untrusted;
 pub mod usage;
+pub mod visible;
 
 // Parts of the interface: whoever implements a trait of this crate needs them in the same version.
 pub use {async_trait, jiff, schemars, serde_json};

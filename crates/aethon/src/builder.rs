@@ -12,6 +12,7 @@ use aethon_config::{Config, Sources};
 use aethon_core::channel::Channel;
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::event::EventBus;
+use aethon_core::feature::Features;
 use aethon_core::hook::Hook;
 use aethon_core::live::Live;
 use aethon_core::log::{LogBook, LogFormat};
@@ -32,6 +33,9 @@ use crate::preflight::Flags;
 use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::model::AgentModels;
+
+/// The variables of the language besides `LANG`.
+const LOCALE: [&str; 4] = ["LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANGUAGE"];
 
 /// Where an assistant lives and what it is made of besides its configuration.
 #[derive(Default)]
@@ -171,6 +175,8 @@ pub(crate) struct Shared {
     pub(crate) redactor: Live<Redactor>,
     /// How much is logged.
     pub(crate) log_level: LogLevel,
+    /// Where each part says how it stands.
+    pub(crate) features: Features,
 }
 
 impl Source {
@@ -192,6 +198,11 @@ impl Prepared {
             user_home: sources.variable("HOME").map(PathBuf::from),
             path: sources.variable("PATH").map(str::to_owned),
             lang: sources.variable("LANG").map(str::to_owned),
+            locale: LOCALE
+                .iter()
+                .filter_map(|name| Some(((*name).to_owned(), sources.variable(name)?.to_owned())))
+                .collect(),
+            is_nested: sources.variable(aethon_tools::MARK).is_some(),
             tmpdir: sources.variable("TMPDIR").map(str::to_owned),
         };
         let mut config = loaded.config;

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use aethon_config::schema::Unpriced;
+use aethon_core::feature::FeatureState;
 use aethon_core::model::{ModelProvider, Readiness};
 use aethon_providers::Catalog;
 use aethon_tools::Protection;
@@ -51,15 +52,15 @@ pub enum Health {
 }
 
 impl Finding {
-    fn ok(area: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn ok(area: &'static str, message: impl Into<String>) -> Self {
         Self { area, health: Health::Ok, message: message.into(), fix: None }
     }
 
-    fn warning(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+    pub(crate) fn warning(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { area, health: Health::Warning, message: message.into(), fix: Some(fix.into()) }
     }
 
-    fn broken(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+    pub(crate) fn broken(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { area, health: Health::Broken, message: message.into(), fix: Some(fix.into()) }
     }
 }
@@ -98,7 +99,25 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.extend(embedding(&prepared).await);
     findings.push(budget(&prepared));
     findings.push(self_protection());
+    findings.extend(crate::mcp::findings(&prepared).await);
+    findings.extend(features(&prepared).await);
     findings
+}
+
+/// What would run with this configuration on this machine. What only shows when it runs is told by `/api/features`.
+async fn features(prepared: &Prepared) -> Vec<Finding> {
+    let ground = crate::features::Ground::of(prepared).await;
+    let rows = crate::features::configured(&prepared.config, &ground);
+    let told = rows.into_iter().map(|row| {
+        let message = format!("{}: {}, {} ({})", row.title, row.state.as_str(), row.detail, row.config_key);
+        match row.state {
+            FeatureState::Degraded => {
+                Finding::warning("feature", message, format!("look at {}", row.config_key))
+            }
+            _ => Finding::ok("feature", message),
+        }
+    });
+    told.collect()
 }
 
 /// What keeps a command from the assistant itself.

@@ -71,7 +71,9 @@ impl Service {
             provider: aethon.provider.clone(),
             channels: channels.clone(),
             reach: aethon.reach.clone(),
+            features: aethon.shared.features.clone(),
         };
+        crate::features::offer_channels(&setup.features, &channels);
         let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), sign_ins).await?;
         let greeting = match &server {
             Some(server) => {
@@ -158,6 +160,7 @@ async fn listen(
             bus: aethon.shared.bus.clone(),
             logs: aethon.shared.logs.clone(),
             ledger: aethon.ledger(),
+            audit: aethon.storage.audit.clone(),
         },
         setup,
         runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },

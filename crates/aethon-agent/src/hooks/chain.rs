@@ -76,6 +76,7 @@ impl Hooks {
             match caught(hook.before_tool(context, spec, call)).await {
                 Ok(ToolDecision::Allow) => {}
                 Ok(ToolDecision::Deny(reason)) => return ToolDecision::Deny(reason),
+                // All of them count: what was allowed for one reason was not allowed for another.
                 Ok(ToolDecision::Ask(reason)) => decision = decision.with_question(Some(reason)),
                 Err(panic) => {
                     tracing::error!(hook = hook.name(), panic, "a hook panicked before a tool call");

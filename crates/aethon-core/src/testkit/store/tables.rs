@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::memory::MemoryRow;
+use crate::audit::AuditEntry;
 use crate::channel::Delivery;
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionId, TurnId};
@@ -33,6 +34,7 @@ pub(super) struct Tables {
     pub(super) posted: BTreeSet<(SessionId, String)>,
     pub(super) deliveries: Vec<DeliveryRow>,
     pub(super) learned: Vec<(ModelKey, ModelFact)>,
+    pub(super) audit: Vec<AuditEntry>,
     pub(super) memories: Vec<MemoryRow>,
     pub(super) last_memory: i64,
     pub(super) maintained_at: Option<Timestamp>,
