@@ -12,6 +12,7 @@ use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
 use aethon_core::ledger::Ledger;
 use aethon_core::log::LogBook;
+use aethon_core::memory::Memory;
 use aethon_core::model::ModelProvider;
 use aethon_core::service::ConfigView;
 use aethon_core::session::Transcripts;
@@ -27,6 +28,8 @@ pub struct Deps {
     pub chat: Chat,
     /// What happened, and what happens now.
     pub activity: Activity,
+    /// What is known beyond a conversation.
+    pub knowledge: Knowledge,
     /// What runs, and how it is set up.
     pub setup: Setup,
     /// The time, and the end of the program.
@@ -55,6 +58,13 @@ pub struct Activity {
     pub logs: LogBook,
     /// What was spent.
     pub ledger: Arc<dyn Ledger>,
+}
+
+/// What is known beyond a conversation.
+#[derive(Clone, Default)]
+pub struct Knowledge {
+    /// Long-term memory, which refuses secrets; `None` when it is switched off.
+    pub memory: Option<Arc<dyn Memory>>,
 }
 
 /// What runs, and how it is set up.

@@ -14,6 +14,7 @@ mod approvals;
 mod config;
 mod export;
 mod logs;
+mod memory;
 mod ready;
 mod sessions;
 mod sign_out;
@@ -158,6 +159,13 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/config/schema", Takes::Nothing, sync!(config::schema)),
     api(Method::GET, "/api/approvals", Takes::Nothing, sync!(approvals::list)),
     api(Method::POST, "/api/approvals/{id}", Json, later!(approvals::decide)),
+    api(Method::GET, "/api/memory", Takes::Nothing, later!(memory::list)),
+    api(Method::POST, "/api/memory", Json, later!(memory::store)),
+    api(Method::GET, "/api/memory/stats", Takes::Nothing, later!(memory::stats)),
+    api(Method::POST, "/api/memory/search", Json, later!(memory::search)),
+    api(Method::GET, "/api/memory/{id}", Takes::Nothing, later!(memory::show)),
+    api(Method::PUT, "/api/memory/{id}", Json, later!(memory::correct)),
+    api(Method::DELETE, "/api/memory/{id}", Takes::Nothing, later!(memory::forget)),
     api(Method::GET, "/api/usage", Takes::Nothing, later!(usage::usage)),
     api(Method::GET, "/api/ready", Takes::Nothing, sync!(ready::ready)),
     api(Method::GET, "/api/logs", Takes::Nothing, sync!(logs::newest)),

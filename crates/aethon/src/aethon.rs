@@ -13,6 +13,7 @@ use aethon_core::embed::Embedder;
 use aethon_core::event::EventBus;
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::Ledger;
+use aethon_core::memory::Memory;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
 use aethon_core::session::{SessionQuery, Transcripts};
@@ -29,6 +30,7 @@ use tokio::time::timeout;
 use crate::builder::{Prepared, Shared, Source};
 use crate::error::{Error, Result};
 use crate::home::Home;
+use crate::memory::{GuardedMemory, VectorTask};
 use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::model::AgentModels;
@@ -48,11 +50,18 @@ pub struct Aethon {
     pub(crate) meter: Meter,
     pub(crate) provider: Arc<dyn ModelProvider>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
+    pub(crate) memory: Option<Remembering>,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) wake: DeliveryWake,
     /// What it can read and run.
     pub(crate) reach: Arc<[String]>,
+}
+
+/// The memory, and what makes its vectors.
+pub(crate) struct Remembering {
+    memory: GuardedMemory,
+    vectors: VectorTask,
 }
 
 impl Aethon {
@@ -64,13 +73,25 @@ impl Aethon {
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
         let (desk, wake) = (PendingApprovals::default(), DeliveryWake::default());
-        let common = wiring::agent::Common { models, meter: meter.clone(), approvals: &desk, wake: &wake };
+        let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
+        let guard = wiring::memory::guard(&prepared)?;
+        let memory = wiring::memory::memory(&prepared, &storage, embedder.clone())?;
+        let common = wiring::agent::Common {
+            models,
+            meter: meter.clone(),
+            approvals: &desk,
+            wake: &wake,
+            guard,
+            memory: memory.clone().map(|memory| Arc::new(memory) as _),
+        };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         if mode == OpenMode::Guest {
             // The daemon recovers first, and shows what goes on to those who watch.
             engine.watch(|_| Arc::new(Unattended));
         }
-        let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
+        // Beside a daemon, what was left without a vector is the daemon's to make.
+        let is_daemon = mode == OpenMode::Daemon;
+        let memory = memory.map(|memory| Remembering { vectors: memory.start(is_daemon), memory });
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
         let Prepared { home, config, is_demo, source, shared, .. } = prepared;
         Ok(Self {
@@ -84,6 +105,7 @@ impl Aethon {
             meter,
             provider,
             embedder,
+            memory,
             desk,
             clock,
             wake,
@@ -136,6 +158,11 @@ impl Aethon {
     /// call is in the ledger, and none is made when the day's budget is nearly used up.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         self.embedder.clone()
+    }
+
+    /// Long-term memory, unless `memory.enabled` is off. It refuses secrets.
+    pub fn memory(&self) -> Option<Arc<dyn Memory>> {
+        self.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
     }
 
     /// Where everything lies.
@@ -198,6 +225,9 @@ impl Aethon {
 
     /// Books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
+        if let Some(remembering) = &self.memory {
+            remembering.vectors.stop().await;
+        }
         // A storage that fails keeps them waiting; the next start books what it finds reserved.
         if timeout(LAST_BOOKINGS, self.meter.ended()).await.is_err() {
             tracing::error!("some model calls could not be written down before the end");

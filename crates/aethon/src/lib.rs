@@ -23,6 +23,7 @@ mod error;
 mod harden;
 mod home;
 mod logging;
+mod memory;
 pub mod model_test;
 pub mod models;
 mod preflight;

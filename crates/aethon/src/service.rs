@@ -12,7 +12,7 @@ use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::storage::Storage;
 use aethon_core::surface::{Surface, Unattended};
-use aethon_http::deps::{Activity, Runtime, Setup};
+use aethon_http::deps::{Activity, Knowledge, Runtime, Setup};
 use aethon_http::ws::{Hub, WebChat};
 use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
@@ -158,6 +158,7 @@ async fn listen(
             logs: aethon.shared.logs.clone(),
             ledger: aethon.ledger(),
         },
+        knowledge: Knowledge { memory: aethon.memory() },
         setup,
         runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },
     };

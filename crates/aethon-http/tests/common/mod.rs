@@ -48,6 +48,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             logs: LogBook::default(),
             ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
         },
+        knowledge: Default::default(),
         setup: Setup {
             config: Arc::new(FakeConfig),
             provider: Arc::new(FakeProvider::default()),

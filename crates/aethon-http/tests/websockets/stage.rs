@@ -65,6 +65,7 @@ impl Stage {
                 logs: LogBook::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
             },
+            knowledge: Default::default(),
             setup: Setup {
                 config: Arc::new(Nothing),
                 provider: Arc::new(Nothing),

@@ -23,7 +23,7 @@ use crate::places::Places;
 const LONGEST_PATH: usize = 4096;
 
 /// The pages of the workspace that shape the assistant.
-const PAGES: [&str; 3] = ["SOUL.md", "TOOLS.md", "CONTEXT.md"];
+const PAGES: [&str; 4] = ["SOUL.md", "TOOLS.md", "CONTEXT.md", "LEARNINGS.md"];
 
 /// What tools may open.
 #[derive(Debug)]

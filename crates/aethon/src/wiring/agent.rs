@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_agent::hooks::{
-    ApprovalRule, CommandRules, InputLimits, OutputCap, RedactOutput, Taint, Unmarked,
+    ApprovalRule, AutoRecall, CommandRules, InputLimits, NoSecretsKept, OutputCap, RedactOutput, Taint,
+    Unmarked,
 };
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
@@ -12,6 +13,7 @@ use aethon_agent::{Agent, Engine, Hooks, Meter, Options, Services};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::hook::Hook;
+use aethon_core::memory::{Memory, MemoryGuard};
 use aethon_core::storage::Storage;
 use aethon_core::tool::{FixedTools, ToolSource};
 use aethon_tools::ShellOptions;
@@ -25,24 +27,28 @@ pub(crate) struct Common<'s> {
     pub(crate) meter: Meter,
     pub(crate) approvals: &'s PendingApprovals,
     pub(crate) wake: &'s DeliveryWake,
+    pub(crate) guard: MemoryGuard,
+    pub(crate) memory: Option<Arc<dyn Memory>>,
 }
 
 pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>) -> Arc<Engine> {
-    let Common { models, meter, approvals, wake } = common;
+    let Common { models, meter, approvals, wake, guard, memory } = common;
     let prompt = Prompt::new(PromptOptions {
         name: "Aethon".into(),
         workspace: prepared.home.workspace(),
         seen: Some(prepared.home.run().join("pages.json")),
     });
-    let agent = Agent::main(models.models, Arc::new(prompt))
-        .with_small(models.small)
-        .with_tools(tools(prepared, storage));
+    let agent = Agent::main(models.models, Arc::new(prompt)).with_small(models.small).with_tools(tools(
+        prepared,
+        storage,
+        memory.clone(),
+    ));
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let transcripts = storage.transcripts.clone();
     let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());
     services.health = storage.health.clone();
     services.learned = models.learned;
-    services.hooks = hooks(prepared);
+    services.hooks = hooks(prepared, guard, memory);
     services.approvals = approvals.clone();
     services.bus = prepared.shared.bus.clone();
     services.wake = wake.clone();
@@ -50,12 +56,13 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
 }
 
 /// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder added last.
-fn hooks(prepared: &Prepared) -> Hooks {
+fn hooks(prepared: &Prepared, guard: MemoryGuard, memory: Option<Arc<dyn Memory>>) -> Hooks {
     let approval = &prepared.config.approval;
     let blocked = &prepared.config.security.blocked_commands;
-    let built_in: [Arc<dyn Hook>; 5] = [
+    let built_in: [Arc<dyn Hook>; 6] = [
         Arc::new(InputLimits::default()),
         Arc::new(CommandRules::new(blocked, prepared.flags.user_home.as_deref())),
+        Arc::new(NoSecretsKept(guard)),
         Arc::new(ApprovalRule {
             enabled: approval.enabled,
             requires_approval: approval.requires_approval.clone(),
@@ -68,18 +75,23 @@ fn hooks(prepared: &Prepared) -> Hooks {
         .then(|| Arc::new(Taint::default()) as Arc<dyn Hook>);
     let unmarked =
         (!prepared.config.security.mark_untrusted_content).then(|| Arc::new(Unmarked) as Arc<dyn Hook>);
-    Hooks::new(
-        built_in
-            .into_iter()
-            .chain(taint)
-            .chain(unmarked)
-            .chain(prepared.parts.hooks.iter().cloned())
-            .collect(),
-    )
+    let last = [taint, unmarked, recall(prepared, memory)].into_iter().flatten();
+    Hooks::new(built_in.into_iter().chain(last).chain(prepared.parts.hooks.iter().cloned()).collect())
+}
+
+/// What lets the model know what is remembered, where that is wanted.
+fn recall(prepared: &Prepared, memory: Option<Arc<dyn Memory>>) -> Option<Arc<dyn Hook>> {
+    let options = &prepared.config.memory;
+    let memory = memory.filter(|_| options.auto_recall)?;
+    Some(Arc::new(AutoRecall::new(memory, options.recall_top_k, options.recall_max_chars)))
 }
 
 /// Where tools come from: of two with the same name the built-in one counts.
-fn tools(prepared: &Prepared, storage: &Storage) -> Vec<Arc<dyn ToolSource>> {
+fn tools(
+    prepared: &Prepared,
+    storage: &Storage,
+    memory: Option<Arc<dyn Memory>>,
+) -> Vec<Arc<dyn ToolSource>> {
     let home = &prepared.home;
     let own =
         [home.config(), home.database(), home.credentials(), home.run(), home.recordings(), home.logs()];
@@ -96,7 +108,8 @@ fn tools(prepared: &Prepared, storage: &Storage) -> Vec<Arc<dyn ToolSource>> {
     options.address_file = Some(home.address_file());
     options.shell = shell(prepared);
     let built_in = aethon_tools::tools(&options, prepared.clock(), storage.history.clone());
-    let sources = [("built-in", built_in), ("embedder", prepared.parts.tools.clone())];
+    let kept = aethon_tools::memory_tools(&options, prepared.clock(), memory);
+    let sources = [("built-in", built_in), ("memory", kept), ("embedder", prepared.parts.tools.clone())];
     sources.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _).collect()
 }
 

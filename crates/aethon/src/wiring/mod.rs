@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod embedding;
 pub(crate) mod http;
+pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod prices;
 pub(crate) mod store;
