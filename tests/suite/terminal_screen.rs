@@ -164,7 +164,7 @@ fn what_is_approved_is_what_runs_every_time() {
         let screen = terminal.prompts();
         let line = screen
             .lines()
-            .rfind(|line| line.starts_with("· file_read {"))
+            .rfind(|line| line.starts_with("· file_read a"))
             .unwrap_or_else(|| panic!("{screen}"));
         assert!(line.contains("a‹U+202E›gpj."), "{line}");
     }

@@ -14,7 +14,7 @@ import { sentencePieces } from "../assets/js/shared/sentence.js";
 import { visiblePieces, visibleText } from "../assets/js/shared/visible.js";
 import { BoundedWorker } from "../assets/js/chat/bounded-worker.js";
 import { chunksOf } from "../assets/js/chat/long-code.js";
-import { asChange, brief, hasOddCharacters } from "../assets/js/shared/sheet.js";
+import { asChange, brief, hasOddCharacters, lastLines } from "../assets/js/shared/sheet.js";
 import { countdown, duration, money } from "../assets/js/shared/time.js";
 
 test("the back-off doubles, is spread, and has a ceiling", () => {
@@ -54,6 +54,12 @@ test("an edit is shown as a change between what stays", () => {
 test("a tool's short input is its first word on the matter", () => {
   assert.equal(brief({ path: "notes/plan.md", limit: 3 }), "notes/plan.md");
   assert.equal(brief({}), "");
+  assert.equal(brief({ timeout_seconds: 5, cwd: "src", command: "make  all\n" }), "make all");
+  assert.equal(brief({ content: "long text", path: "a.txt" }), "a.txt");
+  assert.equal(brief({ channel: "webchat", text: "done", recipient: "ada" }), "done");
+  assert.equal(brief({ path: "", zone: "Europe/Berlin" }), "Europe/Berlin");
+  assert.equal(lastLines("1\n2\n3\n4\n5\n6\n7\n8\n"), "3\n4\n5\n6\n7\n8");
+  assert.equal(lastLines(undefined), "");
 });
 
 test("text is told from binary", () => {

@@ -122,6 +122,17 @@ impl Channels {
     }
 }
 
+/// The way out for what a turn sends while it runs: through the outbox, to a channel that is set up.
+#[async_trait]
+pub trait Courier: Send + Sync {
+    /// The names of the channels.
+    fn channels(&self) -> Vec<String>;
+
+    /// Takes a message of this turn on its way. When it returns `Ok`, the message is stored, and is delivered even after a
+    /// crash. Errs when there is no such channel, or no such recipient there.
+    async fn send(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> Result<()>;
+}
+
 /// A delivery that is not stored yet.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -254,6 +265,9 @@ pub enum DeliveryOutcome {
 /// The storage of deliveries.
 #[async_trait]
 pub trait Outbox: Send + Sync {
+    /// Stores a delivery that a turn makes while it runs; it is due at once. Returns its number.
+    async fn enqueue(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> Result<i64>;
+
     /// Deliveries whose time has come, oldest first.
     async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Delivery>>;
 

@@ -84,9 +84,9 @@ pub struct ToolState {
     pub name: String,
     /// Running or how it ended.
     pub phase: ToolPhase,
-    /// The arguments; with `Running`.
+    /// The arguments; with the first `Running`.
     pub input: Option<Value>,
-    /// The result; at the end.
+    /// The result; at the end. With a later `Running`, the end of what came so far, in place of what was shown before.
     pub output: Option<String>,
     /// The pictures and files that it returned besides; at the end.
     pub blocks: Vec<OutputBlock>,

@@ -24,6 +24,11 @@ const NEXT_DUE: &str = "SELECT min(due_at) FROM outbox WHERE due_at IS NOT NULL"
 
 #[async_trait]
 impl Outbox for Store {
+    async fn enqueue(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> CoreResult<i64> {
+        let (session, turn, now) = (session.as_str().to_owned(), turn.as_str().to_owned(), self.now());
+        Ok(self.write(move |sql| insert(sql, (&session, &turn), &content, now)).await?)
+    }
+
     async fn due(&self, now: Timestamp, limit: usize) -> CoreResult<Vec<Delivery>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let read = move |sql: &Sql<'_>| Ok(sql.all(DUE, [to_millis(now), limit], delivery)?);
@@ -43,13 +48,13 @@ impl Outbox for Store {
     }
 }
 
-/// Adds a delivery; it is due at once.
+/// Adds a delivery; it is due at once. Returns its number.
 pub(crate) fn insert(
     sql: &Sql<'_>,
     (session, turn): (&str, &str),
     delivery: &NewDelivery,
     now: i64,
-) -> Result<(), Error> {
+) -> Result<i64, Error> {
     const INSERT: &str =
         "INSERT INTO outbox (session, turn, channel, recipient, text, attachments, outside, created_at, expires_at, due_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?8)";
@@ -57,8 +62,7 @@ pub(crate) fn insert(
     let files = (!delivery.attachments.is_empty()).then(|| to_json(&delivery.attachments)).transpose()?;
     let expires_at = to_millis(*expires_at);
     let values = params![session, turn, channel, recipient, text, files, outside, now, expires_at];
-    sql.execute(INSERT, values)?;
-    Ok(())
+    Ok(sql.insert(INSERT, values)?)
 }
 
 /// Removes what a session has delivered. What is still on its way stays: somebody waits for it.

@@ -1,20 +1,26 @@
 //! The tools of the assistant, and the guards that stand between them and the machine.
 //!
-//! `set` says which tools exist and has the small ones, `history` finds what was said, `memory` and `pages` keep what is to be known later, `files` reads files: only what [`Workspace`] lets through,
-//! `shell` runs commands, and makes sure that everything they start ends. `confine` is the walls round whatever is started,
-//! and `places` the list of what is closed.
+//! `set` says which tools exist and has the small ones, `conversation` looks into what was said, `files` works on files: only
+//! those that [`Workspace`] lets through, `shell` runs commands, and makes sure that everything they start ends, `messages`
+//! sends to channels, `desktop` reaches the person's desktop. `memory` and `pages` keep what is to be known later. `outputs` keeps what was too long to be told. `confine` is the
+//! walls round whatever is started, and `places` the list of what is closed.
 
 mod confine;
+mod conversation;
+mod desktop;
 mod files;
-mod history;
 mod memory;
+mod messages;
 mod options;
+mod outputs;
 mod pages;
+mod pdf;
 mod places;
 mod set;
 mod shell;
 
 pub use confine::{Confinement, Protection};
 pub use files::{Opened, Workspace};
-pub use options::{Options, ShellOptions};
-pub use set::{memory_tools, tools};
+pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, ShellOptions};
+pub use outputs::KeptOutputs;
+pub use set::{Absence, Needs, ToolSet, sets, tools};

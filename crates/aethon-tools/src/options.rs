@@ -33,6 +33,36 @@ pub struct Options {
     pub address_file: Option<PathBuf>,
     /// How commands run.
     pub shell: ShellOptions,
+    /// Where the person's desktop is.
+    pub desktop: DesktopOptions,
+}
+
+/// The variables by which programs find a desktop.
+pub const DESKTOP_VARIABLES: [&str; 6] = [
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "XDG_RUNTIME_DIR",
+    "XDG_CURRENT_DESKTOP",
+    "DBUS_SESSION_BUS_ADDRESS",
+];
+
+/// Where the person's desktop is, and what kind of one.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct DesktopOptions {
+    /// Whether it is a Mac.
+    pub is_mac: bool,
+    /// Where its programs are looked for; the usual directories when absent.
+    pub path: Option<String>,
+    /// Those of [`DESKTOP_VARIABLES`] that are set. Programs of the desktop get them, and commands do not.
+    pub variables: Vec<(String, String)>,
+}
+
+impl Default for DesktopOptions {
+    fn default() -> Self {
+        Self { is_mac: cfg!(target_os = "macos"), path: None, variables: Vec::new() }
+    }
 }
 
 /// How commands run. They get these variables and `TERM`, and nothing else of the program's own environment.

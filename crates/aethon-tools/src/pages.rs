@@ -4,19 +4,18 @@
 //! and edits; they go to the model with the next message, and a change of them is told to the person. A page is replaced as a
 //! whole (new file, flushed, renamed), so nobody reads half of one.
 
-use std::io::{ErrorKind, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aethon_core::clock::Clock;
 use aethon_core::memory::fingerprint;
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use async_trait::async_trait;
-use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+
+use crate::files::Workspace;
 
 /// The pages.
 const CONTEXT: &str = "CONTEXT.md";
@@ -34,13 +33,13 @@ const MOST_READ: u64 = 256 * 1024;
 
 /// The pages of a workspace, written by one tool at a time.
 pub(crate) struct Pages {
-    workspace: PathBuf,
+    workspace: Arc<Workspace>,
     writing: Mutex<()>,
 }
 
 impl Pages {
-    pub(crate) fn new(workspace: &Path) -> Self {
-        Self { workspace: workspace.to_owned(), writing: Mutex::new(()) }
+    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+        Self { workspace, writing: Mutex::new(()) }
     }
 
     /// Replaces a page by what this makes of it; `None` leaves it as it is. Blocks.
@@ -52,46 +51,25 @@ impl Pages {
     ) -> Result<bool, ToolError> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = |error: std::io::Error| ToolError::failed(format!("{page} cannot be written: {error}"));
-        let folder = Dir::open_ambient_dir(&self.workspace, ambient_authority()).map_err(failed)?;
-        let old = read(&folder, page).map_err(failed)?;
-        let Some(new) = make(&old) else { return Ok(false) };
+        let place = self.workspace.writable(page)?;
+        if !self.workspace.is_page(&place.path) {
+            return Err(ToolError::failed(format!(
+                "{page} is a link; the owner has to make it a plain file"
+            )));
+        }
+        let mut old = Vec::new();
+        if let Some(existing) = &place.existing {
+            (&existing.file).take(MOST_READ).read_to_end(&mut old).map_err(failed)?;
+        }
+        let Some(new) = make(&String::from_utf8_lossy(&old)) else { return Ok(false) };
         if new.len() > longest {
             return Err(ToolError::failed(format!(
                 "{page} would become longer than {longest} bytes: shorten it first, keeping what still matters"
             )));
         }
-        replace(&folder, page, &new).map_err(failed)?;
+        place.replace(new.as_bytes()).map_err(failed)?;
         Ok(true)
     }
-}
-
-/// A page; nothing where there is none. What is no plain file is not read.
-fn read(folder: &Dir, page: &str) -> std::io::Result<String> {
-    match folder.symlink_metadata(page) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(String::new()),
-        Err(error) => return Err(error),
-        Ok(metadata) if !metadata.is_file() => {
-            return Err(std::io::Error::other("it is a link or no file; make it a plain file"));
-        }
-        Ok(_) => {}
-    }
-    let mut bytes = Vec::new();
-    folder.open(page)?.take(MOST_READ).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn replace(folder: &Dir, page: &str, text: &str) -> std::io::Result<()> {
-    let new = format!(".{page}.new-{}", std::process::id());
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let mut file = folder.open_with(&new, &options)?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-    if let Err(error) = written.and_then(|()| folder.rename(&new, folder, page)) {
-        // Whether it can be removed or not, the page is as it was.
-        let _ = folder.remove_file(&new);
-        return Err(error);
-    }
-    Ok(())
 }
 
 /// Writes what is going on.
@@ -250,6 +228,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::options::Options;
 
     struct House {
         folder: TempDir,
@@ -259,7 +238,8 @@ mod tests {
     impl House {
         fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
-            let pages = Arc::new(Pages::new(folder.path()));
+            let options = Options::default().with(|options| options.workspace = folder.path().to_owned());
+            let pages = Arc::new(Pages::new(Arc::new(Workspace::new(&options))));
             let clock = Arc::new(ManualClock::at("2026-11-20T10:00:00Z".parse().unwrap()));
             let tools: [Box<dyn Tool>; 2] =
                 [Box::new(UpdateContext::new(pages.clone())), Box::new(RecordLearning::new(pages, clock))];
@@ -319,8 +299,13 @@ mod tests {
         let target = outside.path().join("secret");
         std::fs::write(&target, "untouched").unwrap();
         std::os::unix::fs::symlink(&target, house.folder.path().join(CONTEXT)).unwrap();
-        let error = house.call(0, json!({"content": "x"})).await.unwrap_err();
+        house.call(0, json!({"content": "x"})).await.unwrap_err();
+        let beside = house.folder.path().join("beside.md");
+        std::fs::write(&beside, "untouched").unwrap();
+        std::os::unix::fs::symlink(&beside, house.folder.path().join(LEARNINGS)).unwrap();
+        let error = house.call(1, json!({"learning": "x"})).await.unwrap_err();
         assert!(error.contains("plain file"), "{error}");
+        assert_eq!(std::fs::read_to_string(beside).unwrap(), "untouched");
         assert_eq!(std::fs::read_to_string(target).unwrap(), "untouched");
     }
 }

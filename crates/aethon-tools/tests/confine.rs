@@ -6,6 +6,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod common;
+
 use std::fs;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
@@ -15,13 +17,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aethon_core::hook::TurnContext;
-use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::Inbound;
-use aethon_core::surface::Unattended;
-use aethon_core::testkit::{ManualClock, MemoryStore};
-use aethon_core::tool::{Tool, ToolContext};
-use aethon_tools::{Options, Protection, ShellOptions, tools};
+use aethon_core::tool::Tool;
+use aethon_tools::{Options, Protection, ShellOptions};
 use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket};
 use serde_json::json;
 use tempfile::TempDir;
@@ -66,11 +63,7 @@ impl Stage {
         options.own = vec![home.join("config.toml"), home.join("aethon.db")];
         options.shell = shell;
         change(&mut options);
-        let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
-        let shell = tools(&options, clock, Arc::new(MemoryStore::default()))
-            .into_iter()
-            .find(|tool| tool.spec().name == "shell")
-            .unwrap();
+        let shell = common::tool(&options, "shell");
         Self { folder, shell }
     }
 
@@ -79,10 +72,7 @@ impl Stage {
     }
 
     async fn run(&self, command: &str) -> String {
-        let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "run it");
-        let turn = TurnContext::of(TurnId::fresh(), &inbound);
-        let context = ToolContext::of(&turn, Arc::new(Unattended), 12_000);
-        match self.shell.call(&context, json!({"command": command})).await {
+        match self.shell.call(&common::context(12_000), json!({"command": command})).await {
             Ok(output) => output.to_text(),
             Err(error) => panic!("{command}: {error}"),
         }

@@ -7,15 +7,12 @@
     reason = "tests and what they share"
 )]
 
+mod common;
+
 use std::sync::Arc;
 
-use aethon_core::hook::TurnContext;
-use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::Inbound;
-use aethon_core::surface::Unattended;
-use aethon_core::testkit::{ManualClock, MemoryStore};
-use aethon_core::tool::{Tool, ToolContext};
-use aethon_tools::{Options, tools};
+use aethon_core::tool::Tool;
+use aethon_tools::Options;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -27,20 +24,19 @@ struct Set {
 impl Set {
     fn new() -> Self {
         let workspace = tempfile::tempdir().unwrap();
-        let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
         let options = Options::default().with(|options| {
             options.workspace = workspace.path().into();
             options.workspace_only = true;
         });
-        Self { tools: tools(&options, clock, Arc::new(MemoryStore::default())), workspace }
+        Self { tools: common::all(&options), workspace }
     }
 
     async fn call(&self, name: &str, input: Value) -> Result<String, String> {
-        let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "use it");
-        let turn = TurnContext::of(TurnId::fresh(), &inbound);
-        let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);
-        let tool = self.tools.iter().find(|tool| tool.spec().name == name).unwrap();
-        tool.call(&context, input).await.map(|output| output.to_text()).map_err(|error| error.to_string())
+        common::named(&self.tools, name)
+            .call(&common::context(1_000), input)
+            .await
+            .map(|output| output.to_text())
+            .map_err(|error| error.to_string())
     }
 
     fn write(&self, name: &str, content: impl AsRef<[u8]>) {
@@ -76,11 +72,11 @@ async fn a_file_is_read_in_pieces() {
 #[tokio::test]
 async fn what_cannot_be_read_is_said() {
     let set = Set::new();
-    set.write("picture.png", b"\x89PNG\r\n\x1a\n\0\0");
+    set.write("program", b"\x7fELF\0\0");
     set.write("latin.txt", b"caf\xe9");
     set.write("empty", "");
     for (input, expected) in [
-        (json!({"path": "picture.png"}), "is not a UTF-8 text file"),
+        (json!({"path": "program"}), "is not a UTF-8 text file (6 bytes), beginning with 7f 45 4c 46"),
         (json!({"path": "latin.txt"}), "is not a UTF-8 text file"),
         (json!({"path": "absent"}), "there is no file"),
         (json!({"path": "empty", "offset": 7}), "has only 0 lines"),

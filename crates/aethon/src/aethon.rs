@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
@@ -24,6 +23,7 @@ use aethon_http::deps::Chat;
 use aethon_http::json::{Export, Format};
 use aethon_http::ws::Hub;
 use aethon_store::OpenMode;
+use aethon_tools::ToolSet;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -33,6 +33,7 @@ use crate::home::Home;
 use crate::memory::{GuardedMemory, VectorTask};
 use crate::reach::Reach;
 use crate::wiring;
+use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
 
 /// How long calls that were broken off may take to be booked when the program ends.
@@ -50,16 +51,17 @@ pub struct Aethon {
     pub(crate) meter: Meter,
     pub(crate) provider: Arc<dyn ModelProvider>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
-    pub(crate) memory: Option<Remembering>,
+    memory: Option<Remembering>,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) wake: DeliveryWake,
+    pub(crate) deliveries: Deliveries,
     /// What it can read and run.
     pub(crate) reach: Arc<[String]>,
+    tools: Arc<[ToolSet]>,
 }
 
 /// The memory, and what makes its vectors.
-pub(crate) struct Remembering {
+struct Remembering {
     memory: GuardedMemory,
     vectors: VectorTask,
 }
@@ -72,22 +74,32 @@ impl Aethon {
         let models = AgentModels::of(&prepared, wiring::store::learned(&storage).await);
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
-        let (desk, wake) = (PendingApprovals::default(), DeliveryWake::default());
+        let (desk, deliveries) = (PendingApprovals::default(), Deliveries::default());
         let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
         let guard = wiring::memory::guard(&prepared)?;
         let memory = wiring::memory::memory(&prepared, &storage, embedder.clone())?;
+        let shared_memory = memory.clone().map(|memory| Arc::new(memory) as Arc<dyn Memory>);
+        let tools = wiring::tools::sets(&prepared, &storage, &deliveries, shared_memory.clone());
+        let sources = wiring::tools::sources(&prepared, &tools);
         let common = wiring::agent::Common {
             models,
             meter: meter.clone(),
             approvals: &desk,
-            wake: &wake,
+            wake: &deliveries.wake,
+            tools: sources,
             guard,
-            memory: memory.clone().map(|memory| Arc::new(memory) as _),
+            memory: shared_memory,
         };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         if mode == OpenMode::Guest {
             // The daemon recovers first, and shows what goes on to those who watch.
             engine.watch(|_| Arc::new(Unattended));
+            let hub = Arc::new(Hub::new(clock.clone()));
+            let others = &prepared.parts.channels;
+            let channels = wiring::channels::channels(&prepared.config, engine.clone(), hub, others);
+            deliveries
+                .channels
+                .set(channels.map_err(|error| Error::refused(error.to_string()).because(error))?);
         }
         // Beside a daemon, what was left without a vector is the daemon's to make.
         let is_daemon = mode == OpenMode::Daemon;
@@ -108,8 +120,9 @@ impl Aethon {
             memory,
             desk,
             clock,
-            wake,
+            deliveries,
             reach,
+            tools,
         })
     }
 
@@ -158,6 +171,11 @@ impl Aethon {
     /// call is in the ledger, and none is made when the day's budget is nearly used up.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         self.embedder.clone()
+    }
+
+    /// The built-in tools in their sets, with those that are absent here and why.
+    pub fn tools(&self) -> &[ToolSet] {
+        &self.tools
     }
 
     /// Long-term memory, unless `memory.enabled` is off. It refuses secrets.

@@ -173,6 +173,14 @@ pub(crate) struct Shared {
     pub(crate) log_level: LogLevel,
 }
 
+impl Source {
+    /// The variables by which programs find the person's desktop.
+    pub(crate) fn desktop_variables(&self) -> Vec<(String, String)> {
+        let variable = |name: &&str| Some(((*name).to_owned(), self.sources.variable(name)?.to_owned()));
+        aethon_tools::DESKTOP_VARIABLES.iter().filter_map(variable).collect()
+    }
+}
+
 impl Prepared {
     /// Reads and checks the configuration.
     pub(crate) fn read(source: Source, shared: Shared) -> Result<Self> {

@@ -101,6 +101,11 @@ impl Home {
         self.0.join("logs")
     }
 
+    /// Tool output that was too long for a model.
+    pub fn outputs(&self) -> PathBuf {
+        self.0.join("outputs")
+    }
+
     /// What belongs to the running daemon: its lock and its address.
     pub fn run(&self) -> PathBuf {
         self.0.join("run")

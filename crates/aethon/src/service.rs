@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use aethon_agent::outbox;
 use aethon_config::Config;
-use aethon_core::channel::{Channel, Channels};
 use aethon_core::live::Live;
 use aethon_core::secret::Secret;
 use aethon_core::session::TurnRecord;
@@ -13,7 +12,7 @@ use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::storage::Storage;
 use aethon_core::surface::{Surface, Unattended};
 use aethon_http::deps::{Activity, Knowledge, Runtime, Setup};
-use aethon_http::ws::{Hub, WebChat};
+use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
 use jiff::Timestamp;
@@ -58,10 +57,10 @@ impl Service {
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
-        let webchat: Arc<dyn Channel> = Arc::new(WebChat::new(aethon.assistant(), hub.clone()));
-        let webchat = aethon.config.channels.webchat.enabled.then_some(webchat);
-        let channels = Channels::new(webchat.into_iter().chain(aethon.source.parts.channels.iter().cloned()))
+        let others = &aethon.source.parts.channels;
+        let channels = wiring::channels::channels(&aethon.config, aethon.assistant(), hub.clone(), others)
             .map_err(|error| Error::refused(error.to_string()).because(error))?;
+        aethon.deliveries.channels.set(channels.clone());
         // Before anything new is taken in, and watched by whoever opens the chat again.
         let watch = hub.clone();
         aethon.engine.recover(move |record| watcher(&watch, record)).await?;
@@ -85,7 +84,7 @@ impl Service {
             None => format!("aethon {} running without a listener", env!("CARGO_PKG_VERSION")),
         };
         let tasks = ChannelTasks::start(&channels, &aethon.assistant(), &aethon.clock, &shutdown);
-        let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.wake.clone());
+        let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.deliveries.wake.clone());
         let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake);
         Ok(Self {
             channels: tasks,

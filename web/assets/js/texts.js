@@ -163,6 +163,7 @@ export const texts = {
     input: "Input",
     output: "Output",
     noOutput: "No output",
+    soFar: "Output so far",
     file: (/** @type {string} */ name) => (name ? `File ${name}` : "File"),
     picture: (/** @type {number} */ n, /** @type {number} */ count) => (count > 1 ? `Picture ${n} of ${count}` : "Picture"),
     openPicture: (/** @type {number} */ n, /** @type {number} */ count) => (count > 1 ? `Open picture ${n} of ${count}` : "Open picture"),

@@ -19,6 +19,27 @@ const WIDEST: usize = 100;
 /// How often the block that is still coming in is drawn again.
 const FRAME: Duration = Duration::from_millis(50);
 
+/// How many lines of a running tool's output are shown.
+const LIVE_LINES: usize = 6;
+
+/// The arguments that say most about a call, the most telling first. The page has the same list.
+const TELLING: [&str; 14] = [
+    "command",
+    "path",
+    "url",
+    "query",
+    "pattern",
+    "glob",
+    "expression",
+    "sop_name",
+    "prompt",
+    "text",
+    "content",
+    "thought",
+    "name",
+    "title",
+];
+
 /// How much of what somebody else said is shown, in columns.
 const SAID: usize = 200;
 
@@ -147,14 +168,33 @@ impl Screen {
     }
 
     fn tool(&mut self, name: &str, state: &str, input: Option<&Value>, output: Option<&str>) {
+        if let ("running", None, Some(output)) = (state, input, output) {
+            return self.running(output);
+        }
         self.settle();
         let name = exact(name);
         let words = match state {
-            "running" => format!("· {name} {}", exact(&input.map(Value::to_string).unwrap_or_default())),
+            "running" => format!("· {name} {}", exact(&input.map(telling).unwrap_or_default())),
             _ => format!("· {name}: {state} {}", exact(output.unwrap_or_default())),
         };
         let line = shortened(&words, self.style.width);
         put(&format!("{}\n", self.style.dim(line.trim_end())));
+    }
+
+    /// The end of what a running tool has put out, below its line, on a terminal. It goes when the tool has ended.
+    fn running(&mut self, output: &str) {
+        if !self.is_live {
+            return;
+        }
+        self.settle();
+        let (columns, rows) = window();
+        let room = LIVE_LINES.min(rows.saturating_sub(3).max(1));
+        let lines: Vec<&str> = output.trim_end().lines().collect();
+        let newest = lines.iter().skip(lines.len().saturating_sub(room));
+        let width = self.style.width.min(columns).saturating_sub(5).max(1);
+        let shown = |line: &&str| self.style.dim(&format!("  ┆ {}", shortened(&exact(line), width)));
+        self.draft = newest.map(shown).collect();
+        put(&self.draft.iter().map(|line| format!("{line}\n")).collect::<String>());
     }
 
     fn aside(&mut self, text: &str) {
@@ -236,6 +276,18 @@ pub(super) fn elsewhere(other: &Other, style: Style) -> String {
     format!("{marked}\n")
 }
 
+/// The argument that says most about a call; the whole input where none of them is a text.
+fn telling(input: &Value) -> String {
+    let text = |name: &&str| input.get(*name)?.as_str().filter(|text| !text.trim().is_empty());
+    let known = TELLING.iter().find_map(text);
+    let first = || input.as_object()?.values().find_map(Value::as_str);
+    match known.or_else(first) {
+        Some(text) => text.to_owned(),
+        None if input.as_object().is_some_and(serde_json::Map::is_empty) => String::new(),
+        None => input.to_string(),
+    }
+}
+
 /// A text in one line of so many columns at most.
 fn shortened(text: &str, columns: usize) -> String {
     let line = text.replace('\n', " ");
@@ -254,4 +306,21 @@ fn shortened(text: &str, columns: usize) -> String {
 pub(super) fn put(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_most_telling_argument_stands_for_a_call() {
+        let check = |input: Value, expected: &str| assert_eq!(telling(&input), expected, "{input}");
+        check(json!({"cwd": "src", "command": "make all", "timeout_seconds": 5}), "make all");
+        check(json!({"content": "long", "path": "notes.md"}), "notes.md");
+        check(json!({"path": "", "zone": "Europe/Berlin"}), "Europe/Berlin");
+        check(json!({"limit": 3}), "{\"limit\":3}");
+        check(json!({}), "");
+    }
 }

@@ -76,8 +76,8 @@ impl ToolRun {
     /// Takes up the calls of a response that ended like this. Its message is stored.
     pub(super) fn open(&mut self, calls: Vec<ToolCall>, stop: StopReason) {
         let calls = calls.into_iter().map(|call| OpenCall {
+            context: self.context.for_call(&call),
             call,
-            context: self.context.for_next_call(),
             started: OnceLock::new(),
             result: OnceLock::new(),
         });

@@ -1,13 +1,38 @@
-//! Cuts tool output that is too long for a model: head and tail stay, a line between them says what is gone.
+//! Cuts tool output that is too long for a model: head and tail stay, and a line between them says what is gone and how to
+//! read it. What is kept is what the hooks before this one have left, so secrets are masked in it as well.
+
+use std::sync::Arc;
 
 use aethon_core::hook::Hook;
 use aethon_core::message::{ToolCall, ToolResult};
-use aethon_core::tool::ToolContext;
+use aethon_core::tool::{OutputStore, ToolContext};
 use async_trait::async_trait;
 
 /// The cap on tool output. The number of characters comes with the call: [`ToolContext::max_output_chars`].
-#[derive(Debug, Clone, Copy, Default)]
-pub struct OutputCap;
+#[derive(Clone, Default)]
+pub struct OutputCap {
+    /// Where what is too long is kept whole; without one, what is cut is gone.
+    store: Option<Arc<dyn OutputStore>>,
+}
+
+impl OutputCap {
+    /// The cap that keeps what it cuts here.
+    pub fn keeping(store: Arc<dyn OutputStore>) -> Self {
+        Self { store: Some(store) }
+    }
+
+    /// How a model gets at the rest.
+    async fn remedy(&self, context: &ToolContext, output: &str) -> String {
+        let Some(store) = &self.store else { return KEY.to_owned() };
+        match store.keep(&context.session, output).await {
+            Ok(handle) => format!("`file_read` with path \"{handle}\" has all of it"),
+            Err(error) => {
+                tracing::warn!(%error, "long tool output could not be kept; the middle of it is lost");
+                KEY.to_owned()
+            }
+        }
+    }
+}
 
 #[async_trait]
 impl Hook for OutputCap {
@@ -16,31 +41,51 @@ impl Hook for OutputCap {
     }
 
     async fn after_tool(&self, context: &ToolContext, _call: &ToolCall, result: &mut ToolResult) {
-        if let Some(capped) = cap(&result.output, context.max_output_chars) {
-            result.output = capped;
-        }
+        let Some(cut) = Cut::of(&result.output, context.max_output_chars) else { return };
+        let remedy = self.remedy(context, &result.output).await;
+        result.output = cut.told(&remedy);
     }
 }
 
+/// What is said where the output is not kept.
+const KEY: &str = "agent.max_tool_output_chars";
+
 /// The text in at most `limit` characters (and the line that says what was cut); `None` when it fits.
 pub fn cap(text: &str, limit: usize) -> Option<String> {
-    if text.len() <= limit {
-        return None;
+    Cut::of(text, limit).map(|cut| cut.told(KEY))
+}
+
+/// What stays of a text that is too long.
+struct Cut<'t> {
+    head: &'t str,
+    tail: &'t str,
+    /// How many characters are gone.
+    gone: usize,
+    /// How many there were.
+    of: usize,
+}
+
+impl<'t> Cut<'t> {
+    fn of(text: &'t str, limit: usize) -> Option<Self> {
+        if text.len() <= limit {
+            return None;
+        }
+        let chars = text.chars().count();
+        if chars <= limit {
+            return None;
+        }
+        // Beginnings say more than ends, but errors stand at the end.
+        let head_chars = limit * 2 / 3;
+        let tail_chars = limit - head_chars;
+        let head_end = text.char_indices().nth(head_chars).map_or(text.len(), |(at, _)| at);
+        let tail_start = text.char_indices().nth(chars - tail_chars).map_or(text.len(), |(at, _)| at);
+        Some(Self { head: &text[..head_end], tail: &text[tail_start..], gone: chars - limit, of: chars })
     }
-    let chars = text.chars().count();
-    if chars <= limit {
-        return None;
+
+    fn told(&self, remedy: &str) -> String {
+        let Self { head, tail, gone, of } = self;
+        format!("{head}\n[... {gone} of {of} characters were cut here: {remedy} ...]\n{tail}")
     }
-    // Beginnings say more than ends, but errors stand at the end.
-    let head_chars = limit * 2 / 3;
-    let tail_chars = limit - head_chars;
-    let head_end = text.char_indices().nth(head_chars).map_or(text.len(), |(at, _)| at);
-    let tail_start = text.char_indices().nth(chars - tail_chars).map_or(text.len(), |(at, _)| at);
-    let cut = chars - limit;
-    let (head, tail) = (&text[..head_end], &text[tail_start..]);
-    Some(format!(
-        "{head}\n[... {cut} of {chars} characters were cut here: agent.max_tool_output_chars ...]\n{tail}"
-    ))
 }
 
 #[cfg(test)]

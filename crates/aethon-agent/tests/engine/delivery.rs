@@ -8,7 +8,7 @@ use aethon_core::channel::{
     Channel, Channels, Delivery, DeliveryError, DeliveryOutcome, NewDelivery, Outbox,
 };
 use aethon_core::error::Result;
-use aethon_core::ids::TurnId;
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Destination, Inbound};
 use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::testkit::ManualClock;
@@ -58,6 +58,10 @@ impl Rows {
 
 #[async_trait]
 impl Outbox for Rows {
+    async fn enqueue(&self, _session: &SessionId, _turn: &TurnId, _content: NewDelivery) -> Result<i64> {
+        unreachable!("the worker only takes out")
+    }
+
     async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Delivery>> {
         let rows = self.rows.lock().unwrap();
         let due = rows.iter().filter(|(_, at)| *at <= now).map(|(delivery, _)| delivery.clone());

@@ -94,7 +94,7 @@ impl House {
         let mut hooks = plan.hooks;
         let rule = ApprovalRule { enabled: !plan.ask_for.is_empty(), requires_approval: plan.ask_for };
         hooks.push(Arc::new(rule));
-        hooks.push(Arc::new(OutputCap));
+        hooks.push(Arc::new(OutputCap::default()));
         let ledger = plan.ledger.unwrap_or_else(|| Arc::new(MemoryLedger::new(clock.clone())));
         let workspace = plan.workspace.unwrap_or_else(|| "/nonexistent".into());
         let prompt = PromptOptions { name: "Aethon".into(), workspace, seen: None };

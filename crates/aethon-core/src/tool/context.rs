@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::ids::{AgentName, SessionId, TurnId};
-use crate::surface::Surface;
+use crate::message::ToolCall;
+use crate::surface::{Surface, ToolPhase, ToolState, TurnEvent};
 use crate::turn::TurnContext;
 
 /// What a call knows about where it happens.
@@ -28,6 +29,8 @@ pub struct ToolContext {
     pub has_begun: Arc<AtomicBool>,
     /// The most characters of output that make sense here.
     pub max_output_chars: usize,
+    /// The call's id and the name of its tool; empty for a context that no call was made of.
+    call: Arc<(String, String)>,
 }
 
 impl ToolContext {
@@ -42,12 +45,33 @@ impl ToolContext {
             surface,
             has_begun: Arc::default(),
             max_output_chars,
+            call: Arc::default(),
         }
     }
 
-    /// The context of one more call: it has not begun, whatever the others have.
+    /// The context of this call: it has not begun, whatever the others have.
     #[must_use]
-    pub fn for_next_call(&self) -> Self {
-        Self { has_begun: Arc::default(), ..self.clone() }
+    pub fn for_call(&self, call: &ToolCall) -> Self {
+        let call = Arc::new((call.id.clone(), call.name.clone()));
+        Self { has_begun: Arc::default(), call, ..self.clone() }
+    }
+
+    /// Shows those who watch what the call has put out so far, in place of what was shown before. It is for showing only:
+    /// keep it short, take out what must not be seen, and do not call this more than a few times a second.
+    pub fn show_output(&self, output: impl Into<String>) {
+        let (call, name) = &*self.call;
+        if call.is_empty() {
+            return;
+        }
+        let state = ToolState {
+            call: call.clone(),
+            name: name.clone(),
+            phase: ToolPhase::Running,
+            input: None,
+            output: Some(output.into()),
+            blocks: Vec::new(),
+            milliseconds: None,
+        };
+        self.surface.emit(&self.turn, TurnEvent::Tool(state));
     }
 }

@@ -7,7 +7,7 @@ use aethon_core::approval::{ApprovalRequest, Decision, Resolution};
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Attachment, Reply};
 use aethon_core::model::{Effort, Usage};
-use aethon_core::surface::{ToolState, TurnEvent};
+use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
 use aethon_core::tool::OutputBlock;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -87,6 +87,18 @@ pub(super) struct Tool<'a> {
     blocks: &'a [OutputBlock],
     #[serde(skip_serializing_if = "Option::is_none")]
     ms: Option<u64>,
+}
+
+impl Tool<'_> {
+    /// The call's id.
+    pub(super) fn call(&self) -> &str {
+        self.call
+    }
+
+    /// Whether it only says what a running call has put out so far.
+    pub(super) fn is_output(&self) -> bool {
+        self.input.is_none() && self.output.is_some() && self.state == ToolPhase::Running.as_str()
+    }
 }
 
 impl<'a> From<&'a ToolState> for Tool<'a> {
@@ -404,7 +416,7 @@ mod tests {
         let mut state = ToolState {
             call: "c".into(),
             name: "draw".into(),
-            phase: aethon_core::surface::ToolPhase::Ok,
+            phase: ToolPhase::Ok,
             input: None,
             output: Some("drawn".into()),
             blocks: vec![OutputBlock::Image { mime: "image/png".into(), data: "AA==".into() }],

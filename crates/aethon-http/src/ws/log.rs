@@ -2,9 +2,11 @@
 //!
 //! The log is bounded. When it is full, the newest frames stay as they are, and of the others goes first what later frames
 //! say again; then neighbouring parts of an answer are joined, and remember where each of them ended, so that a reader who
-//! has seen some of them still gets exactly the rest.
+//! has seen some of them still gets exactly the rest. What a running tool has put out is replaced by the next frame of its
+//! call at once: of each call the log holds one of them at most.
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use aethon_core::ids::TurnId;
 use serde::Deserialize;
@@ -18,6 +20,8 @@ const MAX_FRAMES: usize = 4096;
 const MAX_BYTES: usize = 4 << 20;
 /// How many frames may fill the log to the brim, so that a single long reply is no gap for those who keep up.
 const NEWEST: usize = 8;
+/// How far back the output of a call is looked for.
+const LOOKED_BACK: usize = 256;
 /// How many frames and bytes a reader takes at once.
 const BATCH: (usize, usize) = (64, 256 << 10);
 /// The longest text that parts of an answer are joined to when the log is full.
@@ -62,7 +66,17 @@ impl Entry {
 enum Kind {
     Delta,
     Reasoning,
-    Blocks { from: usize },
+    Blocks {
+        from: usize,
+    },
+    /// What a call has put out so far; `call` stands for the call's id.
+    Output {
+        call: u64,
+    },
+    /// Another change of this call.
+    Call {
+        call: u64,
+    },
     Done,
     Other,
 }
@@ -73,6 +87,8 @@ impl Kind {
             Body::Delta { .. } => Self::Delta,
             Body::Reasoning { .. } => Self::Reasoning,
             Body::Blocks { from, .. } => Self::Blocks { from: *from },
+            Body::Tool(tool) if tool.is_output() => Self::Output { call: stand_in(tool.call()) },
+            Body::Tool(tool) => Self::Call { call: stand_in(tool.call()) },
             Body::Done { .. } => Self::Done,
             _ => Self::Other,
         }
@@ -95,6 +111,14 @@ impl Kind {
     }
 }
 
+/// A number in place of an id. Two ids with one number, in one turn and close to each other, would cost a line of output that
+/// nobody reads twice.
+fn stand_in(id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// What a reader gets.
 pub(super) enum Batch {
     /// The next frames, perhaps none, and where the reader stands after them.
@@ -115,9 +139,20 @@ impl Log {
         let text = frames::of_turn(self.newest, turn, body);
         self.bytes += text.len();
         let kind = Kind::of(body);
+        self.replace_output(turn, kind);
         self.entries.push_back(Entry { seq: self.newest, parts: Vec::new(), turn: turn.clone(), kind, text });
         self.make_room();
         self.newest
+    }
+
+    /// Takes out what the call of this frame had put out before: the frame says it again, or the end of it.
+    fn replace_output(&mut self, turn: &TurnId, kind: Kind) {
+        let (Kind::Output { call } | Kind::Call { call }) = kind else { return };
+        let is_before = |entry: &Entry| entry.kind == Kind::Output { call } && entry.turn == *turn;
+        let newest = self.entries.iter().rev().take(LOOKED_BACK).position(is_before);
+        if let Some(entry) = newest.and_then(|back| self.entries.remove(self.entries.len() - 1 - back)) {
+            self.bytes -= entry.size();
+        }
     }
 
     /// What comes after a frame.
@@ -315,6 +350,8 @@ fn rewritten((mut entry, said): (Entry, String)) -> Entry {
 
 #[cfg(test)]
 mod tests {
+    use aethon_core::surface::{ToolPhase, ToolState};
+
     use super::*;
 
     fn turn(name: &str) -> TurnId {
@@ -356,6 +393,35 @@ mod tests {
         assert_eq!(seqs(1003), [0; 0]);
         assert_eq!(seqs(9999), [0; 0]);
         assert!(read(&log, 999).is_none(), "from before this log began");
+    }
+
+    #[test]
+    fn of_what_a_running_call_puts_out_the_newest_is_kept() {
+        let tool = |call: &str, phase, output: Option<String>| ToolState {
+            call: call.into(),
+            name: "shell".into(),
+            phase,
+            input: (output.is_none()).then(|| serde_json::json!({"command": "make"})),
+            output,
+            blocks: Vec::new(),
+            milliseconds: None,
+        };
+        let mut log = Log::new(0);
+        for call in ["a", "b"] {
+            log.push(&turn("t"), &Body::Tool((&tool(call, ToolPhase::Running, None)).into()));
+        }
+        for number in 0..5000 {
+            let state = tool("a", ToolPhase::Running, Some(format!("line {number}")));
+            log.push(&turn("t"), &Body::Tool((&state).into()));
+        }
+        let frames = read(&log, 0).unwrap();
+        assert_eq!(frames.len(), 3, "{frames:?}");
+        assert_eq!((&frames[2]["output"], &frames[2]["seq"]), (&"line 4999".into(), &5002.into()));
+        log.push(&turn("t"), &Body::Tool((&tool("a", ToolPhase::Ok, Some("all".into()))).into()));
+        let frames = read(&log, 0).unwrap();
+        let states: Vec<_> = frames.iter().map(|frame| frame["state"].as_str().unwrap()).collect();
+        assert_eq!(states, ["running", "running", "ok"]);
+        assert_eq!(log.bytes(), log.entries.iter().map(Entry::size).sum::<usize>());
     }
 
     #[test]

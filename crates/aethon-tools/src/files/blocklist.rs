@@ -3,6 +3,7 @@
 //! A path is compared by its name and by its identity (device and inode), so that a hard link, another spelling on a disk
 //! that ignores case, or a directory mounted elsewhere does not get round the list.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -51,6 +52,15 @@ impl Blocklist {
             || self.own.iter().any(|entry| is_own(path, entry))
     }
 
+    /// What is closed at this moment, for whoever looks at many files.
+    pub(super) fn closed_now(&self) -> ClosedNow {
+        let entries: Vec<PathBuf> = self.places.paths().iter().chain(&self.own).cloned().collect();
+        let existing = entries.iter().filter_map(|entry| fs::metadata(entry).ok());
+        let known =
+            existing.map(|metadata| identity(&metadata)).chain(self.directories.iter().copied()).collect();
+        ClosedNow { entries, known, inside: OnceCell::new() }
+    }
+
     /// Whether this open file, or a directory above it, is one of the list under another name.
     pub(super) fn has_identity(&self, file: &Metadata, path: &Path, base: &Path) -> bool {
         let mut above: HashSet<Identity> = path
@@ -69,12 +79,52 @@ impl Blocklist {
         if existing.any(|metadata| above.contains(&identity(&metadata))) {
             return true;
         }
-        // A file with a single name cannot be in a blocked directory as well.
-        file.nlink() > 1 && {
+        // A file with a single name cannot be in a blocked directory as well, and a directory has no second one.
+        !file.is_dir() && file.nlink() > 1 && {
             let mut left = MOST_LINKS;
             entries().any(|entry| holds(entry, identity(file), &mut left))
         }
     }
+}
+
+/// What is closed at one moment, by identity.
+pub(super) struct ClosedNow {
+    entries: Vec<PathBuf>,
+    known: HashSet<Identity>,
+    /// What lies in the closed places, looked up when the first file with several names is met; `None` when it is too much.
+    inside: OnceCell<Option<HashSet<Identity>>>,
+}
+
+impl ClosedNow {
+    /// Whether this is closed under another name. What is above it was looked at on the way to it.
+    pub(super) fn has(&self, found: &Metadata) -> bool {
+        if self.known.contains(&identity(found)) {
+            return true;
+        }
+        !found.is_dir() && found.nlink() > 1 && {
+            let inside = self.inside.get_or_init(|| all_inside(&self.entries));
+            inside.as_ref().is_none_or(|inside| inside.contains(&identity(found)))
+        }
+    }
+}
+
+/// Everything below these places; `None` when that is too much to tell.
+fn all_inside(places: &[PathBuf]) -> Option<HashSet<Identity>> {
+    let (mut found, mut open) = (HashSet::new(), places.to_vec());
+    while let Some(directory) = open.pop() {
+        let Ok(entries) = fs::read_dir(&directory) else { continue };
+        for entry in entries.flatten() {
+            let Ok(metadata) = entry.metadata() else { continue };
+            if found.len() >= MOST_LINKS {
+                return None;
+            }
+            found.insert(identity(&metadata));
+            if metadata.is_dir() {
+                open.push(entry.path());
+            }
+        }
+    }
+    Some(found)
 }
 
 /// An own entry stands for what lies beside it with a longer name, too: journals, backups, half-written files.

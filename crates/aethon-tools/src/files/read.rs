@@ -1,30 +1,57 @@
-//! `file_read`: a text file, or a piece of it. What a file says is data, wherever it lies: the workspace holds what commands
-//! downloaded as well. Only the pages that the owner writes for the assistant are the owner's word.
+//! `file_read`: a text file or a piece of it, the lines in it that match, a picture, the text of a PDF, or output that was
+//! too long to be told at once. What a file says is data, wherever it lies: the workspace holds what commands downloaded as
+//! well. Only the pages that the owner writes for the assistant are the owner's word.
 
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use aethon_core::ids::SessionId;
+use aethon_core::message::begins_like_picture;
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::background::blocking;
 use super::lines::{NoPiece, read_piece};
+use super::search::{Bounds, lines, pattern};
 use super::workspace::Workspace;
+use crate::outputs::KeptOutputs;
+use crate::pdf;
 
 /// Room for the line that says how to go on.
 const NOTE: usize = 200;
+/// The largest picture; what is larger, models do not take.
+const LARGEST_PICTURE: u64 = 3_750_000;
+/// Kinds of pictures.
+const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+/// The largest PDF whose text is read.
+const LARGEST_PDF: u64 = 32 << 20;
+/// So much tells what a file is.
+const HEAD: usize = 64;
+/// The most lines that a search in a file tells.
+const MOST_HITS: usize = 200;
+/// Lines beside each.
+const BESIDE: usize = 1;
+/// How long a search in a file takes at most.
+const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Reads text files.
+/// Reads files.
 pub(crate) struct FileRead {
     spec: ToolSpec,
     workspace: Arc<Workspace>,
+    outputs: Option<KeptOutputs>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
-    /// Path of the file.
+    /// Path of the file, or the handle of output that was too long.
     path: String,
     /// Number of the first line to read, counted from 1. Leave it out to start at the beginning.
     #[schemars(range(min = 1))]
@@ -32,20 +59,31 @@ struct Arguments {
     /// How many lines to read. Leave it out to read as many as fit.
     #[schemars(range(min = 1))]
     limit: Option<usize>,
+    /// A regular expression: only the lines that match are told, with their numbers. Leave it out to read.
+    search: Option<String>,
+}
+
+/// What is read: a file of the person's, or kept output.
+struct Source {
+    file: File,
+    length: u64,
+    is_owners: bool,
 }
 
 impl FileRead {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+    pub(crate) fn new(workspace: Arc<Workspace>, outputs: Option<KeptOutputs>) -> Self {
         let spec = ToolSpec::of::<Arguments>(
             "file_read",
-            "Reads a text file. Relative paths start at the workspace. A long file comes in pieces; the end of each \
-             piece says how to read on.",
+            "Reads a text file, the text of a PDF, or a picture (png, jpeg, gif, webp). Relative paths start at the \
+             workspace. A long file comes in pieces; the end of each piece says how to read on. With search it tells only \
+             the lines that match. The note on output that was cut names a handle, which is read like a path.",
         )
         .with_role("path", ArgumentRole::ReadPath)
+        .with_role("search", ArgumentRole::Text)
         .reading_only()
         .with_untrusted_output()
-        .with_timeout(Duration::from_secs(30));
-        Self { spec, workspace }
+        .with_timeout(Duration::from_secs(60));
+        Self { spec, workspace, outputs }
     }
 }
 
@@ -58,34 +96,147 @@ impl Tool for FileRead {
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
         let chars = context.max_output_chars.saturating_sub(NOTE).max(NOTE);
-        let workspace = self.workspace.clone();
-        let read = tokio::task::spawn_blocking(move || read(&workspace, &arguments, chars));
-        read.await
-            .map_err(|_| ToolError::failed("reading the file failed because of a fault in the program"))?
+        let (workspace, outputs, session) =
+            (self.workspace.clone(), self.outputs.clone(), context.session.clone());
+        let work = move || {
+            let source = source(&workspace, outputs.as_ref(), &session, &arguments.path)?;
+            read(source, &arguments, chars)
+        };
+        blocking("reading the file", work).await
     }
 }
 
-fn read(workspace: &Workspace, arguments: &Arguments, chars: usize) -> Result<ToolOutput, ToolError> {
-    let opened = workspace.open(&arguments.path)?;
+fn source(
+    workspace: &Workspace,
+    outputs: Option<&KeptOutputs>,
+    session: &SessionId,
+    path: &str,
+) -> Result<Source, ToolError> {
+    if let Some(outputs) = outputs.filter(|_| KeptOutputs::is_handle(path)) {
+        let gone = |_| {
+            ToolError::failed(format!(
+                "there is no kept output {path:?}; it is kept for a week, for its own conversation"
+            ))
+        };
+        let file = outputs.open(session, path).map_err(gone)?;
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        return Ok(Source { file, length, is_owners: false });
+    }
+    let opened = workspace.open(path)?;
+    Ok(Source { is_owners: workspace.is_page(&opened.path), file: opened.file, length: opened.length })
+}
+
+fn read(mut source: Source, arguments: &Arguments, chars: usize) -> Result<ToolOutput, ToolError> {
+    let path = &arguments.path;
+    let cannot = |error: std::io::Error| ToolError::failed(format!("{path:?} cannot be read: {error}"));
+    let mut head = Vec::with_capacity(HEAD);
+    source.file.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(cannot)?;
+    source.file.seek(SeekFrom::Start(0)).map_err(cannot)?;
+    if let Some(mime) = PICTURES.into_iter().find(|mime| begins_like_picture(mime, &head)) {
+        return picture(source, path, mime);
+    }
+    if head.starts_with(b"%PDF-") {
+        let text = pdf_text(&mut source, path)?;
+        let length = text.len() as u64;
+        return text_of(Cursor::new(text), length, arguments, chars);
+    }
+    let Source { file, length, is_owners } = source;
+    text_of(file, length, arguments, chars).map(|output| output.of_the_owner(is_owners)).map_err(|error| {
+        // A sample says more than that it is no text.
+        if error.to_string().contains("is not a UTF-8 text file") {
+            let sample: Vec<String> = head.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+            return ToolError::failed(format!("{error}, beginning with {}", sample.join(" ")));
+        }
+        error
+    })
+}
+
+fn picture(source: Source, path: &str, mime: &str) -> Result<ToolOutput, ToolError> {
+    let length = source.length;
+    if length > LARGEST_PICTURE {
+        return Err(ToolError::failed(format!(
+            "{path:?} is a picture ({mime}) of {length} bytes; at most {LARGEST_PICTURE} can be shown, so make a smaller copy"
+        )));
+    }
+    let mut bytes = Vec::new();
+    let read = source.file.take(LARGEST_PICTURE).read_to_end(&mut bytes);
+    read.map_err(|error| ToolError::failed(format!("{path:?} cannot be read: {error}")))?;
+    let told = format!("a picture ({mime}, {length} bytes)");
+    Ok(ToolOutput::text(told).with_image(mime, STANDARD.encode(bytes)))
+}
+
+fn pdf_text(source: &mut Source, path: &str) -> Result<String, ToolError> {
+    if source.length > LARGEST_PDF {
+        return Err(ToolError::failed(format!(
+            "{path:?} is a PDF of {} bytes; at most {LARGEST_PDF} are read",
+            source.length
+        )));
+    }
+    let mut bytes = Vec::new();
+    let read = source.file.by_ref().take(LARGEST_PDF).read_to_end(&mut bytes);
+    read.map_err(|error| ToolError::failed(format!("{path:?} cannot be read: {error}")))?;
+    pdf::text(&bytes).map_err(|why| ToolError::failed(format!("the text of {path:?} cannot be read: {why}")))
+}
+
+fn text_of(
+    file: impl Read,
+    length: u64,
+    arguments: &Arguments,
+    chars: usize,
+) -> Result<ToolOutput, ToolError> {
+    match arguments.search.as_deref().filter(|search| !search.is_empty()) {
+        Some(search) => found(file, search, arguments, chars),
+        None => piece(file, length, arguments, chars),
+    }
+}
+
+fn piece(file: impl Read, length: u64, arguments: &Arguments, chars: usize) -> Result<ToolOutput, ToolError> {
     let first = arguments.offset.unwrap_or(1).max(1);
     let lines = arguments.limit.unwrap_or(usize::MAX).max(1);
     let path = &arguments.path;
-    let piece = read_piece(opened.file, first, lines, chars).map_err(|why| {
+    let piece = read_piece(file, first, lines, chars).map_err(|why| {
         ToolError::failed(match why {
             NoPiece::BeyondTheEnd(lines) => format!("{path:?} has only {lines} lines"),
-            NoPiece::TooFar => format!("line {first} of {path:?} is too far into the file"),
-            NoPiece::NotText => format!("{path:?} is not a UTF-8 text file ({} bytes)", opened.length),
+            NoPiece::TooFar => format!("line {first} of {path:?} is too far into the file; use search"),
+            NoPiece::NotText => format!("{path:?} is not a UTF-8 text file ({length} bytes)"),
             NoPiece::Unreadable(error) => format!("{path:?} cannot be read: {error}"),
         })
     })?;
-    let is_owners = workspace.is_page(&opened.path);
     let mut text = piece.text;
     if text.is_empty() {
         text.push_str("[the file is empty]");
     }
     if let Some(next) = piece.next {
-        let of = opened.length;
-        text.push_str(&format!("[the file goes on ({of} bytes in all): read on with offset {next}]\n"));
+        text.push_str(&format!("[the file goes on ({length} bytes in all): read on with offset {next}]\n"));
     }
-    Ok(ToolOutput::text(text).of_the_owner(is_owners))
+    Ok(ToolOutput::text(text))
+}
+
+fn found(
+    file: impl Read,
+    search: &str,
+    arguments: &Arguments,
+    chars: usize,
+) -> Result<ToolOutput, ToolError> {
+    let matcher = pattern(search, false).map_err(ToolError::failed)?;
+    let hits = arguments.limit.unwrap_or(MOST_HITS).clamp(1, MOST_HITS);
+    let first = arguments.offset.unwrap_or(1) as u64;
+    let bounds = Bounds { hits, context: BESIDE, first, until: Instant::now() + PATIENCE };
+    let found = lines(&matcher, file, bounds);
+    let (mut text, mut ended) = (String::new(), found.ended);
+    for line in &found.lines {
+        if text.len() > chars {
+            ended = Some("there are more: go on with offset");
+            break;
+        }
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "{}{} {}", line.number, if line.is_match { ':' } else { '-' }, line.text);
+    }
+    if text.is_empty() {
+        text.push_str("[no line matches]\n");
+    }
+    if let Some(why) = ended {
+        let _ = writeln!(text, "[not all matches are told, because {why}]");
+    }
+    Ok(ToolOutput::text(text))
 }

@@ -1,26 +1,24 @@
 //! The one way to a file: it resolves a path, opens it, and decides by what was opened.
 //!
 //! A path is checked three times. As it is written: it must lie in a directory that is open to tools, so that `/proc` and
-//! `/etc` are not even touched. As it is when links are followed. And as it is once it is open: the real path of the open
-//! file, its kind and its identity, because between check and use a name can be given to something else. The opening itself
-//! goes through a directory handle that cannot be left ([`cap_std::fs::Dir`]), follows no last link, and does not wait for a
-//! FIFO's other end.
+//! `/etc` are not even touched. As it is when links are followed. And as it is once it is open: the real path of what is
+//! open, its kind and its identity, because between check and use a name can be given to something else. The opening itself
+//! goes step by step ([`super::beneath`]) and through no link. What is written goes through [`super::writable`], which
+//! begins with the same checks.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{File, Metadata};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use aethon_core::tool::ToolError;
-use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
-use rustix::fs::OFlags;
+use rustix::fs::Mode;
 
+use super::beneath;
 use super::blocklist::Blocklist;
+use super::paths::{LONGEST_PATH, is_sound, is_straight, lexical, real};
 use crate::options::Options;
 use crate::places::Places;
-
-/// The longest path that is looked at.
-const LONGEST_PATH: usize = 4096;
 
 /// The pages of the workspace that shape the assistant.
 const PAGES: [&str; 4] = ["SOUL.md", "TOOLS.md", "CONTEXT.md", "LEARNINGS.md"];
@@ -30,6 +28,8 @@ const PAGES: [&str; 4] = ["SOUL.md", "TOOLS.md", "CONTEXT.md", "LEARNINGS.md"];
 pub struct Workspace {
     root: PathBuf,
     home: Option<PathBuf>,
+    /// The assistant's home, closed but for the workspace in it.
+    closed_home: Option<PathBuf>,
     is_confined: bool,
     blocklist: Blocklist,
 }
@@ -45,6 +45,24 @@ pub struct Opened {
     pub length: u64,
 }
 
+/// A directory whose entries may be looked at.
+#[derive(Debug)]
+pub(crate) struct OpenedDirectory {
+    pub(super) handle: OwnedFd,
+    /// Its real path.
+    pub(crate) path: PathBuf,
+    /// The open directory that it lies in.
+    pub(super) base: PathBuf,
+}
+
+/// A path that may be opened, as far as its name says.
+pub(super) struct Resolved {
+    /// The open directory that it lies in, by its real name.
+    pub(super) base: PathBuf,
+    /// With links followed, as far as it exists.
+    pub(super) real: PathBuf,
+}
+
 impl Workspace {
     /// The workspace of these options.
     pub fn new(options: &Options) -> Self {
@@ -56,27 +74,32 @@ impl Workspace {
             root: options.workspace.clone(),
             blocklist: Blocklist::new(Places::new(home.as_deref(), options), &own),
             home: options.user_home.clone(),
+            closed_home: options.home.as_deref().map(real),
             is_confined: options.workspace_only,
         }
     }
 
     /// Opens a file for reading. Blocks; run it on the blocking pool.
     pub fn open(&self, path: &str) -> Result<Opened, ToolError> {
-        if path.trim().is_empty() || path.len() > LONGEST_PATH || path.contains('\0') {
-            return Err(ToolError::failed("the path is empty, too long or contains a NUL character"));
+        let Resolved { base, real } = self.resolve(path)?;
+        // What is no file is told by its name, and a name that is not there by the directory.
+        let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
+            return Err(ToolError::failed(format!("{path:?} is a directory, not a file")));
+        };
+        if real == base {
+            return Err(ToolError::failed(format!("{path:?} is a directory, not a file")));
         }
-        let wanted = self.absolute(path);
-        let written = lexical(&wanted);
-        if self.base_of(&written).is_none() {
-            return Err(self.outside(path));
-        }
-        let real = wanted.canonicalize().map_err(|error| failed(path, &error))?;
-        let base = self.base_of(&real).ok_or_else(|| self.outside(path))?;
-        if self.blocklist.has_name(&written, &base) || self.blocklist.has_name(&real, &base) {
-            return Err(blocked(path));
-        }
-        let file = open_beneath(&base, &real).map_err(|error| failed(path, &error))?;
-        self.judge(file, path, &base)
+        let file = beneath::directory(&base, parent, None).and_then(|parent| beneath::readable(parent, name));
+        self.judge(file.map_err(|error| failed(path, &error))?, path, &base)
+    }
+
+    /// Opens a directory to look at its entries; the workspace when `path` is empty. Blocks.
+    pub(crate) fn open_directory(&self, path: &str) -> Result<OpenedDirectory, ToolError> {
+        let path = if path.trim().is_empty() { "." } else { path };
+        let Resolved { base, real } = self.resolve(path)?;
+        let handle = beneath::directory(&base, &real, None).map_err(|error| failed(path, &error))?;
+        let real = self.judge_directory(&handle, path, &base)?;
+        Ok(OpenedDirectory { handle, path: real, base })
     }
 
     /// Whether this real path is a page that the owner writes for the assistant. A change of one is told to the owner.
@@ -84,6 +107,14 @@ impl Workspace {
         let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
         real.parent() == Some(&*root)
             && real.file_name().and_then(|name| name.to_str()).is_some_and(|name| PAGES.contains(&name))
+    }
+
+    /// How a real path is shown: from the workspace on where it lies in it.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        let below = path.strip_prefix(real(&self.root)).ok();
+        let home = || Some(Path::new("~").join(path.strip_prefix(real(self.home.as_deref()?)).ok()?));
+        let shown = below.map(Path::to_path_buf).or_else(home).unwrap_or_else(|| path.to_path_buf());
+        if shown.as_os_str().is_empty() { ".".into() } else { shown.display().to_string() }
     }
 
     /// The directory in which a command is to run; the workspace when `path` is empty. Only a confined workspace limits
@@ -108,20 +139,58 @@ impl Workspace {
         Ok(real)
     }
 
+    /// What a path is that may be opened, as far as its name says; it must exist.
+    fn resolve(&self, path: &str) -> Result<Resolved, ToolError> {
+        let wanted = self.wanted(path)?;
+        let real = wanted.canonicalize().map_err(|error| failed(path, &error))?;
+        self.named(path, &wanted, real)
+    }
+
+    /// The same for a path whose end may be missing.
+    pub(super) fn resolve_new(&self, path: &str) -> Result<Resolved, ToolError> {
+        let wanted = self.wanted(path)?;
+        let real = real(&wanted);
+        if !is_straight(&real) {
+            return Err(ToolError::failed(format!("{path:?} climbs out of a folder that is not there")));
+        }
+        let resolved = self.named(path, &wanted, real)?;
+        let is_closed = self.closed_home.as_ref().is_some_and(|home| resolved.real.starts_with(home));
+        if is_closed && !resolved.real.starts_with(self::real(&self.root)) {
+            return Err(ToolError::denied(format!(
+                "{path:?} lies in the assistant's own home; write below its workspace"
+            )));
+        }
+        Ok(resolved)
+    }
+
+    /// The path as it is written, if it lies in an open directory.
+    fn wanted(&self, path: &str) -> Result<PathBuf, ToolError> {
+        if !is_sound(path) {
+            return Err(ToolError::failed("the path is empty, too long or contains a NUL character"));
+        }
+        let wanted = self.absolute(path);
+        match self.base_of(&lexical(&wanted)) {
+            Some(_) => Ok(wanted),
+            None => Err(self.outside(path)),
+        }
+    }
+
+    fn named(&self, path: &str, wanted: &Path, real: PathBuf) -> Result<Resolved, ToolError> {
+        let base = self.base_of(&real).ok_or_else(|| self.outside(path))?;
+        if self.blocklist.has_name(&lexical(wanted), &base) || self.blocklist.has_name(&real, &base) {
+            return Err(blocked(path));
+        }
+        Ok(Resolved { base, real })
+    }
+
     /// The last word is about what is open.
-    fn judge(&self, file: File, path: &str, base: &Path) -> Result<Opened, ToolError> {
+    pub(super) fn judge(&self, file: File, path: &str, base: &Path) -> Result<Opened, ToolError> {
         let metadata = file.metadata().map_err(|error| failed(path, &error))?;
         if !metadata.is_file() {
             return Err(ToolError::failed(format!("{path:?} is {}, not a file", kind(&metadata))));
         }
-        let real = real_path(&file).map_err(|error| failed(path, &error))?;
-        if !real.starts_with(base) {
-            return Err(self.outside(path));
-        }
-        if self.blocklist.has_name(&real, base) || self.blocklist.has_identity(&metadata, &real, base) {
-            return Err(blocked(path));
-        }
-        if self.is_confined && metadata.nlink() > 1 {
+        let real = self.judge_identity(&file, &metadata, path, base)?;
+        if self.has_other_names(&metadata) {
             return Err(ToolError::denied(format!(
                 "{path:?} has a second name, perhaps outside the workspace (`security.workspace_only`); copy it first"
             )));
@@ -129,9 +198,56 @@ impl Workspace {
         Ok(Opened { file, path: real, length: metadata.len() })
     }
 
+    /// The same about a directory. Returns its real path.
+    pub(super) fn judge_directory(
+        &self,
+        handle: &OwnedFd,
+        path: &str,
+        base: &Path,
+    ) -> Result<PathBuf, ToolError> {
+        let opened = handle.try_clone().map(File::from).map_err(|error| failed(path, &error))?;
+        let metadata = opened.metadata().map_err(|error| failed(path, &error))?;
+        self.judge_identity(handle, &metadata, path, base)
+    }
+
+    fn judge_identity(
+        &self,
+        opened: impl AsFd,
+        metadata: &Metadata,
+        path: &str,
+        base: &Path,
+    ) -> Result<PathBuf, ToolError> {
+        let real = beneath::real_path(opened).map_err(|error| failed(path, &error))?;
+        if !real.starts_with(base) {
+            return Err(self.outside(path));
+        }
+        if self.blocklist.has_name(&real, base) || self.blocklist.has_identity(metadata, &real, base) {
+            return Err(blocked(path));
+        }
+        Ok(real)
+    }
+
+    /// Whether a confined workspace holds only one of the names of a file.
+    pub(super) fn has_other_names(&self, metadata: &Metadata) -> bool {
+        self.is_confined && metadata.nlink() > 1
+    }
+
+    /// The list of what is closed.
+    pub(super) fn blocklist(&self) -> &Blocklist {
+        &self.blocklist
+    }
+
+    /// The modes of a new file and of a new directory here: the assistant's own are the owner's alone, the others are as the
+    /// person's shell would make them.
+    pub(super) fn new_modes(&self, path: &Path) -> (Mode, Mode) {
+        let modes = if path.starts_with(real(&self.root)) { (0o600, 0o700) } else { (0o666, 0o777) };
+        (Mode::from_raw_mode(modes.0), Mode::from_raw_mode(modes.1))
+    }
+
     fn absolute(&self, path: &str) -> PathBuf {
-        match (path.strip_prefix("~/"), &self.home) {
-            (Some(rest), Some(home)) => home.join(rest),
+        match (path.strip_prefix('~'), &self.home) {
+            (Some(""), Some(home)) => home.clone(),
+            (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
             _ => self.root.join(path),
         }
     }
@@ -154,56 +270,6 @@ impl Workspace {
     }
 }
 
-/// The path without `.` and `..`, as far as its text tells.
-fn lexical(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            other => plain.push(other),
-        }
-    }
-    plain
-}
-
-/// The path with links followed, as far as it exists.
-fn real(path: &Path) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
-        return real;
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => real(parent).join(name),
-        _ => path.to_path_buf(),
-    }
-}
-
-fn open_beneath(base: &Path, real: &Path) -> std::io::Result<File> {
-    let below = real.strip_prefix(base).map_err(std::io::Error::other)?;
-    let directory = Dir::open_ambient_dir(base, ambient_authority())?;
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(flags.bits().cast_signed());
-    directory.open_with(below, &options).map(cap_std::fs::File::into_std)
-}
-
-/// What the operating system calls the open file.
-#[cfg(target_os = "linux")]
-fn real_path(file: &File) -> std::io::Result<PathBuf> {
-    use std::os::fd::AsRawFd;
-    fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
-}
-
-/// What the operating system calls the open file.
-#[cfg(not(target_os = "linux"))]
-fn real_path(file: &File) -> std::io::Result<PathBuf> {
-    use std::os::unix::ffi::OsStringExt;
-    let path = rustix::fs::getpath(file)?;
-    Ok(PathBuf::from(std::ffi::OsString::from_vec(path.into_bytes())))
-}
-
 fn kind(metadata: &Metadata) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
     let kind = metadata.file_type();
@@ -223,12 +289,16 @@ fn blocked(path: &str) -> ToolError {
     ))
 }
 
-fn failed(path: &str, error: &std::io::Error) -> ToolError {
+/// What is said when something cannot be opened.
+pub(super) fn failed(path: &str, error: &std::io::Error) -> ToolError {
     use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+        return ToolError::denied(format!("{path:?} is a link that leads nowhere, or became one just now"));
+    }
     ToolError::failed(match error.kind() {
         NotFound => format!("there is no file {path:?}"),
         NotADirectory => format!("there is no file {path:?}: a part of the path is not a directory"),
-        PermissionDenied => format!("{path:?} may not be read: the system does not permit it"),
+        PermissionDenied => format!("{path:?} may not be opened: the system does not permit it"),
         _ => format!("{path:?} cannot be opened: {error}"),
     })
 }

@@ -1,8 +1,9 @@
 //! Running commands. What is started, watched and ended is in `process`, the course of a call in `run`, what is kept of
-//! its output in `output`; `tool` is what a model sees. Which commands are refused is judged elsewhere, by a hook.
+//! its output in `output`, what is shown of it meanwhile in `progress`; `tool` is what a model sees. Which commands are refused is judged elsewhere, by a hook.
 
 mod output;
 mod process;
+mod progress;
 mod run;
 mod tool;
 

@@ -4,7 +4,7 @@
 //! model needs the beginning and the end, in characters.
 
 /// The most bytes that are kept, whatever the caller asks for.
-const MOST_KEPT: usize = 512 * 1024;
+const MOST_KEPT: usize = 1 << 20;
 /// The fewest, so that an error message always fits.
 const FEWEST_KEPT: usize = 256;
 /// How far a cut may move, so that it does not fall inside a line or a word. A secret that is cut in half would not be
@@ -12,6 +12,10 @@ const FEWEST_KEPT: usize = 256;
 const LONGEST_MOVE: usize = 2048;
 /// The most characters of a terminal's command sequence that are dropped; what is longer is none.
 const LONGEST_SEQUENCE: usize = 256;
+/// How much of the end is looked at for those who watch, and how much of that they get. Of what lies between the two, a
+/// secret that begins before can be masked.
+const WATCHED: usize = 16 * 1024;
+const SHOWN: usize = 4 * 1024;
 /// How many bytes of binary output are shown.
 const SAMPLE: usize = 32;
 
@@ -23,6 +27,13 @@ pub(super) struct Kept {
     head_limit: usize,
     tail_limit: usize,
     total: u64,
+}
+
+impl Default for Kept {
+    /// Keeps as much as is ever kept. What of it is too much for a model is cut later, and kept elsewhere.
+    fn default() -> Self {
+        Self::new(MOST_KEPT)
+    }
 }
 
 impl Kept {
@@ -46,6 +57,29 @@ impl Kept {
             self.tail.drain(..spare.min(self.tail.len()));
         }
         self.tail.extend_from_slice(newest);
+    }
+
+    /// How many bytes came.
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The end of what came, for those who watch: whole lines, masked by `mask`. What is half a line may be half a secret, so
+    /// it is held back.
+    pub(super) fn latest(&self, mask: impl FnOnce(&str) -> String) -> String {
+        let from_tail = &self.tail[self.tail.len().saturating_sub(WATCHED)..];
+        let from_head = &self.head[self.head.len().saturating_sub(WATCHED - from_tail.len())..];
+        // Between the two something may be missing; then only the newest counts.
+        let is_whole = self.total == (self.head.len() + self.tail.len()) as u64;
+        let bytes = if is_whole { [from_head, from_tail].concat() } else { from_tail.to_vec() };
+        let Some(end) = bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) else {
+            return String::new();
+        };
+        let start = if (bytes.len() as u64) < self.total { start_of_line(&bytes[..=end]) } else { 0 };
+        let text = mask(&readable(&bytes[start..=end]));
+        let cut = text.ceil_char_boundary(text.len().saturating_sub(SHOWN));
+        let line = if cut == 0 { 0 } else { text[cut..].find('\n').map_or(cut, |at| cut + at + 1) };
+        text[line..].to_owned()
     }
 
     /// The text, with a line where something was left out.
@@ -198,6 +232,26 @@ mod tests {
         }
         assert!(kept.head.capacity() + kept.tail.capacity() < 4 * MOST_KEPT);
         assert!(kept.text().contains("of 100000000 bytes"));
+    }
+
+    #[test]
+    fn those_who_watch_see_whole_lines_of_the_end() {
+        let mut kept = Kept::new(1000);
+        let latest = |kept: &Kept| kept.latest(|text| text.replace("hunter22", "***"));
+        kept.push(b"one\ntwo\nthr");
+        assert_eq!(latest(&kept), "one\ntwo\n");
+        kept.push(b"ee\npassword hunter22\npassword hunt");
+        assert_eq!(latest(&kept), "one\ntwo\nthree\npassword ***\n");
+        for number in 0..10_000 {
+            kept.push(format!("line {number}\n").as_bytes());
+        }
+        let shown = latest(&kept);
+        assert!(shown.ends_with("line 9998\nline 9999\n") && shown.starts_with("line "), "{shown}");
+        assert!(shown.len() <= SHOWN);
+        let mut bar = Kept::new(1000);
+        bar.push(b"10%\r20%\r30");
+        assert_eq!(latest(&bar), "10%\n20%\n");
+        assert_eq!(latest(&Kept::new(1000)), "");
     }
 
     proptest! {

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout, timeout_at};
 
 use super::output::Kept;
 use super::process::{Ended, Launch, Running, start};
+use super::progress::{PACE, Progress};
 
 /// How long the output may go on when the command has ended: a process substitution may still be writing.
 const LAST_WORDS: Duration = Duration::from_millis(300);
@@ -31,18 +32,26 @@ pub(super) struct Outcome {
     pub(super) left_running: bool,
 }
 
-/// Runs a command to its end. Dropping the future ends it.
-pub(super) async fn run(launch: Launch, limit: Duration, mut kept: Kept) -> io::Result<Outcome> {
+/// Runs a command to its end, and shows how it goes. Dropping the future ends it.
+pub(super) async fn run(
+    launch: Launch,
+    limit: Duration,
+    mut kept: Kept,
+    mut progress: Progress<'_>,
+) -> io::Result<Outcome> {
     let begun = Instant::now();
     let Running { group, output, mut ended } = start(launch).await?;
     let mut output = Receiver::from_owned_fd(output.into())?;
     let deadline = begun + limit;
     let mut is_open = true;
     let mut buffer = vec![0; 32 * 1024];
+    let mut looks = interval_at(begun + PACE, PACE);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let status = loop {
         tokio::select! {
             status = &mut ended => break Some(status.unwrap_or(Ended::Unknown)),
             () = sleep_until(deadline) => break None,
+            _ = looks.tick() => progress.show(&kept),
             read = output.read(&mut buffer), if is_open => match read {
                 Ok(0) | Err(_) => is_open = false,
                 Ok(length) => kept.push(&buffer[..length]),
@@ -80,6 +89,11 @@ async fn drain(output: &mut Receiver, buffer: &mut [u8], kept: &mut Kept) {
 mod tests {
     use std::sync::Arc;
 
+    use aethon_core::ids::{SessionId, TurnId};
+    use aethon_core::surface::Unattended;
+    use aethon_core::tool::ToolContext;
+    use aethon_core::turn::TurnContext;
+
     use super::*;
     use crate::confine::Confinement;
     use crate::options::Options;
@@ -98,6 +112,10 @@ mod tests {
         let none = Confinement::without_walls(&options);
         let files = Confinement::new(&options);
         let all = Confinement::new(&Options { port: Some(18_790), ..options });
+        let redactor = aethon_core::live::Live::default();
+        let inbound = aethon_core::message::Inbound::say(SessionId::of("webchat", "a").unwrap(), "run it");
+        let turn = TurnContext::of(TurnId::fresh(), &inbound);
+        let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);
         for (name, confinement) in [("none", none), ("files, signals", files), ("and the port", all)] {
             let confinement = Arc::new(confinement);
             let mut took = Vec::new();
@@ -109,7 +127,8 @@ mod tests {
                     setsid: Some("/usr/bin/setsid".into()),
                     confinement: confinement.clone(),
                 };
-                let outcome = run(launch, Duration::from_secs(60), Kept::new(1000)).await.unwrap();
+                let progress = Progress::new(&context, &redactor);
+                let outcome = run(launch, Duration::from_secs(60), Kept::new(1000), progress).await.unwrap();
                 assert_eq!(outcome.ended, Some(Ended::Status(0)));
                 took.push(outcome.took);
             }

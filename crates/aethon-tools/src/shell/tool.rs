@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_core::live::Live;
+use aethon_core::redact::Redactor;
 use aethon_core::sandbox::Sandbox;
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use async_trait::async_trait;
@@ -17,13 +19,12 @@ use serde_json::Value;
 
 use super::output::Kept;
 use super::process::{Ended, Launch};
+use super::progress::Progress;
 use super::run::{Outcome, run};
 use crate::confine::Confinement;
 use crate::files::Workspace;
 use crate::options::{Options, ShellOptions, USUAL_PATH};
 
-/// Room for the lines that say what became of the command.
-const NOTE: usize = 400;
 /// The longest command; the system takes arguments of 128 KiB.
 const LONGEST_COMMAND: usize = 100_000;
 /// How much longer than a command's own limit a call may take.
@@ -37,6 +38,7 @@ pub(crate) struct Shell {
     shell: Vec<OsString>,
     setsid: Option<PathBuf>,
     confinement: Arc<Confinement>,
+    redactor: Live<Redactor>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -51,7 +53,7 @@ struct Arguments {
 }
 
 impl Shell {
-    pub(crate) fn new(options: &Options, workspace: Arc<Workspace>) -> Self {
+    pub(crate) fn new(options: &Options, workspace: Arc<Workspace>, redactor: Live<Redactor>) -> Self {
         let shell = &options.shell;
         let path = shell.path.clone().unwrap_or_else(|| USUAL_PATH.into());
         let bash = program("bash", &path);
@@ -63,7 +65,7 @@ impl Shell {
         let spec = spec(name, shell);
         let setsid = program("setsid", &format!("{path}:{USUAL_PATH}"));
         let confinement = Arc::new(Confinement::new(options));
-        Self { spec, workspace, options: shell.clone(), shell: words, setsid, confinement }
+        Self { spec, workspace, options: shell.clone(), shell: words, setsid, confinement, redactor }
     }
 
     fn launch(&self, command: &str, directory: PathBuf) -> Launch {
@@ -123,8 +125,8 @@ impl Tool for Shell {
             tokio::task::spawn_blocking(move || workspace.directory(&wanted)).await.map_err(|_| {
                 ToolError::failed("looking up the directory failed because of a fault in the program")
             })??;
-        let kept = Kept::new(context.max_output_chars.saturating_sub(NOTE));
-        match run(self.launch(command, directory), limit, kept).await {
+        let progress = Progress::new(context, &self.redactor);
+        match run(self.launch(command, directory), limit, Kept::default(), progress).await {
             Ok(outcome) => report(&outcome, limit),
             Err(error) => Err(ToolError::failed(format!("the command could not be started: {error}"))),
         }

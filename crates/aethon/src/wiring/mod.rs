@@ -1,9 +1,11 @@
 //! From the configuration to each leaf's own options: the only place where the whole configuration meets the leaves.
 
 pub(crate) mod agent;
+pub(crate) mod channels;
 pub(crate) mod embedding;
 pub(crate) mod http;
 pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod prices;
 pub(crate) mod store;
+pub(crate) mod tools;

@@ -7,7 +7,7 @@ import { sentence } from "../shared/sentence.js";
 import { duration } from "../shared/time.js";
 import { texts } from "../texts.js";
 import { approvalCard } from "../shared/approval-card.js";
-import { asChange, brief, changeSheet, noOutput, sheet } from "../shared/sheet.js";
+import { asChange, brief, changeSheet, lastLines, noOutput, sheet } from "../shared/sheet.js";
 import { visible } from "../shared/visible.js";
 
 import { outputBlocks } from "./output-blocks.js";
@@ -101,11 +101,18 @@ function toolView(part) {
   const state = make("span", { class: "tool-state" });
   const shortInput = make("span", { class: "fold-brief mono" });
   const summary = [make("span", { class: "fold-name mono" }, ...visible(part.name)), shortInput, state];
-  const element = fold(toolIcon(part.name), summary, () => toolBody(part));
+  const line = fold(toolIcon(part.name), summary, () => toolBody(part));
+  // What it has put out so far stands below the line while it runs, opened or not, and is not read out: the result is.
+  const live = make("pre", { class: "tool-live", role: "group", "aria-label": texts.tool.soFar, hidden: "" });
+  const element = make("div", { class: "tool" }, line, live);
   const stateIcons = { running: "loop", ok: "check", error: "alert", denied: "shield" };
   let drawn = "";
   const update = () => {
-    const now = `${part.state} ${part.ms} ${part.waits} ${part.output !== undefined} ${part.blocks?.length}`;
+    const isRunning = part.state === "running";
+    const soFar = isRunning ? lastLines(part.output) : "";
+    live.hidden = soFar === "";
+    fill(live, ...visible(soFar));
+    const now = `${part.state} ${part.ms} ${part.waits} ${!isRunning && part.output !== undefined} ${part.blocks?.length}`;
     if (now === drawn) return;
     drawn = now;
     fill(shortInput, ...visible(brief(part.input)));
@@ -114,7 +121,7 @@ function toolView(part) {
     const waits = part.state === "running" && part.waits;
     const mark = waits ? icon("shield") : icon(stateIcons[part.state] ?? "tool", part.state === "running" ? "spin" : "");
     fill(state, mark, waits ? texts.tool.waits : `${texts.tool[part.state] ?? ""}${time}`);
-    if (element.open) element.dispatchEvent(new Event("toggle"));
+    if (line.open) line.dispatchEvent(new Event("toggle"));
   };
   update();
   return { element, update };

@@ -48,12 +48,18 @@ export function asChange(input) {
   return [...around(before.slice(0, head)), ...middle("-", before), ...middle("+", after), ...around(tail ? before.slice(-tail) : [])].join("\n");
 }
 
-/** The shortest telling form of an input: its only or first text. @param {any} input */
+/** The arguments that say most about a call, the most telling first. The terminal has the same list. */
+const telling = [
+  "command", "path", "url", "query", "pattern", "glob", "expression", "sop_name", "prompt", "text", "content", "thought", "name", "title",
+];
+
+/** The shortest telling form of an input: its most telling argument, or else its first. @param {any} input */
 export function brief(input) {
   if (typeof input === "string") return input;
-  const values = Object.values(input ?? {});
-  const first = values.find((value) => typeof value === "string" || typeof value === "number");
-  return first === undefined ? "" : String(first).replace(/\s+/g, " ").slice(0, 160);
+  const isShort = (/** @type {unknown} */ value) => (typeof value === "string" && value.trim() !== "") || typeof value === "number";
+  const name = telling.find((candidate) => isShort(input?.[candidate]));
+  const value = name ? input[name] : Object.values(input ?? {}).find(isShort);
+  return value === undefined ? "" : String(value).replace(/\s+/g, " ").trim().slice(0, 160);
 }
 
 /** @param {string} text */
@@ -72,6 +78,15 @@ export function changeSheet(change, label) {
 function diffLine(line) {
   const change = line[0] === "+" ? "add" : line[0] === "-" ? "del" : undefined;
   return make("span", { class: change }, ...visible(line || " "));
+}
+
+/** How many lines of a running tool's output stay in sight. */
+const LIVE_LINES = 6;
+
+/** The last lines of what a tool has put out so far. @param {unknown} output */
+export function lastLines(output) {
+  const lines = typeof output === "string" ? output.replace(/\n+$/, "").split("\n") : [];
+  return lines.slice(-LIVE_LINES).join("\n");
 }
 
 export const noOutput = () => make("p", {}, texts.tool.noOutput);

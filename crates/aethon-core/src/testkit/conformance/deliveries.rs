@@ -36,6 +36,16 @@ pub async fn a_delivery_is_there_when_its_turn_has_ended(stage: Stage) {
     assert_eq!(stage.storage.outbox.next_due().await.unwrap(), Some(start()));
 }
 
+pub async fn a_delivery_of_a_running_turn_is_there_at_once(stage: Stage) {
+    let turn = stage.open_turn(S, "x").await;
+    let content = delivery("now", 600).with_recipient(Some("ada".into()));
+    let id = stage.storage.outbox.enqueue(&session(S), &turn, content.clone()).await.unwrap();
+    let due = stage.storage.outbox.due(start(), 10).await.unwrap();
+    assert_eq!((due[0].id, &due[0].content, &due[0].turn), (id, &content, &turn));
+    let later = stage.storage.outbox.enqueue(&session(S), &turn, delivery("then", 600)).await.unwrap();
+    assert!(later > id);
+}
+
 pub async fn a_delivery_brings_its_files(stage: Stage) {
     let turn = stage.open_turn(S, "x").await;
     let file = Attachment { name: "a.txt".into(), mime: "text/plain".into(), data: "aGk=".into() };

@@ -4,11 +4,21 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use super::MemoryStore;
-use crate::channel::{Delivery, DeliveryOutcome, Outbox};
+use super::tables::DeliveryRow;
+use crate::channel::{Delivery, DeliveryOutcome, NewDelivery, Outbox};
 use crate::error::{Error, Result};
+use crate::ids::{SessionId, TurnId};
 
 #[async_trait]
 impl Outbox for MemoryStore {
+    async fn enqueue(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> Result<i64> {
+        let (mut tables, now) = (self.enter("enqueue")?, self.clock.now());
+        let id = tables.next_number();
+        let delivery = Delivery::new(id, session.clone(), turn.clone(), content);
+        tables.deliveries.push(DeliveryRow { delivery, due_at: Some(now), settled_at: None });
+        Ok(id)
+    }
+
     async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Delivery>> {
         let tables = self.enter("due")?;
         let due = tables.deliveries.iter().filter(|row| row.due_at.is_some_and(|at| at <= now));

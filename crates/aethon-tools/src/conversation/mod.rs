@@ -1,0 +1,7 @@
+//! What a model can look up in the conversation that it is in.
+
+mod manage_messages;
+mod search_history;
+
+pub(crate) use manage_messages::ManageMessages;
+pub(crate) use search_history::SearchHistory;

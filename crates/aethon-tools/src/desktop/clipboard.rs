@@ -1,0 +1,132 @@
+//! `clipboard_read` and `clipboard_write`: the text on the person's clipboard.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::program::{Programs, Until};
+
+/// The longest text that is put there.
+const LONGEST: usize = 1 << 20;
+
+/// Where the clipboard is: a program and its arguments, to read and to write.
+struct Way {
+    read: (PathBuf, &'static [&'static str]),
+    write: (PathBuf, &'static [&'static str]),
+}
+
+/// The way to the clipboard here, or why there is none.
+fn way(programs: &Programs) -> Result<Way, String> {
+    let both = |read: &str, write: &str| Some((programs.find(read)?, programs.find(write)?));
+    if programs.is_mac() {
+        let (read, write) =
+            both("pbpaste", "pbcopy").ok_or("pbcopy and pbpaste are not on the search path")?;
+        return Ok(Way { read: (read, &[]), write: (write, &[]) });
+    }
+    let is_wayland = programs.has_variable("WAYLAND_DISPLAY");
+    if !is_wayland && !programs.has_variable("DISPLAY") {
+        return Err(
+            "there is no graphical session: neither WAYLAND_DISPLAY nor DISPLAY is set for the service"
+                .into(),
+        );
+    }
+    if is_wayland && let Some((read, write)) = both("wl-paste", "wl-copy") {
+        return Ok(Way { read: (read, &["--no-newline", "--type", "text"]), write: (write, &[]) });
+    }
+    let (read, write) = both("xclip", "xclip")
+        .filter(|_| programs.has_variable("DISPLAY"))
+        .ok_or(if is_wayland { "install wl-clipboard (wl-copy and wl-paste)" } else { "install xclip" })?;
+    Ok(Way {
+        read: (read, &["-selection", "clipboard", "-o"]),
+        write: (write, &["-selection", "clipboard", "-i"]),
+    })
+}
+
+/// Reads the clipboard.
+pub(crate) struct ClipboardRead {
+    spec: ToolSpec,
+    programs: Programs,
+    way: Way,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Nothing {}
+
+impl ClipboardRead {
+    /// The tool, or why the machine has no clipboard.
+    pub(crate) fn new(programs: &Programs) -> Result<Self, String> {
+        let spec = ToolSpec::of::<Nothing>("clipboard_read", "Reads the text on the person's clipboard.")
+            .reading_only()
+            .with_untrusted_output();
+        Ok(Self { spec, way: way(programs)?, programs: programs.clone() })
+    }
+}
+
+#[async_trait]
+impl Tool for ClipboardRead {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, _context: &ToolContext, _input: Value) -> Result<ToolOutput, ToolError> {
+        let (program, arguments) = &self.way.read;
+        let text = self.programs.run(program, words(arguments), None, Until::Answer).await?;
+        Ok(ToolOutput::text(if text.is_empty() {
+            "[the clipboard is empty, or holds no text]".into()
+        } else {
+            text
+        }))
+    }
+}
+
+/// Writes the clipboard.
+pub(crate) struct ClipboardWrite {
+    spec: ToolSpec,
+    programs: Programs,
+    way: Way,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Text {
+    /// The text.
+    text: String,
+}
+
+impl ClipboardWrite {
+    /// The tool, or why the machine has no clipboard.
+    pub(crate) fn new(programs: &Programs) -> Result<Self, String> {
+        let spec = ToolSpec::of::<Text>(
+            "clipboard_write",
+            "Puts a text on the person's clipboard, in place of what is there.",
+        )
+        .with_role("text", ArgumentRole::Text);
+        Ok(Self { spec, way: way(programs)?, programs: programs.clone() })
+    }
+}
+
+#[async_trait]
+impl Tool for ClipboardWrite {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        let Text { text } = self.spec.parse(input)?;
+        if text.len() > LONGEST {
+            return Err(ToolError::failed(format!("the text is longer than {LONGEST} bytes")));
+        }
+        let (program, arguments) = &self.way.write;
+        let told = format!("{} characters are on the clipboard", text.chars().count());
+        self.programs.run(program, words(arguments), Some(text), Until::Started).await?;
+        Ok(ToolOutput::text(told))
+    }
+}
+
+fn words(arguments: &[&str]) -> Vec<OsString> {
+    arguments.iter().map(OsString::from).collect()
+}

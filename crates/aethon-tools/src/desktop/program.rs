@@ -1,0 +1,171 @@
+//! The programs of the desktop: which there are, and how one is run.
+//!
+//! Each starts inside the walls, in a group of its own, with an environment that holds its way to the desktop and nothing of
+//! the assistant's. Arguments are arguments: no shell reads them. A program has a deadline; what it says is bounded. One that
+//! serves on (a clipboard is served by whoever set it) is left running once it has not failed at once.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use aethon_core::tool::ToolError;
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::confine::Confinement;
+use crate::options::{DesktopOptions, Options, USUAL_PATH};
+
+/// The most that is read of what a program says.
+const MOST_SAID: u64 = 1 << 20;
+/// How long a program may take that answers. Systems ask the person first, for a calendar say.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long one that serves on is watched for a failure.
+const FIRST_MOMENT: Duration = Duration::from_millis(1500);
+
+/// The programs of this desktop.
+#[derive(Debug, Clone)]
+pub(crate) struct Programs {
+    options: DesktopOptions,
+    environment: Vec<(String, String)>,
+    confinement: Arc<Confinement>,
+}
+
+/// What a program is run for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// Its answer.
+    Answer,
+    /// It serves on; an answer is not expected.
+    Started,
+}
+
+impl Programs {
+    pub(crate) fn new(options: &Options) -> Self {
+        let environment = options.shell.environment().into_iter().filter(|(name, _)| name != "TERM");
+        Self {
+            environment: environment.chain(options.desktop.variables.iter().cloned()).collect(),
+            options: options.desktop.clone(),
+            confinement: Arc::new(Confinement::new(options)),
+        }
+    }
+
+    pub(crate) fn is_mac(&self) -> bool {
+        self.options.is_mac
+    }
+
+    /// Whether there is a variable with something in it.
+    pub(crate) fn has_variable(&self, name: &str) -> bool {
+        self.options.variables.iter().any(|(known, value)| known == name && !value.is_empty())
+    }
+
+    /// The first of these programs on the search path.
+    pub(crate) fn find(&self, name: &str) -> Option<PathBuf> {
+        let path = self.options.path.as_deref().unwrap_or(USUAL_PATH);
+        let folders = path.split(':').map(Path::new).filter(|folder| folder.is_absolute());
+        folders.map(|folder| folder.join(name)).find(|file| file.is_file())
+    }
+
+    /// Runs a program with these arguments, and gives it this to read. Ends it when the future is dropped.
+    pub(super) async fn run(
+        &self,
+        program: &Path,
+        arguments: Vec<OsString>,
+        input: Option<String>,
+        until: Until,
+    ) -> Result<String, ToolError> {
+        let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let running = self.start(program, &arguments, input, until);
+        let running =
+            running.map_err(|error| ToolError::failed(format!("{name} could not be started: {error}")))?;
+        let (told, telling) = tokio::sync::oneshot::channel();
+        let pid = Pid::from_child(&running.child);
+        let watcher = thread::Builder::new().name("desktop".into()).spawn(move || {
+            // Nobody listens when the call was given up; it has to be reaped all the same.
+            let _ = told.send(running.end());
+        });
+        watcher.map_err(|error| ToolError::failed(format!("{name} could not be watched: {error}")))?;
+        let mut ending = EndOnDrop(Some(pid));
+        let patience = if until == Until::Answer { PATIENCE } else { FIRST_MOMENT };
+        let ended = tokio::time::timeout(patience, telling).await;
+        match ended {
+            Ok(outcome) => {
+                ending.0 = None;
+                outcome.unwrap_or_else(|_| Err("it could not be watched".into()))
+            }
+            Err(_) if until == Until::Started => {
+                ending.0 = None;
+                Ok(String::new())
+            }
+            Err(_) => Err(format!("it did not end within {} s", PATIENCE.as_secs())),
+        }
+        .map_err(|why| ToolError::failed(format!("{name} failed: {why}")))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the desktop's programs start here, inside the walls")]
+    fn start(
+        &self,
+        program: &Path,
+        arguments: &[OsString],
+        input: Option<String>,
+        until: Until,
+    ) -> io::Result<Running> {
+        let mut command = Command::new(program);
+        command.args(arguments).env_clear().current_dir("/").process_group(0);
+        command.envs(self.environment.iter().map(|(name, value)| (OsStr::new(name), OsStr::new(value))));
+        command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+        // Who serves on would hold a pipe open for as long.
+        let said = || if until == Until::Answer { Stdio::piped() } else { Stdio::null() };
+        command.stdout(said()).stderr(said());
+        let mut child = self.confinement.spawn(&mut command)?;
+        if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
+            // It may read slowly or not at all; then the pipe breaks when it ends.
+            thread::Builder::new().name("desktop".into()).spawn(move || stdin.write_all(input.as_bytes()))?;
+        }
+        Ok(Running { child })
+    }
+}
+
+/// A program that runs.
+struct Running {
+    child: Child,
+}
+
+impl Running {
+    /// What it said when it has ended, or why it failed. Blocks.
+    fn end(mut self) -> Result<String, String> {
+        let (tell, told) = mpsc::channel();
+        let errors = self.child.stderr.take();
+        let reading = errors.map(|errors| thread::spawn(move || tell.send(read(errors))));
+        let said = self.child.stdout.take().map(read).unwrap_or_default();
+        let status = self.child.wait().map_err(|error| error.to_string())?;
+        let errors = reading.and_then(|_| told.recv_timeout(FIRST_MOMENT).ok()).unwrap_or_default();
+        if status.success() {
+            return Ok(said);
+        }
+        let why = errors.trim();
+        Err(if why.is_empty() { status.to_string() } else { why.chars().take(500).collect() })
+    }
+}
+
+fn read(from: impl Read) -> String {
+    let mut bytes = Vec::new();
+    // What was read until then is what it said.
+    let _ = from.take(MOST_SAID).read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Ends a group whose call was given up.
+struct EndOnDrop(Option<Pid>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        if let Some(group) = self.0.take() {
+            // It fails when all of it has ended.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Work that blocks, off the threads of the runtime.
+
+use aethon_core::tool::ToolError;
+
+/// Does this on the blocking pool. A panic in it is a sentence for the model.
+pub(super) async fn blocking<T: Send + 'static>(
+    what: &str,
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| ToolError::failed(format!("{what} failed because of a fault in the program")))?
+}

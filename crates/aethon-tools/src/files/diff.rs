@@ -1,0 +1,66 @@
+//! What a change of a file looks like: a unified diff, bounded in length and in time.
+
+use std::time::{Duration, Instant};
+
+use similar::{Algorithm, TextDiff};
+
+/// The most lines that are shown.
+const MOST_LINES: usize = 200;
+/// The longest line that is shown, in characters.
+const LONGEST_LINE: usize = 400;
+/// How long the difference is looked for; after that a coarser one does.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// What is larger is not compared.
+const MOST_BYTES: usize = 4 << 20;
+
+/// The diff between two texts of this name; `None` when they are the same.
+pub(super) fn unified(name: &str, before: &str, after: &str) -> Option<String> {
+    if before == after {
+        return None;
+    }
+    if before.len() + after.len() > MOST_BYTES {
+        return Some(format!("[{} bytes became {}; too much to show as a diff]", before.len(), after.len()));
+    }
+    let diff = TextDiff::configure()
+        .algorithm(Algorithm::Myers)
+        .deadline(Instant::now() + PATIENCE)
+        .diff_lines(before, after);
+    let text =
+        diff.unified_diff().context_radius(3).header(&format!("a/{name}"), &format!("b/{name}")).to_string();
+    let total = text.lines().count();
+    let mut shown: String = text.lines().take(MOST_LINES).map(|line| shortened(line) + "\n").collect();
+    if total > MOST_LINES {
+        shown.push_str(&format!("[{} more lines of the diff]\n", total - MOST_LINES));
+    }
+    Some(shown)
+}
+
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(LONGEST_LINE) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_shown_with_its_surroundings() {
+        let before: String = (1..=20).map(|n| format!("line {n}\n")).collect();
+        let after = before.replace("line 10\n", "line ten\n");
+        let diff = unified("a.txt", &before, &after).unwrap();
+        assert!(diff.starts_with("--- a/a.txt\n+++ b/a.txt\n@@ -7,7 +7,7 @@\n"), "{diff}");
+        assert!(diff.contains("\n-line 10\n+line ten\n"), "{diff}");
+        assert_eq!(unified("a.txt", &before, &before), None);
+    }
+
+    #[test]
+    fn a_long_change_is_bounded() {
+        let after: String = (1..=5000).map(|n| format!("{n} {}\n", "x".repeat(1000))).collect();
+        let diff = unified("a.txt", "", &after[..MOST_BYTES / 2]).unwrap();
+        assert!(diff.len() < 100_000 && diff.contains("more lines of the diff"));
+        assert!(unified("a.txt", &"x".repeat(MOST_BYTES), "y").unwrap().contains("too much"));
+    }
+}

@@ -1,0 +1,104 @@
+//! `file_edit`: a change of a part of a file, which must say exactly what it replaces.
+//!
+//! What is replaced stands in the file once, or the call says that every place is meant, or at which line it begins. So a
+//! model that misremembers a file learns that, and does not damage it. What a change comes to is decided in `replacement`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::background::blocking;
+use super::diff::unified;
+use super::replacement::{Change, changed};
+use super::workspace::Workspace;
+use super::write::text_of;
+
+/// Changes files.
+pub(crate) struct FileEdit {
+    spec: ToolSpec,
+    workspace: Arc<Workspace>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Arguments {
+    /// Path of the file. Relative paths start at the workspace.
+    path: String,
+    /// The text to replace, exactly as it stands in the file, with its indentation. It must occur once, unless replace_all or
+    /// line says which is meant. With end_line it is the text of the first line only. Empty, with line, to insert.
+    old: String,
+    /// The text that takes its place. Empty to remove.
+    new: String,
+    /// Whether to replace every place where the old text occurs.
+    replace_all: Option<bool>,
+    /// The number of the line, from 1, at which the old text begins, or before which the new text is inserted.
+    #[schemars(range(min = 1))]
+    line: Option<usize>,
+    /// The number of the last line that is replaced: all lines from line to it are, and old says what the first of them is.
+    #[schemars(range(min = 1))]
+    end_line: Option<usize>,
+}
+
+impl FileEdit {
+    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+        let spec = ToolSpec::of::<Arguments>(
+            "file_edit",
+            "Changes a part of a text file and shows the difference. The old text must be quoted exactly; read the file \
+             first. It changes nothing when the old text is not found, or is found several times.",
+        )
+        .with_role("path", ArgumentRole::WritePath)
+        .with_role("old", ArgumentRole::Text)
+        .with_role("new", ArgumentRole::Text)
+        .with_untrusted_output()
+        .with_timeout(Duration::from_secs(60));
+        Self { spec, workspace }
+    }
+}
+
+#[async_trait]
+impl Tool for FileEdit {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        let arguments: Arguments = self.spec.parse(input)?;
+        let workspace = self.workspace.clone();
+        blocking("changing the file", move || edit(&workspace, &arguments)).await
+    }
+}
+
+fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, ToolError> {
+    let path = &arguments.path;
+    // Looked at first, so that no folder is made for a file that is not there.
+    workspace.open(path)?;
+    let place = workspace.writable(path)?;
+    let Some(existing) = &place.existing else {
+        return Err(ToolError::failed(format!("there is no file {path:?}; make it with file_write")));
+    };
+    let before = text_of(existing, path)
+        .map_err(|why| ToolError::failed(format!("{path:?} cannot be edited: it {why}")))?;
+    let change = Change {
+        old: &arguments.old,
+        new: &arguments.new,
+        replace_all: arguments.replace_all.unwrap_or(false),
+        line: arguments.line,
+        end_line: arguments.end_line,
+    };
+    let (after, places) = changed(&before, &change)
+        .map_err(|why| ToolError::failed(format!("{path:?} was not changed: {why}")))?;
+    let shown = workspace.shown(&place.path);
+    let Some(diff) = unified(&shown, &before, &after) else {
+        return Ok(ToolOutput::text(format!("{shown} stays as it is: old and new text are the same"))
+            .of_the_owner(true));
+    };
+    place
+        .replace(after.as_bytes())
+        .map_err(|error| ToolError::failed(format!("{path:?} was not changed: {error}")))?;
+    let times = if places == 1 { String::new() } else { format!(" in {places} places") };
+    Ok(ToolOutput::text(format!("changed {shown}{times}:\n{diff}")))
+}

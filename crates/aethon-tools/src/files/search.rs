@@ -1,0 +1,189 @@
+//! Finding lines in what is read, with ripgrep's own crates: bounded in hits, in memory and in time, whatever the pattern
+//! and the text are. The regular expressions have no backtracking; how large one may become when it is compiled is bounded.
+
+use std::io::{self, Read};
+use std::time::Instant;
+
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+
+/// The longest pattern.
+const LONGEST_PATTERN: usize = 1_000;
+/// How large a compiled pattern may become.
+const LARGEST_PATTERN: usize = 4 << 20;
+/// The longest line that is looked at.
+const LONGEST_LINE: usize = 1 << 20;
+/// What is shown of a line, in characters.
+const SHOWN: usize = 300;
+
+/// A pattern that is ready.
+pub(super) fn pattern(text: &str, ignore_case: bool) -> Result<RegexMatcher, String> {
+    if text.is_empty() || text.len() > LONGEST_PATTERN {
+        return Err(format!("the pattern is empty or longer than {LONGEST_PATTERN} bytes"));
+    }
+    let mut builder = RegexMatcherBuilder::new();
+    builder.case_insensitive(ignore_case).multi_line(true).line_terminator(Some(b'\n'));
+    builder.size_limit(LARGEST_PATTERN).dfa_size_limit(LARGEST_PATTERN).nest_limit(64);
+    builder.build(text).map_err(|error| {
+        let why = error.to_string();
+        let why = why.lines().last().unwrap_or_default();
+        format!("the pattern cannot be used ({why}); it is a regular expression, so put a backslash before ( ) [ ] . * + ?")
+    })
+}
+
+/// A line that was found, or one beside it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) number: u64,
+    pub(super) text: String,
+    /// Whether it matches, or stands beside one that does.
+    pub(super) is_match: bool,
+}
+
+/// What was found in one text.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) lines: Vec<Line>,
+    /// How many of them match.
+    pub(super) hits: usize,
+    /// Why not all of it was looked through.
+    pub(super) ended: Option<&'static str>,
+}
+
+/// How much is looked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// The most lines that match.
+    pub(super) hits: usize,
+    /// Lines beside each.
+    pub(super) context: usize,
+    /// The line from which on lines count, from 1.
+    pub(super) first: u64,
+    /// When it ends at the latest.
+    pub(super) until: Instant,
+}
+
+/// Looks through a text. What is binary is left at its first NUL.
+pub(super) fn lines(matcher: &RegexMatcher, text: impl Read, bounds: Bounds) -> Found {
+    let mut searcher = SearcherBuilder::new()
+        .binary_detection(BinaryDetection::quit(0))
+        .line_number(true)
+        .before_context(bounds.context)
+        .after_context(bounds.context)
+        .heap_limit(Some(LONGEST_LINE))
+        .build();
+    let mut collector = Collector { found: Found::default(), hits: bounds.hits, first: bounds.first };
+    let timed = Timed { text, until: bounds.until };
+    if let Err(error) = searcher.search_reader(matcher, timed, &mut collector) {
+        collector.found.ended = Some(match error.kind() {
+            io::ErrorKind::TimedOut => "it took too long",
+            _ => "a line in it is too long, or it cannot be read",
+        });
+    }
+    collector.found
+}
+
+/// A text whose reading ends in time.
+struct Timed<R> {
+    text: R,
+    until: Instant,
+}
+
+impl<R: Read> Read for Timed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if Instant::now() > self.until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.text.read(buffer)
+    }
+}
+
+struct Collector {
+    found: Found,
+    hits: usize,
+    first: u64,
+}
+
+impl Collector {
+    fn push(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
+        self.found.lines.push(Line { number: number.unwrap_or_default(), text: shown(bytes), is_match });
+    }
+}
+
+impl Sink for Collector {
+    type Error = io::Error;
+
+    fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        if found.line_number().is_some_and(|number| number < self.first) {
+            return Ok(true);
+        }
+        if self.found.hits >= self.hits {
+            self.found.ended = Some("there are more");
+            return Ok(false);
+        }
+        self.found.hits += 1;
+        self.push(found.line_number(), found.bytes(), true);
+        Ok(true)
+    }
+
+    fn context(&mut self, _searcher: &Searcher, beside: &SinkContext<'_>) -> io::Result<bool> {
+        if beside.line_number().is_some_and(|number| number < self.first) {
+            return Ok(true);
+        }
+        self.push(beside.line_number(), beside.bytes(), false);
+        Ok(true)
+    }
+}
+
+fn shown(bytes: &[u8]) -> String {
+    let line = String::from_utf8_lossy(bytes);
+    let line = line.trim_end_matches(['\n', '\r']);
+    let visible = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
+    let text: String = line.chars().take(SHOWN).map(visible).collect();
+    if line.chars().nth(SHOWN).is_some() { text + "…" } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn bounds(hits: usize, context: usize) -> Bounds {
+        Bounds { hits, context, first: 1, until: Instant::now() + Duration::from_secs(60) }
+    }
+
+    fn numbers(found: &Found) -> Vec<(u64, bool)> {
+        found.lines.iter().map(|line| (line.number, line.is_match)).collect()
+    }
+
+    #[test]
+    fn lines_are_found_with_those_beside_them() {
+        let text = "one\ntwo\nthree\nfour\nfive\n";
+        let found = lines(&pattern("^t", false).unwrap(), text.as_bytes(), bounds(10, 0));
+        assert_eq!(numbers(&found), [(2, true), (3, true)]);
+        let found = lines(&pattern("THREE", true).unwrap(), text.as_bytes(), bounds(10, 1));
+        assert_eq!(numbers(&found), [(2, false), (3, true), (4, false)]);
+        let found = lines(&pattern(".", false).unwrap(), text.as_bytes(), bounds(2, 0));
+        assert_eq!((found.hits, found.ended), (2, Some("there are more")));
+    }
+
+    #[test]
+    fn hostile_patterns_and_texts_are_bounded() {
+        for hostile in
+            ["", "(", "(a{1000}){1000}", "((((a{100}){100}){100}){100})", &"(".repeat(500), &"a".repeat(2000)]
+        {
+            assert!(pattern(hostile, false).is_err(), "{hostile:.40}");
+        }
+        let slow = pattern("(a*)*b", false).unwrap();
+        let found = lines(&slow, "a".repeat(100_000).as_bytes(), bounds(10, 0));
+        assert_eq!(found.hits, 0);
+        let endless = io::repeat(b'a');
+        let found = lines(&slow, endless, bounds(10, 0));
+        assert!(found.ended.is_some());
+        let blank_lines = io::repeat(b'\n');
+        let until = Instant::now() + Duration::from_millis(200);
+        let found = lines(&slow, blank_lines, Bounds { until, ..bounds(10, 0) });
+        assert_eq!(found.ended, Some("it took too long"));
+    }
+}

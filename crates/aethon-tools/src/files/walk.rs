@@ -1,0 +1,229 @@
+//! Going through a directory and what is below it: through handles, past links, and never into what is closed.
+//!
+//! What `.gitignore` and `.ignore` leave out is left out here too, unless the caller wants everything. The walk is bounded in
+//! entries, depth and time; who uses it learns that it ended early. Hostile trees cost no more than the bounds: no link is
+//! followed, no FIFO is waited for, and rules of ignoring are read as far as they are of a sane size.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use rustix::fs::{Dir, FileType};
+
+use super::beneath;
+use super::blocklist::ClosedNow;
+use super::workspace::{OpenedDirectory, Workspace};
+
+/// The deepest that a walk goes.
+const DEEPEST: usize = 48;
+/// The most entries of one directory.
+const MOST_IN_ONE: usize = 20_000;
+/// The most of a file with rules of ignoring that is read.
+const MOST_RULES: u64 = 64 * 1024;
+/// The most lines of it.
+const MOST_LINES: usize = 1_000;
+/// Files with rules of ignoring.
+const RULES: [&str; 2] = [".gitignore", ".ignore"];
+
+/// What a walk takes in, and how far it goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    /// How many levels below the start.
+    pub(super) depth: usize,
+    /// Whether hidden and ignored entries are taken in.
+    pub(super) everything: bool,
+    /// The most entries that are looked at.
+    pub(super) entries: usize,
+    /// When it ends at the latest.
+    pub(super) until: Instant,
+}
+
+/// A walk.
+pub(super) struct Walk<'w> {
+    workspace: &'w Workspace,
+    closed: ClosedNow,
+    extent: Extent,
+    base: PathBuf,
+    levels: Vec<Level>,
+    /// Why it ended early.
+    pub(super) ended: Option<&'static str>,
+}
+
+struct Level {
+    handle: OwnedFd,
+    path: PathBuf,
+    rules: Vec<Gitignore>,
+    entries: std::vec::IntoIter<(OsString, FileType)>,
+}
+
+/// An entry on the way.
+pub(super) struct Entry {
+    /// Its real path.
+    pub(super) path: PathBuf,
+    /// What it is.
+    pub(super) kind: FileType,
+    /// Whether it is closed: its name may be told, and nothing else.
+    pub(super) is_closed: bool,
+    /// How far below the start; 1 is right in it.
+    pub(super) depth: usize,
+}
+
+impl<'w> Walk<'w> {
+    pub(super) fn new(workspace: &'w Workspace, start: OpenedDirectory, extent: Extent) -> Self {
+        let closed = workspace.blocklist().closed_now();
+        let OpenedDirectory { handle, path, base } = start;
+        let outer = if extent.everything { Vec::new() } else { outer_rules(&base, &path) };
+        let mut walk = Self { workspace, closed, extent, base, levels: Vec::new(), ended: None };
+        walk.enter(handle, path, outer);
+        walk
+    }
+
+    /// The next entry: directories before what is in them, names in their order.
+    pub(super) fn next(&mut self) -> Option<Entry> {
+        loop {
+            let depth = self.levels.len();
+            let level = self.levels.last_mut()?;
+            let Some((name, kind)) = level.entries.next() else {
+                self.levels.pop();
+                continue;
+            };
+            if self.extent.entries == 0 {
+                self.ended = Some("there are too many entries");
+                return None;
+            }
+            self.extent.entries -= 1;
+            if Instant::now() > self.extent.until {
+                self.ended = Some("it took too long");
+                return None;
+            }
+            let path = level.path.join(&name);
+            let is_dir = kind == FileType::Directory;
+            if !self.extent.everything && (is_hidden(&name) || is_ignored(&level.rules, &path, is_dir)) {
+                continue;
+            }
+            let mut is_closed = self.workspace.blocklist().has_name(&path, &self.base);
+            if is_dir && !is_closed && depth < self.extent.depth.min(DEEPEST) {
+                is_closed = !self.descend(&name, path.clone());
+            }
+            return Some(Entry { path, kind, is_closed, depth });
+        }
+    }
+
+    /// Opens the entry that came last, if it is a file that may be read. Only right behind [`Self::next`], of a file.
+    pub(super) fn open(&self, entry: &Entry) -> Option<File> {
+        let (level, name) = (self.levels.last()?, entry.path.file_name()?);
+        if entry.is_closed {
+            return None;
+        }
+        let file = beneath::readable(&level.handle, name).ok()?;
+        let metadata = file.metadata().ok()?;
+        let is_open =
+            metadata.is_file() && !self.closed.has(&metadata) && !self.workspace.has_other_names(&metadata);
+        is_open.then_some(file)
+    }
+
+    /// The length of the file that came last.
+    pub(super) fn length(&self, entry: &Entry) -> Option<u64> {
+        let (level, name) = (self.levels.last()?, entry.path.file_name()?);
+        let stat = rustix::fs::statat(&level.handle, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        u64::try_from(stat.st_size).ok()
+    }
+
+    /// Goes into a directory; `false` when it is closed under another name or cannot be opened.
+    fn descend(&mut self, name: &OsStr, path: PathBuf) -> bool {
+        let Some(handle) = self.levels.last().and_then(|level| beneath::inner(&level.handle, name).ok())
+        else {
+            return false;
+        };
+        let Ok(metadata) = handle.try_clone().map(File::from).and_then(|directory| directory.metadata())
+        else {
+            return false;
+        };
+        if self.closed.has(&metadata) {
+            return false;
+        }
+        let rules = self.levels.last().map(|level| level.rules.clone()).unwrap_or_default();
+        self.enter(handle, path, rules);
+        true
+    }
+
+    fn enter(&mut self, handle: OwnedFd, path: PathBuf, mut rules: Vec<Gitignore>) {
+        if !self.extent.everything {
+            rules.extend(rules_of(&handle, &path));
+        }
+        let entries = entries(&handle).into_iter();
+        self.levels.push(Level { handle, path, rules, entries });
+    }
+}
+
+fn entries(handle: &OwnedFd) -> Vec<(OsString, FileType)> {
+    let Ok(directory) = Dir::read_from(handle) else { return Vec::new() };
+    let named = directory.flatten().filter_map(|entry| {
+        let name = entry.file_name().to_bytes();
+        let kind = known(handle, name, entry.file_type());
+        (!matches!(name, b"." | b"..")).then(|| (OsStr::from_bytes(name).to_owned(), kind))
+    });
+    let mut entries: Vec<_> = named.take(MOST_IN_ONE).collect();
+    entries.sort_by(|one, other| one.0.cmp(&other.0));
+    entries
+}
+
+/// Some file systems do not say in the directory what an entry is.
+fn known(handle: &OwnedFd, name: &[u8], kind: FileType) -> FileType {
+    if kind != FileType::Unknown {
+        return kind;
+    }
+    let stat = rustix::fs::statat(handle, OsStr::from_bytes(name), rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
+    stat.map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode))
+}
+
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(b".")
+}
+
+/// The innermost rule that says anything counts.
+fn is_ignored(rules: &[Gitignore], path: &Path, is_dir: bool) -> bool {
+    let said = rules.iter().rev().map(|rules| rules.matched(path, is_dir)).find(|said| !said.is_none());
+    said.is_some_and(|said| said.is_ignore())
+}
+
+/// The rules above the start, as far as the repository goes that it is in; none where it is in none.
+fn outer_rules(base: &Path, start: &Path) -> Vec<Gitignore> {
+    let mut rules = Vec::new();
+    for path in start.ancestors().take_while(|path| path.starts_with(base)) {
+        let Ok(handle) = beneath::directory(base, path, None) else { return Vec::new() };
+        if path != start {
+            rules.extend(rules_of(&handle, path));
+        }
+        if rustix::fs::statat(&handle, ".git", rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+            rules.reverse();
+            return rules;
+        }
+    }
+    Vec::new()
+}
+
+/// The rules that a directory sets for what is in it. A line that is no rule is none.
+fn rules_of(handle: &OwnedFd, path: &Path) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new(path);
+    let mut has_any = false;
+    for name in RULES {
+        let Ok(file) = beneath::readable(handle, OsStr::new(name)) else { continue };
+        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            continue;
+        }
+        let mut text = Vec::new();
+        if file.take(MOST_RULES).read_to_end(&mut text).is_err() {
+            continue;
+        }
+        for line in String::from_utf8_lossy(&text).lines().take(MOST_LINES) {
+            has_any |= builder.add_line(None, line).is_ok();
+        }
+    }
+    has_any.then(|| builder.build().ok()).flatten()
+}

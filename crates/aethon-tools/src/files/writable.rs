@@ -1,0 +1,124 @@
+//! A place that may be written: a directory that is open, a name in it, and what stands there now.
+//!
+//! The same checks as for reading come first, the missing folders are made step by step, and the directory is judged when it
+//! is open. From then on nothing goes through a path any more: the new content is written beside the old one under another
+//! name of the same open directory, brought to the disk, and takes the name in one step. Whoever reads sees the old file or
+//! the new one. A link is never followed and never written through.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+
+use aethon_core::tool::ToolError;
+use rustix::fs::{AtFlags, Mode, fchmod, fsync, renameat, statat, unlinkat};
+
+use super::beneath;
+use super::paths::LONGEST_PATH;
+use super::workspace::{Opened, Resolved, Workspace, failed};
+
+/// Names that are tried for the file beside.
+const ATTEMPTS: usize = 8;
+
+/// A place that may be written.
+pub(crate) struct Writable {
+    parent: OwnedFd,
+    name: OsString,
+    /// Its real path.
+    pub(crate) path: PathBuf,
+    /// What stands there now.
+    pub(crate) existing: Option<Opened>,
+    mode: Mode,
+}
+
+impl Workspace {
+    /// Finds the place of a file that is to be written, and makes the folders that are missing on the way. Blocks.
+    pub(crate) fn writable(&self, path: &str) -> Result<Writable, ToolError> {
+        if path.ends_with('/') {
+            return Err(ToolError::failed(format!("{path:?} names a folder; add the name of the file")));
+        }
+        let Resolved { base, real } = self.resolve_new(path)?;
+        let (Some(folder), Some(name)) = (real.parent().filter(|_| real != base), real.file_name()) else {
+            return Err(ToolError::failed(format!("{path:?} is a directory, not a file")));
+        };
+        if real.as_os_str().len() > LONGEST_PATH {
+            return Err(ToolError::failed("the path is too long"));
+        }
+        let (file_mode, folder_mode) = self.new_modes(&real);
+        let parent =
+            beneath::directory(&base, folder, Some(folder_mode)).map_err(|error| failed(path, &error))?;
+        let folder = self.judge_directory(&parent, path, &base)?;
+        let existing = match beneath::readable(&parent, name) {
+            Ok(file) => Some(self.judge(file, path, &base)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(path, &error)),
+        };
+        Ok(Writable { parent, name: name.to_owned(), path: folder.join(name), existing, mode: file_mode })
+    }
+}
+
+impl Writable {
+    /// Puts this content there, all of it or nothing. Errs when what stands there is not what it was. Blocks.
+    pub(crate) fn replace(&self, content: &[u8]) -> io::Result<()> {
+        let (mut file, beside) = self.beside()?;
+        let written = self.write(&mut file, content).and_then(|()| {
+            self.check_unchanged()?;
+            Ok(renameat(&self.parent, &beside, &self.parent, &self.name)?)
+        });
+        if let Err(error) = written {
+            // It is of no use any more; should it stay, it harms nobody.
+            let _ = unlinkat(&self.parent, &beside, AtFlags::empty());
+            return Err(error);
+        }
+        Ok(fsync(&self.parent)?)
+    }
+
+    fn write(&self, file: &mut File, content: &[u8]) -> io::Result<()> {
+        if let Some(existing) = &self.existing {
+            let mode = existing.file.metadata()?.permissions().mode() & 0o777;
+            fchmod(&*file, Mode::from_raw_mode(mode))?;
+        }
+        file.write_all(content)?;
+        file.sync_all()
+    }
+
+    /// A new file in the same directory, and its name.
+    fn beside(&self) -> io::Result<(File, OsString)> {
+        let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+        for _ in 0..ATTEMPTS {
+            let random = uuid::Uuid::now_v7().simple().to_string().split_off(20);
+            let name = OsString::from(format!(".{random}.tmp"));
+            match beneath::created(&self.parent, &name, self.mode) {
+                Ok(file) => return Ok((file, name)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last)
+    }
+
+    /// Another writer must not lose what it wrote since.
+    fn check_unchanged(&self) -> io::Result<()> {
+        let name: &OsStr = &self.name;
+        let now = match statat(&self.parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Some((stat.st_ino, i64::from(stat.st_mtime), stat.st_size.cast_unsigned())),
+            Err(rustix::io::Errno::NOENT) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let before = self.existing.as_ref().map(|existing| existing.file.metadata()).transpose()?;
+        // The open file may have been written to as well.
+        let before = before.as_ref().map(|metadata| state(metadata, self.existing.as_ref()));
+        if now == before {
+            Ok(())
+        } else {
+            Err(io::Error::other("it was changed by somebody else just now; read it again"))
+        }
+    }
+}
+
+fn state(metadata: &Metadata, opened: Option<&Opened>) -> (u64, i64, u64) {
+    let length = opened.map_or_else(|| metadata.len(), |opened| opened.length);
+    (metadata.ino(), metadata.mtime(), length)
+}

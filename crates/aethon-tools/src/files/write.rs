@@ -1,0 +1,115 @@
+//! `file_write`: a whole file, at once or not at all. Folders that are missing are made; what was there is shown as a diff.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::background::blocking;
+use super::diff::unified;
+use super::workspace::{Opened, Workspace};
+use super::writable::Writable;
+
+/// The longest file that is written.
+const LONGEST: usize = 32 << 20;
+
+/// Writes files.
+pub(crate) struct FileWrite {
+    spec: ToolSpec,
+    workspace: Arc<Workspace>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Arguments {
+    /// Path of the file. Relative paths start at the workspace.
+    path: String,
+    /// The whole content of the file, or what is added to it with append.
+    content: String,
+    /// Whether to add the content at the end of the file instead of replacing it. Leave it out to replace.
+    append: Option<bool>,
+}
+
+impl FileWrite {
+    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+        let spec = ToolSpec::of::<Arguments>(
+            "file_write",
+            "Writes a text file and makes the folders that are missing. It replaces what was there, and shows the \
+             difference; to change a part of a file use file_edit.",
+        )
+        .with_role("path", ArgumentRole::WritePath)
+        .with_role("content", ArgumentRole::Text)
+        .with_untrusted_output()
+        .with_timeout(Duration::from_secs(60));
+        Self { spec, workspace }
+    }
+}
+
+#[async_trait]
+impl Tool for FileWrite {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        let arguments: Arguments = self.spec.parse(input)?;
+        let workspace = self.workspace.clone();
+        blocking("writing the file", move || write(&workspace, arguments)).await
+    }
+}
+
+fn write(workspace: &Workspace, arguments: Arguments) -> Result<ToolOutput, ToolError> {
+    let Arguments { path, content, append } = arguments;
+    if content.len() > LONGEST {
+        return Err(ToolError::failed(format!(
+            "`content` is longer than {LONGEST} bytes; write it in parts with append"
+        )));
+    }
+    let place = workspace.writable(&path)?;
+    let before = before(&place, &path);
+    let content = match (append, &before) {
+        (Some(true), Some(Ok(before))) => format!("{before}{content}"),
+        (Some(true), Some(Err(why))) => {
+            return Err(ToolError::failed(format!("{path:?} cannot be added to: {why}")));
+        }
+        _ => content,
+    };
+    place
+        .replace(content.as_bytes())
+        .map_err(|error| ToolError::failed(format!("{path:?} was not written: {error}")))?;
+    let shown = workspace.shown(&place.path);
+    let size = format!("{} lines, {} bytes", content.lines().count(), content.len());
+    Ok(match before {
+        None => ToolOutput::text(format!("made {shown} ({size})")).of_the_owner(true),
+        Some(Ok(before)) => match unified(&shown, &before, &content) {
+            Some(diff) => ToolOutput::text(format!("replaced {shown} ({size}):\n{diff}")),
+            None => ToolOutput::text(format!("{shown} had this content already")).of_the_owner(true),
+        },
+        Some(Err(why)) => {
+            ToolOutput::text(format!("replaced {shown} ({size}); what was there {why}")).of_the_owner(true)
+        }
+    })
+}
+
+/// The text that stands there now, or why it cannot be shown.
+fn before(place: &Writable, path: &str) -> Option<Result<String, String>> {
+    place.existing.as_ref().map(|opened| text_of(opened, path))
+}
+
+/// The whole text of an open file, if it is one of a size that can be worked on.
+pub(super) fn text_of(opened: &Opened, path: &str) -> Result<String, String> {
+    if opened.length > LONGEST as u64 {
+        return Err(format!("is longer than {LONGEST} bytes"));
+    }
+    let mut bytes = Vec::new();
+    let limit = LONGEST as u64 + 1;
+    (&opened.file).take(limit).read_to_end(&mut bytes).map_err(|error| format!("cannot be read: {error}"))?;
+    if bytes.len() > LONGEST {
+        return Err(format!("{path:?} grows while it is read"));
+    }
+    String::from_utf8(bytes).map_err(|_| "is no UTF-8 text".to_owned())
+}

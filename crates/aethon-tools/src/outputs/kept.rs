@@ -1,0 +1,209 @@
+//! The folder of kept outputs: a file each, readable by the owner alone, found by a handle that counts in its own session only.
+//!
+//! The folder is bounded in bytes, files and days; each new file sweeps out what is beyond. A file name is a random number
+//! and a digest of the session, so a handle that another session got to see opens nothing there.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use aethon_core::clock::Clock;
+use aethon_core::error::{Error, Result};
+use aethon_core::ids::SessionId;
+use aethon_core::tool::OutputStore;
+use async_trait::async_trait;
+
+/// What a handle begins with.
+const PREFIX: &str = "output:";
+/// The most of one output that is kept.
+const LONGEST: usize = 8 << 20;
+/// What all outputs take together.
+const MOST_BYTES: u64 = 256 << 20;
+/// How many there are.
+const MOST_FILES: usize = 1000;
+/// How long one is kept.
+const KEEP: Duration = Duration::from_secs(7 * 24 * 3600);
+/// How many letters of a random number make a handle.
+const LETTERS: usize = 12;
+
+/// The kept outputs of one home.
+#[derive(Clone)]
+pub struct KeptOutputs {
+    folder: PathBuf,
+    clock: Arc<dyn Clock>,
+}
+
+impl KeptOutputs {
+    /// Those in this folder, which is made when it is needed.
+    pub fn new(folder: impl Into<PathBuf>, clock: Arc<dyn Clock>) -> Self {
+        Self { folder: folder.into(), clock }
+    }
+
+    /// Whether a path is a handle.
+    pub(crate) fn is_handle(path: &str) -> bool {
+        path.starts_with(PREFIX)
+    }
+
+    /// Opens what the handle stands for in this session. Blocks.
+    pub(crate) fn open(&self, session: &SessionId, handle: &str) -> io::Result<File> {
+        let letters = handle.strip_prefix(PREFIX).unwrap_or_default();
+        let is_plain = letters.len() == LETTERS && letters.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_plain {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        OpenOptions::new().read(true).custom_flags(flags).open(self.place(session, letters))
+    }
+
+    /// Removes what has had its time. Blocks.
+    pub fn sweep(&self) {
+        sweep(&self.folder, self.now());
+    }
+
+    fn place(&self, session: &SessionId, letters: &str) -> PathBuf {
+        self.folder.join(format!("{letters}-{}.txt", digest(session)))
+    }
+
+    fn now(&self) -> SystemTime {
+        SystemTime::from(self.clock.now())
+    }
+
+    fn store(&self, session: &SessionId, text: &str) -> io::Result<String> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        // The end of a version 7 UUID is random; its beginning is the time.
+        let letters = uuid::Uuid::now_v7().simple().to_string().split_off(32 - LETTERS);
+        let path = self.place(session, &letters);
+        // A reader learns the handle when this has returned, so nobody sees half a file under its name.
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        for piece in pieces(text) {
+            file.write_all(piece.as_bytes())?;
+        }
+        sweep(&self.folder, self.now());
+        Ok(format!("{PREFIX}{letters}"))
+    }
+}
+
+#[async_trait]
+impl OutputStore for KeptOutputs {
+    async fn keep(&self, session: &SessionId, text: &str) -> Result<String> {
+        let (kept, session, text) = (self.clone(), session.clone(), text.to_owned());
+        let stored = tokio::task::spawn_blocking(move || kept.store(&session, &text)).await;
+        stored
+            .unwrap_or_else(|_| Err(io::Error::other("the program is stopping")))
+            .map_err(|error| Error::unavailable(format!("tool output cannot be kept: {error}")))
+    }
+}
+
+/// The text, or its head and its tail where it is longer than is kept.
+fn pieces(text: &str) -> Vec<String> {
+    if text.len() <= LONGEST {
+        return vec![text.to_owned()];
+    }
+    let head = &text[..text.floor_char_boundary(LONGEST * 2 / 3)];
+    let tail = &text[text.ceil_char_boundary(text.len() - LONGEST / 3)..];
+    let gone = text.len() - head.len() - tail.len();
+    vec![head.to_owned(), format!("\n[... {gone} bytes were not kept ...]\n"), tail.to_owned()]
+}
+
+/// What tells sessions apart in the names of files (FNV-1a). It keeps no secret: the folder is the owner's alone.
+fn digest(session: &SessionId) -> String {
+    let step = |digest: u64, byte: u8| (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("{:016x}", session.as_str().bytes().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
+/// Removes the oldest files until the folder is within its bounds. What cannot be removed now is removed another time.
+fn sweep(folder: &Path, now: SystemTime) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+            Some((metadata.modified().ok()?, metadata.len(), entry.path()))
+        })
+        .collect();
+    files.sort_by(|one, other| other.0.cmp(&one.0));
+    let (mut bytes, mut count) = (0, 0);
+    for (modified, length, path) in files {
+        bytes += length;
+        count += 1;
+        let is_old = now.duration_since(modified).is_ok_and(|age| age > KEEP);
+        if (is_old || bytes > MOST_BYTES || count > MOST_FILES)
+            && let Err(error) = fs::remove_file(&path)
+        {
+            tracing::warn!(%error, path = %path.display(), "kept tool output could not be removed");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::fs::PermissionsExt;
+
+    use aethon_core::testkit::ManualClock;
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::*;
+
+    fn session(name: &str) -> SessionId {
+        SessionId::of("webchat", name).unwrap()
+    }
+
+    fn text_of(kept: &KeptOutputs, session: &SessionId, handle: &str) -> io::Result<String> {
+        let mut text = String::new();
+        kept.open(session, handle)?.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    #[tokio::test]
+    async fn an_output_is_private_and_found_by_its_handle_in_its_session_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::at(Timestamp::UNIX_EPOCH));
+        let kept = KeptOutputs::new(folder.path().join("outputs"), clock);
+        let handle = kept.keep(&session("a"), "all of it").await.unwrap();
+        assert_eq!(text_of(&kept, &session("a"), &handle).unwrap(), "all of it");
+        assert!(text_of(&kept, &session("b"), &handle).is_err());
+        for wrong in ["output:", "output:../../etc/passwd", "output:000000000000", "output:ABCDEFABCDE/"] {
+            assert!(text_of(&kept, &session("a"), wrong).is_err(), "{wrong}");
+        }
+        let file = fs::read_dir(folder.path().join("outputs")).unwrap().next().unwrap().unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        let outer = fs::metadata(folder.path().join("outputs")).unwrap();
+        assert_eq!(outer.permissions().mode() & 0o777, 0o700);
+    }
+
+    #[tokio::test]
+    async fn old_and_surplus_outputs_are_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        // Files carry the machine's time, so the clock of the test is set by it.
+        let clock = Arc::new(ManualClock::at(modified(folder.path())));
+        let kept = KeptOutputs::new(folder.path(), clock.clone());
+        let first = kept.keep(&session("a"), "first").await.unwrap();
+        clock.advance(SignedDuration::from_hours(24));
+        kept.keep(&session("a"), "second").await.unwrap();
+        assert!(kept.open(&session("a"), &first).is_ok());
+        clock.advance(SignedDuration::from_hours(7 * 24));
+        kept.sweep();
+        assert!(kept.open(&session("a"), &first).is_err());
+        for number in 0..MOST_FILES + 20 {
+            fs::write(folder.path().join(format!("{number}.txt")), "x").unwrap();
+        }
+        kept.sweep();
+        assert!(fs::read_dir(folder.path()).unwrap().count() <= MOST_FILES);
+    }
+
+    #[test]
+    fn a_very_long_output_keeps_its_head_and_its_tail() {
+        let text = "ä".repeat(LONGEST);
+        let kept = pieces(&text).concat();
+        assert!(kept.len() < LONGEST + 100 && kept.contains("were not kept"));
+        assert_eq!(pieces("short"), ["short"]);
+    }
+
+    fn modified(path: &Path) -> Timestamp {
+        Timestamp::try_from(fs::metadata(path).unwrap().modified().unwrap()).unwrap()
+    }
+}

@@ -1,0 +1,50 @@
+//! `think`: room for a model to think in between, where it has no reasoning of its own. It does nothing, and what was thought
+//! stays in the conversation.
+
+use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The longest thought, in bytes.
+const LONGEST: usize = 32 * 1024;
+
+/// Takes a thought.
+pub(super) struct Think(ToolSpec);
+
+#[derive(Deserialize, JsonSchema)]
+struct Arguments {
+    /// What you think.
+    thought: String,
+}
+
+impl Think {
+    pub(super) fn new() -> Self {
+        let spec = ToolSpec::of::<Arguments>(
+            "think",
+            "Writes a thought down and does nothing else. Use it to plan several steps, or to weigh what tools returned, \
+             before you act.",
+        )
+        .with_role("thought", ArgumentRole::Text)
+        .reading_only();
+        Self(spec)
+    }
+}
+
+#[async_trait]
+impl Tool for Think {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        let Arguments { thought } = self.0.parse(input)?;
+        if thought.len() > LONGEST {
+            return Err(ToolError::failed(format!(
+                "the thought is longer than {LONGEST} bytes; think in parts"
+            )));
+        }
+        Ok(ToolOutput::text("noted; go on"))
+    }
+}

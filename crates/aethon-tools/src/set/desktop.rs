@@ -1,0 +1,18 @@
+//! The tools that reach the person's desktop, as far as the machine has one.
+
+use super::ground::Ground;
+use super::tool_set::ToolSet;
+use crate::desktop::{ClipboardRead, ClipboardWrite, MAC_TOOLS, Notify, Open, Programs, mac_tools};
+
+pub(super) fn set(ground: &Ground<'_>) -> ToolSet {
+    let programs = Programs::new(ground.options);
+    let set = ToolSet::new("desktop", "The desktop");
+    let set = set.with_or(ClipboardRead::new(&programs), &["clipboard_read"]);
+    let set = set.with_or(ClipboardWrite::new(&programs), &["clipboard_write"]);
+    let set = set.with_or(Notify::new(&programs), &["notify"]);
+    let set = set.with_or(Open::new(&programs, ground.workspace.clone()), &["open"]);
+    match mac_tools(&programs) {
+        Ok(tools) => tools.into_iter().fold(set, ToolSet::with),
+        Err(why) => set.lacking(MAC_TOOLS, why),
+    }
+}

@@ -1,0 +1,39 @@
+//! What those who watch see of a command while it runs: the end of its output, a few times a second at most, with secrets
+//! masked. It is for showing only; what the command came to is told when it has ended.
+
+use std::time::Duration;
+
+use aethon_core::live::Live;
+use aethon_core::redact::Redactor;
+use aethon_core::tool::ToolContext;
+
+use super::output::Kept;
+
+/// How far apart it is shown.
+pub(super) const PACE: Duration = Duration::from_millis(400);
+
+/// The output of one call, as it is shown.
+pub(super) struct Progress<'c> {
+    context: &'c ToolContext,
+    redactor: &'c Live<Redactor>,
+    /// How much had come when it was shown last.
+    shown: u64,
+}
+
+impl<'c> Progress<'c> {
+    pub(super) fn new(context: &'c ToolContext, redactor: &'c Live<Redactor>) -> Self {
+        Self { context, redactor, shown: 0 }
+    }
+
+    /// Shows what came, if anything did.
+    pub(super) fn show(&mut self, kept: &Kept) {
+        if kept.total() == self.shown {
+            return;
+        }
+        self.shown = kept.total();
+        let text = kept.latest(|text| self.redactor.get().redact(text).into_owned());
+        if !text.is_empty() {
+            self.context.show_output(text);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The channels of an assistant, and the way out to them for what a turn sends while it runs.
+//!
+//! Channels need the assistant, and its tools need the channels; so the tools hold a cell, which is filled when the channels
+//! are made. A program that runs beside the daemon has the same channels in its cell: what it stores, the daemon delivers.
+
+use std::sync::Arc;
+
+use aethon_agent::outbox::DeliveryWake;
+use aethon_config::Config;
+use aethon_core::assistant::Assistant;
+use aethon_core::channel::{Channel, Channels, Courier, NewDelivery, Outbox};
+use aethon_core::error::Result;
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::live::Live;
+use aethon_http::ws::{Hub, WebChat};
+use async_trait::async_trait;
+
+/// Every channel that is set up: the page, and those of the embedder.
+pub(crate) fn channels(
+    config: &Config,
+    assistant: Arc<dyn Assistant>,
+    hub: Arc<Hub>,
+    others: &[Arc<dyn Channel>],
+) -> Result<Channels> {
+    let webchat: Arc<dyn Channel> = Arc::new(WebChat::new(assistant, hub));
+    let webchat = config.channels.webchat.enabled.then_some(webchat);
+    Channels::new(webchat.into_iter().chain(others.iter().cloned()))
+}
+
+/// What is on its way to channels.
+#[derive(Clone, Default)]
+pub(crate) struct Deliveries {
+    /// Wakes the worker that delivers.
+    pub(crate) wake: DeliveryWake,
+    /// The channels, once they are made.
+    pub(crate) channels: Live<Channels>,
+}
+
+impl Deliveries {
+    /// The way out through this outbox.
+    pub(crate) fn courier(&self, outbox: Arc<dyn Outbox>) -> Arc<dyn Courier> {
+        Arc::new(ThroughOutbox { deliveries: self.clone(), outbox })
+    }
+}
+
+struct ThroughOutbox {
+    deliveries: Deliveries,
+    outbox: Arc<dyn Outbox>,
+}
+
+#[async_trait]
+impl Courier for ThroughOutbox {
+    fn channels(&self) -> Vec<String> {
+        self.deliveries.channels.get().names().map(str::to_owned).collect()
+    }
+
+    async fn send(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> Result<()> {
+        self.deliveries
+            .channels
+            .get()
+            .get(&content.channel)?
+            .check_recipient(content.recipient.as_deref())?;
+        self.outbox.enqueue(session, turn, content).await?;
+        self.deliveries.wake.ring();
+        Ok(())
+    }
+}

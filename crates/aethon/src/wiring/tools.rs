@@ -1,0 +1,82 @@
+//! The tools: what they may reach, what they need, and where the engine finds them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::memory::Memory;
+use aethon_core::storage::Storage;
+use aethon_core::tool::{FixedTools, ToolSource};
+use aethon_tools::{DesktopOptions, KeptOutputs, Needs, Options, ShellOptions, ToolSet};
+
+use super::channels::Deliveries;
+use crate::builder::Prepared;
+
+/// The built-in tools.
+pub(crate) fn sets(
+    prepared: &Prepared,
+    storage: &Storage,
+    deliveries: &Deliveries,
+    memory: Option<Arc<dyn Memory>>,
+) -> Arc<[ToolSet]> {
+    let mut needs = Needs::new(prepared.clock(), storage.history.clone(), storage.transcripts.clone());
+    needs.memory = memory;
+    needs.redactor = prepared.shared.redactor.clone();
+    needs.outputs = Some(outputs(prepared));
+    needs.courier = Some(deliveries.courier(storage.outbox.clone()));
+    aethon_tools::sets(&options(prepared), &needs).into()
+}
+
+/// Where tools come from: of two with the same name the built-in one counts.
+pub(crate) fn sources(prepared: &Prepared, sets: &[ToolSet]) -> Vec<Arc<dyn ToolSource>> {
+    let sources = [("built-in", aethon_tools::tools(sets)), ("embedder", prepared.parts.tools.clone())];
+    sources.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _).collect()
+}
+
+/// Where output goes that is too long for a model.
+pub(crate) fn outputs(prepared: &Prepared) -> KeptOutputs {
+    KeptOutputs::new(prepared.home.outputs(), prepared.clock())
+}
+
+/// What they may reach.
+pub(crate) fn options(prepared: &Prepared) -> Options {
+    let home = &prepared.home;
+    let folders = [home.credentials(), home.run(), home.recordings(), home.logs(), home.outputs()];
+    let own = [home.config(), home.database()].into_iter().chain(folders);
+    let (webchat, security) = (&prepared.config.channels.webchat, &prepared.config.security);
+    let mut options = Options::default();
+    options.home = Some(home.path().to_owned());
+    options.workspace = home.workspace();
+    options.user_home = prepared.flags.user_home.clone();
+    options.workspace_only = security.workspace_only;
+    options.own = own.chain(prepared.file.clone()).collect();
+    options.blocked_paths = security.blocked_paths.clone();
+    options.allowed_paths = security.allowed_paths.clone();
+    options.port = webchat.enabled.then_some(webchat.port);
+    options.address_file = Some(home.address_file());
+    options.shell = shell(prepared);
+    options.desktop = desktop(prepared);
+    options
+}
+
+/// The way to the person's desktop: the variables that say where it is, as they were when the program started.
+fn desktop(prepared: &Prepared) -> DesktopOptions {
+    let mut options = DesktopOptions::default();
+    options.path = prepared.flags.path.clone();
+    options.variables = prepared.source.desktop_variables();
+    options
+}
+
+/// Commands get what the person's own shell would have, and nothing else of this program's environment.
+fn shell(prepared: &Prepared) -> ShellOptions {
+    let mut options = ShellOptions::default();
+    let (config, flags) = (&prepared.config, &prepared.flags);
+    let longest = Duration::from_secs(config.agent.turn_timeout_seconds);
+    options.sandbox = config.security.sandbox;
+    options.timeout = options.timeout.min(longest);
+    options.max_timeout = longest;
+    options.home = flags.user_home.clone();
+    options.path = flags.path.clone();
+    options.lang = flags.lang.clone();
+    options.tmpdir = flags.tmpdir.clone();
+    options
+}
