@@ -11,8 +11,10 @@ use std::pin::Pin;
 use http::Method;
 
 mod approvals;
+mod audit;
 mod config;
 mod export;
+mod features;
 mod logs;
 mod memory;
 mod ready;
@@ -166,6 +168,9 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/memory/{id}", Takes::Nothing, later!(memory::show)),
     api(Method::PUT, "/api/memory/{id}", Json, later!(memory::correct)),
     api(Method::DELETE, "/api/memory/{id}", Takes::Nothing, later!(memory::forget)),
+    api(Method::DELETE, "/api/approvals/granted/{id}", Takes::Nothing, later!(approvals::take_back)),
+    api(Method::GET, "/api/audit", Takes::Nothing, later!(audit::newest)),
+    api(Method::GET, "/api/features", Takes::Nothing, sync!(features::list)),
     api(Method::GET, "/api/usage", Takes::Nothing, later!(usage::usage)),
     api(Method::GET, "/api/ready", Takes::Nothing, sync!(ready::ready)),
     api(Method::GET, "/api/logs", Takes::Nothing, sync!(logs::newest)),

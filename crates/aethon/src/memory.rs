@@ -47,6 +47,8 @@ pub(crate) struct GuardedMemory {
 struct Vectors {
     embedder: Arc<dyn Embedder>,
     wish: Arc<Notify>,
+    /// Why memories have to wait for their vectors, while they do.
+    trouble: Arc<Mutex<Option<String>>>,
 }
 
 impl GuardedMemory {
@@ -55,7 +57,8 @@ impl GuardedMemory {
         guard: MemoryGuard,
         embedder: Option<Arc<dyn Embedder>>,
     ) -> Self {
-        let vectors = embedder.map(|embedder| Vectors { embedder, wish: Arc::default() });
+        let vectors =
+            embedder.map(|embedder| Vectors { embedder, wish: Arc::default(), trouble: Arc::default() });
         Self { storage, guard, vectors }
     }
 
@@ -68,6 +71,12 @@ impl GuardedMemory {
             tokio::spawn(vectors.make(self.storage.clone()))
         });
         VectorTask(Mutex::new(task))
+    }
+
+    /// Why memories have to wait for their vectors, while they do.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let vectors = self.vectors.as_ref()?;
+        vectors.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn wish(&self) {
@@ -158,11 +167,17 @@ impl Vectors {
                         "memories get their vectors later; until then they are found by their words"
                     );
                 }
+                self.note(Some(error));
                 sleep(pause).await;
                 pause = (pause * 2).min(LAST_PAUSE);
             }
+            self.note(None);
             pause = FIRST_PAUSE;
         }
+    }
+
+    fn note(&self, trouble: Option<String>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 
     async fn make_all(&self, storage: &dyn MemoryStorage) -> Result<(), String> {
