@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use aethon::core::memory::{Memory, MemoryId, MemoryListing, MemoryQuery, NewMemory, Scope};
+use aethon::core::visible::readable;
 use aethon::json::{memories, memory_results};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -12,7 +13,6 @@ use serde_json::{Value, json};
 use super::{confirm, print, print_json};
 use crate::args::{Common, MemoryCommand};
 use crate::daemon::{Daemon, encoded};
-use crate::visible::readable;
 
 /// The longest text that is read from standard input.
 const MOST_INPUT: u64 = 1 << 20;
