@@ -2,8 +2,9 @@
 //!
 //! `set` says which tools exist and has the small ones, `conversation` looks into what was said, `files` works on files: only
 //! those that [`Workspace`] lets through, `shell` runs commands, and makes sure that everything they start ends, `messages`
-//! sends to channels, `desktop` reaches the person's desktop. `memory` and `pages` keep what is to be known later. `outputs` keeps what was too long to be told. `confine` is the
-//! walls round whatever is started, and `places` the list of what is closed.
+//! sends to channels, `desktop` reaches the person's desktop. `memory` and `pages` keep what is to be known later, `outputs`
+//! what was too long to be told, `programs` starts those that the assistant talks to. `confine` is the walls round whatever is
+//! started, and `places` the list of what is closed.
 
 mod confine;
 mod conversation;
@@ -16,6 +17,7 @@ mod outputs;
 mod pages;
 mod pdf;
 mod places;
+mod programs;
 mod set;
 mod shell;
 
@@ -23,4 +25,6 @@ pub use confine::{Confinement, Protection};
 pub use files::{Opened, Workspace};
 pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, ShellOptions};
 pub use outputs::KeptOutputs;
+pub use programs::ConfinedPrograms;
 pub use set::{Absence, Needs, ToolSet, sets, tools};
+pub use shell::MARK;

@@ -38,6 +38,7 @@ use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
+use crate::wiring::tools::Tools;
 
 /// How long calls that were broken off may take to be booked when the program ends.
 const LAST_BOOKINGS: Duration = Duration::from_secs(5);
@@ -60,7 +61,8 @@ pub struct Aethon {
     pub(crate) deliveries: Deliveries,
     /// What it can read and run.
     pub(crate) reach: Arc<[String]>,
-    tools: Arc<[ToolSet]>,
+    /// Where its tools come from.
+    pub(crate) tools: Tools,
 }
 
 /// The memory, and what makes its vectors.
@@ -82,8 +84,7 @@ impl Aethon {
         let guard = wiring::memory::guard(&prepared)?;
         let memory = wiring::memory::memory(&prepared, &storage, embedder.clone())?;
         let shared_memory = memory.clone().map(|memory| Arc::new(memory) as Arc<dyn Memory>);
-        let tools = wiring::tools::sets(&prepared, &storage, &deliveries, shared_memory.clone());
-        let sources = wiring::tools::sources(&prepared, &tools);
+        let tools = Tools::of(&prepared, &storage, &deliveries, shared_memory.clone());
         let ground = Ground::of(&prepared).await;
         crate::features::offer(&prepared.shared.features, Live::new(prepared.config.clone()), ground);
         crate::features::offer_parts(&prepared.shared.features, &provider, &storage);
@@ -91,12 +92,13 @@ impl Aethon {
             let config = Live::new(prepared.config.clone());
             crate::features::offer_memory(&prepared.shared.features, config, memory);
         }
+        crate::mcp::offer(&prepared.shared.features, &tools.servers);
         let common = wiring::agent::Common {
             models,
             meter: meter.clone(),
             approvals: &desk,
             wake: &deliveries.wake,
-            tools: sources,
+            tools: tools.sources(&prepared),
             guard,
             memory: shared_memory,
         };
@@ -139,11 +141,13 @@ impl Aethon {
     /// Asks in a session, `channel:name`, and waits for the reply. Questions for approval are denied.
     pub async fn ask(&self, session: &str, text: impl Into<String>) -> Result<Arc<Reply>> {
         let session = SessionId::parse(session).map_err(|error| Error::failed(error.to_string()))?;
-        Ok(assistant::ask(&*self.engine, Inbound::say(session, text), Arc::new(Unattended)).await?)
+        Ok(assistant::ask(&*self.assistant(), Inbound::say(session, text), Arc::new(Unattended)).await?)
     }
 
-    /// The one door for messages.
+    /// The one door for messages. Whoever asks for it means to send some, so the servers that tools are borrowed from start
+    /// in the background; nothing waits for them.
     pub fn assistant(&self) -> Arc<dyn Assistant> {
+        self.tools.servers.start();
         self.engine.clone()
     }
 
@@ -195,7 +199,7 @@ impl Aethon {
 
     /// The built-in tools in their sets, with those that are absent here and why.
     pub fn tools(&self) -> &[ToolSet] {
-        &self.tools
+        &self.tools.sets
     }
 
     /// Long-term memory, unless `memory.enabled` is off. It refuses secrets.
@@ -243,7 +247,7 @@ impl Aethon {
     /// Conversations as the HTTP application serves them, live through this hub.
     pub(crate) fn chat(&self, hub: Arc<Hub>) -> Chat {
         Chat {
-            assistant: self.assistant(),
+            assistant: self.engine.clone(),
             transcripts: self.transcripts(),
             approvals: self.desk.clone(),
             hub,
@@ -266,6 +270,7 @@ impl Aethon {
         if let Some(remembering) = &self.memory {
             remembering.vectors.stop().await;
         }
+        self.tools.servers.stop().await;
         // A storage that fails keeps them waiting; the next start books what it finds reserved.
         if timeout(LAST_BOOKINGS, self.meter.ended()).await.is_err() {
             tracing::error!("some model calls could not be written down before the end");

@@ -51,6 +51,7 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         dashboard(config),
         webhooks(config, ground),
         memory(config),
+        crate::mcp::configured(config),
     ];
     rows.extend(NOT_BUILT.iter().map(|(id, title, key)| {
         Feature::new((id, title), FeatureState::Unavailable, "this version does not have it yet", key)
@@ -59,8 +60,7 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
 }
 
 /// What a person may look for and this build does not have. Whoever builds one moves it above.
-const NOT_BUILT: [(&str, &str, &str); 3] = [
-    ("mcp", "MCP servers", "mcp.servers"),
+const NOT_BUILT: [(&str, &str, &str); 2] = [
     ("scheduler", "Scheduled jobs", "scheduler.enabled"),
     ("recordings", "Session recordings", "session_recorder.enabled"),
 ];
