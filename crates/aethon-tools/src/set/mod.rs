@@ -10,6 +10,7 @@ mod desktop;
 mod files;
 mod ground;
 mod messages;
+mod remembering;
 mod shell;
 mod tool_set;
 mod web;
@@ -29,6 +30,7 @@ pub fn sets(options: &Options, needs: &Needs) -> Vec<ToolSet> {
     vec![
         basics::set(&ground),
         conversation::set(&ground),
+        remembering::set(&ground),
         files::set(&ground),
         shell::set(&ground),
         messages::set(&ground),
