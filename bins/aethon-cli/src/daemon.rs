@@ -87,21 +87,16 @@ impl Daemon {
         }
     }
 
-    /// A POST of JSON.
-    pub(crate) async fn post(&self, path: String, body: Value) -> Result<Value> {
-        let daemon = self.clone();
-        let answer = tokio::task::spawn_blocking(move || {
-            let address = format!("{}{path}", daemon.base);
-            let request = daemon.with_token(daemon.agent.post(&address));
-            daemon.read(request.send_json(&body))
-        });
-        let answer = answer.await.context("the request was cut off")??;
-        Ok(serde_json::from_str(&answer).unwrap_or(Value::Null))
-    }
-
     /// A DELETE.
     pub(crate) async fn delete(&self, path: String) -> Result<Value> {
         self.call("DELETE", path).await
+    }
+
+    /// A POST of JSON.
+    pub(crate) async fn post(&self, path: String, body: &Value) -> Result<Value> {
+        let (daemon, body) = (self.clone(), body.to_string());
+        let answer = tokio::task::spawn_blocking(move || daemon.post_blocking(&path, &body)).await;
+        Ok(serde_json::from_str(&answer.context("the request was cut off")??).unwrap_or(Value::Null))
     }
 
     /// A GET of a file.
@@ -123,16 +118,21 @@ impl Daemon {
 
     fn call_blocking(&self, method: &str, path: &str) -> Result<String> {
         let address = format!("{}{path}", self.base);
-        self.read(match method {
+        let response = match method {
             "DELETE" => self.with_token(self.agent.delete(&address)).call(),
             _ => self.with_token(self.agent.get(&address)).call(),
-        })
+        };
+        self.answer(response)
     }
 
-    /// The body of an answer that is none of an error.
-    fn read(&self, answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<String> {
+    fn post_blocking(&self, path: &str, body: &str) -> Result<String> {
+        let request = self.with_token(self.agent.post(format!("{}{path}", self.base)));
+        self.answer(request.header("Content-Type", "application/json").send(body))
+    }
+
+    fn answer(&self, response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<String> {
         let mut response =
-            answer.with_context(|| format!("aethon-server at {} does not answer", self.base))?;
+            response.with_context(|| format!("aethon-server at {} does not answer", self.base))?;
         let status = response.status().as_u16();
         let body = response.body_mut().with_config().limit(MOST_BODY).read_to_string();
         let body = body.context("the answer could not be read")?;

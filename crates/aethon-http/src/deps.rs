@@ -14,6 +14,7 @@ use aethon_core::event::EventBus;
 use aethon_core::feature::Features;
 use aethon_core::ledger::Ledger;
 use aethon_core::log::LogBook;
+use aethon_core::memory::Memory;
 use aethon_core::model::ModelProvider;
 use aethon_core::schedule::Schedule;
 use aethon_core::service::ConfigView;
@@ -33,6 +34,8 @@ pub struct Deps {
     pub activity: Activity,
     /// Workflows and timed jobs.
     pub workflows: Workflows,
+    /// What is known beyond a conversation.
+    pub knowledge: Knowledge,
     /// What runs, and how it is set up.
     pub setup: Setup,
     /// The time, and the end of the program.
@@ -76,6 +79,13 @@ pub struct Workflows {
     pub sop_runner: Arc<dyn SopRunner>,
     /// The timed jobs.
     pub schedule: Arc<dyn Schedule>,
+}
+
+/// What is known beyond a conversation.
+#[derive(Clone, Default)]
+pub struct Knowledge {
+    /// Long-term memory, which refuses secrets; `None` when it is switched off.
+    pub memory: Option<Arc<dyn Memory>>,
 }
 
 /// What runs, and how it is set up.

@@ -61,14 +61,14 @@ pub(crate) fn json(value: &impl Serialize) -> HandlerResult {
     }
 }
 
-/// 201 with what was made, as JSON.
+/// 201 with what was made.
 pub(crate) fn created(value: &impl Serialize) -> HandlerResult {
     let mut answer = json(value)?;
     *answer.status_mut() = StatusCode::CREATED;
     Ok(answer)
 }
 
-/// 204.
+/// 204: it is done, and there is nothing to say.
 pub(crate) fn no_content() -> Response {
     with_body(StatusCode::NO_CONTENT, Vec::new())
 }

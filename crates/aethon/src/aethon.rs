@@ -15,6 +15,7 @@ use aethon_core::feature::Feature;
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::Ledger;
 use aethon_core::live::Live;
+use aethon_core::memory::Memory;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
 use aethon_core::schedule::{JobRefusal, RunRecord, Schedule};
@@ -35,6 +36,7 @@ use crate::builder::{Prepared, Shared, Source};
 use crate::error::{Error, Result};
 use crate::features::Ground;
 use crate::home::Home;
+use crate::memory::{GuardedMemory, VectorTask};
 use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
@@ -59,18 +61,20 @@ pub struct Aethon {
     pub(crate) meter: Meter,
     pub(crate) provider: Arc<dyn ModelProvider>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
+    memory: Option<Remembering>,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) deliveries: Deliveries,
-    pub(crate) abilities: Abilities,
-}
-
-/// What an assistant can do.
-pub(crate) struct Abilities {
-    /// What it can read and run, a sentence each.
+    /// What it can read and run.
     pub(crate) reach: Arc<[String]>,
     /// Where its tools come from.
     pub(crate) tools: Tools,
+}
+
+/// The memory, and what makes its vectors.
+struct Remembering {
+    memory: GuardedMemory,
+    vectors: VectorTask,
 }
 
 impl Aethon {
@@ -82,11 +86,19 @@ impl Aethon {
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
         let (desk, deliveries) = (PendingApprovals::default(), Deliveries::default());
-        let tools = Tools::of(&prepared, &storage, &deliveries);
+        let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
+        let guard = wiring::memory::guard(&prepared)?;
+        let memory = wiring::memory::memory(&prepared, &storage, embedder.clone())?;
+        let shared_memory = memory.clone().map(|memory| Arc::new(memory) as Arc<dyn Memory>);
+        let tools = Tools::of(&prepared, &storage, &deliveries, shared_memory.clone());
         let groundwork = Groundwork::of(&prepared, &storage);
         let ground = Ground::of(&prepared).await;
         crate::features::offer(&prepared.shared.features, Live::new(prepared.config.clone()), ground);
         crate::features::offer_parts(&prepared.shared.features, &provider, &storage);
+        if let Some(memory) = memory.clone() {
+            let config = Live::new(prepared.config.clone());
+            crate::features::offer_memory(&prepared.shared.features, config, memory);
+        }
         crate::mcp::offer(&prepared.shared.features, &tools.servers);
         let common = wiring::agent::Common {
             models,
@@ -94,7 +106,9 @@ impl Aethon {
             approvals: &desk,
             wake: &deliveries.wake,
             tools: tools.sources(&prepared, &groundwork),
-            hook: groundwork.sops.hook(),
+            sops: groundwork.sops.hook(),
+            guard,
+            memory: shared_memory,
         };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         groundwork.sops.load().await?;
@@ -109,7 +123,9 @@ impl Aethon {
                 .channels
                 .set(channels.map_err(|error| Error::refused(error.to_string()).because(error))?);
         }
-        let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
+        // Beside a daemon, what was left without a vector is the daemon's to make.
+        let is_daemon = mode == OpenMode::Daemon;
+        let memory = memory.map(|memory| Remembering { vectors: memory.start(is_daemon), memory });
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
         let Prepared { home, config, is_demo, source, shared, .. } = prepared;
         Ok(Self {
@@ -124,10 +140,12 @@ impl Aethon {
             meter,
             provider,
             embedder,
+            memory,
             desk,
             clock,
             deliveries,
-            abilities: Abilities { reach, tools },
+            reach,
+            tools,
         })
     }
 
@@ -141,7 +159,45 @@ impl Aethon {
     /// in the background; nothing waits for them.
     pub fn assistant(&self) -> Arc<dyn Assistant> {
         self.tools.servers.start();
-        self.engine.clone()
+        self.workflows.door.clone()
+    }
+
+    /// Which SOPs there are.
+    pub fn sops(&self) -> Arc<dyn SopCatalog> {
+        self.workflows.groundwork.sops.catalog()
+    }
+
+    /// The timed jobs. Those of the configuration are taken over when the daemon starts.
+    pub fn schedule(&self) -> Arc<dyn Schedule> {
+        Arc::new(self.workflows.groundwork.book.clone())
+    }
+
+    /// Runs a timed job now, to its end. Its result is delivered by the daemon, once one runs.
+    pub async fn run_job(&self, id: &str) -> std::result::Result<RunRecord, JobRefusal> {
+        let schedule = self.schedule();
+        let run = schedule.run(id).await?;
+        let channels = (*self.deliveries.channels.get()).clone();
+        let book = self.workflows.groundwork.book.clone();
+        let parts = SchedulerParts { book, assistant: self.assistant(), channels };
+        Scheduler::run_one(parts, run.clone()).await;
+        let runs = schedule.runs(id, 10).await?;
+        Ok(runs.into_iter().find(|ended| ended.run_id == run.run_id).unwrap_or(run))
+    }
+
+    /// How long a turn may take at most.
+    pub fn turn_timeout(&self) -> Duration {
+        Duration::from_secs(self.config.agent.turn_timeout_seconds)
+    }
+
+    /// Makes the jobs of the configuration those that are kept, as the daemon does when it starts.
+    pub async fn take_over_jobs(&self) -> Result<()> {
+        let configured = wiring::workflows::configured(&self.config);
+        Ok(self.workflows.groundwork.book.take_over(configured).await?)
+    }
+
+    /// Takes up a run of a SOP that has lost its turn.
+    pub fn sop_runner(&self) -> Arc<dyn SopRunner> {
+        self.workflows.door.clone()
     }
 
     /// Everything that is kept.
@@ -182,7 +238,7 @@ impl Aethon {
 
     /// What the assistant can read and run, a sentence each.
     pub fn reach(&self) -> &[String] {
-        &self.abilities.reach
+        &self.reach
     }
 
     /// What the assistant can do right now, and why not where it cannot.
@@ -193,6 +249,11 @@ impl Aethon {
     /// The built-in tools in their sets, with those that are absent here and why.
     pub fn tools(&self) -> &[ToolSet] {
         &self.tools.sets
+    }
+
+    /// Long-term memory, unless `memory.enabled` is off. It refuses secrets.
+    pub fn memory(&self) -> Option<Arc<dyn Memory>> {
+        self.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
     }
 
     /// Where everything lies.
@@ -255,6 +316,9 @@ impl Aethon {
 
     /// Books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
+        if let Some(remembering) = &self.memory {
+            remembering.vectors.stop().await;
+        }
         self.tools.servers.stop().await;
         // A storage that fails keeps them waiting; the next start books what it finds reserved.
         if timeout(LAST_BOOKINGS, self.meter.ended()).await.is_err() {

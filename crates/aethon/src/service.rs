@@ -14,7 +14,7 @@ use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::storage::Storage;
 use aethon_core::surface::{Surface, Unattended};
-use aethon_http::deps::{Activity, Runtime, Setup, Workflows};
+use aethon_http::deps::{Activity, Knowledge, Runtime, Setup, Workflows};
 use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
@@ -73,7 +73,7 @@ impl Service {
             config: Arc::new(MaskedConfig(config.clone())),
             provider: aethon.provider.clone(),
             channels: channels.clone(),
-            reach: aethon.abilities.reach.clone(),
+            reach: aethon.reach.clone(),
             features: aethon.shared.features.clone(),
         };
         crate::features::offer_channels(&setup.features, &channels);
@@ -183,6 +183,7 @@ async fn listen(
             sop_runner: aethon.sop_runner(),
             schedule: aethon.schedule(),
         },
+        knowledge: Knowledge { memory: aethon.memory() },
         setup,
         runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },
     };

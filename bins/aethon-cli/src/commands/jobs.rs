@@ -97,7 +97,7 @@ impl Source {
 
     async fn add(&self, args: JobArgs) -> Result<Value> {
         match self {
-            Self::Daemon(daemon) => daemon.post("/api/scheduler/jobs".into(), body(&args)).await,
+            Self::Daemon(daemon) => daemon.post("/api/scheduler/jobs".into(), &body(&args)).await,
             Self::Here(aethon) => {
                 let record = aethon.schedule().add(request(args), Origin::Owner).await.map_err(refused)?;
                 Ok(json!(ListedJob::of(&record)))
@@ -119,7 +119,7 @@ impl Source {
         match self {
             Self::Daemon(daemon) => {
                 let path = format!("/api/scheduler/jobs/{}/run", encoded(id));
-                let mut run = daemon.post(path, json!({})).await?;
+                let mut run = daemon.post(path, &json!({})).await?;
                 while run["status"] == "running" {
                     sleep(LOOK).await;
                     let runs = self.runs(id).await?;

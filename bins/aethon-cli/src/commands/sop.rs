@@ -97,7 +97,7 @@ impl Source {
     async fn resume(&self, run: &str) -> Result<String> {
         match self {
             Self::Daemon(daemon) => {
-                daemon.post(format!("/api/sop-runs/{}/resume", encoded(run)), json!({})).await?;
+                daemon.post(format!("/api/sop-runs/{}/resume", encoded(run)), &json!({})).await?;
                 Ok("the run goes on; `aethon-cli sop runs` shows where it is\n".to_owned())
             }
             Self::Here(aethon) => {

@@ -169,7 +169,8 @@ impl<'e> Turn<'e> {
             return Ok(TurnOutcome::done());
         }
         let options = &self.shared.options;
-        let checked = self.shared.services.hooks.before_turn(&self.context, &self.job.inbound);
+        let inbound = self.job.inbound_with_text();
+        let checked = self.shared.services.hooks.before_turn(&self.context, &inbound);
         let checked = self.control.guard(checked).await;
         let added = checked.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed)?;
         self.tell_changed_pages();

@@ -55,6 +55,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             sop_runner: Arc::new(NoWorkflows),
             schedule: Arc::new(NoWorkflows),
         },
+        knowledge: Default::default(),
         setup: Setup {
             config: Arc::new(FakeConfig),
             provider: Arc::new(FakeProvider::default()),

@@ -72,6 +72,7 @@ impl Stage {
                 sop_runner: Arc::new(NoWorkflows),
                 schedule: Arc::new(NoWorkflows),
             },
+            knowledge: Default::default(),
             setup: Setup {
                 config: Arc::new(Nothing),
                 provider: Arc::new(Nothing),
