@@ -13,6 +13,7 @@ use std::time::SystemTime;
 
 use aethon_core::error::{Error, Result};
 use aethon_core::live::Live;
+use aethon_core::memory::MemoryGuard;
 use aethon_core::redact::Redactor;
 use aethon_core::sop::{BrokenSop, Sop, SopCatalog, SopFault, SopName, SopOrigin, SopRefusal};
 use async_trait::async_trait;
@@ -145,8 +146,8 @@ impl Inner {
     fn save(&self, name: &SopName, content: &str) -> std::result::Result<Arc<Sop>, SopRefusal> {
         let path = self.path(name);
         let sop = parse(name.clone(), SopOrigin::File(path.clone()), content).map_err(SopRefusal::Faults)?;
-        if self.redactor.get().finds_secret(content) {
-            return Err(SopRefusal::Secret("what looks like a password, a key or a token".into()));
+        if let Some(kind) = MemoryGuard::new(self.redactor.clone(), &[])?.find(content) {
+            return Err(SopRefusal::Secret(kind.to_owned()));
         }
         self.write(&path, content).map_err(|error| {
             Error::internal(format!("{} cannot be written: {error}", path.display())).because(error)
