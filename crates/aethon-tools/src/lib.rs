@@ -3,22 +3,29 @@
 //! `set` says which tools exist and has the small ones, `conversation` looks into what was said, `files` works on files: only
 //! those that [`Workspace`] lets through, `shell` runs commands, and makes sure that everything they start ends, `messages`
 //! sends to channels, `desktop` reaches the person's desktop. `outputs` keeps what was too long to be told. `confine` is the
-//! walls round whatever is started, and `places` the list of what is closed.
+//! walls round whatever is started, and `places` the list of what is closed. `sandbox` and `docker` keep commands from the rest of
+//! the machine, and `dynamic` is tools that are made while the program runs.
 
 mod confine;
 mod conversation;
 mod desktop;
+mod docker;
+mod dynamic;
 mod files;
 mod messages;
 mod options;
 mod outputs;
 mod pdf;
 mod places;
+mod sandbox;
 mod set;
 mod shell;
 
 pub use confine::{Confinement, Protection};
+pub use docker::DockerSandbox;
+pub use dynamic::DynamicTools;
 pub use files::{Opened, Workspace};
-pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, ShellOptions};
+pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, SandboxLimits, ShellOptions};
 pub use outputs::KeptOutputs;
+pub use sandbox::{KernelSandbox, step};
 pub use set::{Absence, Needs, ToolSet, sets, tools};

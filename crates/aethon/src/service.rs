@@ -54,6 +54,13 @@ impl Service {
         }
         let lock = prepared.home.lock()?;
         let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_outs());
+        if let Some(docker) = &prepared.shared.docker {
+            match docker.reap().await {
+                Ok(0) => {}
+                Ok(removed) => tracing::info!(removed, "containers that an earlier run left over were removed"),
+                Err(error) => tracing::warn!(error, "containers of an earlier run could not be looked for"),
+            }
+        }
         // The home is ours alone now, so whatever an earlier daemon had under way is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();

@@ -73,6 +73,8 @@ pub(super) struct Launch {
     pub(super) setsid: Option<PathBuf>,
     /// The walls round it.
     pub(super) confinement: Arc<Confinement>,
+    /// Whether the words begin with a sandbox that puts up walls of its own, and could not from within these.
+    pub(super) is_sandboxed: bool,
 }
 
 /// A call that runs.
@@ -165,7 +167,8 @@ fn spawn(launch: &Launch) -> io::Result<(Child, Child, PipeReader)> {
     command.env_clear().envs(launch.environment.iter().map(|(name, value)| (name, value)));
     command.env(MARK, &mark).current_dir(&launch.directory);
     command.stdin(Stdio::piped()).stdout(writer.try_clone()?).stderr(writer);
-    let mut leader = launch.confinement.spawn(&mut command)?;
+    let mut leader =
+        if launch.is_sandboxed { command.spawn()? } else { launch.confinement.spawn(&mut command)? };
     // The command holds the writing ends; as long as it lives the output has no end.
     drop(command);
     match watch(launch, &leader, &mark, is_bound) {

@@ -6,5 +6,6 @@ pub(crate) mod embedding;
 pub(crate) mod http;
 pub(crate) mod model;
 pub(crate) mod prices;
+pub(crate) mod sandbox;
 pub(crate) mod store;
 pub(crate) mod tools;

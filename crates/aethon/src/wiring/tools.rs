@@ -20,9 +20,16 @@ pub(crate) fn sets(prepared: &Prepared, storage: &Storage, deliveries: &Deliveri
 }
 
 /// Where tools come from: of two with the same name the built-in one counts.
-pub(crate) fn sources(prepared: &Prepared, sets: &[ToolSet]) -> Vec<Arc<dyn ToolSource>> {
+pub(crate) fn sources(
+    prepared: &Prepared,
+    sets: &[ToolSet],
+    storage: &Storage,
+) -> Vec<Arc<dyn ToolSource>> {
     let sources = [("built-in", aethon_tools::tools(sets)), ("embedder", prepared.parts.tools.clone())];
-    sources.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _).collect()
+    let fixed = |(name, tools)| Arc::new(FixedTools::new(name, tools)) as _;
+    let mut sources: Vec<Arc<dyn ToolSource>> = sources.into_iter().map(fixed).collect();
+    sources.extend(super::sandbox::dynamic(prepared, storage, &options(prepared), &sources));
+    sources
 }
 
 /// Where output goes that is too long for a model.
@@ -33,7 +40,7 @@ pub(crate) fn outputs(prepared: &Prepared) -> KeptOutputs {
 /// What they may reach.
 pub(crate) fn options(prepared: &Prepared) -> Options {
     let home = &prepared.home;
-    let folders = [home.credentials(), home.run(), home.recordings(), home.logs(), home.outputs()];
+    let folders = [home.credentials(), home.run(), home.recordings(), home.logs(), home.outputs(), home.tools()];
     let own = [home.config(), home.database()].into_iter().chain(folders);
     let (webchat, security) = (&prepared.config.channels.webchat, &prepared.config.security);
     let mut options = Options::default();
@@ -47,6 +54,7 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options.port = webchat.enabled.then_some(webchat.port);
     options.address_file = Some(home.address_file());
     options.shell = shell(prepared);
+    options.docker = prepared.shared.docker.clone();
     options.desktop = desktop(prepared);
     options
 }
@@ -65,6 +73,8 @@ fn shell(prepared: &Prepared) -> ShellOptions {
     let (config, flags) = (&prepared.config, &prepared.flags);
     let longest = Duration::from_secs(config.agent.turn_timeout_seconds);
     options.sandbox = config.security.sandbox;
+    options.limits = super::sandbox::limits(config);
+    options.launcher = flags.launcher.clone();
     options.timeout = options.timeout.min(longest);
     options.max_timeout = longest;
     options.home = flags.user_home.clone();
