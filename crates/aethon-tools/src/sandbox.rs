@@ -21,6 +21,12 @@ pub fn step(_arguments: &[OsString]) -> Option<ExitCode> {
     None
 }
 
+/// What the environment of a step has to say; the command itself does not get it.
+#[cfg(target_os = "linux")]
+pub(crate) const STEP_VARIABLE: (&str, &str) = crate::confine::ALONE;
+#[cfg(not(target_os = "linux"))]
+pub(crate) const STEP_VARIABLE: (&str, &str) = ("AETHON_STEP", "");
+
 /// The sandbox of the kernel for one assistant.
 #[derive(Debug)]
 pub struct KernelSandbox {

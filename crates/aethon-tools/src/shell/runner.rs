@@ -20,7 +20,7 @@ use super::run::{Outcome, run};
 use crate::confine::Confinement;
 use crate::docker::DockerSandbox;
 use crate::options::{Options, ShellOptions, USUAL_PATH};
-use crate::sandbox::KernelSandbox;
+use crate::sandbox::{KernelSandbox, STEP_VARIABLE};
 
 /// Runs commands where the owner wants them to run.
 pub(crate) struct Runner {
@@ -77,7 +77,7 @@ impl Runner {
     }
 
     /// Runs a command to its end, and shows how it goes. Dropping the future ends it. The error is a sentence.
-    pub(crate) async fn run(&self, script: Script<'_>, context: &ToolContext) -> Result<Outcome, String> {
+    pub(super) async fn run(&self, script: Script<'_>, context: &ToolContext) -> Result<Outcome, String> {
         let progress = Progress::new(context, &self.redactor);
         let launch = match self.options.sandbox {
             Sandbox::Docker => return self.in_container(script, progress).await,
@@ -98,6 +98,7 @@ impl Runner {
         let mut environment = self.options.environment();
         if is_sandboxed {
             environment.retain(|(name, _)| name != "TMPDIR");
+            environment.push((STEP_VARIABLE.0.to_owned(), STEP_VARIABLE.1.to_owned()));
         }
         let words = before.into_iter().chain(self.shell.iter().cloned()).chain([command.into()]);
         Launch {

@@ -28,7 +28,8 @@ pub(crate) fn sources(
     let sources = [("built-in", aethon_tools::tools(sets)), ("embedder", prepared.parts.tools.clone())];
     let fixed = |(name, tools)| Arc::new(FixedTools::new(name, tools)) as _;
     let mut sources: Vec<Arc<dyn ToolSource>> = sources.into_iter().map(fixed).collect();
-    sources.extend(super::sandbox::dynamic(prepared, storage, &options(prepared), &sources));
+    let dynamic = super::sandbox::dynamic(prepared, storage, &options(prepared), &sources);
+    sources.extend(dynamic);
     sources
 }
 

@@ -17,8 +17,8 @@ use rustix::thread::{
 };
 
 use super::super::{filter as port_filter, landlock};
-use super::filter;
 use super::plan::Plan;
+use super::{ALONE, filter};
 
 /// What stays open to writing besides the workspace; the folders among them are private by now.
 const WRITABLE: [&str; 9] = [
@@ -72,7 +72,7 @@ fn give_up_rights() -> io::Result<()> {
 #[expect(clippy::disallowed_methods, reason = "this is where a command starts, with every wall round it")]
 fn start(command: &[OsString]) -> io::Result<Pid> {
     let (program, arguments) = command.split_first().ok_or_else(|| io::Error::other("there is no command"))?;
-    let child = Command::new(program).args(arguments).spawn().map_err(|error| {
+    let child = Command::new(program).args(arguments).env_remove(ALONE.0).spawn().map_err(|error| {
         io::Error::other(format!("{} cannot be started: {error}", Path::new(program).display()))
     })?;
     Ok(Pid::from_child(&child))

@@ -30,6 +30,10 @@ const INNER: &str = "inner";
 /// The exit status of a step that could not do its work.
 const FAILED: u8 = 125;
 
+/// Keeps the allocator of the service from starting a thread of its own: a step must have one thread, or the kernel refuses to
+/// make namespaces.
+pub(crate) const ALONE: (&str, &str) = ("_RJEM_MALLOC_CONF", "background_thread:false");
+
 /// How long the trial may take.
 const TRIAL: Duration = Duration::from_secs(20);
 
@@ -94,5 +98,5 @@ pub(crate) fn trial(launcher: &Path, plan: &Plan) -> Result<(), String> {
 fn started(launcher: &Path, plan: &Plan) -> io::Result<std::process::Child> {
     let mut command = Command::new(launcher);
     command.args(plan.words()).args(["/bin/sh", "-c", "exit 0"]);
-    command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
+    command.env_clear().env(ALONE.0, ALONE.1).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
 }
