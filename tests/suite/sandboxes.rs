@@ -16,7 +16,8 @@ fn is_possible() -> bool {
     let told = run_cli(home().path(), &["--set", KERNEL, "doctor", "--json"], None);
     let told: Value = serde_json::from_slice(&told.stdout).expect("doctor tells JSON");
     let findings = told["findings"].as_array().expect("findings");
-    let sandbox = findings.iter().find(|finding| finding["area"] == "sandbox").expect("a word on the sandbox");
+    let sandbox =
+        findings.iter().find(|finding| finding["area"] == "sandbox").expect("a word on the sandbox");
     let words = sandbox["message"].as_str().expect("words");
     if words.contains("it works here") {
         return true;
@@ -45,7 +46,8 @@ fn a_command_finds_its_workspace_and_nothing_else_to_change() {
     let workspace = server.home().path().join("workspace");
     std::fs::write(workspace.join("there.txt"), "milk\n").unwrap();
     let mut chat = server.chat("default");
-    let tool = ran(&mut chat, "m1", "cat there.txt; echo made > made.txt; pwd; echo x > /tmp/x && cat /tmp/x");
+    let tool =
+        ran(&mut chat, "m1", "cat there.txt; echo made > made.txt; pwd; echo x > /tmp/x && cat /tmp/x");
     assert!(output(&tool).contains("milk") && output(&tool).contains("x\n[exit status 0"), "{tool}");
     assert_eq!(std::fs::read_to_string(workspace.join("made.txt")).unwrap(), "made\n");
     assert!(!std::path::Path::new("/tmp/x").exists(), "its /tmp is its own");
@@ -84,7 +86,8 @@ fn a_tool_is_tried_added_used_and_removed() {
         (*of_type(&frames, "tool").last().expect("a tool frame")).clone()
     };
     let code = "cat; touch /usr/made 2>/dev/null && echo outside; echo";
-    let tool = manage("m1", json!({"action": "test", "interpreter": "sh", "code": code, "input": {"a": "it's"}}));
+    let tool =
+        manage("m1", json!({"action": "test", "interpreter": "sh", "code": code, "input": {"a": "it's"}}));
     assert!(output(&tool).contains(r#"{"a":"it's"}"#) && !output(&tool).contains("outside"), "{tool}");
     let added = json!({
         "action": "add", "name": "repeat", "description": "Repeats.", "interpreter": "sh", "code": code,
@@ -105,6 +108,7 @@ fn a_tool_is_tried_added_used_and_removed() {
     let frames = chat.say("m6", "!tool manage_tools {\"action\": \"remove\", \"name\": \"repeat\"}");
     assert_eq!(of_type(&frames, "tool").last().unwrap()["state"], "ok");
     let rows = server.get("/api/audit").json()["audit"].clone();
-    let outcomes: Vec<&str> = rows.as_array().unwrap().iter().filter_map(|row| row["outcome"].as_str()).collect();
+    let outcomes: Vec<&str> =
+        rows.as_array().unwrap().iter().filter_map(|row| row["outcome"].as_str()).collect();
     assert!(outcomes.contains(&"added") && outcomes.contains(&"removed"), "{rows}");
 }

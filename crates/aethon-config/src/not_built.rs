@@ -21,8 +21,6 @@ const NOT_BUILT: &[(&str, &str)] = &[
     ("channels.whatsapp", "there is no WhatsApp channel"),
     ("channels.matrix", "there is no Matrix channel"),
     ("channels.email", "there is no mail channel"),
-    ("mcp.servers.NAME", "MCP servers are not used"),
-    ("memory", "there is no long-term memory; only programs that embed Aethon use memory.embedding"),
     ("scheduler.default_channel", "no jobs run"),
     ("scheduler.jobs.NAME", "no jobs run"),
     ("security.allowed_senders.NAME", "there is no channel that strangers could write to"),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use aethon_core::sandbox::Sandbox;
 
 use crate::docker::DockerSandbox;
+use crate::web::WebOptions;
 
 /// Where programs are when the environment does not say.
 pub(crate) const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -39,6 +40,8 @@ pub struct Options {
     pub desktop: DesktopOptions,
     /// The containers, where `security.sandbox` is `docker`.
     pub docker: Option<DockerSandbox>,
+    /// What the web tools reach.
+    pub web: WebOptions,
 }
 
 /// The variables by which programs find a desktop.
@@ -63,6 +66,7 @@ pub struct DesktopOptions {
     pub variables: Vec<(String, String)>,
 }
 
+#[allow(clippy::derivable_impls, reason = "it cannot be on a Mac")]
 impl Default for DesktopOptions {
     fn default() -> Self {
         Self { is_mac: cfg!(target_os = "macos"), path: None, variables: Vec::new() }

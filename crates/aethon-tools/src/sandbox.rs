@@ -84,7 +84,9 @@ impl KernelSandbox {
     #[cfg(target_os = "linux")]
     fn launcher(&self) -> io::Result<&Path> {
         self.launcher.as_deref().ok_or_else(|| {
-            io::Error::other("the program that embeds Aethon has named no launcher for the sandbox of the kernel")
+            io::Error::other(
+                "the program that embeds Aethon has named no launcher for the sandbox of the kernel",
+            )
         })
     }
 }

@@ -14,6 +14,7 @@ use aethon_core::feature::Feature;
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::Ledger;
 use aethon_core::live::Live;
+use aethon_core::memory::Memory;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
 use aethon_core::session::{SessionQuery, Transcripts};
@@ -32,10 +33,12 @@ use crate::builder::{Prepared, Shared, Source};
 use crate::error::{Error, Result};
 use crate::features::Ground;
 use crate::home::Home;
+use crate::memory::{GuardedMemory, VectorTask};
 use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
+use crate::wiring::tools::Tools;
 
 /// How long calls that were broken off may take to be booked when the program ends.
 const LAST_BOOKINGS: Duration = Duration::from_secs(5);
@@ -55,12 +58,20 @@ pub struct Aethon {
     pub(crate) meter: Meter,
     pub(crate) provider: Arc<dyn ModelProvider>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
+    memory: Option<Remembering>,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) deliveries: Deliveries,
     /// What it can read and run.
     pub(crate) reach: Arc<[String]>,
-    tools: Arc<[ToolSet]>,
+    /// Where its tools come from.
+    pub(crate) tools: Tools,
+}
+
+/// The memory, and what makes its vectors.
+struct Remembering {
+    memory: GuardedMemory,
+    vectors: VectorTask,
 }
 
 impl Aethon {
@@ -72,17 +83,27 @@ impl Aethon {
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
         let (desk, deliveries) = (PendingApprovals::default(), Deliveries::default());
-        let tools = wiring::tools::sets(&prepared, &storage, &deliveries);
-        let sources = wiring::tools::sources(&prepared, &tools, &storage);
+        let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
+        let guard = wiring::memory::guard(&prepared)?;
+        let memory = wiring::memory::memory(&prepared, &storage, embedder.clone())?;
+        let shared_memory = memory.clone().map(|memory| Arc::new(memory) as Arc<dyn Memory>);
+        let tools = Tools::of(&prepared, &storage, &deliveries, shared_memory.clone());
         let ground = Ground::of(&prepared).await;
         crate::features::offer(&prepared.shared.features, Live::new(prepared.config.clone()), ground);
         crate::features::offer_parts(&prepared.shared.features, &provider, &storage);
+        if let Some(memory) = memory.clone() {
+            let config = Live::new(prepared.config.clone());
+            crate::features::offer_memory(&prepared.shared.features, config, memory);
+        }
+        crate::mcp::offer(&prepared.shared.features, &tools.servers);
         let common = wiring::agent::Common {
             models,
             meter: meter.clone(),
             approvals: &desk,
             wake: &deliveries.wake,
-            tools: sources,
+            tools: tools.sources(&prepared),
+            guard,
+            memory: shared_memory,
         };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         if mode == OpenMode::Guest {
@@ -95,7 +116,9 @@ impl Aethon {
                 .channels
                 .set(channels.map_err(|error| Error::refused(error.to_string()).because(error))?);
         }
-        let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
+        // Beside a daemon, what was left without a vector is the daemon's to make.
+        let is_daemon = mode == OpenMode::Daemon;
+        let memory = memory.map(|memory| Remembering { vectors: memory.start(is_daemon), memory });
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
         let Prepared { home, config, is_demo, source, shared, .. } = prepared;
         Ok(Self {
@@ -109,6 +132,7 @@ impl Aethon {
             meter,
             provider,
             embedder,
+            memory,
             desk,
             clock,
             deliveries,
@@ -120,11 +144,13 @@ impl Aethon {
     /// Asks in a session, `channel:name`, and waits for the reply. Questions for approval are denied.
     pub async fn ask(&self, session: &str, text: impl Into<String>) -> Result<Arc<Reply>> {
         let session = SessionId::parse(session).map_err(|error| Error::failed(error.to_string()))?;
-        Ok(assistant::ask(&*self.engine, Inbound::say(session, text), Arc::new(Unattended)).await?)
+        Ok(assistant::ask(&*self.assistant(), Inbound::say(session, text), Arc::new(Unattended)).await?)
     }
 
-    /// The one door for messages.
+    /// The one door for messages. Whoever asks for it means to send some, so the servers that tools are borrowed from start
+    /// in the background; nothing waits for them.
     pub fn assistant(&self) -> Arc<dyn Assistant> {
+        self.tools.servers.start();
         self.engine.clone()
     }
 
@@ -176,7 +202,12 @@ impl Aethon {
 
     /// The built-in tools in their sets, with those that are absent here and why.
     pub fn tools(&self) -> &[ToolSet] {
-        &self.tools
+        &self.tools.sets
+    }
+
+    /// Long-term memory, unless `memory.enabled` is off. It refuses secrets.
+    pub fn memory(&self) -> Option<Arc<dyn Memory>> {
+        self.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
     }
 
     /// Where everything lies.
@@ -219,7 +250,7 @@ impl Aethon {
     /// Conversations as the HTTP application serves them, live through this hub.
     pub(crate) fn chat(&self, hub: Arc<Hub>) -> Chat {
         Chat {
-            assistant: self.assistant(),
+            assistant: self.engine.clone(),
             transcripts: self.transcripts(),
             approvals: self.desk.clone(),
             hub,
@@ -239,6 +270,10 @@ impl Aethon {
 
     /// Books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
+        if let Some(remembering) = &self.memory {
+            remembering.vectors.stop().await;
+        }
+        self.tools.servers.stop().await;
         // A storage that fails keeps them waiting; the next start books what it finds reserved.
         if timeout(LAST_BOOKINGS, self.meter.ended()).await.is_err() {
             tracing::error!("some model calls could not be written down before the end");
@@ -246,7 +281,9 @@ impl Aethon {
         if let Some(docker) = &self.shared.docker
             && timeout(LAST_CONTAINERS, docker.close()).await.is_err()
         {
-            tracing::warn!("the containers of the sandbox were not removed in time; the next start removes them");
+            tracing::warn!(
+                "the containers of the sandbox were not removed in time; the next start removes them"
+            );
         }
         self.storage.upkeep.close().await;
     }

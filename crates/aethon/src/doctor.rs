@@ -53,15 +53,15 @@ pub enum Health {
 }
 
 impl Finding {
-    fn ok(area: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn ok(area: &'static str, message: impl Into<String>) -> Self {
         Self { area, health: Health::Ok, message: message.into(), fix: None }
     }
 
-    fn warning(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+    pub(crate) fn warning(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { area, health: Health::Warning, message: message.into(), fix: Some(fix.into()) }
     }
 
-    fn broken(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+    pub(crate) fn broken(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { area, health: Health::Broken, message: message.into(), fix: Some(fix.into()) }
     }
 }
@@ -98,9 +98,11 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.push(model(&prepared).await);
     findings.extend(models(&prepared));
     findings.extend(embedding(&prepared).await);
+    findings.push(memory(&prepared).await);
     findings.push(budget(&prepared));
     findings.push(self_protection());
     findings.push(sandbox(&prepared).await);
+    findings.extend(crate::mcp::findings(&prepared).await);
     findings.extend(features(&prepared).await);
     findings
 }
@@ -308,6 +310,19 @@ async fn able(prepared: &Prepared, provider: &dyn ModelProvider, answers: &str) 
         return Finding::warning("model", format!("{message}; that is little for an assistant"), fix);
     }
     Finding::ok("model", message)
+}
+
+/// What the memory does, and how much there is.
+async fn memory(prepared: &Prepared) -> Finding {
+    let sentence = wiring::memory::sentence(prepared);
+    let database = prepared.home.database();
+    if !prepared.config.memory.enabled || !database.exists() {
+        return Finding::ok("memory", sentence);
+    }
+    match wiring::store::memory(&database).await {
+        Ok(amount) => Finding::ok("memory", format!("{amount}; {sentence}")),
+        Err(error) => Finding::broken("memory", error.to_string(), "see what is said of the database"),
+    }
 }
 
 /// How the embedder is, where one is configured. One that is known to be free is asked for the vector of a word; any other

@@ -12,7 +12,7 @@ use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::storage::Storage;
 use aethon_core::surface::{Surface, Unattended};
-use aethon_http::deps::{Activity, Runtime, Setup};
+use aethon_http::deps::{Activity, Knowledge, Runtime, Setup};
 use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
@@ -61,7 +61,9 @@ impl Service {
             let reaped = tokio::time::timeout(LONGEST_REAP, docker.reap()).await;
             match reaped.unwrap_or_else(|_| Err("the daemon took too long".into())) {
                 Ok(0) => {}
-                Ok(removed) => tracing::info!(removed, "containers that an earlier run left over were removed"),
+                Ok(removed) => {
+                    tracing::info!(removed, "containers that an earlier run left over were removed")
+                }
                 Err(error) => tracing::warn!(error, "containers of an earlier run could not be looked for"),
             }
         }
@@ -173,6 +175,7 @@ async fn listen(
             ledger: aethon.ledger(),
             audit: aethon.storage.audit.clone(),
         },
+        knowledge: Knowledge { memory: aethon.memory() },
         setup,
         runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },
     };

@@ -164,7 +164,8 @@ impl<'e> Turn<'e> {
     /// Asks the model and runs its tools until it has said all. Both results end the turn.
     async fn drive(&mut self) -> Result<TurnOutcome, TurnOutcome> {
         let options = &self.shared.options;
-        let checked = self.shared.services.hooks.before_turn(&self.context, &self.job.inbound);
+        let inbound = self.job.inbound_with_text();
+        let checked = self.shared.services.hooks.before_turn(&self.context, &inbound);
         let checked = self.control.guard(checked).await;
         let added = checked.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed)?;
         self.tell_changed_pages();
@@ -237,7 +238,7 @@ impl<'e> Turn<'e> {
         let calls = message.tool_calls().cloned().collect();
         self.append(message).await?;
         self.tools.open(calls, stop);
-        let ran = self.tools.run(&self.agent.toolbox, &self.specs, &mut self.control).await;
+        let ran = self.tools.run(&*self.agent.toolbox, &self.specs, &mut self.control).await;
         ran.map_err(TurnOutcome::interrupted)?;
         // They stay open until they are stored: should that fail, the end of the turn tries once more.
         if let Some(results) = self.tools.results(self.shared.services.clock.now()) {

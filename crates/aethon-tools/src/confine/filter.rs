@@ -158,7 +158,12 @@ pub(super) fn give(verdict: u32) -> sock_filter {
 
 /// Runs a program as the kernel would, on a call with these arguments.
 #[cfg(test)]
-pub(super) fn verdict_of(program: &[sock_filter], architecture: u32, number: u32, arguments: [u32; 4]) -> u32 {
+pub(super) fn verdict_of(
+    program: &[sock_filter],
+    architecture: u32,
+    number: u32,
+    arguments: [u32; 4],
+) -> u32 {
     let (mut at, mut value) = (0, 0);
     loop {
         let step = &program[at];

@@ -50,7 +50,11 @@ impl Answer {
 
     /// The answer, if it is a good one.
     pub(super) fn ok(self) -> Result<Self, String> {
-        if self.status < 300 { Ok(self) } else { Err(format!("docker: {} ({})", self.message(), self.status)) }
+        if self.status < 300 {
+            Ok(self)
+        } else {
+            Err(format!("docker: {} ({})", self.message(), self.status))
+        }
     }
 }
 
@@ -150,7 +154,8 @@ fn end_of_head(bytes: &[u8]) -> Option<usize> {
 }
 
 fn status(head: &[u8]) -> io::Result<u16> {
-    let line = String::from_utf8_lossy(head.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
+    let line =
+        String::from_utf8_lossy(head.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
     line.split(' ')
         .nth(1)
         .and_then(|code| code.parse().ok())
@@ -160,7 +165,8 @@ fn status(head: &[u8]) -> io::Result<u16> {
 fn answer(bytes: &[u8]) -> io::Result<Answer> {
     let end = end_of_head(bytes).ok_or(io::ErrorKind::UnexpectedEof)?;
     let (head, body) = bytes.split_at(end);
-    let is_chunked = String::from_utf8_lossy(head).to_ascii_lowercase().contains("transfer-encoding: chunked");
+    let is_chunked =
+        String::from_utf8_lossy(head).to_ascii_lowercase().contains("transfer-encoding: chunked");
     let body = if is_chunked { whole(body)? } else { body.to_vec() };
     Ok(Answer { status: status(head)?, body })
 }
@@ -223,11 +229,15 @@ mod tests {
     fn answers_are_read_whole_or_in_chunks_and_broken_ones_are_errors() {
         let check = |text: &str, expected: Option<(u16, &str)>| {
             let read = answer(text.as_bytes()).ok();
-            let read = read.as_ref().map(|answer| (answer.status, std::str::from_utf8(&answer.body).unwrap()));
+            let read =
+                read.as_ref().map(|answer| (answer.status, std::str::from_utf8(&answer.body).unwrap()));
             assert_eq!(read, expected, "{text:?}");
         };
         check("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", Some((200, "{}")));
-        check("HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", Some((404, "abc")));
+        check(
+            "HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+            Some((404, "abc")),
+        );
         check("HTTP/1.1 204 No Content\r\n\r\n", Some((204, "")));
         check("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\nabc", None);
         check("HTTP/1.1 200 OK\r\n", None);

@@ -77,7 +77,10 @@ mod tests {
         assert_eq!((&host["ReadonlyRootfs"], &host["NetworkMode"]), (&json!(true), &json!("none")));
         assert_eq!((&host["Memory"], &host["MemorySwap"]), (&json!(512 << 20), &json!(512 << 20)));
         assert_eq!((&host["NanoCpus"], &host["PidsLimit"]), (&json!(1_500_000_000), &json!(64)));
-        assert_eq!((&host["CapDrop"], &host["SecurityOpt"]), (&json!(["ALL"]), &json!(["no-new-privileges"])));
+        assert_eq!(
+            (&host["CapDrop"], &host["SecurityOpt"]),
+            (&json!(["ALL"]), &json!(["no-new-privileges"]))
+        );
         assert_eq!(host["Mounts"].as_array().unwrap().len(), 1, "nothing else of the machine");
         assert!(!document["User"].as_str().unwrap().starts_with("0:"), "not root");
         assert!(host.get("Privileged").is_none() && host.get("Binds").is_none());

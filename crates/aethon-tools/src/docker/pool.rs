@@ -146,8 +146,11 @@ impl Pool {
         let (own, old) = {
             let mut idle = self.idle();
             let own = idle.remove(session);
-            let old: Vec<SessionId> =
-                idle.iter().filter(|(_, idle)| idle.since.elapsed() > IDLE).map(|(name, _)| name.clone()).collect();
+            let old: Vec<SessionId> = idle
+                .iter()
+                .filter(|(_, idle)| idle.since.elapsed() > IDLE)
+                .map(|(name, _)| name.clone())
+                .collect();
             let old: Vec<Idle> = old.iter().filter_map(|name| idle.remove(name)).collect();
             (own, old)
         };
@@ -185,7 +188,9 @@ impl Pool {
         let tag = if has_tag { "" } else { "&tag=latest" };
         let path = format!("/images/create?fromImage={}{tag}", escaped(image));
         self.client.ask("POST", &path, None, FETCH).await?.ok().map(drop).map_err(|error| {
-            format!("the image {image} (`security.sandbox_image`) is not there and could not be fetched: {error}")
+            format!(
+                "the image {image} (`security.sandbox_image`) is not there and could not be fetched: {error}"
+            )
         })
     }
 
@@ -193,7 +198,11 @@ impl Pool {
         let wanted = json!({
             "AttachStdout": true, "AttachStderr": true, "Cmd": words, "WorkingDir": directory.display().to_string(),
         });
-        let made = self.client.ask("POST", &format!("/containers/{id}/exec"), Some(&wanted), PATIENCE).await?.ok()?;
+        let made = self
+            .client
+            .ask("POST", &format!("/containers/{id}/exec"), Some(&wanted), PATIENCE)
+            .await?
+            .ok()?;
         let exec = made.json()["Id"].as_str().ok_or("docker named no command")?.to_owned();
         let how = json!({"Detach": false, "Tty": false});
         let output = self.client.attach(&format!("/exec/{exec}/start"), &how).await?;
@@ -265,7 +274,8 @@ impl Pool {
 
     async fn remove(&self, id: &str) {
         let path = format!("/containers/{id}?force=1&v=1");
-        let removed = self.client.ask("DELETE", &path, None, PATIENCE).await.and_then(super::client::Answer::ok);
+        let removed =
+            self.client.ask("DELETE", &path, None, PATIENCE).await.and_then(super::client::Answer::ok);
         if let Err(error) = removed {
             tracing::warn!(id, error, "a container of the sandbox could not be removed");
         }
@@ -310,7 +320,9 @@ fn owner() -> String {
 
 fn is_alive(owner: &str) -> bool {
     let Some((id, started)) = owner.split_once(':') else { return false };
-    id.parse().is_ok_and(|id| started_at(id).unwrap_or_default() == started && Path::new(&format!("/proc/{id}")).exists())
+    id.parse().is_ok_and(|id| {
+        started_at(id).unwrap_or_default() == started && Path::new(&format!("/proc/{id}")).exists()
+    })
 }
 
 /// When a process began, as the kernel counts: the 22nd field, behind a name that may hold blanks.
@@ -322,7 +334,9 @@ fn started_at(id: u32) -> Option<String> {
 /// A value in a query.
 fn escaped(text: &str) -> String {
     let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    text.bytes().map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    text.bytes()
+        .map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 #[cfg(test)]

@@ -62,6 +62,7 @@ impl ManageTools {
         )
         .with_role("code", ArgumentRole::Text)
         .with_untrusted_output()
+        .acting_outside()
         .with_timeout(LONGEST);
         Self { spec, shelf }
     }

@@ -73,17 +73,18 @@ impl Manifest {
         check_name(&self.name)?;
         let parameters = &self.parameters;
         let is_object = parameters.get("type").and_then(Value::as_str) == Some("object");
-        let wrong = if self.description.trim().is_empty() || self.description.chars().count() > MOST_DESCRIPTION {
-            format!("`description` must say what the tool does, in at most {MOST_DESCRIPTION} characters")
-        } else if !is_object || parameters.to_string().len() > MOST_SCHEMA {
-            "`parameters` must be a JSON Schema with \"type\": \"object\"".to_owned()
-        } else if code.trim().is_empty() || code.len() > MOST_CODE || code.contains('\0') {
-            format!("`code` must be a program of at most {MOST_CODE} bytes")
-        } else if !(1..=LONGEST_CALL).contains(&self.timeout_seconds) {
-            format!("`timeout_seconds` must be between 1 and {LONGEST_CALL}")
-        } else {
-            return Ok(());
-        };
+        let wrong =
+            if self.description.trim().is_empty() || self.description.chars().count() > MOST_DESCRIPTION {
+                format!("`description` must say what the tool does, in at most {MOST_DESCRIPTION} characters")
+            } else if !is_object || parameters.to_string().len() > MOST_SCHEMA {
+                "`parameters` must be a JSON Schema with \"type\": \"object\"".to_owned()
+            } else if code.trim().is_empty() || code.len() > MOST_CODE || code.contains('\0') {
+                format!("`code` must be a program of at most {MOST_CODE} bytes")
+            } else if !(1..=LONGEST_CALL).contains(&self.timeout_seconds) {
+                format!("`timeout_seconds` must be between 1 and {LONGEST_CALL}")
+            } else {
+                return Ok(());
+            };
         Err(wrong)
     }
 
@@ -101,7 +102,9 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     if begins && name.len() <= LONGEST_NAME && name.chars().all(is_plain) {
         return Ok(());
     }
-    Err(format!("`name` must be of a-z, 0-9 and _, begin with a letter, and have at most {LONGEST_NAME} characters"))
+    Err(format!(
+        "`name` must be of a-z, 0-9 and _, begin with a letter, and have at most {LONGEST_NAME} characters"
+    ))
 }
 
 /// A word that a shell reads as exactly this text.

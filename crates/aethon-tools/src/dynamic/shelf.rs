@@ -61,7 +61,8 @@ impl DynamicTools {
         if options.shell.sandbox == Sandbox::None {
             options.shell.sandbox = Sandbox::Kernel;
         }
-        let place = Place { runner: Arc::new(Runner::new(&options, redactor)), workspace: options.workspace.clone() };
+        let place =
+            Place { runner: Arc::new(Runner::new(&options, redactor)), workspace: options.workspace.clone() };
         let shelf = Shelf { folder, place, reserved, audit, clock, now: RwLock::default() };
         shelf.read();
         let shelf = Arc::new(shelf);
@@ -105,7 +106,8 @@ impl Shelf {
         if known.len() >= MOST && !known.iter().any(|one| one.name == name) {
             return Err(format!("there are {MOST} tools already; remove one first"));
         }
-        store(&self.folder, &manifest, code).map_err(|error| format!("the tool could not be kept: {error}"))?;
+        store(&self.folder, &manifest, code)
+            .map_err(|error| format!("the tool could not be kept: {error}"))?;
         self.read();
         self.note(&name, "added", code).await;
         Ok(())
@@ -113,7 +115,8 @@ impl Shelf {
 
     pub(super) async fn remove(&self, name: &str) -> Result<(), String> {
         let (_, code) = self.find(name)?;
-        fs::remove_dir_all(self.folder.join(name)).map_err(|error| format!("it could not be removed: {error}"))?;
+        fs::remove_dir_all(self.folder.join(name))
+            .map_err(|error| format!("it could not be removed: {error}"))?;
         self.read();
         self.note(name, "removed", &code).await;
         Ok(())
@@ -133,7 +136,9 @@ impl Shelf {
                     let tool = Program::new(manifest.clone(), code, self.place.clone());
                     found.push((manifest, Arc::new(tool)));
                 }
-                Ok(_) => tracing::warn!(tool = name, "a tool of the home is left out: its manifest is not valid"),
+                Ok(_) => {
+                    tracing::warn!(tool = name, "a tool of the home is left out: its manifest is not valid")
+                }
                 Err(error) => tracing::warn!(tool = name, %error, "a tool of the home cannot be read"),
             }
         }

@@ -8,5 +8,7 @@ mod run;
 mod runner;
 mod tool;
 
-pub(crate) use runner::{Runner, Script};
+pub use process::MARK;
+pub(crate) use process::{Ended, Group, Launch, Running, Streams, start};
+pub(crate) use runner::{Runner, Script, program};
 pub(crate) use tool::{Shell, report_of};

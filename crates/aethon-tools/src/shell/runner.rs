@@ -14,7 +14,7 @@ use aethon_core::tool::ToolContext;
 use tokio::time::Instant;
 
 use super::output::Kept;
-use super::process::{Ended, Launch};
+use super::process::{Ended, Launch, Streams};
 use super::progress::{PACE, Progress};
 use super::run::{Outcome, run};
 use crate::confine::Confinement;
@@ -102,6 +102,7 @@ impl Runner {
         }
         let words = before.into_iter().chain(self.shell.iter().cloned()).chain([command.into()]);
         Launch {
+            streams: Streams::Output,
             shell: words.collect(),
             directory,
             environment,
@@ -111,11 +112,7 @@ impl Runner {
         }
     }
 
-    async fn in_container(
-        &self,
-        script: Script<'_>,
-        mut progress: Progress<'_>,
-    ) -> Result<Outcome, String> {
+    async fn in_container(&self, script: Script<'_>, mut progress: Progress<'_>) -> Result<Outcome, String> {
         let docker = self.docker.as_ref().ok_or("there is no docker sandbox (`security.sandbox`)")?;
         let (begun, mut kept, mut shown) = (Instant::now(), Kept::default(), Instant::now());
         let words = ["/bin/sh", "-c", script.command].map(str::to_owned);
@@ -137,7 +134,7 @@ fn not_started(error: std::io::Error) -> String {
 }
 
 /// The first program of this name on a search path; only absolute directories count.
-fn program(name: &str, path: &str) -> Option<PathBuf> {
+pub(crate) fn program(name: &str, path: &str) -> Option<PathBuf> {
     path.split(':')
         .map(Path::new)
         .filter(|folder| folder.is_absolute())

@@ -56,16 +56,14 @@ pub(crate) fn dynamic(
     prepared: &Prepared,
     storage: &Storage,
     options: &Options,
-    others: &[Arc<dyn ToolSource>],
+    taken: Vec<String>,
 ) -> Option<Arc<dyn ToolSource>> {
     if !prepared.config.runtime_tools.enabled {
         return None;
     }
-    let names = others.iter().flat_map(|source| source.tools().tools.to_vec());
-    let reserved = names.map(|tool| tool.spec().name.clone()).collect();
     let kept = (storage.audit.clone(), prepared.clock(), prepared.shared.redactor.clone());
     let folder = prepared.home.tools();
-    Some(Arc::new(DynamicTools::open(folder, options, reserved, kept)))
+    Some(Arc::new(DynamicTools::open(folder, options, taken, kept)))
 }
 
 /// A size such as `512m`, in bytes.

@@ -3,34 +3,62 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_core::memory::Memory;
 use aethon_core::storage::Storage;
 use aethon_core::tool::{FixedTools, ToolSource};
+use aethon_mcp::client::Servers;
 use aethon_tools::{DesktopOptions, KeptOutputs, Needs, Options, ShellOptions, ToolSet};
 
 use super::channels::Deliveries;
 use crate::builder::Prepared;
 
+/// Where tools come from.
+pub(crate) struct Tools {
+    /// The built-in ones.
+    pub(crate) sets: Arc<[ToolSet]>,
+    /// The servers that others are borrowed from.
+    pub(crate) servers: Arc<Servers>,
+    /// Those that are made while the program runs.
+    dynamic: Option<Arc<dyn ToolSource>>,
+}
+
+impl Tools {
+    /// Those of this configuration.
+    pub(crate) fn of(
+        prepared: &Prepared,
+        storage: &Storage,
+        deliveries: &Deliveries,
+        memory: Option<Arc<dyn Memory>>,
+    ) -> Self {
+        let sets = sets(prepared, storage, deliveries, memory);
+        let own = aethon_tools::tools(&sets).into_iter().chain(prepared.parts.tools.iter().cloned());
+        let taken = own.map(|tool| tool.spec().name.clone()).collect();
+        let dynamic = super::sandbox::dynamic(prepared, storage, &options(prepared), taken);
+        Self { sets, servers: Arc::new(super::mcp::servers(prepared)), dynamic }
+    }
+
+    /// All of them for the engine: of two with the same name the built-in one counts.
+    pub(crate) fn sources(&self, prepared: &Prepared) -> Vec<Arc<dyn ToolSource>> {
+        let fixed =
+            [("built-in", aethon_tools::tools(&self.sets)), ("embedder", prepared.parts.tools.clone())];
+        let fixed = fixed.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _);
+        fixed.chain(self.dynamic.clone()).chain([self.servers.source()]).collect()
+    }
+}
+
 /// The built-in tools.
-pub(crate) fn sets(prepared: &Prepared, storage: &Storage, deliveries: &Deliveries) -> Arc<[ToolSet]> {
+fn sets(
+    prepared: &Prepared,
+    storage: &Storage,
+    deliveries: &Deliveries,
+    memory: Option<Arc<dyn Memory>>,
+) -> Arc<[ToolSet]> {
     let mut needs = Needs::new(prepared.clock(), storage.history.clone(), storage.transcripts.clone());
+    needs.memory = memory;
     needs.redactor = prepared.shared.redactor.clone();
     needs.outputs = Some(outputs(prepared));
     needs.courier = Some(deliveries.courier(storage.outbox.clone()));
     aethon_tools::sets(&options(prepared), &needs).into()
-}
-
-/// Where tools come from: of two with the same name the built-in one counts.
-pub(crate) fn sources(
-    prepared: &Prepared,
-    sets: &[ToolSet],
-    storage: &Storage,
-) -> Vec<Arc<dyn ToolSource>> {
-    let sources = [("built-in", aethon_tools::tools(sets)), ("embedder", prepared.parts.tools.clone())];
-    let fixed = |(name, tools)| Arc::new(FixedTools::new(name, tools)) as _;
-    let mut sources: Vec<Arc<dyn ToolSource>> = sources.into_iter().map(fixed).collect();
-    let dynamic = super::sandbox::dynamic(prepared, storage, &options(prepared), &sources);
-    sources.extend(dynamic);
-    sources
 }
 
 /// Where output goes that is too long for a model.
@@ -41,7 +69,8 @@ pub(crate) fn outputs(prepared: &Prepared) -> KeptOutputs {
 /// What they may reach.
 pub(crate) fn options(prepared: &Prepared) -> Options {
     let home = &prepared.home;
-    let folders = [home.credentials(), home.run(), home.recordings(), home.logs(), home.outputs(), home.tools()];
+    let folders =
+        [home.credentials(), home.run(), home.recordings(), home.logs(), home.outputs(), home.tools()];
     let own = [home.config(), home.database()].into_iter().chain(folders);
     let (webchat, security) = (&prepared.config.channels.webchat, &prepared.config.security);
     let mut options = Options::default();
@@ -57,6 +86,7 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options.shell = shell(prepared);
     options.docker = prepared.shared.docker.clone();
     options.desktop = desktop(prepared);
+    options.web = super::web::options(&prepared.config);
     options
 }
 

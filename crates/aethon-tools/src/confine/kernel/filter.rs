@@ -20,16 +20,14 @@ const COMMON: [u32; 10] = [425, 426, 427, 428, 429, 430, 431, 432, 433, 442];
 /// unshare, setns, mount, umount2, pivot_root, add_key, request_key, keyctl, bpf, perf_event_open, userfaultfd, kexec_load,
 /// init_module, finit_module, delete_module, open_by_handle_at, swapon, swapoff, acct, ptrace.
 #[cfg(target_arch = "x86_64")]
-const OWN: &[u32] = &[
-    272, 308, 165, 166, 155, 248, 249, 250, 321, 298, 323, 246, 175, 313, 176, 304, 167, 168, 163, 101,
-];
+const OWN: &[u32] =
+    &[272, 308, 165, 166, 155, 248, 249, 250, 321, 298, 323, 246, 175, 313, 176, 304, 167, 168, 163, 101];
 #[cfg(target_arch = "x86_64")]
 const MACHINE: (u32, u32) = (0xc000_003e, 56);
 
 #[cfg(target_arch = "aarch64")]
-const OWN: &[u32] = &[
-    97, 268, 40, 39, 41, 217, 218, 219, 280, 241, 282, 104, 105, 273, 106, 265, 224, 225, 89, 117,
-];
+const OWN: &[u32] =
+    &[97, 268, 40, 39, 41, 217, 218, 219, 280, 241, 282, 104, 105, 273, 106, 265, 224, 225, 89, 117];
 #[cfg(target_arch = "aarch64")]
 const MACHINE: (u32, u32) = (0xc000_00b7, 220);
 

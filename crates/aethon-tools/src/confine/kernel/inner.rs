@@ -22,7 +22,15 @@ use super::{ALONE, filter};
 
 /// What stays open to writing besides the workspace; the folders among them are private by now.
 const WRITABLE: [&str; 9] = [
-    "/tmp", "/var/tmp", "/dev/shm", "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
+    "/tmp",
+    "/var/tmp",
+    "/dev/shm",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
 ];
 
 /// The two steps themselves count as processes.
@@ -71,7 +79,8 @@ fn give_up_rights() -> io::Result<()> {
 
 #[expect(clippy::disallowed_methods, reason = "this is where a command starts, with every wall round it")]
 fn start(command: &[OsString]) -> io::Result<Pid> {
-    let (program, arguments) = command.split_first().ok_or_else(|| io::Error::other("there is no command"))?;
+    let (program, arguments) =
+        command.split_first().ok_or_else(|| io::Error::other("there is no command"))?;
     let child = Command::new(program).args(arguments).env_remove(ALONE.0).spawn().map_err(|error| {
         io::Error::other(format!("{} cannot be started: {error}", Path::new(program).display()))
     })?;

@@ -63,7 +63,10 @@ fn run(which: &OsStr, plan: &OsStr, command: &[OsString]) -> io::Result<ExitCode
     }
 }
 
-#[expect(clippy::print_stderr, reason = "a step is a process of its own, and this is how it tells the caller")]
+#[expect(
+    clippy::print_stderr,
+    reason = "a step is a process of its own, and this is how it tells the caller"
+)]
 fn complain(error: &io::Error) {
     eprintln!("[the sandbox could not be set up: {error}]");
 }
@@ -89,14 +92,25 @@ pub(crate) fn trial(launcher: &Path, plan: &Plan) -> Result<(), String> {
     };
     match tried() {
         Ok((true, _)) => Ok(()),
-        Ok((false, said)) => Err(if said.is_empty() { "the trial failed without a word".into() } else { said }),
+        Ok((false, said)) => {
+            Err(if said.is_empty() { "the trial failed without a word".into() } else { said })
+        }
         Err(error) => Err(format!("{} could not be started: {error}", launcher.display())),
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the trial is a child of this program and runs nothing of a model's")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the trial is a child of this program and runs nothing of a model's"
+)]
 fn started(launcher: &Path, plan: &Plan) -> io::Result<std::process::Child> {
     let mut command = Command::new(launcher);
     command.args(plan.words()).args(["/bin/sh", "-c", "exit 0"]);
-    command.env_clear().env(ALONE.0, ALONE.1).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
+    command
+        .env_clear()
+        .env(ALONE.0, ALONE.1)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
 }

@@ -52,7 +52,10 @@ fn become_user(user: u32, group: u32) -> io::Result<()> {
     Ok(())
 }
 
-#[expect(deprecated, reason = "its rule is about threads that share descriptors; a step has one thread and keeps them")]
+#[expect(
+    deprecated,
+    reason = "its rule is about threads that share descriptors; a step has one thread and keeps them"
+)]
 fn unshare(flags: UnshareFlags) -> io::Result<()> {
     Ok(rustix::thread::unshare(flags)?)
 }
@@ -90,10 +93,16 @@ fn cover(plan: &Plan) -> io::Result<()> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     let resolver = plan.network.then(|| PathBuf::from(RESOLVER));
     // Opened before anything is covered; what is not there or not open to this user is not kept.
-    let kept: Vec<(PathBuf, OwnedFd)> =
-        plan.kept.iter().cloned().chain(resolver).filter_map(|path| Some((path.clone(), opened(&path)?))).collect();
+    let kept: Vec<(PathBuf, OwnedFd)> = plan
+        .kept
+        .iter()
+        .cloned()
+        .chain(resolver)
+        .filter_map(|path| Some((path.clone(), opened(&path)?)))
+        .collect();
     let private = PRIVATE.iter().map(PathBuf::from);
-    let mut covered: Vec<PathBuf> = private.chain(plan.home.clone()).chain(plan.hidden.iter().cloned()).collect();
+    let mut covered: Vec<PathBuf> =
+        private.chain(plan.home.clone()).chain(plan.hidden.iter().cloned()).collect();
     covered.extend(blocking(&plan.workspace));
     covered.retain(|path| path.is_absolute() && path.parent().is_some());
     covered.sort();

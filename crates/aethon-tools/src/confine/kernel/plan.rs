@@ -39,7 +39,8 @@ pub(crate) struct Plan {
 impl Plan {
     pub(super) fn parse(text: &OsStr) -> io::Result<Self> {
         let text = text.to_str().ok_or_else(|| io::Error::other("the plan is no text"))?;
-        serde_json::from_str(text).map_err(|error| io::Error::other(format!("the plan cannot be read: {error}")))
+        serde_json::from_str(text)
+            .map_err(|error| io::Error::other(format!("the plan cannot be read: {error}")))
     }
 
     /// The plan as the inner step gets it.
