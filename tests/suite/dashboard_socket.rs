@@ -165,7 +165,7 @@ fn a_reader_that_lags_is_told_how_much_it_missed() {
     let before = server.resident();
     // Texts fill what the system buffers, and then the events of many turns fill the queue.
     let text = "x".repeat(5000);
-    for number in 0..800 {
+    for number in 0..400 {
         chat.say(&format!("m{number}"), &format!("!say {text}"));
     }
     assert!(server.resident() < before + 96 * 1024);

@@ -209,8 +209,8 @@ fn a_slow_reader_is_closed_with_1013_and_costs_little() {
     quick.say("first", "!say first");
     let before = server.resident();
     let text = "x".repeat(100_000);
-    for number in 0..80 {
-        // Far more than any queue or any buffer of the system holds.
+    for number in 0..25 {
+        // More than the log and the buffers of the system hold, and done before the reader is cut for standing still.
         let frames = quick.say(&format!("m{number}"), &format!("!say {text}"));
         assert_eq!(frames.last().unwrap()["stop_reason"], "end");
     }

@@ -406,10 +406,14 @@ fn a_sign_in_outlasts_a_restart_and_each_is_another() {
     let server = guarded();
     let (one, other) = (sign_in(&server), sign_in(&server));
     assert_ne!(one, other);
+    let out = Request::new("POST", "/api/sign-out").header("Cookie", &other);
+    assert_eq!(server.send(&out).status, 200);
     let home = server.kill();
     let server = Server::start_in(home.clone(), &[SETTING]);
     let request = Request::get("/api/status").header("Cookie", &one);
     assert_eq!(server.send(&request).status, 200);
+    let copied = Request::get("/api/status").header("Cookie", &other);
+    assert_eq!(server.send(&copied).status, 401, "what was signed out stays so");
     drop(server);
     let server = Server::start_in(home, &["dashboard.auth_token=\"another token, long enough\""]);
     assert_eq!(server.send(&request).status, 401, "with another token nobody is signed in");

@@ -78,6 +78,9 @@ pub(crate) enum Command {
         /// Use this model instead of asking for one.
         #[arg(long)]
         model: Option<String>,
+        /// Whether the assistant asks before it acts, instead of asking you: true or false.
+        #[arg(long)]
+        ask_first: Option<bool>,
     },
     /// Check the installation and explain how to fix what is wrong.
     Doctor {

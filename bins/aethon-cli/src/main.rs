@@ -9,7 +9,6 @@ mod commands;
 mod daemon;
 mod environment;
 mod render;
-mod visible;
 
 use std::process::ExitCode;
 
@@ -29,7 +28,7 @@ fn main() -> ExitCode {
             let refused = error.downcast_ref::<aethon::Error>().is_some_and(aethon::Error::is_refusal);
             // A refusal says all there is to say; what is behind it would only say it again.
             let words = if refused { error.to_string() } else { format!("{error:#}") };
-            eprintln!("aethon-cli: {}", visible::readable(&words));
+            eprintln!("aethon-cli: {}", aethon::core::visible::readable(&words));
             ExitCode::from(if refused { 2 } else { 1 })
         }
     }
@@ -40,7 +39,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
     let common = &cli.common;
     match command {
         Command::Completions { shell } => commands::completions::run(shell),
-        Command::Init { force, provider, model } => commands::init::run(common, force, provider, model),
+        Command::Init { force, provider, model, ask_first } => {
+            commands::init::run(common, force, provider, model, ask_first)
+        }
         Command::Config(command) => commands::config::run(common, command),
         Command::Secrets(command) => commands::secrets::run(common, command),
         Command::Doctor { strict, json } => runtime()?.block_on(commands::doctor::run(common, strict, json)),

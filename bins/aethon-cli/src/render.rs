@@ -4,11 +4,10 @@
 //! what it looks like so far. Nothing of the source drives the terminal: neither characters that stand in it nor those that
 //! Markdown writes as entities, such as `&#27;`. Without colours the structure stays readable.
 
+use aethon::core::visible::readable;
 use comrak::nodes::{AstNode, ListType, NodeValue, TableAlignment};
 use comrak::{Arena, Options, parse_document};
 use unicode_width::UnicodeWidthChar;
-
-use crate::visible::readable;
 
 /// How text looks on this terminal.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +44,15 @@ impl Style {
     /// Loud text.
     pub(crate) fn bold(self, text: &str) -> String {
         self.paint(BOLD, text)
+    }
+
+    /// A line of a diff.
+    pub(crate) fn change(self, line: &str) -> String {
+        match line.as_bytes().first() {
+            Some(b'+') => self.paint("32", line),
+            Some(b'-') => self.paint("31", line),
+            _ => line.to_owned(),
+        }
     }
 
     /// Text about something that went wrong.

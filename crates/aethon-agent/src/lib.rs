@@ -34,4 +34,4 @@ pub use meter::{Booked, Ending, Grant, Meter, Prices, Work, pricing_key};
 pub use models::Models;
 pub use options::{Cache, Compaction, Options, Resume};
 pub use services::{Learned, Services};
-pub use toolbox::{Approvals, GuardedToolbox};
+pub use toolbox::{Approvals, Audit, GuardedToolbox};

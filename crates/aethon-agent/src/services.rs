@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use aethon_core::approval::PendingApprovals;
+use aethon_core::audit::NoAudit;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
 use aethon_core::learned::{ModelFact, ModelKey, ModelMemory, NoMemory};
+use aethon_core::live::Live;
 use aethon_core::owner::Owners;
 use aethon_core::session::{Transcripts, TurnLog};
 use aethon_core::storage::StorageHealth;
@@ -13,6 +15,7 @@ use aethon_core::storage::StorageHealth;
 use crate::hooks::Hooks;
 use crate::meter::Meter;
 use crate::outbox::DeliveryWake;
+use crate::toolbox::Audit;
 
 /// What all agents of an engine share: where turns are stored, what pays for them, and what guards them. Begin with
 /// [`Services::new`] and set what differs.
@@ -35,6 +38,8 @@ pub struct Services {
     pub hooks: Hooks,
     /// The questions to a person that are open.
     pub approvals: PendingApprovals,
+    /// Where it is written down what was allowed and what was refused.
+    pub audit: Audit,
     /// Where it is told what happens.
     pub bus: EventBus,
     /// The time.
@@ -61,6 +66,7 @@ impl Services {
             learned: Learned::default(),
             hooks: Hooks::default(),
             approvals: PendingApprovals::default(),
+            audit: Audit { log: Arc::new(NoAudit), redactor: Live::default() },
             bus: EventBus::default(),
             clock,
             wake: DeliveryWake::default(),

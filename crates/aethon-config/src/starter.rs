@@ -18,6 +18,8 @@ pub struct Starter {
     pub host: String,
     /// The dashboard's token, as a reference. Empty: none, which only a loopback bind permits.
     pub auth_token: String,
+    /// Whether the assistant asks before it runs commands and changes files.
+    pub asks_first: bool,
 }
 
 /// The text of the first file.
@@ -66,8 +68,11 @@ pub fn starter(choice: &Starter) -> String {
          # With a secret, every request must be signed with it.\n\
          # secret = \"${credential:webhook}\"\n\n\
          [approval]\n\
-         # Ask before shell commands, file changes and new tools.\n\
-         # enabled = true\n\n\
+         # Ask before shell commands, file changes and new tools.\n",
+    );
+    text.push_str(if choice.asks_first { "enabled = true\n" } else { "# enabled = true\n" });
+    text.push_str(
+        "\n\
          [budget]\n\
          # The most to spend on models in a day, in USD; 0 is no limit.\n\
          # daily_usd = 5\n",

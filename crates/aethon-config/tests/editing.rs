@@ -137,6 +137,7 @@ fn the_first_file_loads_without_a_word_and_says_what_was_chosen() {
         api_key: "${credential:key}".to_owned(),
         host: "https://a.example".to_owned(),
         auth_token: "${credential:door}".to_owned(),
+        asks_first: true,
     });
 }
 

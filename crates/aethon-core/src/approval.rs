@@ -1,17 +1,20 @@
 //! Asking a person before something happens.
 //!
-//! A request is bound to the exact arguments that the person sees, is answered once, and expires. The desk keeps the
-//! open ones, so that any door (the chat, the dashboard, the API) can answer; who asks waits on the desk.
-
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+//! A request is bound to the exact arguments that the person sees, is answered once, and expires. `desk` keeps the open
+//! ones, so that any door (the chat, the dashboard, the API) can answer; who asks waits on the desk. `grants` keeps what a
+//! person has allowed for the rest of a conversation.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::oneshot;
 
 use crate::ids::{SessionId, TurnId};
+
+mod desk;
+mod grants;
+
+pub use desk::{AnswerError, Asked, PendingApprovals, Ticket};
+pub use grants::{Grant, Grants, Pattern};
 
 /// What is to be decided.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,6 +27,15 @@ pub struct ApprovalRequest {
     pub input: Value,
     /// One line that says what would happen.
     pub summary: String,
+    /// What the tool would change, as a diff, where it can tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+    /// Why a person is asked.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// What an answer for the rest of the conversation would allow, in words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub session_scope: String,
     /// The session that asks.
     pub session_id: SessionId,
     /// The turn that asks.
@@ -67,61 +79,57 @@ pub enum ResolutionReason {
     Stopped,
 }
 
-/// The open requests of one assistant. Cheap to clone; clones share the desk.
-#[derive(Clone, Default)]
-pub struct PendingApprovals {
-    open: Arc<Mutex<BTreeMap<String, Open>>>,
+/// What a person says to a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Whether it may happen.
+    pub decision: Decision,
+    /// For how long an approval counts.
+    pub scope: Scope,
+    /// Other arguments to run it with. Only with an approval.
+    pub input: Option<Value>,
+    /// Who answered and at which door, in words, such as `the chat page`.
+    pub by: String,
 }
 
-struct Open {
-    request: ApprovalRequest,
-    answer: oneshot::Sender<Decision>,
+/// For how long an approval counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// For this call.
+    #[default]
+    Once,
+    /// For the rest of the conversation, for calls of the same [`Pattern`].
+    Session,
 }
 
-impl PendingApprovals {
-    /// Lays a request on the desk. The receiver yields the answer, once; dropping the [`Ticket`] takes the request back.
-    pub fn open(&self, request: ApprovalRequest) -> Ticket {
-        let (answer, answered) = oneshot::channel();
-        let id = request.id.clone();
-        self.lock().insert(id.clone(), Open { request, answer });
-        Ticket { desk: self.clone(), id, answered }
+impl Answer {
+    /// The plain answer: once, with the arguments as they are.
+    pub fn new(decision: Decision) -> Self {
+        Self { decision, scope: Scope::Once, input: None, by: String::new() }
     }
 
-    /// Answers a request. `false` when there is no such request (any more).
-    pub fn decide(&self, id: &str, decision: Decision) -> bool {
-        let open = self.lock().remove(id);
-        open.is_some_and(|open| open.answer.send(decision).is_ok())
+    /// Given by this person, at this door.
+    #[must_use]
+    pub fn by(self, by: impl Into<String>) -> Self {
+        Self { by: by.into(), ..self }
     }
 
-    /// The open requests, oldest first.
-    pub fn pending(&self) -> Vec<ApprovalRequest> {
-        let mut requests: Vec<_> = self.lock().values().map(|open| open.request.clone()).collect();
-        requests.sort_by(|a, b| a.created_at.cmp(&b.created_at).then_with(|| a.id.cmp(&b.id)));
-        requests
+    /// Counting for so long.
+    #[must_use]
+    pub fn scoped(self, scope: Scope) -> Self {
+        Self { scope, ..self }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Open>> {
-        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The asker's half of an open request.
-pub struct Ticket {
-    desk: PendingApprovals,
-    id: String,
-    answered: oneshot::Receiver<Decision>,
-}
-
-impl Ticket {
-    /// Waits until somebody answers at the desk.
-    pub async fn answer(&mut self) -> Decision {
-        (&mut self.answered).await.unwrap_or(Decision::Deny)
+    /// With the arguments as the person changed them.
+    #[must_use]
+    pub fn with_input(self, input: Option<Value>) -> Self {
+        Self { input, ..self }
     }
 }
 
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        self.desk.lock().remove(&self.id);
+impl From<Decision> for Answer {
+    fn from(decision: Decision) -> Self {
+        Self::new(decision)
     }
 }

@@ -11,6 +11,7 @@
 
 pub mod approval;
 pub mod assistant;
+pub mod audit;
 pub mod channel;
 pub mod clock;
 pub mod egress;
@@ -18,6 +19,7 @@ pub mod embed;
 pub mod error;
 pub mod event;
 pub mod failure;
+pub mod feature;
 pub mod history;
 pub mod hook;
 pub mod ids;
@@ -46,6 +48,7 @@ pub mod tool;
 pub mod turn;
 pub mod untrusted;
 pub mod usage;
+pub mod visible;
 
 // Parts of the interface: whoever implements a trait of this crate needs them in the same version.
 pub use {async_trait, jiff, schemars, serde_json};

@@ -205,6 +205,12 @@ impl Message {
         texts.join("\n\n")
     }
 
+    /// How many bytes its texts have.
+    pub fn text_bytes(&self) -> usize {
+        let texts = self.content.iter();
+        texts.map(|block| if let Block::Text { text, .. } = block { text.len() } else { 0 }).sum()
+    }
+
     /// The tool calls that it asks for.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content

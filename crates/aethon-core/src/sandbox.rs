@@ -11,9 +11,11 @@ pub enum Sandbox {
     None,
     /// In a disposable container and nowhere else: without one, a command does not run.
     Docker,
+    /// Inside namespaces and walls of the kernel and nowhere else: without them, a command does not run.
+    Kernel,
 }
 
 impl Sandbox {
     /// The words for them in the configuration.
-    pub const NAMES: [&'static str; 2] = ["none", "docker"];
+    pub const NAMES: [&'static str; 3] = ["none", "docker", "kernel"];
 }

@@ -3,6 +3,8 @@
 //! Two traits over the same storage. [`TurnLog`] is the engine's: every method is one durable transaction, and what it
 //! has returned survives a crash. [`Transcripts`] is for pages, the API and the terminal.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -70,9 +72,9 @@ pub struct Begun {
 #[derive(Debug, Clone)]
 pub struct Finish {
     /// What is added to the transcript; the last one carries the turn's end.
-    pub messages: Vec<Message>,
+    pub messages: Arc<Vec<Message>>,
     /// The outcome, kept for second deliveries.
-    pub reply: Reply,
+    pub reply: Arc<Reply>,
     /// What is to be delivered elsewhere.
     pub deliveries: Vec<crate::channel::NewDelivery>,
     /// The turn that waits behind it in the session, and replaces nothing. If it cannot begin, because it was removed or

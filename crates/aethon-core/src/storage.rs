@@ -24,6 +24,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::audit::AuditLog;
 use crate::channel::Outbox;
 use crate::embed::EmbeddingCache;
 use crate::error::Result;
@@ -58,6 +59,8 @@ pub struct Storage {
     pub history: Arc<dyn History>,
     /// What was learnt about models.
     pub models: Arc<dyn ModelMemory>,
+    /// What was allowed and what was refused.
+    pub audit: Arc<dyn AuditLog>,
     /// What is remembered beyond a conversation. It keeps whatever it is given: secrets are refused before it.
     pub memory: Arc<dyn MemoryStorage>,
     /// Looking after all of it.
@@ -78,6 +81,7 @@ impl Storage {
             + EmbeddingCache
             + History
             + ModelMemory
+            + AuditLog
             + MemoryStorage
             + Upkeep
             + 'static,
@@ -91,6 +95,7 @@ impl Storage {
             embeddings: backend.clone(),
             history: backend.clone(),
             models: backend.clone(),
+            audit: backend.clone(),
             memory: backend.clone(),
             upkeep: backend,
             health: StorageHealth::default(),

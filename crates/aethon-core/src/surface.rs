@@ -3,6 +3,8 @@
 //! A surface travels with the turn, so "nobody can answer here: denied" is a value ([`Unattended`]) and not a branch
 //! somewhere in the engine. Events are for showing; nothing of the turn depends on their arrival.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use serde_json::Value;
 
@@ -72,7 +74,7 @@ pub enum TurnEvent {
         message: String,
     },
     /// The turn is over and stored. Always the last event, sent exactly once.
-    Done(Reply),
+    Done(Arc<Reply>),
 }
 
 /// Where a tool call stands.

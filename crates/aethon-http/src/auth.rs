@@ -7,6 +7,7 @@
 
 mod carriers;
 mod sign_in;
+mod sign_outs;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use percent_encoding::percent_decode_str;
 use ring::hmac;
 
 pub(crate) use sign_in::{SignIn, SignIns};
+pub(crate) use sign_outs::SignOuts;
 
 use carriers::{COOKIE_NAME, bearer, cookie, query_token};
 

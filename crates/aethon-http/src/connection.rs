@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use crate::app::App;
 use crate::body::Response;
 use crate::crowd::Seat;
-use crate::guarded_stream::{GuardedStream, MAX_HEAD};
+use crate::guarded_stream::{GuardedStream, MAX_HEAD, set_options};
 use crate::progress::Progress;
 use crate::request::RequestBody;
 use crate::service::{self, Admitted, ResponseFuture};
@@ -39,8 +39,7 @@ pub(crate) async fn serve(
     app: Arc<App>,
     mut phase: watch::Receiver<Phase>,
 ) {
-    // Small answers must not wait for more to come. An error here means that the peer is gone, which reading tells too.
-    let _ = stream.set_nodelay(true);
+    set_options(&stream);
     let progress = Arc::clone(seat.progress());
     let stream = GuardedStream::new(stream, Arc::clone(&app), seat);
     let mut builder = http1::Builder::new();

@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::Assistant;
+use aethon_core::audit::AuditLog;
 use aethon_core::channel::Channels;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
+use aethon_core::feature::Features;
 use aethon_core::ledger::Ledger;
 use aethon_core::log::LogBook;
 use aethon_core::model::ModelProvider;
@@ -55,6 +57,8 @@ pub struct Activity {
     pub logs: LogBook,
     /// What was spent.
     pub ledger: Arc<dyn Ledger>,
+    /// What was allowed and what was refused.
+    pub audit: Arc<dyn AuditLog>,
 }
 
 /// What runs, and how it is set up.
@@ -68,6 +72,8 @@ pub struct Setup {
     pub channels: Channels,
     /// What the assistant can read and run, a sentence each.
     pub reach: Arc<[String]>,
+    /// What it can do right now.
+    pub features: Features,
 }
 
 /// The time, whether things can be stored, and the end of the program.

@@ -26,6 +26,11 @@ impl Fields {
         }
     }
 
+    /// A value of any kind. `None` when it is absent or null.
+    pub(crate) fn value(&mut self, name: &'static str) -> Option<Value> {
+        self.0.remove(name).filter(|value| !value.is_null())
+    }
+
     /// A string that must be there and hold more than blanks.
     pub(crate) fn required_text(&mut self, name: &'static str) -> Result<String, Problem> {
         match self.text(name)? {

@@ -29,9 +29,11 @@ pub(crate) const MAX_HEAD: usize = 32 * 1024;
 const IDLE: Duration = Duration::from_secs(75);
 /// How long the rest of a head may take once the program stops.
 const LAST_CALL: Duration = Duration::from_secs(1);
-/// How long a client may take nothing of what is written to it, as the system tells it: room in a full buffer is told when a
-/// good part of it (up to a megabyte) is free. A large answer may take longer than this as a whole.
+/// How long a client may take nothing of what is written to it. A large answer may take longer than this as a whole.
 const STALL: Duration = Duration::from_secs(30);
+/// How much may wait in the system unsent. Room for more is told as soon as a part of that is sent, and not when a third of a
+/// buffer of megabytes is free, so a slow reader is known to be reading.
+const UNSENT: u32 = 128 << 10;
 /// For how long the rest of what a client sends is read after an answer that did not wait for it.
 const LINGER: Duration = Duration::from_secs(3);
 
@@ -44,6 +46,14 @@ enum Awaited {
     Rest,
     /// The first byte of a further head.
     Next,
+}
+
+/// Sets up a socket that was accepted.
+pub(crate) fn set_options(stream: &TcpStream) {
+    // Small answers must not wait for more to come. An error here means that the peer is gone, which reading tells too.
+    let _ = stream.set_nodelay(true);
+    #[cfg(target_os = "linux")]
+    let _ = socket2::SockRef::from(stream).set_tcp_notsent_lowat(UNSENT);
 }
 
 /// The guarded socket. Its seat goes with it, into a WebSocket too.

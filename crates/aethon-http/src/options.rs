@@ -3,7 +3,9 @@
 //! The facade fills this from the configuration, references resolved and values checked. Two groups of their own keep the
 //! list short: [`Webhooks`] and [`Limits`].
 
+use std::fs::File;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::secret::Secret;
@@ -20,6 +22,8 @@ pub struct Options {
     pub token: Secret,
     /// Signs the cookies of browsers. Kept by the home, so that a restart signs nobody out; empty: made anew each time.
     pub sign_in_key: Secret,
+    /// Where the home keeps which sign-ins were taken back, open for reading and appending.
+    pub sign_outs: Option<Arc<File>>,
     /// Inbound webhooks.
     pub webhooks: Webhooks,
     /// Whether the dashboard and its interface exist.
@@ -82,6 +86,7 @@ impl Default for Options {
             port: 18790,
             token: Secret::default(),
             sign_in_key: Secret::default(),
+            sign_outs: None,
             webhooks: Webhooks { enabled: true, secret: Secret::default() },
             dashboard_enabled: true,
             mark_untrusted: true,

@@ -11,8 +11,10 @@ use std::pin::Pin;
 use http::Method;
 
 mod approvals;
+mod audit;
 mod config;
 mod export;
+mod features;
 mod logs;
 mod ready;
 mod sessions;
@@ -158,6 +160,9 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/config/schema", Takes::Nothing, sync!(config::schema)),
     api(Method::GET, "/api/approvals", Takes::Nothing, sync!(approvals::list)),
     api(Method::POST, "/api/approvals/{id}", Json, later!(approvals::decide)),
+    api(Method::DELETE, "/api/approvals/granted/{id}", Takes::Nothing, later!(approvals::take_back)),
+    api(Method::GET, "/api/audit", Takes::Nothing, later!(audit::newest)),
+    api(Method::GET, "/api/features", Takes::Nothing, sync!(features::list)),
     api(Method::GET, "/api/usage", Takes::Nothing, later!(usage::usage)),
     api(Method::GET, "/api/ready", Takes::Nothing, sync!(ready::ready)),
     api(Method::GET, "/api/logs", Takes::Nothing, sync!(logs::newest)),

@@ -113,7 +113,7 @@ fn panicked(panic: &(dyn Any + Send), id: &HeaderValue) -> Problem {
 }
 
 /// Past the limit of its address, what may be a guess at the token waits before it is judged, or is not judged at all.
-fn unless_guessed(app: &Arc<App>, rules: &Arc<Rules>, request: Request) -> Step {
+fn unless_guessed(app: &Arc<App>, rules: &Rules, request: Request) -> Step {
     let address = request.client.address;
     if !app.attempts.is_over(address, Instant::now())
         || router::access(request.head.uri.path()) == Access::Public
@@ -124,10 +124,12 @@ fn unless_guessed(app: &Arc<App>, rules: &Arc<Rules>, request: Request) -> Step 
     let Some(place) = app.attempts.queue(address) else {
         return Step::Done(Err(too_many_attempts(limits::WAIT.as_secs())));
     };
-    let (app, rules) = (Arc::clone(app), Arc::clone(rules));
+    let app = Arc::clone(app);
     Step::Pending(Box::pin(async move {
         tokio::time::sleep(limits::WAIT).await;
         drop(place);
+        // The token may be another one by now.
+        let rules = app.rules.get();
         match dispatch(&app, &rules, request) {
             Step::Done(answer) => answer,
             Step::Pending(answer) => answer.await,

@@ -6,6 +6,7 @@
 //! part (JSON, tasks) is in it. What idle moments do afterwards (the search index) is shown apart.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for a person that measures")]
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aethon_core::ids::{SessionId, TurnId};
@@ -170,7 +171,8 @@ async fn turn(store: &Store, session: &SessionId) {
     };
     let mut last = Message::new(Role::Assistant, vec![Block::text(ANSWER)], now);
     last.stop_reason = Some(TurnEnd::End);
-    store.finish(Finish { messages: vec![last], reply, deliveries: Vec::new(), next: None }).await.unwrap();
+    let (messages, reply) = (Arc::new(vec![last]), Arc::new(reply));
+    store.finish(Finish { messages, reply, deliveries: Vec::new(), next: None }).await.unwrap();
 }
 
 /// The CPU time of this process, from `/proc` (in ticks of 10 ms).

@@ -6,11 +6,12 @@
 //!
 //! The way in is [`Store`], which is [`aethon_core::session::TurnLog`], [`aethon_core::session::Transcripts`],
 //! [`aethon_core::channel::Outbox`], [`aethon_core::ledger::Ledger`], [`aethon_core::embed::EmbeddingCache`],
-//! [`aethon_core::history::History`], [`aethon_core::learned::ModelMemory`] and [`aethon_core::memory::MemoryStorage`] at once. Rooms: `db` is the file, its threads and its versions, and knows nothing of
+//! [`aethon_core::history::History`], [`aethon_core::learned::ModelMemory`], [`aethon_core::memory::MemoryStorage`] and [`aethon_core::audit::AuditLog`] at once. Rooms: `db` is the file, its threads and its versions, and knows nothing of
 //! conversations; `sessions`, `messages`, `turns` (the inbox), `owners`, `outbox` hold the statements of one table each; `ledger`
-//! counts money; `vectors` keeps them; `search` finds the sessions that have some words, `history` the passages of one; `learned` keeps what was learnt about models; `memory` is long-term memory; `listing` makes pages of sessions; `purge` and `maintenance` remove; `marks` remembers from run to run; `turn_log` and `transcripts` put
+//! counts money; `vectors` keeps them; `search` finds the sessions that have some words, `history` the passages of one; `learned` keeps what was learnt about models; `memory` is long-term memory; `audit` what was allowed and refused; `listing` makes pages of sessions; `purge` and `maintenance` remove; `marks` remembers from run to run; `turn_log` and `transcripts` put
 //! them together into the traits.
 
+mod audit;
 mod db;
 mod error;
 mod history;

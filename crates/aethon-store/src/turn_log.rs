@@ -21,6 +21,8 @@ use crate::turns::{self, Due, Held, NewTurn, Outcome, Standing};
 
 /// More than any model takes in; what comes before is left to a summary.
 const MOST_WINDOW_BYTES: usize = 16 << 20;
+/// From how many bytes on a text that a message has is not kept a second time for what comes behind it.
+const LONG: usize = 64 << 10;
 
 #[async_trait]
 impl TurnLog for Store {
@@ -76,22 +78,25 @@ impl TurnLog for Store {
         let Finish { messages, reply, deliveries, next } = finish;
         let held = held(&messages)?;
         // Messages that may have to wait have no id yet by which the outcome could name them.
+        let behind = |message: &Message| behind(&reply.text, message);
         let holder =
-            messages.iter().rposition(|message| message.text() == reply.text).filter(|_| held.is_none());
+            messages.iter().rposition(|message| behind(message).is_some()).filter(|_| held.is_none());
+        let after = holder.and_then(|holder| behind(messages.get(holder)?)).filter(|after| !after.is_empty());
         let ending = Ending {
             holder,
             outcome: to_json(&Outcome {
-                text: holder.is_none().then_some(reply.text),
+                text: holder.is_none().then(|| reply.text.clone()),
+                after: after.map(str::to_owned),
                 end: reply.end,
-                model: reply.model,
+                model: reply.model.clone(),
                 usage: reply.usage,
-                failure: reply.failure,
+                failure: reply.failure.clone(),
                 held: None,
             })?,
             held,
             messages: prepared(&messages)?,
-            turn: reply.turn,
-            session: reply.session,
+            turn: reply.turn.clone(),
+            session: reply.session.clone(),
             deliveries,
             next: next.map(|(turn, begin)| Ok::<_, Error>((turn, Start::from(&begin)?))).transpose()?,
             owner: self.owner(),
@@ -119,6 +124,13 @@ impl TurnLog for Store {
         let open = self.read(|sql| turns::open(sql, None)).await?;
         Ok(open.into_iter().filter(|record| record.phase != TurnPhase::Done).collect())
     }
+}
+
+/// What a reply says behind the text of a message: nothing where they are the same. `None` where it is another text. A long text
+/// with a notice behind it is not kept twice either.
+fn behind<'r>(reply: &'r str, message: &Message) -> Option<&'r str> {
+    let after = reply.strip_prefix(message.text().as_str())?;
+    (after.is_empty() || reply.len() - after.len() >= LONG).then_some(after)
 }
 
 /// A [`Begin`] that is ready to be stored.

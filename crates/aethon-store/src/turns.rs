@@ -51,6 +51,9 @@ impl Standing {
 pub(crate) struct Outcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
+    /// What comes behind the text of that message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) after: Option<String>,
     pub(crate) end: TurnEnd,
     pub(crate) model: String,
     #[serde(default)]
@@ -340,7 +343,9 @@ impl StoredTurn {
                 session: inbound.session.clone(),
                 text: match (outcome.text, self.reply_message) {
                     (Some(text), _) => text,
-                    (None, Some(message)) => messages::text(sql, message)?.unwrap_or_default(),
+                    (None, Some(message)) => {
+                        messages::text(sql, message)?.unwrap_or_default() + &outcome.after.unwrap_or_default()
+                    }
                     (None, None) => String::new(),
                 },
                 end: outcome.end,

@@ -29,7 +29,7 @@ async fn what_was_acknowledged_is_there_after_a_restart() {
     assert_eq!(texts(&before), ["hello", "hi there", "two"]);
     assert_eq!(home.store.window(&session(S), 10).await.unwrap(), before);
     let record = home.store.turn(&done).await.unwrap().unwrap();
-    assert_eq!(record.reply.unwrap(), finish(&done, S, "hi there").reply);
+    assert_eq!(record.reply.unwrap(), *finish(&done, S, "hi there").reply);
     let left: Vec<_> = home.store.unfinished().await.unwrap().into_iter().map(|record| record.turn).collect();
     assert_eq!(left, [running, queued]);
     assert_eq!(home.store.due(start(), 10).await.unwrap()[0].content, delivery("news", 600));

@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use aethon_core::ids::TurnId;
 use aethon_core::message::Role;
 use aethon_core::session::{Accepted, Clear, Transcripts, TurnLog};
@@ -80,7 +82,7 @@ async fn every_read_sees_one_state() {
             store.accept(&turn, &say(S, &text), Some(begin(&text))).await.unwrap();
             // Two messages in one transaction: nobody may see one of them alone.
             let mut end = finish(&turn, S, &text);
-            end.messages.insert(0, message(Role::Assistant, &text));
+            Arc::make_mut(&mut end.messages).insert(0, message(Role::Assistant, &text));
             store.finish(end).await.unwrap();
         }
     });

@@ -10,8 +10,10 @@ use aethon_core::assistant::{self, Assistant};
 use aethon_core::clock::Clock;
 use aethon_core::embed::Embedder;
 use aethon_core::event::EventBus;
+use aethon_core::feature::Feature;
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::Ledger;
+use aethon_core::live::Live;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
 use aethon_core::session::{SessionQuery, Transcripts};
@@ -28,6 +30,7 @@ use tokio::time::timeout;
 
 use crate::builder::{Prepared, Shared, Source};
 use crate::error::{Error, Result};
+use crate::features::Ground;
 use crate::home::Home;
 use crate::reach::Reach;
 use crate::wiring;
@@ -68,6 +71,9 @@ impl Aethon {
         let (desk, deliveries) = (PendingApprovals::default(), Deliveries::default());
         let tools = wiring::tools::sets(&prepared, &storage, &deliveries);
         let sources = wiring::tools::sources(&prepared, &tools);
+        let ground = Ground::of(&prepared).await;
+        crate::features::offer(&prepared.shared.features, Live::new(prepared.config.clone()), ground);
+        crate::features::offer_parts(&prepared.shared.features, &provider, &storage);
         let common = wiring::agent::Common {
             models,
             meter: meter.clone(),
@@ -153,6 +159,16 @@ impl Aethon {
     /// call is in the ledger, and none is made when the day's budget is nearly used up.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         self.embedder.clone()
+    }
+
+    /// What the assistant can read and run, a sentence each.
+    pub fn reach(&self) -> &[String] {
+        &self.reach
+    }
+
+    /// What the assistant can do right now, and why not where it cannot.
+    pub fn features(&self) -> Vec<Feature> {
+        self.shared.features.now()
     }
 
     /// The built-in tools in their sets, with those that are absent here and why.

@@ -12,6 +12,7 @@ use aethon_config::{Config, Sources};
 use aethon_core::channel::Channel;
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::event::EventBus;
+use aethon_core::feature::Features;
 use aethon_core::hook::Hook;
 use aethon_core::live::Live;
 use aethon_core::log::{LogBook, LogFormat};
@@ -171,6 +172,8 @@ pub(crate) struct Shared {
     pub(crate) redactor: Live<Redactor>,
     /// How much is logged.
     pub(crate) log_level: LogLevel,
+    /// Where each part says how it stands.
+    pub(crate) features: Features,
 }
 
 impl Source {

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use aethon_config::schema::Unpriced;
+use aethon_core::feature::FeatureState;
 use aethon_core::model::{ModelProvider, Readiness};
 use aethon_providers::Catalog;
 use aethon_tools::Protection;
@@ -98,7 +99,24 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.extend(embedding(&prepared).await);
     findings.push(budget(&prepared));
     findings.push(self_protection());
+    findings.extend(features(&prepared).await);
     findings
+}
+
+/// What would run with this configuration on this machine. What only shows when it runs is told by `/api/features`.
+async fn features(prepared: &Prepared) -> Vec<Finding> {
+    let ground = crate::features::Ground::of(prepared).await;
+    let rows = crate::features::configured(&prepared.config, &ground);
+    let told = rows.into_iter().map(|row| {
+        let message = format!("{}: {}, {} ({})", row.title, row.state.as_str(), row.detail, row.config_key);
+        match row.state {
+            FeatureState::Degraded => {
+                Finding::warning("feature", message, format!("look at {}", row.config_key))
+            }
+            _ => Finding::ok("feature", message),
+        }
+    });
+    told.collect()
 }
 
 /// What keeps a command from the assistant itself.

@@ -162,6 +162,18 @@ impl Home {
         })
     }
 
+    /// Which sign-ins of browsers were taken back, open for reading and appending. Where it cannot be kept, a cookie that somebody
+    /// has copied counts again after a restart.
+    pub fn sign_outs(&self) -> Option<File> {
+        let path = self.run().join("sign-outs");
+        let opened = private_file::open(&path, OpenOptions::new().read(true).append(true));
+        opened
+            .inspect_err(|error| {
+                tracing::warn!(%error, path = %path.display(), "the list of ended sign-ins cannot be kept");
+            })
+            .ok()
+    }
+
     /// The address of the daemon that runs on this home, such as `http://127.0.0.1:18790`, if one does and listens.
     pub fn running_daemon(&self) -> Option<String> {
         if !self.has_daemon() {

@@ -20,6 +20,7 @@ mod channels;
 pub mod doctor;
 mod embedding;
 mod error;
+mod features;
 mod harden;
 mod home;
 mod logging;

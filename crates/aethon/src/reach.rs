@@ -19,7 +19,11 @@ pub struct Reach {
 
 /// What this configuration lets the assistant read and run, for a person with this home directory.
 pub fn reach(config: &Config, user_home: Option<&Path>) -> Vec<Reach> {
-    vec![files(config, user_home), commands(config)]
+    let mut reach = vec![files(config, user_home), commands(config)];
+    if config.approval.enabled {
+        reach.push(questions(config));
+    }
+    reach
 }
 
 fn files(config: &Config, user_home: Option<&Path>) -> Reach {
@@ -36,21 +40,48 @@ fn files(config: &Config, user_home: Option<&Path>) -> Reach {
 }
 
 fn commands(config: &Config) -> Reach {
-    let asks =
-        config.approval.enabled && config.approval.requires_approval.iter().any(|tool| tool == "shell");
-    match config.security.sandbox {
-        Sandbox::Docker => Reach { says: "It can run no commands".into(), narrower: None },
-        Sandbox::None if asks => Reach {
-            says: "It asks you before it runs a command on this machine".into(),
-            narrower: None,
-        },
-        Sandbox::None => Reach {
-            says: "It runs commands on this machine as you, without asking; a command can read and change what you can, \
-                   whatever holds for files"
-                .into(),
-            narrower: Some("approval.enabled = true has it ask you first"),
-        },
+    let ask = asks(config, "shell");
+    let wider = "approval.enabled = true has it ask you first";
+    let says = match (config.security.sandbox, ask) {
+        (Sandbox::Docker, true) => "It asks you before it runs a command, in a container of its own".into(),
+        (Sandbox::Docker, false) => {
+            "It runs commands in a container of its own, without asking; they can change its workspace and nothing else \
+             of this machine"
+                .into()
+        }
+        (Sandbox::Kernel, true) => "It asks you before it runs a command, in a sandbox of the kernel".into(),
+        (Sandbox::Kernel, false) => {
+            "It runs commands in a sandbox of the kernel, without asking; they can change its workspace and nothing else \
+             of this machine"
+                .into()
+        }
+        (Sandbox::None, true) => "It asks you before it runs a command on this machine".into(),
+        (Sandbox::None, false) => {
+            "It runs commands on this machine as you, without asking; a command can read and change what you can, \
+             whatever holds for files"
+                .into()
+        }
+    };
+    let is_narrow = ask || config.security.sandbox != Sandbox::None;
+    Reach { says, narrower: (!is_narrow).then_some(wider) }
+}
+
+/// What it asks about.
+fn questions(config: &Config) -> Reach {
+    let approval = &config.approval;
+    if approval.requires_approval.is_empty() {
+        let says = "It asks you before nothing, because approval.requires_approval is empty".into();
+        return Reach { says, narrower: None };
     }
+    let says = format!(
+        "It asks you before it uses {}; where nobody can answer, such as in a webhook, that is a no",
+        approval.requires_approval.join(", ")
+    );
+    Reach { says, narrower: None }
+}
+
+fn asks(config: &Config, tool: &str) -> bool {
+    config.approval.enabled && config.approval.requires_approval.iter().any(|name| name == tool)
 }
 
 impl Reach {
@@ -88,7 +119,7 @@ mod tests {
         check(file_writes_only, ["under /home/ada", "without asking"], [true, true]);
         check(
             |config| config.security.sandbox = Sandbox::Docker,
-            ["under /home/ada", "no commands"],
+            ["under /home/ada", "in a container"],
             [true, false],
         );
         assert!(reach(&Config::default(), None)[0].says.contains("workspace"));

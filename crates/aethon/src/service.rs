@@ -1,5 +1,6 @@
 //! The daemon round an assistant: the lock of the home, the listener, the channels, delivery and upkeep.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,7 +53,7 @@ impl Service {
             tracing::warn!("{warning}");
         }
         let lock = prepared.home.lock()?;
-        let sign_in_key = prepared.home.sign_in_key();
+        let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_outs());
         // The home is ours alone now, so whatever an earlier daemon had under way is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();
@@ -70,8 +71,10 @@ impl Service {
             provider: aethon.provider.clone(),
             channels: channels.clone(),
             reach: aethon.reach.clone(),
+            features: aethon.shared.features.clone(),
         };
-        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), sign_in_key).await?;
+        crate::features::offer_channels(&setup.features, &channels);
+        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), sign_ins).await?;
         let greeting = match &server {
             Some(server) => {
                 let address = format!("http://{}", server.local_addr());
@@ -143,12 +146,13 @@ async fn listen(
     hub: Arc<Hub>,
     setup: Setup,
     shutdown: Shutdown,
-    sign_in_key: Secret,
+    (sign_in_key, sign_outs): (Secret, Option<File>),
 ) -> Result<Option<Server>> {
     if !aethon.config.channels.webchat.enabled {
         return Ok(None);
     }
-    let options = Options { sign_in_key, ..wiring::http::options(&aethon.config, aethon.is_demo) };
+    let sign_outs = sign_outs.map(Arc::new);
+    let options = Options { sign_in_key, sign_outs, ..wiring::http::options(&aethon.config, aethon.is_demo) };
     let (host, port) = (options.host.clone(), options.port);
     let deps = Deps {
         chat: aethon.chat(hub),
@@ -156,6 +160,7 @@ async fn listen(
             bus: aethon.shared.bus.clone(),
             logs: aethon.shared.logs.clone(),
             ledger: aethon.ledger(),
+            audit: aethon.storage.audit.clone(),
         },
         setup,
         runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },

@@ -2,7 +2,9 @@
 
 use std::io::{IsTerminal, Read};
 
+use aethon::core::approval::Decision;
 use aethon::core::model::Effort;
+use aethon::core::visible::readable;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
@@ -12,7 +14,6 @@ use super::event::{ChatEvent, Outcome, Told};
 use super::interrupts::{Interrupt, Interrupts};
 use super::screen::{Screen, put, style};
 use super::turn::LEAVE;
-use crate::visible::readable;
 
 /// The largest input that is read from a pipe.
 const MOST_INPUT: u64 = 512 * 1024;
@@ -109,7 +110,7 @@ impl Events {
             if let Some(event) = self.concerns(told)? {
                 match event {
                     ChatEvent::Approval { id, .. } => {
-                        backend.tell(Wish::Decide { id, approve: false }).await?;
+                        backend.tell(Wish::Decide { id, answer: Decision::Deny.into() }).await?;
                     }
                     event => return Ok(Heard::Event(event)),
                 }

@@ -1,5 +1,6 @@
 //! The way to the assistant, whichever it is.
 
+use aethon::core::approval::Answer;
 use aethon::core::model::Effort;
 use anyhow::Result;
 use async_trait::async_trait;
@@ -28,6 +29,9 @@ pub(crate) trait Backend: Send {
     /// The newest sessions: id and title.
     async fn sessions(&mut self) -> Result<Vec<(String, String)>>;
 
+    /// What the assistant can read and run here, a sentence each.
+    async fn reach(&mut self) -> Result<Vec<String>>;
+
     /// Leaves in order.
     async fn close(&mut self);
 }
@@ -41,7 +45,7 @@ pub(crate) enum Wish {
     Decide {
         /// The question's id.
         id: String,
-        /// Whether it was a yes.
-        approve: bool,
+        /// The answer, with the arguments as the person changed them if they did.
+        answer: Answer,
     },
 }

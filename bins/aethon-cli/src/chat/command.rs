@@ -5,6 +5,7 @@ pub(super) const HELP: &str = "\
 /new [NAME]      start a new conversation, or continue the one with that name
 /sessions        list your conversations
 /effort [LEVEL]  set how much the model thinks here: none, low, medium, high or default
+/status          what the assistant may read and run right now
 /stop            stop the reply that is running
 /help            show this help
 /quit            leave (or Ctrl-D)
@@ -32,6 +33,8 @@ pub(super) enum Line<'a> {
     Effort(&'a str),
     /// List the conversations.
     Sessions,
+    /// Tell what the assistant can read and run.
+    Status,
     /// A command that does not exist.
     Unknown(&'a str),
 }
@@ -55,6 +58,7 @@ impl<'a> Line<'a> {
             "/new" => Self::New(rest),
             "/effort" => Self::Effort(rest),
             "/sessions" => Self::Sessions,
+            "/status" => Self::Status,
             _ => Self::Unknown(word),
         }
     }

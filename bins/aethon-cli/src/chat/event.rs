@@ -62,6 +62,17 @@ pub(crate) enum ChatEvent {
         input: Value,
         /// What would happen.
         summary: String,
+        /// What it would change, as a diff, where the tool can tell.
+        preview: Option<String>,
+        /// What an answer for the rest of the conversation would allow.
+        session_scope: String,
+    },
+    /// The arguments as the person changed them break a rule; the question is still open.
+    EditRefused {
+        /// The question's id.
+        id: String,
+        /// Why.
+        why: String,
     },
     /// The question is settled, here or elsewhere.
     ApprovalDone {
@@ -123,6 +134,8 @@ impl ChatEvent {
                 tool: text("tool"),
                 input: frame["input"].clone(),
                 summary: text("summary"),
+                preview: frame["preview"].as_str().map(str::to_owned),
+                session_scope: text("session_scope"),
             },
             "approval_done" => Self::ApprovalDone { id: text("id"), reason: text("reason") },
             "notice" => Self::Notice(text("message")),

@@ -75,6 +75,10 @@ impl Backend for Handover {
         self.way.sessions().await
     }
 
+    async fn reach(&mut self) -> Result<Vec<String>> {
+        self.way.reach().await
+    }
+
     async fn close(&mut self) {
         self.way.close().await;
     }

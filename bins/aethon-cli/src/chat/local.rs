@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aethon::Aethon;
 use aethon::Prepared;
-use aethon::core::approval::{ApprovalRequest, Decision};
+use aethon::core::approval::{AnswerError, ApprovalRequest, Decision};
 use aethon::core::ids::{SessionId, TurnId};
 use aethon::core::message::Inbound;
 use aethon::core::model::Effort;
@@ -71,9 +71,12 @@ impl Backend for Local {
                 let turn = turn.as_deref().map(TurnId::existing);
                 self.aethon.assistant().stop(&self.session, turn.as_ref()).await;
             }
-            Wish::Decide { id, approve } => {
-                let decision = if approve { Decision::Approve } else { Decision::Deny };
-                self.aethon.approvals().decide(&id, decision);
+            Wish::Decide { id, answer } => {
+                let answered = self.aethon.approvals().answer(&id, answer.by("the terminal")).await;
+                if let Err(AnswerError::Refused(why)) = answered {
+                    // The screen is gone when the program leaves.
+                    let _ = self.surface.sender.send(Told::outside(ChatEvent::EditRefused { id, why }));
+                }
             }
         }
         Ok(())
@@ -83,6 +86,10 @@ impl Backend for Local {
         let query = SessionQuery::newest(20);
         let page = self.aethon.transcripts().sessions(query).await?;
         Ok(page.sessions.into_iter().map(|session| (session.session_id.to_string(), session.title)).collect())
+    }
+
+    async fn reach(&mut self) -> Result<Vec<String>> {
+        Ok(self.aethon.reach().to_vec())
     }
 
     async fn close(&mut self) {

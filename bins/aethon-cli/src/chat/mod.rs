@@ -16,6 +16,7 @@ mod interrupts;
 mod keys;
 mod local;
 mod prompt;
+mod question;
 mod reconnect;
 mod remote;
 pub(crate) mod repl;

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use aethon::core::approval;
 use aethon::core::ids::unique;
 use aethon::core::model::Effort;
 use anyhow::{Context, Result, bail};
@@ -238,6 +239,10 @@ impl Remote {
                 }
                 Answer::Later => {}
                 Answer::Refused => self.queue.push_back(Told::outside(ChatEvent::Refused(text("message")))),
+                Answer::None if text("code") == "bad_edit" => {
+                    let (id, why) = (text("id"), text("message"));
+                    self.queue.push_back(Told::outside(ChatEvent::EditRefused { id, why }));
+                }
                 Answer::None if kind == "error" && text("code") != "unknown_approval" => {
                     self.queue.push_back(Told::outside(ChatEvent::Notice(text("message"))));
                 }
@@ -460,9 +465,13 @@ impl Backend for Remote {
                 self.unsent.withdraw();
             }
             Wish::Stop(None) => self.send(&json!({"type": "stop", "session": self.session})).await,
-            Wish::Decide { id, approve } => {
-                let decision = if approve { "approve" } else { "deny" };
-                self.send(&json!({"type": "approval", "id": id, "decision": decision})).await;
+            Wish::Decide { id, answer } => {
+                let approval::Answer { decision, scope, input, .. } = answer;
+                let mut frame = json!({"type": "approval", "id": id, "decision": decision, "scope": scope});
+                if let Some(input) = input {
+                    frame["input"] = input;
+                }
+                self.send(&frame).await;
             }
         }
         Ok(())
@@ -473,6 +482,12 @@ impl Backend for Remote {
         let sessions = answer["sessions"].as_array().context("aethon-server sent no list of sessions")?;
         let text = |session: &Value, key: &str| session[key].as_str().unwrap_or_default().to_owned();
         Ok(sessions.iter().map(|session| (text(session, "session_id"), text(session, "title"))).collect())
+    }
+
+    async fn reach(&mut self) -> Result<Vec<String>> {
+        let answer = self.daemon.get("/api/status".into()).await?;
+        let reach = answer["reach"].as_array().context("aethon-server did not say what it can reach")?;
+        Ok(reach.iter().filter_map(Value::as_str).map(str::to_owned).collect())
     }
 
     async fn close(&mut self) {

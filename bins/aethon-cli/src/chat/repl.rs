@@ -8,6 +8,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use aethon::core::model::Effort;
+use aethon::core::visible::{exact, readable};
 use anyhow::Result;
 use reedline::Signal;
 
@@ -19,7 +20,6 @@ use super::interrupts::{Interrupt, Interrupts};
 use super::prompt::Editor;
 use super::screen::{elsewhere, put, style};
 use super::turn::{End, follow};
-use crate::visible::{exact, readable};
 
 /// Chats until the person leaves.
 pub(crate) async fn run(mut backend: Box<dyn Backend>, session: &str, history: PathBuf) -> Result<()> {
@@ -112,6 +112,12 @@ impl Chat {
             Line::Sessions => {
                 for (id, title) in backend.sessions().await? {
                     put(&format!("{}  {}\n", exact(&id), style().dim(&readable(&title))));
+                }
+                put("\n");
+            }
+            Line::Status => {
+                for sentence in backend.reach().await? {
+                    put(&format!("- {}\n", readable(&sentence)));
                 }
                 put("\n");
             }

@@ -7,11 +7,12 @@
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use aethon::core::visible::{exact, readable};
 use serde_json::Value;
 
 use super::event::{ChatEvent, Other, Outcome};
+use super::question::Question;
 use crate::render::{Stream, Style, columns_of, markdown, rows_of};
-use crate::visible::{exact, readable};
 
 /// The widest a reply is set; longer lines are hard to read.
 const WIDEST: usize = 100;
@@ -112,19 +113,27 @@ impl Screen {
             | ChatEvent::Refused(_)
             | ChatEvent::Approval { .. }
             | ChatEvent::ApprovalDone { .. }
+            | ChatEvent::EditRefused { .. }
             | ChatEvent::Lost(_) => {}
         }
         None
     }
 
     /// The question, as exact as it will be carried out.
-    pub(super) fn question(&mut self, tool: &str, input: &Value, summary: &str) {
+    pub(super) fn question(&mut self, question: &Question) {
         self.settle();
+        let Question { tool, input, summary, preview, .. } = question;
         let arguments = serde_json::to_string_pretty(input).unwrap_or_default();
         let heading = format!("? {} needs your approval: {}", exact(tool), exact(summary));
         put(&format!("{}\n", self.style.bold(&heading)));
         for line in exact(&arguments).lines() {
             put(&format!("    {line}\n"));
+        }
+        if let Some(preview) = preview {
+            put("  what it would change:\n");
+            for line in exact(preview).lines() {
+                put(&format!("    {}\n", self.style.change(line)));
+            }
         }
     }
 

@@ -7,10 +7,10 @@ use tokio::time::{Instant, sleep_until};
 
 use super::backend::{Backend, Wish};
 use super::event::{ChatEvent, Told};
-use super::input;
 use super::interrupts::{Interrupt, Interrupts};
-use super::keys::{Quiet, forget_typed};
-use super::screen::{Screen, put, style};
+use super::keys::Quiet;
+use super::question::{Question, decide};
+use super::screen::{Screen, style};
 
 /// How long a stopped turn may take to end before the terminal goes on without it.
 pub(super) const LEAVE: Duration = Duration::from_secs(3);
@@ -49,12 +49,10 @@ pub(super) async fn follow(
                 return Ok(following.end());
             }
         };
-        if let (ChatEvent::Approval { id, tool, input, summary }, true) =
-            (&told.event, following.is_own(&told))
-        {
-            following.screen.question(tool, input, summary);
+        if let (Some(question), true) = (Question::of(&told.event), following.is_own(&told)) {
+            following.screen.question(&question);
             drop(quiet.take());
-            let settled = decide(backend, interrupts, &mut following, id).await?;
+            let settled = decide(backend, interrupts, &mut following, &question).await?;
             quiet = Some(Quiet::keep());
             if let Some(told) = settled
                 && following.show(told)?
@@ -67,7 +65,7 @@ pub(super) async fn follow(
     }
 }
 
-struct Following {
+pub(super) struct Following {
     /// The turn, once it is known.
     turn: Option<String>,
     screen: Screen,
@@ -76,11 +74,11 @@ struct Following {
 }
 
 impl Following {
-    fn is_own(&self, told: &Told) -> bool {
+    pub(super) fn is_own(&self, told: &Told) -> bool {
         self.turn.as_deref() == Some(told.turn.as_str())
     }
 
-    async fn stop(&mut self, backend: &mut dyn Backend, why: Interrupt) -> Result<()> {
+    pub(super) async fn stop(&mut self, backend: &mut dyn Backend, why: Interrupt) -> Result<()> {
         self.stopping = Some((why, Instant::now()));
         backend.tell(Wish::Stop(self.turn.clone())).await
     }
@@ -115,53 +113,5 @@ impl Following {
             _ => {}
         }
         Ok(false)
-    }
-}
-
-/// Waits for a yes or a no, or until the question is settled without one; returns what settled it.
-async fn decide(
-    backend: &mut dyn Backend,
-    interrupts: &mut Interrupts,
-    following: &mut Following,
-    id: &str,
-) -> Result<Option<Told>> {
-    forget_typed();
-    put("  run it? type yes to approve, anything else denies: ");
-    let mut answer = std::pin::pin!(input::line());
-    loop {
-        tokio::select! {
-            answer = &mut answer => {
-                let approve = answer.is_some_and(|answer| matches!(answer.trim(), "yes" | "y" | "Yes" | "YES"));
-                backend.tell(Wish::Decide { id: id.to_owned(), approve }).await?;
-                return Ok(None);
-            }
-            interrupt = interrupts.next() => {
-                if interrupt != Interrupt::Resize {
-                    put("\n");
-                    following.stop(backend, interrupt).await?;
-                    return Ok(None);
-                }
-            }
-            told = settled(backend, following, id) => {
-                put("\n");
-                return Ok(Some(told));
-            }
-        }
-    }
-}
-
-/// Waits until the question is settled elsewhere, or cannot be answered any more.
-async fn settled(backend: &mut dyn Backend, following: &Following, id: &str) -> Told {
-    loop {
-        let told = backend.next().await;
-        let is_settled = match &told.event {
-            ChatEvent::ApprovalDone { id: done, .. } => done == id,
-            ChatEvent::Again | ChatEvent::Done(_) => following.is_own(&told),
-            ChatEvent::Lost(_) => true,
-            _ => false,
-        };
-        if is_settled {
-            return told;
-        }
     }
 }

@@ -16,6 +16,7 @@ pub(crate) fn run(
     force: bool,
     provider: Option<String>,
     model: Option<String>,
+    ask_first: Option<bool>,
 ) -> Result<ExitCode> {
     let sources = Sources::from_process(common.home.clone(), common.config.clone(), Vec::new())
         .map_err(|error| aethon::Error::refused(error.to_string()))?;
@@ -38,7 +39,8 @@ pub(crate) fn run(
         Provider::OpenAi => asked("address of an OpenAI-compatible server, or empty for OpenAI itself: ")?,
         _ => String::new(),
     };
-    let text = starter(&Starter { provider, model_id, host, ..Starter::default() });
+    let asks_first = asks_first(ask_first)?;
+    let text = starter(&Starter { provider, model_id, host, asks_first, ..Starter::default() });
     write(&sources, &text)?;
     let key = provider.key_variable().map_or(String::new(), |variable| {
         format!("\nThe key is read from {variable}, or store it:\n  aethon-cli secrets set {name}\n  aethon-cli config set model.api_key '${{credential:{name}}}'\n", name = provider.name())
@@ -81,6 +83,21 @@ fn choose(given: Option<String>) -> Result<Provider> {
     let name = if name.is_empty() { "openai" } else { &name };
     Provider::from_name(name)
         .ok_or_else(|| aethon::Error::refused(format!("{name:?} is no provider; use one of {names}")).into())
+}
+
+/// Whether the assistant is to ask before it acts: what was given, what the person says, and the default of the program where
+/// nobody can say anything.
+fn asks_first(given: Option<bool>) -> Result<bool> {
+    if let Some(given) = given {
+        return Ok(given);
+    }
+    if !std::io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    let question = "Should the assistant ask you before it runs a command or changes a file? Recommended: without it, \
+                    a web page or a mail that it reads can make it do things in your name. [Y/n]: ";
+    let answer = asked(question)?;
+    Ok(!matches!(answer.to_lowercase().as_str(), "n" | "no"))
 }
 
 /// Asks on a terminal; elsewhere the default stands.

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
+use aethon::core::visible::readable;
 use aethon::model_test::{Check, ModelReport, Outcome, Spent, Window, WindowSource};
 use anyhow::Result;
 use serde_json::json;
@@ -10,7 +11,6 @@ use serde_json::json;
 use super::{print, print_json};
 use crate::args::Common;
 use crate::chat::style;
-use crate::visible::readable;
 
 pub(crate) async fn test(common: &Common, as_json: bool) -> Result<ExitCode> {
     let prepared = crate::prepared(common)?;

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use aethon::core::ledger::Price;
+use aethon::core::visible::readable;
 use aethon::models::{Catalog, CatalogModel, EffortWord};
 use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{print, print_json};
 use crate::args::Common;
-use crate::visible::readable;
 
 /// Shows the models of one vendor, or all.
 pub(crate) fn list(common: &Common, vendor: Option<&str>, as_json: bool) -> Result<ExitCode> {

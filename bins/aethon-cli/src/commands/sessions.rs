@@ -32,7 +32,7 @@ pub(crate) async fn run(common: &Common, command: SessionsCommand) -> Result<Exi
                     print_json(&serde_json::from_str(&file).context("the export is not JSON")?)?;
                 }
                 ExportForm::Markdown => {
-                    print(&crate::visible::readable(&source.export(&id, Format::Markdown).await?))?;
+                    print(&aethon::core::visible::readable(&source.export(&id, Format::Markdown).await?))?;
                 }
             }
         }
@@ -117,7 +117,7 @@ fn found<T>(document: Option<T>, id: &SessionId) -> Result<T> {
 fn table(page: &Value) -> String {
     let mut out = String::new();
     for session in page["sessions"].as_array().into_iter().flatten() {
-        let text = |key: &str| crate::visible::readable(session[key].as_str().unwrap_or_default());
+        let text = |key: &str| aethon::core::visible::readable(session[key].as_str().unwrap_or_default());
         let when: String = text("updated_at").replace('T', " ").chars().take(16).collect();
         out.push_str(&format!(
             "{when}  {:>5}  {}  {}\n",
@@ -133,5 +133,5 @@ fn table(page: &Value) -> String {
 fn transcript(session: &Value) -> Result<String> {
     let transcript =
         serde_json::from_value(session.clone()).context("aethon-server sent another form than expected")?;
-    Ok(crate::visible::readable(&aethon::json::transcript(&transcript)))
+    Ok(aethon::core::visible::readable(&aethon::json::transcript(&transcript)))
 }

@@ -75,7 +75,7 @@ fn saved(total: &Value) -> String {
 }
 
 fn line(row: &Value) -> [String; 9] {
-    let text = |key: &str| crate::visible::readable(row[key].as_str().unwrap_or_default());
+    let text = |key: &str| aethon::core::visible::readable(row[key].as_str().unwrap_or_default());
     let model = Some(text("model")).filter(|model| !model.is_empty()).unwrap_or_else(|| "-".to_owned());
     let [requests, failed, input, cached, output, cost] = numbers(row);
     [text("day"), model, text("kind"), requests, failed, input, cached, output, cost]

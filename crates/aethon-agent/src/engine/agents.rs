@@ -28,6 +28,7 @@ impl RunningAgent {
             bus: services.bus.clone(),
             clock: services.clock.clone(),
             timeout: options.approval_timeout,
+            audit: services.audit.clone(),
         };
         Self {
             toolbox: GuardedToolbox::new(agent.tools.clone(), services.hooks.clone(), approvals),

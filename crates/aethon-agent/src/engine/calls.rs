@@ -221,7 +221,11 @@ impl OpenCall {
             call: self.call.id.clone(),
             name: self.call.name.clone(),
             phase,
-            input: running.then(|| self.call.input.clone()),
+            // At the end only where a person changed them: what ran is not what the model asked for.
+            input: match result {
+                None => running.then(|| self.call.input.clone()),
+                Some(result) => result.edited.clone(),
+            },
             output: result.map(|result| result.output.clone()),
             blocks: result.map(|result| result.blocks.clone()).unwrap_or_default(),
             milliseconds: self.milliseconds().filter(|_| !running),

@@ -145,14 +145,15 @@ impl Shared {
     /// be tried again, because what is too much may be the next.
     pub(super) async fn store(
         &self,
-        messages: &[Message],
-        reply: &Reply,
+        messages: &Arc<Vec<Message>>,
+        reply: &Arc<Reply>,
         deliveries: Vec<NewDelivery>,
         mut next: Option<(TurnId, Begin)>,
     ) -> Result<Finished> {
         let finish = || {
-            let (messages, deliveries) = (messages.to_vec(), deliveries.clone());
-            self.services.log.finish(Finish { messages, reply: reply.clone(), deliveries, next: next.take() })
+            let (messages, reply) = (Arc::clone(messages), Arc::clone(reply));
+            let deliveries = deliveries.clone();
+            self.services.log.finish(Finish { messages, reply, deliveries, next: next.take() })
         };
         until_stored("the outcome of a turn could not be stored; trying again", finish).await
     }
@@ -176,7 +177,14 @@ impl Shared {
     }
 
     /// Tells everybody that a turn is over: once, and after it was stored.
-    pub(super) async fn announce(&self, job: Job, context: &TurnContext, reply: Reply, delivers: bool) {
+    pub(super) async fn announce(&self, job: Job, context: &TurnContext, reply: Arc<Reply>, delivers: bool) {
+        self.tell_end(&job, &reply, delivers);
+        drop(job);
+        self.services.hooks.after_turn(context, &reply).await;
+    }
+
+    /// The same without the hooks.
+    pub(super) fn tell_end(&self, job: &Job, reply: &Arc<Reply>, delivers: bool) {
         if delivers {
             self.services.wake.ring();
         }
@@ -185,9 +193,7 @@ impl Shared {
         job.surface.emit(turn, TurnEvent::Done(reply.clone()));
         self.services.bus.publish(|| Event::TurnEnded { session: session.clone(), turn: turn.clone(), end });
         self.tell_session(session, SessionChange::Updated);
-        let reply = Arc::new(reply);
         job.reply.send_replace(Some(reply.clone()));
-        self.services.hooks.after_turn(context, &reply).await;
     }
 
     /// Ends a turn that was stopped before it began. What was asked is kept in the transcript; the storage puts it in its
@@ -203,7 +209,7 @@ impl Shared {
         for message in &mut messages {
             message.turn = Some(job.turn.clone());
         }
-        self.end_unasked(job, &outcome, &messages).await;
+        self.end_unasked(job, &outcome, messages).await;
     }
 
     /// Ends a turn whose message is in no transcript, because what it belongs to was removed while it waited.
@@ -214,14 +220,14 @@ impl Shared {
         } else {
             "The conversation was removed before this could be answered. Send it again to begin a new one."
         };
-        self.end_unasked(job, &TurnOutcome::fault(EndReason::Gone, sentence), &[]).await;
+        self.end_unasked(job, &TurnOutcome::fault(EndReason::Gone, sentence), Vec::new()).await;
     }
 
     /// Ends a turn whose agent is not there any more.
     pub(super) async fn end_without_agent(&self, job: Job) {
         let sentence =
             format!("The agent `{}` that was to answer this is not set up any more.", job.inbound.agent);
-        self.end_unasked(job, &TurnOutcome::fault(EndReason::Gone, &sentence), &[]).await;
+        self.end_unasked(job, &TurnOutcome::fault(EndReason::Gone, &sentence), Vec::new()).await;
     }
 
     /// Ends a turn that another program has ended, with what that one has stored.
@@ -230,16 +236,16 @@ impl Shared {
             Ok(record) => record.and_then(|record| record.reply),
             Err(error) => return log_storage("the outcome of a turn could not be read", &error),
         };
-        let Some(reply) = reply else { return };
+        let Some(reply) = reply.map(Arc::new) else { return };
         job.surface.emit(&job.turn, TurnEvent::Done(reply.clone()));
-        job.reply.send_replace(Some(Arc::new(reply)));
+        job.reply.send_replace(Some(reply));
     }
 
     /// Ends a turn for which no model was asked.
-    async fn end_unasked(&self, job: Job, outcome: &TurnOutcome, messages: &[Message]) {
+    async fn end_unasked(&self, job: Job, outcome: &TurnOutcome, messages: Vec<Message>) {
         let model = self.agents().get_or_main(&job.inbound.agent).model();
-        let reply = outcome.reply(&job, String::new(), model, Usage::default());
-        let reply = match self.store(messages, &reply, Vec::new(), None).await {
+        let reply = Arc::new(outcome.reply(&job, String::new(), model, Usage::default()));
+        let reply = match self.store(&Arc::new(messages), &reply, Vec::new(), None).await {
             Ok(_) => Some(reply),
             Err(error) => unstored(reply, &error),
         };
@@ -252,7 +258,7 @@ impl Shared {
 
 /// What may be told of a turn whose outcome the storage did not take. Nothing when the program ends: the next start looks
 /// after it. Of one that was removed or closed meanwhile, what it came to. Else that it is not stored, which is a fault.
-pub(super) fn unstored(reply: Reply, error: &Error) -> Option<Reply> {
+pub(super) fn unstored(reply: Arc<Reply>, error: &Error) -> Option<Arc<Reply>> {
     log_storage("the outcome of a turn was not stored", error);
     if error.is_not_found() || error.is_invalid() {
         return Some(reply);
@@ -262,7 +268,8 @@ pub(super) fn unstored(reply: Reply, error: &Error) -> Option<Reply> {
     }
     let sentence = "The answer could not be stored because of a fault in the program; the log has more.";
     let failure = Some(Failure::new(EndReason::Storage, sentence));
-    Some(Reply { text: sentence.into(), end: TurnEnd::Error, failure, ..reply })
+    let reply = Arc::unwrap_or_clone(reply);
+    Some(Arc::new(Reply { text: sentence.into(), end: TurnEnd::Error, failure, ..reply }))
 }
 
 /// Where content came from that a turn worked on: who brought the message, and whatever else a model saw between the markers

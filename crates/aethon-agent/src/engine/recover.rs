@@ -182,7 +182,7 @@ impl Shared {
     }
 
     /// Stores a turn as interrupted, its history well formed. Returns its outcome, and whether that goes somewhere else.
-    async fn close(&self, record: &TurnRecord) -> Result<(Reply, bool)> {
+    async fn close(&self, record: &TurnRecord) -> Result<(Arc<Reply>, bool)> {
         let (log, now) = (&self.services.log, self.services.clock.now());
         let session = &record.inbound.session;
         let mut messages = Vec::new();
@@ -226,6 +226,7 @@ impl Shared {
         };
         let deliveries = self.deliveries(&record.inbound, &reply, std::iter::empty());
         let delivers = !deliveries.is_empty();
+        let (messages, reply) = (Arc::new(messages), Arc::new(reply));
         self.store(&messages, &reply, deliveries, None).await?;
         tracing::info!(%session, turn = %record.turn, "an interrupted turn was closed");
         Ok((reply, delivers))

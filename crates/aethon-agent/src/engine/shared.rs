@@ -11,6 +11,7 @@ use aethon_core::message::Message;
 
 use super::agents::Agents;
 use super::compaction::Ahead;
+use super::long_ends::LongEnds;
 use crate::agent::{Agent, AgentModels};
 use crate::caught::caught;
 use crate::dispatcher::{Job, SessionQueues};
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(super) tasks: Tasks,
     pub(super) ahead: Ahead,
     pub(super) told_models: ToldModels,
+    pub(super) long_ends: LongEnds,
     /// The one that looks after other programs.
     pub(super) watch: BackgroundTask,
 }
@@ -50,6 +52,7 @@ impl Shared {
             ahead: Ahead::new(options.cache.sessions),
             told_models: ToldModels::default(),
             watch: BackgroundTask::default(),
+            long_ends: LongEnds::default(),
             queues: SessionQueues::new(options.queue_per_session, options.max_turns),
             windows: ContextWindows::new(options.cache.sessions, options.cache.bytes),
             tasks: Tasks::default(),

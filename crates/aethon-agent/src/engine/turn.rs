@@ -354,12 +354,15 @@ impl<'e> Turn<'e> {
         let response = std::mem::take(&mut self.dialogue.response);
         let mut last =
             self.answer.last.take().unwrap_or_else(|| response.into_message(&turn, &configured, now));
-        let said = std::mem::take(&mut self.answer.before_pause) + &last.text();
+        let before_pause = std::mem::take(&mut self.answer.before_pause);
+        let long = self.shared.long_ends.enter(before_pause.len() + last.text_bytes()).await;
+        let text = last.text();
+        let said = if before_pause.is_empty() { text } else { before_pause + &text };
         last.content.splice(0..0, self.answer.changed_pages.take());
         outcome.seal(&mut last);
         messages.push(last);
         let model = self.answer.model.take().unwrap_or(configured);
-        let reply = outcome.reply(&self.job, said, model, self.answer.usage);
+        let reply = Arc::new(outcome.reply(&self.job, said, model, self.answer.usage));
         let window = &self.conversation.window;
         let seen = window.part(0, window.len()).map(|message| &**message).chain(&messages);
         let deliveries = self.shared.deliveries(&self.job.inbound, &reply, seen);
@@ -370,11 +373,12 @@ impl<'e> Turn<'e> {
         } else {
             None
         };
+        let messages = Arc::new(messages);
         let stored = self.shared.store(&messages, &reply, deliveries, next).await;
         self.shared.queues.has_begun(session, stored.as_ref().ok().and_then(|finished| finished.next));
         let (told, delivers) = match stored {
             Ok(finished) => {
-                self.keep_window(messages, &finished.messages);
+                self.keep_window(Arc::unwrap_or_clone(messages), &finished.messages);
                 (Some(reply), delivers)
             }
             // Another program has ended it: what that one stored is what counts.
@@ -389,7 +393,10 @@ impl<'e> Turn<'e> {
             }
         };
         if let Some(reply) = told {
-            self.shared.announce(self.job, &self.context, reply, delivers).await;
+            self.shared.tell_end(&self.job, &reply, delivers);
+            // The next long answer may end while the hooks look at this one.
+            drop((long, self.job));
+            self.shared.services.hooks.after_turn(&self.context, &reply).await;
         }
     }
 

@@ -1,70 +1,219 @@
 //! The one place at which a person is asked before a tool runs.
 //!
-//! The question carries the exact arguments that will be used, is answered once, at the desk or by the turn's own
-//! surface, and counts as denied when nobody answers in time or nobody can.
+//! The question carries the exact arguments that will be used and, where the tool can tell, what they would change. It is
+//! answered once, at the desk or by the turn's own surface, and counts as denied when nobody answers in time or nobody can.
+//! A person may change the arguments: the changed ones pass every rule again before they count. What a person has allowed
+//! for the rest of the conversation is not asked again, where somebody could be asked at all.
 
-use std::sync::Arc;
+use std::time::Duration;
 
-use aethon_core::approval::{ApprovalRequest, Decision, Resolution, ResolutionReason};
+use aethon_core::approval::{
+    Answer, ApprovalRequest, Asked, Decision, Pattern, Resolution, ResolutionReason, Scope,
+};
+use aethon_core::audit::{AuditAction, AuditEntry};
 use aethon_core::event::Event;
+use aethon_core::hook::ToolDecision;
 use aethon_core::ids::unique;
 use aethon_core::message::ToolCall;
 use aethon_core::surface::TurnEvent;
-use aethon_core::tool::{ToolContext, ToolSpec};
+use aethon_core::tool::{Tool, ToolContext, ToolSpec};
+use futures_util::FutureExt as _;
 use jiff::SignedDuration;
-use tokio::time::sleep;
+use serde_json::Value;
+use std::sync::Arc;
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::arguments;
 use super::guarded::Approvals;
+use crate::caught::caught;
+use crate::hooks::Hooks;
+
+/// How long a tool may take to say what it would change.
+const LONGEST_PREVIEW: Duration = Duration::from_secs(5);
+/// The most characters of that.
+const MOST_PREVIEW: usize = 20_000;
+/// How long the rules may take over changed arguments.
+const LONGEST_LOOK: Duration = Duration::from_secs(10);
 
 /// Asks, and waits for the answer.
-pub(super) struct ApprovalPrompt(pub(super) Approvals);
+pub(super) struct ApprovalPrompt {
+    pub(super) approvals: Approvals,
+    pub(super) hooks: Hooks,
+}
+
+/// A call that somebody is asked about.
+pub(super) struct Question<'q> {
+    pub(super) context: &'q ToolContext,
+    pub(super) tool: &'q dyn Tool,
+    pub(super) call: &'q ToolCall,
+    /// Why somebody is asked.
+    pub(super) reason: &'q str,
+}
+
+impl Question<'_> {
+    fn spec(&self) -> &ToolSpec {
+        self.tool.spec()
+    }
+}
 
 impl ApprovalPrompt {
-    /// Waits for the word of a person; `Err` says why the call must not run.
-    pub(super) async fn ask(
-        &self,
-        context: &ToolContext,
-        spec: &ToolSpec,
-        call: &ToolCall,
-    ) -> Result<(), String> {
-        let request = self.request(context, spec, call);
-        // Dropped last, so that the question is off the desk when it is told to be settled.
-        let mut question = Question { prompt: self, context, id: request.id.clone(), settled: None };
-        let mut ticket = self.0.pending.open(request.clone());
-        context.surface.emit(&context.turn, TurnEvent::Approval(request.clone()));
-        self.0.bus.publish(|| Event::ApprovalOpened(Arc::new(request.clone())));
-
-        let (decision, reason, why) = tokio::select! {
-            biased;
-            decision = ticket.answer() => (decision, ResolutionReason::User, DENIED),
-            decision = context.surface.decide(&request) => match decision {
-                Some(decision) => (decision, ResolutionReason::User, DENIED),
-                None => (Decision::Deny, ResolutionReason::Timeout, UNATTENDED),
-            },
-            () = sleep(self.0.timeout) => (Decision::Deny, ResolutionReason::Timeout, TOO_LATE),
+    /// Waits for the word of a person. Yields the arguments if that person changed them; `Err` says why the call must not
+    /// run.
+    pub(super) async fn ask(&self, question: &Question<'_>) -> Result<Option<Value>, String> {
+        let context = question.context;
+        let pattern = Pattern::of(question.spec(), &question.call.input);
+        let request = self.request(question, &pattern);
+        let grants = self.approvals.pending.grants();
+        if grants.covers(&context.session, &pattern, question.reason) {
+            // Who allowed it sat at this conversation. Where nobody can be asked, nobody sits there.
+            return match context.surface.decide(&request).now_or_never() {
+                Some(None) => Err(refusal(question.spec(), UNATTENDED)),
+                _ => {
+                    self.note(question, "approve", "allowed for this conversation", None).await;
+                    Ok(None)
+                }
+            };
+        }
+        let (answer, resolution, why) = self.put(question, request).await;
+        let outcome = if resolution.decision == Decision::Approve { "approve" } else { "deny" };
+        let by = match resolution.reason {
+            ResolutionReason::User => answer.by.as_str(),
+            ResolutionReason::Timeout | ResolutionReason::Stopped => why,
         };
-        question.settled = Some(Resolution { decision, reason });
-        match decision {
-            Decision::Approve => Ok(()),
-            Decision::Deny => Err(format!("`{}` was not run: {why}", spec.name)),
+        self.note(question, outcome, by, answer.input.as_ref()).await;
+        match resolution.decision {
+            Decision::Approve => {
+                self.remember(question, &answer).await;
+                Ok(answer.input)
+            }
+            Decision::Deny => Err(refusal(question.spec(), why)),
         }
     }
 
-    fn request(&self, context: &ToolContext, spec: &ToolSpec, call: &ToolCall) -> ApprovalRequest {
-        let created_at = self.0.clock.now();
-        let wait = SignedDuration::try_from(self.0.timeout).unwrap_or(SignedDuration::ZERO);
+    /// Shows the question and waits until it is settled.
+    async fn put(
+        &self,
+        question: &Question<'_>,
+        mut request: ApprovalRequest,
+    ) -> (Answer, Resolution, &'static str) {
+        let context = question.context;
+        request.preview = preview(question).await;
+        // Dropped last, so that the question is off the desk when it is told to be settled.
+        let mut open = Open { prompt: self, context, id: request.id.clone(), settled: None };
+        let mut ticket = self.approvals.pending.open(request.clone());
+        context.surface.emit(&context.turn, TurnEvent::Approval(request.clone()));
+        self.approvals.bus.publish(|| Event::ApprovalOpened(Arc::new(request.clone())));
+        let deadline = Instant::now() + self.approvals.timeout;
+        let mut surface = context.surface.decide(&request);
+        let (answer, reason, why) = loop {
+            tokio::select! {
+                biased;
+                asked = ticket.answer() => {
+                    if let Some(answer) = self.judged(question, asked).await {
+                        break (answer, ResolutionReason::User, DENIED);
+                    }
+                }
+                decision = &mut surface => break match decision {
+                    Some(decision) => (Answer::new(decision), ResolutionReason::User, DENIED),
+                    None => (Answer::new(Decision::Deny), ResolutionReason::Timeout, UNATTENDED),
+                },
+                () = sleep_until(deadline) => {
+                    break (Answer::new(Decision::Deny), ResolutionReason::Timeout, TOO_LATE);
+                }
+            }
+        };
+        let resolution = Resolution { decision: answer.decision, reason };
+        open.settled = Some(resolution);
+        (answer, resolution, why)
+    }
+
+    /// The answer, unless it comes with arguments that break a rule: then whoever answered is told, and it does not count.
+    async fn judged(&self, question: &Question<'_>, asked: Asked) -> Option<Answer> {
+        let Asked { answer, verdict } = asked;
+        let judged = match &answer.input {
+            None => Ok(()),
+            Some(input) => timeout(LONGEST_LOOK, self.check(question, input))
+                .await
+                .unwrap_or_else(|_| Err("the rules took too long over these arguments".to_owned())),
+        };
+        let counts = judged.is_ok();
+        // Who answered without changing anything does not wait for a verdict.
+        let _ = verdict.send(judged);
+        counts.then_some(answer)
+    }
+
+    /// Whether changed arguments may run: an edit gets round no rule.
+    async fn check(&self, question: &Question<'_>, input: &Value) -> Result<(), String> {
+        arguments::check(question.spec(), input)?;
+        arguments::check_types(question.spec(), input)?;
+        let call = ToolCall { input: input.clone(), ..question.call.clone() };
+        match self.hooks.before_tool(question.context, question.spec(), &call).await {
+            ToolDecision::Deny(reason) => Err(reason),
+            ToolDecision::Allow | ToolDecision::Ask(_) => Ok(()),
+        }
+    }
+
+    fn request(&self, question: &Question<'_>, pattern: &Pattern) -> ApprovalRequest {
+        let Question { context, call, .. } = question;
+        let created_at = self.approvals.clock.now();
+        let wait = SignedDuration::try_from(self.approvals.timeout).unwrap_or(SignedDuration::ZERO);
         ApprovalRequest {
             id: unique(),
-            tool: spec.name.clone(),
+            tool: question.spec().name.clone(),
             input: call.input.clone(),
-            summary: arguments::summary(spec, call),
+            summary: arguments::summary(question.spec(), call),
+            preview: None,
+            reason: question.reason.to_owned(),
+            session_scope: pattern.describe(),
             session_id: context.session.clone(),
             turn: context.turn.clone(),
             created_at,
             expires_at: created_at.checked_add(wait).unwrap_or(created_at),
         }
     }
+
+    /// Keeps what was allowed for the rest of the conversation: the arguments that run, changed ones included.
+    async fn remember(&self, question: &Question<'_>, answer: &Answer) {
+        if answer.scope != Scope::Session {
+            return;
+        }
+        let context = question.context;
+        let input = answer.input.as_ref().unwrap_or(&question.call.input);
+        let pattern = Pattern::of(question.spec(), input);
+        let entry = self.entry(question, AuditAction::Grant, "approve").by(&answer.by);
+        self.approvals.audit.record(entry.with_detail(&pattern.describe())).await;
+        self.approvals.pending.grants().allow(&context.session, pattern, question.reason);
+    }
+
+    async fn note(&self, question: &Question<'_>, outcome: &str, by: &str, edited: Option<&Value>) {
+        let asked = &question.call.input;
+        let detail = match edited {
+            None => asked.to_string(),
+            Some(edited) => format!("{edited}, changed by the person from {asked}"),
+        };
+        let entry = self.entry(question, AuditAction::Approval, outcome).by(by).with_detail(&detail);
+        self.approvals.audit.record(entry).await;
+    }
+
+    fn entry(&self, question: &Question<'_>, action: AuditAction, outcome: &str) -> AuditEntry {
+        let Question { context, .. } = question;
+        AuditEntry::new(self.approvals.clock.now(), action, &question.spec().name, outcome)
+            .within(&context.session, &context.turn)
+    }
+}
+
+/// What a call would change. A tool that cannot say so in time says nothing.
+async fn preview(question: &Question<'_>) -> Option<String> {
+    let asked = caught(question.tool.preview(question.context, &question.call.input));
+    let preview = timeout(LONGEST_PREVIEW, asked).await.ok()?.ok()??;
+    match preview.char_indices().nth(MOST_PREVIEW) {
+        None => Some(preview),
+        Some((end, _)) => Some(format!("{}\n[... the rest is not shown ...]", &preview[..end])),
+    }
+}
+
+fn refusal(spec: &ToolSpec, why: &str) -> String {
+    format!("`{}` was not run: {why}", spec.name)
 }
 
 const DENIED: &str = "the person denied it";
@@ -72,20 +221,20 @@ const UNATTENDED: &str = "it needs an approval (`approval.requires_approval`), a
 const TOO_LATE: &str = "nobody approved it in time (`approval.timeout_seconds`)";
 
 /// An open question. However it ends, the turn being stopped included, everybody who was shown it is told.
-struct Question<'a> {
+struct Open<'a> {
     prompt: &'a ApprovalPrompt,
     context: &'a ToolContext,
     id: String,
     settled: Option<Resolution>,
 }
 
-impl Drop for Question<'_> {
+impl Drop for Open<'_> {
     fn drop(&mut self) {
         let stopped = Resolution { decision: Decision::Deny, reason: ResolutionReason::Stopped };
         let resolution = self.settled.unwrap_or(stopped);
         let id = std::mem::take(&mut self.id);
         let shown = TurnEvent::ApprovalDone { id: id.clone(), resolution };
         self.context.surface.emit(&self.context.turn, shown);
-        self.prompt.0.bus.publish(|| Event::ApprovalDone { id, resolution });
+        self.prompt.approvals.bus.publish(|| Event::ApprovalDone { id, resolution });
     }
 }

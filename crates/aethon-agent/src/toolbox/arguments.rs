@@ -2,6 +2,7 @@
 
 use aethon_core::message::ToolCall;
 use aethon_core::tool::{ArgumentRole, ToolSpec};
+use aethon_core::visible;
 use serde_json::Value;
 
 /// The longest line for a person; the whole arguments are shown beside it.
@@ -30,6 +31,44 @@ pub(super) fn check(spec: &ToolSpec, input: &Value) -> Result<(), String> {
     Err(format!("`{}` needs the argument `{}`", spec.name, missing.join("`, `")))
 }
 
+/// Whether each argument has the type that the schema names, and is one that it knows, where it takes no others. A tool
+/// reads its arguments into types of its own; this is for a person, who should hear of a slip before anything runs.
+pub(super) fn check_types(spec: &ToolSpec, input: &Value) -> Result<(), String> {
+    let properties = spec.parameters.get("properties").and_then(Value::as_object);
+    let takes_others = spec.parameters.get("additionalProperties") != Some(&Value::Bool(false));
+    for (name, value) in input.as_object().into_iter().flatten() {
+        let schema = properties.and_then(|properties| properties.get(name));
+        let Some(schema) = schema else {
+            if takes_others && properties.is_none_or(serde_json::Map::is_empty) {
+                continue;
+            }
+            return Err(format!("`{}` has no argument `{name}`", spec.name));
+        };
+        let allowed: Vec<&str> = match schema.get("type") {
+            Some(Value::String(word)) => vec![word],
+            Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
+            _ => continue,
+        };
+        if !allowed.iter().any(|word| is_of(value, word)) {
+            return Err(format!("the argument `{name}` must be of type {}", allowed.join(" or ")));
+        }
+    }
+    Ok(())
+}
+
+fn is_of(value: &Value, word: &str) -> bool {
+    match word {
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "null" => value.is_null(),
+        _ => true,
+    }
+}
+
 /// One line that says what a call would do.
 pub(super) fn summary(spec: &ToolSpec, call: &ToolCall) -> String {
     let of_role = |wanted: ArgumentRole| {
@@ -47,20 +86,11 @@ pub(super) fn summary(spec: &ToolSpec, call: &ToolCall) -> String {
     } else {
         format!("{} {}", spec.name, call.input)
     };
-    // Line ends and other controls could hide the rest of the line from the person who decides.
-    let visible: String = line.chars().map(visible).collect();
+    // Line ends, and characters that take no room or turn text round, could hide from the person who decides what would run.
+    let visible = visible::exact(&line).replace('\n', "↵");
     match visible.char_indices().nth(LONGEST_SUMMARY) {
         None => visible,
         Some(_) => visible.chars().take(LONGEST_SUMMARY - 1).chain(['…']).collect(),
-    }
-}
-
-fn visible(c: char) -> char {
-    match c {
-        '\n' => '↵',
-        '\t' => ' ',
-        c if c.is_control() => '\u{fffd}',
-        c => c,
     }
 }
 
@@ -87,6 +117,23 @@ mod tests {
     }
 
     #[test]
+    fn changed_arguments_have_the_types_of_the_schema() {
+        let parameters = json!({"type": "object", "properties": {
+            "command": {"type": "string"}, "timeout_seconds": {"type": ["integer", "null"]}, "any": {}
+        }});
+        let spec = ToolSpec::new("shell", "", parameters);
+        let accepts = |input: Value, expected: bool| {
+            assert_eq!(check_types(&spec, &input).is_ok(), expected, "{input}");
+        };
+        accepts(json!({"command": "ls", "timeout_seconds": 3, "any": [1]}), true);
+        accepts(json!({"timeout_seconds": null}), true);
+        accepts(json!({"command": 3}), false);
+        accepts(json!({"timeout_seconds": "3"}), false);
+        accepts(json!({"comand": "ls"}), false);
+        assert!(check_types(&ToolSpec::new("t", "", json!({})), &json!({"x": 1})).is_ok());
+    }
+
+    #[test]
     fn a_summary_is_one_visible_line() {
         let line = |command: &str| {
             let call = ToolCall {
@@ -98,7 +145,8 @@ mod tests {
             summary(&spec(), &call)
         };
         assert_eq!(line("ls -l"), "run: ls -l");
-        assert_eq!(line("ls\nrm\t-rf \rx"), "run: ls↵rm -rf \u{fffd}x");
+        assert_eq!(line("ls\nrm\t-rf \rx"), "run: ls↵rm    -rf ‹U+000D›x");
+        assert_eq!(line("ls \u{202e}fr- mr\u{200b}"), "run: ls ‹U+202E›fr- mr‹U+200B›");
         assert_eq!(line(&"x".repeat(500)).chars().count(), LONGEST_SUMMARY);
     }
 }

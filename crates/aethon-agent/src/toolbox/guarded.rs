@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use aethon_core::approval::PendingApprovals;
+use aethon_core::audit::{AuditAction, AuditEntry};
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
 use aethon_core::hook::ToolDecision;
@@ -13,8 +14,9 @@ use aethon_core::tool::{Tool, ToolContext, ToolError, ToolSource, ToolSpec, Tool
 use async_trait::async_trait;
 use tokio::time::timeout;
 
-use super::approval_prompt::ApprovalPrompt;
+use super::approval_prompt::{ApprovalPrompt, Question};
 use super::arguments;
+use super::audit::Audit;
 use super::returned::Returned;
 use super::table::{ToolTable, ToolTables};
 use crate::caught::caught;
@@ -38,20 +40,23 @@ pub struct Approvals {
     pub clock: Arc<dyn Clock>,
     /// How long a person may think about one.
     pub timeout: Duration,
+    /// Where it is written down what came of it.
+    pub audit: Audit,
 }
 
 impl GuardedToolbox {
     /// The tools of these sources, in this order; of two with the same name the first counts.
     pub fn new(sources: Vec<Arc<dyn ToolSource>>, hooks: Hooks, approvals: Approvals) -> Self {
-        Self { tables: ToolTables::new(sources), hooks, prompt: ApprovalPrompt(approvals) }
+        let prompt = ApprovalPrompt { approvals, hooks: hooks.clone() };
+        Self { tables: ToolTables::new(sources), hooks, prompt }
     }
 
-    /// Runs a call when nothing holds it back; the error is why something does.
+    /// Runs a call when nothing holds it back; the error is why something does. `call` gets the arguments that it runs with.
     async fn guarded(
         &self,
         table: &ToolTable,
         context: &ToolContext,
-        call: &ToolCall,
+        call: &mut ToolCall,
     ) -> Result<Returned, ToolError> {
         let Some(tool) = table.get(&call.name) else {
             let (name, names) = (&call.name, table.names());
@@ -59,15 +64,39 @@ impl GuardedToolbox {
         };
         let spec = tool.spec();
         arguments::check(spec, &call.input).map_err(ToolError::failed)?;
+        let mut edited = None;
         match self.hooks.before_tool(context, spec, call).await {
             ToolDecision::Allow => {}
-            ToolDecision::Deny(reason) => return Err(ToolError::denied(reason)),
-            ToolDecision::Ask(_) => {
-                self.prompt.ask(context, spec, call).await.map_err(ToolError::denied)?;
+            ToolDecision::Deny(reason) => {
+                self.note_refusal(context, call, &reason).await;
+                return Err(ToolError::denied(reason));
+            }
+            ToolDecision::Ask(reason) => {
+                let question = Question { context, tool: &**tool, call, reason: &reason };
+                edited = self.prompt.ask(&question).await.map_err(ToolError::denied)?;
             }
         }
+        if let Some(input) = &edited {
+            call.input = input.clone();
+        }
         context.has_begun.store(true, Ordering::Relaxed);
-        run(&**tool, context, call).await
+        let ran = run(&**tool, context, call).await;
+        if let Ok(Returned { outcome: Err(error), .. }) = &ran
+            && error.is_denied()
+        {
+            self.note_refusal(context, call, &error.to_string()).await;
+        }
+        ran.map(|returned| Returned { edited, ..returned })
+    }
+
+    /// A rule has refused a call, before it ran or in the tool itself.
+    async fn note_refusal(&self, context: &ToolContext, call: &ToolCall, reason: &str) {
+        let Approvals { clock, audit, .. } = &self.prompt.approvals;
+        let entry = AuditEntry::new(clock.now(), AuditAction::Refusal, &call.name, "refused")
+            .by("a rule")
+            .within(&context.session, &context.turn)
+            .with_detail(&format!("{reason}; {}", call.input));
+        audit.record(entry).await;
     }
 }
 
@@ -83,7 +112,7 @@ async fn run(tool: &dyn Tool, context: &ToolContext, call: &ToolCall) -> Result<
     };
     match done {
         // The one place where it matters that what a tool returns is a stranger's.
-        Ok(outcome) => Ok(Returned { outcome, is_untrusted: spec.untrusted_output }),
+        Ok(outcome) => Ok(Returned { outcome, is_untrusted: spec.untrusted_output, edited: None }),
         Err(panic) => {
             tracing::error!(tool = spec.name, panic, "a tool panicked");
             let name = &spec.name;
@@ -100,9 +129,11 @@ impl Toolbox for GuardedToolbox {
 
     async fn run(&self, context: &ToolContext, call: &ToolCall) -> ToolResult {
         let table = self.tables.current();
-        let returned = self.guarded(&table, context, call).await.unwrap_or_else(Returned::ours);
-        let mut result = returned.into_result(call);
-        self.hooks.after_tool(context, call, &mut result).await;
+        // A person may change the arguments; what runs is what the hooks see.
+        let mut call = call.clone();
+        let returned = self.guarded(&table, context, &mut call).await.unwrap_or_else(Returned::ours);
+        let mut result = returned.into_result(&call);
+        self.hooks.after_tool(context, &call, &mut result).await;
         result
     }
 }

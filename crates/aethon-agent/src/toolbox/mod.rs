@@ -2,8 +2,10 @@
 
 mod approval_prompt;
 mod arguments;
+mod audit;
 mod guarded;
 mod returned;
 mod table;
 
+pub use audit::Audit;
 pub use guarded::{Approvals, GuardedToolbox};

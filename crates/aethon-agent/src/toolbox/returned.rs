@@ -6,6 +6,7 @@ use aethon_core::tool::{OutputBlock, ToolError, ToolOutput};
 use aethon_core::untrusted;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
 
 /// How many pictures and files one result may have.
 const MOST_BLOCKS: usize = 16;
@@ -21,12 +22,14 @@ pub(super) struct Returned {
     pub(super) outcome: Result<ToolOutput, ToolError>,
     /// Whether its text comes from outside.
     pub(super) is_untrusted: bool,
+    /// The arguments that it ran with, where a person changed them.
+    pub(super) edited: Option<Value>,
 }
 
 impl Returned {
     /// Not the tool's word but ours.
     pub(super) fn ours(error: ToolError) -> Self {
-        Self { outcome: Err(error), is_untrusted: false }
+        Self { outcome: Err(error), is_untrusted: false, edited: None }
     }
 
     pub(super) fn into_result(self, call: &ToolCall) -> ToolResult {
@@ -43,6 +46,7 @@ impl Returned {
         if self.is_untrusted && !is_own && !result.output.is_empty() {
             result.untrusted = Some(untrusted::boundary());
         }
+        result.edited = self.edited;
         result
     }
 }
@@ -92,7 +96,8 @@ mod tests {
     #[test]
     fn pictures_and_files_are_taken_over_as_far_as_they_are_sound() {
         let check = |output: ToolOutput, kept: usize, is_told: bool| {
-            let result = Returned { outcome: Ok(output), is_untrusted: false }.into_result(&call());
+            let result =
+                Returned { outcome: Ok(output), is_untrusted: false, edited: None }.into_result(&call());
             assert_eq!((result.blocks.len(), result.note.is_some()), (kept, is_told), "{result:?}");
             assert_eq!(result.output, "text");
         };
@@ -111,7 +116,7 @@ mod tests {
     #[test]
     fn only_what_comes_from_outside_is_marked() {
         let marked = |outcome, is_untrusted| {
-            Returned { outcome, is_untrusted }.into_result(&call()).untrusted.is_some()
+            Returned { outcome, is_untrusted, edited: None }.into_result(&call()).untrusted.is_some()
         };
         assert!(marked(Ok(ToolOutput::text("page")), true));
         assert!(marked(Err(ToolError::failed("404: obey me")), true));

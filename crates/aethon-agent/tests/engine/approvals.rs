@@ -3,11 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::approval::Decision;
+use aethon_agent::hooks::CommandRules;
+use aethon_core::approval::{Answer, AnswerError, ApprovalRequest, Decision, Scope};
 use aethon_core::assistant::Assistant;
+use aethon_core::audit::{AuditAction, AuditLog};
 use aethon_core::message::{Block, Inbound, ToolResult};
+use aethon_core::model::StopReason;
 use aethon_core::surface::{Surface, TurnEvent};
-use aethon_core::testkit::{CollectingSurface, DeskSurface};
+use aethon_core::testkit::{CollectingSurface, DeskSurface, Step};
+use aethon_core::tool::{ArgumentRole, ToolSpec};
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::harness::{House, Plan, TestTool, What, calls, says, session, shown};
@@ -101,4 +106,105 @@ async fn a_stop_takes_the_question_back() {
     });
     assert!(settled);
     harness.assert_well_formed(&session("a"));
+}
+
+/// A shell that says what it was called with, behind the rules for commands; each answer of the model runs `command`.
+fn shell(commands: &[&str]) -> (House, Arc<TestTool>) {
+    let parameters = json!({"type": "object", "properties": {"command": {"type": "string"}}});
+    let spec = ToolSpec::new("shell", "", parameters).with_role("command", ArgumentRole::Command);
+    let tool = TestTool::of(spec, What::Repeat);
+    let hooks: Vec<Arc<dyn aethon_core::hook::Hook>> =
+        vec![Arc::new(CommandRules::new(&["sudo".to_owned()], None))];
+    let plan = Plan { tools: vec![tool.clone()], ask_for: vec!["shell".into()], hooks, ..Plan::default() };
+    let answers = commands.iter().flat_map(|command| {
+        let call = Step::call("c0", "shell", json!({"command": command}));
+        [vec![call, Step::finish(StopReason::ToolUse)], says("done")]
+    });
+    (House::with(answers, plan), tool)
+}
+
+async fn asked(surface: &DeskSurface, harness: &House) -> ApprovalRequest {
+    surface.saw(|event| matches!(event, TurnEvent::Approval(_))).await;
+    harness.desk.pending().pop().unwrap()
+}
+
+#[tokio::test]
+async fn an_edit_is_what_runs_and_what_is_recorded_and_gets_round_no_rule() {
+    let (harness, _) = shell(&["ls"]);
+    let surface = Arc::new(DeskSurface::default());
+    let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
+    let question = asked(&surface, &harness).await;
+    assert_eq!(question.session_scope, "shell with command ls");
+    assert!(question.reason.contains("approval.requires_approval"), "{question:?}");
+    let edit = |input| Answer::new(Decision::Approve).by("a test").with_input(Some(input));
+    for refused in [json!({"command": "sudo ls"}), json!({"command": 3}), json!({"comand": "ls"})] {
+        let told = harness.desk.answer(&question.id, edit(refused)).await;
+        assert!(matches!(told, Err(AnswerError::Refused(_))), "{told:?}");
+        assert_eq!(harness.desk.pending().len(), 1, "the question stays open");
+    }
+    assert_eq!(harness.desk.answer(&question.id, edit(json!({"command": "ls -l"}))).await, Ok(()));
+    submitted.reply.wait().await.unwrap();
+    let result = result(&harness);
+    assert_eq!(
+        (result.output.as_str(), &result.edited),
+        (r#"{"command":"ls -l"}"#, &Some(json!({"command": "ls -l"})))
+    );
+    assert!(result.for_model().contains("The person changed the arguments"), "{}", result.for_model());
+    let shown = surface.events().into_iter().filter_map(|(_, event)| match event {
+        TurnEvent::Tool(state) => state.input,
+        _ => None,
+    });
+    assert_eq!(shown.last(), Some(json!({"command": "ls -l"})), "whoever watches sees what ran");
+    let row = harness.store.newest(1).await.unwrap().pop().unwrap();
+    assert_eq!(
+        (row.action, row.outcome.as_str(), row.by.as_str()),
+        (AuditAction::Approval, "approve", "a test")
+    );
+    assert!(row.detail.contains("ls -l") && row.detail.contains(r#"from {"command":"ls"}"#), "{row:?}");
+}
+
+#[tokio::test]
+async fn what_is_allowed_for_the_conversation_is_not_asked_again_and_nothing_else_is() {
+    let (harness, tool) = shell(&["ls", "ls", "ls -l"]);
+    let surface = Arc::new(DeskSurface::default());
+    let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
+    let question = asked(&surface, &harness).await;
+    assert!(harness.desk.decide(&question.id, Answer::new(Decision::Approve).scoped(Scope::Session)));
+    submitted.reply.wait().await.unwrap();
+    let surface = Arc::new(DeskSurface::default());
+    ask(&harness, surface.clone()).await;
+    assert_eq!(tool.ran(), 2, "the same call ran without a question");
+    assert!(!surface.events().iter().any(|(_, event)| matches!(event, TurnEvent::Approval(_))));
+    let actions: Vec<_> =
+        harness.store.newest(9).await.unwrap().into_iter().map(|row| row.action.as_str()).collect();
+    assert_eq!(actions, ["approval", "grant", "approval"]);
+    let surface = Arc::new(DeskSurface::default());
+    let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
+    let question = asked(&surface, &harness).await;
+    assert_eq!(question.input, json!({"command": "ls -l"}), "another call is asked about");
+    harness.desk.decide(&question.id, Decision::Deny);
+    submitted.reply.wait().await.unwrap();
+    assert_eq!(tool.ran(), 2);
+}
+
+#[tokio::test]
+async fn where_nobody_can_be_asked_nothing_is_allowed_for_the_conversation() {
+    let (harness, tool) = shell(&["ls", "ls"]);
+    let surface = Arc::new(DeskSurface::default());
+    let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
+    let question = asked(&surface, &harness).await;
+    harness.desk.decide(&question.id, Answer::new(Decision::Approve).scoped(Scope::Session));
+    submitted.reply.wait().await.unwrap();
+    ask(&harness, Arc::new(aethon_core::surface::Unattended)).await;
+    assert_eq!(tool.ran(), 1);
+}
+
+#[tokio::test]
+async fn a_refusal_by_a_rule_leaves_a_row() {
+    let (harness, tool) = shell(&["sudo ls"]);
+    ask(&harness, Arc::new(DeskSurface::default())).await;
+    assert_eq!(tool.ran(), 0);
+    let row = harness.store.newest(1).await.unwrap().pop().unwrap();
+    assert_eq!((row.action, row.subject.as_str()), (AuditAction::Refusal, "shell"));
+    assert!(row.detail.contains("sudo ls") && row.session_id == Some(session("a")), "{row:?}");
 }

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use aethon_agent::hooks::{ApprovalRule, OutputCap};
 use aethon_agent::prompt::{Prompt, PromptOptions};
-use aethon_agent::{Agent, Engine, Hooks, Learned, Meter, Models, Options, Prices, Services};
+use aethon_agent::{Agent, Audit, Engine, Hooks, Learned, Meter, Models, Options, Prices, Services};
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{Assistant, Submitted};
 use aethon_core::event::EventBus;
 use aethon_core::hook::Hook;
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::Price;
+use aethon_core::live::Live;
 use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role};
 use aethon_core::model::{ModelProvider, ModelRequest, StopReason};
 use aethon_core::storage::StorageHealth;
@@ -110,6 +111,7 @@ impl House {
         services.learned = plan.learned;
         services.hooks = Hooks::new(hooks);
         services.approvals = desk.clone();
+        services.audit = Audit { log: store.clone(), redactor: Live::default() };
         services.bus = bus.clone();
         services.health = health.clone();
         let options = plan.options.with(|options| options.compaction.ahead = plan.ahead);
@@ -265,6 +267,8 @@ pub struct TestTool {
 
 pub enum What {
     Say(&'static str),
+    /// Says what it was called with.
+    Repeat,
     /// Says how often it was called.
     Count,
     Fail,
@@ -303,10 +307,11 @@ impl Tool for TestTool {
         &self.spec
     }
 
-    async fn call(&self, _context: &ToolContext, _input: Value) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let runs = self.runs.fetch_add(1, Ordering::SeqCst) + 1;
         match &self.what {
             What::Say(text) => Ok(ToolOutput::text(*text)),
+            What::Repeat => Ok(ToolOutput::text(input.to_string())),
             What::Count => Ok(ToolOutput::text(runs.to_string())),
             What::Draw => Ok(ToolOutput::text("drawn").with_image("image/png", "iVBORw0KGgo=")),
             What::Fail => Err(ToolError::failed("it is broken")),

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::channel::NewDelivery;
@@ -63,7 +65,7 @@ pub fn finish(turn: &TurnId, id: &str, text: &str) -> Finish {
         usage,
         failure: None,
     };
-    Finish { messages: vec![last], reply, deliveries: Vec::new(), next: None }
+    Finish { messages: Arc::new(vec![last]), reply: Arc::new(reply), deliveries: Vec::new(), next: None }
 }
 
 /// A delivery that expires so many seconds after the start.

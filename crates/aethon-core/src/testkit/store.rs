@@ -1,6 +1,7 @@
 //! A storage in memory that keeps to the contract of [`Storage`](crate::storage::Storage), and can be told to fail, to
 //! wait, and to hold what a crash would have left.
 
+mod audit;
 mod history;
 mod listing;
 mod memory;
@@ -97,6 +98,7 @@ impl MemoryStore {
             outbox: store.clone(),
             history: store.clone(),
             models: store.clone(),
+            audit: store.clone(),
             memory: store.clone(),
             upkeep: store,
             health: StorageHealth::default(),

@@ -26,6 +26,12 @@ pub trait Tool: Send + Sync {
     /// Runs it. `input` is a JSON object that has everything that the schema requires; [`ToolSpec::parse`] makes a type of
     /// it. Dropping the future must end whatever it started.
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError>;
+
+    /// What a call would change, as a diff (`-` and `+` lines), for the person who is asked before it runs. It changes
+    /// nothing itself, and is `None` where the arguments say it all, or where it cannot tell.
+    async fn preview(&self, _context: &ToolContext, _input: &Value) -> Option<String> {
+        None
+    }
 }
 
 /// All tools of one assistant, behind every guard.

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::output::OutputBlock;
 use crate::message::ToolCall;
@@ -31,6 +32,9 @@ pub struct ToolResult {
     /// What the program itself tells the model about this call; stands behind the text and outside the markers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The arguments that it ran with, where a person changed them before allowing it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<Value>,
     /// Whether the call failed.
     #[serde(default)]
     pub is_error: bool,
@@ -52,6 +56,7 @@ impl ToolResult {
             blocks: Vec::new(),
             untrusted: None,
             note: None,
+            edited: None,
             is_error: false,
             denied: false,
             ms: None,
@@ -75,13 +80,16 @@ impl ToolResult {
             Some(boundary) => Cow::Owned(untrusted::wrap(&self.output, boundary)),
             None => Cow::Borrowed(self.output.as_str()),
         };
-        if self.blocks.is_empty() && self.note.is_none() {
+        if self.blocks.is_empty() && self.note.is_none() && self.edited.is_none() {
             return text;
         }
         let beside = self.blocks.iter().filter_map(OutputBlock::note);
+        let edited = self.edited.as_ref().map(|input| {
+            format!("[The person changed the arguments before allowing this call. It ran with: {input}]")
+        });
         let note = self.note.as_ref().map(|note| format!("[{note}]"));
         let lines = [text.into_owned()].into_iter().filter(|text| !text.is_empty());
-        lines.chain(beside).chain(note).collect::<Vec<_>>().join("\n").into()
+        lines.chain(beside).chain(edited).chain(note).collect::<Vec<_>>().join("\n").into()
     }
 }
 
@@ -119,6 +127,10 @@ mod tests {
             "[UNTRUSTED EXTERNAL CONTENT] b0\ntext\n[END OF UNTRUSTED EXTERNAL CONTENT] b0",
         );
         check(|result| result.note = Some("you repeat yourself".into()), "text\n[you repeat yourself]");
+        check(
+            |result| result.edited = Some(json!({"command": "ls"})),
+            "text\n[The person changed the arguments before allowing this call. It ran with: {\"command\":\"ls\"}]",
+        );
         check(
             |result| {
                 result.output.clear();

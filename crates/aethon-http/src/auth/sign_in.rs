@@ -2,7 +2,7 @@
 //!
 //! A cookie is a random name, the time of its end, and their HMAC under a key of this home and the token. So it says nothing of
 //! the token, a guess at the token makes no cookie, it counts after a restart, and ends with the token. What was taken back
-//! is kept until it would have ended by itself.
+//! is kept until it would have ended by itself, also over a restart (`sign_outs`).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,6 +13,7 @@ use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::watch;
 
+use super::sign_outs::SignOuts;
 use crate::hex::{hex, unhex};
 
 /// How long a sign-in counts.
@@ -46,6 +47,7 @@ pub(crate) struct SignIns {
     key: hmac::Key,
     clock: Arc<dyn Clock>,
     state: Mutex<Ended>,
+    kept: SignOuts,
     /// Changes whenever one ends.
     changes: watch::Sender<()>,
 }
@@ -59,12 +61,15 @@ struct Ended {
 }
 
 impl SignIns {
-    /// Sign-ins under this key of the home; without one they do not outlast this process.
-    pub(crate) fn new(key: &Secret, clock: Arc<dyn Clock>) -> Self {
+    /// Sign-ins under this key of the home; without one they do not outlast this process. Those that were taken back before
+    /// stay so.
+    pub(crate) fn new(key: &Secret, kept: SignOuts, clock: Arc<dyn Clock>) -> Self {
         let key =
             if key.is_empty() { random::<32>().to_vec() } else { key.expose().trim().as_bytes().to_vec() };
         let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
-        Self { key, clock, state: Mutex::default(), changes: watch::Sender::new(()) }
+        let sessions = kept.read(clock.now().as_second()).into_iter().collect();
+        let state = Mutex::new(Ended { sessions, token_cookies: 0 });
+        Self { key, clock, state, kept, changes: watch::Sender::new(()) }
     }
 
     /// A key for one purpose.
@@ -122,6 +127,13 @@ impl SignIns {
         }
         drop(state);
         self.look_again();
+    }
+
+    /// Has the home remember that it was taken back.
+    pub(crate) async fn keep(&self, sign_in: &SignIn) {
+        if let SignIn::Session(session, _) = sign_in {
+            self.kept.add(session.name.clone(), session.ends).await;
+        }
     }
 
     /// Has everything that came in look whether its sign-in still stands; called when the token may have changed.

@@ -19,7 +19,7 @@ fn auth(token: &str) -> TokenAuth {
 }
 
 fn auth_at(token: &str, clock: &Arc<ManualClock>) -> TokenAuth {
-    let sign_ins = SignIns::new(&Secret::new("the key of this home"), clock.clone());
+    let sign_ins = SignIns::new(&Secret::new("the key of this home"), SignOuts::default(), clock.clone());
     TokenAuth::new(&Secret::new(token), Arc::new(sign_ins))
 }
 

@@ -105,6 +105,9 @@ pub enum Block {
         is_error: bool,
         /// Whether a rule or a person refused it.
         denied: bool,
+        /// The arguments that it ran with, where a person changed them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<Value>,
         /// How long it took, in milliseconds; absent when it never ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ms: Option<u64>,
@@ -180,6 +183,7 @@ impl Block {
                 untrusted: result.untrusted.is_some(),
                 is_error: result.is_error,
                 denied: result.denied,
+                input: result.edited,
                 ms: result.ms,
             },
             StoredBlock::Notice { code, text } => Self::Notice { code, text },
@@ -197,8 +201,11 @@ impl Block {
             | Self::Context { text, .. }
             | Self::Reasoning { text } => cut(text, most),
             Self::Image { data, .. } => data.clear(),
-            Self::ToolResult { output, blocks, .. } => {
+            Self::ToolResult { output, blocks, input, .. } => {
                 cut(output, most);
+                if input.as_ref().is_some_and(|input| input.to_string().len() > most) {
+                    *input = None;
+                }
                 blocks.iter_mut().for_each(|block| shorten_output(block, most));
             }
             Self::ToolCall { input, .. } if input.to_string().len() > most => *input = Value::Null,

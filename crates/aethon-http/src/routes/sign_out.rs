@@ -13,7 +13,9 @@ pub(super) async fn sign_out(
     (auth, sign_ins): (Arc<TokenAuth>, Arc<SignIns>),
     request: Request,
 ) -> HandlerResult {
-    sign_ins.end(&auth.sign_in(request.token, &request.head.headers));
+    let sign_in = auth.sign_in(request.token, &request.head.headers);
+    sign_ins.end(&sign_in);
+    sign_ins.keep(&sign_in).await;
     tracing::info!(address = %request.client.address, "signed out");
     let mut answer = response::json_bytes(r#"{"status":"ok"}"#);
     answer.headers_mut().insert(SET_COOKIE, TokenAuth::sign_out_cookie(request.client.is_https));

@@ -3,6 +3,7 @@
 use aethon_core::approval::{ApprovalRequest, PendingApprovals};
 use aethon_core::channel::Channels;
 use aethon_core::clock::{Clock as _, SystemClock};
+use aethon_core::feature::Features;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::ledger::{Claim, LedgerEntry, WorkKind};
 use aethon_core::message::{Destination, Role};
@@ -28,6 +29,7 @@ use crate::ws::{Hub, WebChat};
 pub(crate) struct Bench {
     app: Arc<App>,
     assistant: Arc<FakeAssistant>,
+    pub(crate) features: Features,
 }
 
 /// An answer, read to its end.
@@ -61,7 +63,7 @@ impl Bench {
     }
 
     fn at(options: Options, address: &str) -> Self {
-        let assistant = Arc::new(FakeAssistant::default());
+        let (assistant, features) = (Arc::new(FakeAssistant::default()), Features::default());
         let hub = Arc::new(Hub::new(Arc::new(SystemClock)));
         let webchat = WebChat::new(assistant.clone(), Arc::clone(&hub));
         let deps = Deps {
@@ -75,11 +77,13 @@ impl Bench {
                 bus: Default::default(),
                 logs: Default::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
+                audit: Arc::new(aethon_core::audit::NoAudit),
             },
             setup: Setup {
                 config: Arc::new(FakeConfig),
                 provider: Arc::new(FakeProvider::default()),
                 reach: Default::default(),
+                features: features.clone(),
                 channels: Channels::new([Arc::new(webchat) as Arc<dyn aethon_core::channel::Channel>])
                     .unwrap(),
             },
@@ -89,7 +93,7 @@ impl Bench {
                 shutdown: ShutdownTrigger::pair().1,
             },
         };
-        Self { app: App::new(options, deps, address.parse().expect("an address")), assistant }
+        Self { app: App::new(options, deps, address.parse().expect("an address")), assistant, features }
     }
 
     pub(crate) fn reload(&self, options: &Options) {
@@ -537,6 +541,9 @@ async fn an_approval_is_answered_once() {
         tool: "shell".into(),
         input: json!({"command": "ls"}),
         summary: "run ls".into(),
+        preview: None,
+        reason: String::new(),
+        session_scope: String::new(),
         session_id: SessionId::parse("webchat:a").unwrap(),
         turn: TurnId::fresh(),
         created_at: Timestamp::UNIX_EPOCH,
@@ -544,9 +551,17 @@ async fn an_approval_is_answered_once() {
     };
     let mut ticket = bench.app.deps.chat.approvals.open(request);
     assert_eq!(bench.get("/api/approvals", &[]).await.json()["approvals"][0]["input"]["command"], "ls");
-    assert_eq!(bench.post("/api/approvals/a1", r#"{"decision": "perhaps"}"#).await.status, 422);
+    for body in [
+        r#"{"decision": "perhaps"}"#,
+        r#"{"decision": "approve", "scope": "for ever"}"#,
+        r#"{"decision": "approve", "input": "ls"}"#,
+        r#"{"decision": "deny", "scope": "session"}"#,
+        r#"{"decision": "deny", "input": {}}"#,
+    ] {
+        assert_eq!(bench.post("/api/approvals/a1", body).await.status, 422, "{body}");
+    }
     assert_eq!(bench.post("/api/approvals/a1", r#"{"decision": "approve"}"#).await.status, 200);
-    assert_eq!(ticket.answer().await, aethon_core::approval::Decision::Approve);
+    assert_eq!(ticket.answer().await.answer.decision, aethon_core::approval::Decision::Approve);
     assert_eq!(bench.post("/api/approvals/a1", r#"{"decision": "deny"}"#).await.code(), "not_found");
 }
 

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_core::approval::{Answer, AnswerError};
 use aethon_core::assistant::Submitted;
 use aethon_core::ids::{SessionId, TurnId, unique};
 use aethon_core::message::{Attachment, Dedupe, Inbound};
@@ -14,7 +15,7 @@ use aethon_core::surface::Surface;
 use tokio::sync::Notify;
 
 use super::attachments;
-use super::frames::{self, Body, Branch, Message, Refusal, Request, Resume, Stop};
+use super::frames::{self, ApprovalAnswer, Body, Branch, Message, Refusal, Request, Resume, Stop};
 use super::log::Batch;
 use super::room::Room;
 use super::socket::{Close, Received, Socket, Unwritable};
@@ -170,18 +171,30 @@ impl ChatConnection<'_> {
         match Request::parse(text)? {
             Request::Message(message) => self.message(message).await,
             Request::Stop(stop) => self.stop(stop).await,
-            Request::Approval(answer) => {
-                if self.chat.approvals.decide(&answer.id, answer.decision) {
-                    Ok(())
-                } else {
-                    let message = "That question is settled already, or it is gone.";
-                    Err(Refusal::new("unknown_approval", message).about(&answer.id))
-                }
-            }
+            Request::Approval(answer) => self.decide(answer).await,
             Request::Resume(resume) => self.resume(&resume),
             Request::Retry(branch) => self.branch(branch, false).await,
             Request::Edit(branch) => self.branch(branch, true).await,
         }
+    }
+
+    /// An answer to a question. Whoever asked bounds how long it looks at changed arguments.
+    async fn decide(&self, told: ApprovalAnswer) -> Result<(), Refusal> {
+        let answer = Answer::new(told.decision).by("the chat").scoped(told.scope).with_input(told.input);
+        let refusal = match self.chat.approvals.answer(&told.id, answer).await {
+            Ok(()) => return Ok(()),
+            Err(AnswerError::Unknown) => {
+                Refusal::new("unknown_approval", "That question is settled already, or it is gone.")
+            }
+            Err(AnswerError::Refused(reason)) => Refusal::new(
+                "bad_edit",
+                format!(
+                    "The changed arguments cannot run. {} The question is still open.",
+                    frames::sentence(&reason)
+                ),
+            ),
+        };
+        Err(refusal.about(&told.id))
     }
 
     async fn message(&mut self, message: Message) -> Result<(), Refusal> {

@@ -3,7 +3,7 @@
 //! Server frames of a turn carry `seq` and `turn`, which the room adds; `ready` and errors outside a turn carry neither.
 //! A client frame is read in two steps, its `type` first, so that each way of being wrong has its own word.
 
-use aethon_core::approval::{ApprovalRequest, Decision, Resolution};
+use aethon_core::approval::{ApprovalRequest, Decision, Resolution, Scope};
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Attachment, Reply};
 use aethon_core::model::{Effort, Usage};
@@ -122,6 +122,12 @@ pub(super) struct Approval<'a> {
     tool: &'a str,
     input: &'a Value,
     summary: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preview: Option<&'a str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    reason: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    session_scope: &'a str,
     expires_at: String,
 }
 
@@ -132,6 +138,9 @@ impl<'a> From<&'a ApprovalRequest> for Approval<'a> {
             tool: &request.tool,
             input: &request.input,
             summary: &request.summary,
+            preview: request.preview.as_deref(),
+            reason: &request.reason,
+            session_scope: &request.session_scope,
             expires_at: aethon_core::time::text(request.expires_at),
         }
     }
@@ -301,6 +310,12 @@ pub(super) struct Stop {
 pub(super) struct ApprovalAnswer {
     pub(super) id: String,
     pub(super) decision: Decision,
+    /// For how long an approval counts.
+    #[serde(default)]
+    pub(super) scope: Scope,
+    /// Other arguments to run it with.
+    #[serde(default)]
+    pub(super) input: Option<Value>,
 }
 
 /// Where to go on.
@@ -398,6 +413,7 @@ mod tests {
         check(r#"{"type":"resume","session":"a","after":-1}"#, "bad_frame");
         check(r#"{"type":"resume","session":"a"}"#, "bad_frame");
         check(r#"{"type":"approval","id":"a","decision":"maybe"}"#, "bad_frame");
+        check(r#"{"type":"approval","id":"a","decision":"approve","scope":"ever"}"#, "bad_frame");
         check(r#"{"type":"retry"}"#, "bad_frame");
         check(r#"{"type":"message","id":"a","text":"x","attachments":[{}]}"#, "bad_frame");
         for effort in [r#""much""#, r#""HIGH""#, r#""""#, "3", "true", "[]"] {

@@ -26,7 +26,7 @@ const PACE_PER_KIBIBYTE: Duration = Duration::from_millis(2);
 /// faster than anybody reads, and its pieces are joined, so that those who keep up never lag behind the log.
 const BURST: usize = 128;
 /// The most of what was said that is rendered. Whoever wants to read more of it has the text.
-const MAX_RENDERED: usize = 1 << 20;
+const MAX_RENDERED: usize = 512 << 10;
 /// The most of a reply that its last frame says again; the pieces have said all of it.
 const MAX_TOLD: usize = 2 << 20;
 const GOES_ON: &str =

@@ -47,11 +47,13 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             bus: EventBus::default(),
             logs: LogBook::default(),
             ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
+            audit: Arc::new(aethon_core::audit::NoAudit),
         },
         setup: Setup {
             config: Arc::new(FakeConfig),
             provider: Arc::new(FakeProvider::default()),
             reach: Default::default(),
+            features: Default::default(),
             channels: Channels::new([Arc::new(webchat) as Arc<dyn Channel>]).unwrap(),
         },
         runtime: Runtime { clock: Arc::new(SystemClock), health: Default::default(), shutdown },

@@ -94,6 +94,9 @@ impl Turn {
             tool: "shell".into(),
             input: json!({"command": "ls"}),
             summary: "run ls".into(),
+            preview: None,
+            reason: String::new(),
+            session_scope: String::new(),
             session_id: self.inbound.session.clone(),
             turn: self.id.clone(),
             created_at: now,
@@ -102,7 +105,7 @@ impl Turn {
         self.emit(TurnEvent::Approval(request.clone()));
         let mut ticket = self.desk.open(request.clone());
         let decision = tokio::select! {
-            decision = ticket.answer() => decision,
+            asked = ticket.answer() => asked.answer.decision,
             decision = self.surface.decide(&request) => decision.unwrap_or(Decision::Deny),
         };
         let resolution = Resolution { decision, reason: ResolutionReason::User };
@@ -182,7 +185,7 @@ impl Turn {
             usage,
             failure,
         };
-        self.emit(TurnEvent::Done(reply.clone()));
+        self.emit(TurnEvent::Done(reply.clone().into()));
         reply
     }
 }

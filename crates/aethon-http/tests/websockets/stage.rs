@@ -64,11 +64,13 @@ impl Stage {
                 bus: bus.clone(),
                 logs: LogBook::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
+                audit: Arc::new(aethon_core::audit::NoAudit),
             },
             setup: Setup {
                 config: Arc::new(Nothing),
                 provider: Arc::new(Nothing),
                 reach: Default::default(),
+                features: Default::default(),
                 channels: Channels::default(),
             },
             runtime: Runtime {

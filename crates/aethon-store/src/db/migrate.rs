@@ -26,6 +26,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0010_outside.sql"),
     include_str!("migrations/0011_marks.sql"),
     include_str!("migrations/0012_memory.sql"),
+    include_str!("migrations/0013_audit.sql"),
 ];
 
 /// The version that this program writes.

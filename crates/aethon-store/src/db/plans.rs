@@ -24,6 +24,8 @@ pub(super) fn note(connection: &Connection, sql: &'static str) {
 }
 
 mod tests {
+    use std::sync::Arc;
+
     use aethon_core::channel::{DeliveryOutcome, NewDelivery, Outbox};
     use aethon_core::embed::EmbeddingCache;
     use aethon_core::history::{History, HistoryQuery};
@@ -183,8 +185,9 @@ mod tests {
                 usage: Usage::default(),
                 failure: None,
             };
-            let messages = vec![message(Role::Assistant)];
-            store.finish(Finish { messages, reply, deliveries: vec![delivery], next: None }).await.unwrap();
+            let messages = Arc::new(vec![message(Role::Assistant)]);
+            let (reply, deliveries) = (Arc::new(reply), vec![delivery]);
+            store.finish(Finish { messages, reply, deliveries, next: None }).await.unwrap();
             store.turn(&turn).await.unwrap();
             store.accept(&TurnId::fresh(), &inbound, None).await.unwrap();
         }

@@ -111,7 +111,7 @@ impl Tool for Shell {
     }
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        if self.options.sandbox == Sandbox::Docker {
+        if self.options.sandbox != Sandbox::None {
             return Err(ToolError::denied(
                 "commands may run in the docker sandbox only (`security.sandbox = \"docker\"`), and this version \
                  cannot run them there yet; with `security.sandbox = \"none\"` they run on the machine itself",

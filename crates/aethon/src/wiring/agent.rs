@@ -8,7 +8,7 @@ use aethon_agent::hooks::{
 };
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
-use aethon_agent::{Agent, Engine, Hooks, Meter, Options, Services};
+use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, Options, Services};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::hook::Hook;
@@ -35,6 +35,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
         workspace: prepared.home.workspace(),
         seen: Some(prepared.home.run().join("pages.json")),
     });
+    prepared.shared.features.offer(crate::features::tools(tools.clone()));
     let agent = Agent::main(models.models, Arc::new(prompt)).with_small(models.small).with_tools(tools);
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let transcripts = storage.transcripts.clone();
@@ -43,6 +44,8 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     services.learned = models.learned;
     services.hooks = hooks(prepared);
     services.approvals = approvals.clone();
+    let (log, redactor) = (storage.audit.clone(), prepared.shared.redactor.clone());
+    services.audit = Audit { log, redactor };
     services.bus = prepared.shared.bus.clone();
     services.wake = wake.clone();
     Arc::new(Engine::new(agent, services, options(&prepared.config)))

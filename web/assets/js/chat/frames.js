@@ -51,9 +51,9 @@ const handlers = {
     if (blocks?.length) tool.blocks = blocks;
     if (ms !== undefined) tool.ms = ms;
   },
-  approval: (turn, { id, tool, input, summary, expires_at }) => {
+  approval: (turn, { id, tool, input, summary, preview, reason: why, session_scope, expires_at }) => {
     if (approvalPart(turn, id)) return;
-    add(turn, { kind: "approval", id, tool, input, summary, expires_at, decision: null, reason: null, sending: false });
+    add(turn, { kind: "approval", id, tool, input, summary, preview, why, session_scope, expires_at, decision: null, reason: null, sending: false });
     markWaiting(turn, tool, true);
   },
   approval_done: (turn, { id, decision, reason }) => {

@@ -43,7 +43,7 @@ class ChatPage {
   });
   #transcript = new Transcript(
     {
-      decide: (id, decision) => void this.#session?.decide(id, decision),
+      decide: (id, decision, terms) => void this.#session?.decide(id, decision, terms),
       retry: (turn) => void this.#branch(turn, "retry"),
       edit: (turn, text, files) => this.#branch(turn, "edit", text, files),
       withdraw: (turn) => this.#session?.withdraw(turn),

@@ -14,10 +14,11 @@ import { outputBlocks } from "./output-blocks.js";
 
 /** @import { Part, ToolPart, NoticePart, ContextPart } from "./types.js" */
 /** @typedef {{element: HTMLElement, update: () => void}} PartView */
+/** @import { Terms } from "../shared/approval-card.js" */
 
 /**
  * @param {Part} part
- * @param {(id: string, decision: "approve" | "deny") => void} decide
+ * @param {(id: string, decision: "approve" | "deny", terms: Terms) => void} decide
  * @returns {PartView}
  */
 export function partView(part, decide) {
@@ -25,7 +26,7 @@ export function partView(part, decide) {
     case "tool":
       return toolView(part);
     case "approval":
-      return approvalCard(part, (decision) => decide(part.id, decision));
+      return approvalCard(part, (decision, terms) => decide(part.id, decision, terms));
     case "reasoning":
       return reasoningView(part);
     case "folded":

@@ -113,20 +113,21 @@ export class Session {
     if (!this.#socket.send({ type: "stop", turn: turn.id })) this.#watcher.said(texts.connection.noWithdraw);
   }
 
-  /** @param {string} id @param {"approve" | "deny"} decision */
-  async decide(id, decision) {
+  /** @param {string} id @param {"approve" | "deny"} decision @param {import("../shared/approval-card.js").Terms} terms */
+  async decide(id, decision, terms = {}) {
     const found = this.conversation.approval(id);
     if (!found || found.part.sending || found.part.decision) return;
-    found.part.sending = true;
+    Object.assign(found.part, { sending: true, fault: "" });
     found.turn.version += 1;
     this.#watcher.changed();
-    if (this.#socket.send({ type: "approval", id, decision })) return;
+    if (this.#socket.send({ type: "approval", id, decision, ...terms })) return;
     try {
-      await request(`/api/approvals/${encodeURIComponent(id)}`, { method: "POST", body: { decision } });
-    } catch {
-      found.part.sending = false;
+      await request(`/api/approvals/${encodeURIComponent(id)}`, { method: "POST", body: { decision, ...terms } });
+    } catch (problem) {
+      const fault = terms.input ? /** @type {Error} */ (problem).message : "";
+      Object.assign(found.part, { sending: false, fault });
       found.turn.version += 1;
-      this.#watcher.said(texts.approval.failed);
+      this.#watcher.said(fault || texts.approval.failed);
       this.#watcher.changed();
     }
   }
@@ -260,7 +261,7 @@ export class Session {
     }
     const asked = id && this.conversation.approval(id);
     if (asked) {
-      asked.part.sending = false;
+      Object.assign(asked.part, { sending: false, fault: message });
       asked.turn.version += 1;
     }
     const isBranch = this.#local(id)?.request !== "message";

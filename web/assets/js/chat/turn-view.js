@@ -19,7 +19,7 @@ import { isBlank } from "./turn.js";
 
 /**
  * What a turn can ask for.
- * @typedef {{decide: (id: string, decision: "approve" | "deny") => void, retry: (turn: Turn) => void,
+ * @typedef {{decide: (id: string, decision: "approve" | "deny", terms: any) => void, retry: (turn: Turn) => void,
  *   edit: (turn: Turn, text: string, files: Attachment[]) => Promise<boolean>, sendAgain: (turn: Turn) => void, discard: (turn: Turn) => void,
  *   withdraw: (turn: Turn) => void, *   isOnline: () => boolean}} TurnActions
  */

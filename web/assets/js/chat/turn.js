@@ -111,6 +111,8 @@ function settleTool(reply, result) {
   const tool = toolPart(reply, result.call);
   if (!tool) return;
   tool.output = result.output;
+  // A person changed them before it ran.
+  if (result.input) tool.input = result.input;
   if (result.blocks?.length) tool.blocks = result.blocks;
   if (result.ms !== undefined) tool.ms = result.ms;
   tool.state = result.denied ? "denied" : result.is_error ? "error" : "ok";

@@ -12,7 +12,8 @@
  * What a tool returned besides its text.
  * @typedef {{type: string, text?: string, name?: string, mime?: string, data?: string}} OutputBlock
  *
- * @typedef {{kind: "approval", id: string, tool: string, input: any, summary: string, expires_at: string | null,
+ * @typedef {{kind: "approval", id: string, tool: string, input: any, summary: string, preview?: string,
+ *   why?: string, session_scope?: string, fault?: string, expires_at: string | null,
  *   decision: "approve" | "deny" | null, reason: string | null, sending: boolean}} ApprovalPart
  * @typedef {{kind: "reasoning", text: string}} ReasoningPart
  * @typedef {{kind: "notice", code: string, text: string}} NoticePart

@@ -43,15 +43,15 @@ function cardFor(store, approval) {
   const known = cards.get(approval.id);
   if (known) return known;
   const name = String(approval.session_id ?? "").replace(/^webchat:/, "");
-  const asked = { ...approval, decision: null, reason: null, sending: false, origin: name && texts.approval.session(name) };
-  const card = approvalCard(asked, async (decision) => {
-    asked.sending = true;
+  const asked = { ...approval, decision: null, reason: null, why: approval.reason, sending: false, origin: name && texts.approval.session(name) };
+  const card = approvalCard(asked, async (decision, terms) => {
+    Object.assign(asked, { sending: true, fault: "" });
     card.update();
     try {
-      await request(`${approvalsPath}/${encodeURIComponent(approval.id)}`, { method: "POST", body: { decision } });
+      await request(`${approvalsPath}/${encodeURIComponent(approval.id)}`, { method: "POST", body: { decision, ...terms } });
       Object.assign(asked, { decision, reason: "user" });
     } catch (problem) {
-      asked.sending = false;
+      Object.assign(asked, { sending: false, fault: terms.input ? /** @type {Error} */ (problem).message : "" });
       toast(`${texts.approval.failed} ${/** @type {Error} */ (problem).message}`);
     }
     card.update();

@@ -1,7 +1,9 @@
 // The card on which a person allows or denies what a tool would do. It shows exactly what would run. No button has the
-// focus and none is the default; a press that was meant for something else, in the first moments, does nothing.
+// focus and none is the default; a press that was meant for something else, in the first moments, does nothing. A person may
+// change the arguments: what is sent then is what runs, if the rules take it.
 
 import { texts } from "../texts.js";
+import { argumentFields } from "./argument-fields.js";
 import { badge, button } from "./controls.js";
 import { fill, make } from "./dom.js";
 import { icon } from "./icons.js";
@@ -13,35 +15,66 @@ const graceMs = 500;
 
 /**
  * @typedef {{tool: string, input: any, summary: string, expires_at: string | null, decision: "approve" | "deny" | null,
- *   reason: string | null, sending: boolean, origin?: string}} Asked
+ *   reason: string | null, sending: boolean, origin?: string, why?: string, preview?: string, session_scope?: string,
+ *   fault?: string}} Asked
+ * @typedef {{scope?: "session", input?: any}} Terms
  */
 
 /**
  * @param {Asked} asked
- * @param {(decision: "approve" | "deny") => void} decide
+ * @param {(decision: "approve" | "deny", terms: Terms) => void} decide
  * @returns {{element: HTMLElement, update: () => void}}
  */
 export function approvalCard(asked, decide) {
   const element = make("section", { class: "approval", "aria-label": texts.approval.title(visibleText(asked.tool)) });
   const shownAt = Date.now();
-  const press = (/** @type {"approve" | "deny"} */ decision) => () => {
-    if (!asked.sending && Date.now() - shownAt >= graceMs) decide(decision);
+  const send = (/** @type {"approve" | "deny"} */ decision, /** @type {Terms} */ terms = {}) => {
+    if (!asked.sending && Date.now() - shownAt >= graceMs) decide(decision, terms);
   };
-  const approve = button({ label: texts.approval.approve, icon: "check", press: press("approve") });
-  const deny = button({ label: texts.approval.deny, icon: "close", press: press("deny") });
+  const approve = button({ label: texts.approval.approve, icon: "check", press: () => send("approve") });
+  const always = button({ label: texts.approval.always, press: () => send("approve", { scope: "session" }) });
+  const edit = button({ label: texts.approval.edit, press: () => open() });
+  const deny = button({ label: texts.approval.deny, icon: "close", press: () => send("deny") });
   const remaining = make("span", { class: "approval-time" });
-  const actions = make("div", { class: "approval-actions" }, approve, deny, remaining);
+  const choices = asked.session_scope ? [approve, always, edit, deny] : [approve, edit, deny];
+  const actions = make("div", { class: "approval-actions" }, ...choices, remaining);
+  const fault = make("p", { class: "approval-fault", role: "alert" });
+  const editing = make("div", { class: "approval-edit" });
   let isSettled = false;
+
+  // The fields take the place of the button that opened them, and give it back.
+  const open = () => {
+    const fields = argumentFields(asked.input);
+    const take = button({ label: texts.approval.takeEdit, icon: "check", press: () => {
+      const { input, problem } = fields.read();
+      fault.textContent = problem;
+      if (!problem) send("approve", { input });
+    } });
+    const back = button({ label: texts.approval.noEdit, press: () => {
+      fill(editing);
+      fault.textContent = "";
+      edit.hidden = false;
+      edit.focus();
+    } });
+    fill(editing, ...fields.elements, make("div", { class: "approval-actions" }, take, back));
+    edit.hidden = true;
+    fields.focus();
+  };
 
   fill(
     element,
     make("div", { class: "approval-head" }, icon("shield"), make("h3", {}, ...visible(texts.approval.title(asked.tool)))),
     asked.summary && make("p", { class: "approval-summary" }, ...visible(asked.summary)),
     asked.origin && make("p", { class: "field-hint" }, ...visible(asked.origin)),
+    asked.why && make("p", { class: "field-hint" }, ...visible(texts.approval.why(asked.why))),
     make("p", { class: "field-hint" }, texts.approval.lead),
     argumentList(asked.input),
-    (isOdd(asked.tool) || isOdd(asked.summary ?? "") || hasOddCharacters(asked.input)) && badge(texts.approval.odd, "bad", "alert"),
+    asked.preview && previewSheet(asked.preview),
+    (isOdd(asked.tool) || isOdd(asked.summary ?? "") || isOdd(asked.preview ?? "") || hasOddCharacters(asked.input)) && badge(texts.approval.odd, "bad", "alert"),
+    asked.session_scope && make("p", { class: "field-hint" }, ...visible(texts.approval.alwaysMeans(asked.session_scope))),
     actions,
+    fault,
+    editing,
   );
 
   const tick = () => {
@@ -52,7 +85,8 @@ export function approvalCard(asked, decide) {
   };
   const update = () => {
     // A disabled button would lose the focus.
-    for (const choice of [approve, deny]) choice.setAttribute("aria-disabled", String(asked.sending));
+    for (const choice of element.querySelectorAll(".approval-actions button")) choice.setAttribute("aria-disabled", String(asked.sending));
+    if (asked.fault !== undefined && !asked.sending) fault.textContent = asked.fault;
     if (!asked.decision || isSettled) return;
     isSettled = true;
     const hadFocus = element.contains(document.activeElement);
@@ -68,6 +102,11 @@ export function approvalCard(asked, decide) {
   update();
   tick();
   return { element, update };
+}
+
+/** What would change, as the tool says. @param {string} preview */
+function previewSheet(preview) {
+  return make("div", {}, make("p", { class: "field-hint" }, texts.approval.preview), changeSheet(preview, texts.approval.preview));
 }
 
 /** Every argument under its name, whole. @param {any} input */

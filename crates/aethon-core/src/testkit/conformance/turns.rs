@@ -1,5 +1,7 @@
 //! Turns: accepted once, begun in order, ended once.
 
+use std::sync::Arc;
+
 use super::stage::*;
 use crate::ids::TurnId;
 use crate::message::{Block, Failure, Message, Role, TurnEnd};
@@ -32,7 +34,7 @@ pub async fn what_was_stored_comes_back_whole(stage: Stage) {
     let record = stage.storage.turns.turn(&turn).await.unwrap().unwrap();
     assert_eq!((record.phase, record.attempts, record.accepted_at), (TurnPhase::Done, 1, start()));
     assert_eq!(record.inbound, say(S, "hello"));
-    assert_eq!(record.reply.unwrap(), finish(&turn, S, "hi there").reply);
+    assert_eq!(record.reply.unwrap(), *finish(&turn, S, "hi there").reply);
     assert!(stage.storage.turns.turn(&TurnId::existing("nothing")).await.unwrap().is_none());
 }
 
@@ -107,14 +109,17 @@ pub async fn a_dedupe_id_counts_for_as_long_as_it_says(stage: Stage) {
 }
 
 pub async fn a_reply_is_kept_for_second_deliveries_even_when_no_message_has_its_text(stage: Stage) {
-    let turn = stage.open_turn(S, "x").await;
-    let mut end = finish(&turn, S, "partial");
-    end.reply.text = "partial\n\nthe model failed".into();
-    end.reply.end = TurnEnd::Error;
-    end.reply.failure = Some(Failure::new(ModelErrorKind::Overloaded, "try later").with_retry_after(Some(3)));
-    let expected = end.reply.clone();
-    stage.storage.turns.finish(end).await.unwrap();
-    assert_eq!(stage.storage.turns.turn(&turn).await.unwrap().unwrap().reply.unwrap(), expected);
+    for text in ["partial".to_owned(), "partial ".repeat(50_000)] {
+        let turn = stage.open_turn(S, "x").await;
+        let mut end = finish(&turn, S, &text);
+        let reply = Arc::make_mut(&mut end.reply);
+        reply.text = text + "\n\nthe model failed";
+        reply.end = TurnEnd::Error;
+        reply.failure = Some(Failure::new(ModelErrorKind::Overloaded, "try later").with_retry_after(Some(3)));
+        let expected = end.reply.clone();
+        stage.storage.turns.finish(end).await.unwrap();
+        assert_eq!(stage.storage.turns.turn(&turn).await.unwrap().unwrap().reply.unwrap(), *expected);
+    }
 }
 
 pub async fn a_turn_ends_once(stage: Stage) {
@@ -207,7 +212,7 @@ pub async fn what_a_crash_left_over_is_found_oldest_first(stage: Stage) {
     assert_eq!(left, [(running.clone(), TurnPhase::Running), (queued.clone(), TurnPhase::Queued)]);
 
     // One that never began can be closed, with nothing in the transcript.
-    let closed = Finish { messages: vec![], ..finish(&queued, "webchat:b", "interrupted") };
+    let closed = Finish { messages: Arc::default(), ..finish(&queued, "webchat:b", "interrupted") };
     stage.storage.turns.finish(closed).await.unwrap();
     stage.storage.turns.finish(finish(&running, S, "interrupted")).await.unwrap();
     assert!(stage.storage.turns.unfinished().await.unwrap().is_empty());
@@ -233,7 +238,7 @@ pub async fn a_next_turn_that_cannot_begin_does_not_touch_the_end_before_it(stag
     let one = stage.open_turn(S, "one").await;
     let stopped = TurnId::fresh();
     stage.storage.turns.accept(&stopped, &say(S, "stopped"), None).await.unwrap();
-    stage.storage.turns.finish(Finish { messages: vec![], ..finish(&stopped, S, "") }).await.unwrap();
+    stage.storage.turns.finish(Finish { messages: Arc::default(), ..finish(&stopped, S, "") }).await.unwrap();
     let end = Finish { next: Some((stopped, begin("stopped"))), ..finish(&one, S, "1") };
     assert_eq!(stage.storage.turns.finish(end).await.unwrap().next, None);
 
@@ -248,7 +253,8 @@ pub async fn a_next_turn_that_cannot_begin_does_not_touch_the_end_before_it(stag
 /// The end of a turn that was stopped before it began.
 fn unbegun(turn: &TurnId, text: &str) -> Finish {
     let end = finish(turn, S, &format!("{text} stopped"));
-    Finish { messages: [begin(text).message].into_iter().chain(end.messages.clone()).collect(), ..end }
+    let messages = [begin(text).message].into_iter().chain(end.messages.iter().cloned()).collect();
+    Finish { messages: Arc::new(messages), ..end }
 }
 
 pub async fn what_ended_before_it_began_takes_its_place_behind_older_turns(stage: Stage) {

@@ -1,13 +1,14 @@
 //! What the storage in memory holds, and the steps that its methods are made of.
 //!
-//! A method that may fail half-way works on a copy and puts it in the place of the original ([`Tables::all_or_nothing`]):
-//! slow and certain.
+//! A step that fails has changed nothing: each looks before it writes, and what a caller has written before a step that may
+//! fail it takes back itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::memory::MemoryRow;
+use crate::audit::AuditEntry;
 use crate::channel::Delivery;
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionId, TurnId};
@@ -21,7 +22,7 @@ use crate::session::{Begin, Begun, TurnPhase, TurnRecord, title_of};
 const SHELL: SignedDuration = SignedDuration::from_hours(24);
 
 /// Everything that is stored.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Tables {
     last_number: i64,
     last_message: i64,
@@ -33,6 +34,7 @@ pub(super) struct Tables {
     pub(super) posted: BTreeSet<(SessionId, String)>,
     pub(super) deliveries: Vec<DeliveryRow>,
     pub(super) learned: Vec<(ModelKey, ModelFact)>,
+    pub(super) audit: Vec<AuditEntry>,
     pub(super) memories: Vec<MemoryRow>,
     pub(super) last_memory: i64,
     pub(super) maintained_at: Option<Timestamp>,
@@ -84,14 +86,6 @@ pub(super) struct DeliveryRow {
 }
 
 impl Tables {
-    /// Does something that leaves no trace when it fails.
-    pub(super) fn all_or_nothing<T>(&mut self, step: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let mut changed = self.clone();
-        let done = step(&mut changed)?;
-        *self = changed;
-        Ok(done)
-    }
-
     pub(super) fn next_number(&mut self) -> i64 {
         self.last_number += 1;
         self.last_number
@@ -100,6 +94,24 @@ impl Tables {
     pub(super) fn next_owner(&mut self) -> u64 {
         self.last_owner += 1;
         self.last_owner
+    }
+
+    /// What [`Self::open_session`] may change of a session, for [`Self::put_back`]; `None` of one that is not there.
+    pub(super) fn head(&self, id: &SessionId) -> Option<(String, bool, Timestamp)> {
+        let session = self.sessions.get(id)?;
+        Some((session.sender.clone(), session.is_oneshot, session.updated_at))
+    }
+
+    /// Makes a session what it was before it was opened.
+    pub(super) fn put_back(&mut self, id: &SessionId, head: Option<(String, bool, Timestamp)>) {
+        match (head, self.sessions.get_mut(id)) {
+            (Some(head), Some(session)) => {
+                (session.sender, session.is_oneshot, session.updated_at) = head;
+            }
+            _ => {
+                self.sessions.remove(id);
+            }
+        }
     }
 
     /// A session to write into, new if need be. A sender of nobody (`""`) leaves the name to whoever speaks first.
@@ -202,10 +214,12 @@ impl Tables {
     /// Whether another owner has a turn in a session that comes before this one.
     pub(super) fn is_held(&self, session: &SessionId, owner: u64, number: i64) -> bool {
         self.turns.values().any(|row| {
-            row.record.inbound.session == *session
-                && row.owner != Some(owner)
-                && (row.record.phase == TurnPhase::Running
-                    || row.record.phase == TurnPhase::Queued && row.number < number)
+            let is_first = match row.record.phase {
+                TurnPhase::Running => true,
+                TurnPhase::Queued => row.number < number,
+                TurnPhase::Done => false,
+            };
+            is_first && row.owner != Some(owner) && row.record.inbound.session == *session
         })
     }
 
@@ -251,8 +265,8 @@ impl Tables {
     pub(super) fn release_held(&mut self, session: &SessionId, now: Timestamp) -> Result<()> {
         let oldest = self.oldest_open(session);
         let is_due = |row: &&TurnRow| {
-            row.record.inbound.session == *session
-                && !row.held.is_empty()
+            !row.held.is_empty()
+                && row.record.inbound.session == *session
                 && oldest.is_none_or(|oldest| row.number < oldest)
         };
         let mut due: Vec<_> =
@@ -270,7 +284,7 @@ impl Tables {
     fn oldest_open(&self, session: &SessionId) -> Option<i64> {
         let rows = self.turns.values();
         let open =
-            rows.filter(|row| row.record.inbound.session == *session && row.record.phase != TurnPhase::Done);
+            rows.filter(|row| row.record.phase != TurnPhase::Done && row.record.inbound.session == *session);
         open.map(|row| row.number).min()
     }
 

@@ -1,5 +1,7 @@
 //! The engine's side of the storage in memory.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use jiff::SignedDuration;
 
@@ -34,33 +36,30 @@ impl TurnLog for MemoryStore {
             attempts: 0,
             reply: None,
         };
-        tables.all_or_nothing(|tables| {
-            tables.open_session(&inbound.session, (&inbound.sender, inbound.oneshot), now);
-            tables.renew(self.owner, now);
-            let number = tables.next_number();
-            let row = TurnRow {
-                number,
-                record,
-                owner: Some(self.owner),
-                first_message: None,
-                held: Vec::new(),
-                // What lasts longer than the calendar lasts for ever.
-                known_until: valid_for
-                    .and_then(|seconds| i64::try_from(seconds).ok())
-                    .and_then(|seconds| now.checked_add(SignedDuration::from_secs(seconds)).ok()),
-                is_shell: false,
-            };
-            tables.turns.insert(turn.clone(), row);
-            let is_free = !tables.is_held(&inbound.session, self.owner, number);
-            let begin = begin.filter(|_| is_free);
-            let begun = begin.map(|begin| tables.begin(turn, begin, (self.owner, now))).transpose()?;
-            Ok(Accepted::New(begun))
-        })
+        let known_until = valid_for
+            .and_then(|seconds| i64::try_from(seconds).ok())
+            // What lasts longer than the calendar lasts for ever.
+            .and_then(|seconds| now.checked_add(SignedDuration::from_secs(seconds)).ok());
+        let before = tables.head(&inbound.session);
+        tables.open_session(&inbound.session, (&inbound.sender, inbound.oneshot), now);
+        tables.renew(self.owner, now);
+        let number = tables.next_number();
+        let (owner, held) = (Some(self.owner), Vec::new());
+        let row = TurnRow { number, record, owner, first_message: None, held, known_until, is_shell: false };
+        tables.turns.insert(turn.clone(), row);
+        let is_free = !tables.is_held(&inbound.session, self.owner, number);
+        let begin = begin.filter(|_| is_free);
+        let begun = begin.map(|begin| tables.begin(turn, begin, (self.owner, now))).transpose();
+        if begun.is_err() {
+            tables.turns.remove(turn);
+            tables.put_back(&inbound.session, before);
+        }
+        Ok(Accepted::New(begun?))
     }
 
     async fn begin(&self, turn: &TurnId, begin: Begin) -> Result<Begun> {
         let now = self.clock.now();
-        self.enter("begin")?.all_or_nothing(|tables| tables.begin(turn, begin, (self.owner, now)))
+        self.enter("begin")?.begin(turn, begin, (self.owner, now))
     }
 
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>> {
@@ -87,7 +86,7 @@ impl TurnLog for MemoryStore {
         }
         let record = &row.of(self.owner)?.record;
         let session = record.inbound.session.clone();
-        let messages = tables.add_last(&turn, finish.messages, now)?;
+        let messages = tables.add_last(&turn, Arc::unwrap_or_clone(finish.messages), now)?;
         for content in finish.deliveries {
             let id = tables.next_number();
             let (session, turn) = (session.clone(), turn.clone());
@@ -96,11 +95,9 @@ impl TurnLog for MemoryStore {
         }
         let row = tables.turn(&turn)?;
         row.record.phase = TurnPhase::Done;
-        row.record.reply = Some(finish.reply);
+        row.record.reply = Some(Arc::unwrap_or_clone(finish.reply));
         tables.release_held(&session, now)?;
-        let next = finish.next.and_then(|(next, begin)| {
-            tables.all_or_nothing(|tables| tables.begin(&next, begin, (self.owner, now))).ok()
-        });
+        let next = finish.next.and_then(|(next, begin)| tables.begin(&next, begin, (self.owner, now)).ok());
         Ok(Finished { messages, next })
     }
 

@@ -6,12 +6,12 @@
 //! in their place.
 
 /// A text in which every character shows: for the arguments of a tool and what it returned.
-pub(crate) fn exact(text: &str) -> String {
+pub fn exact(text: &str) -> String {
     marked(text, |c, before| is_driving(c) || is_hiding(c, before))
 }
 
 /// Prose without what could drive a terminal or reorder a line.
-pub(crate) fn readable(text: &str) -> String {
+pub fn readable(text: &str) -> String {
     marked(text, |c, _| is_driving(c))
 }
 

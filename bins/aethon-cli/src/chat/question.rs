@@ -1,0 +1,219 @@
+//! A question that a turn waits for, and the ways to answer it: yes, no, yes for the rest of the conversation, or yes with
+//! other arguments. What is changed is judged by the assistant's rules; if they refuse it, the person hears why and is asked
+//! again.
+
+use aethon::core::approval::{Answer, Decision, Scope};
+use aethon::core::visible::{exact, readable};
+use anyhow::Result;
+use serde_json::{Map, Value};
+
+use super::backend::{Backend, Wish};
+use super::event::{ChatEvent, Told};
+use super::input;
+use super::interrupts::{Interrupt, Interrupts};
+use super::keys::forget_typed;
+use super::screen::put;
+use super::turn::Following;
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub(super) struct Question {
+    id: String,
+    pub(super) tool: String,
+    pub(super) input: Value,
+    pub(super) summary: String,
+    pub(super) preview: Option<String>,
+    session_scope: String,
+}
+
+impl Question {
+    /// The question that this is, if it is one.
+    pub(super) fn of(event: &ChatEvent) -> Option<Self> {
+        let ChatEvent::Approval { id, tool, input, summary, preview, session_scope } = event.clone() else {
+            return None;
+        };
+        Some(Self { id, tool, input, summary, preview, session_scope })
+    }
+}
+
+/// What came first.
+enum Heard {
+    /// What the person typed; `None` at the end of input.
+    Line(Option<String>),
+    /// The question is settled, or nobody waits for an answer any more.
+    Settled(Told),
+    /// The changed arguments were refused.
+    Refused(String),
+    /// The person stopped the turn.
+    Stopped,
+}
+
+/// Waits for an answer, or until the question is settled without one; returns what settled it.
+pub(super) async fn decide(
+    backend: &mut dyn Backend,
+    interrupts: &mut Interrupts,
+    following: &mut Following,
+    question: &Question,
+) -> Result<Option<Told>> {
+    loop {
+        forget_typed();
+        put("  run it? type yes to approve, e to edit it first, s to allow this for the conversation;\n");
+        if !question.session_scope.is_empty() {
+            put(&format!("  s allows: {};\n", exact(&question.session_scope)));
+        }
+        put("  anything else denies: ");
+        let line = match hear(backend, interrupts, following, (question, true)).await? {
+            Heard::Line(line) => line.unwrap_or_default(),
+            Heard::Settled(told) => return Ok(Some(told)),
+            Heard::Stopped | Heard::Refused(_) => return Ok(None),
+        };
+        let (answer, is_edit) = match line.trim().to_lowercase().as_str() {
+            "yes" | "y" => (Answer::new(Decision::Approve), false),
+            "s" => (Answer::new(Decision::Approve).scoped(Scope::Session), false),
+            "e" => match edit(backend, interrupts, following, question).await? {
+                Edited::Input(input) => (Answer::new(Decision::Approve).with_input(Some(input)), true),
+                Edited::Nothing => continue,
+                Edited::Settled(told) => return Ok(Some(told)),
+                Edited::Stopped => return Ok(None),
+            },
+            _ => (Answer::new(Decision::Deny), false),
+        };
+        backend.tell(Wish::Decide { id: question.id.clone(), answer }).await?;
+        if !is_edit {
+            return Ok(None);
+        }
+        match hear(backend, interrupts, following, (question, false)).await? {
+            Heard::Refused(why) => put(&format!("  {}\n", readable(&why))),
+            Heard::Settled(told) => return Ok(Some(told)),
+            Heard::Line(_) | Heard::Stopped => return Ok(None),
+        }
+    }
+}
+
+/// What became of an edit.
+enum Edited {
+    Input(Value),
+    Nothing,
+    Settled(Told),
+    Stopped,
+}
+
+/// Asks for other arguments: for the value of the one that matters, else for all of them as JSON.
+async fn edit(
+    backend: &mut dyn Backend,
+    interrupts: &mut Interrupts,
+    following: &mut Following,
+    question: &Question,
+) -> Result<Edited> {
+    let one = one_argument(&question.input);
+    match &one {
+        Some(name) => put(&format!("  new {} (empty to go back): ", exact(name))),
+        None => put("  all arguments as one line of JSON (empty to go back): "),
+    }
+    let line = match hear(backend, interrupts, following, (question, true)).await? {
+        Heard::Line(line) => line.unwrap_or_default(),
+        Heard::Settled(told) => return Ok(Edited::Settled(told)),
+        Heard::Stopped | Heard::Refused(_) => return Ok(Edited::Stopped),
+    };
+    Ok(match changed(&question.input, one.as_deref(), &line) {
+        Some(Ok(input)) => Edited::Input(input),
+        Some(Err(why)) => {
+            put(&format!("  that is no JSON object: {why}\n"));
+            Edited::Nothing
+        }
+        None => Edited::Nothing,
+    })
+}
+
+/// The argument that a person would change: a command, or the only one.
+fn one_argument(input: &Value) -> Option<String> {
+    let fields = input.as_object()?;
+    let is_line = |value: &Value| value.as_str().is_some_and(|text| !text.contains('\n'));
+    let mut names = fields.keys();
+    let only = if fields.len() == 1 { names.next() } else { names.find(|name| *name == "command") };
+    only.filter(|name| fields.get(*name).is_some_and(is_line)).cloned()
+}
+
+/// The arguments as they were typed; `None` when nothing was.
+fn changed(input: &Value, one: Option<&str>, line: &str) -> Option<Result<Value, String>> {
+    if line.trim().is_empty() {
+        return None;
+    }
+    let Some(name) = one else {
+        let read: Result<Map<String, Value>, _> = serde_json::from_str(line);
+        return Some(read.map(Value::Object).map_err(|error| error.to_string()));
+    };
+    let mut input = input.clone();
+    input[name] = line.into();
+    Some(Ok(input))
+}
+
+/// Waits for what comes first: a line, if one is asked for, the end of the question, or the word that an edit is refused.
+async fn hear(
+    backend: &mut dyn Backend,
+    interrupts: &mut Interrupts,
+    following: &mut Following,
+    (question, asks): (&Question, bool),
+) -> Result<Heard> {
+    let line = async { if asks { input::line().await } else { std::future::pending().await } };
+    let mut line = std::pin::pin!(line);
+    loop {
+        tokio::select! {
+            line = &mut line => return Ok(Heard::Line(line)),
+            interrupt = interrupts.next() => {
+                if interrupt != Interrupt::Resize {
+                    put("\n");
+                    following.stop(backend, interrupt).await?;
+                    return Ok(Heard::Stopped);
+                }
+            }
+            heard = settled(backend, following, &question.id) => {
+                if asks {
+                    put("\n");
+                }
+                return Ok(heard);
+            }
+        }
+    }
+}
+
+/// Waits until the question is settled elsewhere, or cannot be answered any more, or an edit is refused.
+async fn settled(backend: &mut dyn Backend, following: &Following, id: &str) -> Heard {
+    loop {
+        let told = backend.next().await;
+        let is_settled = match &told.event {
+            ChatEvent::ApprovalDone { id: done, .. } => done == id,
+            ChatEvent::EditRefused { id: refused, why } if refused == id => {
+                return Heard::Refused(why.clone());
+            }
+            ChatEvent::Again | ChatEvent::Done(_) => following.is_own(&told),
+            ChatEvent::Lost(_) => true,
+            _ => false,
+        };
+        if is_settled {
+            return Heard::Settled(told);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_argument_that_matters_is_changed_and_the_others_stay() {
+        let shell = json!({"command": "ls", "timeout_seconds": 3});
+        assert_eq!(one_argument(&shell).as_deref(), Some("command"));
+        let expected = json!({"command": "ls -l", "timeout_seconds": 3});
+        assert_eq!(changed(&shell, Some("command"), "ls -l"), Some(Ok(expected)));
+        assert_eq!(changed(&shell, Some("command"), "  "), None);
+        let write = json!({"path": "a", "content": "b"});
+        assert_eq!(one_argument(&write), None);
+        assert_eq!(changed(&write, None, r#"{"path": "c"}"#), Some(Ok(json!({"path": "c"}))));
+        assert!(changed(&write, None, "[]").unwrap().is_err());
+        assert_eq!(one_argument(&json!({"path": "a"})).as_deref(), Some("path"));
+        assert_eq!(one_argument(&json!({"command": "a\nb", "x": 1})), None, "several lines are no line");
+    }
+}

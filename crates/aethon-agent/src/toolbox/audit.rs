@@ -1,0 +1,38 @@
+//! Writing down what was allowed and what was refused, without secrets.
+//!
+//! A row that cannot be written does not hold anything up: the log has it as well, and a storage that fails keeps new
+//! messages out anyway.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::audit::{AuditEntry, AuditLog};
+use aethon_core::live::Live;
+use aethon_core::redact::Redactor;
+use tokio::time::timeout;
+
+/// How long a row may take to be stored.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where rows go, and what is taken out of them.
+#[derive(Clone)]
+pub struct Audit {
+    /// Where they are kept.
+    pub log: Arc<dyn AuditLog>,
+    /// What is taken out of them.
+    pub redactor: Live<Redactor>,
+}
+
+impl Audit {
+    /// Keeps a row.
+    pub(super) async fn record(&self, mut entry: AuditEntry) {
+        entry.detail = self.redactor.get().redact(&entry.detail).into_owned();
+        let AuditEntry { action, subject, outcome, by, .. } = &entry;
+        tracing::info!(action = action.as_str(), subject, outcome, by, "noted in the audit");
+        match timeout(PATIENCE, self.log.record(entry)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "a row of the audit could not be stored"),
+            Err(_) => tracing::warn!("a row of the audit took too long to be stored and is given up"),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The desk: requests that are open, and the answers to them.
+//!
+//! An answer counts once. One with other arguments is looked at by whoever asked before it counts, because an edit must not
+//! get round a rule: while that takes, nobody else can answer, and an edit that is refused leaves the request open.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::{Answer, ApprovalRequest, Decision, Grants};
+
+/// The open requests of one assistant. Cheap to clone; clones share the desk.
+#[derive(Clone, Default)]
+pub struct PendingApprovals {
+    open: Arc<Mutex<BTreeMap<String, Open>>>,
+    grants: Grants,
+}
+
+struct Open {
+    request: ApprovalRequest,
+    /// One answer at a time: while one is on its way, the request is off the desk.
+    answers: mpsc::Sender<Asked>,
+}
+
+/// An answer on its way to whoever asked.
+pub struct Asked {
+    /// The answer.
+    pub answer: Answer,
+    /// Where it is told whether an edit is taken; the error is a sentence for the person.
+    pub verdict: oneshot::Sender<Result<(), String>>,
+}
+
+/// Why an answer did not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// There is no such request (any more).
+    #[error("there is no such open approval; it may be settled already")]
+    Unknown,
+    /// The other arguments break a rule; the request is still open.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl PendingApprovals {
+    /// Puts a request on the desk. Dropping the ticket takes it back.
+    pub fn open(&self, request: ApprovalRequest) -> Ticket {
+        // Only one answer is ever on its way, because the request is off the desk meanwhile.
+        let (answers, asked) = mpsc::channel(1);
+        let id = request.id.clone();
+        self.lock().insert(id.clone(), Open { request, answers });
+        Ticket { desk: self.clone(), id, asked }
+    }
+
+    /// Answers a request with its arguments as they are. `false` when there is no such request (any more).
+    pub fn decide(&self, id: &str, answer: impl Into<Answer>) -> bool {
+        let answer = Answer { input: None, ..answer.into() };
+        let open = self.lock().remove(id);
+        open.is_some_and(|open| {
+            let verdict = oneshot::channel().0;
+            open.answers.try_send(Asked { answer, verdict }).is_ok()
+        })
+    }
+
+    /// Answers a request, with other arguments if the answer has some. It counts when this returns `Ok`.
+    pub async fn answer(&self, id: &str, answer: Answer) -> Result<(), AnswerError> {
+        if answer.input.is_none() || answer.decision == Decision::Deny {
+            return if self.decide(id, answer) { Ok(()) } else { Err(AnswerError::Unknown) };
+        }
+        let open = self.lock().remove(id).ok_or(AnswerError::Unknown)?;
+        let (verdict, told) = oneshot::channel();
+        if open.answers.try_send(Asked { answer, verdict }).is_err() {
+            return Err(AnswerError::Unknown);
+        }
+        // Whoever asked bounds the look, and drops its end when it goes.
+        match told.await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(reason)) => {
+                self.put_back(id, open);
+                Err(AnswerError::Refused(reason))
+            }
+            Err(_) => Err(AnswerError::Unknown),
+        }
+    }
+
+    /// What was allowed for the rest of a conversation.
+    pub fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
+    /// The open requests, oldest first.
+    pub fn pending(&self) -> Vec<ApprovalRequest> {
+        let mut requests: Vec<_> = self.lock().values().map(|open| open.request.clone()).collect();
+        requests.sort_by(|a, b| a.created_at.cmp(&b.created_at).then_with(|| a.id.cmp(&b.id)));
+        requests
+    }
+
+    /// Unless the ticket was dropped meanwhile: it closes its end before it takes the request off the desk.
+    fn put_back(&self, id: &str, open: Open) {
+        let mut desk = self.lock();
+        if !open.answers.is_closed() {
+            desk.insert(id.to_owned(), open);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Open>> {
+        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The asker's half of an open request.
+pub struct Ticket {
+    desk: PendingApprovals,
+    id: String,
+    asked: mpsc::Receiver<Asked>,
+}
+
+impl Ticket {
+    /// Waits until somebody answers at the desk. An edit that is refused is followed by another answer, or by none.
+    pub async fn answer(&mut self) -> Asked {
+        match self.asked.recv().await {
+            Some(asked) => asked,
+            // The request is off the desk while an edit is looked at, and then its sender is elsewhere.
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.asked.close();
+        self.desk.lock().remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+    use crate::ids::{SessionId, TurnId};
+
+    fn request(id: &str) -> ApprovalRequest {
+        ApprovalRequest {
+            id: id.into(),
+            tool: "shell".into(),
+            input: json!({"command": "ls"}),
+            summary: "run: ls".into(),
+            preview: None,
+            reason: String::new(),
+            session_scope: String::new(),
+            session_id: SessionId::of("webchat", "a").unwrap(),
+            turn: TurnId::existing("t"),
+            created_at: Timestamp::UNIX_EPOCH,
+            expires_at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn edit(command: &str) -> Answer {
+        Answer::new(Decision::Approve).with_input(Some(json!({"command": command})))
+    }
+
+    #[tokio::test]
+    async fn an_edit_counts_when_whoever_asked_takes_it_and_else_leaves_the_request_open() {
+        let desk = PendingApprovals::default();
+        let mut ticket = desk.open(request("1"));
+        let asker = async {
+            let refused = ticket.answer().await;
+            assert!(!desk.decide("1", Decision::Approve), "nobody else answers while an edit is looked at");
+            refused.verdict.send(Err("it is blocked".into())).unwrap();
+            let taken = ticket.answer().await;
+            taken.verdict.send(Ok(())).unwrap();
+            taken.answer.input
+        };
+        let person = async {
+            let refused = desk.answer("1", edit("sudo ls")).await;
+            assert_eq!(refused, Err(AnswerError::Refused("it is blocked".into())));
+            assert_eq!(desk.pending().len(), 1, "it is still open");
+            desk.answer("1", edit("ls -l")).await
+        };
+        let (input, answered) = tokio::join!(asker, person);
+        assert_eq!((input, answered), (Some(json!({"command": "ls -l"})), Ok(())));
+        assert_eq!(desk.answer("1", edit("ls")).await, Err(AnswerError::Unknown), "once");
+    }
+
+    #[tokio::test]
+    async fn a_request_that_was_taken_back_does_not_come_back() {
+        let desk = PendingApprovals::default();
+        let mut ticket = desk.open(request("1"));
+        let asker = async {
+            let asked = ticket.answer().await;
+            drop(ticket);
+            // The person hears of it after the request was taken back.
+            let _ = asked.verdict.send(Err("it is blocked".into()));
+        };
+        let (_, answered) = tokio::join!(asker, desk.answer("1", edit("ls")));
+        assert!(answered.is_err());
+        assert!(desk.pending().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_plain_answer_has_no_arguments_of_its_own() {
+        let desk = PendingApprovals::default();
+        let mut ticket = desk.open(request("1"));
+        assert!(desk.decide("1", edit("rm -rf /")), "what is not looked at is dropped");
+        assert_eq!(ticket.answer().await.answer.input, None);
+        drop(ticket);
+        let ticket = desk.open(request("2"));
+        drop(ticket);
+        assert!(!desk.decide("2", Decision::Approve));
+    }
+}

@@ -1,0 +1,193 @@
+//! What a person has allowed for the rest of a conversation: this tool, with arguments of this pattern, for this reason.
+//!
+//! Kept in memory, because it is for the conversation that the person has before them: a restart forgets it, and so does a
+//! reset. A pattern holds every argument exactly, but for the text that a tool writes to a place that is fixed; what it holds
+//! is told in words before anybody agrees to it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::ids::{SessionId, unique};
+use crate::tool::{ArgumentRole, ToolSpec};
+use crate::visible;
+
+/// How many are kept; the oldest ones go, and are asked for again.
+const MOST: usize = 256;
+/// How much of an argument is told.
+const LONGEST_TOLD: usize = 120;
+
+/// A tool, and what its arguments must be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pattern {
+    tool: String,
+    /// The arguments that must be exactly these, and all that there are besides the free ones.
+    exact: Map<String, Value>,
+    /// Those that may be anything.
+    free: Vec<String>,
+}
+
+impl Pattern {
+    /// The pattern of a call with these arguments.
+    pub fn of(spec: &ToolSpec, input: &Value) -> Self {
+        let writes = spec.roles.values().any(|role| *role == ArgumentRole::WritePath);
+        let is_free = |name: &str| writes && spec.roles.get(name) == Some(&ArgumentRole::Text);
+        let fields = input.as_object().cloned().unwrap_or_default();
+        let (free, exact): (Vec<_>, Vec<_>) = fields.into_iter().partition(|(name, _)| is_free(name));
+        Self {
+            tool: spec.name.clone(),
+            exact: exact.into_iter().collect(),
+            free: free.into_iter().map(|(name, _)| name).collect(),
+        }
+    }
+
+    /// What it allows, in words.
+    pub fn describe(&self) -> String {
+        let told = self.exact.iter().map(|(name, value)| {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let value = visible::exact(&value).replace('\n', "↵");
+            let short: String = value.chars().take(LONGEST_TOLD).collect();
+            let rest = if short.len() < value.len() { "…" } else { "" };
+            format!("{name} {short}{rest}")
+        });
+        let told: Vec<String> = told.collect();
+        let with =
+            if told.is_empty() { "without arguments".into() } else { format!("with {}", told.join(", ")) };
+        let whatever = match self.free.as_slice() {
+            [] => String::new(),
+            free => format!(", whatever {} is", free.join(" and ")),
+        };
+        format!("{} {with}{whatever}", self.tool)
+    }
+}
+
+/// Something that was allowed for the rest of a conversation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Grant {
+    /// Its own id.
+    pub id: String,
+    /// The conversation.
+    pub session_id: SessionId,
+    /// What it allows, in words.
+    pub allows: String,
+    #[serde(skip)]
+    pattern: Pattern,
+    /// Why a person was asked. Another reason asks again.
+    #[serde(skip)]
+    reason: String,
+}
+
+/// What was allowed. Cheap to clone; clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Grants(Arc<Mutex<VecDeque<Grant>>>);
+
+impl Grants {
+    /// Allows calls of this pattern from now on, where a person would be asked for this reason.
+    pub fn allow(&self, session: &SessionId, pattern: Pattern, reason: &str) {
+        if self.covers(session, &pattern, reason) {
+            return;
+        }
+        let allows = pattern.describe();
+        let (id, session_id, reason) = (unique(), session.clone(), reason.to_owned());
+        let mut grants = self.lock();
+        grants.push_back(Grant { id, session_id, allows, pattern, reason });
+        if grants.len() > MOST {
+            grants.pop_front();
+        }
+    }
+
+    /// Whether calls of this pattern were allowed in this conversation, for this reason.
+    pub fn covers(&self, session: &SessionId, pattern: &Pattern, reason: &str) -> bool {
+        let is_same = |grant: &Grant| {
+            grant.session_id == *session
+                && grant.reason == reason
+                && grant.pattern.tool == pattern.tool
+                && grant.pattern.exact == pattern.exact
+        };
+        self.lock().iter().any(is_same)
+    }
+
+    /// What was allowed, oldest first.
+    pub fn all(&self) -> Vec<Grant> {
+        self.lock().iter().cloned().collect()
+    }
+
+    /// Takes one back. `false` when there is none of this id.
+    pub fn take_back(&self, id: &str) -> bool {
+        let mut grants = self.lock();
+        let before = grants.len();
+        grants.retain(|grant| grant.id != id);
+        grants.len() < before
+    }
+
+    /// Forgets what was allowed in a conversation.
+    pub fn forget(&self, session: &SessionId) {
+        self.lock().retain(|grant| grant.session_id != *session);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Grant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn session(name: &str) -> SessionId {
+        SessionId::of("webchat", name).unwrap()
+    }
+
+    #[test]
+    fn a_grant_covers_the_same_call_in_the_same_conversation_and_nothing_else() {
+        let shell = ToolSpec::new("shell", "", json!({})).with_role("command", ArgumentRole::Command);
+        let other = ToolSpec::new("run", "", json!({})).with_role("command", ArgumentRole::Command);
+        let grants = Grants::default();
+        grants.allow(&session("a"), Pattern::of(&shell, &json!({"command": "ls"})), "listed");
+        let check = |spec: &ToolSpec, name: &str, input: Value, reason: &str, expected: bool| {
+            let covers = grants.covers(&session(name), &Pattern::of(spec, &input), reason);
+            assert_eq!(covers, expected, "{} {name} {input} {reason}", spec.name);
+        };
+        check(&shell, "a", json!({"command": "ls"}), "listed", true);
+        check(&shell, "a", json!({"command": "ls "}), "listed", false);
+        check(&shell, "a", json!({"command": "ls", "cwd": "/"}), "listed", false);
+        check(&shell, "b", json!({"command": "ls"}), "listed", false);
+        check(&shell, "a", json!({"command": "ls"}), "untrusted text was read", false);
+        check(&other, "a", json!({"command": "ls"}), "listed", false);
+        let grant = grants.all().pop().unwrap();
+        assert_eq!(grant.allows, "shell with command ls");
+        assert!(grants.take_back(&grant.id) && !grants.take_back(&grant.id));
+        check(&shell, "a", json!({"command": "ls"}), "listed", false);
+    }
+
+    #[test]
+    fn what_is_written_to_a_fixed_place_may_differ() {
+        let write = ToolSpec::new("file_write", "", json!({}))
+            .with_role("path", ArgumentRole::WritePath)
+            .with_role("content", ArgumentRole::Text);
+        let grants = Grants::default();
+        let pattern = Pattern::of(&write, &json!({"path": "a", "content": "1"}));
+        assert_eq!(pattern.describe(), "file_write with path a, whatever content is");
+        grants.allow(&session("a"), pattern, "");
+        assert!(grants.covers(
+            &session("a"),
+            &Pattern::of(&write, &json!({"path": "a", "content": "2"})),
+            ""
+        ));
+        assert!(!grants.covers(
+            &session("a"),
+            &Pattern::of(&write, &json!({"path": "b", "content": "1"})),
+            ""
+        ));
+        grants.forget(&session("a"));
+        assert!(grants.all().is_empty());
+        for number in 0..300 {
+            grants.allow(&session("a"), Pattern::of(&write, &json!({"path": number})), "");
+        }
+        assert_eq!(grants.all().len(), MOST);
+    }
+}

@@ -1,0 +1,19 @@
+//! What was allowed and refused, in memory.
+
+use async_trait::async_trait;
+
+use super::MemoryStore;
+use crate::audit::{AuditEntry, AuditLog};
+use crate::error::Result;
+
+#[async_trait]
+impl AuditLog for MemoryStore {
+    async fn record(&self, entry: AuditEntry) -> Result<()> {
+        self.tables().audit.push(entry);
+        Ok(())
+    }
+
+    async fn newest(&self, limit: usize) -> Result<Vec<AuditEntry>> {
+        Ok(self.tables().audit.iter().rev().take(limit).cloned().collect())
+    }
+}

@@ -1,0 +1,41 @@
+//! `/api/features`: what the assistant can do right now, and why not where it cannot.
+
+use aethon_core::feature::Feature;
+use serde::Serialize;
+
+use crate::deps::Setup;
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+#[derive(Serialize)]
+struct Told {
+    features: Vec<Feature>,
+}
+
+/// `GET /api/features`: read from what runs at this moment.
+pub(super) fn list(setup: Setup, _request: &Request) -> HandlerResult {
+    response::json(&Told { features: setup.features.now() })
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::feature::{Feature, FeatureState};
+    use serde_json::json;
+
+    use crate::options::Options;
+    use crate::service::tests::Bench;
+
+    #[tokio::test]
+    async fn the_board_is_read_on_every_request() {
+        let bench = Bench::new(Options::default());
+        assert_eq!(bench.get("/api/features", &[]).await.json()["features"], json!([]));
+        let detail = "nothing was stored yet";
+        bench.features.offer(move || {
+            vec![Feature::new(("memory", "Memory"), FeatureState::Degraded, detail, "memory.enabled")]
+        });
+        let expected = json!([{
+            "id": "memory", "title": "Memory", "state": "degraded", "detail": detail, "config_key": "memory.enabled"
+        }]);
+        assert_eq!(bench.get("/api/features", &[]).await.json()["features"], expected);
+    }
+}

@@ -1,0 +1,58 @@
+//! What was allowed and what was refused: appended, bounded, read newest first.
+
+use aethon_core::audit::{AuditAction, AuditEntry, AuditLog, MOST_ROWS};
+use aethon_core::error::Result as CoreResult;
+use aethon_core::ids::{SessionId, TurnId};
+use async_trait::async_trait;
+use rusqlite::{Row, params};
+
+use crate::db::Sql;
+use crate::error::Error;
+use crate::store::Store;
+use crate::time::{from_millis, to_millis};
+
+#[async_trait]
+impl AuditLog for Store {
+    async fn record(&self, entry: AuditEntry) -> CoreResult<()> {
+        Ok(self.write(move |sql| append(sql, &entry)).await?)
+    }
+
+    async fn newest(&self, limit: usize) -> CoreResult<Vec<AuditEntry>> {
+        let rows = self.read(move |sql| newest(sql, limit)).await?;
+        Ok(rows.into_iter().flatten().collect())
+    }
+}
+
+fn append(sql: &Sql<'_>, entry: &AuditEntry) -> Result<(), Error> {
+    const APPEND: &str = "INSERT INTO audit (at, action, subject, outcome, by, detail, session_id, turn)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    const BOUND: &str = "DELETE FROM audit WHERE id <= (SELECT max(id) FROM audit) - ?1";
+    let session = entry.session_id.as_ref().map(SessionId::as_str);
+    let turn = entry.turn.as_ref().map(TurnId::as_str);
+    let AuditEntry { at, action, subject, outcome, by, detail, .. } = entry;
+    sql.execute(
+        APPEND,
+        params![to_millis(*at), action.as_str(), subject, outcome, by, detail, session, turn],
+    )?;
+    sql.execute(BOUND, [MOST_ROWS])?;
+    Ok(())
+}
+
+fn newest(sql: &Sql<'_>, limit: usize) -> Result<Vec<Option<AuditEntry>>, Error> {
+    const NEWEST: &str = "SELECT at, action, subject, outcome, by, detail, session_id, turn FROM audit
+        ORDER BY id DESC LIMIT ?1";
+    Ok(sql.all(NEWEST, [i64::try_from(limit).unwrap_or(i64::MAX)], read)?)
+}
+
+/// `None` for what another version wrote.
+fn read(row: &Row<'_>) -> rusqlite::Result<Option<AuditEntry>> {
+    let action: String = row.get(1)?;
+    let Some(action) = AuditAction::from_word(&action) else { return Ok(None) };
+    let (session, turn): (Option<String>, Option<String>) = (row.get(6)?, row.get(7)?);
+    let (subject, outcome): (String, String) = (row.get(2)?, row.get(3)?);
+    let mut entry = AuditEntry::new(from_millis(row.get(0)?), action, subject, outcome);
+    (entry.by, entry.detail) = (row.get(4)?, row.get(5)?);
+    entry.session_id = session.and_then(|id| SessionId::parse(&id).ok());
+    entry.turn = turn.as_deref().map(TurnId::existing);
+    Ok(Some(entry))
+}

@@ -1,0 +1,248 @@
+//! What the assistant can do right now, as rows for `/api/features` and `doctor`.
+//!
+//! [`configured`] says what the configuration and the machine make of each feature; `doctor` shows that, because nothing runs
+//! there. In a running assistant the parts that know better say so on the same board, and their word replaces the row of
+//! the same id. Whoever builds a feature adds its row here, and offers a source where the feature can fail while it runs.
+
+use std::sync::Arc;
+
+use aethon_config::Config;
+use aethon_core::channel::{ChannelHealth, Channels};
+use aethon_core::feature::{Feature, FeatureSource, FeatureState, Features};
+use aethon_core::live::Live;
+use aethon_core::model::{ModelProvider, Readiness};
+use aethon_core::sandbox::Sandbox;
+use aethon_core::storage::{Storage, StorageHealth};
+use aethon_core::tool::ToolSource;
+use aethon_tools::Protection;
+
+use crate::builder::Prepared;
+use crate::wiring;
+
+/// What the machine and the rest of the program add to a configuration.
+#[derive(Debug, Clone)]
+pub(crate) struct Ground {
+    /// Whether only this machine reaches the listener.
+    is_near: bool,
+    protection: Protection,
+    unpriced: Vec<String>,
+}
+
+impl Ground {
+    pub(crate) async fn of(prepared: &Prepared) -> Self {
+        let host = &prepared.config.channels.webchat.host;
+        let is_near = matches!(aethon_http::is_loopback_host(host).await, Ok(true));
+        Self { is_near, protection: Protection::of_this_machine(), unpriced: prepared.unpriced() }
+    }
+}
+
+/// What a configuration makes of each feature, in the order in which they are shown.
+pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
+    let mut rows = vec![
+        model(config),
+        budget(config, ground),
+        storage(None),
+        Feature::on("tools", "Tools", "the built-in tools", "runtime_tools.enabled"),
+        shell(config, ground),
+        approvals(config),
+        webchat(config),
+        dashboard(config),
+        webhooks(config, ground),
+    ];
+    rows.extend(NOT_BUILT.iter().map(|(id, title, key)| {
+        Feature::new((id, title), FeatureState::Unavailable, "this version does not have it yet", key)
+    }));
+    rows
+}
+
+/// What a person may look for and this build does not have. Whoever builds one moves it above.
+const NOT_BUILT: [(&str, &str, &str); 4] = [
+    ("memory", "Long-term memory", "memory.enabled"),
+    ("mcp", "MCP servers", "mcp.servers"),
+    ("scheduler", "Scheduled jobs", "scheduler.enabled"),
+    ("recordings", "Session recordings", "session_recorder.enabled"),
+];
+
+/// Puts what a configuration makes of each feature on the board, as it is whenever somebody looks.
+pub(crate) fn offer(board: &Features, config: Live<Config>, ground: Ground) {
+    board.offer(move || configured(&config.get(), &ground));
+}
+
+/// Puts what is known only of what runs on the board: whether the model is set up, and whether anything is stored.
+pub(crate) fn offer_parts(board: &Features, provider: &Arc<dyn ModelProvider>, kept: &Storage) {
+    let (provider, health) = (provider.clone(), kept.health.clone());
+    board.offer(move || vec![running_model(&*provider), storage(Some(&health))]);
+}
+
+/// The row of the tools that there are.
+pub(crate) fn tools(sources: Vec<Arc<dyn ToolSource>>) -> impl FeatureSource {
+    move || {
+        let snapshots: Vec<_> = sources.iter().map(|source| source.tools()).collect();
+        let tools = snapshots.iter().flat_map(|snapshot| snapshot.tools.iter());
+        let names: Vec<&str> = tools.map(|tool| tool.spec().name.as_str()).collect();
+        let detail = format!("{}: {}", names.len(), names.join(", "));
+        vec![Feature::on("tools", "Tools", detail, "runtime_tools.enabled")]
+    }
+}
+
+/// Puts a row for each channel on the board.
+pub(crate) fn offer_channels(board: &Features, channels: &Channels) {
+    let channels = channels.clone();
+    board.offer(move || channels.names().map(|name| channel(name, channels.health(name))).collect());
+}
+
+fn model(config: &Config) -> Feature {
+    let (provider, model) = (config.model.provider, &config.model.model_id);
+    let model = if model.is_empty() { provider.default_model() } else { model };
+    Feature::on("model", "Model", format!("{model} by {provider}"), "model.provider")
+}
+
+fn running_model(provider: &dyn ModelProvider) -> Feature {
+    let capabilities = provider.capabilities();
+    let name = format!("{} by {}", capabilities.model, capabilities.provider);
+    let row = Feature::on("model", "Model", name.clone(), "model.provider");
+    match provider.readiness() {
+        Readiness::Ready => row,
+        Readiness::NotConfigured(hint) => {
+            row.but(FeatureState::Degraded, format!("{name} is not set up: {hint}"))
+        }
+    }
+}
+
+fn budget(config: &Config, ground: &Ground) -> Feature {
+    let detail = crate::preflight::budget(&config.budget, &ground.unpriced);
+    let state = match config.budget.daily_usd > 0.0 {
+        true if !ground.unpriced.is_empty() => FeatureState::Degraded,
+        is_on => FeatureState::of_switch(is_on),
+    };
+    Feature::new(("budget", "Daily budget"), state, detail, "budget.daily_usd")
+}
+
+fn storage(health: Option<&StorageHealth>) -> Feature {
+    let row = Feature::on(
+        "storage",
+        "Storage",
+        "what was said is stored before it is answered",
+        "storage.synchronous",
+    );
+    match health.and_then(StorageHealth::fault) {
+        Some(fault) => row.but(FeatureState::Degraded, fault.message.clone()),
+        None => row,
+    }
+}
+
+fn shell(config: &Config, ground: &Ground) -> Feature {
+    let name = ("shell_sandbox", "Sandbox for commands");
+    match config.security.sandbox {
+        Sandbox::None => {
+            let detail = format!(
+                "commands run on this machine as the person who started it; {}",
+                ground.protection.describe()
+            );
+            Feature::new(name, FeatureState::Off, detail, "security.sandbox")
+        }
+        Sandbox::Docker => {
+            Feature::on(name.0, name.1, "docker, a container for each conversation", "security.sandbox")
+        }
+        Sandbox::Kernel => {
+            Feature::on(name.0, name.1, "namespaces and walls of the kernel", "security.sandbox")
+        }
+    }
+}
+
+fn approvals(config: &Config) -> Feature {
+    let approval = &config.approval;
+    let detail = match (approval.enabled, approval.requires_approval.as_slice()) {
+        (false, _) => "the assistant asks nobody before it acts".to_owned(),
+        (true, []) => "approval.requires_approval is empty, so it asks nobody".to_owned(),
+        (true, tools) => format!("it asks before these: {}", tools.join(", ")),
+    };
+    let state = FeatureState::of_switch(approval.enabled);
+    Feature::new(("approvals", "Approvals"), state, detail, "approval.enabled")
+}
+
+fn webchat(config: &Config) -> Feature {
+    let webchat = &config.channels.webchat;
+    let state = FeatureState::of_switch(webchat.enabled);
+    let detail = if webchat.enabled { "chat in the browser" } else { "nothing listens" };
+    Feature::new(("webchat", "Browser chat"), state, detail, "channels.webchat.enabled")
+}
+
+fn dashboard(config: &Config) -> Feature {
+    let is_on = config.channels.webchat.enabled && config.dashboard.enabled;
+    let detail = match (is_on, config.dashboard.auth_token.is_empty()) {
+        (false, _) => "not served",
+        (true, true) => "open, because dashboard.auth_token is empty",
+        (true, false) => "opens with the token",
+    };
+    let state = FeatureState::of_switch(is_on);
+    Feature::new(("dashboard", "Dashboard"), state, detail, "dashboard.enabled")
+}
+
+fn webhooks(config: &Config, ground: &Ground) -> Feature {
+    let is_on = config.channels.webchat.enabled && wiring::http::webhooks(config).exist(ground.is_near);
+    let detail = match (is_on, config.webhook.secret.is_empty()) {
+        (true, false) => "every request must be signed with webhook.secret",
+        (true, true) => "requests from this machine need no signature, because webhook.secret is empty",
+        (false, true) if config.webhook.enabled && config.channels.webchat.enabled => {
+            "webhook.secret is empty on an address that others reach"
+        }
+        (false, _) => "not served",
+    };
+    let state = FeatureState::of_switch(is_on);
+    Feature::new(("webhooks", "Webhooks"), state, detail, "webhook.enabled")
+}
+
+fn channel(name: &str, health: Option<ChannelHealth>) -> Feature {
+    let key = format!("channels.{name}.enabled");
+    let title = if name == "webchat" { "Browser chat".to_owned() } else { format!("Channel {name}") };
+    let row = Feature::on(name, &title, "running", &key);
+    match health {
+        Some(ChannelHealth::Restarting { error, failures, .. }) => {
+            row.but(FeatureState::Degraded, format!("it failed {failures} times in a row: {error}"))
+        }
+        Some(ChannelHealth::Ended) => row.but(FeatureState::Off, "it has ended"),
+        Some(ChannelHealth::Waiting) => row.but(FeatureState::On, "about to start"),
+        Some(ChannelHealth::Running) | None => row,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(change: fn(&mut Config), id: &str) -> Feature {
+        let mut config = Config::default();
+        change(&mut config);
+        let protection = Protection { files: true, ports: true, signals: true, is_root: false };
+        let ground = Ground { is_near: false, protection, unpriced: vec!["m".into()] };
+        let rows = configured(&config, &ground);
+        rows.into_iter().find(|row| row.id == id).unwrap_or_else(|| panic!("no row {id}"))
+    }
+
+    #[test]
+    fn rows_follow_the_configuration() {
+        let check = |id: &str, change: fn(&mut Config), state: FeatureState, word: &str| {
+            let row = row(change, id);
+            assert!(row.state == state && row.detail.contains(word), "{row:?}");
+            assert!(row.config_key.contains('.') && !row.title.is_empty(), "{row:?}");
+        };
+        check("approvals", |_| {}, FeatureState::Off, "asks nobody");
+        check("approvals", |config| config.approval.enabled = true, FeatureState::On, "shell");
+        check("budget", |_| {}, FeatureState::Off, "no ceiling");
+        check("budget", |config| config.budget.daily_usd = 1.0, FeatureState::Degraded, "refused");
+        check("webhooks", |_| {}, FeatureState::Off, "webhook.secret");
+        check("dashboard", |config| config.dashboard.enabled = false, FeatureState::Off, "not served");
+        check("shell_sandbox", |_| {}, FeatureState::Off, "on this machine");
+        check("model", |_| {}, FeatureState::On, "openai");
+    }
+
+    #[test]
+    fn a_storage_that_fails_is_told() {
+        let health = StorageHealth::default();
+        assert_eq!(storage(Some(&health)).state, FeatureState::On);
+        health.failed("the disk is full");
+        let row = storage(Some(&health));
+        assert_eq!((row.state, row.detail.as_str()), (FeatureState::Degraded, "the disk is full"));
+    }
+}

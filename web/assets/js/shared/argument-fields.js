@@ -1,0 +1,39 @@
+// A field for each argument of a tool, for a person who changes them: text as it is, everything else as JSON.
+
+import { texts } from "../texts.js";
+import { make } from "./dom.js";
+import { visibleText } from "./visible.js";
+
+/**
+ * @param {any} input
+ * @returns {{elements: HTMLElement[], read: () => {input: any, problem: string}, focus: () => void}}
+ */
+export function argumentFields(input) {
+  const entries = Object.entries(input ?? {});
+  const fields = entries.map(([name, value]) => ({ name, isText: typeof value === "string", box: box(value) }));
+  const elements = fields.map(({ name, box }) => make("label", { class: "field" }, make("span", { class: "mono" }, visibleText(name)), box));
+  const read = () => {
+    /** @type {Record<string, any>} */
+    const changed = {};
+    for (const { name, isText, box } of fields) {
+      if (isText) {
+        changed[name] = box.value;
+        continue;
+      }
+      try {
+        changed[name] = JSON.parse(box.value);
+      } catch {
+        return { input: null, problem: texts.approval.noJson(name) };
+      }
+    }
+    return { input: changed, problem: "" };
+  };
+  return { elements, read, focus: () => fields[0]?.box.focus() };
+}
+
+/** @param {any} value */
+function box(value) {
+  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  const rows = Math.min(12, text.split("\n").length + 1);
+  return make("textarea", { class: "mono", rows, spellcheck: "false", value: text });
+}
