@@ -74,6 +74,10 @@ impl Aethon {
         let ground = Ground::of(&prepared).await;
         crate::features::offer(&prepared.shared.features, Live::new(prepared.config.clone()), ground);
         crate::features::offer_parts(&prepared.shared.features, &provider, &storage);
+        prepared.shared.features.offer(wiring::tools::features(tools.clone()));
+        if mode == OpenMode::Daemon {
+            wiring::tools::outputs(&prepared).sweep();
+        }
         let common = wiring::agent::Common {
             models,
             meter: meter.clone(),

@@ -54,6 +54,7 @@ impl SendMessage {
              asks: that is what your answer is for.",
         )
         .with_role("channel", ArgumentRole::Text)
+        .acting_outside()
         .with_role("text", ArgumentRole::Text)
         .with_role("recipient", ArgumentRole::Text);
         Self { spec, courier, transcripts, clock }
