@@ -294,7 +294,7 @@ async fn a_swap_while_tools_write_list_and_search_wins_nothing() {
         let target = disk.folder.path().join(target);
         fs::write(target.join("file.txt"), SECRET).unwrap();
         let (done, thread) = swapping(&disk, &target);
-        for round in 0..40 {
+        for round in 0..15 {
             for (name, input) in [
                 ("file_write", json!({"path": "swapped/file.txt", "content": format!("harmless {round}\n")})),
                 ("file_write", json!({"path": format!("swapped/new-{round}/x.txt"), "content": "x"})),
