@@ -91,6 +91,8 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Serve the tools to an MCP client, such as an editor, over standard input and output.
+    Mcp,
     /// Test models, and list what is known about them.
     #[command(subcommand)]
     Model(ModelCommand),

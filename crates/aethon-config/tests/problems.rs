@@ -324,10 +324,7 @@ fn what_is_set_and_not_built_is_told_with_its_key() {
     check("[channels.telegram]\nenabled = true\ntoken = \"t\"\n", &["channels.telegram"]);
     check("[channels.telegram]\nenabled = false\ntoken = \"t\"\n", &[]);
     check("[channels.webchat]\nenabled = true\n", &[]);
-    check(
-        "[mcp.servers.files]\ncommand = \"x\"\n[mcp.servers.off]\nenabled = false\ncommand = \"x\"\n",
-        &["mcp.servers.files"],
-    );
+    check("[mcp.servers.files]\ncommand = \"x\"\n", &[]);
     check("[scheduler]\nenabled = true\n", &[]);
     check("[scheduler.jobs.morning]\ncron = \"@daily\"\nprompt = \"x\"\n", &["scheduler.jobs.morning"]);
     check("[session_recorder]\nenabled = true\n", &["session_recorder"]);

@@ -153,7 +153,8 @@ pub fn without_invisible(text: &str) -> Cow<'_, str> {
     }
 }
 
-fn defuse(text: &str) -> String {
+/// The text without such characters, and without words that could pass for a marker.
+pub fn defuse(text: &str) -> String {
     without_invisible(text).replace("UNTRUSTED EXTERNAL CONTENT", "UNTRUSTED-EXTERNAL-CONTENT")
 }
 

@@ -91,7 +91,7 @@ fn with_rules(provider: Provider, path: &str) -> String {
     }
 }
 
-fn is_loopback(host: &Host<&str>) -> bool {
+pub(crate) fn is_loopback(host: &Host<&str>) -> bool {
     match host {
         Host::Domain(name) => {
             let name = name.trim_end_matches('.');

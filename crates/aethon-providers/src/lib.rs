@@ -57,3 +57,4 @@ pub use embed::{TextKeys, embedder};
 pub use options::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Overrides, Provider};
 pub use registry::build;
 pub use text_calls::{calls_in_words, is_text_call};
+pub use transport::exchange;

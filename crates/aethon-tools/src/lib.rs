@@ -2,8 +2,8 @@
 //!
 //! `set` says which tools exist and has the small ones, `conversation` looks into what was said, `files` works on files: only
 //! those that [`Workspace`] lets through, `shell` runs commands, and makes sure that everything they start ends, `messages`
-//! sends to channels, `desktop` reaches the person's desktop. `outputs` keeps what was too long to be told. `confine` is the
-//! walls round whatever is started, and `places` the list of what is closed.
+//! sends to channels, `desktop` reaches the person's desktop. `outputs` keeps what was too long to be told, `programs` starts
+//! those that the assistant talks to. `confine` is the walls round whatever is started, and `places` the list of what is closed.
 
 mod confine;
 mod conversation;
@@ -14,6 +14,7 @@ mod options;
 mod outputs;
 mod pdf;
 mod places;
+mod programs;
 mod set;
 mod shell;
 
@@ -21,4 +22,6 @@ pub use confine::{Confinement, Protection};
 pub use files::{Opened, Workspace};
 pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, ShellOptions};
 pub use outputs::KeptOutputs;
+pub use programs::ConfinedPrograms;
 pub use set::{Absence, Needs, ToolSet, sets, tools};
+pub use shell::MARK;

@@ -59,6 +59,7 @@ pub struct DesktopOptions {
     pub variables: Vec<(String, String)>,
 }
 
+#[allow(clippy::derivable_impls, reason = "it cannot be on a Mac")]
 impl Default for DesktopOptions {
     fn default() -> Self {
         Self { is_mac: cfg!(target_os = "macos"), path: None, variables: Vec::new() }

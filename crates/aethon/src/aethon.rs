@@ -36,6 +36,7 @@ use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
+use crate::wiring::tools::Tools;
 
 /// How long calls that were broken off may take to be booked when the program ends.
 const LAST_BOOKINGS: Duration = Duration::from_secs(5);
@@ -57,7 +58,8 @@ pub struct Aethon {
     pub(crate) deliveries: Deliveries,
     /// What it can read and run.
     pub(crate) reach: Arc<[String]>,
-    tools: Arc<[ToolSet]>,
+    /// Where its tools come from.
+    pub(crate) tools: Tools,
 }
 
 impl Aethon {
@@ -69,21 +71,21 @@ impl Aethon {
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
         let (desk, deliveries) = (PendingApprovals::default(), Deliveries::default());
-        let tools = wiring::tools::sets(&prepared, &storage, &deliveries);
-        let sources = wiring::tools::sources(&prepared, &tools);
+        let tools = Tools::of(&prepared, &storage, &deliveries);
         let ground = Ground::of(&prepared).await;
         crate::features::offer(&prepared.shared.features, Live::new(prepared.config.clone()), ground);
         crate::features::offer_parts(&prepared.shared.features, &provider, &storage);
-        prepared.shared.features.offer(wiring::tools::features(tools.clone()));
+        prepared.shared.features.offer(wiring::tools::features(tools.sets.clone()));
         if mode == OpenMode::Daemon {
             wiring::tools::outputs(&prepared).sweep();
         }
+        crate::mcp::offer(&prepared.shared.features, &tools.servers);
         let common = wiring::agent::Common {
             models,
             meter: meter.clone(),
             approvals: &desk,
             wake: &deliveries.wake,
-            tools: sources,
+            tools: tools.sources(&prepared),
         };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         if mode == OpenMode::Guest {
@@ -121,11 +123,13 @@ impl Aethon {
     /// Asks in a session, `channel:name`, and waits for the reply. Questions for approval are denied.
     pub async fn ask(&self, session: &str, text: impl Into<String>) -> Result<Arc<Reply>> {
         let session = SessionId::parse(session).map_err(|error| Error::failed(error.to_string()))?;
-        Ok(assistant::ask(&*self.engine, Inbound::say(session, text), Arc::new(Unattended)).await?)
+        Ok(assistant::ask(&*self.assistant(), Inbound::say(session, text), Arc::new(Unattended)).await?)
     }
 
-    /// The one door for messages.
+    /// The one door for messages. Whoever asks for it means to send some, so the servers that tools are borrowed from start
+    /// in the background; nothing waits for them.
     pub fn assistant(&self) -> Arc<dyn Assistant> {
+        self.tools.servers.start();
         self.engine.clone()
     }
 
@@ -177,7 +181,7 @@ impl Aethon {
 
     /// The built-in tools in their sets, with those that are absent here and why.
     pub fn tools(&self) -> &[ToolSet] {
-        &self.tools
+        &self.tools.sets
     }
 
     /// Where everything lies.
@@ -220,7 +224,7 @@ impl Aethon {
     /// Conversations as the HTTP application serves them, live through this hub.
     pub(crate) fn chat(&self, hub: Arc<Hub>) -> Chat {
         Chat {
-            assistant: self.assistant(),
+            assistant: self.engine.clone(),
             transcripts: self.transcripts(),
             approvals: self.desk.clone(),
             hub,
@@ -240,6 +244,7 @@ impl Aethon {
 
     /// Books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
+        self.tools.servers.stop().await;
         // A storage that fails keeps them waiting; the next start books what it finds reserved.
         if timeout(LAST_BOOKINGS, self.meter.ended()).await.is_err() {
             tracing::error!("some model calls could not be written down before the end");

@@ -34,6 +34,9 @@ use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::model::AgentModels;
 
+/// The variables of the language besides `LANG`.
+const LOCALE: [&str; 4] = ["LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANGUAGE"];
+
 /// Where an assistant lives and what it is made of besides its configuration.
 #[derive(Default)]
 pub struct Builder {
@@ -195,6 +198,11 @@ impl Prepared {
             user_home: sources.variable("HOME").map(PathBuf::from),
             path: sources.variable("PATH").map(str::to_owned),
             lang: sources.variable("LANG").map(str::to_owned),
+            locale: LOCALE
+                .iter()
+                .filter_map(|name| Some(((*name).to_owned(), sources.variable(name)?.to_owned())))
+                .collect(),
+            is_nested: sources.variable(aethon_tools::MARK).is_some(),
             tmpdir: sources.variable("TMPDIR").map(str::to_owned),
         };
         let mut config = loaded.config;

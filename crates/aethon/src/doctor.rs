@@ -52,15 +52,15 @@ pub enum Health {
 }
 
 impl Finding {
-    fn ok(area: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn ok(area: &'static str, message: impl Into<String>) -> Self {
         Self { area, health: Health::Ok, message: message.into(), fix: None }
     }
 
-    fn warning(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+    pub(crate) fn warning(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { area, health: Health::Warning, message: message.into(), fix: Some(fix.into()) }
     }
 
-    fn broken(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+    pub(crate) fn broken(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { area, health: Health::Broken, message: message.into(), fix: Some(fix.into()) }
     }
 }
@@ -99,6 +99,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.extend(embedding(&prepared).await);
     findings.push(budget(&prepared));
     findings.push(self_protection());
+    findings.extend(crate::mcp::findings(&prepared).await);
     findings.extend(features(&prepared).await);
     findings
 }

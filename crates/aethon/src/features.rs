@@ -48,6 +48,7 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         webchat(config),
         dashboard(config),
         webhooks(config, ground),
+        crate::mcp::configured(config),
     ];
     rows.extend(NOT_BUILT.iter().map(|(id, title, key)| {
         Feature::new((id, title), FeatureState::Unavailable, "this version does not have it yet", key)
@@ -56,9 +57,8 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
 }
 
 /// What a person may look for and this build does not have. Whoever builds one moves it above.
-const NOT_BUILT: [(&str, &str, &str); 4] = [
+const NOT_BUILT: [(&str, &str, &str); 3] = [
     ("memory", "Long-term memory", "memory.enabled"),
-    ("mcp", "MCP servers", "mcp.servers"),
     ("scheduler", "Scheduled jobs", "scheduler.enabled"),
     ("recordings", "Session recordings", "session_recorder.enabled"),
 ];

@@ -37,6 +37,10 @@ pub(crate) struct Flags {
     pub(crate) path: Option<String>,
     /// `LANG`: the language and the encoding of commands.
     pub(crate) lang: Option<String>,
+    /// `LC_ALL` and the like: the rest of the language, for programs that run beside the assistant.
+    pub(crate) locale: Vec<(String, String)>,
+    /// Whether an assistant started this one, as a command or through one.
+    pub(crate) is_nested: bool,
     /// `TMPDIR`: where commands put temporary files.
     pub(crate) tmpdir: Option<String>,
 }

@@ -33,6 +33,8 @@ impl Local {
     pub(super) async fn open(prepared: Prepared, session: &str) -> Result<Self> {
         let session = SessionId::of("webchat", session)?;
         let aethon = prepared.open().await?;
+        // The servers that tools are borrowed from start while the person still types.
+        drop(aethon.assistant());
         // Unbounded, but filled only as fast as one model writes to one person, and emptied by a terminal.
         let (sender, events) = unbounded_channel();
         Ok(Self { aethon, surface: Arc::new(Terminal { sender }), events, session })

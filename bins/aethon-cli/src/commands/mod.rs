@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod init;
+pub(crate) mod mcp;
 pub(crate) mod model;
 pub(crate) mod models;
 pub(crate) mod secrets;

@@ -17,7 +17,7 @@ use crate::window::{ContextWindow, Limits};
 /// An agent that can take turns.
 pub(super) struct RunningAgent {
     pub(super) agent: Agent,
-    pub(super) toolbox: GuardedToolbox,
+    pub(super) toolbox: Arc<GuardedToolbox>,
     pub(super) knowledge: ModelKnowledge,
 }
 
@@ -31,7 +31,7 @@ impl RunningAgent {
             audit: services.audit.clone(),
         };
         Self {
-            toolbox: GuardedToolbox::new(agent.tools.clone(), services.hooks.clone(), approvals),
+            toolbox: Arc::new(GuardedToolbox::new(agent.tools.clone(), services.hooks.clone(), approvals)),
             knowledge: ModelKnowledge::new(&services.learned, &agent.models.capabilities()),
             agent,
         }
@@ -85,6 +85,11 @@ impl Agents {
         let AgentModels { models, small } = models;
         let main = Agent { models, small, ..self.main.agent.clone() };
         Self { main: Arc::new(RunningAgent::new(main, services, options)), others: self.others.clone() }
+    }
+
+    /// The tools of the main agent, behind its guards.
+    pub(super) fn toolbox(&self) -> Arc<GuardedToolbox> {
+        self.main.toolbox.clone()
     }
 
     /// The agent that goes by this name.

@@ -10,6 +10,7 @@ use aethon_core::learned::{ModelFact, ModelKey};
 use aethon_core::message::Inbound;
 use aethon_core::session::{Clear, TurnRecord};
 use aethon_core::surface::Surface;
+use aethon_core::tool::Toolbox;
 use async_trait::async_trait;
 use tokio::time::timeout;
 
@@ -62,6 +63,11 @@ impl Engine {
     /// `facts` is what was learnt of the new ones before.
     pub fn set_models(&self, models: AgentModels, facts: Vec<(ModelKey, ModelFact)>) {
         self.0.set_models(models, facts);
+    }
+
+    /// The tools of the main agent behind every guard, for calls that no model makes.
+    pub fn toolbox(&self) -> Arc<dyn Toolbox> {
+        self.0.agents().toolbox()
     }
 
     /// Takes nothing in any more, lets what runs finish for `grace`, then stops it; what was said is stored. Waiting

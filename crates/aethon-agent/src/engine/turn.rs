@@ -237,7 +237,7 @@ impl<'e> Turn<'e> {
         let calls = message.tool_calls().cloned().collect();
         self.append(message).await?;
         self.tools.open(calls, stop);
-        let ran = self.tools.run(&self.agent.toolbox, &self.specs, &mut self.control).await;
+        let ran = self.tools.run(&*self.agent.toolbox, &self.specs, &mut self.control).await;
         ran.map_err(TurnOutcome::interrupted)?;
         // They stay open until they are stored: should that fail, the end of the turn tries once more.
         if let Some(results) = self.tools.results(self.shared.services.clock.now()) {

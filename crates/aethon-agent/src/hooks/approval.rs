@@ -10,7 +10,7 @@ use async_trait::async_trait;
 pub struct ApprovalRule {
     /// Whether any does.
     pub enabled: bool,
-    /// Their names.
+    /// Their names. A `*` stands for any part of one: `files__*` is every tool of the MCP server `files`.
     pub requires_approval: Vec<String>,
 }
 
@@ -21,9 +21,47 @@ impl Hook for ApprovalRule {
     }
 
     async fn before_tool(&self, _context: &ToolContext, spec: &ToolSpec, _call: &ToolCall) -> ToolDecision {
-        if self.enabled && self.requires_approval.contains(&spec.name) {
+        if self.enabled && self.requires_approval.iter().any(|pattern| fits(&spec.name, pattern)) {
             return ToolDecision::Ask(format!("`{}` is listed in `approval.requires_approval`", spec.name));
         }
         ToolDecision::Allow
+    }
+}
+
+/// Whether a name fits a pattern, in which `*` stands for anything.
+fn fits(name: &str, pattern: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return name == pattern };
+    let Some(mut name) = name.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        // The earliest place leaves the most for the parts behind it.
+        let Some(at) = name.find(part) else { return false };
+        name = &name[at + part.len()..];
+    }
+    name.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_stands_for_many_tools() {
+        let check = |pattern: &str, name: &str, expected: bool| {
+            assert_eq!(fits(name, pattern), expected, "{pattern} {name}");
+        };
+        check("shell", "shell", true);
+        check("shell", "shells", false);
+        check("files__*", "files__read", true);
+        check("files__*", "files_read", false);
+        check("*", "anything", true);
+        check("*__write*", "files__write_file", true);
+        check("*__write*", "files__read_file", false);
+        check("a*b*c", "a__b__b__c", true);
+        check("a*b*c", "a__c__b", false);
+        check("a*a", "a", false);
+        check("", "", true);
+        check("", "x", false);
     }
 }

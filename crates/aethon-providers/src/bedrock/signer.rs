@@ -58,6 +58,7 @@ impl Signer {
                 Method::Get => "GET",
                 Method::Post => "POST",
                 Method::Put => "PUT",
+                Method::Delete => "DELETE",
             },
             path: url.path(),
             query: url.query().unwrap_or_default(),

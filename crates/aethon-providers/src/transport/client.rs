@@ -28,12 +28,13 @@ const PIECE: usize = 16 * 1024;
 /// Pieces that wait for a slow reader; the reading thread then stops, and with it the sender.
 const PIECES: usize = 4;
 
-/// The only methods that providers need.
+/// The methods that anybody needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
     Get,
     Post,
     Put,
+    Delete,
 }
 
 /// A request.
@@ -153,13 +154,14 @@ impl Exchange {
             Method::Get => http::Method::GET,
             Method::Post => http::Method::POST,
             Method::Put => http::Method::PUT,
+            Method::Delete => http::Method::DELETE,
         };
         let mut request = http::Request::builder().method(method).uri(outgoing.url);
         for (name, value) in outgoing.headers {
             request = request.header(name, value);
         }
         match outgoing.method {
-            Method::Get => self.agent.run(request.body(())?),
+            Method::Get | Method::Delete => self.agent.run(request.body(())?),
             Method::Post | Method::Put => self.agent.run(request.body(outgoing.body)?),
         }
     }

@@ -1,14 +1,17 @@
 //! Plain HTTP for the providers: one request out, one body in, piece by piece.
 //!
 //! `client` asks on the blocking pool and keeps idle connections, `body` is the answer on the async side, whose drop shuts
-//! the socket down, `failure` says what went wrong without knowing providers. Nothing here retries.
+//! the socket down, `failure` says what went wrong without knowing providers, `exchange` lends the transport to other parts of the program.
+//! Nothing here retries.
 
 mod body;
 mod client;
+mod exchange;
 mod failure;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use body::Body;
 pub(crate) use client::{Client, Incoming, Method, Outgoing};
+pub use exchange::exchange;
 pub(crate) use failure::Failure;

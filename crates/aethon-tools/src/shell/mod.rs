@@ -7,4 +7,6 @@ mod progress;
 mod run;
 mod tool;
 
-pub(crate) use tool::Shell;
+pub use process::MARK;
+pub(crate) use process::{Ended, Group, Launch, Running, Streams, start};
+pub(crate) use tool::{Shell, program};

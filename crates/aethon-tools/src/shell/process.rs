@@ -19,7 +19,7 @@ use std::ffi::OsString;
 use std::io::{self, PipeReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
@@ -32,6 +32,9 @@ const SH: &str = "/bin/sh";
 
 /// Waits for the gate, then becomes the shell with nothing to read.
 const LEADER: &str = r#"read -r _ && exec "$0" "$@" </dev/null"#;
+
+/// The same for a program that is talked to: what stands behind the line is for it.
+const TALKING_LEADER: &str = r#"read -r _ && exec "$0" "$@""#;
 
 /// Waits for the end of the call or of the program; `$1` is the group, `$2` the mark. `$3` is this program where the watcher
 /// is bound, and that is tried first: a watcher that is not bound must never signal everything.
@@ -57,37 +60,52 @@ while [ "$rounds" -lt 50 ]; do
 done
 "#;
 
-/// The variable that carries the mark of a call.
-const MARK: &str = "SHELL_CALL_ID";
+/// The variable that carries the mark of a call. Whatever the assistant starts has it.
+pub const MARK: &str = "SHELL_CALL_ID";
+
+/// What a call's processes read and write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Streams {
+    /// They read nothing, and what they write is one text.
+    Output,
+    /// They are talked to; what they say to their operator comes apart from what they answer.
+    Conversation,
+}
 
 /// What is to be run.
 #[derive(Debug)]
-pub(super) struct Launch {
+pub(crate) struct Launch {
+    /// What it reads and writes.
+    pub(crate) streams: Streams,
     /// The shell and its arguments, the command among them.
-    pub(super) shell: Vec<OsString>,
+    pub(crate) shell: Vec<OsString>,
     /// Where.
-    pub(super) directory: PathBuf,
+    pub(crate) directory: PathBuf,
     /// The whole environment.
-    pub(super) environment: Vec<(String, String)>,
+    pub(crate) environment: Vec<(String, String)>,
     /// `setsid`, where the machine has it.
-    pub(super) setsid: Option<PathBuf>,
+    pub(crate) setsid: Option<PathBuf>,
     /// The walls round it.
-    pub(super) confinement: Arc<Confinement>,
+    pub(crate) confinement: Arc<Confinement>,
 }
 
 /// A call that runs.
-pub(super) struct Running {
+pub(crate) struct Running {
     /// Its processes; they end when this is dropped.
-    pub(super) group: Group,
-    /// What they write, stdout and stderr in the order in which it was written.
-    pub(super) output: PipeReader,
+    pub(crate) group: Group,
+    /// What they read, if they are talked to.
+    pub(crate) input: Option<ChildStdin>,
+    /// What they write; without a conversation stdout and stderr in the order in which it was written.
+    pub(crate) output: PipeReader,
+    /// What they say to their operator in a conversation.
+    pub(crate) errors: Option<PipeReader>,
     /// Yields how the command ended.
-    pub(super) ended: oneshot::Receiver<Ended>,
+    pub(crate) ended: oneshot::Receiver<Ended>,
 }
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(crate) enum Ended {
     /// By itself, with this status.
     Status(i32),
     /// By this signal.
@@ -97,7 +115,7 @@ pub(super) enum Ended {
 }
 
 /// The processes of a call. Dropping it kills them.
-pub(super) struct Group {
+pub(crate) struct Group {
     leader: Pid,
     /// Dropped after the kill, which lets the thread reap them.
     _held: mpsc::Sender<()>,
@@ -105,7 +123,7 @@ pub(super) struct Group {
 
 impl Group {
     /// Kills what is in the group.
-    pub(super) fn kill(&self) {
+    pub(crate) fn kill(&self) {
         // It fails when they have ended, or when the leader has not made its group yet; then there is only itself.
         let _ = kill_process_group(self.leader, Signal::KILL);
         let _ = kill_process(self.leader, Signal::KILL);
@@ -119,7 +137,7 @@ impl Drop for Group {
 }
 
 /// Starts a call. Dropping this future, or what it yields, ends the call.
-pub(super) async fn start(launch: Launch) -> io::Result<Running> {
+pub(crate) async fn start(launch: Launch) -> io::Result<Running> {
     let (started, starting) = oneshot::channel();
     thread::Builder::new().name("shell".into()).spawn(move || live(&launch, started))?;
     starting.await.unwrap_or_else(|_| Err(io::Error::other("the thread of the command ended early")))
@@ -127,7 +145,7 @@ pub(super) async fn start(launch: Launch) -> io::Result<Running> {
 
 /// The life of a call, on its own thread.
 fn live(launch: &Launch, started: oneshot::Sender<io::Result<Running>>) {
-    let (mut leader, mut watcher, output) = match spawn(launch) {
+    let Spawned { mut leader, mut watcher, output, errors } = match spawn(launch) {
         Ok(spawned) => spawned,
         Err(error) => {
             // Nobody waits any more: then nobody has to be told.
@@ -138,12 +156,13 @@ fn live(launch: &Launch, started: oneshot::Sender<io::Result<Running>>) {
     let pid = Pid::from_child(&leader);
     let (held, released) = mpsc::channel();
     let (tell, ended) = oneshot::channel();
+    let mut gate = leader.stdin.take();
+    // Whoever talks to a program gets the pipe behind the gate's line, so that line goes first.
+    let input = (launch.streams == Streams::Conversation).then(|| opened(gate.take())).flatten();
     // When nobody waits any more, what is sent is dropped, and that kills the leader at its gate.
-    let _ = started.send(Ok(Running { group: Group { leader: pid, _held: held }, output, ended }));
-    if let Some(mut gate) = leader.stdin.take() {
-        // It fails when the leader is dead already, which is told below.
-        let _ = gate.write_all(b"\n");
-    }
+    let group = Group { leader: pid, _held: held };
+    let _ = started.send(Ok(Running { group, input, output, errors, ended }));
+    drop(opened(gate));
     // Nobody listens when the call was given up; the waiting still has to be done.
     let _ = tell.send(wait(pid));
     // Nothing is ever sent: this returns when the group is dropped.
@@ -155,21 +174,45 @@ fn live(launch: &Launch, started: oneshot::Sender<io::Result<Running>>) {
     }
 }
 
-fn spawn(launch: &Launch) -> io::Result<(Child, Child, PipeReader)> {
+/// Opens the gate at which a leader waits.
+fn opened(mut gate: Option<ChildStdin>) -> Option<ChildStdin> {
+    if let Some(gate) = &mut gate {
+        // It fails when the leader is dead already, which its end tells.
+        let _ = gate.write_all(b"\n");
+    }
+    gate
+}
+
+/// The processes of a call, and what they write.
+struct Spawned {
+    leader: Child,
+    watcher: Child,
+    output: PipeReader,
+    errors: Option<PipeReader>,
+}
+
+fn spawn(launch: &Launch) -> io::Result<Spawned> {
     // From here on this thread, and so the watcher, may signal nothing but itself and what it starts.
     let is_bound = launch.confinement.bind_thread()?;
     let mark = uuid::Uuid::now_v7().to_string();
     let (output, writer) = io::pipe()?;
+    let (errors, error_writer, leader) = match launch.streams {
+        Streams::Output => (None, writer.try_clone()?, LEADER),
+        Streams::Conversation => {
+            let (errors, error_writer) = io::pipe()?;
+            (Some(errors), error_writer, TALKING_LEADER)
+        }
+    };
     let mut command = in_own_session(launch.setsid.as_deref());
-    command.arg("-c").arg(LEADER).args(&launch.shell);
+    command.arg("-c").arg(leader).args(&launch.shell);
     command.env_clear().envs(launch.environment.iter().map(|(name, value)| (name, value)));
     command.env(MARK, &mark).current_dir(&launch.directory);
-    command.stdin(Stdio::piped()).stdout(writer.try_clone()?).stderr(writer);
+    command.stdin(Stdio::piped()).stdout(writer).stderr(error_writer);
     let mut leader = launch.confinement.spawn(&mut command)?;
     // The command holds the writing ends; as long as it lives the output has no end.
     drop(command);
     match watch(launch, &leader, &mark, is_bound) {
-        Ok(watcher) => Ok((leader, watcher, output)),
+        Ok(watcher) => Ok(Spawned { leader, watcher, output, errors }),
         Err(error) => {
             // Its gate closes with the wait, and it ends without having done anything.
             leader.wait()?;

@@ -40,7 +40,7 @@ pub(super) async fn run(
     mut progress: Progress<'_>,
 ) -> io::Result<Outcome> {
     let begun = Instant::now();
-    let Running { group, output, mut ended } = start(launch).await?;
+    let Running { group, output, mut ended, .. } = start(launch).await?;
     let mut output = Receiver::from_owned_fd(output.into())?;
     let deadline = begun + limit;
     let mut is_open = true;
@@ -121,6 +121,7 @@ mod tests {
             let mut took = Vec::new();
             for _ in 0..40 {
                 let launch = Launch {
+                    streams: crate::shell::Streams::Output,
                     shell: ["/bin/sh", "-c", "true"].map(Into::into).to_vec(),
                     directory: "/".into(),
                     environment: Vec::new(),

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::output::Kept;
-use super::process::{Ended, Launch};
+use super::process::{Ended, Launch, Streams};
 use super::progress::Progress;
 use super::run::{Outcome, run};
 use crate::confine::Confinement;
@@ -72,6 +72,7 @@ impl Shell {
         let mut shell = self.shell.clone();
         shell.push(command.into());
         Launch {
+            streams: Streams::Output,
             shell,
             directory,
             environment: self.options.environment(),
@@ -186,7 +187,7 @@ fn report(outcome: &Outcome, limit: Duration) -> Result<ToolOutput, ToolError> {
 }
 
 /// The first program of this name on a search path; only absolute directories count.
-fn program(name: &str, path: &str) -> Option<PathBuf> {
+pub(crate) fn program(name: &str, path: &str) -> Option<PathBuf> {
     path.split(':')
         .map(Path::new)
         .filter(|folder| folder.is_absolute())

@@ -66,7 +66,11 @@ fn filter(level: Level) -> Targets {
         Level::Warn => LevelFilter::WARN,
         Level::Error => LevelFilter::ERROR,
     };
-    Targets::new().with_default(ours.min(LevelFilter::INFO)).with_target("aethon", ours)
+    Targets::new()
+        .with_default(ours.min(LevelFilter::INFO))
+        // It tells of every message, in the words of whoever sent it.
+        .with_target("rmcp", ours.min(LevelFilter::ERROR))
+        .with_target("aethon", ours)
 }
 
 impl Logging {

@@ -4,6 +4,7 @@ pub(crate) mod agent;
 pub(crate) mod channels;
 pub(crate) mod embedding;
 pub(crate) mod http;
+pub(crate) mod mcp;
 pub(crate) mod model;
 pub(crate) mod prices;
 pub(crate) mod store;

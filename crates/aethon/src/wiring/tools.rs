@@ -6,24 +6,42 @@ use std::time::Duration;
 use aethon_core::feature::{Feature, FeatureSource, FeatureState};
 use aethon_core::storage::Storage;
 use aethon_core::tool::{FixedTools, ToolSource};
+use aethon_mcp::client::Servers;
 use aethon_tools::{DesktopOptions, KeptOutputs, Needs, Options, ShellOptions, ToolSet};
 
 use super::channels::Deliveries;
 use crate::builder::Prepared;
 
+/// Where tools come from.
+pub(crate) struct Tools {
+    /// The built-in ones.
+    pub(crate) sets: Arc<[ToolSet]>,
+    /// The servers that others are borrowed from.
+    pub(crate) servers: Arc<Servers>,
+}
+
+impl Tools {
+    /// Those of this configuration.
+    pub(crate) fn of(prepared: &Prepared, storage: &Storage, deliveries: &Deliveries) -> Self {
+        Self { sets: sets(prepared, storage, deliveries), servers: Arc::new(super::mcp::servers(prepared)) }
+    }
+
+    /// All of them for the engine: of two with the same name the built-in one counts.
+    pub(crate) fn sources(&self, prepared: &Prepared) -> Vec<Arc<dyn ToolSource>> {
+        let fixed =
+            [("built-in", aethon_tools::tools(&self.sets)), ("embedder", prepared.parts.tools.clone())];
+        let fixed = fixed.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _);
+        fixed.chain([self.servers.source()]).collect()
+    }
+}
+
 /// The built-in tools.
-pub(crate) fn sets(prepared: &Prepared, storage: &Storage, deliveries: &Deliveries) -> Arc<[ToolSet]> {
+fn sets(prepared: &Prepared, storage: &Storage, deliveries: &Deliveries) -> Arc<[ToolSet]> {
     let mut needs = Needs::new(prepared.clock(), storage.history.clone(), storage.transcripts.clone());
     needs.redactor = prepared.shared.redactor.clone();
     needs.outputs = Some(outputs(prepared));
     needs.courier = Some(deliveries.courier(storage.outbox.clone()));
     aethon_tools::sets(&options(prepared), &needs).into()
-}
-
-/// Where tools come from: of two with the same name the built-in one counts.
-pub(crate) fn sources(prepared: &Prepared, sets: &[ToolSet]) -> Vec<Arc<dyn ToolSource>> {
-    let sources = [("built-in", aethon_tools::tools(sets)), ("embedder", prepared.parts.tools.clone())];
-    sources.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _).collect()
 }
 
 /// A row for each set of tools: those that are there, and those that are not, with the reason.

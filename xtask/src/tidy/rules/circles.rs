@@ -11,10 +11,12 @@ use crate::tidy::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The crates that are held to it, and the folder of their sources that is: all of `src/`, or one below it.
-const AREAS: [(&str, &str); 6] = [
+const AREAS: [(&str, &str); 8] = [
     ("crates/aethon-http", "src/"),
     ("crates/aethon-agent", "src/engine/"),
+    ("crates/aethon-mcp", "src/"),
     ("crates/aethon-tools", "src/"),
+    ("bins/aethon-mcp", "src/"),
     ("bins/aethon-server", "src/"),
     ("web", "src/"),
     ("xtask", "src/"),

@@ -1,0 +1,98 @@
+//! `aethon-mcp`: the assistant's tools for an MCP client, over standard input and output.
+//!
+//! This file reads the arguments, installs the log and serves one client. The exit status is the contract: 0 when the client
+//! has gone, 1 failed while running, 2 refused to start.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use aethon::{Builder, LogFormat, Prepared};
+use anyhow::{Context, Result};
+use clap::Parser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Your assistant's tools as an MCP server: for editors and desktop programs that start it and talk to it over standard
+/// input and output.
+#[derive(Debug, Parser)]
+#[command(name = "aethon-mcp", version, about, max_term_width = 100)]
+struct Arguments {
+    /// The assistant's home directory [default: ~/.aethon].
+    #[arg(long, value_name = "DIR", env = "AETHON_HOME")]
+    home: Option<PathBuf>,
+    /// The configuration file [default: HOME/config.toml].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Set a configuration key for this run; the value is TOML, and a bare word is a string.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+    /// How much is logged to standard error and HOME/logs: trace, debug, info, warn or error [default: info].
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+    /// How log lines look.
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = log_format())]
+    log_format: LogFormat,
+}
+
+fn main() -> ExitCode {
+    aethon::harden_process();
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let refused = error.downcast_ref::<aethon::Error>().is_some_and(aethon::Error::is_refusal);
+            // A refusal says everything itself; the chain of causes is for failures.
+            let words = if refused { error.to_string() } else { format!("{error:#}") };
+            // Nobody is left to tell when stderr is closed.
+            let _ = writeln!(std::io::stderr(), "aethon-mcp: {words}");
+            ExitCode::from(if refused { 2 } else { 1 })
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<()> {
+    let format = arguments.log_format;
+    let prepared = builder(arguments).load()?;
+    tracing::subscriber::set_global_default(prepared.logging(format, true).subscriber())
+        .context("the log cannot be set up")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("the runtime cannot be started")?;
+    let served = runtime.block_on(serve(prepared));
+    // A thread that still reads standard input must not hold the exit up.
+    runtime.shutdown_background();
+    served
+}
+
+async fn serve(prepared: Prepared) -> Result<()> {
+    for warning in prepared.warnings() {
+        tracing::warn!("{warning}");
+    }
+    let mut terminate = signal(SignalKind::terminate()).context("signals cannot be watched")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("signals cannot be watched")?;
+    let stop = async {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
+    Ok(aethon::serve_mcp(prepared, tokio::io::stdin(), tokio::io::stdout(), stop).await?)
+}
+
+fn log_format() -> impl TypedValueParser<Value = LogFormat> {
+    PossibleValuesParser::new(LogFormat::NAMES).map(|name| LogFormat::parse(&name).unwrap_or_default())
+}
+
+fn builder(arguments: Arguments) -> Builder {
+    let mut builder = Builder::new();
+    if let Some(home) = arguments.home {
+        builder = builder.home(home);
+    }
+    if let Some(file) = arguments.config {
+        builder = builder.config_file(file);
+    }
+    let level = arguments.log_level.map(|level| format!("logging.level={level}"));
+    arguments.sets.into_iter().chain(level).fold(builder, Builder::set)
+}

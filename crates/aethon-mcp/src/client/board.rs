@@ -1,0 +1,112 @@
+//! What is known of every server at this moment: how it is, and which tools it has. Keepers write it; the toolbox, `doctor`
+//! and the list of features read it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use aethon_core::tool::{Tool, ToolSnapshot, ToolSource};
+use tokio::sync::watch;
+
+/// How a server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerState {
+    /// Nobody has needed it yet.
+    Idle,
+    /// It is being connected to.
+    Starting,
+    /// Its tools can be called.
+    Connected {
+        /// How many there are.
+        tools: usize,
+        /// How many it offers that were left out, because they are too many, too large or badly named.
+        left_out: usize,
+    },
+    /// It cannot be used now; it is tried again.
+    Failing {
+        /// Why, in a sentence.
+        why: String,
+    },
+}
+
+impl fmt::Display for ServerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Idle => f.write_str("not started yet"),
+            Self::Starting => f.write_str("starting"),
+            Self::Connected { tools, left_out: 0 } => write!(f, "connected, {tools} tools"),
+            Self::Connected { tools, left_out } => write!(f, "connected, {tools} tools, {left_out} left out"),
+            Self::Failing { why } => write!(f, "failing: {why}"),
+        }
+    }
+}
+
+impl ServerState {
+    fn is_settled(&self) -> bool {
+        matches!(self, Self::Connected { .. } | Self::Failing { .. })
+    }
+}
+
+struct Entry {
+    state: ServerState,
+    tools: Vec<Arc<dyn Tool>>,
+}
+
+/// All servers, by name.
+pub(super) struct Board {
+    entries: RwLock<Entries>,
+    changed: watch::Sender<()>,
+}
+
+struct Entries {
+    by_name: BTreeMap<String, Entry>,
+    snapshot: ToolSnapshot,
+}
+
+impl Board {
+    pub(super) fn new(names: impl Iterator<Item = String>) -> Self {
+        let idle = |name| (name, Entry { state: ServerState::Idle, tools: Vec::new() });
+        let entries = Entries { by_name: names.map(idle).collect(), snapshot: ToolSnapshot::default() };
+        Self { entries: RwLock::new(entries), changed: watch::Sender::new(()) }
+    }
+
+    /// Writes down how a server is, and which tools it has.
+    pub(super) fn put(&self, name: &str, state: ServerState, tools: Vec<Arc<dyn Tool>>) {
+        {
+            let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+            let Some(entry) = entries.by_name.get_mut(name) else { return };
+            entry.state = state;
+            let changes = !(entry.tools.is_empty() && tools.is_empty());
+            entry.tools = tools;
+            if changes {
+                let all = entries.by_name.values().flat_map(|entry| entry.tools.iter().cloned()).collect();
+                entries.snapshot = ToolSnapshot { version: entries.snapshot.version + 1, tools: all };
+            }
+        }
+        self.changed.send_replace(());
+    }
+
+    pub(super) fn states(&self) -> Vec<(String, ServerState)> {
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        entries.by_name.iter().map(|(name, entry)| (name.clone(), entry.state.clone())).collect()
+    }
+
+    /// Waits until every server is connected or known to fail.
+    pub(super) async fn settled(&self) {
+        let mut changed = self.changed.subscribe();
+        while !self.states().iter().all(|(_, state)| state.is_settled()) {
+            // The sender is this board.
+            let _ = changed.changed().await;
+        }
+    }
+}
+
+impl ToolSource for Board {
+    fn name(&self) -> &str {
+        "mcp"
+    }
+
+    fn tools(&self) -> ToolSnapshot {
+        self.entries.read().unwrap_or_else(PoisonError::into_inner).snapshot.clone()
+    }
+}

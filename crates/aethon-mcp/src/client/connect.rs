@@ -1,0 +1,184 @@
+//! The beginning of a connection: a program is started or an address asked, and the two sides agree on a revision.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::http::{HeaderName, HeaderValue};
+use aethon_core::exchange::Exchange;
+use aethon_core::program::{Program, Programs, RunningProgram};
+use aethon_core::secret::Secret;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use rmcp::model::{ClientConfig, Implementation, ProtocolVersion};
+use rmcp::service::{ClientInitializeError, ClientLifecycleMode, RoleClient, serve_client_with_lifecycle};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::common::client_side_sse::ExponentialBackoff;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{StreamableHttpClientTransport, Transport};
+use tokio::time::timeout;
+
+use super::http::Requests;
+use super::options::Address;
+use super::screen::Screen;
+use super::session::{Life, Listener, Session};
+use super::stderr::LastWords;
+use super::words::brief;
+use crate::error::Error;
+
+/// How long a server may take until it can be used. Some are fetched from a registry when they start.
+const STARTING: Duration = Duration::from_secs(90);
+/// The largest message of a server.
+const LARGEST_MESSAGE: usize = 8 << 20;
+/// How long the word of a program that ended at once may take to arrive.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// The longest pause before a stream is opened again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// How a connection begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lifecycle {
+    /// As the newest revision does, with the handshake of the older ones where that is not understood.
+    Newest,
+    /// With the handshake of the older ones.
+    Handshake,
+}
+
+/// Connects to a server. The error is a sentence that says what is wrong with it.
+pub(super) async fn connect(
+    address: Arc<Address>,
+    programs: Arc<dyn Programs>,
+    version: String,
+    lifecycle: Lifecycle,
+) -> Result<Session, Error> {
+    let listener = Listener::new(client(version));
+    match &*address {
+        Address::Program(program) => to_program(program.clone(), programs, listener, lifecycle).await,
+        Address::Url { url, headers, exchange } => {
+            let config = config(url, headers)?;
+            to_address(config, exchange.clone(), listener, lifecycle).await
+        }
+    }
+}
+
+async fn to_program(
+    program: Program,
+    programs: Arc<dyn Programs>,
+    listener: Listener,
+    lifecycle: Lifecycle,
+) -> Result<Session, Error> {
+    let cannot = |error: std::io::Error| {
+        let command = &program.command;
+        Error::new(format!("`{command}` cannot be started: {error}")).because(error)
+    };
+    let RunningProgram { input, output, errors, mut life } =
+        programs.start(&program).await.map_err(cannot)?;
+    let words = LastWords::of(errors);
+    let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(LARGEST_MESSAGE);
+    let agreed = timeout(STARTING, agree(listener, transport, lifecycle)).await;
+    let why = match agreed {
+        Ok(Ok(mut session)) => {
+            session.life = Some(Life { life, words });
+            return Ok(session);
+        }
+        Ok(Err(error)) => sentence(&error),
+        Err(_) => format!("it did not answer within {} s", STARTING.as_secs()),
+    };
+    // What it said to its operator before it ended says more than that it ended.
+    let ended = timeout(LAST_WORDS, life.ended()).await.ok();
+    let command = &program.command;
+    let ended = ended.map(|ended| format!("`{command}` ended {ended}")).unwrap_or(why);
+    Err(Error::new(words.added_to(ended).await))
+}
+
+fn config(url: &str, headers: &[(String, Secret)]) -> Result<StreamableHttpClientTransportConfig, Error> {
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url)
+        .custom_headers(valid(headers)?)
+        .max_sse_event_size(LARGEST_MESSAGE)
+        .max_json_response_size(LARGEST_MESSAGE);
+    let mut patience = ExponentialBackoff::default();
+    patience.max_delay = Some(LONGEST_PAUSE);
+    config.retry_config = Arc::new(patience);
+    Ok(config)
+}
+
+async fn to_address(
+    config: StreamableHttpClientTransportConfig,
+    exchange: Arc<dyn Exchange>,
+    listener: Listener,
+    lifecycle: Lifecycle,
+) -> Result<Session, Error> {
+    let transport = StreamableHttpClientTransport::with_client(Requests::new(exchange), config);
+    match timeout(STARTING, agree(listener, transport, lifecycle)).await {
+        Ok(Ok(session)) => Ok(session),
+        Ok(Err(error)) => Err(Error::new(sentence(&error)).because(error)),
+        Err(_) => Err(Error::new(format!("it did not answer within {} s", STARTING.as_secs()))),
+    }
+}
+
+fn agree<T: Transport<RoleClient> + 'static>(
+    listener: Listener,
+    transport: T,
+    lifecycle: Lifecycle,
+) -> BoxFuture<'static, Result<Session, ClientInitializeError>> {
+    async move {
+        let mode = match lifecycle {
+            Lifecycle::Newest => ClientLifecycleMode::Auto {
+                preferred_versions: vec![ProtocolVersion::LATEST],
+                legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+            },
+            Lifecycle::Handshake => ClientLifecycleMode::Initialize,
+        };
+        let news = listener.news.clone();
+        let screen = Screen::new(transport, news.clone());
+        let service = serve_client_with_lifecycle(listener, screen, mode).await?;
+        Ok(Session { service, news, life: None })
+    }
+    .boxed()
+}
+
+/// Who we are. No capability is offered: a server asks the assistant for nothing.
+fn client(version: String) -> ClientConfig {
+    let name = Implementation::new(crate::NAME, version).with_title("Aethon");
+    ClientConfig::new(Default::default(), name).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+}
+
+fn valid(headers: &[(String, Secret)]) -> Result<HashMap<HeaderName, HeaderValue>, Error> {
+    let header = |(name, value): &(String, Secret)| {
+        // The value is a secret, so only the name is told.
+        let invalid = |what: &str| Error::new(format!("the {what} of the header {name:?} is not valid"));
+        let mut value = HeaderValue::from_str(value.expose()).map_err(|_| invalid("value"))?;
+        value.set_sensitive(true);
+        Ok((HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid("name"))?, value))
+    };
+    headers.iter().map(header).collect()
+}
+
+/// What went wrong, without what the server sent: that may be anything, and of any length.
+fn sentence(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::ConnectionClosed(_) => {
+            "it closed the connection before it could be used".into()
+        }
+        ClientInitializeError::JsonRpcError(error) => {
+            format!("it refused the connection: {}", brief(&error.message))
+        }
+        ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
+            "it speaks no revision that we do".into()
+        }
+        ClientInitializeError::TransportError { error, .. } => {
+            let mut text = error.error.to_string();
+            let mut source = error.error.source();
+            while let Some(cause) = source {
+                let cause_text = cause.to_string();
+                if !text.ends_with(&cause_text) {
+                    text = format!("{text}: {cause_text}");
+                }
+                source = cause.source();
+            }
+            brief(&text)
+        }
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => sentence(fallback),
+        _ => "it answered with something else than the protocol has there".into(),
+    }
+}

@@ -1,0 +1,341 @@
+//! The SDK's requests to a server behind an address, over the program's own transport.
+//!
+//! The SDK knows the protocol: sessions, streams that are taken up again, what a status means. This file turns its requests
+//! into ours and our answers into its, and bounds what is read.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use ::http::{HeaderName, HeaderValue};
+use aethon_core::exchange::{BodyStream, Exchange, ExchangeRequest, ExchangeResponse, Method};
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, stream};
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::common::http_header::{
+    EVENT_STREAM_MIME_TYPE, HEADER_LAST_EVENT_ID, HEADER_SESSION_ID, JSON_MIME_TYPE,
+};
+use rmcp::transport::streamable_http_client::{
+    AuthRequiredError, HttpStatusError, SseError, StreamableHttpClient, StreamableHttpError,
+    StreamableHttpPostResponse, StreamableHttpResponseLimits,
+};
+use sse_stream::{Sse, SseStream};
+
+/// Sends the SDK's requests.
+#[derive(Clone)]
+pub(super) struct Requests(Arc<dyn Exchange>);
+
+type Failure = StreamableHttpError<io::Error>;
+type Headers = HashMap<HeaderName, HeaderValue>;
+type Events = BoxStream<'static, Result<Sse, SseError>>;
+
+impl Requests {
+    pub(super) fn new(exchange: Arc<dyn Exchange>) -> Self {
+        Self(exchange)
+    }
+
+    async fn send(&self, request: ExchangeRequest) -> Result<ExchangeResponse, Failure> {
+        self.0.send(request).await.map_err(StreamableHttpError::Client)
+    }
+}
+
+impl StreamableHttpClient for Requests {
+    type Error = io::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let limits = StreamableHttpResponseLimits::default();
+        self.post_message_with_response_limits(uri, message, session_id, auth_header, custom_headers, limits)
+            .await
+    }
+
+    async fn post_message_with_response_limits(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+        limits: StreamableHttpResponseLimits,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let has_session = session_id.is_some();
+        let accepted = format!("{EVENT_STREAM_MIME_TYPE}, {JSON_MIME_TYPE}");
+        let mut headers = headers(&accepted, session_id, auth_header, custom_headers);
+        headers.push(("content-type".into(), JSON_MIME_TYPE.into()));
+        let body = serde_json::to_vec(&message)?;
+        let url = uri.to_string();
+        let response = self.send(ExchangeRequest { method: Method::Post, url, headers, body }).await?;
+        match response.status {
+            202 | 204 => Ok(StreamableHttpPostResponse::Accepted),
+            404 if has_session => Err(StreamableHttpError::SessionExpired),
+            200..=299 => answer(&message, response, limits).await,
+            _ => refusal(&message, response, limits).await,
+        }
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<(), Failure> {
+        let headers = headers(JSON_MIME_TYPE, Some(session_id), auth_header, custom_headers);
+        let request =
+            ExchangeRequest { method: Method::Delete, url: uri.to_string(), headers, body: Vec::new() };
+        match self.send(request).await?.status {
+            // Not every server lets its sessions be ended.
+            200..=299 | 405 => Ok(()),
+            status => Err(unexpected(status)),
+        }
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<Events, Failure> {
+        let limit = StreamableHttpResponseLimits::default().max_sse_event_size;
+        self.get_stream_with_max_sse_event_size(
+            uri,
+            session_id,
+            last_event_id,
+            auth_header,
+            custom_headers,
+            limit,
+        )
+        .await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+        max_sse_event_size: usize,
+    ) -> Result<Events, Failure> {
+        let mut headers = headers(EVENT_STREAM_MIME_TYPE, session_id, auth_header, custom_headers);
+        headers.extend(last_event_id.map(|id| (HEADER_LAST_EVENT_ID.to_owned(), id)));
+        let request =
+            ExchangeRequest { method: Method::Get, url: uri.to_string(), headers, body: Vec::new() };
+        let response = self.send(request).await?;
+        match response.status {
+            405 => Err(StreamableHttpError::ServerDoesNotSupportSse),
+            200..=299 if has_type(&response, EVENT_STREAM_MIME_TYPE) => {
+                Ok(events(response.body, max_sse_event_size))
+            }
+            200..=299 => Err(StreamableHttpError::UnexpectedContentType(content_type(&response))),
+            _ => Err(status_failure(&response)),
+        }
+    }
+}
+
+fn headers(
+    accepted: &str,
+    session_id: Option<Arc<str>>,
+    auth_header: Option<String>,
+    custom: Headers,
+) -> Vec<(String, String)> {
+    let own = [
+        Some(("accept".to_owned(), accepted.to_owned())),
+        session_id.map(|id| (HEADER_SESSION_ID.to_owned(), id.to_string())),
+        auth_header.map(|token| ("authorization".to_owned(), format!("Bearer {token}"))),
+    ];
+    let is_ours = |name: &HeaderName| {
+        let ours = ["accept", HEADER_SESSION_ID, HEADER_LAST_EVENT_ID];
+        ours.iter().any(|known| name.as_str().eq_ignore_ascii_case(known))
+    };
+    let custom = custom.iter().filter(|(name, _)| !is_ours(name));
+    let custom = custom.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
+    own.into_iter().flatten().chain(custom).collect()
+}
+
+/// What a server that took the message says.
+async fn answer(
+    message: &ClientJsonRpcMessage,
+    response: ExchangeResponse,
+    limits: StreamableHttpResponseLimits,
+) -> Result<StreamableHttpPostResponse, Failure> {
+    let session = response.header(&HEADER_SESSION_ID.to_ascii_lowercase()).map(str::to_owned);
+    if has_type(&response, EVENT_STREAM_MIME_TYPE) {
+        let events = events(response.body, limits.max_sse_event_size);
+        return Ok(StreamableHttpPostResponse::Sse(events, session));
+    }
+    let is_json = has_type(&response, JSON_MIME_TYPE);
+    let kind = content_type(&response);
+    let body = whole(response.body, limits.max_json_response_size).await?;
+    // A message that asks nothing needs no answer, and some servers say so with an empty page.
+    let asks = matches!(message, JsonRpcMessage::Request(_));
+    if !asks && (body.is_empty() || !is_json) {
+        return Ok(StreamableHttpPostResponse::Accepted);
+    }
+    if !is_json {
+        return Err(StreamableHttpError::UnexpectedContentType(kind));
+    }
+    Ok(StreamableHttpPostResponse::Json(serde_json::from_slice(&body)?, session))
+}
+
+/// What a server that did not take the message says: an error of the protocol where it sent one.
+async fn refusal(
+    message: &ClientJsonRpcMessage,
+    response: ExchangeResponse,
+    limits: StreamableHttpResponseLimits,
+) -> Result<StreamableHttpPostResponse, Failure> {
+    let (status, failure) = (response.status, status_failure(&response));
+    if matches!(status, 401 | 403 | 429) {
+        return Err(failure);
+    }
+    let is_json = has_type(&response, JSON_MIME_TYPE);
+    let body = whole(response.body, limits.max_error_response_size).await.unwrap_or_default();
+    let told = if is_json { serde_json::from_slice::<ServerJsonRpcMessage>(&body).ok() } else { None };
+    let JsonRpcMessage::Request(request) = message else { return Err(failure) };
+    let error = match told {
+        Some(JsonRpcMessage::Error(told)) => told.error,
+        // A server that does not know the newest way to begin may say so with a bare status.
+        _ if is_discovery(message) && (400..500).contains(&status) => {
+            ErrorData::invalid_request(format!("the server answered with the status {status}"), None)
+        }
+        _ => return Err(failure),
+    };
+    Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::error(error, Some(request.id.clone())), None))
+}
+
+fn is_discovery(message: &ClientJsonRpcMessage) -> bool {
+    let JsonRpcMessage::Request(request) = message else { return false };
+    matches!(request.request, rmcp::model::ClientRequest::DiscoverRequest(_))
+}
+
+fn status_failure(response: &ExchangeResponse) -> Failure {
+    let challenge = response.header("www-authenticate").unwrap_or_default();
+    match response.status {
+        401 => StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge.to_owned())),
+        status @ (429 | 500..=599) => {
+            let after = response.header("retry-after").filter(|after| after.len() <= 128);
+            StreamableHttpError::HttpStatus(HttpStatusError::new(status, after.map(str::to_owned)))
+        }
+        status => unexpected(status),
+    }
+}
+
+fn unexpected(status: u16) -> Failure {
+    StreamableHttpError::UnexpectedServerResponse(format!("the status {status}").into())
+}
+
+fn content_type(response: &ExchangeResponse) -> Option<String> {
+    response.header("content-type").map(|kind| kind.chars().take(80).collect())
+}
+
+fn has_type(response: &ExchangeResponse, expected: &str) -> bool {
+    let kind = response.header("content-type").and_then(|kind| kind.split(';').next());
+    kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case(expected))
+}
+
+/// A body as a whole.
+async fn whole(mut body: BodyStream, limit: usize) -> Result<Vec<u8>, Failure> {
+    let mut all = Vec::new();
+    while let Some(piece) = body.next().await {
+        let piece = piece.map_err(StreamableHttpError::Client)?;
+        if piece.len() > limit - all.len() {
+            return Err(StreamableHttpError::ResponseBodyTooLarge { max_size: limit });
+        }
+        all.extend_from_slice(&piece);
+    }
+    Ok(all)
+}
+
+/// A body as events, none of which is larger than the limit.
+fn events(body: BodyStream, limit: usize) -> Events {
+    let bounded = stream::unfold((Some(body), Event::default()), move |(body, mut event)| async move {
+        let mut body = body?;
+        let piece: Result<Bytes, io::Error> = body.next().await?;
+        let piece = piece.and_then(|piece| {
+            let fits = event.grow(&piece) <= limit;
+            if fits { Ok(piece) } else { Err(io::Error::other("an event of the server is too large")) }
+        });
+        let rest = piece.is_ok().then_some(body);
+        Some((piece, (rest, event)))
+    });
+    SseStream::from_bytes_stream(bounded).boxed()
+}
+
+/// How large the event is that is being read. An empty line ends it.
+#[derive(Default)]
+struct Event {
+    size: usize,
+    line: usize,
+}
+
+impl Event {
+    /// Takes more of the body, and says how large an event has become at most.
+    fn grow(&mut self, piece: &[u8]) -> usize {
+        let mut largest = 0;
+        for byte in piece {
+            self.size += 1;
+            largest = largest.max(self.size);
+            match byte {
+                b'\r' => {}
+                b'\n' if self.line == 0 => self.size = 0,
+                b'\n' => self.line = 0,
+                _ => self.line += 1,
+            }
+        }
+        largest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(pieces: &[&str]) -> BodyStream {
+        let pieces: Vec<_> = pieces.iter().map(|piece| Ok(Bytes::from((*piece).to_owned()))).collect();
+        Box::pin(stream::iter(pieces))
+    }
+
+    #[tokio::test]
+    async fn events_are_read_and_bounded() {
+        let check = async |pieces: &[&str], expected: &[&str], is_cut: bool| {
+            let events: Vec<_> = events(body(pieces), 20).collect().await;
+            let told: Vec<_> = events.iter().flatten().filter_map(|event| event.data.as_deref()).collect();
+            assert_eq!(
+                (told.as_slice(), events.iter().any(Result::is_err)),
+                (expected, is_cut),
+                "{pieces:?}"
+            );
+        };
+        check(&["data: one\n\nda", "ta: two\r\n\r\n"], &["one", "two"], false).await;
+        check(&["data: one\n\n", &"data: 0123456789\n".repeat(2)], &["one"], true).await;
+        check(&["data: 0123456789\n\n"; 5], &["0123456789"; 5], false).await;
+        check(&[&"x".repeat(30)], &[], true).await;
+    }
+
+    #[tokio::test]
+    async fn a_whole_body_is_bounded() {
+        assert_eq!(whole(body(&["ab", "cd"]), 4).await.unwrap(), b"abcd");
+        assert!(whole(body(&["ab", "cde"]), 4).await.is_err());
+    }
+
+    #[test]
+    fn what_is_ours_to_say_cannot_be_said_by_the_owner() {
+        let custom = HashMap::from([
+            (HeaderName::from_static("x-key"), HeaderValue::from_static("k")),
+            (HeaderName::from_static("accept"), HeaderValue::from_static("x")),
+        ]);
+        let mut sent = headers("a/b", Some("s1".into()), None, custom);
+        sent.sort();
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(sent, [pair("Mcp-Session-Id", "s1"), pair("accept", "a/b"), pair("x-key", "k")]);
+    }
+}

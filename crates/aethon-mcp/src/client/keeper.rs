@@ -1,0 +1,96 @@
+//! Looks after one server: connects, and connects again when that fails or ends, more and more seldom.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::program::Programs;
+use aethon_core::shutdown::Shutdown;
+use tokio::time::{Instant, sleep};
+
+use super::board::{Board, ServerState};
+use super::connect::{Lifecycle, connect};
+use super::options::Address;
+
+/// The first wait before another attempt; each further one is twice as long.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// The longest.
+const LONGEST_WAIT: Duration = Duration::from_secs(120);
+/// A connection that held for so long was a good one.
+const GOOD: Duration = Duration::from_secs(60);
+
+/// Looks after one server.
+pub(super) struct Keeper {
+    pub(super) name: Arc<str>,
+    pub(super) address: Arc<Address>,
+    pub(super) board: Arc<Board>,
+    pub(super) programs: Arc<dyn Programs>,
+    pub(super) call_timeout: Duration,
+    pub(super) version: String,
+}
+
+impl Keeper {
+    /// Keeps the server connected until the program stops.
+    pub(super) async fn run(self, mut shutdown: Shutdown) {
+        let mut attempts = 0;
+        while !shutdown.is_requested() {
+            let begun = Instant::now();
+            self.put(ServerState::Starting);
+            let why = self.connection(attempts, &shutdown).await;
+            if shutdown.is_requested() {
+                break;
+            }
+            if begun.elapsed() >= GOOD {
+                attempts = 0;
+            }
+            let wait = wait_before(attempts);
+            attempts += 1;
+            let (server, seconds) = (&*self.name, wait.as_secs());
+            tracing::warn!(server, why, "an MCP server is not connected; trying again in {seconds} s");
+            self.put(ServerState::Failing { why });
+            tokio::select! {
+                () = sleep(wait) => {}
+                () = shutdown.requested() => break,
+            }
+        }
+        self.put(ServerState::Idle);
+    }
+
+    /// One connection, from its beginning to its end; says why it ended.
+    async fn connection(&self, attempts: u32, shutdown: &Shutdown) -> String {
+        let mut stop = shutdown.clone();
+        let (address, programs) = (self.address.clone(), self.programs.clone());
+        let connecting = connect(address, programs, self.version.clone(), lifecycle(attempts));
+        let connected = tokio::select! {
+            connected = connecting => connected,
+            () = stop.requested() => return String::new(),
+        };
+        match connected {
+            Ok(session) => session.keep(self.name.clone(), self.board.clone(), self.call_timeout, stop).await,
+            Err(error) => error.to_string(),
+        }
+    }
+
+    fn put(&self, state: ServerState) {
+        self.board.put(&self.name, state, Vec::new());
+    }
+}
+
+/// A server of an older revision that chokes on the question of the newest is asked in the older way next time.
+fn lifecycle(attempts: u32) -> Lifecycle {
+    if attempts.is_multiple_of(2) { Lifecycle::Newest } else { Lifecycle::Handshake }
+}
+
+fn wait_before(attempts: u32) -> Duration {
+    FIRST_WAIT.saturating_mul(2_u32.saturating_pow(attempts)).min(LONGEST_WAIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_waits_grow_to_a_limit() {
+        let seconds = |attempts| wait_before(attempts).as_secs();
+        assert_eq!([0, 1, 2, 6, 7, 60].map(seconds), [1, 2, 4, 64, 120, 120]);
+    }
+}

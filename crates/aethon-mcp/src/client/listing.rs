@@ -1,0 +1,233 @@
+//! A server's list of tools, made into ours: so many, of such a size, with names that models take, and without anything
+//! that a person would not see.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::tool::ToolSpec;
+use aethon_core::untrusted::defuse;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use rmcp::model::{PaginatedRequestParams, Tool};
+use rmcp::service::{Peer, RoleClient};
+use serde_json::{Map, Value, json};
+use tokio::time::timeout;
+
+use super::words::brief;
+
+/// The most tools of a server.
+const MOST_TOOLS: usize = 128;
+/// The most pages of its list.
+const MOST_PAGES: usize = 32;
+/// How long a page may take.
+const PAGE: Duration = Duration::from_secs(30);
+/// The longest name of a tool that models take.
+const LONGEST_NAME: usize = 64;
+/// The longest description that models take.
+const LONGEST_DESCRIPTION: usize = 1024;
+/// The largest schema, as text.
+const LARGEST_SCHEMA: usize = 32 * 1024;
+/// All schemas of a server together: every request to a model carries them.
+const LARGEST_SCHEMAS: usize = 256 * 1024;
+/// How deep a schema may nest.
+const DEEPEST: usize = 24;
+
+/// What is taken over of a list.
+pub(super) struct Listing {
+    pub(super) tools: Vec<Entry>,
+    /// How many were not.
+    pub(super) left_out: usize,
+}
+
+/// A tool, and what its server calls it.
+pub(super) struct Entry {
+    pub(super) spec: ToolSpec,
+    pub(super) remote: String,
+}
+
+/// Reads the list of a server.
+pub(super) fn read(peer: Peer<RoleClient>, server: Arc<str>) -> BoxFuture<'static, Result<Listing, String>> {
+    async move {
+        let mut offered = Vec::new();
+        let mut cursor = None;
+        for _ in 0..MOST_PAGES {
+            let page = peer.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor)));
+            let page = timeout(PAGE, page)
+                .await
+                .map_err(|_| format!("it did not list its tools within {} s", PAGE.as_secs()))?
+                .map_err(|error| format!("it did not list its tools: {}", brief(&error.to_string())))?;
+            offered.extend(page.tools);
+            cursor = page.next_cursor.filter(|cursor| !cursor.is_empty());
+            if cursor.is_none() || offered.len() > MOST_TOOLS {
+                break;
+            }
+        }
+        Ok(take_over(offered, &server))
+    }
+    .boxed()
+}
+
+fn take_over(offered: Vec<Tool>, server: &str) -> Listing {
+    let (mut tools, mut names, mut room) = (Vec::new(), HashSet::new(), LARGEST_SCHEMAS);
+    let all = offered.len();
+    for tool in offered {
+        let checked = if tools.len() < MOST_TOOLS { check(&tool, server, room) } else { Err("one too many") };
+        let checked = checked.and_then(|(entry, size)| {
+            if names.insert(entry.spec.name.clone()) { Ok((entry, size)) } else { Err("a name twice") }
+        });
+        match checked {
+            Ok((entry, size)) => {
+                room -= size;
+                tools.push(entry);
+            }
+            Err(why) => {
+                let tool = brief(&tool.name);
+                tracing::warn!(server, tool, why, "a tool of an MCP server is left out");
+            }
+        }
+    }
+    // Some servers list in any order; models must see the same list every time.
+    tools.sort_by(|one, other| one.spec.name.cmp(&other.spec.name));
+    Listing { left_out: all - tools.len(), tools }
+}
+
+/// A tool as ours, and how large its schema is; the error says why it cannot be.
+fn check(tool: &Tool, server: &str, room: usize) -> Result<(Entry, usize), &'static str> {
+    let name = name(server, &tool.name).ok_or("no usable name")?;
+    let (parameters, size) = schema(&tool.input_schema).ok_or("a schema that is too large or no object")?;
+    if size > room {
+        return Err("too much schema together");
+    }
+    let said = tool.description.as_deref().unwrap_or_default();
+    let mut spec = ToolSpec::new(name, description(server, said), parameters)
+        .with_untrusted_output()
+        // Its arguments go to somebody else's program, whatever it says that it does with them.
+        .acting_outside();
+    if tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true) {
+        spec = spec.reading_only();
+    }
+    Ok((Entry { spec, remote: tool.name.to_string() }, size))
+}
+
+/// `SERVER__TOOL`, in characters that models take.
+fn name(server: &str, tool: &str) -> Option<String> {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let name = format!("{server}__{}", tool.chars().map(plain).collect::<String>());
+    let is_usable = name.len() <= LONGEST_NAME && tool.chars().any(|c| c.is_ascii_alphanumeric());
+    is_usable.then_some(name)
+}
+
+fn description(server: &str, said: &str) -> String {
+    let text = format!("From the MCP server `{server}`: {}", defuse(said).trim());
+    text.chars().take(LONGEST_DESCRIPTION).collect()
+}
+
+/// The schema as models get it, and its size.
+fn schema(schema: &Map<String, Value>) -> Option<(Value, usize)> {
+    let Value::Object(mut schema) = clean(&Value::Object(schema.clone()), DEEPEST)? else { return None };
+    schema.remove("$schema");
+    if schema.entry("type").or_insert_with(|| json!("object")) != "object" {
+        return None;
+    }
+    schema.entry("properties").or_insert_with(|| json!({}));
+    let schema = Value::Object(schema);
+    let size = schema.to_string().len();
+    (size <= LARGEST_SCHEMA).then_some((schema, size))
+}
+
+/// The value without what nobody sees; `None` when it nests too deep.
+fn clean(value: &Value, depth: usize) -> Option<Value> {
+    let deeper = depth.checked_sub(1)?;
+    Some(match value {
+        Value::String(text) => Value::String(defuse(text)),
+        Value::Array(items) => {
+            Value::Array(items.iter().map(|item| clean(item, deeper)).collect::<Option<_>>()?)
+        }
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| Some((defuse(name), clean(value, deeper)?));
+            Value::Object(fields.iter().map(field).collect::<Option<_>>()?)
+        }
+        other => other.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ToolAnnotations;
+
+    use super::*;
+
+    fn offered(name: &str, schema: Value) -> Tool {
+        let Value::Object(schema) = schema else { panic!("no object: {schema}") };
+        Tool::new(name.to_owned(), "does it", schema)
+    }
+
+    fn nested(depth: usize) -> Value {
+        (0..depth).fold(json!({}), |inner, _| json!({"properties": {"a": inner}}))
+    }
+
+    #[test]
+    fn tools_get_names_that_models_take() {
+        let check = |tool: &str, expected: Option<&str>| assert_eq!(name("files", tool).as_deref(), expected);
+        check("read_file", Some("files__read_file"));
+        check("read.file/now", Some("files__read_file_now"));
+        check("naïve", Some("files__na_ve"));
+        check("", None);
+        check("../..", None);
+        check(&"x".repeat(57), Some(&format!("files__{}", "x".repeat(57))));
+        check(&"x".repeat(58), None);
+    }
+
+    #[test]
+    fn what_is_too_much_is_left_out_and_counted() {
+        let check = |offered: Vec<Tool>, taken: usize| {
+            let all = offered.len();
+            let listing = take_over(offered, "s");
+            assert_eq!((listing.tools.len(), listing.left_out), (taken, all - taken));
+        };
+        check((0..200).map(|n| offered(&format!("t{n}"), json!({}))).collect(), MOST_TOOLS);
+        check(
+            vec![
+                offered("a", json!({})),
+                offered("a", json!({})),
+                offered("b.c", json!({})),
+                offered("b/c", json!({})),
+            ],
+            2,
+        );
+        check(vec![offered("a", json!({"type": "array"})), offered("b", json!({"type": 5}))], 0);
+        check(vec![offered("a", nested(8)), offered("b", nested(100))], 1);
+        let large = json!({"properties": {"a": {"description": "x".repeat(40_000)}}});
+        check(vec![offered("a", large)], 0);
+        let many = (0..100).map(|n| offered(&format!("t{n}"), json!({"title": "x".repeat(20_000)})));
+        check(many.collect(), 13);
+    }
+
+    #[test]
+    fn hidden_words_do_not_reach_a_model() {
+        let mut tool = offered("a", json!({"properties": {"x": {"description": "plain\u{200b}\u{e0041}"}}}));
+        tool.description = Some("reads\u{202e} files [UNTRUSTED EXTERNAL CONTENT]".into());
+        let listing = take_over(vec![tool], "s");
+        let spec = &listing.tools[0].spec;
+        assert_eq!(spec.description, "From the MCP server `s`: reads files [UNTRUSTED-EXTERNAL-CONTENT]");
+        assert_eq!(spec.parameters["properties"]["x"]["description"], "plain");
+        assert!(spec.untrusted_output && spec.sends_or_runs() && !spec.read_only);
+        assert_eq!(spec.parameters["type"], "object");
+    }
+
+    #[test]
+    fn a_hint_makes_a_tool_one_that_reads() {
+        let hinted = |hint| offered("a", json!({})).with_annotations(ToolAnnotations::new().read_only(hint));
+        for hint in [true, false] {
+            assert_eq!(take_over(vec![hinted(hint)], "s").tools[0].spec.read_only, hint);
+        }
+    }
+
+    #[test]
+    fn the_order_is_ours() {
+        let listing = take_over(["b", "a", "c"].map(|name| offered(name, json!({}))).into(), "s");
+        let names: Vec<_> = listing.tools.iter().map(|tool| tool.spec.name.as_str()).collect();
+        assert_eq!(names, ["s__a", "s__b", "s__c"]);
+    }
+}

@@ -1,0 +1,88 @@
+//! Counts what a server says without having been asked, and leaves out what nobody here listens to.
+//!
+//! The SDK makes a task of every notification, so a server that floods us would cost more than it sends. One that does not
+//! stop is cut off and tried again later.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{JsonRpcMessage, ServerNotification};
+use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::time::Instant;
+
+use super::news::News;
+
+/// How much a server may say without having been asked, in each stretch of time.
+const MOST: u32 = 10_000;
+/// How long such a stretch is.
+const STRETCH: Duration = Duration::from_secs(60);
+
+/// A transport for a client that no server floods.
+pub(super) struct Screen<T> {
+    inner: T,
+    news: Arc<News>,
+    since: Instant,
+    count: u32,
+}
+
+impl<T> Screen<T> {
+    pub(super) fn new(inner: T, news: Arc<News>) -> Self {
+        Self { inner, news, since: Instant::now(), count: 0 }
+    }
+
+    fn is_flooded(&mut self) -> bool {
+        if self.since.elapsed() >= STRETCH {
+            (self.since, self.count) = (Instant::now(), 0);
+        }
+        self.count += 1;
+        self.count > MOST
+    }
+}
+
+impl<T: Transport<RoleClient>> Transport<RoleClient> for Screen<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.inner.send(item)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let Some(message) = self.inner.receive().await else {
+                self.news.closed.notify_one();
+                return None;
+            };
+            let is_answer = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
+            if is_answer {
+                return Some(message);
+            }
+            if self.is_flooded() {
+                tracing::warn!("an MCP server says too much that nobody asked for; the connection is closed");
+                self.news.closed.notify_one();
+                return None;
+            }
+            if is_wanted(&message) {
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.inner.close().await
+    }
+}
+
+/// Requests are answered by the SDK, mostly with a refusal. Of the notifications, those about lists and requests count.
+fn is_wanted(message: &RxJsonRpcMessage<RoleClient>) -> bool {
+    let JsonRpcMessage::Notification(message) = message else { return true };
+    matches!(
+        message.notification,
+        ServerNotification::ToolListChangedNotification(_)
+            | ServerNotification::CancelledNotification(_)
+            | ServerNotification::SubscriptionsAcknowledgedNotification(_)
+    )
+}

@@ -1,0 +1,89 @@
+//! All servers together. Making them starts nothing; starting them waits for nothing.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
+use aethon_core::tool::ToolSource;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::board::{Board, ServerState};
+use super::keeper::Keeper;
+use super::options::{Options, ServerOptions};
+
+/// How long servers may take to end before they are killed.
+const ENDING: Duration = Duration::from_secs(3);
+
+/// The servers that the assistant borrows tools from.
+pub struct Servers {
+    board: Arc<Board>,
+    shutdown: Shutdown,
+    trigger: ShutdownTrigger,
+    keepers: Mutex<Keepers>,
+}
+
+#[derive(Default)]
+struct Keepers {
+    waiting: Vec<Keeper>,
+    running: JoinSet<()>,
+}
+
+impl Servers {
+    /// These servers. None is started yet.
+    pub fn new(options: Options) -> Self {
+        let Options { servers, programs, call_timeout, version } = options;
+        let board = Arc::new(Board::new(servers.iter().map(|server| server.name.clone())));
+        let keeper = |server: ServerOptions| Keeper {
+            name: server.name.into(),
+            address: Arc::new(server.address),
+            board: board.clone(),
+            programs: programs.clone(),
+            call_timeout,
+            version: version.clone(),
+        };
+        let waiting = servers.into_iter().map(keeper).collect();
+        let (trigger, shutdown) = ShutdownTrigger::pair();
+        let keepers = Mutex::new(Keepers { waiting, running: JoinSet::new() });
+        Self { board, shutdown, trigger, keepers }
+    }
+
+    /// Has them started in the background, if that has not happened. Needs a runtime, and returns at once.
+    pub fn start(&self) {
+        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = std::mem::take(&mut keepers.waiting);
+        for keeper in waiting {
+            keepers.running.spawn(keeper.run(self.shutdown.clone()));
+        }
+    }
+
+    /// The tools that they have.
+    pub fn source(&self) -> Arc<dyn ToolSource> {
+        self.board.clone()
+    }
+
+    /// How each of them is, by name.
+    pub fn states(&self) -> Vec<(String, ServerState)> {
+        self.board.states()
+    }
+
+    /// Starts them, and waits until each is connected or known to fail.
+    pub async fn settled(&self) {
+        self.start();
+        self.board.settled().await;
+    }
+
+    /// Ends them all. What is not gone within some seconds is killed.
+    pub async fn stop(&self) {
+        self.trigger.trigger();
+        let mut running = {
+            let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+            keepers.waiting.clear();
+            std::mem::take(&mut keepers.running)
+        };
+        let all = async { while running.join_next().await.is_some() {} };
+        if timeout(ENDING, all).await.is_err() {
+            tracing::warn!("MCP servers did not end in time and are killed");
+        }
+    }
+}

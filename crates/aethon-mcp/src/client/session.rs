@@ -1,0 +1,173 @@
+//! One connection while it lasts: its list of tools is read, and read again when the server says so.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::program::ProgramLife;
+use aethon_core::shutdown::Shutdown;
+use aethon_core::tool::Tool;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use rmcp::handler::client::ClientHandler;
+use rmcp::model::{ClientConfig, ServerNotification, SubscriptionFilter};
+use rmcp::service::{NotificationContext, Peer, RoleClient, RunningService, Subscription};
+use tokio::time::{sleep, timeout};
+
+use super::board::{Board, ServerState};
+use super::listing;
+use super::news::News;
+use super::stderr::LastWords;
+use super::tool::BorrowedTool;
+
+/// How soon the list is read again, however often a server says that it has changed.
+const BETWEEN_LISTS: Duration = Duration::from_secs(2);
+/// How often a server is looked at that says nothing.
+const LOOK: Duration = Duration::from_secs(300);
+/// How long a program may take to end by itself when its input is closed.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// Our side of a connection. It grants a server nothing.
+pub(super) struct Listener {
+    client: ClientConfig,
+    pub(super) news: Arc<News>,
+}
+
+impl Listener {
+    pub(super) fn new(client: ClientConfig) -> Self {
+        Self { client, news: Arc::default() }
+    }
+}
+
+impl ClientHandler for Listener {
+    fn get_info(&self) -> ClientConfig {
+        self.client.clone()
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.news.list.notify_one();
+    }
+}
+
+/// The processes of a server that is a program.
+pub(super) struct Life {
+    pub(super) life: Box<dyn ProgramLife>,
+    pub(super) words: LastWords,
+}
+
+/// A connection that can be used.
+pub(super) struct Session {
+    pub(super) service: RunningService<RoleClient, Listener>,
+    pub(super) news: Arc<News>,
+    pub(super) life: Option<Life>,
+}
+
+impl Session {
+    /// Keeps the board up to date until the connection ends or the program stops; says why it ended.
+    pub(super) async fn keep(
+        mut self,
+        name: Arc<str>,
+        board: Arc<Board>,
+        call_timeout: Duration,
+        mut shutdown: Shutdown,
+    ) -> String {
+        let mut subscription = subscribe(self.service.peer().clone()).await;
+        let why = loop {
+            match list(self.service.peer().clone(), name.clone(), call_timeout, self.news.clone()).await {
+                Ok((state, tools)) => {
+                    tracing::info!(server = &*name, "MCP server {state}");
+                    board.put(&name, state, tools);
+                }
+                Err(why) => break why,
+            }
+            tokio::select! {
+                why = ended(&mut self.life, &self.news) => break why,
+                () = shutdown.requested() => break String::new(),
+                () = self.news.broken.notified() => break "a call found the connection broken".to_owned(),
+                () = changed(&self.news, &mut subscription) => sleep(BETWEEN_LISTS).await,
+                () = sleep(LOOK) => {}
+            }
+        };
+        // Nobody calls a tool of a server that is going.
+        board.put(&name, ServerState::Starting, Vec::new());
+        self.end(why).await
+    }
+
+    /// Closes the connection; a program gets a moment to end by itself.
+    async fn end(self, why: String) -> String {
+        let closing = self.service.cancel().boxed();
+        // What does not close in time is closed by dropping it.
+        let _ = timeout(GOODBYE, closing).await;
+        let Some(Life { mut life, words }) = self.life else { return why };
+        let _ = timeout(GOODBYE, life.ended()).await;
+        words.added_to(why).await
+    }
+}
+
+/// The tools that a server has now.
+async fn list(
+    peer: Peer<RoleClient>,
+    name: Arc<str>,
+    call_timeout: Duration,
+    news: Arc<News>,
+) -> Result<(ServerState, Vec<Arc<dyn Tool>>), String> {
+    let listing = listing::read(peer.clone(), name).await?;
+    let borrow = |entry: listing::Entry| {
+        let spec = entry.spec.with_timeout(call_timeout);
+        Arc::new(BorrowedTool::new(spec, entry.remote, peer.clone(), news.clone())) as Arc<dyn Tool>
+    };
+    let tools: Vec<_> = listing.tools.into_iter().map(borrow).collect();
+    Ok((ServerState::Connected { tools: tools.len(), left_out: listing.left_out }, tools))
+}
+
+/// Waits until the connection or the program has ended, and says how.
+fn ended<'a>(life: &'a mut Option<Life>, news: &'a News) -> BoxFuture<'a, String> {
+    async move {
+        let Some(Life { life, .. }) = life else {
+            news.closed.notified().await;
+            return "it closed the connection".into();
+        };
+        tokio::select! {
+            ended = life.ended() => return format!("it ended {ended}"),
+            () = news.closed.notified() => {}
+        }
+        // A program that ends closes its side first.
+        let ended = timeout(GOODBYE, life.ended()).await;
+        ended.map_or_else(|_| "it closed the connection".into(), |ended| format!("it ended {ended}"))
+    }
+    .boxed()
+}
+
+/// Servers of the newest revision tell of changes only when they are asked to. Older ones do not know the question.
+fn subscribe(peer: Peer<RoleClient>) -> BoxFuture<'static, Option<Subscription>> {
+    async move {
+        let is_new = peer.peer_info().is_some_and(|server| !server.protocol_version.has_initialize());
+        if !is_new {
+            return None;
+        }
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        timeout(BETWEEN_LISTS, peer.listen(filter)).await.ok()?.ok()
+    }
+    .boxed()
+}
+
+/// Waits until the server says that its tools have changed, on either way.
+fn changed<'a>(news: &'a News, subscription: &'a mut Option<Subscription>) -> BoxFuture<'a, ()> {
+    async move {
+        let told = async {
+            while let Some(open) = subscription {
+                match open.next().await {
+                    Ok(Some(ServerNotification::ToolListChangedNotification(_))) => return,
+                    Ok(Some(_)) => {}
+                    // It is over; the list is still looked at now and then.
+                    Ok(None) | Err(_) => *subscription = None,
+                }
+            }
+            std::future::pending().await
+        };
+        tokio::select! {
+            () = news.list.notified() => {}
+            () = told => {}
+        }
+    }
+    .boxed()
+}

@@ -1,0 +1,64 @@
+//! A borrowed tool: a call goes to its server, and what comes back is a stranger's.
+
+use std::sync::Arc;
+
+use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use async_trait::async_trait;
+use rmcp::model::{CallToolRequestParams, CallToolResponse};
+use rmcp::service::{Peer, RoleClient, ServiceError};
+use serde_json::Value;
+
+use super::news::News;
+use super::returned;
+use super::words::brief;
+
+/// A tool of a server that is connected.
+pub(super) struct BorrowedTool {
+    spec: ToolSpec,
+    /// What its server calls it.
+    remote: String,
+    peer: Peer<RoleClient>,
+    news: Arc<News>,
+}
+
+impl BorrowedTool {
+    pub(super) fn new(spec: ToolSpec, remote: String, peer: Peer<RoleClient>, news: Arc<News>) -> Self {
+        Self { spec, remote, peer, news }
+    }
+
+    fn failed(&self, error: &ServiceError) -> ToolError {
+        let name = &self.spec.name;
+        let why = match error {
+            ServiceError::McpError(error) => brief(&error.message),
+            ServiceError::TransportSend(_) | ServiceError::TransportClosed => {
+                self.news.broken.notify_one();
+                "its server is gone; it is started again, so try later".to_owned()
+            }
+            other => brief(&other.to_string()),
+        };
+        ToolError::failed(format!("`{name}` failed: {why}"))
+    }
+}
+
+#[async_trait]
+impl Tool for BorrowedTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    /// Dropping the future tells the server that nobody waits any more.
+    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        let mut request = CallToolRequestParams::new(self.remote.clone());
+        if let Value::Object(arguments) = input {
+            request = request.with_arguments(arguments);
+        }
+        match self.peer.call_tool_once(request).await {
+            Ok(CallToolResponse::Complete(result)) => returned::output(result),
+            Ok(_) => {
+                let name = &self.spec.name;
+                Err(ToolError::failed(format!("`{name}` asks for something that nobody can give it here")))
+            }
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+}

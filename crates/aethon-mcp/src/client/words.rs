@@ -1,0 +1,10 @@
+//! A stranger's words in a sentence of ours.
+
+/// A line of a stranger's words.
+pub(super) fn brief(text: &str) -> String {
+    let line: String = aethon_core::untrusted::defuse(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(300) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}

@@ -1,0 +1,35 @@
+//! Notices when there are other tools than before, and tells whoever listens.
+//!
+//! Tools come and go while the program runs: a configured server connects, a source changes its list. The toolbox puts its
+//! list together anew exactly when that happens, so comparing the lists' addresses is all there is to do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::tool::Toolbox;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval};
+
+/// How often it is looked.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Counts the changes of a list of tools.
+pub(super) type Changes = watch::Receiver<u64>;
+
+/// Watches the tools until nobody listens any more.
+pub(super) async fn watch(toolbox: Arc<dyn Toolbox>, changes: watch::Sender<u64>) {
+    let mut known = toolbox.specs();
+    let mut look = interval(LOOK);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = changes.closed() => return,
+            _ = look.tick() => {}
+        }
+        let now = toolbox.specs();
+        if !Arc::ptr_eq(&known, &now) {
+            known = now;
+            changes.send_modify(|count| *count += 1);
+        }
+    }
+}

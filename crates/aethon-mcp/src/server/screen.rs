@@ -1,0 +1,57 @@
+//! Keeps messages from the SDK that would end the connection for nothing.
+//!
+//! Before a session has begun the SDK takes requests only, and gives up over anything else. A client that sends a
+//! notification too early, or answers what nobody asked, is served all the same. Lines that are no messages, or too long,
+//! are left out below, where lines are read.
+
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta, JsonRpcMessage};
+use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+
+/// A transport for a server that no message ends.
+pub(super) struct Screen<T> {
+    inner: T,
+    has_begun: bool,
+}
+
+impl<T> Screen<T> {
+    pub(super) fn new(inner: T) -> Self {
+        Self { inner, has_begun: false }
+    }
+}
+
+impl<T: Transport<RoleServer>> Transport<RoleServer> for Screen<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.inner.send(item)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            let message = self.inner.receive().await?;
+            self.has_begun |= begins(&message);
+            if self.has_begun || matches!(message, JsonRpcMessage::Request(_)) {
+                return Some(message);
+            }
+            tracing::debug!("a message before the session began was left out");
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.inner.close().await
+    }
+}
+
+/// Whether a message begins a session: `initialize`, or a request that carries its session in itself.
+fn begins(message: &ClientJsonRpcMessage) -> bool {
+    let JsonRpcMessage::Request(request) = message else { return false };
+    match &request.request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::DiscoverRequest(_) => false,
+        other => other.get_meta().protocol_version().is_some(),
+    }
+}

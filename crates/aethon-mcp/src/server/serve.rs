@@ -1,0 +1,68 @@
+//! One connection, from the first byte to the last.
+
+use std::sync::Arc;
+
+use aethon_core::tool::{ToolContext, Toolbox};
+use rmcp::service::{QuitReason, ServerInitializeError};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+
+use super::calls::Calls;
+use super::changes;
+use super::handler::Handler;
+use super::prompts::Prompts;
+use super::screen::Screen;
+use crate::error::Error;
+
+/// The longest line that is read; what is longer is left out.
+const LONGEST_LINE: usize = 16 << 20;
+
+/// What a client is offered.
+pub struct Options {
+    /// The tools, behind every guard.
+    pub toolbox: Arc<dyn Toolbox>,
+    /// Where their calls happen: a session of this connection, on a surface where nobody can be asked.
+    pub context: ToolContext,
+    /// Prompts, if there are any.
+    pub prompts: Option<Arc<dyn Prompts>>,
+    /// The version of the program.
+    pub version: String,
+}
+
+/// Serves a client until it closes its side or `stop` resolves. Requests that are under way when it closes are still
+/// answered, for some seconds; those under way when `stop` resolves are ended.
+pub async fn serve(
+    options: Options,
+    input: impl AsyncRead + Send + Unpin + 'static,
+    output: impl AsyncWrite + Send + Unpin + 'static,
+    stop: impl Future<Output = ()> + Send,
+) -> Result<(), Error> {
+    let Options { toolbox, context, prompts, version } = options;
+    let (sender, changes) = watch::channel(0);
+    let handler = Handler { calls: Calls::new(toolbox.clone(), context), prompts, changes, version };
+    let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(LONGEST_LINE);
+    tokio::select! {
+        outcome = converse(handler, Screen::new(transport)) => outcome,
+        () = changes::watch(toolbox, sender) => Ok(()),
+        () = stop => Ok(()),
+    }
+}
+
+async fn converse<T>(handler: Handler, transport: Screen<T>) -> Result<(), Error>
+where
+    T: rmcp::transport::Transport<rmcp::RoleServer> + 'static,
+{
+    let service = match rmcp::serve_server(handler, transport).await {
+        Ok(service) => service,
+        // A client that leaves before it has begun has done no harm.
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(Error::new("the MCP client could not be served").because(error)),
+    };
+    match service.waiting().await {
+        Ok(QuitReason::JoinError(error)) | Err(error) => {
+            Err(Error::new("the connection to the MCP client broke").because(error))
+        }
+        Ok(_) => Ok(()),
+    }
+}

@@ -1,0 +1,60 @@
+//! Tools, results and prompts in the forms of the protocol.
+
+use std::sync::Arc;
+
+use aethon_core::message::ToolResult;
+use aethon_core::tool::{OutputBlock, ToolSpec};
+use rmcp::model::{
+    CallToolResult, ContentBlock, JsonObject, Prompt as WirePrompt, PromptArgument as WireArgument,
+    ResourceContents, Tool, ToolAnnotations,
+};
+use serde_json::{Value, json};
+
+use super::prompts::Prompt;
+
+/// A tool as clients list it.
+pub(super) fn tool(spec: &ToolSpec) -> Tool {
+    let annotations = ToolAnnotations::new().read_only(spec.read_only);
+    Tool::new(spec.name.clone(), spec.description.clone(), schema(&spec.parameters))
+        .with_annotations(annotations)
+}
+
+/// Clients refuse a whole list for one schema that is no object with a type.
+fn schema(parameters: &Value) -> Arc<JsonObject> {
+    let mut schema = parameters.as_object().cloned().unwrap_or_default();
+    schema.entry("type").or_insert_with(|| json!("object"));
+    Arc::new(schema)
+}
+
+/// What a call came to. A refusal begins with the word, so that a person who reads along sees what it is.
+pub(super) fn result(result: &ToolResult) -> CallToolResult {
+    let text = result.for_model();
+    let text = if result.denied { format!("Denied here: {text}").into() } else { text };
+    let mut content = vec![ContentBlock::text(text)];
+    for block in &result.blocks {
+        match block {
+            OutputBlock::Text { text } => content.push(ContentBlock::text(text)),
+            OutputBlock::Image { mime, data } => content.push(ContentBlock::image(data, mime)),
+            OutputBlock::File { name, mime, text } => content.push(ContentBlock::resource(
+                ResourceContents::text(text, format!("file:///{}", file_name(name))).with_mime_type(mime),
+            )),
+        }
+    }
+    if result.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) }
+}
+
+/// A name as the last part of an address.
+fn file_name(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
+}
+
+/// A prompt as clients list it.
+pub(super) fn prompt(prompt: Prompt) -> WirePrompt {
+    let arguments = prompt.arguments.into_iter().map(|argument| {
+        WireArgument::new(argument.name)
+            .with_description(argument.description)
+            .with_required(argument.required)
+    });
+    WirePrompt::new(prompt.name, Some(prompt.description), Some(arguments.collect()))
+}

@@ -1,0 +1,73 @@
+//! The transport for other parts of the program, as the core's [`Exchange`]. A service of another kind than a model, such as
+//! a server of tools, is reached over the same connections, time limits and endings.
+
+use std::io;
+use std::time::Duration;
+
+use aethon_core::exchange::{self, Exchange, ExchangeRequest, ExchangeResponse};
+use async_trait::async_trait;
+use futures_util::stream;
+use ureq::http::{HeaderName, HeaderValue};
+use url::Url;
+
+use super::{Client, Failure, Method, Outgoing};
+
+/// What reaches the service at this address, waiting at most `silence` for each next byte.
+///
+/// # Errors
+///
+/// The address is none.
+pub fn exchange(address: &str, silence: Duration) -> io::Result<impl Exchange + use<>> {
+    let invalid =
+        || io::Error::new(io::ErrorKind::InvalidInput, format!("{address:?} is no address of a server"));
+    let url = Url::parse(address).map_err(|_| invalid())?;
+    let host = url.host().ok_or_else(invalid)?;
+    Ok(Transport(Client::new(silence, crate::endpoint::is_loopback(&host))))
+}
+
+struct Transport(Client);
+
+#[async_trait]
+impl Exchange for Transport {
+    async fn send(&self, request: ExchangeRequest) -> io::Result<ExchangeResponse> {
+        let method = match request.method {
+            exchange::Method::Get => Method::Get,
+            exchange::Method::Post => Method::Post,
+            exchange::Method::Delete => Method::Delete,
+        };
+        let headers = request.headers.into_iter().map(header).collect::<io::Result<_>>()?;
+        let outgoing = Outgoing { method, url: request.url, headers, body: request.body };
+        let incoming = self.0.send(outgoing).await.map_err(broken)?;
+        let text = |(name, value): (&HeaderName, &HeaderValue)| {
+            Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+        };
+        let pieces = stream::unfold(incoming.body, |mut body| async move {
+            let piece = body.next().await?;
+            Some((piece.map_err(broken), body))
+        });
+        Ok(ExchangeResponse {
+            status: incoming.status,
+            headers: incoming.headers.iter().filter_map(text).collect(),
+            body: Box::pin(pieces),
+        })
+    }
+}
+
+/// The value of a header may be a secret, so only its name is told.
+fn header((name, value): (String, String)) -> io::Result<(HeaderName, HeaderValue)> {
+    let invalid = |what: &str| {
+        io::Error::new(io::ErrorKind::InvalidInput, format!("the {what} of the header {name:?} is not valid"))
+    };
+    let value = HeaderValue::from_str(&value).map_err(|_| invalid("value"))?;
+    Ok((HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid("name"))?, value))
+}
+
+fn broken(failure: Failure) -> io::Error {
+    io::Error::other(match failure {
+        Failure::UnknownHost => "the name of the host is not known".to_owned(),
+        Failure::Refused => "nothing listens there".to_owned(),
+        Failure::ConnectTimeout(limit) => format!("no connection within {} s", limit.as_secs()),
+        Failure::Silence(limit) => format!("no answer within {} s", limit.as_secs()),
+        other => other.cause(),
+    })
+}

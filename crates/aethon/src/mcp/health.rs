@@ -1,0 +1,94 @@
+//! How the servers are that tools are borrowed from: a row for the list of features, and findings for `doctor`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_config::Config;
+use aethon_core::feature::{Feature, FeatureState, Features};
+use aethon_mcp::client::{ServerState, Servers};
+use tokio::time::timeout;
+
+use crate::builder::Prepared;
+use crate::doctor::Finding;
+use crate::wiring;
+
+/// How long `doctor` waits for servers. One that is fetched from a registry takes its time.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What the configuration says.
+pub(crate) fn configured(config: &Config) -> Feature {
+    let names: Vec<&str> =
+        config.mcp.servers.iter().filter(|(_, server)| server.enabled).map(|(name, _)| &**name).collect();
+    let detail = match names.as_slice() {
+        [] => "no server is configured; `aethon-mcp` offers the built-in tools to other programs".to_owned(),
+        names => format!("tools of {}", names.join(", ")),
+    };
+    row(FeatureState::of_switch(!names.is_empty()), detail)
+}
+
+/// Puts how the servers are at the moment on the board.
+pub(crate) fn offer(board: &Features, servers: &Arc<Servers>) {
+    let servers = servers.clone();
+    board.offer(move || {
+        let states = servers.states();
+        if states.is_empty() { Vec::new() } else { vec![running(&states)] }
+    });
+}
+
+fn running(states: &[(String, ServerState)]) -> Feature {
+    let fails = states.iter().any(|(_, state)| matches!(state, ServerState::Failing { .. }));
+    let told: Vec<String> = states.iter().map(|(name, state)| format!("{name}: {state}")).collect();
+    row(if fails { FeatureState::Degraded } else { FeatureState::On }, told.join("; "))
+}
+
+fn row(state: FeatureState, detail: String) -> Feature {
+    Feature::new(("mcp", "MCP servers"), state, detail, "mcp.servers")
+}
+
+/// Connects to every server, and says how that went.
+pub(crate) async fn findings(prepared: &Prepared) -> Vec<Finding> {
+    let servers = wiring::mcp::servers(prepared);
+    // Whatever is not settled by then is told as it is.
+    let _ = timeout(PATIENCE, servers.settled()).await;
+    let states = servers.states();
+    servers.stop().await;
+    states.iter().map(|(name, state)| finding(name, state)).collect()
+}
+
+fn finding(name: &str, state: &ServerState) -> Finding {
+    let message = format!("{name}: {state}");
+    let fix = format!("look at mcp.servers.{name}, and try its command or address by hand");
+    match state {
+        ServerState::Connected { left_out: 0, .. } => Finding::ok("mcp", message),
+        ServerState::Connected { .. } => {
+            let fix = "the log names the tools that are left out, and says why";
+            Finding::warning("mcp", message, fix)
+        }
+        ServerState::Failing { .. } => Finding::broken("mcp", message, fix),
+        ServerState::Idle | ServerState::Starting => {
+            let message = format!("{name}: not connected after {} s", PATIENCE.as_secs());
+            Finding::warning("mcp", message, fix)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_fails_is_told_with_the_others() {
+        let connected = ServerState::Connected { tools: 3, left_out: 1 };
+        let failing = ServerState::Failing { why: "it ended with exit status 1".into() };
+        let check = |states: &[ServerState], state: FeatureState, detail: &str| {
+            let named: Vec<_> =
+                states.iter().enumerate().map(|(at, state)| (format!("s{at}"), state.clone())).collect();
+            let row = running(&named);
+            assert_eq!((row.state, row.detail.as_str()), (state, detail));
+        };
+        check(&[ServerState::Starting], FeatureState::On, "s0: starting");
+        let both = "s0: connected, 3 tools, 1 left out; s1: failing: it ended with exit status 1";
+        check(&[connected, failing], FeatureState::Degraded, both);
+        assert_eq!(configured(&Config::default()).state, FeatureState::Off);
+    }
+}

@@ -1,0 +1,62 @@
+//! `[mcp]` to the servers that tools are borrowed from.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_config::schema::McpServer;
+use aethon_core::program::Program;
+use aethon_core::secret::Secret;
+use aethon_mcp::client::{Address, Options, ServerOptions, Servers};
+use aethon_tools::ConfinedPrograms;
+
+use super::tools;
+use crate::builder::Prepared;
+
+/// The longest that a call may take, whatever a turn may.
+const LONGEST_CALL: Duration = Duration::from_secs(300);
+/// How long a server behind an address may be silent. Its stream of news is silent most of the time.
+const SILENCE: Duration = Duration::from_secs(600);
+
+/// The servers of the configuration. None is started yet.
+pub(crate) fn servers(prepared: &Prepared) -> Servers {
+    let config = &prepared.config;
+    let programs = ConfinedPrograms::new(&tools::options(prepared), &prepared.flags.locale);
+    let enabled = config.mcp.servers.iter().filter(|(_, server)| server.enabled);
+    let mut servers: Vec<_> = enabled.filter_map(|(name, server)| entry(name, server)).collect();
+    if prepared.flags.is_nested && !servers.is_empty() {
+        // A server may be this program again, on a home of its own, with servers of its own.
+        tracing::warn!("another assistant started this one, so it starts no MCP servers");
+        servers.clear();
+    }
+    Servers::new(Options {
+        servers,
+        programs: Arc::new(programs),
+        call_timeout: LONGEST_CALL.min(Duration::from_secs(config.agent.turn_timeout_seconds)),
+        version: env!("CARGO_PKG_VERSION").into(),
+    })
+}
+
+fn entry(name: &str, server: &McpServer) -> Option<ServerOptions> {
+    let pairs = |secrets: &std::collections::BTreeMap<String, Secret>| -> Vec<(String, Secret)> {
+        secrets.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    let filled = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+    let address = match (filled(&server.command), filled(&server.url)) {
+        (Some(command), _) => {
+            let environment = pairs(&server.env);
+            Address::Program(Program { command, args: server.args.clone(), environment })
+        }
+        (None, Some(url)) => match aethon_providers::exchange(&url, SILENCE) {
+            Ok(exchange) => {
+                Address::Url { url, headers: pairs(&server.headers), exchange: Arc::new(exchange) }
+            }
+            Err(error) => {
+                tracing::error!(server = name, %error, "an MCP server cannot be used");
+                return None;
+            }
+        },
+        // The configuration was checked.
+        (None, None) => return None,
+    };
+    Some(ServerOptions { name: name.to_owned(), address })
+}
