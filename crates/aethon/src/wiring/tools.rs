@@ -46,7 +46,7 @@ fn sets(prepared: &Prepared, storage: &Storage, deliveries: &Deliveries) -> Arc<
 
 /// A row for each set of tools: those that are there, and those that are not, with the reason.
 pub(crate) fn features(sets: Arc<[ToolSet]>) -> impl FeatureSource {
-    move || sets.iter().map(feature).collect()
+    move || sets.iter().map(feature).collect::<Vec<_>>()
 }
 
 fn feature(set: &ToolSet) -> Feature {
