@@ -54,9 +54,9 @@ impl SendMessage {
              asks: that is what your answer is for.",
         )
         .with_role("channel", ArgumentRole::Text)
-        .acting_outside()
         .with_role("text", ArgumentRole::Text)
-        .with_role("recipient", ArgumentRole::Text);
+        .with_role("recipient", ArgumentRole::Text)
+        .acting_outside();
         Self { spec, courier, transcripts, clock }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::feature::{Feature, FeatureSource, FeatureState};
+use aethon_core::memory::Memory;
 use aethon_core::storage::Storage;
 use aethon_core::tool::{FixedTools, ToolSource};
 use aethon_mcp::client::Servers;
@@ -22,8 +23,14 @@ pub(crate) struct Tools {
 
 impl Tools {
     /// Those of this configuration.
-    pub(crate) fn of(prepared: &Prepared, storage: &Storage, deliveries: &Deliveries) -> Self {
-        Self { sets: sets(prepared, storage, deliveries), servers: Arc::new(super::mcp::servers(prepared)) }
+    pub(crate) fn of(
+        prepared: &Prepared,
+        storage: &Storage,
+        deliveries: &Deliveries,
+        memory: Option<Arc<dyn Memory>>,
+    ) -> Self {
+        let sets = sets(prepared, storage, deliveries, memory);
+        Self { sets, servers: Arc::new(super::mcp::servers(prepared)) }
     }
 
     /// All of them for the engine: of two with the same name the built-in one counts.
@@ -36,8 +43,14 @@ impl Tools {
 }
 
 /// The built-in tools.
-fn sets(prepared: &Prepared, storage: &Storage, deliveries: &Deliveries) -> Arc<[ToolSet]> {
+fn sets(
+    prepared: &Prepared,
+    storage: &Storage,
+    deliveries: &Deliveries,
+    memory: Option<Arc<dyn Memory>>,
+) -> Arc<[ToolSet]> {
     let mut needs = Needs::new(prepared.clock(), storage.history.clone(), storage.transcripts.clone());
+    needs.memory = memory;
     needs.redactor = prepared.shared.redactor.clone();
     needs.outputs = Some(outputs(prepared));
     needs.courier = Some(deliveries.courier(storage.outbox.clone()));
@@ -87,6 +100,7 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options.address_file = Some(home.address_file());
     options.shell = shell(prepared);
     options.desktop = desktop(prepared);
+    options.web = super::web::options(&prepared.config);
     options
 }
 
