@@ -74,7 +74,11 @@ fn difference(workspace: &Workspace, path: &str, content: &str, append: bool) ->
     let opened = workspace.open(path).ok()?;
     let before = text_of(&opened, path).ok()?;
     let shown = workspace.shown(&opened.path);
-    if append { unified(&shown, &before, &format!("{before}{content}")) } else { unified(&shown, &before, content) }
+    if append {
+        unified(&shown, &before, &format!("{before}{content}"))
+    } else {
+        unified(&shown, &before, content)
+    }
 }
 
 fn write(workspace: &Workspace, arguments: Arguments) -> Result<ToolOutput, ToolError> {
