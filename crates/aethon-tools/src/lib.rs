@@ -4,7 +4,8 @@
 //! those that [`Workspace`] lets through, `shell` runs commands, and makes sure that everything they start ends, `messages`
 //! sends to channels, `desktop` reaches the person's desktop. `memory` and `pages` keep what is to be known later, `outputs`
 //! what was too long to be told, `programs` starts those that the assistant talks to. `confine` is the walls round whatever is
-//! started, and `places` the list of what is closed.
+//! started, and `places` the list of what is closed. `web` fetches, searches and calls services, and lets nothing out but to
+//! public addresses and the hosts that the owner has allowed.
 
 mod confine;
 mod conversation;
@@ -20,6 +21,7 @@ mod places;
 mod programs;
 mod set;
 mod shell;
+mod web;
 
 pub use confine::{Confinement, Protection};
 pub use files::{Opened, Workspace};
@@ -28,3 +30,4 @@ pub use outputs::KeptOutputs;
 pub use programs::ConfinedPrograms;
 pub use set::{Absence, Needs, ToolSet, sets, tools};
 pub use shell::MARK;
+pub use web::{GitHubOptions, Names, SearchOptions, SearchService, WebOptions};

@@ -53,6 +53,7 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         memory(config),
         crate::mcp::configured(config),
     ];
+    rows.extend(wiring::web::features(config));
     rows.extend(NOT_BUILT.iter().map(|(id, title, key)| {
         Feature::new((id, title), FeatureState::Unavailable, "this version does not have it yet", key)
     }));

@@ -13,6 +13,7 @@ mod messages;
 mod remembering;
 mod shell;
 mod tool_set;
+mod web;
 
 use std::sync::Arc;
 
@@ -34,6 +35,7 @@ pub fn sets(options: &Options, needs: &Needs) -> Vec<ToolSet> {
         shell::set(&ground),
         messages::set(&ground),
         desktop::set(&ground),
+        web::set(&ground),
     ]
 }
 

@@ -10,3 +10,4 @@ pub(crate) mod model;
 pub(crate) mod prices;
 pub(crate) mod store;
 pub(crate) mod tools;
+pub(crate) mod web;
