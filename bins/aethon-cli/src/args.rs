@@ -105,6 +105,9 @@ pub(crate) enum Command {
     /// List, show, export and remove conversations.
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// List, search, add and remove what is remembered beyond conversations.
+    #[command(subcommand)]
+    Memory(MemoryCommand),
     /// Show token usage and cost by day, model and kind of work.
     Usage {
         /// The number of days to show, including today.
@@ -238,6 +241,63 @@ pub(crate) enum SessionsCommand {
         format: ExportForm,
     },
     /// Remove a session and its messages.
+    Rm {
+        /// Its id.
+        id: String,
+        /// Do not ask for confirmation.
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MemoryCommand {
+    /// List memories, the ones that were changed last first.
+    List {
+        /// List only memories that contain these words.
+        #[arg(long, short)]
+        query: Option<String>,
+        /// List only memories of this category.
+        #[arg(long, short)]
+        category: Option<String>,
+        /// The number of memories to list.
+        #[arg(long, default_value_t = 50)]
+        limit: usize,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Find the memories that fit a question, the best match first.
+    Search {
+        /// The question, or words.
+        query: String,
+        /// The number of memories to show.
+        #[arg(long, default_value_t = 10)]
+        top_k: usize,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a memory and what it said before.
+    Show {
+        /// Its id.
+        id: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remember something. What says the same already is not added again.
+    Add {
+        /// What to remember; `-` reads it from standard input.
+        text: String,
+        /// The category to file it under [default: general].
+        #[arg(long, short)]
+        category: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a memory and its history.
     Rm {
         /// Its id.
         id: String,

@@ -92,6 +92,13 @@ impl Daemon {
         self.call("DELETE", path).await
     }
 
+    /// A POST of JSON.
+    pub(crate) async fn post(&self, path: String, body: &Value) -> Result<Value> {
+        let (daemon, body) = (self.clone(), body.to_string());
+        let answer = tokio::task::spawn_blocking(move || daemon.post_blocking(&path, &body)).await;
+        Ok(serde_json::from_str(&answer.context("the request was cut off")??).unwrap_or(Value::Null))
+    }
+
     /// A GET of a file.
     pub(crate) async fn get_text(&self, path: String) -> Result<String> {
         self.call_text("GET", path).await
@@ -111,11 +118,21 @@ impl Daemon {
 
     fn call_blocking(&self, method: &str, path: &str) -> Result<String> {
         let address = format!("{}{path}", self.base);
-        let mut response = match method {
+        let response = match method {
             "DELETE" => self.with_token(self.agent.delete(&address)).call(),
             _ => self.with_token(self.agent.get(&address)).call(),
-        }
-        .with_context(|| format!("aethon-server at {} does not answer", self.base))?;
+        };
+        self.answer(response)
+    }
+
+    fn post_blocking(&self, path: &str, body: &str) -> Result<String> {
+        let request = self.with_token(self.agent.post(format!("{}{path}", self.base)));
+        self.answer(request.header("Content-Type", "application/json").send(body))
+    }
+
+    fn answer(&self, response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<String> {
+        let mut response =
+            response.with_context(|| format!("aethon-server at {} does not answer", self.base))?;
         let status = response.status().as_u16();
         let body = response.body_mut().with_config().limit(MOST_BODY).read_to_string();
         let body = body.context("the answer could not be read")?;

@@ -54,6 +54,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Model(ModelCommand::Update { file, json }) => commands::models::update(common, &file, json),
         Command::Mcp => commands::mcp::run(common),
         Command::Sessions(command) => runtime()?.block_on(commands::sessions::run(common, command)),
+        Command::Memory(command) => runtime()?.block_on(commands::memory::run(common, command)),
         Command::Usage { days, json } => runtime()?.block_on(commands::usage::run(common, days, json)),
         Command::Chat { session } => runtime()?.block_on(commands::chat::chat(common, &session)),
         Command::Ask { text, session, effort, json } => {

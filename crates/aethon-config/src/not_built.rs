@@ -21,7 +21,6 @@ const NOT_BUILT: &[(&str, &str)] = &[
     ("channels.whatsapp", "there is no WhatsApp channel"),
     ("channels.matrix", "there is no Matrix channel"),
     ("channels.email", "there is no mail channel"),
-    ("memory", "there is no long-term memory; only programs that embed Aethon use memory.embedding"),
     ("runtime_tools", "tools cannot be made at run time"),
     ("scheduler.default_channel", "no jobs run"),
     ("scheduler.jobs.NAME", "no jobs run"),

@@ -329,8 +329,7 @@ fn what_is_set_and_not_built_is_told_with_its_key() {
     check("[scheduler.jobs.morning]\ncron = \"@daily\"\nprompt = \"x\"\n", &["scheduler.jobs.morning"]);
     check("[session_recorder]\nenabled = true\n", &["session_recorder"]);
     check("[session_recorder]\nkeep = 3\n", &[]);
-    check("[memory]\nrecall_top_k = 3\n", &["memory"]);
-    check("[memory]\nenabled = false\n", &[]);
+    check("[memory]\nrecall_top_k = 3\n", &[]);
     check(
         "[runtime_tools]\nenabled = true\n[agent]\ndynamic_specialists = true\n",
         &["agent.dynamic_specialists", "runtime_tools"],

@@ -155,14 +155,53 @@ pub fn without_invisible(text: &str) -> Cow<'_, str> {
 
 /// The text without such characters, and without words that could pass for a marker.
 pub fn defuse(text: &str) -> String {
-    without_invisible(text).replace("UNTRUSTED EXTERNAL CONTENT", "UNTRUSTED-EXTERNAL-CONTENT")
+    let visible = without_invisible(text);
+    let (mut rest, mut defused): (&str, String) = (&visible, String::with_capacity(visible.len()));
+    while let Some((start, end)) = imitation(rest) {
+        defused.push_str(&rest[..start]);
+        let words = rest[start..end].split(is_gap).filter(|word| !word.is_empty());
+        defused.push_str(&words.collect::<Vec<_>>().join("-"));
+        rest = &rest[end..];
+    }
+    defused + rest
+}
+
+/// Where the words of a marker stand, in whatever case and with whatever blanks between them.
+fn imitation(text: &str) -> Option<(usize, usize)> {
+    const FIRST: &str = "untrusted";
+    let mut from = 0;
+    loop {
+        let found = text.as_bytes()[from..]
+            .windows(FIRST.len())
+            .position(|word| word.eq_ignore_ascii_case(FIRST.as_bytes()))?;
+        let start = from + found;
+        let mut end = start + FIRST.len();
+        let follow = ["external", "content"].iter().all(|word| {
+            let gap = text[end..].len() - text[end..].trim_start_matches(is_gap).len();
+            let next = end + gap..end + gap + word.len();
+            let is_next =
+                gap > 0 && text.get(next.clone()).is_some_and(|text| text.eq_ignore_ascii_case(word));
+            end = if is_next { next.end } else { end };
+            is_next
+        });
+        if follow {
+            return Some((start, end));
+        }
+        from = start + FIRST.len();
+    }
+}
+
+fn is_gap(c: char) -> bool {
+    c.is_whitespace() || c == '_'
 }
 
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
         || (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
 }
 
@@ -186,8 +225,28 @@ mod tests {
     }
 
     #[test]
+    fn words_that_look_like_a_marker_are_defused_whatever_their_form() {
+        let check = |text: &str, expected: &str| assert_eq!(defuse(text), expected, "{text:?}");
+        check("[UNTRUSTED EXTERNAL CONTENT]", "[UNTRUSTED-EXTERNAL-CONTENT]");
+        check("[Untrusted  external\tContent]", "[Untrusted-external-Content]");
+        check("UNTRUSTED\u{a0}EXTERNAL\u{3000}CONTENT", "UNTRUSTED-EXTERNAL-CONTENT");
+        check("UNTRUSTED\nEXTERNAL\nCONTENT", "UNTRUSTED-EXTERNAL-CONTENT");
+        check("UN\u{200b}TRUSTED \u{200d}EXTERNAL CONT\u{fe01}ENT", "UNTRUSTED-EXTERNAL-CONTENT");
+        check("untrusted_external_content", "untrusted-external-content");
+        check("untrusted untrusted external content", "untrusted untrusted-external-content");
+        check(
+            "untrusted external contract, external content",
+            "untrusted external contract, external content",
+        );
+        check(
+            "untrusted äxternal content untrusted external",
+            "untrusted äxternal content untrusted external",
+        );
+    }
+
+    #[test]
     fn hidden_characters_are_dropped() {
-        assert_eq!(unwrap(&wrap("a\u{200b}b\u{202e}c\u{e0041}d\u{7}", "b")), "abcd");
+        assert_eq!(unwrap(&wrap("a\u{200b}b\u{202e}c\u{e0041}d\u{7}\u{fe0f}\u{fffa}", "b")), "abcd");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use aethon_core::live::Live;
 use aethon_core::usage::Budget;
 
 use crate::auth::{SignIn, SignIns, SignOuts, TokenAuth};
-use crate::deps::{Activity, Chat, Deps, Runtime, Setup};
+use crate::deps::{Activity, Chat, Deps, Knowledge, Runtime, Setup};
 use crate::limits::Attempts;
 use crate::options::Options;
 use crate::response::RequestIds;
@@ -115,6 +115,7 @@ macro_rules! parts {
 parts! {
     Chat: deps.chat;
     Activity: deps.activity;
+    Knowledge: deps.knowledge;
     Runtime: deps.runtime;
     Arc<SignIns>: sign_ins;
 }

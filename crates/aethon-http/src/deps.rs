@@ -14,6 +14,7 @@ use aethon_core::event::EventBus;
 use aethon_core::feature::Features;
 use aethon_core::ledger::Ledger;
 use aethon_core::log::LogBook;
+use aethon_core::memory::Memory;
 use aethon_core::model::ModelProvider;
 use aethon_core::service::ConfigView;
 use aethon_core::session::Transcripts;
@@ -29,6 +30,8 @@ pub struct Deps {
     pub chat: Chat,
     /// What happened, and what happens now.
     pub activity: Activity,
+    /// What is known beyond a conversation.
+    pub knowledge: Knowledge,
     /// What runs, and how it is set up.
     pub setup: Setup,
     /// The time, and the end of the program.
@@ -59,6 +62,13 @@ pub struct Activity {
     pub ledger: Arc<dyn Ledger>,
     /// What was allowed and what was refused.
     pub audit: Arc<dyn AuditLog>,
+}
+
+/// What is known beyond a conversation.
+#[derive(Clone, Default)]
+pub struct Knowledge {
+    /// Long-term memory, which refuses secrets; `None` when it is switched off.
+    pub memory: Option<Arc<dyn Memory>>,
 }
 
 /// What runs, and how it is set up.

@@ -193,6 +193,8 @@ impl From<aethon_core::error::Error> for Problem {
             Self::new(StatusCode::UNPROCESSABLE_ENTITY, "mismatch", error.to_string())
         } else if error.is_invalid() {
             Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", error.to_string())
+        } else if error.is_secret() {
+            Self::new(StatusCode::UNPROCESSABLE_ENTITY, "secret_detected", error.to_string())
         } else if error.is_denied() {
             Self::new(StatusCode::FORBIDDEN, "denied", error.to_string())
         } else if error.is_unavailable() {

@@ -1,5 +1,7 @@
 //! The fields of a JSON object that a client sent, read one by one so that a refusal can name the field.
 
+use std::ops::RangeInclusive;
+
 use serde_json::{Map, Value};
 
 use crate::error::Problem;
@@ -38,6 +40,23 @@ impl Fields {
             Some(text) if text.trim().is_empty() => Err(Problem::invalid(name, "must not be empty")),
             Some(text) => Ok(text),
         }
+    }
+
+    /// A whole number in this range, or its default.
+    pub(crate) fn number(
+        &mut self,
+        name: &'static str,
+        default: usize,
+        range: RangeInclusive<usize>,
+    ) -> Result<usize, Problem> {
+        let given = match self.0.remove(name) {
+            None | Some(Value::Null) => return Ok(default),
+            Some(value) => value.as_u64().and_then(|number| usize::try_from(number).ok()),
+        };
+        given.filter(|number| range.contains(number)).ok_or_else(|| {
+            let (least, most) = (range.start(), range.end());
+            Problem::invalid(name, format!("must be a whole number from {least} to {most}"))
+        })
     }
 
     /// A string that counts as absent when it holds only blanks.

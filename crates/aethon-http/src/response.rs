@@ -61,6 +61,18 @@ pub(crate) fn json(value: &impl Serialize) -> HandlerResult {
     }
 }
 
+/// 201 with what was made.
+pub(crate) fn created(value: &impl Serialize) -> HandlerResult {
+    let mut answer = json(value)?;
+    *answer.status_mut() = StatusCode::CREATED;
+    Ok(answer)
+}
+
+/// 204: it is done, and there is nothing to say.
+pub(crate) fn no_content() -> Response {
+    with_body(StatusCode::NO_CONTENT, Vec::new())
+}
+
 /// Puts the headers on that every answer carries. What a handler has not allowed to be kept is not kept.
 pub(crate) fn finish<B>(answer: &mut http::Response<B>, id: HeaderValue) {
     let headers = answer.headers_mut();

@@ -16,6 +16,7 @@ mod config;
 mod export;
 mod features;
 mod logs;
+mod memory;
 mod ready;
 mod sessions;
 mod sign_out;
@@ -160,6 +161,13 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/config/schema", Takes::Nothing, sync!(config::schema)),
     api(Method::GET, "/api/approvals", Takes::Nothing, sync!(approvals::list)),
     api(Method::POST, "/api/approvals/{id}", Json, later!(approvals::decide)),
+    api(Method::GET, "/api/memory", Takes::Nothing, later!(memory::list)),
+    api(Method::POST, "/api/memory", Json, later!(memory::store)),
+    api(Method::GET, "/api/memory/stats", Takes::Nothing, later!(memory::stats)),
+    api(Method::POST, "/api/memory/search", Json, later!(memory::search)),
+    api(Method::GET, "/api/memory/{id}", Takes::Nothing, later!(memory::show)),
+    api(Method::PUT, "/api/memory/{id}", Json, later!(memory::correct)),
+    api(Method::DELETE, "/api/memory/{id}", Takes::Nothing, later!(memory::forget)),
     api(Method::DELETE, "/api/approvals/granted/{id}", Takes::Nothing, later!(approvals::take_back)),
     api(Method::GET, "/api/audit", Takes::Nothing, later!(audit::newest)),
     api(Method::GET, "/api/features", Takes::Nothing, sync!(features::list)),

@@ -20,7 +20,7 @@ async fn rows_come_back_newest_first_after_a_restart_and_the_oldest_go() {
     home.store.record(second.clone()).await.unwrap();
     home.reopen().await;
     assert_eq!(home.store.newest(10).await.unwrap(), [second.clone(), first]);
-    assert_eq!(home.store.newest(1).await.unwrap(), [second.clone()]);
+    assert_eq!(home.store.newest(1).await.unwrap(), std::slice::from_ref(&second));
     let connection = rusqlite::Connection::open(home.path()).unwrap();
     connection.execute("UPDATE audit SET id = id + ?1 WHERE id = 2", [MOST_ROWS]).unwrap();
     home.store.record(second.clone()).await.unwrap();

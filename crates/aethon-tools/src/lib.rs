@@ -2,21 +2,26 @@
 //!
 //! `set` says which tools exist and has the small ones, `conversation` looks into what was said, `files` works on files: only
 //! those that [`Workspace`] lets through, `shell` runs commands, and makes sure that everything they start ends, `messages`
-//! sends to channels, `desktop` reaches the person's desktop. `outputs` keeps what was too long to be told, `programs` starts
-//! those that the assistant talks to. `confine` is the walls round whatever is started, and `places` the list of what is closed.
+//! sends to channels, `desktop` reaches the person's desktop. `memory` and `pages` keep what is to be known later, `outputs`
+//! what was too long to be told, `programs` starts those that the assistant talks to. `confine` is the walls round whatever is
+//! started, and `places` the list of what is closed. `web` fetches, searches and calls services, and lets nothing out but to
+//! public addresses and the hosts that the owner has allowed.
 
 mod confine;
 mod conversation;
 mod desktop;
 mod files;
+mod memory;
 mod messages;
 mod options;
 mod outputs;
+mod pages;
 mod pdf;
 mod places;
 mod programs;
 mod set;
 mod shell;
+mod web;
 
 pub use confine::{Confinement, Protection};
 pub use files::{Opened, Workspace};
@@ -25,3 +30,4 @@ pub use outputs::KeptOutputs;
 pub use programs::ConfinedPrograms;
 pub use set::{Absence, Needs, ToolSet, sets, tools};
 pub use shell::MARK;
+pub use web::{GitHubOptions, Names, SearchOptions, SearchService, WebOptions};

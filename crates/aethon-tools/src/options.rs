@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use aethon_core::sandbox::Sandbox;
 
+use crate::web::WebOptions;
+
 /// Where programs are when the environment does not say.
 pub(crate) const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -35,6 +37,8 @@ pub struct Options {
     pub shell: ShellOptions,
     /// Where the person's desktop is.
     pub desktop: DesktopOptions,
+    /// What the web tools reach.
+    pub web: WebOptions,
 }
 
 /// The variables by which programs find a desktop.
@@ -59,6 +63,7 @@ pub struct DesktopOptions {
     pub variables: Vec<(String, String)>,
 }
 
+#[allow(clippy::derivable_impls, reason = "it cannot be on a Mac")]
 impl Default for DesktopOptions {
     fn default() -> Self {
         Self { is_mac: cfg!(target_os = "macos"), path: None, variables: Vec::new() }

@@ -14,6 +14,7 @@ use aethon_core::feature::Feature;
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::Ledger;
 use aethon_core::live::Live;
+use aethon_core::memory::Memory;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
 use aethon_core::session::{SessionQuery, Transcripts};
@@ -32,6 +33,7 @@ use crate::builder::{Prepared, Shared, Source};
 use crate::error::{Error, Result};
 use crate::features::Ground;
 use crate::home::Home;
+use crate::memory::{GuardedMemory, VectorTask};
 use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
@@ -53,6 +55,7 @@ pub struct Aethon {
     pub(crate) meter: Meter,
     pub(crate) provider: Arc<dyn ModelProvider>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
+    memory: Option<Remembering>,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) deliveries: Deliveries,
@@ -60,6 +63,12 @@ pub struct Aethon {
     pub(crate) reach: Arc<[String]>,
     /// Where its tools come from.
     pub(crate) tools: Tools,
+}
+
+/// The memory, and what makes its vectors.
+struct Remembering {
+    memory: GuardedMemory,
+    vectors: VectorTask,
 }
 
 impl Aethon {
@@ -71,10 +80,22 @@ impl Aethon {
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
         let (desk, deliveries) = (PendingApprovals::default(), Deliveries::default());
-        let tools = Tools::of(&prepared, &storage, &deliveries);
+        let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
+        let guard = wiring::memory::guard(&prepared)?;
+        let memory = wiring::memory::memory(&prepared, &storage, embedder.clone())?;
+        let shared_memory = memory.clone().map(|memory| Arc::new(memory) as Arc<dyn Memory>);
+        let tools = Tools::of(&prepared, &storage, &deliveries, shared_memory.clone());
         let ground = Ground::of(&prepared).await;
         crate::features::offer(&prepared.shared.features, Live::new(prepared.config.clone()), ground);
         crate::features::offer_parts(&prepared.shared.features, &provider, &storage);
+        prepared.shared.features.offer(wiring::tools::features(tools.sets.clone()));
+        if mode == OpenMode::Daemon {
+            wiring::tools::outputs(&prepared).sweep();
+        }
+        if let Some(memory) = memory.clone() {
+            let config = Live::new(prepared.config.clone());
+            crate::features::offer_memory(&prepared.shared.features, config, memory);
+        }
         crate::mcp::offer(&prepared.shared.features, &tools.servers);
         let common = wiring::agent::Common {
             models,
@@ -82,6 +103,8 @@ impl Aethon {
             approvals: &desk,
             wake: &deliveries.wake,
             tools: tools.sources(&prepared),
+            guard,
+            memory: shared_memory,
         };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         if mode == OpenMode::Guest {
@@ -94,7 +117,9 @@ impl Aethon {
                 .channels
                 .set(channels.map_err(|error| Error::refused(error.to_string()).because(error))?);
         }
-        let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
+        // Beside a daemon, what was left without a vector is the daemon's to make.
+        let is_daemon = mode == OpenMode::Daemon;
+        let memory = memory.map(|memory| Remembering { vectors: memory.start(is_daemon), memory });
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
         let Prepared { home, config, is_demo, source, shared, .. } = prepared;
         Ok(Self {
@@ -108,6 +133,7 @@ impl Aethon {
             meter,
             provider,
             embedder,
+            memory,
             desk,
             clock,
             deliveries,
@@ -180,6 +206,11 @@ impl Aethon {
         &self.tools.sets
     }
 
+    /// Long-term memory, unless `memory.enabled` is off. It refuses secrets.
+    pub fn memory(&self) -> Option<Arc<dyn Memory>> {
+        self.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
+    }
+
     /// Where everything lies.
     pub fn home(&self) -> &Home {
         &self.home
@@ -240,6 +271,9 @@ impl Aethon {
 
     /// Books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
+        if let Some(remembering) = &self.memory {
+            remembering.vectors.stop().await;
+        }
         self.tools.servers.stop().await;
         // A storage that fails keeps them waiting; the next start books what it finds reserved.
         if timeout(LAST_BOOKINGS, self.meter.ended()).await.is_err() {

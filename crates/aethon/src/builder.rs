@@ -314,13 +314,14 @@ impl Prepared {
             Readiness::NotConfigured(hint) => format!("not set up: {hint}"),
         };
         format!(
-            "the configuration is fine\nhome      {}\nlistener  {listener}\naccess    {access}\nmodel     {} by {}, {readiness}\nbudget    {}\nwebhooks  {}\ndashboard {}\ncommands  {}",
+            "the configuration is fine\nhome      {}\nlistener  {listener}\naccess    {access}\nmodel     {} by {}, {readiness}\nbudget    {}\nwebhooks  {}\ndashboard {}\nmemory    {}\ncommands  {}",
             self.home.path().display(),
             model.model,
             model.provider,
             crate::preflight::budget(&self.config.budget, &self.unpriced()),
             on(has_webhooks),
             on(webchat.enabled && config.dashboard.enabled),
+            wiring::memory::sentence(self),
             Protection::of_this_machine().describe(),
         ) + &self.reach().iter().map(|reach| format!("\nreach     {}", reach.sentence())).collect::<String>()
             + &self.model_concerns()

@@ -97,6 +97,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.push(model(&prepared).await);
     findings.extend(models(&prepared));
     findings.extend(embedding(&prepared).await);
+    findings.push(memory(&prepared).await);
     findings.push(budget(&prepared));
     findings.push(self_protection());
     findings.extend(crate::mcp::findings(&prepared).await);
@@ -285,6 +286,19 @@ async fn able(prepared: &Prepared, provider: &dyn ModelProvider, answers: &str) 
         return Finding::warning("model", format!("{message}; that is little for an assistant"), fix);
     }
     Finding::ok("model", message)
+}
+
+/// What the memory does, and how much there is.
+async fn memory(prepared: &Prepared) -> Finding {
+    let sentence = wiring::memory::sentence(prepared);
+    let database = prepared.home.database();
+    if !prepared.config.memory.enabled || !database.exists() {
+        return Finding::ok("memory", sentence);
+    }
+    match wiring::store::memory(&database).await {
+        Ok(amount) => Finding::ok("memory", format!("{amount}; {sentence}")),
+        Err(error) => Finding::broken("memory", error.to_string(), "see what is said of the database"),
+    }
 }
 
 /// How the embedder is, where one is configured. One that is known to be free is asked for the vector of a word; any other

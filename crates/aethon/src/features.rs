@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use aethon_config::Config;
+use aethon_config::schema::EmbeddingProvider;
 use aethon_core::channel::{ChannelHealth, Channels};
 use aethon_core::feature::{Feature, FeatureSource, FeatureState, Features};
 use aethon_core::live::Live;
@@ -17,6 +18,7 @@ use aethon_core::tool::ToolSource;
 use aethon_tools::Protection;
 
 use crate::builder::Prepared;
+use crate::memory::GuardedMemory;
 use crate::wiring;
 
 /// What the machine and the rest of the program add to a configuration.
@@ -48,8 +50,10 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         webchat(config),
         dashboard(config),
         webhooks(config, ground),
+        memory(config),
         crate::mcp::configured(config),
     ];
+    rows.extend(wiring::web::features(config));
     rows.extend(NOT_BUILT.iter().map(|(id, title, key)| {
         Feature::new((id, title), FeatureState::Unavailable, "this version does not have it yet", key)
     }));
@@ -57,8 +61,7 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
 }
 
 /// What a person may look for and this build does not have. Whoever builds one moves it above.
-const NOT_BUILT: [(&str, &str, &str); 3] = [
-    ("memory", "Long-term memory", "memory.enabled"),
+const NOT_BUILT: [(&str, &str, &str); 2] = [
     ("scheduler", "Scheduled jobs", "scheduler.enabled"),
     ("recordings", "Session recordings", "session_recorder.enabled"),
 ];
@@ -129,6 +132,31 @@ fn storage(health: Option<&StorageHealth>) -> Feature {
         Some(fault) => row.but(FeatureState::Degraded, fault.message.clone()),
         None => row,
     }
+}
+
+fn memory(config: &Config) -> Feature {
+    let memory = &config.memory;
+    let found = match memory.embedding.provider {
+        EmbeddingProvider::None => "found by words",
+        _ => "found by words and by meaning",
+    };
+    let recall = if memory.auto_recall {
+        "recalled by itself where it clearly fits"
+    } else {
+        "not recalled by itself"
+    };
+    let state = FeatureState::of_switch(memory.enabled);
+    Feature::new(("memory", "Long-term memory"), state, format!("{found}, {recall}"), "memory.enabled")
+}
+
+/// Puts on the board that memories wait for their vectors, while they do.
+pub(crate) fn offer_memory(board: &Features, config: Live<Config>, memory: GuardedMemory) {
+    board.offer(move || {
+        let waiting = |why| {
+            self::memory(&config.get()).but(FeatureState::Degraded, format!("found by words only: {why}"))
+        };
+        memory.trouble().map(waiting).into_iter().collect()
+    });
 }
 
 fn shell(config: &Config, ground: &Ground) -> Feature {

@@ -25,6 +25,7 @@ mod harden;
 mod home;
 mod logging;
 mod mcp;
+mod memory;
 pub mod model_test;
 pub mod models;
 mod preflight;

@@ -12,6 +12,8 @@ use std::time::Duration;
 use aethon_agent::pricing_key;
 use aethon_config::Config;
 use aethon_config::schema::{Budget, Unpriced};
+use aethon_core::live::Live;
+use aethon_core::memory::MemoryGuard;
 use aethon_core::sandbox::Sandbox;
 use aethon_core::secret::Secret;
 use aethon_http::is_loopback_host;
@@ -57,6 +59,9 @@ pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
                 "server.trusted_proxies has {proxy:?}, which is no address or network; write it like \"10.0.0.2\" or \"10.0.0.0/8\""
             ));
         }
+    }
+    if let Err(error) = MemoryGuard::new(Live::default(), &config.memory.guard_patterns) {
+        problems.push(format!("memory.guard_patterns: {error}; correct it or take it out"));
     }
     if config.security.sandbox == Sandbox::Docker {
         problems.extend(docker(flags.docker_host.as_deref().unwrap_or(DOCKER_SOCKET)));

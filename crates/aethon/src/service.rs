@@ -12,7 +12,7 @@ use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::storage::Storage;
 use aethon_core::surface::{Surface, Unattended};
-use aethon_http::deps::{Activity, Runtime, Setup};
+use aethon_http::deps::{Activity, Knowledge, Runtime, Setup};
 use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
@@ -162,6 +162,7 @@ async fn listen(
             ledger: aethon.ledger(),
             audit: aethon.storage.audit.clone(),
         },
+        knowledge: Knowledge { memory: aethon.memory() },
         setup,
         runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },
     };

@@ -85,6 +85,11 @@ pub(super) fn engine(bench: &Bench) -> Result<Vec<Row>> {
     super::engine::figures(&bench.engine)
 }
 
+/// The memory alone; its example lies beside the engine's.
+pub(super) fn recall(bench: &Bench) -> Result<Vec<Row>> {
+    super::recall::figures(&bench.engine.with_file_name("memory"))
+}
+
 /// What a load came to.
 struct Loaded {
     outcome: Outcome,

@@ -21,6 +21,7 @@ const GROUPS: &[Group] = &[
     ("turns", figures::webhook_turns),
     ("session", figures::long_session),
     ("engine", figures::engine),
+    ("recall", figures::recall),
     ("size", figures::size),
 ];
 
@@ -32,7 +33,7 @@ answered requests. Memory is `Rss` of `/proc/PID/smaps_rollup`. Every server run
 model and default settings, except where a row names others. Requests are HTTP/1.1 over kept connections, one at a time \
 on each. Loads on the two servers alternate, and the median of the rounds counts. A \
 session is talked to over one socket. The engine's part is measured in a process of its own (the example `turn_cost`), \
-with a model that answers at once and a storage in memory.";
+with a model that answers at once and a storage in memory, and so is the memory (the example `memory` of `aethon-store`).";
 
 /// Measures and prints; writes docs/performance.md where asked to.
 pub(crate) fn measure(root: &Path, options: &Options) -> Result<()> {

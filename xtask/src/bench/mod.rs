@@ -19,6 +19,8 @@ mod machine;
 #[cfg(feature = "bench")]
 mod measure;
 #[cfg(feature = "bench")]
+mod recall;
+#[cfg(feature = "bench")]
 mod report;
 #[cfg(feature = "bench")]
 mod sockets;

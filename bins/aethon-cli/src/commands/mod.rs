@@ -6,6 +6,7 @@ pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod mcp;
+pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod models;
 pub(crate) mod secrets;

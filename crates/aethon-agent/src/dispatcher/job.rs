@@ -1,10 +1,11 @@
 //! A turn on its way: the half that is run, and the half by which others find and stop it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use aethon_core::assistant::PendingReply;
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Inbound, Message, Reply};
+use aethon_core::message::{Block, Inbound, Intent, Message, Reply};
 use aethon_core::session::{Begin, Begun};
 use aethon_core::surface::Surface;
 use jiff::Timestamp;
@@ -80,6 +81,21 @@ impl Job {
 
     pub(crate) fn session(&self) -> &SessionId {
         &self.inbound.session
+    }
+
+    /// What came in, with the text that is to be answered: a retry brings none of its own. A stranger's text is left out.
+    pub(crate) fn inbound_with_text(&self) -> Cow<'_, Inbound> {
+        if !matches!(self.inbound.intent, Intent::Retry { .. }) {
+            return Cow::Borrowed(&self.inbound);
+        }
+        let texts = self.message.content.iter().filter_map(|block| match block {
+            Block::Text { text, untrusted: None } => Some(text.as_str()),
+            _ => None,
+        });
+        let text = texts.collect::<Vec<_>>().join("\n\n");
+        let mut inbound = self.inbound.clone();
+        inbound.text = text;
+        Cow::Owned(inbound)
     }
 
     /// What the storage needs to start it.

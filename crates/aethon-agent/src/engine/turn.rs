@@ -164,7 +164,8 @@ impl<'e> Turn<'e> {
     /// Asks the model and runs its tools until it has said all. Both results end the turn.
     async fn drive(&mut self) -> Result<TurnOutcome, TurnOutcome> {
         let options = &self.shared.options;
-        let checked = self.shared.services.hooks.before_turn(&self.context, &self.job.inbound);
+        let inbound = self.job.inbound_with_text();
+        let checked = self.shared.services.hooks.before_turn(&self.context, &inbound);
         let checked = self.control.guard(checked).await;
         let added = checked.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed)?;
         self.tell_changed_pages();

@@ -76,13 +76,8 @@ impl Hooks {
             match caught(hook.before_tool(context, spec, call)).await {
                 Ok(ToolDecision::Allow) => {}
                 Ok(ToolDecision::Deny(reason)) => return ToolDecision::Deny(reason),
-                Ok(ToolDecision::Ask(reason)) => {
-                    // All of them count: what was allowed for one reason was not allowed for another.
-                    decision = match decision {
-                        ToolDecision::Ask(before) => ToolDecision::Ask(format!("{before}; {reason}")),
-                        _ => ToolDecision::Ask(reason),
-                    }
-                }
+                // All of them count: what was allowed for one reason was not allowed for another.
+                Ok(ToolDecision::Ask(reason)) => decision = decision.with_question(Some(reason)),
                 Err(panic) => {
                     tracing::error!(hook = hook.name(), panic, "a hook panicked before a tool call");
                     return ToolDecision::Deny(format!("the check `{}` failed", hook.name()));

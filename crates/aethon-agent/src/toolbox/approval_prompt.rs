@@ -67,7 +67,7 @@ impl ApprovalPrompt {
         if grants.covers(&context.session, &pattern, question.reason) {
             // Who allowed it sat at this conversation. Where nobody can be asked, nobody sits there.
             return match context.surface.decide(&request).now_or_never() {
-                Some(None) => Err(refusal(question.spec(), UNATTENDED)),
+                Some(None) => Err(refusal(question, UNATTENDED)),
                 _ => {
                     self.note(question, "approve", "allowed for this conversation", None).await;
                     Ok(None)
@@ -86,7 +86,7 @@ impl ApprovalPrompt {
                 self.remember(question, &answer).await;
                 Ok(answer.input)
             }
-            Decision::Deny => Err(refusal(question.spec(), why)),
+            Decision::Deny => Err(refusal(question, why)),
         }
     }
 
@@ -212,12 +212,12 @@ async fn preview(question: &Question<'_>) -> Option<String> {
     }
 }
 
-fn refusal(spec: &ToolSpec, why: &str) -> String {
-    format!("`{}` was not run: {why}", spec.name)
+fn refusal(question: &Question<'_>, why: &str) -> String {
+    format!("`{}` was not run: {why} ({})", question.spec().name, question.reason)
 }
 
 const DENIED: &str = "the person denied it";
-const UNATTENDED: &str = "it needs an approval (`approval.requires_approval`), and nobody can give one here";
+const UNATTENDED: &str = "it needs an approval, and nobody can give one here";
 const TOO_LATE: &str = "nobody approved it in time (`approval.timeout_seconds`)";
 
 /// An open question. However it ends, the turn being stopped included, everybody who was shown it is told.

@@ -65,7 +65,8 @@ impl GuardedToolbox {
         let spec = tool.spec();
         arguments::check(spec, &call.input).map_err(ToolError::failed)?;
         let mut edited = None;
-        match self.hooks.before_tool(context, spec, call).await {
+        let decision = self.hooks.before_tool(context, spec, call).await;
+        match decision.with_question(tool.asks_first(&call.input)) {
             ToolDecision::Allow => {}
             ToolDecision::Deny(reason) => {
                 self.note_refusal(context, call, &reason).await;

@@ -16,6 +16,8 @@ pub struct Memory {
     pub recall_top_k: usize,
     /// How long recalled memories may be together, in characters.
     pub recall_max_chars: usize,
+    /// What must not be remembered besides secrets, as regular expressions in either case, such as `\bACME-\d+\b`.
+    pub guard_patterns: Vec<String>,
     /// Vectors for search by meaning.
     pub embedding: Embedding,
 }
@@ -27,6 +29,7 @@ impl Default for Memory {
             auto_recall: true,
             recall_top_k: 4,
             recall_max_chars: 1500,
+            guard_patterns: Vec::new(),
             embedding: Embedding::default(),
         }
     }

@@ -1,15 +1,17 @@
 //! Conversations as JSON, in the one form that the API, the sockets, the export and the terminal share.
 //!
 //! `message` has a message and its blocks, `conversation` the documents that `/api/sessions` answers, `export` a whole
-//! conversation as a file, `markdown` the same for people. What is meant for providers and for the engine only stays out of
+//! conversation as a file, `markdown` the same for people, `memory` what is remembered beyond conversations. What is meant for providers and for the engine only stays out of
 //! here: whoever shows a message goes through these types.
 
 mod conversation;
 mod export;
 mod markdown;
+mod memory;
 mod message;
 
 pub use conversation::{Conversation, Listed, Page, list, show};
 pub use export::{Export, Format};
 pub use markdown::{Transcript, transcript};
+pub use memory::{MemoryList, MemoryNumbers, MemoryResults, memories, memory_numbers, memory_results};
 pub use message::{Block, Message, Rendering};

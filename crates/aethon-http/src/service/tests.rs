@@ -6,6 +6,7 @@ use aethon_core::clock::{Clock as _, SystemClock};
 use aethon_core::feature::Features;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::ledger::{Claim, LedgerEntry, WorkKind};
+use aethon_core::memory::Memory;
 use aethon_core::message::{Destination, Role};
 use aethon_core::model::Usage;
 use aethon_core::secret::Secret;
@@ -19,7 +20,7 @@ use ring::hmac;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::deps::{Activity, Chat, Deps, Runtime, Setup};
+use crate::deps::{Activity, Chat, Deps, Knowledge, Runtime, Setup};
 use crate::fakes::{FakeAssistant, FakeConfig, FakeProvider};
 use crate::hex::hex;
 use crate::options::Options;
@@ -63,6 +64,15 @@ impl Bench {
     }
 
     fn at(options: Options, address: &str) -> Self {
+        Self::with_memory(options, address, None)
+    }
+
+    /// One with this memory.
+    pub(crate) fn remembering(memory: Arc<dyn Memory>) -> Self {
+        Self::with_memory(Options::default(), "127.0.0.1:18790", Some(memory))
+    }
+
+    fn with_memory(options: Options, address: &str, memory: Option<Arc<dyn Memory>>) -> Self {
         let (assistant, features) = (Arc::new(FakeAssistant::default()), Features::default());
         let hub = Arc::new(Hub::new(Arc::new(SystemClock)));
         let webchat = WebChat::new(assistant.clone(), Arc::clone(&hub));
@@ -79,6 +89,7 @@ impl Bench {
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
                 audit: Arc::new(aethon_core::audit::NoAudit),
             },
+            knowledge: Knowledge { memory },
             setup: Setup {
                 config: Arc::new(FakeConfig),
                 provider: Arc::new(FakeProvider::default()),

@@ -49,6 +49,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
             audit: Arc::new(aethon_core::audit::NoAudit),
         },
+        knowledge: Default::default(),
         setup: Setup {
             config: Arc::new(FakeConfig),
             provider: Arc::new(FakeProvider::default()),

@@ -66,6 +66,7 @@ impl Stage {
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
                 audit: Arc::new(aethon_core::audit::NoAudit),
             },
+            knowledge: Default::default(),
             setup: Setup {
                 config: Arc::new(Nothing),
                 provider: Arc::new(Nothing),

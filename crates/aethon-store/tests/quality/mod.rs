@@ -56,13 +56,17 @@ pub async fn measure(embed: Option<Embed>) -> Measured {
     for (fact, _) in pairs() {
         let stored = Memory::store(&store, NewMemory::new(fact, "", "api").unwrap()).await.unwrap();
         assert!(stored.is_new, "{fact}");
-        if let Some((model, embed)) = embed {
-            let vector = MemoryVector { id: stored.entry.id, content: fact.to_owned(), numbers: embed(fact) };
-            store.put_vectors(model, vec![vector]).await.unwrap();
-        }
         ids.push(stored.entry.id);
     }
     measured.facts = ids.len();
+    if let Some((model, embed)) = embed {
+        let vector = |(id, (fact, _)): (&MemoryId, (&str, &str))| MemoryVector {
+            id: *id,
+            content: fact.to_owned(),
+            numbers: embed(fact),
+        };
+        store.put_vectors(model, ids.iter().zip(pairs()).map(vector).collect()).await.unwrap();
+    }
     let ask = async |text: &str, purpose: Purpose| {
         let vector =
             embed.map(|(model, embed)| QueryVector { model: model.to_owned(), numbers: embed(text) });
@@ -92,10 +96,10 @@ pub async fn measure(embed: Option<Embed>) -> Measured {
     measured
 }
 
-/// A stand-in for an embedder: pieces of three to five letters of each word, hashed into 512 numbers. It knows spelling and
+/// A stand-in for an embedder: pieces of three to five letters of each word, hashed into 256 numbers. It knows spelling and
 /// no meaning, so what it adds to words is compounds and other forms; a real model adds more.
 pub fn spelling(text: &str) -> Vec<f32> {
-    let mut vector = vec![0.0_f32; 512];
+    let mut vector = vec![0.0_f32; 256];
     for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2) {
         let letters: Vec<char> = format!("<{word}>").chars().collect();
         for length in 3..=5 {
@@ -103,7 +107,7 @@ pub fn spelling(text: &str) -> Vec<f32> {
                 let hash = piece.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, letter| {
                     (hash ^ u64::from(u32::from(*letter))).wrapping_mul(0x100_0000_01b3)
                 });
-                vector[(hash >> 20) as usize % 512] += 1.0;
+                vector[(hash >> 20) as usize % 256] += 1.0;
             }
         }
     }

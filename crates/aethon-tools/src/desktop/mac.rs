@@ -239,7 +239,8 @@ pub(crate) fn mac_tools(programs: &Programs) -> Result<Vec<MacTool>, String> {
             &["to", "subject", "body", "cc"],
         ),
         tool(
-            ToolSpec::of::<Shortcuts>("shortcuts", "Lists the person's shortcuts, or runs one."),
+            ToolSpec::of::<Shortcuts>("shortcuts", "Lists the person's shortcuts, or runs one.")
+                .acting_outside(),
             SHORTCUTS,
             &["action", "name", "input"],
         ),

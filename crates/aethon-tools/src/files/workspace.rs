@@ -21,7 +21,7 @@ use crate::options::Options;
 use crate::places::Places;
 
 /// The pages of the workspace that shape the assistant.
-const PAGES: [&str; 3] = ["SOUL.md", "TOOLS.md", "CONTEXT.md"];
+const PAGES: [&str; 4] = ["SOUL.md", "TOOLS.md", "CONTEXT.md", "LEARNINGS.md"];
 
 /// What tools may open.
 #[derive(Debug)]

@@ -103,7 +103,7 @@ impl Writable {
     fn check_unchanged(&self) -> io::Result<()> {
         let name: &OsStr = &self.name;
         let now = match statat(&self.parent, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Some((stat.st_ino, i64::from(stat.st_mtime), stat.st_size.cast_unsigned())),
+            Ok(stat) => Some((stat.st_ino, stat.st_mtime, stat.st_size.cast_unsigned())),
             Err(rustix::io::Errno::NOENT) => None,
             Err(error) => return Err(error.into()),
         };

@@ -55,7 +55,8 @@ impl SendMessage {
         )
         .with_role("channel", ArgumentRole::Text)
         .with_role("text", ArgumentRole::Text)
-        .with_role("recipient", ArgumentRole::Text);
+        .with_role("recipient", ArgumentRole::Text)
+        .acting_outside();
         Self { spec, courier, transcripts, clock }
     }
 

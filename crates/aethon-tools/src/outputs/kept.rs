@@ -3,6 +3,7 @@
 //! The folder is bounded in bytes, files and days; each new file sweeps out what is beyond. A file name is a random number
 //! and a digest of the session, so a handle that another session got to see opens nothing there.
 
+use std::cmp::Reverse;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -124,7 +125,7 @@ fn sweep(folder: &Path, now: SystemTime) {
             Some((metadata.modified().ok()?, metadata.len(), entry.path()))
         })
         .collect();
-    files.sort_by(|one, other| other.0.cmp(&one.0));
+    files.sort_by_key(|(modified, ..)| Reverse(*modified));
     let (mut bytes, mut count) = (0, 0);
     for (modified, length, path) in files {
         bytes += length;

@@ -6,6 +6,7 @@ use aethon_core::channel::Courier;
 use aethon_core::clock::Clock;
 use aethon_core::history::History;
 use aethon_core::live::Live;
+use aethon_core::memory::Memory;
 use aethon_core::redact::Redactor;
 use aethon_core::session::Transcripts;
 
@@ -23,6 +24,8 @@ pub struct Needs {
     pub history: Arc<dyn History>,
     /// Conversations as they are kept.
     pub transcripts: Arc<dyn Transcripts>,
+    /// Long-term memory, which refuses secrets; none where it is switched off.
+    pub memory: Option<Arc<dyn Memory>>,
     /// What is taken out of whatever is shown while a tool runs.
     pub redactor: Live<Redactor>,
     /// Output that was too long, where it is kept.
@@ -34,7 +37,15 @@ pub struct Needs {
 impl Needs {
     /// What every assistant has.
     pub fn new(clock: Arc<dyn Clock>, history: Arc<dyn History>, transcripts: Arc<dyn Transcripts>) -> Self {
-        Self { clock, history, transcripts, redactor: Live::default(), outputs: None, courier: None }
+        Self {
+            clock,
+            history,
+            transcripts,
+            memory: None,
+            redactor: Live::default(),
+            outputs: None,
+            courier: None,
+        }
     }
 }
 

@@ -10,8 +10,10 @@ mod desktop;
 mod files;
 mod ground;
 mod messages;
+mod remembering;
 mod shell;
 mod tool_set;
+mod web;
 
 use std::sync::Arc;
 
@@ -28,10 +30,12 @@ pub fn sets(options: &Options, needs: &Needs) -> Vec<ToolSet> {
     vec![
         basics::set(&ground),
         conversation::set(&ground),
+        remembering::set(&ground),
         files::set(&ground),
         shell::set(&ground),
         messages::set(&ground),
         desktop::set(&ground),
+        web::set(&ground),
     ]
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_agent::hooks::{
-    ApprovalRule, CommandRules, InputLimits, OutputCap, RedactOutput, Taint, Unmarked,
+    ApprovalRule, AutoRecall, CommandRules, InputLimits, NoSecretsKept, OutputCap, RedactOutput, Taint,
+    Unmarked,
 };
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
@@ -12,6 +13,7 @@ use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, Options, Services};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::hook::Hook;
+use aethon_core::memory::{Memory, MemoryGuard};
 use aethon_core::storage::Storage;
 use aethon_core::tool::ToolSource;
 
@@ -26,10 +28,13 @@ pub(crate) struct Common<'s> {
     pub(crate) wake: &'s DeliveryWake,
     /// Where tools come from.
     pub(crate) tools: Vec<Arc<dyn ToolSource>>,
+    /// What keeps secrets out of what is kept.
+    pub(crate) guard: MemoryGuard,
+    pub(crate) memory: Option<Arc<dyn Memory>>,
 }
 
 pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>) -> Arc<Engine> {
-    let Common { models, meter, approvals, wake, tools } = common;
+    let Common { models, meter, approvals, wake, tools, guard, memory } = common;
     let prompt = Prompt::new(PromptOptions {
         name: "Aethon".into(),
         workspace: prepared.home.workspace(),
@@ -42,7 +47,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());
     services.health = storage.health.clone();
     services.learned = models.learned;
-    services.hooks = hooks(prepared);
+    services.hooks = hooks(prepared, guard, memory);
     services.approvals = approvals.clone();
     let (log, redactor) = (storage.audit.clone(), prepared.shared.redactor.clone());
     services.audit = Audit { log, redactor };
@@ -52,12 +57,13 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
 }
 
 /// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder added last.
-fn hooks(prepared: &Prepared) -> Hooks {
+fn hooks(prepared: &Prepared, guard: MemoryGuard, memory: Option<Arc<dyn Memory>>) -> Hooks {
     let approval = &prepared.config.approval;
     let blocked = &prepared.config.security.blocked_commands;
-    let built_in: [Arc<dyn Hook>; 5] = [
+    let built_in: [Arc<dyn Hook>; 6] = [
         Arc::new(InputLimits::default()),
         Arc::new(CommandRules::new(blocked, prepared.flags.user_home.as_deref())),
+        Arc::new(NoSecretsKept(guard)),
         Arc::new(ApprovalRule {
             enabled: approval.enabled,
             requires_approval: approval.requires_approval.clone(),
@@ -70,14 +76,15 @@ fn hooks(prepared: &Prepared) -> Hooks {
         .then(|| Arc::new(Taint::default()) as Arc<dyn Hook>);
     let unmarked =
         (!prepared.config.security.mark_untrusted_content).then(|| Arc::new(Unmarked) as Arc<dyn Hook>);
-    Hooks::new(
-        built_in
-            .into_iter()
-            .chain(taint)
-            .chain(unmarked)
-            .chain(prepared.parts.hooks.iter().cloned())
-            .collect(),
-    )
+    let last = [taint, unmarked, recall(prepared, memory)].into_iter().flatten();
+    Hooks::new(built_in.into_iter().chain(last).chain(prepared.parts.hooks.iter().cloned()).collect())
+}
+
+/// What lets the model know what is remembered, where that is wanted.
+fn recall(prepared: &Prepared, memory: Option<Arc<dyn Memory>>) -> Option<Arc<dyn Hook>> {
+    let options = &prepared.config.memory;
+    let memory = memory.filter(|_| options.auto_recall)?;
+    Some(Arc::new(AutoRecall::new(memory, options.recall_top_k, options.recall_max_chars)))
 }
 
 fn options(config: &Config) -> Options {

@@ -50,6 +50,14 @@ pub(crate) fn retention(config: &Config) -> Retention {
     Retention::of_oneshots(config.session.oneshot_keep_days).with_calls(calls).with_vectors(VECTORS)
 }
 
+/// How much is remembered, in words. For `doctor`.
+pub(crate) async fn memory(path: &Path) -> Result<String> {
+    let store = open(path, &Config::default(), Arc::new(SystemClock), OpenMode::Guest)?;
+    let amount = super::memory::amount(&store).await;
+    store.close().await;
+    amount
+}
+
 /// Whether the database is sound, in words. For `doctor`.
 pub(crate) async fn check(path: &Path) -> Result<String> {
     let store = open(path, &Config::default(), Arc::new(SystemClock), OpenMode::Guest)?;

@@ -1,0 +1,192 @@
+//! Lets the model know what is remembered about what a person says, without being asked.
+//!
+//! What is recalled goes behind the person's message as context that is marked as data, and is stored with the turn: it is
+//! no part of the system prompt, and later requests repeat it byte for byte. Only memories that clearly fit are recalled,
+//! and a memory that fails or is slow never holds a turn up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::hook::{AddedContext, Hook, TurnContext};
+use aethon_core::ledger::WorkKind;
+use aethon_core::memory::{Memory, MemoryHit, MemoryQuery, Purpose};
+use aethon_core::message::{Failure, Inbound};
+use async_trait::async_trait;
+use tokio::time::timeout;
+
+/// How long a turn waits for its memories.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How much of a message is looked at, in characters: what somebody wants to know stands at its beginning or its end.
+const MOST_CHARS: usize = 2_000;
+
+/// The source that is named to the model.
+const SOURCE: &str = "memory";
+
+/// The least that is worth showing of a memory, in characters.
+const LEAST_PIECE: usize = 40;
+
+/// Recalls what fits.
+#[derive(Clone)]
+pub struct AutoRecall {
+    memory: Arc<dyn Memory>,
+    top_k: usize,
+    max_chars: usize,
+}
+
+impl AutoRecall {
+    /// At most so many memories, and so many characters of them together.
+    pub fn new(memory: Arc<dyn Memory>, top_k: usize, max_chars: usize) -> Self {
+        Self { memory, top_k, max_chars }
+    }
+}
+
+#[async_trait]
+impl Hook for AutoRecall {
+    fn name(&self) -> &'static str {
+        "recall"
+    }
+
+    async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
+        // A stranger's text is not to fetch what the owner has told.
+        let is_for_the_owner =
+            !inbound.untrusted && matches!(inbound.kind, WorkKind::Turn | WorkKind::Scheduled);
+        if !is_for_the_owner || self.top_k == 0 || self.max_chars == 0 {
+            return Ok(Vec::new());
+        }
+        let text = both_ends(&inbound.text);
+        if text.trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        let query = MemoryQuery::new(text, self.top_k).for_purpose(Purpose::Recall);
+        let hits = match timeout(PATIENCE, self.memory.search(query)).await {
+            Ok(Ok(hits)) => hits,
+            Ok(Err(error)) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(session = %turn.session, error, "nothing could be recalled; the turn goes on without");
+                Vec::new()
+            }
+            Err(_) => {
+                tracing::warn!(session = %turn.session, "the memory is slow; the turn goes on without");
+                Vec::new()
+            }
+        };
+        let told = told(&hits, self.max_chars);
+        Ok(told.map(|told| AddedContext::new(SOURCE, told)).into_iter().collect())
+    }
+}
+
+/// A text, or its beginning and its end.
+fn both_ends(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= MOST_CHARS {
+        return text.to_owned();
+    }
+    let half = MOST_CHARS / 2;
+    let head: String = text.chars().take(half).collect();
+    let tail: String = text.chars().skip(count - half).collect();
+    format!("{head}\n{tail}")
+}
+
+/// The memories a line each, as long as there is room; the best one is shortened rather than left out.
+fn told(hits: &[MemoryHit], max_chars: usize) -> Option<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut left = max_chars;
+    for hit in hits {
+        let entry = &hit.entry;
+        let day = entry.updated_at.strftime("%Y-%m-%d");
+        let content: Vec<&str> = entry.content.split_whitespace().collect();
+        let line = format!("- {} ({}, {day})", content.join(" "), entry.category);
+        let length = line.chars().count();
+        if length <= left {
+            left -= length;
+            lines.push(line);
+        } else if lines.is_empty() && left >= LEAST_PIECE {
+            let piece: String = line.chars().take(left - 1).collect();
+            lines.push(format!("{piece}…"));
+            left = 0;
+        }
+    }
+    (!lines.is_empty()).then(|| {
+        format!(
+            "Remembered from earlier, as it was then; it may have nothing to do with this:\n{}",
+            lines.join("\n")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::ids::{SessionId, TurnId};
+    use aethon_core::memory::{NewMemory, Scope};
+    use aethon_core::testkit::MemoryStore;
+
+    use super::*;
+
+    async fn remembering(contents: &[&str]) -> Arc<MemoryStore> {
+        let store = Arc::new(MemoryStore::default());
+        for content in contents {
+            store.store(NewMemory::new(content, "home", "api").unwrap()).await.unwrap();
+        }
+        store
+    }
+
+    async fn recalled(hook: &AutoRecall, inbound: &Inbound) -> Option<String> {
+        let turn = TurnContext::of(TurnId::fresh(), inbound);
+        let added = hook.before_turn(&turn, inbound).await.unwrap();
+        assert!(added.iter().all(|added| added.source == "memory"));
+        added.into_iter().next().map(|added| added.text)
+    }
+
+    fn say(text: &str) -> Inbound {
+        Inbound::say(SessionId::of("webchat", "a").unwrap(), text)
+    }
+
+    #[tokio::test]
+    async fn what_fits_is_added_and_noted() {
+        let store = remembering(&["The cat is called Momo.", "Rent is due\non the 5th."]).await;
+        let hook = AutoRecall::new(store.clone(), 4, 1500);
+        let text = recalled(&hook, &say("rent?")).await.unwrap();
+        assert!(text.ends_with("\n- Rent is due on the 5th. (home, 1970-01-01)"), "{text}");
+        assert_eq!(store.stats(&Scope::default()).await.unwrap().recalled, 1);
+        assert_eq!(recalled(&hook, &say("zebra")).await, None);
+        assert_eq!(recalled(&hook, &say("  ")).await, None);
+    }
+
+    #[tokio::test]
+    async fn strangers_and_other_work_recall_nothing() {
+        let store = remembering(&["The cat is called Momo."]).await;
+        let hook = AutoRecall::new(store.clone(), 4, 1500);
+        let mut stranger = say("the cat?");
+        stranger.untrusted = true;
+        assert_eq!(recalled(&hook, &stranger).await, None);
+        assert_eq!(recalled(&hook, &say("the cat?").of_kind(WorkKind::Embedding)).await, None);
+        assert_eq!(recalled(&AutoRecall::new(store.clone(), 0, 1500), &say("the cat?")).await, None);
+        assert_eq!(recalled(&AutoRecall::new(store, 4, 0), &say("the cat?")).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_memory_that_fails_does_not_fail_the_turn() {
+        let store = remembering(&["The cat is called Momo."]).await;
+        store.fail("search", 1);
+        let hook = AutoRecall::new(store, 4, 1500);
+        assert_eq!(recalled(&hook, &say("cat")).await, None);
+        assert!(recalled(&hook, &say("cat")).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn there_is_a_bound_on_how_many_and_how_long() {
+        let long = format!("cat {}", "word ".repeat(100));
+        let store = remembering(&["cat one", "cat two", "cat three", &long]).await;
+        let lines = async |top_k: usize, max_chars: usize, text: &str| {
+            let hook = AutoRecall::new(store.clone(), top_k, max_chars);
+            recalled(&hook, &say(text)).await.unwrap_or_default()
+        };
+        assert_eq!(lines(2, 1500, "cat").await.matches("\n- ").count(), 2);
+        assert_eq!(lines(9, 60, "cat").await.matches("\n- ").count(), 2, "a third one has no room");
+        let cut = lines(1, 100, "cat word").await;
+        assert!(cut.ends_with('…') && cut.lines().last().unwrap().chars().count() == 100, "{cut}");
+        let question = format!("cat {}", "x ".repeat(10_000));
+        assert!(lines(1, 1500, &question).await.contains("cat"), "the beginning of a long message counts");
+    }
+}

@@ -1,0 +1,273 @@
+//! `/api/memory`: what is remembered, to look through, search, add, correct and remove.
+//!
+//! Secrets are refused by the memory itself (422 `secret_detected`). While it is switched off, reading finds nothing and
+//! changing is 409.
+
+use std::sync::Arc;
+
+use aethon_core::error::Error;
+use aethon_core::memory::{
+    Correction, LONGEST, Memory, MemoryId, MemoryListing, MemoryQuery, NewMemory, Scope,
+};
+use http::StatusCode;
+
+use crate::deps::Knowledge;
+use crate::error::Problem;
+use crate::fields::Fields;
+use crate::json;
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+/// How a memory came here that was stored by this door.
+const SOURCE: &str = "api";
+
+/// How many results a search has when nobody says.
+const USUAL_RESULTS: usize = 10;
+const MOST_RESULTS: usize = 100;
+
+/// `GET /api/memory?q&category&limit&cursor`: those that were changed last first.
+pub(super) async fn list(knowledge: Knowledge, request: Request) -> HandlerResult {
+    let cursor = request.query("cursor");
+    let listing = MemoryListing::newest(request.number("limit", 50, 1..=1000)?)
+        .with_words(request.query("q").unwrap_or_default())
+        .in_category(request.query("category"))
+        .from_cursor(cursor.clone());
+    let page = json::memories(knowledge.memory.as_deref(), listing).await.map_err(|error| {
+        if error.is_invalid() && cursor.is_some() {
+            return Problem::invalid("cursor", "is not one that this listing gave out");
+        }
+        error.into()
+    })?;
+    response::json(&page)
+}
+
+/// `GET /api/memory/stats`.
+pub(super) async fn stats(knowledge: Knowledge, _request: Request) -> HandlerResult {
+    response::json(&json::memory_numbers(knowledge.memory.as_deref()).await?)
+}
+
+/// `POST /api/memory/search {query, top_k, category}`.
+pub(super) async fn search(knowledge: Knowledge, mut request: Request) -> HandlerResult {
+    let memory = there(&knowledge)?;
+    let mut fields = Fields::parse(&request.read().await?)?;
+    let text = fields.required_text("query")?;
+    if text.len() > LONGEST * 4 {
+        return Err(Problem::invalid("query", format!("must not be longer than {LONGEST} characters")));
+    }
+    let top_k = fields.number("top_k", USUAL_RESULTS, 1..=MOST_RESULTS)?;
+    let query = MemoryQuery::new(text, top_k).in_category(fields.optional_text("category")?);
+    response::json(&json::memory_results(&**memory, query).await?)
+}
+
+/// `POST /api/memory {content, category}`: 201, or 200 with the memory that says the same already.
+pub(super) async fn store(knowledge: Knowledge, mut request: Request) -> HandlerResult {
+    let memory = there(&knowledge)?;
+    let mut fields = Fields::parse(&request.read().await?)?;
+    let content = fields.required_text("content")?;
+    let category = fields.optional_text("category")?.unwrap_or_default();
+    let new = NewMemory::new(&content, &category, SOURCE).map_err(about_field)?;
+    let stored = memory.store(new).await?;
+    if stored.is_new { response::created(&stored.entry) } else { response::json(&stored.entry) }
+}
+
+/// `GET /api/memory/{id}`: with what it said before.
+pub(super) async fn show(knowledge: Knowledge, request: Request) -> HandlerResult {
+    let memory = there(&knowledge)?;
+    let record = match id(&request) {
+        Some(id) => memory.show(&Scope::default(), id).await?,
+        None => None,
+    };
+    response::json(&record.ok_or_else(unknown)?)
+}
+
+/// `PUT /api/memory/{id} {content?, category?}`: what is left out stays, and what was there is kept as history.
+pub(super) async fn correct(knowledge: Knowledge, mut request: Request) -> HandlerResult {
+    let memory = there(&knowledge)?;
+    let mut fields = Fields::parse(&request.read().await?)?;
+    let id = id(&request).ok_or_else(unknown)?;
+    let (content, category) = (fields.text("content")?, fields.text("category")?);
+    let correction = Correction::new(content.as_deref(), category.as_deref(), SOURCE).map_err(about_field)?;
+    let entry = memory.correct(&Scope::default(), id, correction).await.map_err(|error| {
+        if error.is_invalid() { Problem::invalid("content", error.to_string()) } else { error.into() }
+    })?;
+    response::json(&entry)
+}
+
+/// `DELETE /api/memory/{id}`: with its history.
+pub(super) async fn forget(knowledge: Knowledge, request: Request) -> HandlerResult {
+    let memory = there(&knowledge)?;
+    let id = id(&request).ok_or_else(unknown)?;
+    if !memory.forget(&Scope::default(), id).await? {
+        return Err(unknown());
+    }
+    tracing::info!(memory = %id, "a memory was removed");
+    Ok(response::no_content())
+}
+
+fn there(knowledge: &Knowledge) -> Result<&Arc<dyn Memory>, Problem> {
+    knowledge.memory.as_ref().ok_or_else(|| {
+        let detail = "long-term memory is switched off; set memory.enabled to true and restart";
+        Problem::new(StatusCode::CONFLICT, "memory_disabled", detail)
+    })
+}
+
+fn id(request: &Request) -> Option<MemoryId> {
+    MemoryId::parse(&request.params.get::<String>("id")?)
+}
+
+fn unknown() -> Problem {
+    Problem::not_found("there is no such memory; GET /api/memory lists them")
+}
+
+/// A refusal of a field, which its sentence begins with.
+fn about_field(error: Error) -> Problem {
+    let sentence = error.to_string();
+    let (field, rest) = sentence.split_once(' ').unwrap_or(("content", &sentence));
+    Problem::invalid(field.to_owned(), rest.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use aethon_core::error::Result;
+    use aethon_core::memory::{
+        MemoryEntry, MemoryGuard, MemoryHit, MemoryPage, MemoryRecord, MemoryStats, Stored,
+    };
+    use aethon_core::testkit::MemoryStore;
+    use async_trait::async_trait;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::options::Options;
+    use crate::service::tests::{Bench, Seen};
+
+    const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
+
+    /// A storage behind a guard, as the program has it.
+    struct Guarded(MemoryStore);
+
+    #[async_trait]
+    impl Memory for Guarded {
+        async fn store(&self, memory: NewMemory) -> Result<Stored> {
+            MemoryGuard::default().check(&memory.content)?;
+            self.0.store(memory).await
+        }
+        async fn correct(&self, scope: &Scope, id: MemoryId, correction: Correction) -> Result<MemoryEntry> {
+            MemoryGuard::default().check(correction.content.as_deref().unwrap_or_default())?;
+            self.0.correct(scope, id, correction).await
+        }
+        async fn forget(&self, scope: &Scope, id: MemoryId) -> Result<bool> {
+            self.0.forget(scope, id).await
+        }
+        async fn show(&self, scope: &Scope, id: MemoryId) -> Result<Option<MemoryRecord>> {
+            self.0.show(scope, id).await
+        }
+        async fn list(&self, listing: MemoryListing) -> Result<MemoryPage> {
+            self.0.list(listing).await
+        }
+        async fn search(&self, query: MemoryQuery) -> Result<Vec<MemoryHit>> {
+            self.0.search(query).await
+        }
+        async fn stats(&self, scope: &Scope) -> Result<MemoryStats> {
+            self.0.stats(scope).await
+        }
+    }
+
+    fn bench() -> Bench {
+        Bench::remembering(Arc::new(Guarded(MemoryStore::default())))
+    }
+
+    async fn send(bench: &Bench, method: &str, target: &str, body: Value) -> Seen {
+        bench.send(method, target, &JSON, &body.to_string()).await
+    }
+
+    #[tokio::test]
+    async fn a_memory_is_made_found_corrected_and_removed() {
+        let bench = bench();
+        let fact = json!({"content": "Rent is due on the 5th.", "category": "money"});
+        let made = send(&bench, "POST", "/api/memory", fact.clone()).await;
+        assert_eq!(made.status, 201);
+        let entry = made.json();
+        assert_eq!(entry["id"], "1", "ids are strings");
+        let fields: Vec<&str> = entry.as_object().unwrap().keys().map(String::as_str).collect();
+        let expected =
+            ["category", "content", "created_at", "id", "last_recalled_at", "source", "updated_at"];
+        assert_eq!(fields, expected);
+        assert_eq!((&entry["source"], &entry["last_recalled_at"]), (&json!("api"), &Value::Null));
+        let again = send(&bench, "POST", "/api/memory", json!({"content": "RENT is due on the 5th"})).await;
+        assert_eq!((again.status, again.json()), (200, entry.clone()));
+        let plain = send(&bench, "POST", "/api/memory", json!({"content": "The cat is Momo."})).await.json();
+        assert_eq!(plain["category"], "general");
+
+        let page = bench.get("/api/memory?limit=1", &[]).await.json();
+        assert_eq!((&page["enabled"], &page["count"]), (&json!(true), &json!(2)));
+        assert_eq!(page["entries"].as_array().unwrap().len(), 1);
+        let next = format!("/api/memory?limit=1&cursor={}", page["next_cursor"].as_str().unwrap());
+        assert_ne!(bench.get(&next, &[]).await.json()["entries"], page["entries"]);
+        let found = bench.get("/api/memory?q=rent", &[]).await.json();
+        assert_eq!((&found["count"], &found["entries"][0]), (&json!(1), &entry));
+        let results =
+            send(&bench, "POST", "/api/memory/search", json!({"query": "rent?", "top_k": 3})).await.json();
+        let hit = &results["results"][0];
+        assert_eq!(hit["content"], entry["content"]);
+        assert!(
+            hit["score"].as_f64().unwrap() > 0.0 && hit["why"].as_str().unwrap().contains("rent"),
+            "{hit}"
+        );
+        assert_eq!(
+            bench.get("/api/memory/stats", &[]).await.json()["categories"],
+            json!({"general": 1, "money": 1})
+        );
+
+        let corrected =
+            send(&bench, "PUT", "/api/memory/1", json!({"content": "Rent is due on the 3rd."})).await;
+        assert_eq!((corrected.status, &corrected.json()["category"]), (200, &json!("money")));
+        let shown = bench.get("/api/memory/1", &[]).await.json();
+        assert_eq!(shown["history"][0]["content"], "Rent is due on the 5th.");
+        let removed = bench.send("DELETE", "/api/memory/1", &[], "").await;
+        assert_eq!(removed.status, 204);
+        assert_eq!(bench.send("DELETE", "/api/memory/1", &[], "").await.code(), "not_found");
+    }
+
+    #[tokio::test]
+    async fn what_makes_no_sense_is_refused_with_its_field() {
+        let bench = bench();
+        send(&bench, "POST", "/api/memory", json!({"content": "fine"})).await;
+        let check = async |method: &str, target: &str, body: Value, status: u16, expected: &str| {
+            let seen = send(&bench, method, target, body).await;
+            assert_eq!(seen.status, status, "{target}: {seen:?}");
+            let problem = seen.json();
+            let word = problem["errors"][0]["field"].as_str().unwrap_or(problem["code"].as_str().unwrap());
+            assert_eq!(word, expected, "{target}: {problem}");
+        };
+        check("POST", "/api/memory", json!({}), 422, "content").await;
+        check("POST", "/api/memory", json!({"content": "  "}), 422, "content").await;
+        check("POST", "/api/memory", json!({"content": "?!"}), 422, "content").await;
+        check("POST", "/api/memory", json!({"content": "x".repeat(8_001)}), 422, "content").await;
+        check("POST", "/api/memory", json!({"content": "x", "category": "c".repeat(65)}), 422, "category")
+            .await;
+        check("POST", "/api/memory", json!({"content": "password: hunter2"}), 422, "secret_detected").await;
+        check("PUT", "/api/memory/1", json!({"content": "password: hunter2"}), 422, "secret_detected").await;
+        check("PUT", "/api/memory/1", json!({"content": ""}), 422, "content").await;
+        check("PUT", "/api/memory/7", json!({"content": "x"}), 404, "not_found").await;
+        check("PUT", "/api/memory/soup", json!({"content": "x"}), 404, "not_found").await;
+        check("POST", "/api/memory/search", json!({}), 422, "query").await;
+        check("POST", "/api/memory/search", json!({"query": "x", "top_k": 0}), 422, "top_k").await;
+        check("POST", "/api/memory/search", json!({"query": "x", "top_k": "3"}), 422, "top_k").await;
+        assert_eq!(bench.get("/api/memory?cursor=nonsense", &[]).await.status, 422);
+        assert_eq!(bench.get("/api/memory/7", &[]).await.code(), "not_found");
+        let plain = bench.send("POST", "/api/memory", &[("content-type", "text/plain")], "x").await;
+        assert_eq!(plain.status, 415);
+    }
+
+    #[tokio::test]
+    async fn without_a_memory_reading_finds_nothing_and_changing_is_a_conflict() {
+        let bench = Bench::new(Options::default());
+        let page = bench.get("/api/memory", &[]).await.json();
+        assert_eq!(page, json!({"enabled": false, "count": 0, "entries": [], "next_cursor": null}));
+        assert_eq!(bench.get("/api/memory/stats", &[]).await.json()["enabled"], false);
+        let refused = send(&bench, "POST", "/api/memory", json!({"content": "x"})).await;
+        assert_eq!((refused.status, refused.code().as_str()), (409, "memory_disabled"));
+    }
+}

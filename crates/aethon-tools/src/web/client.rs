@@ -1,0 +1,214 @@
+//! One request out, one bounded answer in: what every web tool sends goes through here.
+//!
+//! A request runs on the blocking pool with an agent of its own, which can be shut down from outside: dropping the future
+//! closes the socket under the thread that is blocked on it. Proxies of the environment are ignored, and the library follows
+//! no redirect by itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use ureq::Agent;
+use ureq::config::Config;
+use ureq::http::{self, HeaderMap, HeaderName, HeaderValue, Method, header};
+use ureq::unversioned::transport::{Connector as _, TcpConnector};
+
+use super::body::{Body, read};
+use super::connect::{Judged, Lookup, Tls};
+use super::failure::WebError;
+use super::options::{Names, WebOptions};
+use super::refusal::Refusal;
+use super::rules::Rules;
+use super::target::Target;
+
+/// The longest wait for a connection, the lookup of the name apart.
+const CONNECT: Duration = Duration::from_secs(10);
+/// The longest wait for the next bytes.
+const SILENCE: Duration = Duration::from_secs(15);
+/// How many requests run at once; more wait. A lookup that hangs cannot be ended, so this bounds the threads too.
+const MOST_AT_ONCE: usize = 8;
+/// How many redirects are followed.
+const MOST_REDIRECTS: usize = 5;
+
+/// Sends what the web tools ask for.
+pub(super) struct WebClient {
+    rules: Arc<Rules>,
+    names: Option<Arc<dyn Names>>,
+    config: Config,
+    tls: Tls,
+    places: Arc<Semaphore>,
+    timeout: Duration,
+}
+
+/// A request.
+#[derive(Debug)]
+pub(super) struct WebRequest {
+    pub(super) target: Target,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    /// With one it is a POST, without a GET.
+    pub(super) body: Option<Vec<u8>>,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(super) struct WebResponse {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Body,
+}
+
+/// How many bytes of an answer with this head are worth reading.
+pub(super) type Appetite = fn(u16, &HeaderMap) -> usize;
+
+/// An answer, and how it was come by.
+#[derive(Debug)]
+pub(super) struct Fetched {
+    pub(super) response: WebResponse,
+    /// Where it came from in the end.
+    pub(super) target: Target,
+    /// How many redirects led there.
+    pub(super) redirects: usize,
+}
+
+impl WebClient {
+    /// A client with these rules.
+    pub(super) fn new(rules: Rules, options: &WebOptions) -> Self {
+        let timeout = options.timeout;
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .proxy(None)
+            .max_idle_connections(0)
+            .accept_encoding("gzip")
+            .timeout_global(Some(timeout))
+            .timeout_resolve(Some(CONNECT.min(timeout)))
+            .timeout_connect(Some(CONNECT.min(timeout)))
+            .timeout_per_read(Some(SILENCE.min(timeout)))
+            .timeout_per_write(Some(SILENCE.min(timeout)))
+            .user_agent(concat!("aethon/", env!("CARGO_PKG_VERSION")))
+            .build();
+        let places = Arc::new(Semaphore::new(MOST_AT_ONCE));
+        let rules = Arc::new(rules);
+        Self { rules, names: options.names.clone(), config, tls: Tls::default(), places, timeout }
+    }
+
+    /// How long one request may take.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Fetches a page, wherever redirects lead as long as each step is allowed.
+    pub(super) async fn get(
+        &self,
+        mut target: Target,
+        headers: &[(HeaderName, HeaderValue)],
+        appetite: Appetite,
+    ) -> Result<Fetched, WebError> {
+        let mut visited = vec![target.as_str().to_owned()];
+        loop {
+            let request = WebRequest { target: target.clone(), headers: headers.to_vec(), body: None };
+            let response = self.exchange(request, appetite).await?;
+            let redirects = visited.len() - 1;
+            let Some(location) = location(&response) else {
+                return Ok(Fetched { response, target, redirects });
+            };
+            target = target.redirected(&location)?;
+            if visited.iter().any(|seen| seen == target.as_str()) {
+                let place = target.place();
+                return Err(WebError::failed(format!("the redirects of {place} go in a circle")));
+            }
+            if redirects == MOST_REDIRECTS {
+                let place = target.place();
+                return Err(WebError::failed(format!(
+                    "more than {MOST_REDIRECTS} redirects, the last one to {place}"
+                )));
+            }
+            visited.push(target.as_str().to_owned());
+        }
+    }
+
+    /// Sends one request and nothing else. A redirect is refused: the data and the keys of a request are for one place.
+    pub(super) async fn send(
+        &self,
+        request: WebRequest,
+        appetite: Appetite,
+    ) -> Result<WebResponse, WebError> {
+        let target = request.target.clone();
+        let response = self.exchange(request, appetite).await?;
+        match location(&response) {
+            None => Ok(response),
+            Some(location) => {
+                let to =
+                    target.redirected(&location).map_or_else(|_| "another place".into(), |to| to.place());
+                Err(Refusal::redirect(&target.place(), &to).into())
+            }
+        }
+    }
+
+    async fn exchange(&self, request: WebRequest, appetite: Appetite) -> Result<WebResponse, WebError> {
+        let ended = || WebError::failed("the request was given up, because the program is stopping");
+        let place = self.places.clone().acquire_owned().await.map_err(|_| ended())?;
+        let agent = self.agent();
+        let cut = CutOnDrop(Some(agent.clone()));
+        let timeout = self.timeout;
+        let running = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            run(&agent, request, appetite, timeout)
+        });
+        let outcome = running.await.unwrap_or_else(|_| Err(ended()));
+        drop(cut);
+        outcome
+    }
+
+    fn agent(&self) -> Agent {
+        let judged = Judged { rules: self.rules.clone(), tcp: TcpConnector::default() };
+        let lookup = Lookup { names: self.names.clone() };
+        Agent::with_parts(self.config.clone(), ().chain(judged).chain(self.tls.clone()), lookup)
+    }
+}
+
+fn run(
+    agent: &Agent,
+    request: WebRequest,
+    appetite: Appetite,
+    timeout: Duration,
+) -> Result<WebResponse, WebError> {
+    let place = request.target.place();
+    let failed = |error| WebError::of(error, &place, timeout);
+    let mut head = http::Request::builder().uri(request.target.as_str());
+    for (name, value) in request.headers {
+        head = head.header(name, value);
+    }
+    let response = match request.body {
+        None => agent.run(head.method(Method::GET).body(()).map_err(|error| failed(error.into()))?),
+        Some(body) => agent.run(head.method(Method::POST).body(body).map_err(|error| failed(error.into()))?),
+    };
+    let (parts, body) = response.map_err(failed)?.into_parts();
+    let status = parts.status.as_u16();
+    let most = if is_redirect(status) { 0 } else { appetite(status, &parts.headers) };
+    let body = read(body.into_reader(), &parts.headers, most).map_err(|error| failed(error.into()))?;
+    Ok(WebResponse { status, headers: parts.headers, body })
+}
+
+fn is_redirect(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
+}
+
+/// Where an answer sends whoever asked.
+fn location(response: &WebResponse) -> Option<String> {
+    let location = response.headers.get(header::LOCATION).filter(|_| is_redirect(response.status))?;
+    // Some servers forget to encode blanks.
+    Some(String::from_utf8_lossy(location.as_bytes()).trim().replace(' ', "%20"))
+}
+
+/// Ends the request of an agent when nobody waits for it any more.
+struct CutOnDrop(Option<Agent>);
+
+impl Drop for CutOnDrop {
+    fn drop(&mut self) {
+        if let Some(agent) = self.0.take() {
+            agent.shutdown();
+        }
+    }
+}

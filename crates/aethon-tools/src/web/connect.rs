@@ -1,0 +1,78 @@
+//! How every connection of a tool is made: the host's addresses are looked up once, each of them is judged, and the connection
+//! goes to one of those that were judged and nowhere else. Nothing asks for the name again in between, so an answer that
+//! changes (DNS rebinding) changes nothing. No proxy has a place in the chain.
+
+use std::sync::Arc;
+
+use ureq::Error;
+use ureq::config::Config;
+use ureq::http::Uri;
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{
+    ConnectionDetails, Connector, NextTimeout, RustlsConnector, TcpConnector, Transport,
+};
+
+use super::options::Names;
+use super::rules::Rules;
+
+/// How many addresses of a host are taken; the library has room for so many.
+const MOST_ADDRESSES: usize = 16;
+
+/// Looks hosts up.
+#[derive(Debug, Default)]
+pub(super) struct Lookup {
+    pub(super) names: Option<Arc<dyn Names>>,
+}
+
+impl Resolver for Lookup {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, Error> {
+        let Some(names) = &self.names else {
+            return DefaultResolver::default().resolve(uri, config, timeout);
+        };
+        let is_tls = uri.scheme_str() == Some("https");
+        let port = uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        let known = names.addresses(uri.host().unwrap_or_default(), port)?;
+        if known.is_empty() {
+            return Err(Error::HostNotFound);
+        }
+        let mut addresses = self.empty();
+        known.into_iter().take(MOST_ADDRESSES).for_each(|address| addresses.push(address));
+        Ok(addresses)
+    }
+}
+
+/// Connects to judged addresses only.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) rules: Arc<Rules>,
+    pub(super) tcp: TcpConnector,
+}
+
+impl Connector<()> for Judged {
+    type Out = <TcpConnector as Connector<()>>::Out;
+
+    fn connect(&self, details: &ConnectionDetails, chained: Option<()>) -> Result<Option<Self::Out>, Error> {
+        let host = details.uri.host().unwrap_or_default();
+        for address in &details.addrs {
+            self.rules.judge(host, *address).map_err(|refusal| Error::Other(Box::new(refusal)))?;
+        }
+        self.tcp.connect(details, chained)
+    }
+}
+
+/// TLS whose certificates are read once for all requests.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tls(Arc<RustlsConnector>);
+
+impl<In: Transport> Connector<In> for Tls {
+    type Out = <RustlsConnector as Connector<In>>::Out;
+
+    fn connect(&self, details: &ConnectionDetails, chained: Option<In>) -> Result<Option<Self::Out>, Error> {
+        self.0.connect(details, chained)
+    }
+}

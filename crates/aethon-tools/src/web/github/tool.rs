@@ -1,0 +1,113 @@
+//! The tool.
+
+use std::sync::Arc;
+
+use aethon_core::secret::Secret;
+use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use ureq::http::header;
+
+use super::document::{self, Asks};
+use crate::web::call_timeout;
+use crate::web::client::WebClient;
+use crate::web::json::{Exchange, pretty};
+use crate::web::options::GitHubOptions;
+use crate::web::target::Target;
+
+/// Asks GitHub.
+pub(crate) struct GitHub {
+    spec: ToolSpec,
+    client: Arc<WebClient>,
+    target: Target,
+    token: Secret,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Arguments {
+    /// The GraphQL document: a query, or a mutation, for which the person is asked first.
+    query: String,
+    /// The values of its variables.
+    variables: Option<Map<String, Value>>,
+    /// Which operation of the document is meant, if there are several.
+    operation_name: Option<String>,
+}
+
+impl GitHub {
+    /// The tool for this service; the error says what is wrong with its address.
+    pub(in crate::web) fn new(client: Arc<WebClient>, options: &GitHubOptions) -> Result<Self, String> {
+        let address = format!("{}/graphql", options.base.trim().trim_end_matches('/'));
+        let target = Target::parse(&address).map_err(|refusal| refusal.to_string())?;
+        let spec = ToolSpec::of::<Arguments>(
+            "github",
+            "Asks GitHub's GraphQL interface with the owner's token: repositories, issues, pull requests, files, searches. A \
+             document that holds a mutation waits for the person's word. Ask for few fields and use `first`.",
+        )
+        .with_role("query", ArgumentRole::Text)
+        .with_untrusted_output()
+        .acting_outside()
+        .with_timeout(call_timeout(&client));
+        Ok(Self { spec, client, target, token: options.token.clone() })
+    }
+}
+
+#[async_trait]
+impl Tool for GitHub {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn asks_first(&self, input: &Value) -> Option<String> {
+        // A document that cannot be read is refused by the call itself.
+        let asks = document::read(input.get("query")?.as_str()?).ok()?;
+        (asks == Asks::ToChange).then(|| "a mutation changes something on GitHub".to_owned())
+    }
+
+    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        let arguments: Arguments = self.spec.parse(input)?;
+        document::read(&arguments.query).map_err(|why| {
+            ToolError::failed(format!("`query` is no GraphQL document that can be sent: {why}"))
+        })?;
+        let mut call = json!({"query": arguments.query});
+        if let Some(variables) = arguments.variables {
+            call["variables"] = Value::Object(variables);
+        }
+        if let Some(name) = arguments.operation_name {
+            call["operationName"] = name.into();
+        }
+        let exchange = Exchange::post(self.target.clone(), &call);
+        let exchange = exchange.with_key(header::AUTHORIZATION, "Bearer ", &self.token)?;
+        let (status, answer) = exchange.send(&self.client).await?;
+        outcome(&answer, status)
+    }
+}
+
+/// What GitHub answered: data, errors, or both.
+fn outcome(answer: &Value, status: u16) -> Result<ToolOutput, ToolError> {
+    if status == 401 {
+        return Err(ToolError::failed(
+            "GitHub does not take the token; the owner must set `tools.github.token` anew",
+        ));
+    }
+    let errors: Vec<&str> = answer
+        .get("errors")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|error| error.get("message")?.as_str())
+        .collect();
+    let data = answer.get("data").filter(|data| !data.is_null());
+    match (data, errors.as_slice()) {
+        (Some(data), []) => Ok(ToolOutput::text(pretty(data))),
+        (Some(data), errors) => {
+            Ok(ToolOutput::text(format!("{}\n\nnot everything came: {}", pretty(data), errors.join("; "))))
+        }
+        (None, []) => {
+            let message = answer.get("message").and_then(Value::as_str).unwrap_or("no reason given");
+            Err(ToolError::failed(format!("GitHub answered {status}: {message}")))
+        }
+        (None, errors) => Err(ToolError::failed(format!("GitHub answered: {}", errors.join("; ")))),
+    }
+}

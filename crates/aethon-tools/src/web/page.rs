@@ -1,0 +1,156 @@
+//! What an answer is, by what its server calls it and by how it begins; and the text of what can be read.
+
+use std::borrow::Cow;
+
+use ureq::http::{HeaderMap, header};
+use url::Url;
+
+use super::body::Body;
+use super::html::{self, Readable};
+use super::{charset, pdf};
+
+/// The most bytes of text, HTML and data that are read.
+const MOST_TEXT: usize = 5 << 20;
+/// The most bytes of a PDF, which is of no use in part.
+const MOST_PDF: usize = 20 << 20;
+/// The most bytes of an answer that says why there is no page.
+const MOST_REASON: usize = 64 << 10;
+/// The most bytes of text that are shown.
+const LONGEST: usize = 2 << 20;
+
+/// What an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Html,
+    Pdf,
+    /// As it is: plain text, JSON, XML, source code.
+    Text,
+    /// Nothing that could be read.
+    Binary,
+    /// The server does not say.
+    Unknown,
+}
+
+/// How much of an answer is worth reading.
+pub(super) fn appetite(status: u16, headers: &HeaderMap) -> usize {
+    match kind_of(&media_type(headers)) {
+        _ if status >= 400 => MOST_REASON,
+        Kind::Html | Kind::Text | Kind::Unknown => MOST_TEXT,
+        Kind::Pdf => MOST_PDF,
+        Kind::Binary => 0,
+    }
+}
+
+/// The media type of an answer, without parameters and in small letters; empty when there is none.
+pub(super) fn media_type(headers: &HeaderMap) -> String {
+    content_type(headers).split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn content_type(headers: &HeaderMap) -> Cow<'_, str> {
+    headers
+        .get(header::CONTENT_TYPE)
+        .map_or(Cow::Borrowed(""), |value| String::from_utf8_lossy(value.as_bytes()))
+}
+
+fn kind_of(media_type: &str) -> Kind {
+    let subtype = media_type.split_once('/').map_or("", |(_, subtype)| subtype);
+    match media_type {
+        "text/html" | "application/xhtml+xml" => Kind::Html,
+        "application/pdf" | "application/x-pdf" => Kind::Pdf,
+        "" | "application/octet-stream" | "binary/octet-stream" | "application/x-download" => Kind::Unknown,
+        "image/svg+xml" => Kind::Text,
+        _ if media_type.starts_with("text/") => Kind::Text,
+        _ if ["json", "xml", "yaml", "javascript", "ecmascript", "toml", "csv", "sql", "graphql", "x-sh"]
+            .iter()
+            .any(|form| {
+                subtype == *form || subtype.ends_with(&format!("+{form}")) || subtype == format!("x-{form}")
+            }) =>
+        {
+            Kind::Text
+        }
+        "application/x-ndjson" | "application/jsonl" | "application/ld+json" | "message/rfc822" => Kind::Text,
+        _ => Kind::Binary,
+    }
+}
+
+/// What a body is that has come, whatever it was called: many servers call a PDF a download and a page plain text.
+fn kind_by_content(kind: Kind, bytes: &[u8]) -> Kind {
+    let start = bytes.trim_ascii_start();
+    let begins_with = |words: &str| {
+        start.get(..words.len()).is_some_and(|head| head.eq_ignore_ascii_case(words.as_bytes()))
+    };
+    match kind {
+        Kind::Unknown | Kind::Text if bytes.starts_with(b"%PDF-") => Kind::Pdf,
+        Kind::Unknown if begins_with("<!doctype html") || begins_with("<html") => Kind::Html,
+        Kind::Unknown if bytes.contains(&0) => Kind::Binary,
+        Kind::Unknown => Kind::Text,
+        kind => kind,
+    }
+}
+
+/// The text of an answer. The error is why there is none. Reading a PDF or a long page takes a while: call it where blocking
+/// is fine.
+pub(super) fn read(headers: &HeaderMap, body: &Body, address: &Url) -> Result<Readable, String> {
+    let media_type = media_type(headers);
+    let kind = kind_by_content(kind_of(&media_type), &body.bytes);
+    match kind {
+        Kind::Html => Ok(html::read(&charset::decode(&body.bytes, &content_type(headers)), address)),
+        Kind::Text | Kind::Unknown => {
+            let text = charset::decode(&body.bytes, &content_type(headers));
+            let end = text.floor_char_boundary(LONGEST);
+            let is_cut = end < text.len();
+            Ok(Readable { title: String::new(), text: text[..end].to_owned(), is_cut })
+        }
+        Kind::Pdf if body.cut.is_some() => {
+            Err(format!("it is a PDF of more than {} MiB, or broke off", MOST_PDF >> 20))
+        }
+        Kind::Pdf => pdf::read(&body.bytes, LONGEST),
+        Kind::Binary => {
+            let name =
+                if media_type.is_empty() { "binary data".to_owned() } else { format!("{media_type:?}") };
+            Err(format!("it is {name}, which has no text"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ureq::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn the_kind_is_told_by_the_server_and_by_the_content() {
+        let check = |media_type: &str, bytes: &[u8], expected: Kind| {
+            assert_eq!(kind_by_content(kind_of(media_type), bytes), expected, "{media_type}");
+        };
+        check("text/html", b"x", Kind::Html);
+        check("application/xhtml+xml", b"x", Kind::Html);
+        check("text/plain", b"<html>", Kind::Text);
+        check("text/plain", b"%PDF-1.7", Kind::Pdf);
+        check("application/json", b"{}", Kind::Text);
+        check("application/vnd.github+json", b"{}", Kind::Text);
+        check("application/x-yaml", b"a: 1", Kind::Text);
+        check("application/rss+xml", b"<rss/>", Kind::Text);
+        check("application/pdf", b"%PDF-1.7", Kind::Pdf);
+        check("application/octet-stream", b"%PDF-1.7", Kind::Pdf);
+        check("", b" <!DOCTYPE HTML><p>x", Kind::Html);
+        check("", b"hello", Kind::Text);
+        check("", b"\x7fELF\0\0", Kind::Binary);
+        check("image/png", b"\x89PNG", Kind::Binary);
+        check("video/mp4", b"", Kind::Binary);
+        check("application/zip", b"PK", Kind::Binary);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_even_loaded() {
+        let of = |status: u16, content_type: &'static str| {
+            let headers =
+                HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(content_type))]);
+            appetite(status, &headers)
+        };
+        assert_eq!(of(200, "video/mp4"), 0);
+        assert_eq!(of(200, "text/html; charset=utf-8"), MOST_TEXT);
+        assert_eq!(of(404, "text/html"), MOST_REASON);
+    }
+}

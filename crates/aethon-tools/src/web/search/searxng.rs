@@ -1,0 +1,48 @@
+//! SearXNG: an instance that anybody runs. It answers in JSON only where its owner has switched that on.
+
+use aethon_core::secret::Secret;
+use aethon_core::tool::ToolError;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::engine::{Hit, Query, SearchEngine};
+use crate::web::json::Exchange;
+use crate::web::with_query;
+
+pub(super) struct SearXng;
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    results: Vec<Hit>,
+}
+
+impl SearchEngine for SearXng {
+    fn name(&self) -> &'static str {
+        "SearXNG"
+    }
+
+    fn usual_base(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn ask(&self, base: &str, query: &Query<'_>, key: &Secret) -> Result<Exchange, ToolError> {
+        let address = with_query(&format!("{base}/search"), &[("q", query.words), ("format", "json")])?;
+        let exchange = Exchange::get(address);
+        // Its own software asks for no key; a proxy in front of it may.
+        if key.is_empty() {
+            return Ok(exchange);
+        }
+        exchange.with_key(ureq::http::header::AUTHORIZATION, "Bearer ", key)
+    }
+
+    fn read(&self, answer: Value) -> Result<Vec<Hit>, serde_json::Error> {
+        Ok(serde_json::from_value::<Answer>(answer)?.results)
+    }
+
+    fn explain(&self, status: u16) -> Option<&'static str> {
+        (status == 403).then_some(
+            "it does not answer in JSON: the owner must add `json` to `search.formats` in its settings.yml",
+        )
+    }
+}

@@ -1,0 +1,82 @@
+//! The web tools against real servers on this machine, which the owner's key opens to them.
+
+mod bounds;
+mod reach;
+mod server;
+mod services;
+
+use std::sync::Arc;
+
+use aethon_core::hook::TurnContext;
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::Inbound;
+use aethon_core::surface::Unattended;
+use aethon_core::tool::{Tool, ToolContext, ToolError};
+use serde_json::Value;
+
+use super::{WebOptions, web_tools};
+use crate::options::Options;
+
+pub(super) use self::server::Server;
+
+/// Options that open these hosts.
+pub(super) fn options(allowed: &[&str], change: impl FnOnce(&mut WebOptions)) -> Options {
+    Options::default().with(|options| {
+        options.web.allowed_hosts = allowed.iter().map(|rule| rule.parse().unwrap()).collect();
+        change(&mut options.web);
+    })
+}
+
+pub(super) fn fetcher(options: &Options) -> Arc<dyn Tool> {
+    Arc::new(web_tools(options).fetch)
+}
+
+pub(super) async fn call(tool: &dyn Tool, input: Value) -> Result<String, ToolError> {
+    let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "look it up");
+    let turn = TurnContext::of(TurnId::fresh(), &inbound);
+    let context = ToolContext::of(&turn, Arc::new(Unattended), 12_000);
+    tool.call(&context, input).await.map(|output| output.to_text())
+}
+
+/// Fetches an address with the loopback address open.
+pub(super) async fn fetch(url: &str) -> Result<String, ToolError> {
+    let options = options(&["127.0.0.1"], |_| {});
+    call(&*fetcher(&options), serde_json::json!({"url": url})).await
+}
+
+#[test]
+fn what_the_tools_return_is_a_strangers_and_what_they_do_is_told() {
+    let options = options(&[], |web| {
+        let (service, base) = (super::SearchService::SearXng, Some("http://127.0.0.1:8888".to_owned()));
+        web.search = Some(super::SearchOptions { service, base, key: Default::default() });
+        let (base, token) = ("https://api.github.com".to_owned(), aethon_core::secret::Secret::new("t"));
+        web.github = Some(super::GitHubOptions { base, token });
+    });
+    let tools = web_tools(&options);
+    let (search, github) = (tools.search.map_err(drop).unwrap(), tools.github.map_err(drop).unwrap());
+    let all: [(&dyn Tool, bool); 4] =
+        [(&tools.fetch, true), (&tools.json_rpc, false), (&search, true), (&github, false)];
+    for (tool, reads_only) in all {
+        let spec = tool.spec();
+        assert!(spec.untrusted_output && spec.sends_or_runs(), "{}", spec.name);
+        assert_eq!(spec.read_only, reads_only, "{}", spec.name);
+        assert!(spec.timeout.is_some(), "{}", spec.name);
+    }
+}
+
+#[test]
+fn what_is_not_set_up_is_absent_and_says_what_to_set() {
+    let tools = web_tools(&options(&[], |_| {}));
+    assert!(tools.search.err().unwrap().contains("tools.web_search.provider"));
+    assert!(tools.github.err().unwrap().contains("tools.github.token"));
+    for (service, key) in [
+        (super::SearchService::SearXng, "tools.web_search.host"),
+        (super::SearchService::Brave, "tools.web_search.api_key"),
+        (super::SearchService::Tavily, "tools.web_search.api_key"),
+    ] {
+        let search = super::SearchOptions { service, base: None, key: Default::default() };
+        let tools = web_tools(&options(&[], |web| web.search = Some(search)));
+        let why = tools.search.err().unwrap();
+        assert!(why.contains(key), "{why}");
+    }
+}

@@ -1,0 +1,311 @@
+//! Long-term memory as the program uses it: nothing gets in that holds a secret, and vectors are made where an embedder is
+//! configured.
+//!
+//! Everybody who keeps or finds something (tools, the API, the terminal, recall) has this object and not the storage's, so
+//! that no way in goes round the guard. Vectors are made in the background, so an embedder that is slow, fails or costs too
+//! much never delays or fails anything: what has no vector yet is found by its words.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use aethon_core::embed::Embedder;
+use aethon_core::error::Result;
+use aethon_core::memory::{
+    Correction, Memory, MemoryEntry, MemoryGuard, MemoryHit, MemoryId, MemoryListing, MemoryPage,
+    MemoryQuery, MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, NewMemory, Purpose, QueryVector,
+    Scope, Stored,
+};
+use async_trait::async_trait;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+/// How long a search waits for the vector of its question before it goes on with words alone.
+const RECALL_PATIENCE: Duration = Duration::from_millis(1_500);
+const SEARCH_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How much of a question is turned into a vector, in characters.
+const MOST_ASKED: usize = 2_000;
+
+/// How many memories get their vectors at a time.
+const TOGETHER: usize = 64;
+
+/// How long it takes at first, and at last, until an embedder that failed is asked again.
+const FIRST_PAUSE: Duration = Duration::from_secs(15);
+const LAST_PAUSE: Duration = Duration::from_secs(1_800);
+
+/// The memory behind its guard.
+#[derive(Clone)]
+pub(crate) struct GuardedMemory {
+    storage: Arc<dyn MemoryStorage>,
+    guard: MemoryGuard,
+    vectors: Option<Vectors>,
+}
+
+/// Who makes vectors, and the wish for more of them.
+#[derive(Clone)]
+struct Vectors {
+    embedder: Arc<dyn Embedder>,
+    wish: Arc<Notify>,
+    /// Why memories have to wait for their vectors, while they do.
+    trouble: Arc<Mutex<Option<String>>>,
+}
+
+impl GuardedMemory {
+    pub(crate) fn new(
+        storage: Arc<dyn MemoryStorage>,
+        guard: MemoryGuard,
+        embedder: Option<Arc<dyn Embedder>>,
+    ) -> Self {
+        let vectors =
+            embedder.map(|embedder| Vectors { embedder, wish: Arc::default(), trouble: Arc::default() });
+        Self { storage, guard, vectors }
+    }
+
+    /// Starts making vectors, if somebody can: for what is stored from now on, and for what has none if `at_once`.
+    pub(crate) fn start(&self, at_once: bool) -> VectorTask {
+        let task = self.vectors.clone().map(|vectors| {
+            if at_once {
+                vectors.wish.notify_one();
+            }
+            tokio::spawn(vectors.make(self.storage.clone()))
+        });
+        VectorTask(Mutex::new(task))
+    }
+
+    /// Why memories have to wait for their vectors, while they do.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let vectors = self.vectors.as_ref()?;
+        vectors.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn wish(&self) {
+        if let Some(vectors) = &self.vectors {
+            vectors.wish.notify_one();
+        }
+    }
+
+    /// The question as a vector; `None` where nobody makes one in time.
+    async fn vector(&self, query: &MemoryQuery) -> Option<QueryVector> {
+        let vectors = self.vectors.as_ref()?;
+        let text: String = query.text.trim().chars().take(MOST_ASKED).collect();
+        if text.is_empty() {
+            return None;
+        }
+        let patience = if query.purpose == Purpose::Recall { RECALL_PATIENCE } else { SEARCH_PATIENCE };
+        let question = [text.as_str()];
+        match timeout(patience, vectors.embedder.embed(&question)).await {
+            Ok(Ok(made)) => {
+                let numbers = made.into_iter().next()?;
+                Some(QueryVector { model: vectors.embedder.model().to_owned(), numbers })
+            }
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "a question to the memory has no vector; it is asked by its words");
+                None
+            }
+            Err(_) => {
+                tracing::debug!("the embedder is slow; the memory is asked by words alone");
+                None
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Memory for GuardedMemory {
+    async fn store(&self, memory: NewMemory) -> Result<Stored> {
+        self.guard.check(&memory.content)?;
+        self.guard.check(&memory.category)?;
+        let stored = self.storage.store(memory).await?;
+        if stored.is_new {
+            self.wish();
+        }
+        Ok(stored)
+    }
+
+    async fn correct(&self, scope: &Scope, id: MemoryId, correction: Correction) -> Result<MemoryEntry> {
+        for text in [&correction.content, &correction.category].into_iter().flatten() {
+            self.guard.check(text)?;
+        }
+        let entry = self.storage.correct(scope, id, correction).await?;
+        self.wish();
+        Ok(entry)
+    }
+
+    async fn forget(&self, scope: &Scope, id: MemoryId) -> Result<bool> {
+        self.storage.forget(scope, id).await
+    }
+
+    async fn show(&self, scope: &Scope, id: MemoryId) -> Result<Option<MemoryRecord>> {
+        self.storage.show(scope, id).await
+    }
+
+    async fn list(&self, listing: MemoryListing) -> Result<MemoryPage> {
+        self.storage.list(listing).await
+    }
+
+    async fn search(&self, query: MemoryQuery) -> Result<Vec<MemoryHit>> {
+        let vector = self.vector(&query).await;
+        self.storage.search(query.with_vector(vector)).await
+    }
+
+    async fn stats(&self, scope: &Scope) -> Result<MemoryStats> {
+        self.storage.stats(scope).await
+    }
+}
+
+impl Vectors {
+    /// Makes vectors whenever they are wished for, until it is stopped.
+    async fn make(self, storage: Arc<dyn MemoryStorage>) {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            self.wish.notified().await;
+            while let Err(error) = self.make_all(&*storage).await {
+                if pause == FIRST_PAUSE {
+                    tracing::warn!(
+                        error,
+                        "memories get their vectors later; until then they are found by their words"
+                    );
+                }
+                self.note(Some(error));
+                sleep(pause).await;
+                pause = (pause * 2).min(LAST_PAUSE);
+            }
+            self.note(None);
+            pause = FIRST_PAUSE;
+        }
+    }
+
+    fn note(&self, trouble: Option<String>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+
+    async fn make_all(&self, storage: &dyn MemoryStorage) -> Result<(), String> {
+        let model = self.embedder.model();
+        loop {
+            let missing = storage.without_vector(model, TOGETHER).await.map_err(|error| error.to_string())?;
+            if missing.is_empty() {
+                return Ok(());
+            }
+            let texts: Vec<&str> = missing.iter().map(|(_, content)| content.as_str()).collect();
+            let made = self.embedder.embed(&texts).await.map_err(|error| error.to_string())?;
+            if made.len() != missing.len() {
+                return Err("the embedder did not answer with a vector for each text".to_owned());
+            }
+            let vectors = missing.into_iter().zip(made);
+            let vectors =
+                vectors.map(|((id, content), numbers)| MemoryVector { id, content, numbers }).collect();
+            storage.put_vectors(model, vectors).await.map_err(|error| error.to_string())?;
+        }
+    }
+}
+
+/// What makes vectors in the background.
+pub(crate) struct VectorTask(Mutex<Option<JoinHandle<()>>>);
+
+impl VectorTask {
+    /// Ends it. A vector that is being made is made again at the next start, from the cache of those that were paid for.
+    pub(crate) async fn stop(&self) {
+        let task = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            task.abort();
+            // It was told to end: there is nothing to hear from it.
+            let _ = task.await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use aethon_core::live::Live;
+    use aethon_core::model::{ModelError, ModelErrorKind};
+    use aethon_core::testkit::MemoryStore;
+
+    use super::*;
+
+    /// Puts every text on one of two axes, after failing so many times.
+    struct Axes {
+        failures: AtomicUsize,
+    }
+
+    #[async_trait]
+    impl Embedder for Axes {
+        fn model(&self) -> &str {
+            "test/axes"
+        }
+
+        async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+            let fails = |left: usize| left.checked_sub(1);
+            if self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fails).is_ok() {
+                return Err(ModelError::new(ModelErrorKind::Network, "down"));
+            }
+            let is_animal = |text: &&str| text.contains("cat") || text.contains("pet");
+            Ok(texts
+                .iter()
+                .map(|text| if is_animal(text) { vec![1.0, 0.0] } else { vec![0.0, 1.0] })
+                .collect())
+        }
+    }
+
+    fn guarded(failures: usize) -> (Arc<MemoryStore>, GuardedMemory) {
+        let store = Arc::new(MemoryStore::default());
+        let guard = MemoryGuard::new(Live::default(), &[]).unwrap();
+        let embedder = Arc::new(Axes { failures: failures.into() });
+        (store.clone(), GuardedMemory::new(store, guard, Some(embedder)))
+    }
+
+    async fn with_vectors(store: &MemoryStore, count: u64) {
+        while store.stats(&Scope::default()).await.unwrap().with_vector != count {
+            sleep(Duration::from_secs(1)).await;
+        }
+    }
+
+    fn fact(content: &str) -> NewMemory {
+        NewMemory::new(content, "", "api").unwrap()
+    }
+
+    #[tokio::test]
+    async fn secrets_get_in_by_no_way() {
+        let (store, memory) = guarded(0);
+        assert!(memory.store(fact("my password is hunter2")).await.unwrap_err().is_secret());
+        let filed = NewMemory::new("fine", "password: hunter2", "api").unwrap();
+        assert!(memory.store(filed).await.unwrap_err().is_secret());
+        let entry = memory.store(fact("fine")).await.unwrap().entry;
+        let correction = Correction::new(Some("password: hunter2"), None, "").unwrap();
+        assert!(memory.correct(&Scope::default(), entry.id, correction).await.unwrap_err().is_secret());
+        assert_eq!(store.list(MemoryListing::newest(5)).await.unwrap().count, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn vectors_come_later_however_often_the_embedder_fails() {
+        let (store, memory) = guarded(3);
+        let task = memory.start(false);
+        assert!(memory.store(fact("The cat is called Momo.")).await.unwrap().is_new);
+        memory.store(fact("Rent is due on the 5th.")).await.unwrap();
+        with_vectors(&store, 2).await;
+        let hits = memory.search(MemoryQuery::new("pet", 1)).await.unwrap();
+        assert_eq!(hits[0].entry.content, "The cat is called Momo.");
+        task.stop().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_there_before_gets_vectors_at_the_start() {
+        let (store, memory) = guarded(0);
+        store.store(fact("The cat is called Momo.")).await.unwrap();
+        let task = memory.start(true);
+        with_vectors(&store, 1).await;
+        let correction = Correction::new(Some("The cat is called Mimi."), None, "").unwrap();
+        memory.correct(&Scope::default(), MemoryId(1), correction).await.unwrap();
+        with_vectors(&store, 1).await;
+        task.stop().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_search_does_without_an_embedder_that_fails() {
+        let (_store, memory) = guarded(usize::MAX);
+        memory.store(fact("The cat is called Momo.")).await.unwrap();
+        assert_eq!(memory.search(MemoryQuery::new("momo", 1)).await.unwrap().len(), 1);
+    }
+}

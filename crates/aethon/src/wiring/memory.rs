@@ -1,0 +1,53 @@
+//! `[memory]` to the memory behind its guard.
+
+use std::sync::Arc;
+
+use aethon_core::embed::Embedder;
+use aethon_core::memory::{Memory, MemoryGuard, Scope};
+use aethon_core::storage::Storage;
+
+use crate::builder::Prepared;
+use crate::error::{Error, Result};
+use crate::memory::GuardedMemory;
+
+/// What keeps secrets out. The owner's patterns were checked before the start.
+pub(crate) fn guard(prepared: &Prepared) -> Result<MemoryGuard> {
+    let patterns = &prepared.config.memory.guard_patterns;
+    MemoryGuard::new(prepared.shared.redactor.clone(), patterns)
+        .map_err(|error| Error::refused(format!("memory.guard_patterns: {error}")).because(error))
+}
+
+/// The memory, unless it is switched off.
+pub(crate) fn memory(
+    prepared: &Prepared,
+    storage: &Storage,
+    embedder: Option<Arc<dyn Embedder>>,
+) -> Result<Option<GuardedMemory>> {
+    let guard = guard(prepared)?;
+    let is_on = prepared.config.memory.enabled;
+    Ok(is_on.then(|| GuardedMemory::new(storage.memory.clone(), guard, embedder)))
+}
+
+/// What the memory does, in a sentence.
+pub(crate) fn sentence(prepared: &Prepared) -> String {
+    let memory = &prepared.config.memory;
+    if !memory.enabled {
+        return "off (memory.enabled)".to_owned();
+    }
+    let found = match super::embedding::service(prepared) {
+        Some((embedder, _)) => format!("found by words and by meaning ({})", embedder.model()),
+        None => "found by words".to_owned(),
+    };
+    let recall = if memory.auto_recall && memory.recall_top_k > 0 && memory.recall_max_chars > 0 {
+        format!("up to {} that fit are recalled by themselves", memory.recall_top_k)
+    } else {
+        "recalled only when the model searches".to_owned()
+    };
+    format!("{found}; {recall}")
+}
+
+/// How much there is, for `doctor`.
+pub(crate) async fn amount(memory: &dyn Memory) -> Result<String> {
+    let stats = memory.stats(&Scope::default()).await?;
+    Ok(format!("{} memories, {} of them with a vector", stats.entries, stats.with_vector))
+}
