@@ -57,6 +57,7 @@ mod terminal_restart;
 mod terminal_screen;
 mod together;
 mod token;
+mod tools;
 mod untrusted;
 mod usage;
 mod web_tools;

@@ -44,8 +44,10 @@ fn a_command_runs_in_the_workspace_and_its_output_comes_back() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let frames = chat.say("m1", &running("echo hi; pwd; exit 3"));
-    let states: Vec<&str> =
+    let mut states: Vec<&str> =
         of_type(&frames, "tool").iter().filter_map(|frame| frame["state"].as_str()).collect();
+    // On a slow machine its output is shown while it runs.
+    states.dedup();
     assert_eq!(states, ["running", "ok"]);
     let workspace = server.home().path().join("workspace").canonicalize().unwrap();
     let text = frames.last().unwrap()["text"].as_str().unwrap();

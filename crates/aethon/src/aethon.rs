@@ -91,6 +91,10 @@ impl Aethon {
         let ground = Ground::of(&prepared).await;
         crate::features::offer(&prepared.shared.features, Live::new(prepared.config.clone()), ground);
         crate::features::offer_parts(&prepared.shared.features, &provider, &storage);
+        prepared.shared.features.offer(wiring::tools::features(tools.sets.clone()));
+        if mode == OpenMode::Daemon {
+            wiring::tools::outputs(&prepared).sweep();
+        }
         if let Some(memory) = memory.clone() {
             let config = Live::new(prepared.config.clone());
             crate::features::offer_memory(&prepared.shared.features, config, memory);

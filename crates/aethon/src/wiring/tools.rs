@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_core::feature::{Feature, FeatureSource, FeatureState};
 use aethon_core::memory::Memory;
 use aethon_core::storage::Storage;
 use aethon_core::tool::{FixedTools, ToolSource};
@@ -61,6 +62,26 @@ fn sets(
     aethon_tools::sets(&options(prepared), &needs).into()
 }
 
+/// A row for each set of tools: those that are there, and those that are not, with the reason.
+pub(crate) fn features(sets: Arc<[ToolSet]>) -> impl FeatureSource {
+    move || sets.iter().map(feature).collect::<Vec<_>>()
+}
+
+fn feature(set: &ToolSet) -> Feature {
+    let names: Vec<&str> = set.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+    let absent = set.absent.iter().map(|absence| format!("no {}: {}", absence.tools.join(", "), absence.why));
+    let key = set.absent.iter().find_map(|absence| absence.config_key);
+    let state = match (names.is_empty(), key) {
+        (false, _) => FeatureState::On,
+        (true, Some(_)) => FeatureState::Off,
+        (true, None) => FeatureState::Unavailable,
+    };
+    let there = (!names.is_empty()).then(|| names.join(", "));
+    let detail = there.into_iter().chain(absent).collect::<Vec<_>>().join("; ");
+    let (id, title) = (format!("tools_{}", set.id), format!("Tools: {}", set.title));
+    Feature::new((&id, &title), state, detail, key.unwrap_or_default())
+}
+
 /// Where output goes that is too long for a model.
 pub(crate) fn outputs(prepared: &Prepared) -> KeptOutputs {
     KeptOutputs::new(prepared.home.outputs(), prepared.clock())
@@ -113,4 +134,19 @@ fn shell(prepared: &Prepared) -> ShellOptions {
     options.lang = flags.lang.clone();
     options.tmpdir = flags.tmpdir.clone();
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_absent_says_why() {
+        let set = ToolSet::new("desktop", "The desktop");
+        let bare = feature(&set.clone().lacking(&["open", "notify"], "there is no desktop"));
+        assert_eq!((bare.id.as_str(), bare.state), ("tools_desktop", FeatureState::Unavailable));
+        assert_eq!(bare.detail, "no open, notify: there is no desktop");
+        let off = feature(&set.switched_off(&["open"], "it is off", "tools.open"));
+        assert_eq!((off.config_key.as_str(), off.state), ("tools.open", FeatureState::Off));
+    }
 }
