@@ -44,8 +44,10 @@ fn a_command_runs_in_the_workspace_and_its_output_comes_back() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let frames = chat.say("m1", &running("echo hi; pwd; exit 3"));
-    let states: Vec<&str> =
+    let mut states: Vec<&str> =
         of_type(&frames, "tool").iter().filter_map(|frame| frame["state"].as_str()).collect();
+    // On a slow machine its output is shown while it runs.
+    states.dedup();
     assert_eq!(states, ["running", "ok"]);
     let workspace = server.home().path().join("workspace").canonicalize().unwrap();
     let text = frames.last().unwrap()["text"].as_str().unwrap();
@@ -191,7 +193,7 @@ fn with_a_sandbox_configured_nothing_runs_beside_it() {
     let server = Server::start_command(home, command);
     let mut chat = server.chat("default");
     let tool = ran(&mut chat, "m1", "touch ran");
-    assert_eq!(tool["state"], "denied", "{tool}");
-    assert!(tool["output"].as_str().unwrap().contains("security.sandbox"), "{tool}");
+    assert_eq!(tool["state"], "error", "{tool}");
+    assert!(tool["output"].as_str().unwrap().contains("docker"), "{tool}");
     assert!(!server.home().path().join("workspace/ran").exists());
 }

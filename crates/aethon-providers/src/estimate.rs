@@ -3,8 +3,9 @@
 //! Four bytes a token is what common tokenizers come to on English text and code. It is used where a number is better
 //! than none: the usage that the offline models report, and services that send no usage.
 
-use aethon_core::message::{Block, Message};
+use aethon_core::message::{Block, Message, ToolResult};
 use aethon_core::model::ModelRequest;
+use aethon_core::tool::OutputBlock;
 
 /// About what a picture takes.
 const IMAGE_TOKENS: usize = 1000;
@@ -39,8 +40,12 @@ fn block(block: &Block) -> usize {
         Block::Image { .. } => IMAGE_TOKENS * 4,
         // Arguments are not serialised just to be counted.
         Block::ToolCall(call) => call.name.len() + 40,
-        Block::ToolResult(result) => result.output.len(),
+        Block::ToolResult(result) => result.output.len() + pictures(result) * IMAGE_TOKENS * 4,
         Block::Folded { summary, .. } => summary.len(),
         Block::Notice { .. } => 0,
     }
+}
+
+fn pictures(result: &ToolResult) -> usize {
+    result.blocks.iter().filter(|block| matches!(block, OutputBlock::Image { .. })).count()
 }

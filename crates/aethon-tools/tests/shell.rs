@@ -13,18 +13,40 @@ mod common;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use aethon_core::approval::{ApprovalRequest, Decision};
+use aethon_core::ids::TurnId;
+use aethon_core::message::ToolCall;
 use aethon_core::sandbox::Sandbox;
+use aethon_core::surface::{Surface, ToolState, TurnEvent};
 use aethon_core::tool::{Tool, ToolContext, ToolError};
 use aethon_tools::{Options, ShellOptions};
+use async_trait::async_trait;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const FOLDER: &str = "SHELL_TEST_FOLDER";
 /// Long enough that a process which ends by itself cannot pass for one that was ended.
 const LONG: &str = "1000";
+
+/// What is shown of running calls.
+#[derive(Default)]
+struct Recorded(Mutex<Vec<ToolState>>);
+
+#[async_trait]
+impl Surface for Recorded {
+    fn emit(&self, _turn: &TurnId, event: TurnEvent) {
+        if let TurnEvent::Tool(state) = event {
+            self.0.lock().unwrap().push(state);
+        }
+    }
+
+    async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
+        None
+    }
+}
 
 struct Stage {
     folder: TempDir,
@@ -180,6 +202,37 @@ async fn there_is_nothing_to_read_and_no_terminal() {
     let numbers: Vec<&str> = told.lines().next().unwrap().split_whitespace().collect();
     assert!(numbers.iter().all(|number| *number == numbers[0]), "a session of its own: {told}");
     assert!(!told.contains("secret.txt"), "no file of the program is handed down: {told}");
+}
+
+#[tokio::test]
+async fn those_who_watch_see_the_output_while_it_comes_and_no_secret() {
+    let stage = Stage::with(|_| {});
+    let surface = Arc::new(Recorded::default());
+    let call = ToolCall { id: "c1".into(), name: "shell".into(), input: json!({}), opaque: None };
+    let context = common::watched(12_000, surface.clone()).for_call(&call);
+    // It ends when the test has seen what came before.
+    let gate = stage.path("gate");
+    let command = format!(
+        "echo begun; echo token=sk-abcdefghijklmnopqrstuvwxyz012345; until [ -e '{}' ]; do sleep 0.02; done; echo ended",
+        gate.display()
+    );
+    let running = tokio::spawn(async move {
+        stage.shell.call(&context, json!({"command": command})).await.map(|output| output.to_text())
+    });
+    let seen = tokio::task::spawn_blocking(move || {
+        eventually("the output is shown", Duration::from_secs(20), || {
+            surface.0.lock().unwrap().first().cloned()
+        })
+    });
+    let seen = seen.await.unwrap();
+    assert_eq!((seen.call.as_str(), seen.name.as_str()), ("c1", "shell"));
+    let output = seen.output.unwrap();
+    assert!(
+        output.starts_with("begun\n") && !output.contains("sk-abc") && !output.contains("ended"),
+        "{output}"
+    );
+    std::fs::write(gate, "").unwrap();
+    assert!(running.await.unwrap().unwrap().contains("ended\n[exit status 0"));
 }
 
 #[tokio::test]

@@ -41,6 +41,11 @@ fn beside(result: &ToolResult) -> usize {
     bytes.sum()
 }
 
+/// How many pictures a result shows a model that can see.
+fn pictures(result: &ToolResult) -> u64 {
+    result.blocks.iter().filter(|block| matches!(block, OutputBlock::Image { .. })).count() as u64
+}
+
 /// The tokens of a text.
 pub(crate) fn text(text: &str) -> u64 {
     (text.len() as u64).div_ceil(4)
@@ -72,7 +77,7 @@ fn block(block: &Block) -> u64 {
             text(thought) + opaque.as_ref().map_or(0, |opaque| (json_length(&opaque.data) as u64).div_ceil(4))
         }
         Block::ToolCall(call) => text(&call.name) + (json_length(&call.input) as u64).div_ceil(4),
-        Block::ToolResult(result) => text(&result.output),
+        Block::ToolResult(result) => text(&result.output) + pictures(result) * PER_IMAGE,
         Block::Folded { summary, .. } => text(summary),
         Block::Notice { .. } => 0,
     }

@@ -82,7 +82,11 @@ impl Session {
             tokio::select! {
                 why = ended(&mut self.life, &self.news) => break why,
                 () = shutdown.requested() => break String::new(),
-                () = self.news.broken.notified() => break "a call found the connection broken".to_owned(),
+                () = self.news.broken.notified() => {
+                    // How it ended says more than that it did.
+                    let ended = timeout(2 * GOODBYE, ended(&mut self.life, &self.news)).await;
+                    break ended.unwrap_or_else(|_| "a call found the connection broken".to_owned());
+                }
                 () = changed(&self.news, &mut subscription) => sleep(BETWEEN_LISTS).await,
                 () = sleep(LOOK) => {}
             }

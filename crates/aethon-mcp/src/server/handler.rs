@@ -69,7 +69,7 @@ impl ServerHandler for Handler {
             return Err(ErrorData::invalid_params(format!("there is no tool {name:?}"), None));
         }
         let result = self.calls.run(&request.name, request.arguments, &context).await?;
-        Ok(wire::result(&result).into())
+        Ok(wire::result(result).into())
     }
 
     async fn list_prompts(

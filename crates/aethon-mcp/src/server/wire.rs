@@ -27,18 +27,23 @@ fn schema(parameters: &Value) -> Arc<JsonObject> {
 }
 
 /// What a call came to. A refusal begins with the word, so that a person who reads along sees what it is.
-pub(super) fn result(result: &ToolResult) -> CallToolResult {
+pub(super) fn result(mut result: ToolResult) -> CallToolResult {
+    // What a model elsewhere is only told of goes out here as it is.
+    let blocks = std::mem::take(&mut result.blocks);
     let text = result.for_model();
     let text = if result.denied { format!("Denied here: {text}").into() } else { text };
-    let mut content = vec![ContentBlock::text(text)];
-    for block in &result.blocks {
-        match block {
-            OutputBlock::Text { text } => content.push(ContentBlock::text(text)),
-            OutputBlock::Image { mime, data } => content.push(ContentBlock::image(data, mime)),
-            OutputBlock::File { name, mime, text } => content.push(ContentBlock::resource(
-                ResourceContents::text(text, format!("file:///{}", file_name(name))).with_mime_type(mime),
-            )),
-        }
+    let mut content = Vec::new();
+    if !text.is_empty() || blocks.is_empty() {
+        content.push(ContentBlock::text(text));
+    }
+    for block in blocks {
+        content.push(match block {
+            OutputBlock::Text { text } => ContentBlock::text(text),
+            OutputBlock::Image { mime, data } => ContentBlock::image(data, mime),
+            OutputBlock::File { name, mime, text } => ContentBlock::resource(
+                ResourceContents::text(text, format!("file:///{}", file_name(&name))).with_mime_type(mime),
+            ),
+        });
     }
     if result.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) }
 }

@@ -60,7 +60,7 @@ fn messages(request: &ModelRequest, terms: &Terms) -> Vec<(&'static str, Vec<Val
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::with_capacity(request.messages.len());
     for turn in prompt::turns(request, &terms.capabilities) {
         let (role, content): (_, Vec<Value>) = match turn {
-            Turn::User(parts) => ("user", parts.iter().map(part).collect()),
+            Turn::User(parts) | Turn::Shown(parts) => ("user", parts.iter().map(part).collect()),
             Turn::Results(results) => ("user", results.iter().map(|result| tool_result(result)).collect()),
             Turn::Assistant(said) => ("assistant", said.iter().filter_map(said_block).collect()),
         };

@@ -94,7 +94,7 @@ fn tools(request: &ModelRequest, terms: &Terms, turns: &[Turn<'_>]) -> Vec<Value
                 _ => None,
             })),
             Turn::Results(results) => called.extend(results.iter().map(|result| result.name.as_str())),
-            Turn::User(_) => {}
+            Turn::User(_) | Turn::Shown(_) => {}
         }
     }
     let schema = json!({ "json": { "type": "object" } });
@@ -113,7 +113,7 @@ fn messages(turns: &[Turn<'_>]) -> Vec<(&'static str, Vec<Value>)> {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::with_capacity(turns.len());
     for turn in turns {
         let (role, content): (_, Vec<Value>) = match turn {
-            Turn::User(parts) => ("user", parts.iter().map(part).collect()),
+            Turn::User(parts) | Turn::Shown(parts) => ("user", parts.iter().map(part).collect()),
             Turn::Results(results) => ("user", results.iter().map(|result| tool_result(result)).collect()),
             Turn::Assistant(said) => ("assistant", said.iter().filter_map(said_block).collect()),
         };

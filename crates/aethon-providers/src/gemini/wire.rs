@@ -70,7 +70,7 @@ fn contents(request: &ModelRequest, terms: &Terms) -> Vec<Value> {
     let mut contents: Vec<(&str, Vec<Value>)> = Vec::with_capacity(request.messages.len());
     for turn in prompt::turns(request, &terms.capabilities) {
         let (role, parts) = match turn {
-            Turn::User(parts) => ("user", parts.iter().map(part).collect()),
+            Turn::User(parts) | Turn::Shown(parts) => ("user", parts.iter().map(part).collect()),
             Turn::Results(results) => {
                 ("user", results.iter().map(|result| response(result, &own_ids)).collect())
             }

@@ -54,7 +54,7 @@ fn messages(request: &ModelRequest, terms: &Terms) -> Vec<Value> {
     }
     for turn in prompt::turns(request, &terms.capabilities) {
         match turn {
-            Turn::User(parts) => messages.push(user(&parts)),
+            Turn::User(parts) | Turn::Shown(parts) => messages.push(user(&parts)),
             Turn::Assistant(said) => messages.push(assistant(&said)),
             Turn::Results(results) => messages.extend(results.iter().map(|result| {
                 json!({ "role": "tool", "tool_name": result.name, "content": prompt::output(result) })

@@ -80,6 +80,11 @@ fn messages(request: &ModelRequest, terms: &Terms, profile: &Profile, is_openai:
                 }
                 messages.push(json!({ "role": "user", "content": user_content(parts) }));
             }
+            Turn::Shown(parts) if profile.user_may_follow_tool => {
+                messages.push(json!({ "role": "user", "content": user_content(parts) }));
+            }
+            // A service that lets nobody speak between results and answer gets the line in the result alone.
+            Turn::Shown(_) => continue,
             Turn::Assistant(said) => {
                 let is_current = last_user.is_none_or(|user| place > user);
                 let mut message = assistant(said, terms, profile);

@@ -56,7 +56,9 @@ fn input(request: &ModelRequest, capabilities: &Capabilities) -> Vec<Value> {
     let mut items = Vec::with_capacity(request.messages.len());
     for turn in prompt::turns(request, capabilities) {
         match turn {
-            Turn::User(parts) => items.push(json!({ "role": "user", "content": user_content(&parts) })),
+            Turn::User(parts) | Turn::Shown(parts) => {
+                items.push(json!({ "role": "user", "content": user_content(&parts) }));
+            }
             Turn::Assistant(said) => {
                 // A thought is taken back only together with what it led to.
                 let end = said.iter().rposition(|piece| !matches!(piece, Said::Opaque(_)));

@@ -87,7 +87,8 @@ pub(super) fn find(
 
 /// The fewer memories have a word, the more it says.
 fn rarity(entries: i64, all: i64) -> f64 {
-    let (entries, all) = (entries.max(0) as f64, all.max(0) as f64 + BACKGROUND);
+    // A word that no memory has says no more than one that a single memory has.
+    let (entries, all) = (entries.max(1) as f64, all.max(0) as f64 + BACKGROUND);
     (1.0 + (all - entries + 0.5).max(0.0) / (entries + 0.5)).ln()
 }
 

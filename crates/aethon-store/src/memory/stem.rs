@@ -1,4 +1,5 @@
-//! What English words have in common: `paying`, `payment` and `paid`... as far as endings tell (Porter, 1980).
+//! What English words have in common: `paying`, `pays` and `paid`, as far as endings tell (Porter, 1980), and a list of the
+//! commonest forms of which they do not.
 //!
 //! The same is done to what is stored and to what is looked for, so a stem need not be a word. Words in other scripts, and
 //! words with digits, stay as they are.
@@ -9,6 +10,7 @@ pub(super) fn stem(word: &str) -> String {
     if !is_english {
         return word.to_owned();
     }
+    let word = IRREGULAR.iter().find(|(form, _)| *form == word).map_or(word, |(_, word)| word);
     let mut stem = Stem(word.as_bytes().to_vec());
     stem.plural();
     stem.past();
@@ -19,6 +21,65 @@ pub(super) fn stem(word: &str) -> String {
     stem.tidy();
     String::from_utf8(stem.0).unwrap_or_else(|_| word.to_owned())
 }
+
+/// Common forms that have no ending in common with their word.
+const IRREGULAR: &[(&str, &str)] = &[
+    ("paid", "pay"),
+    ("bought", "buy"),
+    ("sold", "sell"),
+    ("lent", "lend"),
+    ("sent", "send"),
+    ("spent", "spend"),
+    ("kept", "keep"),
+    ("lost", "lose"),
+    ("met", "meet"),
+    ("told", "tell"),
+    ("said", "say"),
+    ("taught", "teach"),
+    ("thought", "think"),
+    ("brought", "bring"),
+    ("caught", "catch"),
+    ("slept", "sleep"),
+    ("felt", "feel"),
+    ("held", "hold"),
+    ("grew", "grow"),
+    ("grown", "grow"),
+    ("knew", "know"),
+    ("known", "know"),
+    ("wrote", "write"),
+    ("written", "write"),
+    ("drove", "drive"),
+    ("driven", "drive"),
+    ("ate", "eat"),
+    ("eaten", "eat"),
+    ("drank", "drink"),
+    ("ran", "run"),
+    ("swam", "swim"),
+    ("sang", "sing"),
+    ("flew", "fly"),
+    ("flown", "fly"),
+    ("went", "go"),
+    ("gone", "go"),
+    ("gave", "give"),
+    ("given", "give"),
+    ("took", "take"),
+    ("taken", "take"),
+    ("broke", "break"),
+    ("broken", "break"),
+    ("chose", "choose"),
+    ("chosen", "choose"),
+    ("wore", "wear"),
+    ("worn", "wear"),
+    ("drew", "draw"),
+    ("drawn", "draw"),
+    ("children", "child"),
+    ("men", "man"),
+    ("women", "woman"),
+    ("feet", "foot"),
+    ("teeth", "tooth"),
+    ("wives", "wife"),
+    ("knives", "knife"),
+];
 
 /// Endings of endings, and what they become.
 const DOUBLE_ENDINGS: [(&str, &str); 21] = [
@@ -190,7 +251,8 @@ mod tests {
             let stems: Vec<String> = words.iter().map(|word| stem(word)).collect();
             assert!(stems.iter().all(|stem| *stem == stems[0]), "{words:?}: {stems:?}");
         };
-        check(&["pay", "pays", "paying", "payed"]);
+        check(&["pay", "pays", "paying", "payed", "paid"]);
+        check(&["child", "children"]);
         check(&["connect", "connected", "connecting", "connection", "connections"]);
         check(&["allergy", "allergies"]);
         check(&["live", "lives", "living", "lived"]);

@@ -70,6 +70,32 @@ impl Tool for FileEdit {
         let workspace = self.workspace.clone();
         blocking("changing the file", move || edit(&workspace, &arguments)).await
     }
+
+    async fn preview(&self, _context: &ToolContext, input: &Value) -> Option<String> {
+        let arguments: Arguments = self.spec.parse(input.clone()).ok()?;
+        let workspace = self.workspace.clone();
+        blocking("looking at the file", move || Ok(difference(&workspace, &arguments))).await.ok().flatten()
+    }
+}
+
+/// What the change would come to.
+fn difference(workspace: &Workspace, arguments: &Arguments) -> Option<String> {
+    let opened = workspace.open(&arguments.path).ok()?;
+    let before = text_of(&opened, &arguments.path).ok()?;
+    let (after, _) = changed(&before, &arguments.change()).ok()?;
+    unified(&workspace.shown(&opened.path), &before, &after)
+}
+
+impl Arguments {
+    fn change(&self) -> Change<'_> {
+        Change {
+            old: &self.old,
+            new: &self.new,
+            replace_all: self.replace_all.unwrap_or(false),
+            line: self.line,
+            end_line: self.end_line,
+        }
+    }
 }
 
 fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, ToolError> {
@@ -82,14 +108,7 @@ fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Tool
     };
     let before = text_of(existing, path)
         .map_err(|why| ToolError::failed(format!("{path:?} cannot be edited: it {why}")))?;
-    let change = Change {
-        old: &arguments.old,
-        new: &arguments.new,
-        replace_all: arguments.replace_all.unwrap_or(false),
-        line: arguments.line,
-        end_line: arguments.end_line,
-    };
-    let (after, places) = changed(&before, &change)
+    let (after, places) = changed(&before, &arguments.change())
         .map_err(|why| ToolError::failed(format!("{path:?} was not changed: {why}")))?;
     let shown = workspace.shown(&place.path);
     let Some(diff) = unified(&shown, &before, &after) else {

@@ -60,6 +60,25 @@ impl Tool for FileWrite {
         let workspace = self.workspace.clone();
         blocking("writing the file", move || write(&workspace, arguments)).await
     }
+
+    async fn preview(&self, _context: &ToolContext, input: &Value) -> Option<String> {
+        let Arguments { path, content, append } = self.spec.parse(input.clone()).ok()?;
+        let workspace = self.workspace.clone();
+        let look = move || Ok(difference(&workspace, &path, &content, append.unwrap_or(false)));
+        blocking("looking at the file", look).await.ok().flatten()
+    }
+}
+
+/// What writing this would change in a file that is there.
+fn difference(workspace: &Workspace, path: &str, content: &str, append: bool) -> Option<String> {
+    let opened = workspace.open(path).ok()?;
+    let before = text_of(&opened, path).ok()?;
+    let shown = workspace.shown(&opened.path);
+    if append {
+        unified(&shown, &before, &format!("{before}{content}"))
+    } else {
+        unified(&shown, &before, content)
+    }
 }
 
 fn write(workspace: &Workspace, arguments: Arguments) -> Result<ToolOutput, ToolError> {

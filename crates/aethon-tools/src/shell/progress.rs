@@ -9,6 +9,9 @@ use aethon_core::tool::ToolContext;
 
 use super::output::Kept;
 
+/// How long a command runs before anything of it is shown: most have ended by then.
+pub(super) const FIRST_LOOK: Duration = Duration::from_millis(800);
+
 /// How far apart it is shown.
 pub(super) const PACE: Duration = Duration::from_millis(400);
 

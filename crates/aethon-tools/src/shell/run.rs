@@ -12,7 +12,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout
 
 use super::output::Kept;
 use super::process::{Ended, Launch, Running, start};
-use super::progress::{PACE, Progress};
+use super::progress::{FIRST_LOOK, PACE, Progress};
 
 /// How long the output may go on when the command has ended: a process substitution may still be writing.
 const LAST_WORDS: Duration = Duration::from_millis(300);
@@ -45,7 +45,7 @@ pub(super) async fn run(
     let deadline = begun + limit;
     let mut is_open = true;
     let mut buffer = vec![0; 32 * 1024];
-    let mut looks = interval_at(begun + PACE, PACE);
+    let mut looks = interval_at(begun + FIRST_LOOK, PACE);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let status = loop {
         tokio::select! {
@@ -127,6 +127,7 @@ mod tests {
                     environment: Vec::new(),
                     setsid: Some("/usr/bin/setsid".into()),
                     confinement: confinement.clone(),
+                    is_sandboxed: false,
                 };
                 let progress = Progress::new(&context, &redactor);
                 let outcome = run(launch, Duration::from_secs(60), Kept::new(1000), progress).await.unwrap();

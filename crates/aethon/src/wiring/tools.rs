@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_core::feature::{Feature, FeatureSource, FeatureState};
 use aethon_core::memory::Memory;
 use aethon_core::storage::Storage;
 use aethon_core::tool::{FixedTools, ToolSource};
@@ -19,6 +20,8 @@ pub(crate) struct Tools {
     pub(crate) sets: Arc<[ToolSet]>,
     /// The servers that others are borrowed from.
     pub(crate) servers: Arc<Servers>,
+    /// Those that are made while the program runs.
+    dynamic: Option<Arc<dyn ToolSource>>,
 }
 
 impl Tools {
@@ -30,7 +33,10 @@ impl Tools {
         memory: Option<Arc<dyn Memory>>,
     ) -> Self {
         let sets = sets(prepared, storage, deliveries, memory);
-        Self { sets, servers: Arc::new(super::mcp::servers(prepared)) }
+        let own = aethon_tools::tools(&sets).into_iter().chain(prepared.parts.tools.iter().cloned());
+        let taken = own.map(|tool| tool.spec().name.clone()).collect();
+        let dynamic = super::sandbox::dynamic(prepared, storage, &options(prepared), taken);
+        Self { sets, servers: Arc::new(super::mcp::servers(prepared)), dynamic }
     }
 
     /// All of them for the engine: of two with the same name the built-in one counts.
@@ -41,7 +47,7 @@ impl Tools {
             ("embedder", prepared.parts.tools.clone()),
         ];
         let fixed = fixed.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _);
-        fixed.chain([self.servers.source()]).collect()
+        fixed.chain(self.dynamic.clone()).chain([self.servers.source()]).collect()
     }
 }
 
@@ -60,6 +66,26 @@ fn sets(
     aethon_tools::sets(&options(prepared), &needs).into()
 }
 
+/// A row for each set of tools: those that are there, and those that are not, with the reason.
+pub(crate) fn features(sets: Arc<[ToolSet]>) -> impl FeatureSource {
+    move || sets.iter().map(feature).collect::<Vec<_>>()
+}
+
+fn feature(set: &ToolSet) -> Feature {
+    let names: Vec<&str> = set.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+    let absent = set.absent.iter().map(|absence| format!("no {}: {}", absence.tools.join(", "), absence.why));
+    let key = set.absent.iter().find_map(|absence| absence.config_key);
+    let state = match (names.is_empty(), key) {
+        (false, _) => FeatureState::On,
+        (true, Some(_)) => FeatureState::Off,
+        (true, None) => FeatureState::Unavailable,
+    };
+    let there = (!names.is_empty()).then(|| names.join(", "));
+    let detail = there.into_iter().chain(absent).collect::<Vec<_>>().join("; ");
+    let (id, title) = (format!("tools_{}", set.id), format!("Tools: {}", set.title));
+    Feature::new((&id, &title), state, detail, key.unwrap_or_default())
+}
+
 /// Where output goes that is too long for a model.
 pub(crate) fn outputs(prepared: &Prepared) -> KeptOutputs {
     KeptOutputs::new(prepared.home.outputs(), prepared.clock())
@@ -68,7 +94,8 @@ pub(crate) fn outputs(prepared: &Prepared) -> KeptOutputs {
 /// What they may reach.
 pub(crate) fn options(prepared: &Prepared) -> Options {
     let home = &prepared.home;
-    let folders = [home.credentials(), home.run(), home.recordings(), home.logs(), home.outputs()];
+    let folders =
+        [home.credentials(), home.run(), home.recordings(), home.logs(), home.outputs(), home.tools()];
     let own = [home.config(), home.database()].into_iter().chain(folders);
     let (webchat, security) = (&prepared.config.channels.webchat, &prepared.config.security);
     let mut options = Options::default();
@@ -82,6 +109,7 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options.port = webchat.enabled.then_some(webchat.port);
     options.address_file = Some(home.address_file());
     options.shell = shell(prepared);
+    options.docker = prepared.shared.docker.clone();
     options.desktop = desktop(prepared);
     options.web = super::web::options(&prepared.config);
     options
@@ -101,6 +129,8 @@ fn shell(prepared: &Prepared) -> ShellOptions {
     let (config, flags) = (&prepared.config, &prepared.flags);
     let longest = Duration::from_secs(config.agent.turn_timeout_seconds);
     options.sandbox = config.security.sandbox;
+    options.limits = super::sandbox::limits(config);
+    options.launcher = flags.launcher.clone();
     options.timeout = options.timeout.min(longest);
     options.max_timeout = longest;
     options.home = flags.user_home.clone();
@@ -108,4 +138,19 @@ fn shell(prepared: &Prepared) -> ShellOptions {
     options.lang = flags.lang.clone();
     options.tmpdir = flags.tmpdir.clone();
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_absent_says_why() {
+        let set = ToolSet::new("desktop", "The desktop");
+        let bare = feature(&set.clone().lacking(&["open", "notify"], "there is no desktop"));
+        assert_eq!((bare.id.as_str(), bare.state), ("tools_desktop", FeatureState::Unavailable));
+        assert_eq!(bare.detail, "no open, notify: there is no desktop");
+        let off = feature(&set.switched_off(&["open"], "it is off", "tools.open"));
+        assert_eq!((off.config_key.as_str(), off.state), ("tools.open", FeatureState::Off));
+    }
 }

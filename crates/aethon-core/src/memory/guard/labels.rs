@@ -352,7 +352,10 @@ fn has_secret(behind: &str, kind: Kind) -> bool {
 fn sign(text: &str) -> Option<&str> {
     let text = text.trim_start_matches([' ', '\t', ')', '"', '\'', '`', '*']);
     let behind = ["=>", "->", ":=", ":", "=", "→"].iter().find_map(|sign| text.strip_prefix(sign))?;
-    Some(behind.trim_start_matches([' ', '\t', '*']))
+    let behind = behind.trim_start_matches([' ', '\t']);
+    // The end of bold type; a row of stars holds the place of a secret.
+    let bold = behind.strip_prefix("**").filter(|rest| !rest.starts_with('*'));
+    Some(bold.unwrap_or(behind).trim_start_matches([' ', '\t']))
 }
 
 /// The next word on this line, and what is behind it.
@@ -364,7 +367,11 @@ fn next_word(text: &str) -> Option<(&str, &str)> {
 
 /// Whether a text begins with what looks like a secret of this kind.
 fn is_secret(text: &str, kind: Kind, link: Link, between: usize) -> bool {
-    let text = text.trim_start();
+    let text = if link == Link::Sign && between == 0 {
+        text.trim_start()
+    } else {
+        text.trim_start_matches([' ', '\t'])
+    };
     let Some((word, after)) = next_word(text) else { return false };
     if kind == Kind::Password
         && link != Link::Nothing

@@ -5,9 +5,7 @@ use aethon_core::tool::ToolError;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{brave, searxng, tavily};
 use crate::web::json::Exchange;
-use crate::web::options::SearchService;
 
 /// A service that searches the web.
 pub(super) trait SearchEngine: Send + Sync {
@@ -49,13 +47,4 @@ pub(super) struct Hit {
     /// When it was written, as the service says it.
     #[serde(alias = "publishedDate", alias = "published_date", alias = "age")]
     pub(super) date: Option<String>,
-}
-
-/// The engine for a service.
-pub(super) fn engine(service: SearchService) -> Box<dyn SearchEngine> {
-    match service {
-        SearchService::SearXng => Box::new(searxng::SearXng),
-        SearchService::Brave => Box::new(brave::Brave),
-        SearchService::Tavily => Box::new(tavily::Tavily),
-    }
 }

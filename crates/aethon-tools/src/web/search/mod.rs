@@ -3,6 +3,7 @@
 
 mod brave;
 mod engine;
+mod engines;
 mod searxng;
 mod tavily;
 mod tool;

@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::engine::{Hit, Query, SearchEngine, engine};
+use super::engine::{Hit, Query, SearchEngine};
+use super::engines::engine;
 use crate::web::client::WebClient;
 use crate::web::fetch::status;
 use crate::web::options::SearchOptions;

@@ -1,0 +1,250 @@
+//! Where the objects of a document are, and what its streams hold.
+//!
+//! The tables at the end of a file are not believed: the file is looked through for objects, so that a damaged one can be
+//! read as well. What all streams unpack to together is bounded before it is unpacked.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use flate2::read::ZlibDecoder;
+
+use super::syntax::{Dictionary, Object, Reader, digit, is_blank};
+
+/// The most objects of a document.
+const MOST_OBJECTS: usize = 500_000;
+/// What one stream unpacks to at most, and all of them together.
+const MOST_UNPACKED: (usize, usize) = (16 << 20, 96 << 20);
+/// How long a document is read.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How many references to references are followed.
+const MOST_STEPS: usize = 16;
+
+/// A document.
+pub(super) struct Document<'b> {
+    bytes: &'b [u8],
+    places: HashMap<u32, Place>,
+    /// What object streams hold.
+    unpacked: Vec<Vec<u8>>,
+    /// How much may still be unpacked.
+    left: usize,
+    /// When reading ends at the latest; then everything that is not read yet is missing.
+    until: Instant,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    /// In the file, from here to where the next one begins.
+    At(usize, usize),
+    /// In an unpacked object stream.
+    In(usize, usize),
+}
+
+impl<'b> Document<'b> {
+    pub(super) fn new(bytes: &'b [u8]) -> Self {
+        let until = Instant::now() + PATIENCE;
+        let (places, unpacked) = (places(bytes), Vec::new());
+        let mut document = Self { bytes, places, unpacked, left: MOST_UNPACKED.1, until };
+        document.unpack_object_streams();
+        document
+    }
+
+    /// Whether its text is encrypted.
+    pub(super) fn is_encrypted(&self) -> bool {
+        let tail = &self.bytes[self.bytes.len().saturating_sub(1 << 20)..];
+        tail.windows(9).any(|window| window == b"/Encrypt ")
+            || tail.windows(9).any(|window| window == b"/Encrypt<")
+    }
+
+    /// The numbers of all objects, in their order.
+    pub(super) fn numbers(&self) -> Vec<u32> {
+        let mut numbers: Vec<u32> = self.places.keys().copied().collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// What a reference stands for; other objects are themselves.
+    pub(super) fn resolve(&self, object: &Object) -> Object {
+        let mut found = object.clone();
+        for _ in 0..MOST_STEPS {
+            match found {
+                Object::Reference(number) => found = self.get(number),
+                other => return other,
+            }
+        }
+        Object::Null
+    }
+
+    /// The object of this number.
+    pub(super) fn get(&self, number: u32) -> Object {
+        if Instant::now() > self.until {
+            return Object::Null;
+        }
+        let object = match self.places.get(&number) {
+            Some(Place::At(at, end)) => Reader::new(&self.bytes[..*end], *at).next(),
+            Some(Place::In(stream, at)) => Reader::new(&self.unpacked[*stream], *at).next(),
+            None => None,
+        };
+        object.unwrap_or(Object::Null)
+    }
+
+    /// An entry of a dictionary, with references followed.
+    pub(super) fn entry(&self, dictionary: &Dictionary, name: &[u8]) -> Object {
+        dictionary.get(name).map_or(Object::Null, |object| self.resolve(object))
+    }
+
+    /// What the stream of this number unpacks to; `None` when it is none, or packed in a way that pictures are.
+    pub(super) fn stream(&mut self, number: u32) -> Option<Vec<u8>> {
+        let Some(Place::At(at, end)) = self.places.get(&number).copied() else { return None };
+        if Instant::now() > self.until {
+            return None;
+        }
+        let mut reader = Reader::new(&self.bytes[..end], at);
+        let Some(Object::Dictionary(dictionary)) = reader.next() else { return None };
+        let raw = self.raw(&dictionary, reader.at)?;
+        let filters = match self.entry(&dictionary, b"Filter") {
+            Object::Name(name) => vec![name],
+            Object::Array(names) => {
+                names.iter().filter_map(|name| self.resolve(name).as_name().map(<[u8]>::to_vec)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let mut data = raw.to_vec();
+        for filter in filters.iter().take(4) {
+            data = match filter.as_slice() {
+                b"FlateDecode" | b"Fl" => self.inflate(&data),
+                b"ASCIIHexDecode" | b"AHx" => hexadecimal(&data),
+                b"ASCII85Decode" | b"A85" => ascii85(&data),
+                _ => return None,
+            };
+        }
+        Some(data)
+    }
+
+    /// The bytes of a stream as they lie in the file.
+    fn raw(&self, dictionary: &Dictionary, behind: usize) -> Option<&'b [u8]> {
+        let rest = self.bytes.get(behind..)?;
+        let blanks = rest.iter().take_while(|byte| is_blank(**byte)).count();
+        let rest = rest.get(blanks..)?.strip_prefix(b"stream")?;
+        let rest = rest.strip_prefix(b"\r\n").or_else(|| rest.strip_prefix(b"\n")).unwrap_or(rest);
+        let told = self.entry(dictionary, b"Length").as_count().and_then(|length| rest.get(..length));
+        let is_right = |data: &&[u8]| {
+            let after = &rest[data.len()..];
+            let blanks = after.iter().take_while(|byte| is_blank(**byte)).count();
+            after[blanks..].starts_with(b"endstream")
+        };
+        told.filter(is_right).or_else(|| Some(&rest[..find(rest, b"endstream")?]))
+    }
+
+    /// What it unpacks to, within what is left. What is broken off is as good as it got.
+    fn inflate(&mut self, data: &[u8]) -> Vec<u8> {
+        let most = self.left.min(MOST_UNPACKED.0);
+        let mut unpacked = Vec::new();
+        // An error at the end leaves what was unpacked before it.
+        let _ = ZlibDecoder::new(data).take(most as u64).read_to_end(&mut unpacked);
+        self.left -= unpacked.len();
+        unpacked
+    }
+
+    fn unpack_object_streams(&mut self) {
+        for number in self.numbers() {
+            let Object::Dictionary(dictionary) = self.get(number) else { continue };
+            if dictionary.get(b"Type".as_slice()).and_then(Object::as_name) != Some(b"ObjStm") {
+                continue;
+            }
+            let first = self.entry(&dictionary, b"First").as_count().unwrap_or_default();
+            let count = self.entry(&dictionary, b"N").as_count().unwrap_or_default();
+            let Some(data) = self.stream(number) else { continue };
+            let mut header = Reader::new(&data, 0);
+            for _ in 0..count.min(MOST_OBJECTS) {
+                let pair = (
+                    header.next().and_then(|object| object.as_count()),
+                    header.next().and_then(|object| object.as_count()),
+                );
+                let (Some(inner), Some(offset)) = pair else { break };
+                let Ok(inner) = u32::try_from(inner) else { continue };
+                if self.places.len() < MOST_OBJECTS {
+                    self.places
+                        .entry(inner)
+                        .or_insert(Place::In(self.unpacked.len(), first.saturating_add(offset)));
+                }
+            }
+            self.unpacked.push(data);
+        }
+    }
+}
+
+/// Where `N G obj` stands, by N; of several the last counts, because changes are added at the end.
+fn places(bytes: &[u8]) -> HashMap<u32, Place> {
+    let mut found: Vec<(u32, usize)> = Vec::new();
+    let mut from = 0;
+    while let Some(at) = find(&bytes[from..], b"obj").map(|at| from + at) {
+        from = at + 3;
+        if let Some(number) = number_before(&bytes[..at])
+            && found.len() < MOST_OBJECTS
+        {
+            found.push((number, from));
+        }
+    }
+    let ends = found.iter().skip(1).map(|(_, next)| *next).chain([bytes.len()]);
+    found.iter().zip(ends).map(|((number, start), end)| (*number, Place::At(*start, end))).collect()
+}
+
+/// The number of the object whose `obj` stands right behind.
+fn number_before(before: &[u8]) -> Option<u32> {
+    let trimmed = |bytes: &[u8]| bytes.len() - bytes.iter().rev().take_while(|byte| is_blank(**byte)).count();
+    let digits = |bytes: &[u8]| {
+        bytes.len() - bytes.iter().rev().take(10).take_while(|byte| byte.is_ascii_digit()).count()
+    };
+    let generation_end = trimmed(before);
+    let generation = digits(&before[..generation_end]);
+    let number_end = trimmed(&before[..generation]);
+    let number = digits(&before[..number_end]);
+    if generation == generation_end || number_end == generation {
+        return None;
+    }
+    std::str::from_utf8(&before[number..number_end]).ok()?.parse().ok()
+}
+
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    let first = *wanted.first()?;
+    let mut from = 0;
+    while let Some(at) = bytes.get(from..)?.iter().position(|byte| *byte == first).map(|at| from + at) {
+        if bytes[at..].starts_with(wanted) {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+    None
+}
+
+fn hexadecimal(data: &[u8]) -> Vec<u8> {
+    let digits: Vec<u8> =
+        data.iter().take_while(|byte| **byte != b'>').filter_map(|byte| digit(*byte)).collect();
+    digits.chunks(2).map(|pair| pair[0] * 16 + pair.get(1).copied().unwrap_or(0)).collect()
+}
+
+fn ascii85(data: &[u8]) -> Vec<u8> {
+    let (mut out, mut group) = (Vec::new(), Vec::with_capacity(5));
+    for byte in data.iter().take_while(|byte| **byte != b'~').filter(|byte| !is_blank(**byte)) {
+        match byte {
+            b'z' if group.is_empty() => out.extend([0; 4]),
+            b'!'..=b'u' => group.push(byte - b'!'),
+            _ => {}
+        }
+        if group.len() == 5 {
+            out.extend(word(&group));
+            group.clear();
+        }
+    }
+    if group.len() > 1 {
+        let length = group.len() - 1;
+        group.resize(5, 84);
+        out.extend(&word(&group)[..length]);
+    }
+    out
+}
+
+fn word(group: &[u8]) -> [u8; 4] {
+    group.iter().fold(0u32, |word, digit| word.wrapping_mul(85).wrapping_add(u32::from(*digit))).to_be_bytes()
+}

@@ -1,0 +1,224 @@
+//! What the codes of a font mean.
+//!
+//! A font that says so itself (`ToUnicode`) is believed. Else a code is a byte of the usual Western encoding, with the
+//! differences that the font names. A font of two-byte codes that says nothing has no text.
+
+use std::collections::HashMap;
+
+use super::document::Document;
+use super::syntax::{Dictionary, Object, Reader};
+
+/// The most codes of one font.
+const MOST_CODES: usize = 70_000;
+
+/// The bytes from 0x80 on that Windows gives a meaning of its own.
+const WINDOWS: [char; 32] = [
+    '€', '\u{fffd}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{fffd}', 'Ž', '\u{fffd}',
+    '\u{fffd}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{fffd}', 'ž', 'Ÿ',
+];
+
+/// Names of characters that are no single letters.
+const NAMES: [(&str, &str); 44] = [
+    ("space", " "),
+    ("exclam", "!"),
+    ("quotedbl", "\""),
+    ("numbersign", "#"),
+    ("dollar", "$"),
+    ("percent", "%"),
+    ("ampersand", "&"),
+    ("quotesingle", "'"),
+    ("quoteright", "’"),
+    ("quoteleft", "‘"),
+    ("quotedblleft", "“"),
+    ("quotedblright", "”"),
+    ("parenleft", "("),
+    ("parenright", ")"),
+    ("asterisk", "*"),
+    ("plus", "+"),
+    ("comma", ","),
+    ("hyphen", "-"),
+    ("period", "."),
+    ("slash", "/"),
+    ("zero", "0"),
+    ("one", "1"),
+    ("two", "2"),
+    ("three", "3"),
+    ("four", "4"),
+    ("five", "5"),
+    ("six", "6"),
+    ("seven", "7"),
+    ("eight", "8"),
+    ("nine", "9"),
+    ("colon", ":"),
+    ("semicolon", ";"),
+    ("equal", "="),
+    ("at", "@"),
+    ("endash", "–"),
+    ("emdash", "—"),
+    ("bullet", "•"),
+    ("ff", "ff"),
+    ("fi", "fi"),
+    ("fl", "fl"),
+    ("ffi", "ffi"),
+    ("ffl", "ffl"),
+    ("germandbls", "ß"),
+    ("Euro", "€"),
+];
+
+/// What the codes of one font mean.
+pub(super) struct Font {
+    /// How many bytes a code has.
+    width: usize,
+    /// Whether a code that is not in the table is a byte of the Western encoding.
+    is_western: bool,
+    codes: HashMap<u32, String>,
+}
+
+impl Default for Font {
+    fn default() -> Self {
+        Self { width: 1, is_western: true, codes: HashMap::new() }
+    }
+}
+
+impl Font {
+    pub(super) fn of(document: &mut Document<'_>, font: &Dictionary) -> Self {
+        let is_composite = document.entry(font, b"Subtype").as_name() == Some(b"Type0");
+        let mut this = Self {
+            width: if is_composite { 2 } else { 1 },
+            is_western: !is_composite,
+            codes: HashMap::new(),
+        };
+        if let Object::Dictionary(encoding) = document.entry(font, b"Encoding") {
+            this.note_differences(&document.entry(&encoding, b"Differences"));
+        }
+        if let Some(Object::Reference(number)) = font.get(b"ToUnicode".as_slice())
+            && let Some(map) = document.stream(*number)
+        {
+            this.read_map(&map);
+        }
+        this
+    }
+
+    /// The text of these codes.
+    pub(super) fn read(&self, codes: &[u8], text: &mut String) {
+        for code in codes.chunks(self.width) {
+            let number = code.iter().fold(0, |number, byte| number * 256 + u32::from(*byte));
+            match self.codes.get(&number) {
+                Some(known) => text.push_str(known),
+                None if self.is_western => text.push(western(code[0])),
+                None => {}
+            }
+        }
+    }
+
+    fn note_differences(&mut self, differences: &Object) {
+        let mut code = 0u32;
+        for item in differences.as_array().unwrap_or_default() {
+            match item {
+                Object::Number(_) => {
+                    code = item.as_count().and_then(|count| u32::try_from(count).ok()).unwrap_or_default()
+                }
+                Object::Name(name) => {
+                    if let Some(text) = named(&String::from_utf8_lossy(name)) {
+                        self.note(code, text);
+                    }
+                    code = code.saturating_add(1);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads the map of a font from codes to characters.
+    fn read_map(&mut self, map: &[u8]) {
+        let mut reader = Reader::new(map, 0);
+        let mut before: Vec<Object> = Vec::new();
+        while let Some(object) = reader.next() {
+            if self.codes.len() >= MOST_CODES {
+                return;
+            }
+            let Object::Word(word) = &object else {
+                before.push(object);
+                continue;
+            };
+            match word.as_slice() {
+                b"endcodespacerange" => {
+                    if let Some(Object::Text(code)) = before.last() {
+                        self.width = code.len().clamp(1, 4);
+                    }
+                }
+                b"endbfchar" => {
+                    for pair in before.chunks(2) {
+                        if let [Object::Text(code), Object::Text(meaning)] = pair {
+                            self.note(number(code), utf16(meaning));
+                        }
+                    }
+                }
+                b"endbfrange" => before.chunks(3).for_each(|range| self.note_range(range)),
+                _ => {}
+            }
+            before.clear();
+        }
+    }
+
+    fn note_range(&mut self, range: &[Object]) {
+        let [Object::Text(first), Object::Text(last), meaning] = range else { return };
+        let (first, last) = (number(first), number(last).min(number(first).saturating_add(0xffff)));
+        match meaning {
+            Object::Text(meaning) => {
+                let mut meaning = meaning.clone();
+                for code in first..=last {
+                    self.note(code, utf16(&meaning));
+                    // The next code means the next character.
+                    if let [.., high, low] = meaning.as_mut_slice() {
+                        let next = u16::from_be_bytes([*high, *low]).wrapping_add(1).to_be_bytes();
+                        (*high, *low) = (next[0], next[1]);
+                    }
+                }
+            }
+            Object::Array(meanings) => {
+                for (code, meaning) in (first..=last).zip(meanings) {
+                    if let Object::Text(meaning) = meaning {
+                        self.note(code, utf16(meaning));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, code: u32, text: String) {
+        if self.codes.len() < MOST_CODES {
+            self.codes.insert(code, text);
+        }
+    }
+}
+
+fn number(code: &[u8]) -> u32 {
+    code.iter().take(4).fold(0, |number, byte| number * 256 + u32::from(*byte))
+}
+
+fn utf16(bytes: &[u8]) -> String {
+    let units: Vec<u16> =
+        bytes.chunks_exact(2).take(16).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
+    String::from_utf16_lossy(&units)
+}
+
+fn western(byte: u8) -> char {
+    match byte {
+        0x80..=0x9f => WINDOWS[usize::from(byte - 0x80)],
+        byte => char::from(byte),
+    }
+}
+
+fn named(name: &str) -> Option<String> {
+    if let Some((_, text)) = NAMES.iter().find(|(known, _)| *known == name) {
+        return Some((*text).to_owned());
+    }
+    let mut letters = name.chars();
+    if let (Some(letter), None) = (letters.next(), letters.next()) {
+        return Some(letter.to_string());
+    }
+    let digits = name.strip_prefix("uni").or_else(|| name.strip_prefix('u'))?;
+    u32::from_str_radix(digits.get(..4)?, 16).ok().and_then(char::from_u32).map(String::from)
+}
