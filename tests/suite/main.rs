@@ -41,6 +41,7 @@ mod reload;
 mod requests;
 mod responses;
 mod resume;
+mod sandboxes;
 mod secrets;
 mod self_protection;
 mod sessions;

@@ -10,6 +10,7 @@ mod daemon;
 mod environment;
 mod render;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use aethon::Builder;
@@ -19,6 +20,11 @@ use clap::Parser;
 use args::{Cli, Command, Common, ModelCommand};
 
 fn main() -> ExitCode {
+    // Started once more as a step of a sandbox, the program is nothing else.
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(code) = aethon::step(&arguments) {
+        return code;
+    }
     aethon::harden_process();
     let cli = Cli::parse();
     let outcome = run(cli);
@@ -66,6 +72,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
 /// The builder as the common flags want it.
 fn builder(common: &Common) -> Builder {
     let mut builder = Builder::new();
+    if let Ok(program) = std::env::current_exe() {
+        builder = builder.launcher(program);
+    }
     if let Some(home) = &common.home {
         builder = builder.home(home);
     }

@@ -21,12 +21,10 @@ const NOT_BUILT: &[(&str, &str)] = &[
     ("channels.whatsapp", "there is no WhatsApp channel"),
     ("channels.matrix", "there is no Matrix channel"),
     ("channels.email", "there is no mail channel"),
-    ("runtime_tools", "tools cannot be made at run time"),
     ("scheduler.default_channel", "no jobs run"),
     ("scheduler.jobs.NAME", "no jobs run"),
     ("security.allowed_senders.NAME", "there is no channel that strangers could write to"),
     ("security.require_approval", "the key is reserved; set approval.enabled and approval.requires_approval"),
-    ("security.sandbox", "no command can run in docker, so every command is refused"),
     ("session_recorder", "sessions are not recorded"),
 ];
 

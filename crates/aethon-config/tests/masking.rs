@@ -122,7 +122,7 @@ fn the_schema_describes_every_key() {
     }
     let key = |name: &str| keys.iter().find(|key| key.name == name).unwrap();
     assert_eq!(key("channels.webchat.port").default, json!(18790));
-    assert_eq!(key("security.sandbox").words, ["none", "docker"]);
+    assert_eq!(key("security.sandbox").words, ["none", "docker", "kernel"]);
     assert_eq!(key("model.provider").words, Provider::names());
     assert_eq!(key("model.effort").words, ["none", "low", "medium", "high"]);
     assert_eq!(key("scheduler.jobs.NAME.missed").words, ["skip", "run_once"]);

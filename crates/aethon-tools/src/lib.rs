@@ -5,11 +5,14 @@
 //! sends to channels, `desktop` reaches the person's desktop. `memory` and `pages` keep what is to be known later, `outputs`
 //! what was too long to be told, `programs` starts those that the assistant talks to. `confine` is the walls round whatever is
 //! started, and `places` the list of what is closed. `web` fetches, searches and calls services, and lets nothing out but to
-//! public addresses and the hosts that the owner has allowed.
+//! public addresses and the hosts that the owner has allowed. `sandbox` and `docker` keep commands from the rest of the machine, and
+//! `dynamic` is tools that are made while the program runs.
 
 mod confine;
 mod conversation;
 mod desktop;
+mod docker;
+mod dynamic;
 mod files;
 mod memory;
 mod messages;
@@ -19,15 +22,19 @@ mod pages;
 mod pdf;
 mod places;
 mod programs;
+mod sandbox;
 mod set;
 mod shell;
 mod web;
 
 pub use confine::{Confinement, Protection};
+pub use docker::DockerSandbox;
+pub use dynamic::DynamicTools;
 pub use files::{Opened, Workspace};
-pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, ShellOptions};
+pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, SandboxLimits, ShellOptions};
 pub use outputs::KeptOutputs;
 pub use programs::ConfinedPrograms;
+pub use sandbox::{KernelSandbox, step};
 pub use set::{Absence, Needs, ToolSet, sets, tools};
 pub use shell::MARK;
 pub use web::{GitHubOptions, Names, SearchOptions, SearchService, WebOptions};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use aethon_core::sandbox::Sandbox;
 
+use crate::docker::DockerSandbox;
 use crate::web::WebOptions;
 
 /// Where programs are when the environment does not say.
@@ -37,6 +38,8 @@ pub struct Options {
     pub shell: ShellOptions,
     /// Where the person's desktop is.
     pub desktop: DesktopOptions,
+    /// The containers, where `security.sandbox` is `docker`.
+    pub docker: Option<DockerSandbox>,
     /// What the web tools reach.
     pub web: WebOptions,
 }
@@ -76,6 +79,11 @@ impl Default for DesktopOptions {
 pub struct ShellOptions {
     /// `security.sandbox`: where they run.
     pub sandbox: Sandbox,
+    /// What a sandbox gives them.
+    pub limits: SandboxLimits,
+    /// This program as the kernel's sandbox starts it once more; its `main` calls [`crate::step`] first thing. Without one there
+    /// is no such sandbox.
+    pub launcher: Option<PathBuf>,
     /// How long one may take when the model does not say.
     pub timeout: Duration,
     /// The longest that a model can ask for.
@@ -90,10 +98,39 @@ pub struct ShellOptions {
     pub tmpdir: Option<String>,
 }
 
+/// What a sandbox gives to what runs in it: `security.sandbox_*`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SandboxLimits {
+    /// The image, in docker.
+    pub image: String,
+    /// Memory in bytes: of the container, or of each process.
+    pub memory: u64,
+    /// Processors, in docker.
+    pub cpus: f64,
+    /// Processes.
+    pub processes: u32,
+    /// The network: `none`, or what docker calls it.
+    pub network: String,
+}
+
+impl Default for SandboxLimits {
+    fn default() -> Self {
+        Self {
+            image: "debian:stable-slim".into(),
+            memory: 512 << 20,
+            cpus: 1.0,
+            processes: 256,
+            network: "none".into(),
+        }
+    }
+}
+
 impl Default for ShellOptions {
     fn default() -> Self {
         Self {
             sandbox: Sandbox::default(),
+            limits: SandboxLimits::default(),
+            launcher: None,
             timeout: Duration::from_secs(120),
             max_timeout: Duration::from_secs(600),
             path: None,

@@ -55,6 +55,7 @@ impl Programs for ConfinedPrograms {
             environment: self.environment.iter().cloned().chain(given).collect(),
             setsid: self.setsid.clone(),
             confinement: self.confinement.clone(),
+            is_sandboxed: false,
         });
         let Running { group, input, output, errors, ended } = running.await?;
         let missing = || io::Error::other("the program has no pipes");

@@ -43,6 +43,9 @@ use crate::wiring::tools::Tools;
 /// How long calls that were broken off may take to be booked when the program ends.
 const LAST_BOOKINGS: Duration = Duration::from_secs(5);
 
+/// How long the containers of the sandbox may take to be removed when the program ends.
+const LAST_CONTAINERS: Duration = Duration::from_secs(10);
+
 /// A running assistant: storage open, engine ready, nothing listening.
 pub struct Aethon {
     pub(crate) home: Home,
@@ -278,6 +281,13 @@ impl Aethon {
         // A storage that fails keeps them waiting; the next start books what it finds reserved.
         if timeout(LAST_BOOKINGS, self.meter.ended()).await.is_err() {
             tracing::error!("some model calls could not be written down before the end");
+        }
+        if let Some(docker) = &self.shared.docker
+            && timeout(LAST_CONTAINERS, docker.close()).await.is_err()
+        {
+            tracing::warn!(
+                "the containers of the sandbox were not removed in time; the next start removes them"
+            );
         }
         self.storage.upkeep.close().await;
     }

@@ -23,7 +23,7 @@ use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
 use aethon_providers::{AwsEnvironment, Catalog};
 use aethon_store::OpenMode;
-use aethon_tools::Protection;
+use aethon_tools::{DockerSandbox, Protection};
 
 use crate::aethon::Aethon;
 use crate::error::{Error, Result};
@@ -45,6 +45,7 @@ pub struct Builder {
     sets: Vec<String>,
     insecure_bind: bool,
     demo: bool,
+    launcher: Option<PathBuf>,
     pub(crate) parts: Parts,
 }
 
@@ -101,6 +102,14 @@ impl Builder {
         self
     }
 
+    /// The program that the sandbox of the kernel starts once more for each command: one whose `main` calls [`crate::step`]
+    /// first thing, usually this very program. Without it there is no such sandbox.
+    #[must_use]
+    pub fn launcher(mut self, path: impl Into<PathBuf>) -> Self {
+        self.launcher = Some(path.into());
+        self
+    }
+
     /// Adds a tool.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool + 'static) -> Self {
@@ -146,8 +155,8 @@ impl Builder {
     /// Reads and checks the configuration. Every problem is told at once.
     pub fn load(self) -> Result<Prepared> {
         let sources = Sources::from_process(self.home, self.file, self.sets).map_err(refused)?;
-        let source =
-            Source { sources, insecure_bind: self.insecure_bind, demo: self.demo, parts: self.parts };
+        let Self { insecure_bind, demo, launcher, parts, .. } = self;
+        let source = Source { sources, insecure_bind, demo, launcher, parts };
         Prepared::read(source, Shared::default())
     }
 }
@@ -163,6 +172,7 @@ pub(crate) struct Source {
     sources: Sources,
     insecure_bind: bool,
     demo: bool,
+    launcher: Option<PathBuf>,
     pub(crate) parts: Parts,
 }
 
@@ -177,6 +187,8 @@ pub(crate) struct Shared {
     pub(crate) log_level: LogLevel,
     /// Where each part says how it stands.
     pub(crate) features: Features,
+    /// The containers, where commands run in docker.
+    pub(crate) docker: Option<DockerSandbox>,
 }
 
 impl Source {
@@ -189,11 +201,12 @@ impl Source {
 
 impl Prepared {
     /// Reads and checks the configuration.
-    pub(crate) fn read(source: Source, shared: Shared) -> Result<Self> {
+    pub(crate) fn read(source: Source, mut shared: Shared) -> Result<Self> {
         let sources = &source.sources;
         let loaded = aethon_config::load(sources).map_err(refused)?;
         let flags = Flags {
             insecure_bind: source.insecure_bind,
+            launcher: source.launcher.clone(),
             docker_host: sources.variable("DOCKER_HOST").map(str::to_owned),
             user_home: sources.variable("HOME").map(PathBuf::from),
             path: sources.variable("PATH").map(str::to_owned),
@@ -211,6 +224,7 @@ impl Prepared {
             config.model.stand_in();
         }
         let home = Home::at(&sources.home);
+        shared.docker = wiring::sandbox::docker(&config, &flags, &home);
         let (catalog, catalog_fault) = crate::models::load(&home);
         let aws = AwsEnvironment::from_variables(|name| sources.variable(name).map(str::to_owned));
         let prepared = Self {
@@ -274,7 +288,8 @@ impl Prepared {
 
     /// Every refusal to start, all at once.
     pub async fn preflight(&self) -> Result<()> {
-        let problems = crate::preflight::problems(&self.config, &self.flags).await;
+        let mut problems = crate::preflight::problems(&self.config, &self.flags).await;
+        problems.extend(wiring::sandbox::problem(self).await);
         if problems.is_empty() { Ok(()) } else { Err(Error::refused(problems.join("\n"))) }
     }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use aethon_config::schema::Unpriced;
 use aethon_core::feature::FeatureState;
 use aethon_core::model::{ModelProvider, Readiness};
+use aethon_core::sandbox::Sandbox;
 use aethon_providers::Catalog;
 use aethon_tools::Protection;
 use serde::Serialize;
@@ -100,9 +101,32 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.push(memory(&prepared).await);
     findings.push(budget(&prepared));
     findings.push(self_protection());
+    findings.push(sandbox(&prepared).await);
     findings.extend(crate::mcp::findings(&prepared).await);
     findings.extend(features(&prepared).await);
     findings
+}
+
+/// Which sandbox commands have, and which one this machine can have.
+async fn sandbox(prepared: &Prepared) -> Finding {
+    let host = prepared.flags.docker_host.as_deref().unwrap_or(crate::preflight::DOCKER_SOCKET);
+    let chosen = prepared.config.security.sandbox;
+    let kernel = wiring::sandbox::kernel(prepared).await;
+    let message = match (chosen, &kernel) {
+        (Sandbox::Docker, _) => "commands run in docker, in a container for each conversation".to_owned(),
+        (Sandbox::Kernel, Ok(())) => "commands run in the sandbox of the kernel, and it works here".to_owned(),
+        (Sandbox::Kernel, Err(why)) => format!("the sandbox of the kernel does not work here: {why}"),
+        (Sandbox::None, Ok(())) => "commands run on this machine itself; recommended, and possible here: \
+                                    security.sandbox = \"kernel\""
+            .to_owned(),
+        (Sandbox::None, Err(_)) if crate::preflight::docker(host).is_none() => {
+            "commands run on this machine itself; recommended, and possible here: security.sandbox = \"docker\"".to_owned()
+        }
+        (Sandbox::None, Err(why)) => {
+            format!("commands run on this machine itself; a sandbox is recommended, but the kernel's does not work here ({why})")
+        }
+    };
+    Finding::ok("sandbox", message)
 }
 
 /// What would run with this configuration on this machine. What only shows when it runs is told by `/api/features`.

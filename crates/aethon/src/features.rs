@@ -46,6 +46,7 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         storage(None),
         Feature::on("tools", "Tools", "the built-in tools", "runtime_tools.enabled"),
         shell(config, ground),
+        runtime_tools(config),
         approvals(config),
         webchat(config),
         dashboard(config),
@@ -176,6 +177,17 @@ fn shell(config: &Config, ground: &Ground) -> Feature {
             Feature::on(name.0, name.1, "namespaces and walls of the kernel", "security.sandbox")
         }
     }
+}
+
+fn runtime_tools(config: &Config) -> Feature {
+    let is_on = config.runtime_tools.enabled;
+    let detail = if is_on {
+        "the model can make tools, which always run in a sandbox"
+    } else {
+        "the model cannot make tools of its own"
+    };
+    let state = FeatureState::of_switch(is_on);
+    Feature::new(("runtime_tools", "Tools made at run time"), state, detail, "runtime_tools.enabled")
 }
 
 fn approvals(config: &Config) -> Feature {

@@ -106,6 +106,11 @@ impl Home {
         self.0.join("outputs")
     }
 
+    /// Tools that were made while the program ran.
+    pub fn tools(&self) -> PathBuf {
+        self.0.join("tools")
+    }
+
     /// What belongs to the running daemon: its lock and its address.
     pub fn run(&self) -> PathBuf {
         self.0.join("run")

@@ -42,6 +42,7 @@ pub use aethon_core::log::LogFormat;
 pub use aethon_core::{async_trait, jiff};
 pub use aethon_http::json;
 pub use aethon_http::ws::frames_of;
+pub use aethon_tools::step;
 
 pub use crate::aethon::Aethon;
 pub use crate::builder::{Builder, Prepared};

@@ -24,13 +24,15 @@ use aethon_tools::Protection;
 const DOCKER_PATIENCE: Duration = Duration::from_secs(3);
 /// The fewest characters of a token or a secret that nobody guesses.
 const LEAST: usize = 16;
-const DOCKER_SOCKET: &str = "unix:///var/run/docker.sock";
+pub(crate) const DOCKER_SOCKET: &str = "unix:///var/run/docker.sock";
 
 /// What the operator said on the command line and the environment, as far as the program depends on it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Flags {
     /// `--insecure-bind`: the operator's own authenticating proxy stands in front.
     pub(crate) insecure_bind: bool,
+    /// This program, for the sandbox of the kernel.
+    pub(crate) launcher: Option<PathBuf>,
     /// `DOCKER_HOST`, if set.
     pub(crate) docker_host: Option<String>,
     /// `HOME`: the person's own directory, under which file tools may read.
@@ -162,7 +164,7 @@ async fn exposed_bind(config: &Config, flags: &Flags) -> Option<String> {
     }
 }
 
-fn docker(host: &str) -> Option<String> {
+pub(crate) fn docker(host: &str) -> Option<String> {
     let answer = ping_docker(host).err()?;
     Some(format!(
         "security.sandbox is \"docker\" but no docker daemon answers at {host}: {answer}; start docker, set DOCKER_HOST, or set security.sandbox = \"none\""

@@ -28,6 +28,9 @@ use crate::reload::Reload;
 use crate::view::MaskedConfig;
 use crate::wiring;
 
+/// How long a start looks for containers that an earlier run left over.
+const LONGEST_REAP: Duration = Duration::from_secs(10);
+
 /// A started daemon.
 pub struct Service {
     aethon: Aethon,
@@ -54,6 +57,16 @@ impl Service {
         }
         let lock = prepared.home.lock()?;
         let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_outs());
+        if let Some(docker) = &prepared.shared.docker {
+            let reaped = tokio::time::timeout(LONGEST_REAP, docker.reap()).await;
+            match reaped.unwrap_or_else(|_| Err("the daemon took too long".into())) {
+                Ok(0) => {}
+                Ok(removed) => {
+                    tracing::info!(removed, "containers that an earlier run left over were removed")
+                }
+                Err(error) => tracing::warn!(error, "containers of an earlier run could not be looked for"),
+            }
+        }
         // The home is ours alone now, so whatever an earlier daemon had under way is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();

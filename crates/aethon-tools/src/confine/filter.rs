@@ -10,14 +10,14 @@ use seccompiler::sock_filter;
 
 // Instructions of the kernel's filters.
 const LOAD: u16 = 0x20;
-const IS: u16 = 0x15;
-const IS_AT_LEAST: u16 = 0x35;
-const HAS_BIT: u16 = 0x45;
+pub(super) const IS: u16 = 0x15;
+pub(super) const IS_AT_LEAST: u16 = 0x35;
+pub(super) const HAS_BIT: u16 = 0x45;
 const RETURN: u16 = 0x06;
 
-const ALLOW: u32 = 0x7fff_0000;
+pub(super) const ALLOW: u32 = 0x7fff_0000;
 const REFUSE: u32 = 0x0005_0000;
-const ENOSYS: u32 = 38;
+pub(super) const ENOSYS: u32 = 38;
 const EPROTONOSUPPORT: u32 = 93;
 const EOPNOTSUPP: u32 = 95;
 const EAFNOSUPPORT: u32 = 97;
@@ -27,11 +27,11 @@ const AF_SMC: u32 = 43;
 const MSG_FASTOPEN: u32 = 0x2000_0000;
 const IO_URING_SETUP: u32 = 425;
 /// From here on the numbers are those of x32.
-const X32: u32 = 0x4000_0000;
+pub(super) const X32: u32 = 0x4000_0000;
 
 /// Where the fields of a call lie, low halves of arguments on machines that store those first.
-const NUMBER: u32 = 0;
-const ARCHITECTURE: u32 = 4;
+pub(super) const NUMBER: u32 = 0;
+pub(super) const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
 
 /// The numbers of calls on an architecture.
@@ -135,54 +135,64 @@ fn block(calls: &Calls) -> Vec<sock_filter> {
     block
 }
 
-fn argument(index: u32) -> u32 {
+pub(super) fn argument(index: u32) -> u32 {
     ARGUMENTS + 8 * index
 }
 
-fn load(offset: u32) -> sock_filter {
+pub(super) fn load(offset: u32) -> sock_filter {
     sock_filter { code: LOAD, jt: 0, jf: 0, k: offset }
 }
 
 /// Skips so many instructions unless the loaded value passes the test.
-fn unless(test: u16, value: u32, skip: usize) -> sock_filter {
+pub(super) fn unless(test: u16, value: u32, skip: usize) -> sock_filter {
     sock_filter { code: test, jt: 0, jf: u8::try_from(skip).unwrap_or(u8::MAX), k: value }
 }
 
-fn refuse(errno: u32) -> sock_filter {
+pub(super) fn refuse(errno: u32) -> sock_filter {
     give(REFUSE | errno)
 }
 
-fn give(verdict: u32) -> sock_filter {
+pub(super) fn give(verdict: u32) -> sock_filter {
     sock_filter { code: RETURN, jt: 0, jf: 0, k: verdict }
+}
+
+/// Runs a program as the kernel would, on a call with these arguments.
+#[cfg(test)]
+pub(super) fn verdict_of(
+    program: &[sock_filter],
+    architecture: u32,
+    number: u32,
+    arguments: [u32; 4],
+) -> u32 {
+    let (mut at, mut value) = (0, 0);
+    loop {
+        let step = &program[at];
+        at += 1;
+        let passes = match step.code {
+            RETURN => return step.k,
+            LOAD => {
+                value = match step.k {
+                    NUMBER => number,
+                    ARCHITECTURE => architecture,
+                    offset => arguments[((offset - ARGUMENTS) / 8) as usize],
+                };
+                continue;
+            }
+            IS => value == step.k,
+            IS_AT_LEAST => value >= step.k,
+            HAS_BIT => value & step.k != 0,
+            _ => return u32::MAX,
+        };
+        at += usize::from(if passes { step.jt } else { step.jf });
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Runs the program as the kernel would, on a call with these arguments.
     fn verdict(architecture: u32, number: u32, arguments: [u32; 4]) -> u32 {
-        let (program, mut at, mut value) = (program(), 0, 0);
-        loop {
-            let step = &program[at];
-            at += 1;
-            let passes = match step.code {
-                RETURN => return step.k,
-                LOAD => {
-                    value = match step.k {
-                        NUMBER => number,
-                        ARCHITECTURE => architecture,
-                        offset => arguments[((offset - ARGUMENTS) / 8) as usize],
-                    };
-                    continue;
-                }
-                IS => value == step.k,
-                IS_AT_LEAST => value >= step.k,
-                HAS_BIT => value & step.k != 0,
-                other => panic!("no such instruction: {other}"),
-            };
-            at += usize::from(if passes { step.jt } else { step.jf });
-        }
+        verdict_of(&program(), architecture, number, arguments)
     }
 
     #[test]

@@ -44,6 +44,17 @@ pub(super) fn files(granted: &[PathBuf], is_scoped: bool) -> io::Result<()> {
     in_force(created.restrict_self().map_err(fault)?, RulesetStatus::PartiallyEnforced)
 }
 
+/// Everything can be read, and only these places written; nothing outside is signalled.
+pub(super) fn sandbox(writable: &[PathBuf]) -> io::Result<()> {
+    let ruleset = Ruleset::default().handle_access(AccessFs::from_all(FILES)).map_err(fault)?;
+    let mut created = scoped(ruleset).map_err(fault)?.create().map_err(fault)?;
+    created = grant(created, Path::new("/"), AccessFs::from_read(FILES))?;
+    for path in writable {
+        created = grant(created, path, AccessFs::from_all(FILES))?;
+    }
+    in_force(created.restrict_self().map_err(fault)?, RulesetStatus::PartiallyEnforced)
+}
+
 /// What has gone meanwhile needs no grant.
 fn grant(
     ruleset: RulesetCreated,

@@ -12,6 +12,8 @@ mod filter;
 #[cfg(target_os = "linux")]
 mod grants;
 #[cfg(target_os = "linux")]
+mod kernel;
+#[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(target_os = "linux")]
 mod mounts;
@@ -20,5 +22,7 @@ mod powers;
 mod support;
 mod walls;
 
+#[cfg(target_os = "linux")]
+pub(crate) use kernel::{ALONE, hand_over, step, trial};
 pub use support::Protection;
 pub use walls::Confinement;

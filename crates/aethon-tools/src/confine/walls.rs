@@ -10,8 +10,10 @@ use std::thread;
 
 use super::support::Protection;
 #[cfg(target_os = "linux")]
-use super::{filter, grants, landlock, mounts, powers};
+use super::{filter, grants, kernel, landlock, mounts, powers};
 use crate::options::Options;
+#[cfg(target_os = "linux")]
+use crate::options::SandboxLimits;
 use crate::places::Places;
 
 /// The walls of one assistant.
@@ -26,6 +28,8 @@ pub struct Confinement {
     user_home: Option<PathBuf>,
     own: Vec<PathBuf>,
     places: Places,
+    /// `security.allowed_paths` that are places.
+    allowed: Vec<PathBuf>,
     port: Option<u16>,
     address_file: Option<PathBuf>,
     #[cfg(target_os = "linux")]
@@ -42,6 +46,7 @@ impl Confinement {
             workspace: real(&options.workspace),
             places: Places::new(user_home.as_deref(), options),
             user_home,
+            allowed: allowed(options),
             own: options.own.iter().map(|path| real(path)).collect(),
             port: options.port,
             address_file: options.address_file.clone(),
@@ -104,6 +109,23 @@ impl Confinement {
         Ok(())
     }
 
+    /// What a command in the sandbox of the kernel finds.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn plan(&self, directory: PathBuf, limits: &SandboxLimits) -> kernel::Plan {
+        kernel::Plan {
+            workspace: self.workspace.clone(),
+            directory,
+            home: self.user_home.clone(),
+            hidden: self.closed(),
+            kept: self.allowed.clone(),
+            network: limits.network != "none",
+            ports: self.own_ports(),
+            memory: limits.memory,
+            processes: limits.processes.into(),
+            user: kernel::nobody(),
+        }
+    }
+
     /// What is closed now, by its real path and by every other one that a mount gives it.
     #[cfg(target_os = "linux")]
     fn closed(&self) -> Vec<PathBuf> {
@@ -133,6 +155,16 @@ impl Confinement {
         ports.dedup();
         ports
     }
+}
+
+/// The places among the entries that the owner has opened.
+fn allowed(options: &Options) -> Vec<PathBuf> {
+    let home = options.user_home.as_deref();
+    let place = |entry: &String| match (entry.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => Some(home.join(rest)),
+        _ => Some(PathBuf::from(entry)).filter(|path| path.is_absolute()),
+    };
+    options.allowed_paths.iter().filter_map(place).collect()
 }
 
 /// The path with links followed, as far as it exists.

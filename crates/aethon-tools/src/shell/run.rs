@@ -127,6 +127,7 @@ mod tests {
                     environment: Vec::new(),
                     setsid: Some("/usr/bin/setsid".into()),
                     confinement: confinement.clone(),
+                    is_sandboxed: false,
                 };
                 let progress = Progress::new(&context, &redactor);
                 let outcome = run(launch, Duration::from_secs(60), Kept::new(1000), progress).await.unwrap();

@@ -3,8 +3,6 @@
 //! It runs with `bash` where there is one, because that is what models write, and with `sh` elsewhere; without a terminal,
 //! without input, and with an environment that holds nothing of the assistant's.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,13 +15,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::output::Kept;
-use super::process::{Ended, Launch, Streams};
-use super::progress::Progress;
-use super::run::{Outcome, run};
-use crate::confine::Confinement;
+use super::process::Ended;
+use super::run::Outcome;
+use super::runner::{Runner, Script};
 use crate::files::Workspace;
-use crate::options::{Options, ShellOptions, USUAL_PATH};
+use crate::options::{Options, ShellOptions};
 
 /// The longest command; the system takes arguments of 128 KiB.
 const LONGEST_COMMAND: usize = 100_000;
@@ -35,10 +31,7 @@ pub(crate) struct Shell {
     spec: ToolSpec,
     workspace: Arc<Workspace>,
     options: ShellOptions,
-    shell: Vec<OsString>,
-    setsid: Option<PathBuf>,
-    confinement: Arc<Confinement>,
-    redactor: Live<Redactor>,
+    runner: Arc<Runner>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -54,43 +47,20 @@ struct Arguments {
 
 impl Shell {
     pub(crate) fn new(options: &Options, workspace: Arc<Workspace>, redactor: Live<Redactor>) -> Self {
-        let shell = &options.shell;
-        let path = shell.path.clone().unwrap_or_else(|| USUAL_PATH.into());
-        let bash = program("bash", &path);
-        let name = if bash.is_some() { "bash" } else { "sh" };
-        let words: Vec<OsString> = match bash {
-            Some(bash) => vec![bash.into(), "--noprofile".into(), "--norc".into(), "-c".into()],
-            None => vec!["/bin/sh".into(), "-c".into()],
-        };
-        let spec = spec(name, shell);
-        let setsid = program("setsid", &format!("{path}:{USUAL_PATH}"));
-        let confinement = Arc::new(Confinement::new(options));
-        Self { spec, workspace, options: shell.clone(), shell: words, setsid, confinement, redactor }
-    }
-
-    fn launch(&self, command: &str, directory: PathBuf) -> Launch {
-        let mut shell = self.shell.clone();
-        shell.push(command.into());
-        Launch {
-            streams: Streams::Output,
-            shell,
-            directory,
-            environment: self.options.environment(),
-            setsid: self.setsid.clone(),
-            confinement: self.confinement.clone(),
-        }
+        let runner = Arc::new(Runner::new(options, redactor));
+        let spec = spec(&runner, &options.shell);
+        Self { spec, workspace, options: options.shell.clone(), runner }
     }
 }
 
-fn spec(shell: &str, options: &ShellOptions) -> ToolSpec {
+fn spec(runner: &Runner, options: &ShellOptions) -> ToolSpec {
     let (usual, most) = (options.timeout.as_secs(), options.max_timeout.as_secs());
+    let (shell, place) = (runner.shell_name(), place(runner.sandbox()));
     let description = format!(
         "Runs a command with {shell} in the workspace directory and returns its exit status and what it writes, stdout \
          and stderr together. There is no terminal and no input: pass the options that keep programs from asking \
          questions. The command ends with the call, and so does everything that it started, in the background too. \
-         The assistant's own files and the places of keys and credentials (~/.ssh and the like) are closed to it, and \
-         nothing new can be made directly in the folders that hold them, such as the home folder itself: work in the \
-         workspace or in a folder of the home. The owner opens a place with `security.allowed_paths`."
+         {place}"
     );
     ToolSpec::of::<Arguments>("shell", description)
         .with_keyword("timeout_seconds", "maximum", most)
@@ -105,6 +75,25 @@ fn spec(shell: &str, options: &ShellOptions) -> ToolSpec {
         .with_timeout(options.max_timeout + LEEWAY)
 }
 
+/// What a command finds, in words for the model.
+fn place(sandbox: Sandbox) -> &'static str {
+    match sandbox {
+        Sandbox::None => {
+            "The assistant's own files and the places of keys and credentials (~/.ssh and the like) are closed to it, and \
+             nothing new can be made directly in the folders that hold them, such as the home folder itself: work in the \
+             workspace or in a folder of the home. The owner opens a place with `security.allowed_paths`."
+        }
+        Sandbox::Docker => {
+            "It runs in a container in which only the workspace is kept; /tmp goes with the container, everything else is \
+             read-only, and there is no network unless the owner gave it one."
+        }
+        Sandbox::Kernel => {
+            "It runs in a sandbox: only the workspace can be changed and is kept, the home folder and /tmp are empty and go \
+             with the call, and there is no network unless the owner gave it one."
+        }
+    }
+}
+
 #[async_trait]
 impl Tool for Shell {
     fn spec(&self) -> &ToolSpec {
@@ -112,12 +101,6 @@ impl Tool for Shell {
     }
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        if self.options.sandbox != Sandbox::None {
-            return Err(ToolError::denied(
-                "commands may run in the docker sandbox only (`security.sandbox = \"docker\"`), and this version \
-                 cannot run them there yet; with `security.sandbox = \"none\"` they run on the machine itself",
-            ));
-        }
         let arguments: Arguments = self.spec.parse(input)?;
         let command = checked(&arguments.command)?;
         let limit = self.limit(arguments.timeout_seconds);
@@ -126,11 +109,21 @@ impl Tool for Shell {
             tokio::task::spawn_blocking(move || workspace.directory(&wanted)).await.map_err(|_| {
                 ToolError::failed("looking up the directory failed because of a fault in the program")
             })??;
-        let progress = Progress::new(context, &self.redactor);
-        match run(self.launch(command, directory), limit, Kept::default(), progress).await {
-            Ok(outcome) => report(&outcome, limit),
-            Err(error) => Err(ToolError::failed(format!("the command could not be started: {error}"))),
-        }
+        let script = Script { session: &context.session, command, directory, limit };
+        report_of(&self.runner, script, context).await
+    }
+}
+
+/// Runs a command and tells a model what came of it.
+pub(crate) async fn report_of(
+    runner: &Runner,
+    script: Script<'_>,
+    context: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    let limit = script.limit;
+    match runner.run(script, context).await {
+        Ok(outcome) => report(&outcome, limit),
+        Err(error) => Err(ToolError::failed(error)),
     }
 }
 
@@ -184,13 +177,4 @@ fn report(outcome: &Outcome, limit: Duration) -> Result<ToolOutput, ToolError> {
         }
     }
     Ok(ToolOutput::text(text))
-}
-
-/// The first program of this name on a search path; only absolute directories count.
-pub(crate) fn program(name: &str, path: &str) -> Option<PathBuf> {
-    path.split(':')
-        .map(Path::new)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file())
 }

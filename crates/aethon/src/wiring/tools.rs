@@ -19,6 +19,8 @@ pub(crate) struct Tools {
     pub(crate) sets: Arc<[ToolSet]>,
     /// The servers that others are borrowed from.
     pub(crate) servers: Arc<Servers>,
+    /// Those that are made while the program runs.
+    dynamic: Option<Arc<dyn ToolSource>>,
 }
 
 impl Tools {
@@ -30,7 +32,10 @@ impl Tools {
         memory: Option<Arc<dyn Memory>>,
     ) -> Self {
         let sets = sets(prepared, storage, deliveries, memory);
-        Self { sets, servers: Arc::new(super::mcp::servers(prepared)) }
+        let own = aethon_tools::tools(&sets).into_iter().chain(prepared.parts.tools.iter().cloned());
+        let taken = own.map(|tool| tool.spec().name.clone()).collect();
+        let dynamic = super::sandbox::dynamic(prepared, storage, &options(prepared), taken);
+        Self { sets, servers: Arc::new(super::mcp::servers(prepared)), dynamic }
     }
 
     /// All of them for the engine: of two with the same name the built-in one counts.
@@ -38,7 +43,7 @@ impl Tools {
         let fixed =
             [("built-in", aethon_tools::tools(&self.sets)), ("embedder", prepared.parts.tools.clone())];
         let fixed = fixed.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _);
-        fixed.chain([self.servers.source()]).collect()
+        fixed.chain(self.dynamic.clone()).chain([self.servers.source()]).collect()
     }
 }
 
@@ -85,7 +90,8 @@ pub(crate) fn outputs(prepared: &Prepared) -> KeptOutputs {
 /// What they may reach.
 pub(crate) fn options(prepared: &Prepared) -> Options {
     let home = &prepared.home;
-    let folders = [home.credentials(), home.run(), home.recordings(), home.logs(), home.outputs()];
+    let folders =
+        [home.credentials(), home.run(), home.recordings(), home.logs(), home.outputs(), home.tools()];
     let own = [home.config(), home.database()].into_iter().chain(folders);
     let (webchat, security) = (&prepared.config.channels.webchat, &prepared.config.security);
     let mut options = Options::default();
@@ -99,6 +105,7 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options.port = webchat.enabled.then_some(webchat.port);
     options.address_file = Some(home.address_file());
     options.shell = shell(prepared);
+    options.docker = prepared.shared.docker.clone();
     options.desktop = desktop(prepared);
     options.web = super::web::options(&prepared.config);
     options
@@ -118,6 +125,8 @@ fn shell(prepared: &Prepared) -> ShellOptions {
     let (config, flags) = (&prepared.config, &prepared.flags);
     let longest = Duration::from_secs(config.agent.turn_timeout_seconds);
     options.sandbox = config.security.sandbox;
+    options.limits = super::sandbox::limits(config);
+    options.launcher = flags.launcher.clone();
     options.timeout = options.timeout.min(longest);
     options.max_timeout = longest;
     options.home = flags.user_home.clone();

@@ -1,0 +1,52 @@
+//! A service that runs as root has its commands run as nobody, to whom root's workspace is closed. So what root owns in the
+//! workspace is given to that user before a command runs; root itself still reads and writes all of it.
+//!
+//! Commands of another conversation may be at work in the same folders. Everything is opened from the folder above, without
+//! following links, so nothing outside the workspace is ever given away; a file that has a second name is left alone, because
+//! that name may be elsewhere.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, Uid, chownat, openat, statat};
+
+/// How many entries are looked at; who has more gives them over by hand.
+const MOST: usize = 200_000;
+/// How deep.
+const DEEPEST: usize = 64;
+
+/// Gives what root owns in this folder to a user and a group.
+pub(crate) fn hand_over(workspace: &Path, (user, group): (u32, u32)) -> io::Result<()> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let root = rustix::fs::open(workspace, flags, Mode::empty())?;
+    let owner = (Uid::from_raw(user), Gid::from_raw(group));
+    rustix::fs::fchown(&root, Some(owner.0), Some(owner.1))?;
+    let mut left = MOST;
+    give(root, owner, DEEPEST, &mut left)
+}
+
+fn give(folder: OwnedFd, owner: (Uid, Gid), depth: usize, left: &mut usize) -> io::Result<()> {
+    for entry in Dir::read_from(&folder)? {
+        let Ok(entry) = entry else { continue };
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        *left = left.checked_sub(1).ok_or_else(|| io::Error::other("the workspace has too many files"))?;
+        // What goes meanwhile needs no owner.
+        let Ok(found) = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+        let kind = FileType::from_raw_mode(found.st_mode);
+        let is_folder = kind == FileType::Directory;
+        if found.st_uid == 0 && (is_folder || (kind == FileType::RegularFile && found.st_nlink == 1)) {
+            chownat(&folder, name, Some(owner.0), Some(owner.1), AtFlags::SYMLINK_NOFOLLOW)?;
+        }
+        if is_folder && depth > 0 {
+            let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            if let Ok(inner) = openat(&folder, name, flags, Mode::empty()) {
+                give(inner, owner, depth - 1, left)?;
+            }
+        }
+    }
+    Ok(())
+}

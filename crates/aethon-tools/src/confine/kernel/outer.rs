@@ -1,0 +1,182 @@
+//! The outer step: another user where the service is root, new namespaces, and a view of the files in which private places are
+//! covered. It then starts the inner step, waits, and ends as that did.
+
+use std::ffi::{CString, OsString};
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change};
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, UnshareFlags, configure_capability_in_ambient_set, set_capabilities,
+    set_thread_groups, set_thread_res_gid, set_thread_res_uid,
+};
+
+use super::plan::Plan;
+use super::{INNER, STEP};
+
+/// Places that many programs write to, and that hold other people's files and sockets. Each is empty here.
+const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/run"];
+/// Where names are looked up, within a place that is covered.
+const RESOLVER: &str = "/run/systemd/resolve";
+
+pub(super) fn run(plan: &Plan, command: &[OsString]) -> io::Result<ExitCode> {
+    // From here on `.` is the workspace, whoever may pass through the folders above it.
+    std::env::set_current_dir(&plan.workspace).map_err(about("the workspace"))?;
+    if let Some((user, group)) = plan.user {
+        become_user(user, group).map_err(about("another user"))?;
+    }
+    enter_namespaces(plan).map_err(about("namespaces (user namespaces must be allowed)"))?;
+    cover(plan).map_err(about("the view of the files"))?;
+    std::env::set_current_dir(&plan.directory).map_err(about("the directory of the command"))?;
+    let status = start_inner(plan, command)?.wait()?;
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    Ok(ExitCode::from(u8::try_from(code.unwrap_or(1)).unwrap_or(1)))
+}
+
+fn about(what: &'static str) -> impl Fn(io::Error) -> io::Error {
+    move |error| io::Error::other(format!("{what}: {error}"))
+}
+
+fn become_user(user: u32, group: u32) -> io::Result<()> {
+    let (user, group) = (rustix::fs::Uid::from_raw(user), rustix::fs::Gid::from_raw(group));
+    set_thread_groups(&[])?;
+    set_thread_res_gid(group, group, group)?;
+    set_thread_res_uid(user, user, user)?;
+    Ok(())
+}
+
+#[expect(
+    deprecated,
+    reason = "its rule is about threads that share descriptors; a step has one thread and keeps them"
+)]
+fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    Ok(rustix::thread::unshare(flags)?)
+}
+
+/// New namespaces, in which this user is itself. Within them it may do what takes rights over them, until the inner step gives
+/// those up.
+fn enter_namespaces(plan: &Plan) -> io::Result<()> {
+    // A program that guards its memory cannot write its own maps.
+    set_dumpable_behavior(DumpableBehavior::Dumpable)?;
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let network = if plan.network { UnshareFlags::empty() } else { UnshareFlags::NEWNET };
+    unshare(
+        UnshareFlags::NEWUSER
+            | UnshareFlags::NEWNS
+            | UnshareFlags::NEWPID
+            | UnshareFlags::NEWIPC
+            | UnshareFlags::NEWUTS
+            | network,
+    )?;
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
+    // What the inner step needs of these rights has to outlive its start.
+    let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::SETPCAP;
+    let all = rustix::thread::capabilities(None)?;
+    set_capabilities(None, CapabilitySets { inheritable: needed, ..all })?;
+    for one in [CapabilitySet::SYS_ADMIN, CapabilitySet::SETPCAP] {
+        configure_capability_in_ambient_set(one, true)?;
+    }
+    Ok(())
+}
+
+/// Puts empty places over private ones, and what stays back in its place.
+fn cover(plan: &Plan) -> io::Result<()> {
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    let resolver = plan.network.then(|| PathBuf::from(RESOLVER));
+    // Opened before anything is covered; what is not there or not open to this user is not kept.
+    let kept: Vec<(PathBuf, OwnedFd)> = plan
+        .kept
+        .iter()
+        .cloned()
+        .chain(resolver)
+        .filter_map(|path| Some((path.clone(), opened(&path)?)))
+        .collect();
+    let private = PRIVATE.iter().map(PathBuf::from);
+    let mut covered: Vec<PathBuf> =
+        private.chain(plan.home.clone()).chain(plan.hidden.iter().cloned()).collect();
+    covered.extend(blocking(&plan.workspace));
+    covered.retain(|path| path.is_absolute() && path.parent().is_some());
+    covered.sort();
+    covered.dedup();
+    let mut done: Vec<PathBuf> = Vec::new();
+    for path in covered {
+        if done.iter().any(|above| path.starts_with(above)) || plan.workspace == path {
+            continue;
+        }
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_dir() => {
+                empty(&path, plan.memory)?;
+                done.push(path);
+            }
+            Ok(found) if found.is_file() => mount_bind_recursive("/dev/null", &path)?,
+            // A link leads somewhere that is covered by itself, or is not.
+            _ => {}
+        }
+    }
+    let is_gone = |path: &Path| done.iter().any(|above| path.starts_with(above));
+    if is_gone(&plan.workspace) {
+        put_back(".", &plan.workspace)?;
+    }
+    for (path, file) in &kept {
+        if is_gone(path) {
+            put_back(&format!("/proc/self/fd/{}", file.as_raw_fd()), path)?;
+        }
+    }
+    if let Some(home) = &plan.home
+        && is_gone(home)
+    {
+        DirBuilder::new().recursive(true).mode(0o700).create(home)?;
+    }
+    Ok(())
+}
+
+fn opened(path: &Path) -> Option<OwnedFd> {
+    rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()
+}
+
+/// The topmost folder on the way to the workspace that this user may not pass.
+fn blocking(workspace: &Path) -> Option<PathBuf> {
+    let me = rustix::process::geteuid().as_raw();
+    let mut above: Vec<&Path> = workspace.ancestors().skip(1).collect();
+    above.reverse();
+    let is_open = |path: &Path| {
+        fs::symlink_metadata(path).is_ok_and(|found| found.mode() & 0o001 != 0 || found.uid() == me)
+    };
+    above.into_iter().find(|path| !is_open(path)).map(Path::to_path_buf)
+}
+
+/// An empty place of this user's own, which goes with the namespaces.
+fn empty(path: &Path, memory: u64) -> io::Result<()> {
+    let options = CString::new(format!("size={memory},mode=0755")).map_err(io::Error::other)?;
+    mount("tmpfs", path, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?;
+    Ok(())
+}
+
+fn put_back(source: &str, path: &Path) -> io::Result<()> {
+    let is_file = fs::metadata(source).is_ok_and(|found| found.is_file());
+    if is_file {
+        if let Some(above) = path.parent() {
+            fs::create_dir_all(above)?;
+        }
+        File::create(path)?;
+    } else {
+        fs::create_dir_all(path)?;
+    }
+    mount_bind_recursive(source, path)?;
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "a step starts the next one, which is this very program")]
+fn start_inner(plan: &Plan, command: &[OsString]) -> io::Result<std::process::Child> {
+    // Whatever was covered, the program itself is still open under this name.
+    Command::new("/proc/self/exe").args([STEP, INNER]).arg(plan.to_text()?).args(command).spawn()
+}

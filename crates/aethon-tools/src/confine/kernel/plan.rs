@@ -1,0 +1,85 @@
+//! What the steps are told: one JSON document, passed as an argument. It holds no secrets.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{OUTER, STEP};
+
+/// The user and the group that commands of a service that runs as root get.
+const NOBODY: u32 = 65_534;
+
+/// What a command finds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// What it may change.
+    pub(crate) workspace: PathBuf,
+    /// Where it begins.
+    pub(crate) directory: PathBuf,
+    /// The person's home, in whose place an empty one stands that goes with the command.
+    pub(crate) home: Option<PathBuf>,
+    /// Other places that are covered.
+    pub(crate) hidden: Vec<PathBuf>,
+    /// Places within those that stay, to be read.
+    pub(crate) kept: Vec<PathBuf>,
+    /// Whether it has the machine's network.
+    pub(crate) network: bool,
+    /// Ports that are closed even then.
+    pub(crate) ports: Vec<u16>,
+    /// The memory of each process and of the temporary files, in bytes.
+    pub(crate) memory: u64,
+    /// How many processes.
+    pub(crate) processes: u64,
+    /// The user and group to become first.
+    pub(crate) user: Option<(u32, u32)>,
+}
+
+impl Plan {
+    pub(super) fn parse(text: &OsStr) -> io::Result<Self> {
+        let text = text.to_str().ok_or_else(|| io::Error::other("the plan is no text"))?;
+        serde_json::from_str(text)
+            .map_err(|error| io::Error::other(format!("the plan cannot be read: {error}")))
+    }
+
+    /// The plan as the inner step gets it.
+    pub(super) fn to_text(&self) -> io::Result<String> {
+        serde_json::to_string(self).map_err(io::Error::other)
+    }
+
+    /// What stands between the launcher and the command.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        // A path that is no text cannot be told; the step then refuses, and nothing runs.
+        let plan = self.to_text().unwrap_or_default();
+        vec![STEP.into(), OUTER.into(), plan.into()]
+    }
+}
+
+/// Who commands run as where the service is root; nobody else where it is not.
+pub(crate) fn nobody() -> Option<(u32, u32)> {
+    rustix::process::geteuid().is_root().then_some((NOBODY, NOBODY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_comes_back_as_it_was_told() {
+        let plan = Plan {
+            workspace: "/home/ada/.aethon/workspace".into(),
+            home: Some("/home/ada".into()),
+            hidden: vec!["/srv".into()],
+            ports: vec![18_790],
+            memory: 1 << 29,
+            processes: 256,
+            user: Some((65_534, 65_534)),
+            ..Plan::default()
+        };
+        let words = plan.words();
+        assert_eq!((words[0].to_str(), words[1].to_str()), (Some(STEP), Some(OUTER)));
+        assert_eq!(Plan::parse(&words[2]).unwrap(), plan);
+        assert!(Plan::parse(OsStr::new("")).is_err());
+    }
+}

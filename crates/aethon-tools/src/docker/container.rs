@@ -1,0 +1,88 @@
+//! What a container is made of: nothing of the machine but the workspace, no rights, no network unless the owner names one, and
+//! a cap on everything.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::options::SandboxLimits;
+
+/// The labels by which leftovers are found.
+pub(super) const HOME: &str = "aethon.home";
+pub(super) const OWNER: &str = "aethon.owner";
+
+/// The user and group that commands of a service that runs as root get.
+const NOBODY: u32 = 65_534;
+
+/// Who commands are in the container: the person who runs the service, and never root.
+pub(super) fn user() -> (u32, u32) {
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    if user == 0 { (NOBODY, NOBODY) } else { (user, group) }
+}
+
+/// The document that makes a container.
+pub(super) fn document(limits: &SandboxLimits, workspace: &Path, home: &str, owner: &str) -> Value {
+    let (user, group) = user();
+    let workspace = workspace.display().to_string();
+    let temporary = format!("rw,nosuid,nodev,mode=1777,size={}", limits.memory);
+    json!({
+        "Image": limits.image,
+        // It only has to be there; what it is given to run comes later, and orphans are reaped by the shell.
+        "Entrypoint": ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"],
+        "Cmd": [],
+        "User": format!("{user}:{group}"),
+        "WorkingDir": workspace,
+        "Env": ["TERM=dumb", "LANG=C.UTF-8", "HOME=/tmp"],
+        "Labels": {HOME: home, OWNER: owner},
+        "NetworkDisabled": limits.network == "none",
+        "HostConfig": {
+            "Mounts": [{"Type": "bind", "Source": workspace, "Target": workspace}],
+            "ReadonlyRootfs": true,
+            "Tmpfs": {"/tmp": temporary},
+            "NetworkMode": limits.network,
+            "Memory": limits.memory,
+            // As much as memory: no swap on top.
+            "MemorySwap": limits.memory,
+            "NanoCpus": nano_cpus(limits.cpus),
+            "PidsLimit": limits.processes,
+            "CapDrop": ["ALL"],
+            "SecurityOpt": ["no-new-privileges"],
+            "IpcMode": "private",
+            "LogConfig": {"Type": "none"},
+            "AutoRemove": true,
+        },
+    })
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the configuration bounds it")]
+fn nano_cpus(cpus: f64) -> i64 {
+    (cpus * 1e9) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_container_has_every_wall_and_every_cap() {
+        let limits = SandboxLimits {
+            image: "debian:stable-slim".into(),
+            memory: 512 << 20,
+            cpus: 1.5,
+            processes: 64,
+            network: "none".into(),
+        };
+        let document = document(&limits, Path::new("/home/ada/.aethon/workspace"), "h", "1");
+        let host = &document["HostConfig"];
+        assert_eq!((&host["ReadonlyRootfs"], &host["NetworkMode"]), (&json!(true), &json!("none")));
+        assert_eq!((&host["Memory"], &host["MemorySwap"]), (&json!(512 << 20), &json!(512 << 20)));
+        assert_eq!((&host["NanoCpus"], &host["PidsLimit"]), (&json!(1_500_000_000), &json!(64)));
+        assert_eq!(
+            (&host["CapDrop"], &host["SecurityOpt"]),
+            (&json!(["ALL"]), &json!(["no-new-privileges"]))
+        );
+        assert_eq!(host["Mounts"].as_array().unwrap().len(), 1, "nothing else of the machine");
+        assert!(!document["User"].as_str().unwrap().starts_with("0:"), "not root");
+        assert!(host.get("Privileged").is_none() && host.get("Binds").is_none());
+    }
+}

@@ -1,0 +1,359 @@
+//! A container for each conversation, made when its first command runs and removed when it was idle for a while, when a
+//! command had to be cut off, and when the program ends. What a program that died has left over is removed at the next start.
+//!
+//! A container that runs a command is taken out of the pool and put back afterwards. A call that is dropped in between does
+//! not put it back: the container is removed, and with it whatever ran there.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aethon_core::ids::SessionId;
+use serde_json::{Value, json};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
+
+use super::client::{Client, Output, PATIENCE};
+use super::container;
+use crate::options::SandboxLimits;
+
+/// How long an image may take to be fetched.
+const FETCH: Duration = Duration::from_secs(600);
+/// A container that was not used for so long is removed.
+const IDLE: Duration = Duration::from_secs(15 * 60);
+/// How often it is looked whether a command has ended that left its output open.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long what a command left behind may take to end.
+const SWEEP: Duration = Duration::from_secs(10);
+
+/// The docker sandbox of one assistant. Cheap to clone; clones share it.
+#[derive(Clone)]
+pub struct DockerSandbox(Arc<Pool>);
+
+struct Pool {
+    client: Client,
+    limits: SandboxLimits,
+    workspace: PathBuf,
+    /// Names the home, so that two assistants on one machine leave each other alone.
+    home: String,
+    idle: Mutex<HashMap<SessionId, Idle>>,
+}
+
+struct Idle {
+    id: String,
+    since: Instant,
+}
+
+/// How a command ended: its status, or `None` when its time was up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Done {
+    pub(crate) status: Option<i32>,
+}
+
+impl std::fmt::Debug for DockerSandbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DockerSandbox").field("home", &self.0.home).finish_non_exhaustive()
+    }
+}
+
+impl DockerSandbox {
+    /// The sandbox of the assistant with this home and workspace, at a daemon's address. Nothing is asked yet.
+    pub fn new(host: &str, limits: SandboxLimits, home: &Path, workspace: &Path) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        Self(Arc::new(Pool {
+            client: Client::new(host),
+            limits,
+            workspace: real(workspace),
+            home: real(home).display().to_string(),
+            idle: Mutex::default(),
+        }))
+    }
+
+    /// Removes the containers of this home whose program is gone. Returns how many.
+    pub async fn reap(&self) -> Result<usize, String> {
+        let mut removed = 0;
+        for (id, owner) in self.0.list().await? {
+            if !is_alive(&owner) {
+                self.0.remove(&id).await;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Removes the container of a conversation that is over.
+    pub async fn forget(&self, session: &SessionId) {
+        let idle = self.0.idle().remove(session);
+        if let Some(Idle { id, .. }) = idle {
+            self.0.remove(&id).await;
+        }
+    }
+
+    /// Removes every container of this program.
+    pub async fn close(&self) {
+        let ours = owner();
+        for (id, owner) in self.0.list().await.unwrap_or_default() {
+            if owner == ours {
+                self.0.remove(&id).await;
+            }
+        }
+    }
+
+    /// Runs a command and hands over what it writes. Dropping the future ends it.
+    pub(crate) async fn run(
+        &self,
+        session: &SessionId,
+        (words, directory): (&[String], &Path),
+        limit: Duration,
+        mut take: impl FnMut(&[u8]) + Send,
+    ) -> Result<Done, String> {
+        self.hand_over().await?;
+        let mut used = Used { pool: self.0.clone(), id: Some(self.0.container(session).await?) };
+        let mut exec = self.0.exec(used.id(), words, directory).await;
+        if exec.is_err() {
+            // It may have gone meanwhile: somebody cleaned up, or the daemon was started anew.
+            used = Used { pool: self.0.clone(), id: Some(self.0.make().await?) };
+            exec = self.0.exec(used.id(), words, directory).await;
+        }
+        let (exec, output) = exec?;
+        let status = self.0.follow(&exec, output, limit, &mut take).await?;
+        if status.is_some() && self.0.sweep(used.id(), directory).await {
+            used.put_back(session);
+        }
+        Ok(Done { status })
+    }
+
+    /// Where the service is root, commands are nobody and the workspace is theirs.
+    async fn hand_over(&self) -> Result<(), String> {
+        #[cfg(target_os = "linux")]
+        if rustix::process::geteuid().is_root() {
+            let workspace = self.0.workspace.clone();
+            let given = move || crate::confine::hand_over(&workspace, container::user());
+            let given = tokio::task::spawn_blocking(given).await.map_err(|error| error.to_string())?;
+            return given.map_err(|error| format!("the workspace cannot be given to the sandbox: {error}"));
+        }
+        Ok(())
+    }
+}
+
+impl Pool {
+    fn idle(&self) -> MutexGuard<'_, HashMap<SessionId, Idle>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The container of a conversation, or a new one. Those that were idle for long are removed on the way.
+    async fn container(&self, session: &SessionId) -> Result<String, String> {
+        let (own, old) = {
+            let mut idle = self.idle();
+            let own = idle.remove(session);
+            let old: Vec<SessionId> = idle
+                .iter()
+                .filter(|(_, idle)| idle.since.elapsed() > IDLE)
+                .map(|(name, _)| name.clone())
+                .collect();
+            let old: Vec<Idle> = old.iter().filter_map(|name| idle.remove(name)).collect();
+            (own, old)
+        };
+        for Idle { id, .. } in old {
+            self.remove(&id).await;
+        }
+        match own {
+            Some(Idle { id, .. }) => Ok(id),
+            None => self.make().await,
+        }
+    }
+
+    /// Makes a container and starts it. An image that is not there is fetched.
+    async fn make(&self) -> Result<String, String> {
+        let document = container::document(&self.limits, &self.workspace, &self.home, &owner());
+        let mut made = self.client.ask("POST", "/containers/create", Some(&document), PATIENCE).await?;
+        if made.status == 404 {
+            self.fetch().await?;
+            made = self.client.ask("POST", "/containers/create", Some(&document), PATIENCE).await?;
+        }
+        let made = made.ok()?.json();
+        let id = made["Id"].as_str().ok_or("docker named no container")?.to_owned();
+        let started = self.client.ask("POST", &format!("/containers/{id}/start"), None, PATIENCE).await?.ok();
+        if let Err(error) = started {
+            self.remove(&id).await;
+            return Err(error);
+        }
+        Ok(id)
+    }
+
+    async fn fetch(&self) -> Result<(), String> {
+        let image = &self.limits.image;
+        // A port may stand in the name of the registry, before the last slash.
+        let has_tag = image.rsplit('/').next().is_some_and(|last| last.contains([':', '@']));
+        let tag = if has_tag { "" } else { "&tag=latest" };
+        let path = format!("/images/create?fromImage={}{tag}", escaped(image));
+        self.client.ask("POST", &path, None, FETCH).await?.ok().map(drop).map_err(|error| {
+            format!(
+                "the image {image} (`security.sandbox_image`) is not there and could not be fetched: {error}"
+            )
+        })
+    }
+
+    async fn exec(&self, id: &str, words: &[String], directory: &Path) -> Result<(String, Output), String> {
+        let wanted = json!({
+            "AttachStdout": true, "AttachStderr": true, "Cmd": words, "WorkingDir": directory.display().to_string(),
+        });
+        let made = self
+            .client
+            .ask("POST", &format!("/containers/{id}/exec"), Some(&wanted), PATIENCE)
+            .await?
+            .ok()?;
+        let exec = made.json()["Id"].as_str().ok_or("docker named no command")?.to_owned();
+        let how = json!({"Detach": false, "Tty": false});
+        let output = self.client.attach(&format!("/exec/{exec}/start"), &how).await?;
+        Ok((exec, output))
+    }
+
+    /// Reads until the command has ended; `None` when its time is up first.
+    async fn follow(
+        &self,
+        exec: &str,
+        mut output: Output,
+        limit: Duration,
+        take: &mut (impl FnMut(&[u8]) + Send),
+    ) -> Result<Option<i32>, String> {
+        let deadline = Instant::now() + limit;
+        let mut looks = interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        looks.reset();
+        loop {
+            tokio::select! {
+                () = sleep_until(deadline) => return Ok(None),
+                piece = output.next() => match piece.map_err(|error| format!("docker broke off: {error}"))? {
+                    Some(piece) => take(&piece),
+                    None => return self.status(exec).await.map(|status| status.or(Some(-1))),
+                },
+                // What it left in the background may keep the output open.
+                _ = looks.tick() => if let Some(status) = self.status(exec).await? {
+                    while let Ok(Ok(Some(piece))) = timeout(Duration::from_millis(100), output.next()).await {
+                        take(&piece);
+                        if Instant::now() > deadline {
+                            break;
+                        }
+                    }
+                    return Ok(Some(status));
+                },
+            }
+        }
+    }
+
+    /// The status of a command that has ended.
+    async fn status(&self, exec: &str) -> Result<Option<i32>, String> {
+        let told = self.client.ask("GET", &format!("/exec/{exec}/json"), None, PATIENCE).await?.ok()?.json();
+        if told["Running"] == Value::Bool(true) {
+            return Ok(None);
+        }
+        Ok(told["ExitCode"].as_i64().and_then(|code| i32::try_from(code).ok()))
+    }
+
+    /// Ends what a command has left behind. `false` when the container is of no more use.
+    async fn sweep(&self, id: &str, directory: &Path) -> bool {
+        let words = ["/bin/sh", "-c", "kill -KILL -1"].map(str::to_owned);
+        let swept = async {
+            let (_, mut output) = self.exec(id, &words, directory).await.ok()?;
+            while output.next().await.ok()?.is_some() {}
+            Some(())
+        };
+        matches!(timeout(SWEEP, swept).await, Ok(Some(())))
+    }
+
+    /// The containers of this home, each with its owner.
+    async fn list(&self) -> Result<Vec<(String, String)>, String> {
+        let filters = json!({"label": [format!("{}={}", container::HOME, self.home)]}).to_string();
+        let path = format!("/containers/json?all=1&filters={}", escaped(&filters));
+        let listed = self.client.ask("GET", &path, None, PATIENCE).await?.ok()?.json();
+        let listed = listed.as_array().cloned().unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        Ok(listed.iter().map(|one| (text(&one["Id"]), text(&one["Labels"][container::OWNER]))).collect())
+    }
+
+    async fn remove(&self, id: &str) {
+        let path = format!("/containers/{id}?force=1&v=1");
+        let removed =
+            self.client.ask("DELETE", &path, None, PATIENCE).await.and_then(super::client::Answer::ok);
+        if let Err(error) = removed {
+            tracing::warn!(id, error, "a container of the sandbox could not be removed");
+        }
+    }
+}
+
+/// A container that runs a command. Dropped before it is put back, it is removed.
+struct Used {
+    pool: Arc<Pool>,
+    id: Option<String>,
+}
+
+impl Used {
+    fn id(&self) -> &str {
+        self.id.as_deref().unwrap_or_default()
+    }
+
+    fn put_back(mut self, session: &SessionId) {
+        let Some(id) = self.id.take() else { return };
+        let before = self.pool.idle().insert(session.clone(), Idle { id, since: Instant::now() });
+        // Another command of the conversation came back first: one container is enough.
+        self.id = before.map(|before| before.id);
+    }
+}
+
+impl Drop for Used {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let pool = self.pool.clone();
+        // At the end of the program there is no runtime any more; `close` and the next start look after the rest.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { pool.remove(&id).await });
+        }
+    }
+}
+
+/// This program, told apart from a later one that got the same number.
+fn owner() -> String {
+    let id = std::process::id();
+    format!("{id}:{}", started_at(id).unwrap_or_default())
+}
+
+fn is_alive(owner: &str) -> bool {
+    let Some((id, started)) = owner.split_once(':') else { return false };
+    id.parse().is_ok_and(|id| {
+        started_at(id).unwrap_or_default() == started && Path::new(&format!("/proc/{id}")).exists()
+    })
+}
+
+/// When a process began, as the kernel counts: the 22nd field, behind a name that may hold blanks.
+fn started_at(id: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19).map(str::to_owned)
+}
+
+/// A value in a query.
+fn escaped(text: &str) -> String {
+    let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    text.bytes()
+        .map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_owner_of_a_container_is_alive_as_long_as_this_very_process() {
+        assert!(is_alive(&owner()));
+        assert!(!is_alive("4294967294:1"));
+        let other = format!("{}:1", std::process::id());
+        assert!(!is_alive(&other), "another process had the number before");
+        assert!(!is_alive(""));
+    }
+
+    #[test]
+    fn what_stands_in_a_query_is_escaped() {
+        assert_eq!(escaped(r#"{"a":["b=/c d"]}"#), "%7B%22a%22%3A%5B%22b%3D%2Fc%20d%22%5D%7D");
+    }
+}

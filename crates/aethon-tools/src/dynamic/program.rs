@@ -1,0 +1,77 @@
+//! A tool that was made while the program runs, at work: its arguments come on standard input as JSON, what it writes is the
+//! result, and a status other than 0 is a failure.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::manifest::Manifest;
+use crate::shell::{Runner, Script, report_of};
+
+/// How much longer than the tool's own limit a call may take.
+const LEEWAY: Duration = Duration::from_secs(20);
+/// The most bytes of arguments; they travel as an argument of a process.
+const MOST_INPUT: usize = 32 << 10;
+
+/// One tool.
+pub(super) struct Program {
+    spec: ToolSpec,
+    manifest: Manifest,
+    code: String,
+    place: Place,
+}
+
+/// Where programs run.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) runner: Arc<Runner>,
+    pub(super) workspace: PathBuf,
+}
+
+impl Program {
+    pub(super) fn new(manifest: Manifest, code: String, place: Place) -> Self {
+        let limit = Duration::from_secs(manifest.timeout_seconds) + LEEWAY;
+        let spec = ToolSpec::new(&manifest.name, &manifest.description, manifest.parameters.clone())
+            .with_untrusted_output()
+            .acting_outside()
+            .with_timeout(limit);
+        Self { spec, manifest, code, place }
+    }
+}
+
+#[async_trait]
+impl Tool for Program {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        self.place.run(context, &self.manifest, &self.code, &input).await
+    }
+}
+
+impl Place {
+    /// Runs a program with these arguments.
+    pub(super) async fn run(
+        &self,
+        context: &ToolContext,
+        manifest: &Manifest,
+        code: &str,
+        input: &Value,
+    ) -> Result<ToolOutput, ToolError> {
+        if input.to_string().len() > MOST_INPUT {
+            return Err(ToolError::failed(format!(
+                "the arguments are longer than {MOST_INPUT} bytes; write them into a file of the workspace"
+            )));
+        }
+        let command = manifest.command(code, input);
+        let limit = Duration::from_secs(manifest.timeout_seconds);
+        let script =
+            Script { session: &context.session, command: &command, directory: self.workspace.clone(), limit };
+        report_of(&self.runner, script, context).await
+    }
+}

@@ -1,0 +1,193 @@
+//! The shelf: every tool that was made while the program runs, as files (`NAME/manifest.json` and `NAME/program`), and as the
+//! tools that the engine sees. What is not valid on the disk is left out and told in the log.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use aethon_core::audit::{AuditAction, AuditEntry, AuditLog};
+use aethon_core::clock::Clock;
+use aethon_core::live::Live;
+use aethon_core::redact::Redactor;
+use aethon_core::sandbox::Sandbox;
+use aethon_core::tool::{Tool, ToolSnapshot, ToolSource};
+
+use super::manage::ManageTools;
+use super::manifest::{Manifest, check_name};
+use super::program::{Place, Program};
+use crate::options::Options;
+use crate::shell::Runner;
+
+/// How many tools there can be: each is in every request to a model.
+const MOST: usize = 32;
+const MANIFEST: &str = "manifest.json";
+const PROGRAM: &str = "program";
+
+/// The tools that were made while the program runs, and the tool that makes them.
+pub struct DynamicTools {
+    shelf: Arc<Shelf>,
+    manage: Arc<dyn Tool>,
+}
+
+/// Where they are kept.
+pub(super) struct Shelf {
+    folder: PathBuf,
+    pub(super) place: Place,
+    /// Names that are taken.
+    reserved: Vec<String>,
+    audit: Arc<dyn AuditLog>,
+    clock: Arc<dyn Clock>,
+    now: RwLock<Now>,
+}
+
+#[derive(Default, Clone)]
+struct Now {
+    version: u64,
+    tools: Vec<(Manifest, Arc<dyn Tool>)>,
+}
+
+impl DynamicTools {
+    /// Those in this folder, which is made when the first one is added. `reserved` are the names of other tools.
+    pub fn open(
+        folder: PathBuf,
+        options: &Options,
+        reserved: Vec<String>,
+        (audit, clock, redactor): (Arc<dyn AuditLog>, Arc<dyn Clock>, Live<Redactor>),
+    ) -> Self {
+        // They never run on the machine itself, whatever holds for commands.
+        let mut options = options.clone();
+        if options.shell.sandbox == Sandbox::None {
+            options.shell.sandbox = Sandbox::Kernel;
+        }
+        let place =
+            Place { runner: Arc::new(Runner::new(&options, redactor)), workspace: options.workspace.clone() };
+        let shelf = Shelf { folder, place, reserved, audit, clock, now: RwLock::default() };
+        shelf.read();
+        let shelf = Arc::new(shelf);
+        Self { manage: Arc::new(ManageTools::new(shelf.clone())), shelf }
+    }
+}
+
+impl ToolSource for DynamicTools {
+    fn name(&self) -> &str {
+        "runtime_tools"
+    }
+
+    fn tools(&self) -> ToolSnapshot {
+        let now = self.shelf.now.read().unwrap_or_else(PoisonError::into_inner);
+        let own = now.tools.iter().map(|(_, tool)| tool.clone());
+        ToolSnapshot { version: now.version, tools: [self.manage.clone()].into_iter().chain(own).collect() }
+    }
+}
+
+impl Shelf {
+    /// What there is, in the order of the names.
+    pub(super) fn list(&self) -> Vec<Manifest> {
+        let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
+        now.tools.iter().map(|(manifest, _)| manifest.clone()).collect()
+    }
+
+    /// A tool and its program.
+    pub(super) fn find(&self, name: &str) -> Result<(Manifest, String), String> {
+        check_name(name)?;
+        load(&self.folder.join(name)).map_err(|_| format!("there is no tool `{name}` that was made here"))
+    }
+
+    /// Adds a tool, or replaces the one of the same name.
+    pub(super) async fn add(&self, manifest: Manifest, code: &str) -> Result<(), String> {
+        manifest.check(code)?;
+        let name = manifest.name.clone();
+        if self.reserved.contains(&name) {
+            return Err(format!("`{name}` is the name of another tool; choose one of its own"));
+        }
+        let known = self.list();
+        if known.len() >= MOST && !known.iter().any(|one| one.name == name) {
+            return Err(format!("there are {MOST} tools already; remove one first"));
+        }
+        store(&self.folder, &manifest, code)
+            .map_err(|error| format!("the tool could not be kept: {error}"))?;
+        self.read();
+        self.note(&name, "added", code).await;
+        Ok(())
+    }
+
+    pub(super) async fn remove(&self, name: &str) -> Result<(), String> {
+        let (_, code) = self.find(name)?;
+        fs::remove_dir_all(self.folder.join(name))
+            .map_err(|error| format!("it could not be removed: {error}"))?;
+        self.read();
+        self.note(name, "removed", &code).await;
+        Ok(())
+    }
+
+    /// Looks at the folder anew.
+    fn read(&self) {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut found: Vec<(Manifest, Arc<dyn Tool>)> = Vec::new();
+        for entry in entries {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with('.') {
+                continue;
+            }
+            match load(&entry.path()) {
+                Ok((manifest, code)) if manifest.name == name && manifest.check(&code).is_ok() => {
+                    let tool = Program::new(manifest.clone(), code, self.place.clone());
+                    found.push((manifest, Arc::new(tool)));
+                }
+                Ok(_) => {
+                    tracing::warn!(tool = name, "a tool of the home is left out: its manifest is not valid")
+                }
+                Err(error) => tracing::warn!(tool = name, %error, "a tool of the home cannot be read"),
+            }
+        }
+        found.sort_by(|one, other| one.0.name.cmp(&other.0.name));
+        found.truncate(MOST);
+        let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
+        *now = Now { version: now.version + 1, tools: found };
+    }
+
+    async fn note(&self, name: &str, outcome: &str, code: &str) {
+        let entry = AuditEntry::new(self.clock.now(), AuditAction::Tools, name, outcome)
+            .by("manage_tools")
+            .with_detail(code);
+        if let Err(error) = self.audit.record(entry).await {
+            tracing::warn!(%error, "a row of the audit could not be stored");
+        }
+    }
+}
+
+fn load(folder: &Path) -> io::Result<(Manifest, String)> {
+    let manifest = fs::read_to_string(folder.join(MANIFEST))?;
+    let manifest = serde_json::from_str(&manifest).map_err(io::Error::other)?;
+    Ok((manifest, fs::read_to_string(folder.join(PROGRAM))?))
+}
+
+/// Writes a tool beside its place and moves it there, so that there is never half of one.
+fn store(folder: &Path, manifest: &Manifest, code: &str) -> io::Result<()> {
+    let (place, fresh) = (folder.join(&manifest.name), folder.join(format!(".{}.new", manifest.name)));
+    let old = folder.join(format!(".{}.old", manifest.name));
+    let private = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path);
+    for left in [&fresh, &old] {
+        if left.exists() {
+            fs::remove_dir_all(left)?;
+        }
+    }
+    private(folder)?;
+    private(&fresh)?;
+    let text = serde_json::to_string_pretty(manifest).map_err(io::Error::other)?;
+    for (name, content) in [(MANIFEST, text.as_str()), (PROGRAM, code)] {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(fresh.join(name))?;
+        file.write_all(content.as_bytes())?;
+        file.sync_all()?;
+    }
+    if place.exists() {
+        fs::rename(&place, &old)?;
+    }
+    fs::rename(&fresh, &place)?;
+    if old.exists() {
+        fs::remove_dir_all(&old)?;
+    }
+    Ok(())
+}

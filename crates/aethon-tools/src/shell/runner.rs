@@ -1,0 +1,143 @@
+//! Where a command runs: here inside the usual walls, in the sandbox of the kernel, or in a container. One place for every tool
+//! that runs code, so that nothing goes round the sandbox that the owner has chosen.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::ids::SessionId;
+use aethon_core::live::Live;
+use aethon_core::redact::Redactor;
+use aethon_core::sandbox::Sandbox;
+use aethon_core::tool::ToolContext;
+use tokio::time::Instant;
+
+use super::output::Kept;
+use super::process::{Ended, Launch, Streams};
+use super::progress::{PACE, Progress};
+use super::run::{Outcome, run};
+use crate::confine::Confinement;
+use crate::docker::DockerSandbox;
+use crate::options::{Options, ShellOptions, USUAL_PATH};
+use crate::sandbox::{KernelSandbox, STEP_VARIABLE};
+
+/// Runs commands where the owner wants them to run.
+pub(crate) struct Runner {
+    options: ShellOptions,
+    shell: Vec<OsString>,
+    setsid: Option<PathBuf>,
+    confinement: Arc<Confinement>,
+    kernel: Arc<KernelSandbox>,
+    docker: Option<DockerSandbox>,
+    redactor: Live<Redactor>,
+    name: &'static str,
+}
+
+/// A command and where it begins.
+#[derive(Debug, Clone)]
+pub(crate) struct Script<'s> {
+    pub(crate) session: &'s SessionId,
+    pub(crate) command: &'s str,
+    pub(crate) directory: PathBuf,
+    pub(crate) limit: Duration,
+}
+
+impl Runner {
+    pub(crate) fn new(options: &Options, redactor: Live<Redactor>) -> Self {
+        let shell = &options.shell;
+        let path = shell.path.clone().unwrap_or_else(|| USUAL_PATH.into());
+        let bash = program("bash", &path);
+        let is_docker = shell.sandbox == Sandbox::Docker;
+        let name = if bash.is_some() && !is_docker { "bash" } else { "sh" };
+        let words: Vec<OsString> = match bash {
+            Some(bash) => vec![bash.into(), "--noprofile".into(), "--norc".into(), "-c".into()],
+            None => vec!["/bin/sh".into(), "-c".into()],
+        };
+        Self {
+            options: shell.clone(),
+            shell: words,
+            setsid: program("setsid", &format!("{path}:{USUAL_PATH}")),
+            confinement: Arc::new(Confinement::new(options)),
+            kernel: Arc::new(KernelSandbox::new(options)),
+            docker: options.docker.clone(),
+            redactor,
+            name,
+        }
+    }
+
+    /// The name of the shell that commands are for.
+    pub(crate) fn shell_name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Where commands run.
+    pub(crate) fn sandbox(&self) -> Sandbox {
+        self.options.sandbox
+    }
+
+    /// Runs a command to its end, and shows how it goes. Dropping the future ends it. The error is a sentence.
+    pub(super) async fn run(&self, script: Script<'_>, context: &ToolContext) -> Result<Outcome, String> {
+        let progress = Progress::new(context, &self.redactor);
+        let launch = match self.options.sandbox {
+            Sandbox::Docker => return self.in_container(script, progress).await,
+            Sandbox::None => self.launch(Vec::new(), script.command, script.directory),
+            Sandbox::Kernel => {
+                let (kernel, directory) = (self.kernel.clone(), script.directory.clone());
+                let words = tokio::task::spawn_blocking(move || kernel.words(&directory)).await;
+                let words = words.map_err(|error| error.to_string())?.map_err(not_started)?;
+                // The step goes to the directory itself; the path to it may be closed to whom the command runs as.
+                self.launch(words, script.command, "/".into())
+            }
+        };
+        run(launch, script.limit, Kept::default(), progress).await.map_err(not_started)
+    }
+
+    fn launch(&self, before: Vec<OsString>, command: &str, directory: PathBuf) -> Launch {
+        let is_sandboxed = !before.is_empty();
+        let mut environment = self.options.environment();
+        if is_sandboxed {
+            environment.retain(|(name, _)| name != "TMPDIR");
+            environment.push((STEP_VARIABLE.0.to_owned(), STEP_VARIABLE.1.to_owned()));
+        }
+        let words = before.into_iter().chain(self.shell.iter().cloned()).chain([command.into()]);
+        Launch {
+            streams: Streams::Output,
+            shell: words.collect(),
+            directory,
+            environment,
+            setsid: self.setsid.clone(),
+            confinement: self.confinement.clone(),
+            is_sandboxed,
+        }
+    }
+
+    async fn in_container(&self, script: Script<'_>, mut progress: Progress<'_>) -> Result<Outcome, String> {
+        let docker = self.docker.as_ref().ok_or("there is no docker sandbox (`security.sandbox`)")?;
+        let (begun, mut kept, mut shown) = (Instant::now(), Kept::default(), Instant::now());
+        let words = ["/bin/sh", "-c", script.command].map(str::to_owned);
+        let take = |piece: &[u8]| {
+            kept.push(piece);
+            if shown.elapsed() >= PACE {
+                shown = Instant::now();
+                progress.show(&kept);
+            }
+        };
+        let done = docker.run(script.session, (&words, &script.directory), script.limit, take).await?;
+        let ended = done.status.map(Ended::Status);
+        Ok(Outcome { ended, output: kept, took: begun.elapsed(), left_running: false })
+    }
+}
+
+fn not_started(error: std::io::Error) -> String {
+    format!("the command could not be started: {error}")
+}
+
+/// The first program of this name on a search path; only absolute directories count.
+pub(crate) fn program(name: &str, path: &str) -> Option<PathBuf> {
+    path.split(':')
+        .map(Path::new)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file())
+}
