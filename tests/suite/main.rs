@@ -31,6 +31,7 @@ mod home;
 mod host;
 mod idempotency;
 mod local_models;
+mod mcp;
 mod memory;
 mod model_test;
 mod models;
