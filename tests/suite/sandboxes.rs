@@ -99,7 +99,6 @@ fn a_tool_is_tried_added_used_and_removed() {
         "action": "add", "name": "shell", "description": "Mine.", "interpreter": "sh", "code": code,
     });
     assert_eq!(manage("m4", refused)["state"], "error", "the name of another tool");
-    drop(manage);
     let server = Server::start_in(server.kill(), &["runtime_tools.enabled=true"]);
     let mut chat = server.chat("default");
     let frames = chat.say("m5", "!tool repeat {\"a\": \"again\"}");

@@ -369,7 +369,7 @@ pub(crate) enum JobsCommand {
         json: bool,
     },
     /// Add a job.
-    Add(JobArgs),
+    Add(Box<JobArgs>),
     /// Remove a job.
     Rm {
         /// Its name.

@@ -1,4 +1,10 @@
 //! The client against servers of all kinds: one that works, and some that die, hang, flood or lie.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in tests a failed expectation is the result"
+)]
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};

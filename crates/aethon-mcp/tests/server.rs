@@ -153,7 +153,7 @@ impl Raw {
 async fn the_sdks_client_lists_calls_and_fills_in() {
     let (ours, serving) = served(Fakes::default());
     let client = ().serve(ours).await.unwrap();
-    assert_eq!(client.peer_info().unwrap().server_info.name, "aethon");
+    assert_eq!(client.peer_info().unwrap().server_info.as_ref().unwrap().name, "aethon");
     let tools = client.list_all_tools().await.unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool.name.as_ref()).collect();
     assert_eq!(names, ["echo", "picture", "denied", "hangs"]);

@@ -135,9 +135,9 @@ fn with_section(page: &str, heading: &str, text: &str) -> String {
     };
     let ends = |line: &&str| line.starts_with("## ") || line.starts_with("# ");
     let lines: Vec<&str> = page.lines().collect();
-    let start = lines.iter().position(|line| is_heading(line)).unwrap_or(lines.len());
+    let start = lines.iter().position(is_heading).unwrap_or(lines.len());
     let behind = lines.get(start + 1..).unwrap_or_default();
-    let end = behind.iter().position(|line| ends(line)).map_or(lines.len(), |at| start + 1 + at);
+    let end = behind.iter().position(ends).map_or(lines.len(), |at| start + 1 + at);
     let section = if text.is_empty() { String::new() } else { format!("## {heading}\n\n{text}") };
     let parts = [lines[..start].join("\n"), section, lines.get(end..).unwrap_or_default().join("\n")];
     let parts: Vec<&str> = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();

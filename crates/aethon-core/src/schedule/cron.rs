@@ -106,7 +106,7 @@ fn numbers(set: u64) -> impl Iterator<Item = i8> {
 /// When a local time is.
 fn moment(time: DateTime, zone: &TimeZone) -> Timestamp {
     let ambiguous = zone.to_ambiguous_timestamp(time);
-    let compatible = || ambiguous.clone().compatible().unwrap_or(Timestamp::MAX);
+    let compatible = || ambiguous.compatible().unwrap_or(Timestamp::MAX);
     match ambiguous.offset() {
         AmbiguousOffset::Unambiguous { .. } | AmbiguousOffset::Fold { .. } => compatible(),
         // The gap ends with the last change before the time that would have been.
