@@ -3,6 +3,7 @@
 //! This file reads the arguments, installs the log and serves one client. The exit status is the contract: 0 when the client
 //! has gone, 1 failed while running, 2 refused to start.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,6 +37,11 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    // Started once more as a step of a sandbox, the program is nothing else.
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(code) = aethon::step(&arguments) {
+        return code;
+    }
     aethon::harden_process();
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -87,6 +93,9 @@ fn log_format() -> impl TypedValueParser<Value = LogFormat> {
 
 fn builder(arguments: Arguments) -> Builder {
     let mut builder = Builder::new();
+    if let Ok(program) = std::env::current_exe() {
+        builder = builder.launcher(program);
+    }
     if let Some(home) = arguments.home {
         builder = builder.home(home);
     }

@@ -1,5 +1,12 @@
 //! The server over a pipe, against the SDK's own client and against a client that sends what it likes.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in tests a failed expectation is the result"
+)]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use aethon_core::sandbox::Sandbox;
 
 use crate::docker::DockerSandbox;
+use crate::sandbox_limits::SandboxLimits;
 use crate::web::WebOptions;
 
 /// Where programs are when the environment does not say.
@@ -96,33 +97,6 @@ pub struct ShellOptions {
     pub lang: Option<String>,
     /// `TMPDIR`.
     pub tmpdir: Option<String>,
-}
-
-/// What a sandbox gives to what runs in it: `security.sandbox_*`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SandboxLimits {
-    /// The image, in docker.
-    pub image: String,
-    /// Memory in bytes: of the container, or of each process.
-    pub memory: u64,
-    /// Processors, in docker.
-    pub cpus: f64,
-    /// Processes.
-    pub processes: u32,
-    /// The network: `none`, or what docker calls it.
-    pub network: String,
-}
-
-impl Default for SandboxLimits {
-    fn default() -> Self {
-        Self {
-            image: "debian:stable-slim".into(),
-            memory: 512 << 20,
-            cpus: 1.0,
-            processes: 256,
-            network: "none".into(),
-        }
-    }
 }
 
 impl Default for ShellOptions {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::confine::Confinement;
-use crate::options::{Options, SandboxLimits};
+use crate::options::Options;
+use crate::sandbox_limits::SandboxLimits;
 
 /// Runs a step of the sandbox when the program was started as one, and says how it ended. Call this first thing in `main`.
 #[cfg(target_os = "linux")]

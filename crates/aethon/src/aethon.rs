@@ -61,9 +61,7 @@ pub struct Aethon {
     pub(crate) engine: Arc<Engine>,
     /// SOPs and timed jobs, with the door in front of the engine's.
     pub(crate) workflows: Workflows,
-    pub(crate) meter: Meter,
-    pub(crate) provider: Arc<dyn ModelProvider>,
-    pub(crate) embedder: Option<Arc<dyn Embedder>>,
+    pub(crate) models: ModelParts,
     memory: Option<Remembering>,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
@@ -72,6 +70,13 @@ pub struct Aethon {
     pub(crate) reach: Arc<[String]>,
     /// Where its tools come from.
     pub(crate) tools: Tools,
+}
+
+/// What asks models, and what books it.
+pub(crate) struct ModelParts {
+    pub(crate) meter: Meter,
+    pub(crate) provider: Arc<dyn ModelProvider>,
+    pub(crate) embedder: Option<Arc<dyn Embedder>>,
 }
 
 /// The memory, and what makes its vectors.
@@ -144,9 +149,7 @@ impl Aethon {
             storage,
             engine,
             workflows,
-            meter,
-            provider,
-            embedder,
+            models: ModelParts { meter, provider, embedder },
             memory,
             desk,
             clock,
@@ -234,13 +237,13 @@ impl Aethon {
 
     /// The model that answers first.
     pub fn model(&self) -> &dyn ModelProvider {
-        &*self.provider
+        &*self.models.provider
     }
 
     /// Who turns text into vectors, where `memory.embedding` names somebody. A text is asked for once and then kept; every
     /// call is in the ledger, and none is made when the day's budget is nearly used up.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
-        self.embedder.clone()
+        self.models.embedder.clone()
     }
 
     /// What the assistant can read and run, a sentence each.
@@ -328,7 +331,7 @@ impl Aethon {
         }
         self.tools.servers.stop().await;
         // A storage that fails keeps them waiting; the next start books what it finds reserved.
-        if timeout(LAST_BOOKINGS, self.meter.ended()).await.is_err() {
+        if timeout(LAST_BOOKINGS, self.models.meter.ended()).await.is_err() {
             tracing::error!("some model calls could not be written down before the end");
         }
         if let Some(docker) = &self.shared.docker

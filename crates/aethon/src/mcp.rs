@@ -15,10 +15,12 @@ use aethon_mcp::server::{Options, serve};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 mod health;
+mod prompts;
 
 use crate::builder::Prepared;
 use crate::error::{Error, Result};
 pub(crate) use health::{configured, findings, offer};
+use prompts::SopPrompts;
 
 /// How long turns may go on that were taken over from a program that is gone.
 const GRACE: Duration = Duration::from_secs(2);
@@ -37,7 +39,7 @@ pub async fn serve_mcp(
     let options = Options {
         toolbox: assistant.engine.toolbox(),
         context: context(most_chars)?,
-        prompts: None,
+        prompts: Some(Arc::new(SopPrompts(assistant.sops()))),
         version: env!("CARGO_PKG_VERSION").into(),
     };
     let served = serve(options, input, output, stop).await;

@@ -54,7 +54,7 @@ impl Reload {
             config,
             storage: aethon.storage.clone(),
             engine: aethon.engine.clone(),
-            meter: aethon.meter.clone(),
+            meter: aethon.models.meter.clone(),
             application,
         }
     }

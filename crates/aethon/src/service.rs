@@ -84,7 +84,7 @@ impl Service {
         let config = Live::new(aethon.config.clone());
         let setup = Setup {
             config: Arc::new(MaskedConfig(config.clone())),
-            provider: aethon.provider.clone(),
+            provider: aethon.models.provider.clone(),
             channels: channels.clone(),
             reach: aethon.reach.clone(),
             features: aethon.shared.features.clone(),

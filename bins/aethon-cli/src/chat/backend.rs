@@ -7,9 +7,19 @@ use async_trait::async_trait;
 
 use super::event::Told;
 
+/// What a person can look up about the assistant.
+#[async_trait]
+pub(crate) trait Overview: Send {
+    /// What there is of something: names and titles.
+    async fn list(&mut self, what: Listing) -> Result<Vec<(String, String)>>;
+
+    /// What the assistant can read and run here, a sentence each.
+    async fn reach(&mut self) -> Result<Vec<String>>;
+}
+
 /// A way to the assistant.
 #[async_trait]
-pub(crate) trait Backend: Send {
+pub(crate) trait Backend: Overview {
     /// What the assistant is and how it is reached, in a line.
     fn describe(&self) -> String;
 
@@ -25,12 +35,6 @@ pub(crate) trait Backend: Send {
 
     /// Passes on what the person wants.
     async fn tell(&mut self, wish: Wish) -> Result<()>;
-
-    /// What there is of something: names and titles.
-    async fn list(&mut self, what: Listing) -> Result<Vec<(String, String)>>;
-
-    /// What the assistant can read and run here, a sentence each.
-    async fn reach(&mut self) -> Result<Vec<String>>;
 
     /// Leaves in order.
     async fn close(&mut self);

@@ -7,7 +7,7 @@ use aethon::core::model::Effort;
 use anyhow::Result;
 use async_trait::async_trait;
 
-use super::backend::{Backend, Listing, Wish};
+use super::backend::{Backend, Listing, Overview, Wish};
 use super::event::{ChatEvent, Told};
 use super::local::Local;
 use super::remote::{Audience, Remote};
@@ -45,6 +45,17 @@ impl Handover {
 }
 
 #[async_trait]
+impl Overview for Handover {
+    async fn list(&mut self, what: Listing) -> Result<Vec<(String, String)>> {
+        self.way.list(what).await
+    }
+
+    async fn reach(&mut self) -> Result<Vec<String>> {
+        self.way.reach().await
+    }
+}
+
+#[async_trait]
 impl Backend for Handover {
     fn describe(&self) -> String {
         self.way.describe()
@@ -69,14 +80,6 @@ impl Backend for Handover {
 
     async fn tell(&mut self, wish: Wish) -> Result<()> {
         self.way.tell(wish).await
-    }
-
-    async fn list(&mut self, what: Listing) -> Result<Vec<(String, String)>> {
-        self.way.list(what).await
-    }
-
-    async fn reach(&mut self) -> Result<Vec<String>> {
-        self.way.reach().await
     }
 
     async fn close(&mut self) {

@@ -15,7 +15,7 @@ use anyhow::Result;
 use async_trait::async_trait;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::backend::{Backend, Listing, Wish};
+use super::backend::{Backend, Listing, Overview, Wish};
 use super::event::{ChatEvent, Told};
 
 /// How long a turn may take to store what it had when the terminal leaves.
@@ -38,6 +38,23 @@ impl Local {
         // Unbounded, but filled only as fast as one model writes to one person, and emptied by a terminal.
         let (sender, events) = unbounded_channel();
         Ok(Self { aethon, surface: Arc::new(Terminal { sender }), events, session })
+    }
+}
+
+#[async_trait]
+impl Overview for Local {
+    async fn list(&mut self, what: Listing) -> Result<Vec<(String, String)>> {
+        if what == Listing::Sops {
+            let sops = self.aethon.sops().sops().await?;
+            return Ok(sops.iter().map(|sop| (sop.name.to_string(), sop.title.clone())).collect());
+        }
+        let query = SessionQuery::newest(20);
+        let page = self.aethon.transcripts().sessions(query).await?;
+        Ok(page.sessions.into_iter().map(|session| (session.session_id.to_string(), session.title)).collect())
+    }
+
+    async fn reach(&mut self) -> Result<Vec<String>> {
+        Ok(self.aethon.reach().to_vec())
     }
 }
 
@@ -82,20 +99,6 @@ impl Backend for Local {
             }
         }
         Ok(())
-    }
-
-    async fn list(&mut self, what: Listing) -> Result<Vec<(String, String)>> {
-        if what == Listing::Sops {
-            let sops = self.aethon.sops().sops().await?;
-            return Ok(sops.iter().map(|sop| (sop.name.to_string(), sop.title.clone())).collect());
-        }
-        let query = SessionQuery::newest(20);
-        let page = self.aethon.transcripts().sessions(query).await?;
-        Ok(page.sessions.into_iter().map(|session| (session.session_id.to_string(), session.title)).collect())
-    }
-
-    async fn reach(&mut self) -> Result<Vec<String>> {
-        Ok(self.aethon.reach().to_vec())
     }
 
     async fn close(&mut self) {

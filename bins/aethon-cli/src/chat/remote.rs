@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::backend::{Backend, Listing, Wish};
+use super::backend::{Backend, Listing, Overview, Wish};
 use super::event::{ChatEvent, Other, Outcome, Told};
 use super::reconnect::Reconnect;
 use super::socket::{Broken, Socket};
@@ -409,6 +409,27 @@ fn stop(turn: &str, session: &str) -> Value {
 }
 
 #[async_trait]
+impl Overview for Remote {
+    async fn list(&mut self, what: Listing) -> Result<Vec<(String, String)>> {
+        let (path, list, name) = match what {
+            Listing::Sessions => ("/api/sessions?limit=20", "sessions", "session_id"),
+            Listing::Sops => ("/api/sops", "sops", "name"),
+        };
+        let answer = self.daemon.get(path.into()).await?;
+        let items =
+            answer[list].as_array().with_context(|| format!("aethon-server sent no list of {list}"))?;
+        let text = |item: &Value, key: &str| item[key].as_str().unwrap_or_default().to_owned();
+        Ok(items.iter().map(|item| (text(item, name), text(item, "title"))).collect())
+    }
+
+    async fn reach(&mut self) -> Result<Vec<String>> {
+        let answer = self.daemon.get("/api/status".into()).await?;
+        let reach = answer["reach"].as_array().context("aethon-server did not say what it can reach")?;
+        Ok(reach.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    }
+}
+
+#[async_trait]
 impl Backend for Remote {
     fn describe(&self) -> String {
         format!("{} by aethon-server at {}", self.model, self.daemon.base)
@@ -475,24 +496,6 @@ impl Backend for Remote {
             }
         }
         Ok(())
-    }
-
-    async fn list(&mut self, what: Listing) -> Result<Vec<(String, String)>> {
-        let (path, list, name) = match what {
-            Listing::Sessions => ("/api/sessions?limit=20", "sessions", "session_id"),
-            Listing::Sops => ("/api/sops", "sops", "name"),
-        };
-        let answer = self.daemon.get(path.into()).await?;
-        let items =
-            answer[list].as_array().with_context(|| format!("aethon-server sent no list of {list}"))?;
-        let text = |item: &Value, key: &str| item[key].as_str().unwrap_or_default().to_owned();
-        Ok(items.iter().map(|item| (text(item, name), text(item, "title"))).collect())
-    }
-
-    async fn reach(&mut self) -> Result<Vec<String>> {
-        let answer = self.daemon.get("/api/status".into()).await?;
-        let reach = answer["reach"].as_array().context("aethon-server did not say what it can reach")?;
-        Ok(reach.iter().filter_map(Value::as_str).map(str::to_owned).collect())
     }
 
     async fn close(&mut self) {

@@ -30,7 +30,7 @@ pub(crate) async fn run(common: &Common, command: JobsCommand) -> Result<ExitCod
         }
         JobsCommand::Add(args) => {
             let as_json = args.json;
-            let job = source.add(args).await?;
+            let job = source.add(*args).await?;
             match as_json {
                 true => print_json(&job)?,
                 false => {

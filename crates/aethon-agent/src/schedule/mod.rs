@@ -7,27 +7,10 @@
 mod book;
 mod check;
 mod scheduler;
+mod wake;
 mod watch;
 mod work;
 
 pub use book::{BookOptions, JobBook};
 pub use scheduler::{Scheduler, SchedulerParts};
-
-use std::sync::Arc;
-
-use tokio::sync::Notify;
-
-/// Wakes the scheduler. Cheap to clone; clones ring at the same one.
-#[derive(Debug, Clone, Default)]
-pub struct ScheduleWake(Arc<Notify>);
-
-impl ScheduleWake {
-    /// There is a job, or a run that somebody asked for.
-    pub fn ring(&self) {
-        self.0.notify_one();
-    }
-
-    async fn rung(&self) {
-        self.0.notified().await;
-    }
-}
+pub use wake::ScheduleWake;

@@ -116,8 +116,10 @@ pub(super) fn question(sop: &Sop, missing: &[&SopParameter]) -> String {
         sop.parameters.iter().filter(|one| !one.required).map(|one| format!("`{}`", one.name)).collect();
     if let Some(first) = missing.first() {
         let name = &first.name;
-        let _ =
-            write!(text, "\nAnswer with the value of **{name}**, or with `{name}=...`; `/cancel` forgets it.");
+        let _ = write!(
+            text,
+            "\nAnswer with the value of **{name}**, or with `{name}=...`; `/cancel` forgets it."
+        );
     }
     if !optional.is_empty() {
         let _ = write!(text, " You may also set {}.", optional.join(", "));

@@ -12,9 +12,9 @@ use super::support::Protection;
 #[cfg(target_os = "linux")]
 use super::{filter, grants, kernel, landlock, mounts, powers};
 use crate::options::Options;
-#[cfg(target_os = "linux")]
-use crate::options::SandboxLimits;
 use crate::places::Places;
+#[cfg(target_os = "linux")]
+use crate::sandbox_limits::SandboxLimits;
 
 /// The walls of one assistant.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::options::SandboxLimits;
+use crate::sandbox_limits::SandboxLimits;
 
 /// The labels by which leftovers are found.
 pub(super) const HOME: &str = "aethon.home";

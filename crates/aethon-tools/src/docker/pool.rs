@@ -15,7 +15,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
 use super::client::{Client, Output, PATIENCE};
 use super::container;
-use crate::options::SandboxLimits;
+use crate::sandbox_limits::SandboxLimits;
 
 /// How long an image may take to be fetched.
 const FETCH: Duration = Duration::from_secs(600);

@@ -9,27 +9,15 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use aethon_core::audit::{AuditAction, AuditEntry, AuditLog};
 use aethon_core::clock::Clock;
-use aethon_core::live::Live;
-use aethon_core::redact::Redactor;
-use aethon_core::sandbox::Sandbox;
-use aethon_core::tool::{Tool, ToolSnapshot, ToolSource};
+use aethon_core::tool::Tool;
 
-use super::manage::ManageTools;
 use super::manifest::{Manifest, check_name};
 use super::program::{Place, Program};
-use crate::options::Options;
-use crate::shell::Runner;
 
 /// How many tools there can be: each is in every request to a model.
 const MOST: usize = 32;
 const MANIFEST: &str = "manifest.json";
 const PROGRAM: &str = "program";
-
-/// The tools that were made while the program runs, and the tool that makes them.
-pub struct DynamicTools {
-    shelf: Arc<Shelf>,
-    manage: Arc<dyn Tool>,
-}
 
 /// Where they are kept.
 pub(super) struct Shelf {
@@ -48,41 +36,25 @@ struct Now {
     tools: Vec<(Manifest, Arc<dyn Tool>)>,
 }
 
-impl DynamicTools {
-    /// Those in this folder, which is made when the first one is added. `reserved` are the names of other tools.
-    pub fn open(
-        folder: PathBuf,
-        options: &Options,
-        reserved: Vec<String>,
-        (audit, clock, redactor): (Arc<dyn AuditLog>, Arc<dyn Clock>, Live<Redactor>),
-    ) -> Self {
-        // They never run on the machine itself, whatever holds for commands.
-        let mut options = options.clone();
-        if options.shell.sandbox == Sandbox::None {
-            options.shell.sandbox = Sandbox::Kernel;
-        }
-        let place =
-            Place { runner: Arc::new(Runner::new(&options, redactor)), workspace: options.workspace.clone() };
-        let shelf = Shelf { folder, place, reserved, audit, clock, now: RwLock::default() };
-        shelf.read();
-        let shelf = Arc::new(shelf);
-        Self { manage: Arc::new(ManageTools::new(shelf.clone())), shelf }
-    }
-}
-
-impl ToolSource for DynamicTools {
-    fn name(&self) -> &str {
-        "runtime_tools"
-    }
-
-    fn tools(&self) -> ToolSnapshot {
-        let now = self.shelf.now.read().unwrap_or_else(PoisonError::into_inner);
-        let own = now.tools.iter().map(|(_, tool)| tool.clone());
-        ToolSnapshot { version: now.version, tools: [self.manage.clone()].into_iter().chain(own).collect() }
-    }
-}
-
 impl Shelf {
+    /// Those in this folder, as they are now.
+    pub(super) fn open(
+        folder: PathBuf,
+        place: Place,
+        reserved: Vec<String>,
+        (audit, clock): (Arc<dyn AuditLog>, Arc<dyn Clock>),
+    ) -> Self {
+        let shelf = Self { folder, place, reserved, audit, clock, now: RwLock::default() };
+        shelf.read();
+        shelf
+    }
+
+    /// What there is, as the engine sees it, and the version of it.
+    pub(super) fn tools(&self) -> (u64, Vec<Arc<dyn Tool>>) {
+        let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
+        (now.version, now.tools.iter().map(|(_, tool)| tool.clone()).collect())
+    }
+
     /// What there is, in the order of the names.
     pub(super) fn list(&self) -> Vec<Manifest> {
         let now = self.now.read().unwrap_or_else(PoisonError::into_inner);

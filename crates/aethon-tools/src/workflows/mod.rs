@@ -2,27 +2,6 @@
 
 mod schedule;
 mod sop_step;
+mod tools;
 
-use std::sync::Arc;
-
-use aethon_core::event::EventBus;
-use aethon_core::schedule::Schedule;
-use aethon_core::sop::{SopCatalog, SopRuns};
-use aethon_core::tool::Tool;
-
-use self::schedule::{ListScheduledJobs, RemoveScheduledJob, ScheduleTask};
-use self::sop_step::SopStep;
-
-/// The tools, in the order in which models see them.
-pub fn workflow_tools(
-    (sops, runs): (Arc<dyn SopCatalog>, Arc<dyn SopRuns>),
-    schedule: Arc<dyn Schedule>,
-    bus: EventBus,
-) -> Vec<Arc<dyn Tool>> {
-    vec![
-        Arc::new(SopStep::new(sops, runs, bus)),
-        Arc::new(ScheduleTask::new(schedule.clone())),
-        Arc::new(ListScheduledJobs::new(schedule.clone())),
-        Arc::new(RemoveScheduledJob::new(schedule)),
-    ]
-}
+pub use self::tools::workflow_tools;

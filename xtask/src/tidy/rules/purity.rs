@@ -32,13 +32,14 @@ const FORBIDDEN: [&str; 17] = [
 const SOCKETS: [&str; 4] = ["TcpStream", "TcpListener", "UdpSocket", "ToSocketAddrs"];
 
 /// What the core may depend on. Whatever does I/O or runs tasks is missing here on purpose.
-const ALLOWED: [&str; 15] = [
+const ALLOWED: [&str; 16] = [
     "async-trait",
     "base64",
     "bytes",
     "futures-core",
     "jiff",
     "percent-encoding",
+    "regex-lite",
     "schemars",
     "serde",
     "serde_json",

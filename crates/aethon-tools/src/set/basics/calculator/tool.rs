@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::expression::evaluate;
 
 /// Works out sums.
-pub(in crate::set::basics) struct Calculator(ToolSpec);
+pub(crate) struct Calculator(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
@@ -19,7 +19,7 @@ struct Arguments {
 }
 
 impl Calculator {
-    pub(in crate::set::basics) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let spec = ToolSpec::of::<Arguments>(
             "calculator",
             "Works out a sum. It is exact for whole numbers, decimals and fractions, and says so where it is not.",

@@ -1,0 +1,45 @@
+//! The program as a step of the sandbox.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::process::ExitCode;
+
+use super::plan::Plan;
+use super::{INNER, OUTER, STEP, inner, outer};
+
+/// The exit status of a step that could not do its work.
+const FAILED: u8 = 125;
+
+/// Runs a step when the program was started as one, and says how it ended. Call this first thing in `main`: a step must be
+/// alone in its process.
+pub(crate) fn step(arguments: &[OsString]) -> Option<ExitCode> {
+    let (first, rest) = arguments.split_first()?;
+    if first != STEP {
+        return None;
+    }
+    let outcome = match rest {
+        [which, plan, command @ ..] if !command.is_empty() => run(which, plan, command),
+        _ => Err(io::Error::other("a step takes a plan and a command")),
+    };
+    Some(outcome.unwrap_or_else(|error| {
+        complain(&error);
+        ExitCode::from(FAILED)
+    }))
+}
+
+fn run(which: &OsStr, plan: &OsStr, command: &[OsString]) -> io::Result<ExitCode> {
+    let plan = Plan::parse(plan)?;
+    match which.to_str() {
+        Some(OUTER) => outer::run(&plan, command),
+        Some(INNER) => inner::run(&plan, command),
+        _ => Err(io::Error::other("there is no such step")),
+    }
+}
+
+#[expect(
+    clippy::print_stderr,
+    reason = "a step is a process of its own, and this is how it tells the caller"
+)]
+fn complain(error: &io::Error) {
+    eprintln!("[the sandbox could not be set up: {error}]");
+}

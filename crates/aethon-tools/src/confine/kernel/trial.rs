@@ -1,0 +1,57 @@
+//! Whether this machine can have the sandbox, found out by doing it.
+
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::ALONE;
+use super::plan::Plan;
+use crate::confine::landlock;
+
+/// How long the trial may take.
+const TRIAL: Duration = Duration::from_secs(20);
+
+/// Whether this machine can do it, found out by doing it. The error says what it cannot.
+pub(crate) fn trial(launcher: &Path, plan: &Plan) -> Result<(), String> {
+    let (files, _, _) = landlock::abilities();
+    if !files {
+        return Err("the kernel has no Landlock (Linux 5.19, turned on)".into());
+    }
+    let tried = || -> io::Result<(bool, String)> {
+        let mut child = started(launcher, plan)?;
+        let deadline = Instant::now() + TRIAL;
+        while child.try_wait()?.is_none() {
+            if Instant::now() > deadline {
+                child.kill()?;
+                return Ok((false, "it took too long".into()));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let output = child.wait_with_output()?;
+        Ok((output.status.success(), String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+    };
+    match tried() {
+        Ok((true, _)) => Ok(()),
+        Ok((false, said)) => {
+            Err(if said.is_empty() { "the trial failed without a word".into() } else { said })
+        }
+        Err(error) => Err(format!("{} could not be started: {error}", launcher.display())),
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the trial is a child of this program and runs nothing of a model's"
+)]
+fn started(launcher: &Path, plan: &Plan) -> io::Result<Child> {
+    let mut command = Command::new(launcher);
+    command.args(plan.words()).args(["/bin/sh", "-c", "exit 0"]);
+    command
+        .env_clear()
+        .env(ALONE.0, ALONE.1)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+}

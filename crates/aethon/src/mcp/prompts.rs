@@ -1,0 +1,66 @@
+//! SOPs as prompts of the MCP server. The client's own model works through one, so no run is recorded here.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use aethon_core::async_trait::async_trait;
+use aethon_core::sop::{Sop, SopCatalog, SopName};
+use aethon_mcp::server::{Prompt, PromptArgument, Prompts};
+
+/// The SOPs of a catalog.
+pub(crate) struct SopPrompts(pub(crate) Arc<dyn SopCatalog>);
+
+#[async_trait]
+impl Prompts for SopPrompts {
+    async fn list(&self) -> Vec<Prompt> {
+        let sops = self.0.sops().await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the SOPs cannot be listed");
+            Vec::new()
+        });
+        sops.iter().map(|sop| prompt(sop)).collect()
+    }
+
+    async fn fill(&self, name: &str, arguments: &[(String, String)]) -> Result<String, String> {
+        let unknown = || format!("there is no SOP {name:?}; `prompts/list` lists them");
+        let parsed = SopName::parse(name).map_err(|_| unknown())?;
+        let sop = self.0.sop(&parsed).await.map_err(|error| error.to_string())?.ok_or_else(unknown)?;
+        filled(&sop, arguments)
+    }
+}
+
+fn prompt(sop: &Sop) -> Prompt {
+    let arguments = sop.parameters.iter().map(|parameter| PromptArgument {
+        name: parameter.name.clone(),
+        description: parameter.description.clone(),
+        required: parameter.required,
+    });
+    Prompt {
+        name: sop.name.to_string(),
+        description: format!("{}: {}", sop.title, sop.description),
+        arguments: arguments.collect(),
+    }
+}
+
+fn filled(sop: &Sop, arguments: &[(String, String)]) -> Result<String, String> {
+    let mut text = format!(
+        "Work through the steps of the SOP `{}` below, in their order. MUST, SHOULD and MAY mean what they mean in RFC 2119.\n",
+        sop.name
+    );
+    if !sop.parameters.is_empty() {
+        text.push_str("\nThe parameters:\n\n");
+    }
+    for parameter in &sop.parameters {
+        let given = arguments.iter().find(|(name, _)| *name == parameter.name).map(|(_, value)| value);
+        let value = match given.or(parameter.default.as_ref()) {
+            Some(value) => format!("{value:?}"),
+            None if parameter.required => {
+                return Err(format!("`{}` needs the argument `{}`", sop.name, parameter.name));
+            }
+            None => "not given".into(),
+        };
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "- {}: {value}", parameter.name);
+    }
+    let _ = write!(text, "\n---\n\n{}\n", sop.content.trim());
+    Ok(text)
+}
