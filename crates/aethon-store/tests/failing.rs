@@ -84,7 +84,7 @@ async fn what_nobody_waits_for_and_is_needed_is_stored_when_it_is_over() {
 
 #[tokio::test]
 async fn a_full_disk_is_a_fault_and_what_fits_is_stored_after_it() {
-    let home = Home::with(Options::default().with(|options| options.max_bytes = Some(400 << 10)));
+    let home = Home::with(Options::default().with(|options| options.max_bytes = Some(800 << 10)));
     let long = "word ".repeat(20_000);
     let mut stored = 0;
     let error = loop {

@@ -289,7 +289,7 @@ pub(super) fn elsewhere(other: &Other, style: Style) -> String {
 fn telling(input: &Value) -> String {
     let text = |name: &&str| input.get(*name)?.as_str().filter(|text| !text.trim().is_empty());
     let known = TELLING.iter().find_map(text);
-    let first = || input.as_object()?.values().find_map(Value::as_str);
+    let first = || input.as_object()?.values().filter_map(Value::as_str).find(|text| !text.trim().is_empty());
     match known.or_else(first) {
         Some(text) => text.to_owned(),
         None if input.as_object().is_some_and(serde_json::Map::is_empty) => String::new(),

@@ -76,19 +76,20 @@ async fn to_program(
     let words = LastWords::of(errors);
     let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(LARGEST_MESSAGE);
     let agreed = timeout(STARTING, agree(listener, transport, lifecycle)).await;
-    let why = match agreed {
+    let (mut why, hung_up) = match agreed {
         Ok(Ok(mut session)) => {
             session.life = Some(Life { life, words });
             return Ok(session);
         }
-        Ok(Err(error)) => sentence(&error),
-        Err(_) => format!("it did not answer within {} s", STARTING.as_secs()),
+        Ok(Err(error)) => (sentence(&error), is_hung_up(&error)),
+        Err(_) => (format!("it did not answer within {} s", STARTING.as_secs()), false),
     };
-    // What it said to its operator before it ended says more than that it ended.
-    let ended = timeout(LAST_WORDS, life.ended()).await.ok();
-    let command = &program.command;
-    let ended = ended.map(|ended| format!("`{command}` ended {ended}")).unwrap_or(why);
-    Err(Error::new(words.added_to(ended).await))
+    // How it ended says more than that it hung up. Where it did not, it ends because we do.
+    if hung_up && let Ok(ended) = timeout(LAST_WORDS, life.ended()).await {
+        why = format!("`{}` ended {ended}", program.command);
+    }
+    // What it said to its operator says most.
+    Err(Error::new(words.added_to(why).await))
 }
 
 fn config(url: &str, headers: &[(String, Secret)]) -> Result<StreamableHttpClientTransportConfig, Error> {
@@ -155,6 +156,11 @@ fn valid(headers: &[(String, Secret)]) -> Result<HashMap<HeaderName, HeaderValue
 }
 
 /// What went wrong, without what the server sent: that may be anything, and of any length.
+/// Whether the other side went away.
+fn is_hung_up(error: &ClientInitializeError) -> bool {
+    matches!(error, ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })
+}
+
 fn sentence(error: &ClientInitializeError) -> String {
     match error {
         ClientInitializeError::ConnectionClosed(_) => {

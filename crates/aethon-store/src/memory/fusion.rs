@@ -17,7 +17,7 @@ const CONSTANT: f64 = 60.0;
 const MOST_NAMED: usize = 6;
 
 /// The share of a question that a memory has to have, when nobody asked for it.
-const LEAST_COVERAGE: f64 = 0.45;
+const LEAST_COVERAGE: f64 = 0.5;
 
 /// The same when it has at least two of its words; of that memory, or of that question, so much has to be the other.
 const LEAST_COVERAGE_OF_TWO: f64 = 0.34;

@@ -54,10 +54,11 @@ impl Memory for MemoryStore {
         let has_twin = |row: &MemoryRow| {
             row.entry.id != id && content.is_some_and(|content| is_twin(row, scope, content))
         };
+        row(&mut tables, scope, id).ok_or_else(no_memory)?;
         if tables.memories.iter().any(has_twin) {
             return Err(Error::invalid("another memory says the same; remove one of the two"));
         }
-        let row = row(&mut tables, scope, id).ok_or_else(|| Error::not_found("there is no such memory"))?;
+        let row = row(&mut tables, scope, id).ok_or_else(no_memory)?;
         row.correct(correction, now);
         Ok(row.entry.clone())
     }
@@ -219,4 +220,8 @@ fn words(text: &str) -> Vec<String> {
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect()
+}
+
+fn no_memory() -> Error {
+    Error::not_found("there is no such memory")
 }
