@@ -1,12 +1,14 @@
 //! What a turn does so that its next request fits: it asks what the model can do, and has its conversation compacted.
 
 use aethon_core::message::Block;
+use aethon_core::provider::Provider;
 use aethon_core::surface::TurnEvent;
 
 use super::compaction::{Allowance, Compactor};
+use super::offer::offered;
 use super::outcome::TurnOutcome;
 use super::turn::Turn;
-use crate::window::estimate_text;
+use crate::window::{estimate_text, estimate_tools};
 
 /// A request of fewer tokens fits every model that is of use to an assistant.
 const FITS_ANYWHERE: u64 = 3_000;
@@ -15,7 +17,11 @@ impl Turn<'_> {
     /// Has the service asked what its model can do, where that may matter: some servers cut what is too long and say
     /// nothing. Without an answer what is assumed holds.
     pub(super) async fn look_at_the_model(&mut self, system: &str) -> Result<(), TurnOutcome> {
-        if self.estimated(system) <= FITS_ANYWHERE {
+        // Most services refuse what is too long and say how much fits, and then fewer tools are offered. Ollama cuts it and
+        // says nothing, so there the tools count too.
+        let provider = self.agent.agent.models.capabilities().provider.clone();
+        let refused = if provider == Provider::Ollama.name() { 0 } else { self.tools_tokens };
+        if self.estimated(system).saturating_sub(refused) <= FITS_ANYWHERE {
             return Ok(());
         }
         let learnt = self.control.guard(self.agent.agent.models.learn()).await;
@@ -23,6 +29,16 @@ impl Turn<'_> {
             tracing::debug!(%error, "the service does not say what its model can do");
         }
         Ok(())
+    }
+
+    /// Chooses the tools anew when something was learnt about the window.
+    pub(super) fn offer_tools(&mut self) {
+        let most = self.agent.limits(&self.shared.options).tokens;
+        if most != self.offered_for {
+            self.offered = offered(&self.specs, most);
+            self.tools_tokens = estimate_tools(&self.offered);
+            self.offered_for = most;
+        }
     }
 
     /// Says once that the model answers without having seen the picture.

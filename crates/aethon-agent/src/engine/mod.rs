@@ -12,6 +12,7 @@ mod compaction;
 mod fit;
 mod knowledge;
 mod long_ends;
+mod offer;
 mod outcome;
 mod recover;
 mod repetition;

@@ -25,9 +25,11 @@ impl Turn<'_> {
         let mut tries = Tries::new(self.shared.options.max_retries);
         let mut is_compacted = false;
         self.look_at_the_model(&system).await?;
+        self.offer_tools();
         self.tell_of_assumptions();
         self.make_room(&system).await?;
         loop {
+            self.offer_tools();
             let estimated = self.estimated(&system);
             let question = Question {
                 models: &self.agent.agent.models,
@@ -114,7 +116,7 @@ impl Turn<'_> {
         let mut request = ModelRequest::new(session, turn, system.clone(), Vec::new())
             .with_attempt(attempt)
             .with_turn_start(self.conversation.start)
-            .with_tools(self.specs.clone());
+            .with_tools(self.offered.clone());
         request.messages = messages;
         request.effort = self.job.inbound.effort;
         request

@@ -15,6 +15,7 @@ use super::agents::RunningAgent;
 use super::ask::Dialogue;
 use super::calls::ToolRun;
 use super::compaction::Conversation;
+use super::offer;
 use super::outcome::{TurnOutcome, unstored};
 use super::shared::Shared;
 use crate::caught::caught;
@@ -44,6 +45,9 @@ pub(super) struct Turn<'e> {
     pub(super) specs: Arc<[ToolSpec]>,
     /// What the descriptions of the tools are estimated at.
     pub(super) tools_tokens: u64,
+    /// Those of them that the model is offered, and for requests of how many tokens that was decided.
+    pub(super) offered: Arc<[ToolSpec]>,
+    pub(super) offered_for: u64,
     pub(super) control: Control,
     pub(super) conversation: Conversation,
     /// What was said to models, and what they say.
@@ -132,6 +136,7 @@ impl<'e> Turn<'e> {
         let tools = ToolRun::new(tools, shared.options.loop_limit);
         let can_call = agent.agent.models.capabilities().tools;
         let specs = if can_call { agent.toolbox.specs() } else { Arc::default() };
+        let offered = offer::offered(&specs, limits.tokens);
         Self {
             control: Control::new(job.stop.clone(), shared.options.turn_timeout),
             shared,
@@ -139,7 +144,9 @@ impl<'e> Turn<'e> {
             job,
             context,
             tools,
-            tools_tokens: estimate_tools(&specs),
+            tools_tokens: estimate_tools(&offered),
+            offered,
+            offered_for: limits.tokens,
             specs,
             conversation: Conversation::new(window, start),
             dialogue: Dialogue::default(),
