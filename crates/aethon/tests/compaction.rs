@@ -137,8 +137,9 @@ async fn a_history_of_sixty_thousand_tokens_moves_to_a_window_of_eight_thousand(
     for n in 0..FACTS {
         let (what, value) = fact(n);
         after.ask(session.as_str(), format!("look up: {what}")).await.unwrap();
-        let newest = after.transcripts().messages(&session, None, 3).await.unwrap();
-        let found = newest.iter().flat_map(|message| &message.content).find_map(|block| match block {
+        // A summary may stand between them.
+        let newest = after.transcripts().messages(&session, None, 6).await.unwrap();
+        let found = newest.iter().rev().flat_map(|message| &message.content).find_map(|block| match block {
             Block::ToolResult(result) => Some(result.output.clone()),
             _ => None,
         });
