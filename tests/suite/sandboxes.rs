@@ -46,11 +46,12 @@ fn a_command_finds_its_workspace_and_nothing_else_to_change() {
     let workspace = server.home().path().join("workspace");
     std::fs::write(workspace.join("there.txt"), "milk\n").unwrap();
     let mut chat = server.chat("default");
-    let tool =
-        ran(&mut chat, "m1", "cat there.txt; echo made > made.txt; pwd; echo x > /tmp/x && cat /tmp/x");
+    let own = format!("/tmp/own-{}", server.home().path().file_name().unwrap().display());
+    let first = format!("cat there.txt; echo made > made.txt; pwd; echo x > {own} && cat {own}");
+    let tool = ran(&mut chat, "m1", &first);
     assert!(output(&tool).contains("milk") && output(&tool).contains("x\n[exit status 0"), "{tool}");
     assert_eq!(std::fs::read_to_string(workspace.join("made.txt")).unwrap(), "made\n");
-    assert!(!std::path::Path::new("/tmp/x").exists(), "its /tmp is its own");
+    assert!(!std::path::Path::new(&own).exists(), "its /tmp is its own");
 
     let probe = "touch /usr/made /etc/made /made; ls -A \"$HOME\" | grep -v workspace; ls /proc | grep -c '^[0-9]'; \
                  cat ../aethon.db ../config.toml; unshare --user true; \

@@ -17,13 +17,14 @@ impl Turn<'_> {
     /// Has the service asked what its model can do, where that may matter: some servers cut what is too long and say
     /// nothing. Without an answer what is assumed holds.
     pub(super) async fn look_at_the_model(&mut self, system: &str) -> Result<(), TurnOutcome> {
-        // Most services refuse what is too long and say how much fits, and then fewer tools are offered. Ollama cuts it and
-        // says nothing, so there the tools count too.
-        let provider = self.agent.agent.models.capabilities().provider.clone();
-        let refused = if provider == Provider::Ollama.name() { 0 } else { self.tools_tokens };
+        self.offer_tools();
+        // Most services refuse what is too long and say how much fits, and then fewer tools are offered. Where it is cut
+        // without a word, the tools count too.
+        let refused = if self.is_cut_silently() { 0 } else { self.tools_tokens };
         if self.estimated(system).saturating_sub(refused) <= FITS_ANYWHERE {
             return Ok(());
         }
+        self.has_looked = true;
         let learnt = self.control.guard(self.agent.agent.models.learn()).await;
         if let Err(error) = learnt.map_err(TurnOutcome::interrupted)? {
             tracing::debug!(%error, "the service does not say what its model can do");
@@ -31,9 +32,18 @@ impl Turn<'_> {
         Ok(())
     }
 
+    /// Whether the service cuts what is too long and does not say so.
+    fn is_cut_silently(&self) -> bool {
+        self.agent.agent.models.capabilities().provider == Provider::Ollama.name()
+    }
+
     /// Chooses the tools anew when something was learnt about the window.
     pub(super) fn offer_tools(&mut self) {
-        let most = self.agent.limits(&self.shared.options).tokens;
+        let mut most = self.agent.limits(&self.shared.options).tokens;
+        if self.is_cut_silently() && !self.has_looked {
+            // What is said is short still. With the tools that matter most nobody needs to be asked.
+            most = most.min(2 * FITS_ANYWHERE);
+        }
         if most != self.offered_for {
             self.offered = offered(&self.specs, most);
             self.tools_tokens = estimate_tools(&self.offered);

@@ -48,6 +48,8 @@ pub(super) struct Turn<'e> {
     /// Those of them that the model is offered, and for requests of how many tokens that was decided.
     pub(super) offered: Arc<[ToolSpec]>,
     pub(super) offered_for: u64,
+    /// Whether the service was asked in this turn what its model can do.
+    pub(super) has_looked: bool,
     pub(super) control: Control,
     pub(super) conversation: Conversation,
     /// What was said to models, and what they say.
@@ -147,6 +149,7 @@ impl<'e> Turn<'e> {
             tools_tokens: estimate_tools(&offered),
             offered,
             offered_for: limits.tokens,
+            has_looked: false,
             specs,
             conversation: Conversation::new(window, start),
             dialogue: Dialogue::default(),
