@@ -42,7 +42,7 @@ impl Turn<'_> {
         let mut most = self.agent.limits(&self.shared.options).tokens;
         if self.is_cut_silently() && !self.has_looked {
             // What is said is short still. With the tools that matter most nobody needs to be asked.
-            most = most.min(2 * FITS_ANYWHERE);
+            most = most.min(FITS_ANYWHERE);
         }
         if most != self.offered_for {
             self.offered = offered(&self.specs, most);
