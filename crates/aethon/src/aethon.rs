@@ -306,7 +306,7 @@ impl Aethon {
     /// Conversations as the HTTP application serves them, live through this hub.
     pub(crate) fn chat(&self, hub: Arc<Hub>) -> Chat {
         Chat {
-            assistant: self.engine.clone(),
+            assistant: self.assistant(),
             transcripts: self.transcripts(),
             approvals: self.desk.clone(),
             hub,
