@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::audit::NoAudit;
 use aethon_core::clock::Clock;
@@ -36,6 +37,8 @@ pub struct Services {
     pub learned: Learned,
     /// The concerns that see every turn, in their order.
     pub hooks: Hooks,
+    /// What each agent does now.
+    pub board: AgentBoard,
     /// The questions to a person that are open.
     pub approvals: PendingApprovals,
     /// Where it is written down what was allowed and what was refused.
@@ -65,6 +68,7 @@ impl Services {
             meter,
             learned: Learned::default(),
             hooks: Hooks::default(),
+            board: AgentBoard::default(),
             approvals: PendingApprovals::default(),
             audit: Audit { log: Arc::new(NoAudit), redactor: Live::default() },
             bus: EventBus::default(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast;
 
+use crate::agents::AgentActivity;
 use crate::approval::{ApprovalRequest, Resolution};
 use crate::ids::{SessionId, TurnId};
 use crate::ledger::{DaySpend, LedgerEntry};
@@ -78,6 +79,8 @@ pub enum Event {
     },
     /// A run of a SOP began or changed.
     SopRun(Arc<SopRun>),
+    /// An agent began to work, does something else, or is done.
+    Agent(Arc<AgentActivity>),
 }
 
 /// What happened to a timed job.

@@ -24,6 +24,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::agents::AgentHistory;
 use crate::audit::AuditLog;
 use crate::channel::Outbox;
 use crate::embed::EmbeddingCache;
@@ -36,10 +37,43 @@ use crate::owner::Owners;
 use crate::schedule::{JobStore, RunLog};
 use crate::session::{Transcripts, TurnLog};
 use crate::sop::SopRuns;
+use crate::work::WorkStore;
 
 mod health;
 
 pub use health::{StorageFault, StorageHealth};
+
+/// What is kept of jobs, SOPs, agents and work. Cheap to clone; clones share it.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct WorkflowStorage {
+    /// Timed jobs.
+    pub jobs: Arc<dyn JobStore>,
+    /// Their runs.
+    pub job_runs: Arc<dyn RunLog>,
+    /// Runs of SOPs.
+    pub sop_runs: Arc<dyn SopRuns>,
+    /// What agents have done.
+    pub agent_runs: Arc<dyn AgentHistory>,
+    /// Work that takes more than one turn.
+    pub work: Arc<dyn WorkStore>,
+}
+
+impl WorkflowStorage {
+    /// A backend that keeps all of it.
+    pub fn of<Backend>(backend: Arc<Backend>) -> Self
+    where
+        Backend: JobStore + RunLog + SopRuns + AgentHistory + WorkStore + 'static,
+    {
+        Self {
+            jobs: backend.clone(),
+            job_runs: backend.clone(),
+            sop_runs: backend.clone(),
+            agent_runs: backend.clone(),
+            work: backend,
+        }
+    }
+}
 
 /// Everything that is kept. Cheap to clone; clones share it.
 #[derive(Clone)]
@@ -65,12 +99,8 @@ pub struct Storage {
     pub audit: Arc<dyn AuditLog>,
     /// What is remembered beyond a conversation. It keeps whatever it is given: secrets are refused before it.
     pub memory: Arc<dyn MemoryStorage>,
-    /// Timed jobs.
-    pub jobs: Arc<dyn JobStore>,
-    /// Their runs.
-    pub job_runs: Arc<dyn RunLog>,
-    /// Runs of SOPs.
-    pub sop_runs: Arc<dyn SopRuns>,
+    /// Jobs, SOPs, agents and work.
+    pub workflows: WorkflowStorage,
     /// Looking after all of it.
     pub upkeep: Arc<dyn Upkeep>,
     /// Whether it takes what it is given. A backend that does not tell counts as healthy.
@@ -94,6 +124,8 @@ impl Storage {
             + JobStore
             + RunLog
             + SopRuns
+            + AgentHistory
+            + WorkStore
             + Upkeep
             + 'static,
     {
@@ -108,9 +140,7 @@ impl Storage {
             models: backend.clone(),
             audit: backend.clone(),
             memory: backend.clone(),
-            jobs: backend.clone(),
-            job_runs: backend.clone(),
-            sop_runs: backend.clone(),
+            workflows: WorkflowStorage::of(backend.clone()),
             upkeep: backend,
             health: StorageHealth::default(),
         }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::Assistant;
 use aethon_core::audit::AuditLog;
@@ -66,6 +67,8 @@ pub struct Activity {
     pub ledger: Arc<dyn Ledger>,
     /// What was allowed and what was refused.
     pub audit: Arc<dyn AuditLog>,
+    /// What each agent does, and what agents have done.
+    pub agents: AgentBoard,
 }
 
 /// Workflows and timed jobs.

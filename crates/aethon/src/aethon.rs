@@ -6,6 +6,7 @@ use std::time::Duration;
 use aethon_agent::schedule::{Scheduler, SchedulerParts};
 use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
+use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
 use aethon_core::clock::Clock;
@@ -119,6 +120,7 @@ impl Aethon {
             wake: &deliveries.wake,
             tools: tools.sources(&prepared, &groundwork),
             sops: groundwork.sops.hook(),
+            board: groundwork.board.clone(),
             guard,
             memory: shared_memory,
         };
@@ -208,6 +210,11 @@ impl Aethon {
     /// Takes up a run of a SOP that has lost its turn.
     pub fn sop_runner(&self) -> Arc<dyn SopRunner> {
         self.workflows.door.clone()
+    }
+
+    /// What each agent does, and what agents have done.
+    pub fn agents(&self) -> &AgentBoard {
+        &self.workflows.groundwork.board
     }
 
     /// Everything that is kept.

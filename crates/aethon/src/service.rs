@@ -189,10 +189,11 @@ async fn listen(
             logs: aethon.shared.logs.clone(),
             ledger: aethon.ledger(),
             audit: aethon.storage.audit.clone(),
+            agents: aethon.agents().clone(),
         },
         workflows: Workflows {
             sops: aethon.sops(),
-            sop_runs: aethon.storage.sop_runs.clone(),
+            sop_runs: aethon.storage.workflows.sop_runs.clone(),
             sop_runner: aethon.sop_runner(),
             schedule: aethon.schedule(),
         },

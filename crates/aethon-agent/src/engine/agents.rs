@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aethon_core::agents::AgentProfile;
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::AgentName;
 
@@ -26,6 +27,7 @@ impl RunningAgent {
         let approvals = Approvals {
             pending: services.approvals.clone(),
             bus: services.bus.clone(),
+            board: services.board.clone(),
             clock: services.clock.clone(),
             timeout: options.approval_timeout,
             audit: services.audit.clone(),
@@ -85,6 +87,17 @@ impl Agents {
         let AgentModels { models, small } = models;
         let main = Agent { models, small, ..self.main.agent.clone() };
         Self { main: Arc::new(RunningAgent::new(main, services, options)), others: self.others.clone() }
+    }
+
+    /// Who they are.
+    pub(super) fn profiles(&self) -> Vec<AgentProfile> {
+        let running = std::iter::once(&self.main).chain(self.others.values());
+        let profile = |one: &Arc<RunningAgent>| AgentProfile {
+            name: one.agent.name.clone(),
+            role: one.agent.role.clone(),
+            model: one.model(),
+        };
+        running.map(profile).collect()
     }
 
     /// The tools of the main agent, behind its guards.

@@ -47,8 +47,10 @@ impl ToldModels {
 
 impl Shared {
     pub(super) fn new((main, others): (Agent, Vec<Agent>), services: Services, options: Options) -> Self {
+        let agents = Agents::new(main, others, &services, &options);
+        services.board.introduce(agents.profiles());
         Self {
-            agents: Live::new(Agents::new(main, others, &services, &options)),
+            agents: Live::new(agents),
             ahead: Ahead::new(options.cache.sessions),
             told_models: ToldModels::default(),
             watch: BackgroundTask::default(),
@@ -70,7 +72,9 @@ impl Shared {
     pub(super) fn set_models(&self, models: AgentModels, facts: Vec<(ModelKey, ModelFact)>) {
         let memory = self.services.learned.memory.clone();
         let services = Services { learned: Learned { facts, memory }, ..self.services.clone() };
-        self.agents.set(self.agents().with_models(models, &services, &self.options));
+        let agents = self.agents().with_models(models, &services, &self.options);
+        services.board.introduce(agents.profiles());
+        self.agents.set(agents);
         // What was kept fits the sizes and the counts of the models before.
         self.windows.forget_all();
     }

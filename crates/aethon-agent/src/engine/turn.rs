@@ -168,7 +168,10 @@ impl<'e> Turn<'e> {
                 )
             }
         };
+        let (board, turn) = (self.shared.services.board.clone(), self.context.turn.clone());
         self.finish(outcome).await;
+        // Whoever was to be told of the end was; of a turn that is left open nobody is.
+        board.forget(&turn);
     }
 
     /// Asks the model and runs its tools until it has said all. Both results end the turn.

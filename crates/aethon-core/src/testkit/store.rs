@@ -13,6 +13,7 @@ mod tables;
 mod transcripts;
 mod turn_log;
 mod upkeep;
+mod work;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::ids::SessionId;
 use crate::message::Message;
 use crate::session::TurnRecord;
-use crate::storage::{Storage, StorageHealth};
+use crate::storage::{Storage, StorageHealth, WorkflowStorage};
 
 /// A storage in memory, as one owner of turns sees it.
 pub struct MemoryStore {
@@ -101,9 +102,7 @@ impl MemoryStore {
             models: store.clone(),
             audit: store.clone(),
             memory: store.clone(),
-            jobs: store.clone(),
-            job_runs: store.clone(),
-            sop_runs: store.clone(),
+            workflows: WorkflowStorage::of(store.clone()),
             upkeep: store,
             health: StorageHealth::default(),
             ledger: Arc::new(MemoryLedger::new(clock)),

@@ -90,6 +90,7 @@ impl Bench {
                 logs: Default::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
                 audit: Arc::new(aethon_core::audit::NoAudit),
+                agents: Default::default(),
             },
             workflows: Workflows {
                 sops: Arc::new(NoWorkflows),

@@ -122,7 +122,7 @@ fn topic(event: &Event) -> &'static str {
         Event::Log(_) => "logs",
         Event::Usage { .. } => "usage",
         Event::Job { .. } => "scheduler",
-        Event::SopRun(_) => "agents",
+        Event::SopRun(_) | Event::Agent(_) => "agents",
     }
 }
 
@@ -167,6 +167,7 @@ fn data(event: &Event) -> Value {
             }
         },
         Event::SopRun(run) => json!({ "sop_run": **run }),
+        Event::Agent(activity) => json!(**activity),
     }
 }
 

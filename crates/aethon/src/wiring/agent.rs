@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use aethon_agent::hooks::{
     ApprovalRule, AutoRecall, CommandRules, InputLimits, NoSecretsKept, OutputCap, RedactOutput, Taint,
-    Unmarked,
+    Unmarked, WatchAgents,
 };
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
 use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, Options, Services};
 use aethon_config::Config;
+use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::hook::Hook;
 use aethon_core::memory::{Memory, MemoryGuard};
@@ -33,10 +34,12 @@ pub(crate) struct Common<'s> {
     pub(crate) memory: Option<Arc<dyn Memory>>,
     /// What keeps runs of SOPs up to date.
     pub(crate) sops: Arc<dyn Hook>,
+    /// What each agent does.
+    pub(crate) board: AgentBoard,
 }
 
 pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>) -> Arc<Engine> {
-    let Common { models, meter, approvals, wake, tools, guard, memory, sops } = common;
+    let Common { models, meter, approvals, wake, tools, guard, memory, sops, board } = common;
     let prompt = Prompt::new(PromptOptions {
         name: "Aethon".into(),
         workspace: prepared.home.workspace(),
@@ -49,7 +52,8 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());
     services.health = storage.health.clone();
     services.learned = models.learned;
-    services.hooks = hooks(prepared, guard, memory, sops);
+    services.hooks = hooks(prepared, guard, memory, (sops, board.clone()));
+    services.board = board;
     services.approvals = approvals.clone();
     let (log, redactor) = (storage.audit.clone(), prepared.shared.redactor.clone());
     services.audit = Audit { log, redactor };
@@ -63,11 +67,12 @@ fn hooks(
     prepared: &Prepared,
     guard: MemoryGuard,
     memory: Option<Arc<dyn Memory>>,
-    sops: Arc<dyn Hook>,
+    (sops, board): (Arc<dyn Hook>, AgentBoard),
 ) -> Hooks {
     let approval = &prepared.config.approval;
     let blocked = &prepared.config.security.blocked_commands;
-    let built_in: [Arc<dyn Hook>; 7] = [
+    let built_in: [Arc<dyn Hook>; 8] = [
+        Arc::new(WatchAgents(board)),
         Arc::new(InputLimits::default()),
         Arc::new(CommandRules::new(blocked, prepared.flags.user_home.as_deref())),
         Arc::new(NoSecretsKept(guard)),

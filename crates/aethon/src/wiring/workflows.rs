@@ -5,6 +5,7 @@ use std::sync::Arc;
 use aethon_agent::schedule::{BookOptions, JobBook};
 use aethon_agent::sop::{SopDoor, SopFolder, Sops};
 use aethon_config::Config;
+use aethon_core::agents::AgentBoard;
 use aethon_core::assistant::Assistant;
 use aethon_core::channel::Channel;
 use aethon_core::schedule::{Cron, Job, JobId, Missed, Origin, Task, Timing, zone, zone_name};
@@ -19,6 +20,8 @@ use crate::builder::Prepared;
 pub(crate) struct Groundwork {
     pub(crate) sops: Sops,
     pub(crate) book: JobBook,
+    /// What each agent does.
+    pub(crate) board: AgentBoard,
 }
 
 /// SOPs and jobs of a running assistant.
@@ -34,15 +37,16 @@ impl Groundwork {
         let folder = prepared.home.workspace().join("sops");
         let catalog = Arc::new(SopFolder::new(folder, prepared.shared.redactor.clone()));
         let (bus, clock) = (prepared.shared.bus.clone(), prepared.clock());
-        let sops = Sops::new(catalog.clone(), storage.sop_runs.clone(), bus.clone(), clock.clone());
+        let sops = Sops::new(catalog.clone(), storage.workflows.sop_runs.clone(), bus.clone(), clock.clone());
         let scheduler = &prepared.config.scheduler;
         let options = BookOptions {
             is_enabled: scheduler.enabled,
             default_channel: scheduler.default_channel.clone(),
             channels: channels(&prepared.config, &prepared.parts.channels),
         };
-        let stored = (storage.jobs.clone(), storage.job_runs.clone());
-        Self { sops, book: JobBook::new(stored, catalog, options, (clock, bus)) }
+        let stored = (storage.workflows.jobs.clone(), storage.workflows.job_runs.clone());
+        let board = AgentBoard::new(bus.clone(), clock.clone(), storage.workflows.agent_runs.clone());
+        Self { sops, book: JobBook::new(stored, catalog, options, (clock, bus)), board }
     }
 
     /// The tools that SOPs and jobs bring.

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::jobs::JobTables;
 use super::memory::MemoryRow;
+use super::work::WorkTables;
 use crate::audit::AuditEntry;
 use crate::channel::Delivery;
 use crate::error::{Error, Result};
@@ -39,6 +40,7 @@ pub(super) struct Tables {
     pub(super) memories: Vec<MemoryRow>,
     pub(super) last_memory: i64,
     pub(super) jobs: JobTables,
+    pub(super) work: WorkTables,
     pub(super) maintained_at: Option<Timestamp>,
 }
 
