@@ -24,6 +24,8 @@ pub struct Agent {
     pub models: Models,
     /// A smaller model for summaries, if there is one; the others stand in for it.
     pub small: Option<Models>,
+    /// Whether it asks the models of the main agent, whatever those are.
+    pub follows_main: bool,
     /// What it is told before every conversation.
     pub prompt: Arc<Prompt>,
     /// Where its tools come from; the engine puts every guard before them.
@@ -47,7 +49,13 @@ impl Agent {
 
     /// An agent of this name, without tools.
     pub fn new(name: AgentName, models: Models, prompt: Arc<Prompt>) -> Self {
-        Self { name, role: "specialist".into(), models, small: None, prompt, tools: Vec::new() }
+        Self { name, role: "specialist".into(), models, small: None, follows_main: false, prompt, tools: Vec::new() }
+    }
+
+    /// With the models of the main agent, whatever those are, if `follows`.
+    #[must_use]
+    pub fn following_main(self, follows: bool) -> Self {
+        Self { follows_main: follows, ..self }
     }
 
     /// For this.

@@ -332,7 +332,7 @@ fn what_is_set_and_not_built_is_told_with_its_key() {
     check("[memory]\nrecall_top_k = 3\n", &[]);
     check(
         "[runtime_tools]\nenabled = true\n[agent]\ndynamic_specialists = true\n",
-        &["agent.dynamic_specialists"],
+        &[],
     );
     check("[security]\nsandbox = \"docker\"\n", &[]);
     check("[security]\nsandbox = \"none\"\n", &[]);

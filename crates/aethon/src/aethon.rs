@@ -121,6 +121,7 @@ impl Aethon {
             tools: tools.sources(&prepared, &groundwork),
             sops: groundwork.sops.hook(),
             board: groundwork.board.clone(),
+            folder: groundwork.specialists.clone(),
             guard,
             memory: shared_memory,
         };

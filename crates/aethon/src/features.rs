@@ -47,6 +47,7 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         Feature::on("tools", "Tools", "the built-in tools", "runtime_tools.enabled"),
         shell(config, ground),
         runtime_tools(config),
+        specialists(config),
         approvals(config),
         webchat(config),
         dashboard(config),
@@ -193,6 +194,14 @@ fn runtime_tools(config: &Config) -> Feature {
     };
     let state = FeatureState::of_switch(is_on);
     Feature::new(("runtime_tools", "Tools made at run time"), state, detail, "runtime_tools.enabled")
+}
+
+fn specialists(config: &Config) -> Feature {
+    let there: Vec<String> = wiring::specialists::enabled(config).map(|one| one.name.to_string()).collect();
+    let made = if config.agent.dynamic_specialists { "; the model can make more" } else { "" };
+    let detail = if there.is_empty() { "none is switched on".to_owned() } else { there.join(", ") } + made;
+    let state = FeatureState::of_switch(!there.is_empty() || config.agent.dynamic_specialists);
+    Feature::new(("specialists", "Specialists"), state, detail, "agent.specialists.coder.enabled")
 }
 
 fn approvals(config: &Config) -> Feature {

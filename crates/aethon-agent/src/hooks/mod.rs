@@ -14,6 +14,7 @@ mod unmarked;
 
 pub use agents::WatchAgents;
 pub use approval::ApprovalRule;
+pub(crate) use approval::fits;
 pub use chain::Hooks;
 pub use input::InputLimits;
 pub use memory_guard::NoSecretsKept;

@@ -14,6 +14,7 @@ use super::run::{AgentHistory, AgentRun, NoAgentHistory, ToolCount};
 use crate::clock::{Clock, SystemClock};
 use crate::event::{Event, EventBus};
 use crate::ids::{AgentName, SessionId, TurnId};
+use crate::ledger::WorkKind;
 use crate::message::{Inbound, Reply, TurnEnd};
 use crate::turn::TurnContext;
 
@@ -138,6 +139,11 @@ impl AgentBoard {
         }
         drop(now);
         self.tell(activity);
+    }
+
+    /// What kind of work a turn is, while somebody works on it.
+    pub fn kind(&self, turn: &TurnId) -> Option<WorkKind> {
+        self.lock().rows.get(turn).map(|row| row.activity.kind)
     }
 
     /// A tool call begins.

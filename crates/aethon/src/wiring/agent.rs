@@ -8,6 +8,7 @@ use aethon_agent::hooks::{
     Unmarked, WatchAgents,
 };
 use aethon_agent::outbox::DeliveryWake;
+use aethon_agent::specialists::SpecialistFolder;
 use aethon_agent::prompt::{Prompt, PromptOptions};
 use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, Options, Services};
 use aethon_config::Config;
@@ -36,16 +37,20 @@ pub(crate) struct Common<'s> {
     pub(crate) sops: Arc<dyn Hook>,
     /// What each agent does.
     pub(crate) board: AgentBoard,
+    /// Where specialists are kept that are made while the program runs.
+    pub(crate) folder: Option<Arc<SpecialistFolder>>,
 }
 
 pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>) -> Arc<Engine> {
-    let Common { models, meter, approvals, wake, tools, guard, memory, sops, board } = common;
+    let Common { models, meter, approvals, wake, tools, guard, memory, sops, board, folder } = common;
     let prompt = Prompt::new(PromptOptions {
         name: "Aethon".into(),
         workspace: prepared.home.workspace(),
         seen: Some(prepared.home.run().join("pages.json")),
+        persona: None,
     });
     prepared.shared.features.offer(crate::features::tools(tools.clone()));
+    let crew = super::specialists::crew(prepared, &models, (&tools, folder));
     let agent = Agent::main(models.models, Arc::new(prompt)).with_small(models.small).with_tools(tools);
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let transcripts = storage.transcripts.clone();
@@ -59,7 +64,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     services.audit = Audit { log, redactor };
     services.bus = prepared.shared.bus.clone();
     services.wake = wake.clone();
-    Arc::new(Engine::new(agent, services, options(&prepared.config)))
+    Arc::new(Engine::with_specialists(agent, crew, services, options(&prepared.config)))
 }
 
 /// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder added last.
@@ -72,7 +77,7 @@ fn hooks(
     let approval = &prepared.config.approval;
     let blocked = &prepared.config.security.blocked_commands;
     let built_in: [Arc<dyn Hook>; 8] = [
-        Arc::new(WatchAgents(board)),
+        Arc::new(WatchAgents(board.clone())),
         Arc::new(InputLimits::default()),
         Arc::new(CommandRules::new(blocked, prepared.flags.user_home.as_deref())),
         Arc::new(NoSecretsKept(guard)),
@@ -86,7 +91,7 @@ fn hooks(
     ];
     // Before the marks are taken off, because it goes by them.
     let taint = (prepared.config.security.taint_requires_approval)
-        .then(|| Arc::new(Taint::default()) as Arc<dyn Hook>);
+        .then(|| Arc::new(Taint::along(board.clone())) as Arc<dyn Hook>);
     let unmarked =
         (!prepared.config.security.mark_untrusted_content).then(|| Arc::new(Unmarked) as Arc<dyn Hook>);
     let last = [taint, unmarked, recall(prepared, memory)].into_iter().flatten();

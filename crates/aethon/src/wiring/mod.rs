@@ -9,6 +9,7 @@ pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod prices;
 pub(crate) mod sandbox;
+pub(crate) mod specialists;
 pub(crate) mod store;
 pub(crate) mod tools;
 pub(crate) mod web;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aethon_agent::schedule::{BookOptions, JobBook};
+use aethon_agent::specialists::{ManageSpecialists, SpecialistFolder};
 use aethon_agent::sop::{SopDoor, SopFolder, Sops};
 use aethon_config::Config;
 use aethon_core::agents::AgentBoard;
@@ -22,6 +23,8 @@ pub(crate) struct Groundwork {
     pub(crate) book: JobBook,
     /// What each agent does.
     pub(crate) board: AgentBoard,
+    /// Where specialists are kept that are made while the program runs.
+    pub(crate) specialists: Option<Arc<SpecialistFolder>>,
 }
 
 /// SOPs and jobs of a running assistant.
@@ -46,14 +49,17 @@ impl Groundwork {
         };
         let stored = (storage.workflows.jobs.clone(), storage.workflows.job_runs.clone());
         let board = AgentBoard::new(bus.clone(), clock.clone(), storage.workflows.agent_runs.clone());
-        Self { sops, book: JobBook::new(stored, catalog, options, (clock, bus)), board }
+        Self { sops, book: JobBook::new(stored, catalog, options, (clock, bus)), board, specialists: super::specialists::folder(prepared) }
     }
 
     /// The tools that SOPs and jobs bring.
     pub(crate) fn tools(&self, prepared: &Prepared) -> Vec<Arc<dyn Tool>> {
         let sops = (self.sops.catalog(), self.sops.runs());
         let schedule = Arc::new(self.book.clone());
-        aethon_tools::workflow_tools(sops, schedule, prepared.shared.bus.clone())
+        let mut tools = aethon_tools::workflow_tools(sops, schedule, prepared.shared.bus.clone());
+        let manage = self.specialists.clone().map(ManageSpecialists::new);
+        tools.extend(manage.map(|manage| Arc::new(manage) as Arc<dyn Tool>));
+        tools
     }
 
     /// With the engine behind it.
