@@ -114,6 +114,9 @@ pub(crate) enum Command {
     /// List, add, remove and run timed jobs.
     #[command(subcommand)]
     Jobs(JobsCommand),
+    /// Work that takes more than one turn.
+    #[command(subcommand)]
+    Tasks(TasksCommand),
     /// Show token usage and cost by day, model and kind of work.
     Usage {
         /// The number of days to show, including today.
@@ -393,6 +396,40 @@ pub(crate) enum JobsCommand {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+    },
+}
+
+/// Commands for work that takes more than one turn.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TasksCommand {
+    /// List the newest work with its state.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a piece of work with its tasks and their evidence.
+    Show {
+        /// Its name, or the end of it.
+        id: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a piece of work.
+    Cancel {
+        /// Its name, or the end of it.
+        id: String,
+    },
+    /// Pause a piece of work, or everything.
+    Pause {
+        /// Its name, or the end of it [default: everything].
+        id: Option<String>,
+    },
+    /// Let a piece of work go on, or everything.
+    Resume {
+        /// Its name, or the end of it [default: everything].
+        id: Option<String>,
     },
 }
 

@@ -23,6 +23,7 @@ use aethon_core::session::Transcripts;
 use aethon_core::shutdown::Shutdown;
 use aethon_core::sop::{SopCatalog, SopRunner, SopRuns};
 use aethon_core::storage::StorageHealth;
+use aethon_core::work::WorkBook;
 
 use crate::ws::Hub;
 
@@ -82,6 +83,8 @@ pub struct Workflows {
     pub sop_runner: Arc<dyn SopRunner>,
     /// The timed jobs.
     pub schedule: Arc<dyn Schedule>,
+    /// Work that takes more than one turn.
+    pub work: Arc<dyn WorkBook>,
 }
 
 /// What is known beyond a conversation.

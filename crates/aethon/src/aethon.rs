@@ -25,6 +25,7 @@ use aethon_core::sop::{SopCatalog, SopRunner};
 use aethon_core::storage::Storage;
 use aethon_core::surface::Unattended;
 use aethon_core::usage::UsageReport;
+use aethon_core::work::WorkBook;
 use aethon_http::deps::Chat;
 use aethon_http::json::{Export, Format};
 use aethon_http::ws::Hub;
@@ -119,7 +120,7 @@ impl Aethon {
             approvals: &desk,
             wake: &deliveries.wake,
             tools: tools.sources(&prepared, &groundwork),
-            sops: groundwork.sops.hook(),
+            sops: (groundwork.sops.hook(), groundwork.limits.clone()),
             board: groundwork.board.clone(),
             folder: groundwork.specialists.clone(),
             guard,
@@ -172,12 +173,17 @@ impl Aethon {
     /// in the background; nothing waits for them.
     pub fn assistant(&self) -> Arc<dyn Assistant> {
         self.tools.servers.start();
-        self.workflows.door.clone()
+        self.workflows.front.clone()
     }
 
     /// Which SOPs there are.
     pub fn sops(&self) -> Arc<dyn SopCatalog> {
         self.workflows.groundwork.sops.catalog()
+    }
+
+    /// Work that takes more than one turn. The daemon works on it; whoever reads it here can plan, pause and end some.
+    pub fn work(&self) -> Arc<dyn WorkBook> {
+        Arc::new(self.workflows.groundwork.works.clone())
     }
 
     /// The timed jobs. Those of the configuration are taken over when the daemon starts.

@@ -48,6 +48,8 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         shell(config, ground),
         runtime_tools(config),
         specialists(config),
+        work(config),
+        ambient(config),
         approvals(config),
         webchat(config),
         dashboard(config),
@@ -202,6 +204,28 @@ fn specialists(config: &Config) -> Feature {
     let detail = if there.is_empty() { "none is switched on".to_owned() } else { there.join(", ") } + made;
     let state = FeatureState::of_switch(!there.is_empty() || config.agent.dynamic_specialists);
     Feature::new(("specialists", "Specialists"), state, detail, "agent.specialists.coder.enabled")
+}
+
+fn work(config: &Config) -> Feature {
+    let work = &config.work;
+    let detail = if work.enabled {
+        let (turns, minutes) = (work.max_iterations, work.max_minutes);
+        format!("planned work is done in the background, within {turns} turns and {minutes} minutes each")
+    } else {
+        "nothing is worked on beyond a turn".to_owned()
+    };
+    Feature::new(("work", "Work of several turns"), FeatureState::of_switch(work.enabled), detail, "work.enabled")
+}
+
+fn ambient(config: &Config) -> Feature {
+    let (work, idle) = (&config.work, &config.work.ambient);
+    let is_on = work.enabled && idle.enabled;
+    let detail = match (is_on, idle.enabled) {
+        (true, _) => format!("used after {} minutes in which nobody needs the assistant", idle.idle_minutes),
+        (false, true) => "work.enabled is off, so there is nothing to do".to_owned(),
+        (false, false) => "idle time is not used".to_owned(),
+    };
+    Feature::new(("ambient", "Idle time"), FeatureState::of_switch(is_on), detail, "work.ambient.enabled")
 }
 
 fn approvals(config: &Config) -> Feature {

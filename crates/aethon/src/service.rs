@@ -41,6 +41,7 @@ pub struct Service {
     worker: JoinHandle<()>,
     upkeep: JoinHandle<()>,
     scheduler: JoinHandle<()>,
+    work: JoinHandle<()>,
     trigger: ShutdownTrigger,
     shutdown: Shutdown,
     greeting: String,
@@ -105,11 +106,13 @@ impl Service {
         let scheduler = scheduler(&aethon, &channels).await?;
         let tasks = ChannelTasks::start(&channels, &aethon.assistant(), &aethon.clock, &shutdown);
         let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.deliveries.wake.clone());
+        let work = wiring::work::runner(&aethon, &channels);
         let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake);
         Ok(Self {
             channels: tasks,
             worker: tokio::spawn(worker.run(shutdown.clone())),
             scheduler: tokio::spawn(scheduler.run(shutdown.clone())),
+            work: tokio::spawn(work.run(shutdown.clone())),
             upkeep: tokio::spawn(crate::upkeep::run(
                 (aethon.storage.upkeep.clone(), aethon.clock.clone()),
                 wiring::store::retention(&aethon.config),
@@ -150,7 +153,7 @@ impl Service {
         if let Some(serving) = serving {
             serving.await.map_err(|error| Error::failed("the server failed").because(error))?;
         }
-        for task in [self.worker, self.upkeep, self.scheduler] {
+        for task in [self.worker, self.upkeep, self.scheduler, self.work] {
             task.await.map_err(|error| Error::failed("a background task failed").because(error))?;
         }
         self.channels.join().await;
@@ -196,6 +199,7 @@ async fn listen(
             sop_runs: aethon.storage.workflows.sop_runs.clone(),
             sop_runner: aethon.sop_runner(),
             schedule: aethon.schedule(),
+            work: aethon.work(),
         },
         knowledge: Knowledge { memory: aethon.memory() },
         setup,

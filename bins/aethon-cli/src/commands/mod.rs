@@ -13,6 +13,7 @@ pub(crate) mod models;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
 pub(crate) mod sop;
+pub(crate) mod tasks;
 mod terminal;
 pub(crate) mod usage;
 

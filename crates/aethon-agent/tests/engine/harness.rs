@@ -8,6 +8,8 @@ use std::time::Duration;
 use aethon_agent::hooks::{ApprovalRule, OutputCap};
 use aethon_agent::prompt::{Prompt, PromptOptions};
 use aethon_agent::{Agent, Audit, Engine, Hooks, Learned, Meter, Models, Options, Prices, Services};
+use aethon_agent::specialists::SpecialistSource;
+use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{Assistant, Submitted};
 use aethon_core::event::EventBus;
@@ -63,6 +65,9 @@ pub struct Plan {
     pub learned: Learned,
     /// Agents beside the main one.
     pub agents: Vec<Agent>,
+    /// Agents that the main one asks by tools.
+    pub specialists: Option<Arc<dyn SpecialistSource>>,
+    pub board: Option<AgentBoard>,
     /// Whether summaries are made in the background too. Off, because they would take their answers from the scripts.
     pub ahead: bool,
 }
@@ -115,7 +120,11 @@ impl House {
         services.bus = bus.clone();
         services.health = health.clone();
         let options = plan.options.with(|options| options.compaction.ahead = plan.ahead);
-        let engine = Engine::with_agents(agent, plan.agents, services, options);
+        services.board = plan.board.unwrap_or_default();
+        let engine = match plan.specialists {
+            Some(source) => Engine::with_specialists(agent, source, services, options),
+            None => Engine::with_agents(agent, plan.agents, services, options),
+        };
         Self { store, model, ledger, clock, desk, bus, health, engine }
     }
 

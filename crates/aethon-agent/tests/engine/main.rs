@@ -27,6 +27,7 @@ mod recovery;
 mod schedule;
 mod side_by_side;
 mod sops;
+mod specialists;
 mod stopping;
 mod submit;
 mod together;

@@ -97,6 +97,7 @@ impl Bench {
                 sop_runs: Arc::new(MemoryStore::default()),
                 sop_runner: Arc::new(NoWorkflows),
                 schedule: Arc::new(NoWorkflows),
+                work: Arc::new(NoWorkflows),
             },
             knowledge: Knowledge { memory },
             setup: Setup {

@@ -55,6 +55,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             sop_runs: Arc::new(MemoryStore::default()),
             sop_runner: Arc::new(NoWorkflows),
             schedule: Arc::new(NoWorkflows),
+            work: Arc::new(NoWorkflows),
         },
         knowledge: Default::default(),
         setup: Setup {

@@ -72,6 +72,7 @@ impl Stage {
                 sop_runs: Arc::new(MemoryStore::default()),
                 sop_runner: Arc::new(NoWorkflows),
                 schedule: Arc::new(NoWorkflows),
+                work: Arc::new(NoWorkflows),
             },
             knowledge: Default::default(),
             setup: Setup {

@@ -10,6 +10,7 @@ use aethon_agent::hooks::{
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::specialists::SpecialistFolder;
 use aethon_agent::prompt::{Prompt, PromptOptions};
+use aethon_agent::work::WorkLimits;
 use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, Options, Services};
 use aethon_config::Config;
 use aethon_core::agents::AgentBoard;
@@ -33,8 +34,8 @@ pub(crate) struct Common<'s> {
     /// What keeps secrets out of what is kept.
     pub(crate) guard: MemoryGuard,
     pub(crate) memory: Option<Arc<dyn Memory>>,
-    /// What keeps runs of SOPs up to date.
-    pub(crate) sops: Arc<dyn Hook>,
+    /// What keeps runs of SOPs up to date, and what ends work that has reached its limits.
+    pub(crate) sops: (Arc<dyn Hook>, WorkLimits),
     /// What each agent does.
     pub(crate) board: AgentBoard,
     /// Where specialists are kept that are made while the program runs.
@@ -72,13 +73,14 @@ fn hooks(
     prepared: &Prepared,
     guard: MemoryGuard,
     memory: Option<Arc<dyn Memory>>,
-    (sops, board): (Arc<dyn Hook>, AgentBoard),
+    ((sops, work), board): ((Arc<dyn Hook>, WorkLimits), AgentBoard),
 ) -> Hooks {
     let approval = &prepared.config.approval;
     let blocked = &prepared.config.security.blocked_commands;
-    let built_in: [Arc<dyn Hook>; 8] = [
+    let built_in: [Arc<dyn Hook>; 9] = [
         Arc::new(WatchAgents(board.clone())),
         Arc::new(InputLimits::default()),
+        Arc::new(work),
         Arc::new(CommandRules::new(blocked, prepared.flags.user_home.as_deref())),
         Arc::new(NoSecretsKept(guard)),
         Arc::new(ApprovalRule {

@@ -13,4 +13,5 @@ pub(crate) mod specialists;
 pub(crate) mod store;
 pub(crate) mod tools;
 pub(crate) mod web;
+pub(crate) mod work;
 pub(crate) mod workflows;

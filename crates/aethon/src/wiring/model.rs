@@ -59,7 +59,9 @@ pub(crate) fn by_id(prepared: &Prepared) -> impl Fn(&str) -> Option<Models> + Se
     let (model, aws, catalog) = (prepared.config.model.clone(), prepared.aws.clone(), prepared.catalog.clone());
     let has_own = prepared.parts.model.is_some();
     move |id| {
-        let other = Model { small: id.to_owned(), ..model.clone() }.small_one().filter(|_| !has_own)?;
+        let mut usual = model.clone();
+        id.clone_into(&mut usual.small);
+        let other = usual.small_one().filter(|_| !has_own)?;
         let mut options = options(&other, &aws);
         options.overrides.catalog = catalog.clone();
         Some(Models::one(aethon_providers::build(options)))
