@@ -30,7 +30,7 @@ export const panels = [
   { id: "sessions", label: label.sessions, icon: "chat", group: groups.work, hasStyles: true },
   { id: "agents", label: label.agents, icon: "spark", group: groups.work },
   { id: "sops", label: label.sops, icon: "steps", group: groups.work },
-  { id: "scheduler", label: label.scheduler, icon: "clock", group: groups.work },
+  { id: "scheduler", label: label.scheduler, icon: "clock", group: groups.work, hasStyles: true },
   { id: "recordings", label: label.recordings, icon: "record", group: groups.work },
   { id: "memory", label: label.memory, icon: "memory", group: groups.mind, hasStyles: true },
   { id: "usage", label: label.usage, icon: "coins", group: groups.system },
