@@ -46,6 +46,9 @@ export function jobActions(context, job, { changed, gone }) {
   };
   /** @type {MenuItem[]} */
   const items = [{ label: words.run, icon: "play", press: () => void act(() => context.request(jobPath(job.job_id, "/run"), { method: "POST" }), words.started, changed) }];
+  const pause = (/** @type {boolean} */ enabled) => act(() => context.request(jobPath(job.job_id), { method: "PATCH", body: { enabled } }), enabled ? words.wasResumed : words.wasPaused, changed);
+  if (job.enabled === false) items.push({ label: words.resume, icon: "play", press: () => void pause(true) });
+  else items.push({ label: words.pause, icon: "pause", press: () => void pause(false) });
   if (job.origin !== "config") items.push({ label: words.remove, icon: "trash", danger: true, press: () => void remove() });
   return items;
 }

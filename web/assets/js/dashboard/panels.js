@@ -29,7 +29,7 @@ export const panels = [
   { id: "approvals", label: label.approvals, icon: "shield", group: groups.now },
   { id: "sessions", label: label.sessions, icon: "chat", group: groups.work, hasStyles: true },
   { id: "agents", label: label.agents, icon: "spark", group: groups.work },
-  { id: "sops", label: label.sops, icon: "steps", group: groups.work },
+  { id: "sops", label: label.sops, icon: "steps", group: groups.work, hasStyles: true },
   { id: "scheduler", label: label.scheduler, icon: "clock", group: groups.work, hasStyles: true },
   { id: "recordings", label: label.recordings, icon: "record", group: groups.work },
   { id: "memory", label: label.memory, icon: "memory", group: groups.mind, hasStyles: true },
