@@ -7,6 +7,7 @@ use aethon_core::approval::PendingApprovals;
 use aethon_core::audit::NoAudit;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
+use aethon_core::hook::Review;
 use aethon_core::learned::{ModelFact, ModelKey, ModelMemory, NoMemory};
 use aethon_core::live::Live;
 use aethon_core::owner::Owners;
@@ -39,6 +40,8 @@ pub struct Services {
     pub hooks: Hooks,
     /// What each agent does now.
     pub board: AgentBoard,
+    /// Who looks at an answer before it counts, if somebody does.
+    pub review: Option<Arc<dyn Review>>,
     /// The questions to a person that are open.
     pub approvals: PendingApprovals,
     /// Where it is written down what was allowed and what was refused.
@@ -68,6 +71,7 @@ impl Services {
             meter,
             learned: Learned::default(),
             hooks: Hooks::default(),
+            review: None,
             board: AgentBoard::default(),
             approvals: PendingApprovals::default(),
             audit: Audit { log: Arc::new(NoAudit), redactor: Live::default() },

@@ -50,6 +50,7 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         specialists(config),
         work(config),
         ambient(config),
+        verification(config),
         approvals(config),
         webchat(config),
         dashboard(config),
@@ -215,6 +216,22 @@ fn work(config: &Config) -> Feature {
         "nothing is worked on beyond a turn".to_owned()
     };
     Feature::new(("work", "Work of several turns"), FeatureState::of_switch(work.enabled), detail, "work.enabled")
+}
+
+fn verification(config: &Config) -> Feature {
+    let verification = &config.verification;
+    let state = FeatureState::of_switch(verification.enabled);
+    let row = Feature::new(("verification", "Checks after edits"), state, "edits are not checked", "verification.enabled");
+    let strict = if verification.strict { ", and a failed check fails the edit" } else { "" };
+    match (verification.enabled, verification.command.trim()) {
+        (false, _) => row,
+        (true, "") if !wiring::verification::may_detect(config) => row.but(
+            FeatureState::Degraded,
+            "commands need an approval and run in no sandbox, so only verification.command is run, and it is empty",
+        ),
+        (true, "") => row.but(state, format!("by what the project's files suggest{strict}")),
+        (true, command) => row.but(state, format!("with `{command}`{strict}")),
+    }
 }
 
 fn ambient(config: &Config) -> Feature {

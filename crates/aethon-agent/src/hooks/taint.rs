@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use aethon_core::agents::AgentBoard;
-use aethon_core::hook::{AddedContext, Hook, ToolDecision, TurnContext};
+use aethon_core::hook::{AddedContext, Hook, OWN_CONTEXT, ToolDecision, TurnContext};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, Failure, Inbound, Reply, ToolCall, ToolResult};
 use aethon_core::model::ModelRequest;
@@ -116,6 +116,7 @@ fn source(block: &Block) -> Option<String> {
         Block::ToolResult(result) if result.untrusted.is_some() => {
             Some(format!("what `{}` returned", result.name))
         }
+        Block::Context { source, .. } if source == OWN_CONTEXT => None,
         Block::Context { source, .. } => Some(format!("what was recalled from {source}")),
         Block::Folded { .. } => Some("a summary of earlier messages".to_owned()),
         _ => None,

@@ -1,7 +1,5 @@
 //! `tasks`: the assistant's own way to work that takes more than one turn.
 
-use std::sync::Arc;
-
 use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::work::{
     NewTask, Plan, TaskState, Work, WorkBook as _, WorkOrigin, WorkRefusal, WorkStore as _, WorkWish,

@@ -68,6 +68,7 @@ pub struct Plan {
     /// Agents that the main one asks by tools.
     pub specialists: Option<Arc<dyn SpecialistSource>>,
     pub board: Option<AgentBoard>,
+    pub clock: Option<Arc<ManualClock>>,
     /// Whether summaries are made in the background too. Off, because they would take their answers from the scripts.
     pub ahead: bool,
 }
@@ -94,7 +95,7 @@ impl House {
         }
         let model = Arc::new(model);
         let store = plan.store.unwrap_or_else(|| Arc::new(MemoryStore::at(now())));
-        let clock = Arc::new(ManualClock::at(now()));
+        let clock = plan.clock.unwrap_or_else(|| Arc::new(ManualClock::at(now())));
         let health = StorageHealth::default();
         let (desk, bus) = (PendingApprovals::default(), EventBus::default());
         let mut hooks = plan.hooks;

@@ -33,3 +33,4 @@ mod submit;
 mod together;
 mod tools;
 mod window;
+mod work;

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::deps::Workflows;
 use crate::error::Problem;
-use crate::fields::Fields;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 

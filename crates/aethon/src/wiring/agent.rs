@@ -15,10 +15,11 @@ use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, Options, Services};
 use aethon_config::Config;
 use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
-use aethon_core::hook::Hook;
+use aethon_core::hook::{Hook, Review};
 use aethon_core::memory::{Memory, MemoryGuard};
 use aethon_core::storage::Storage;
 use aethon_core::tool::ToolSource;
+use aethon_tools::VerifyEdits;
 
 use super::model::AgentModels;
 use crate::builder::Prepared;
@@ -58,7 +59,9 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());
     services.health = storage.health.clone();
     services.learned = models.learned;
-    services.hooks = hooks(prepared, guard, memory, (sops, board.clone()));
+    let verify = super::verification::hook(prepared);
+    services.review = verify.clone().map(|verify| verify as Arc<dyn Review>);
+    services.hooks = hooks(prepared, (guard, verify), memory, (sops, board.clone()));
     services.board = board;
     services.approvals = approvals.clone();
     let (log, redactor) = (storage.audit.clone(), prepared.shared.redactor.clone());
@@ -71,7 +74,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
 /// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder added last.
 fn hooks(
     prepared: &Prepared,
-    guard: MemoryGuard,
+    (guard, verify): (MemoryGuard, Option<Arc<VerifyEdits>>),
     memory: Option<Arc<dyn Memory>>,
     ((sops, work), board): ((Arc<dyn Hook>, WorkLimits), AgentBoard),
 ) -> Hooks {
@@ -97,7 +100,9 @@ fn hooks(
     let unmarked =
         (!prepared.config.security.mark_untrusted_content).then(|| Arc::new(Unmarked) as Arc<dyn Hook>);
     let last = [taint, unmarked, recall(prepared, memory)].into_iter().flatten();
-    Hooks::new(built_in.into_iter().chain(last).chain(prepared.parts.hooks.iter().cloned()).collect())
+    // Before what takes secrets out of output and cuts it: what a check writes is output as well.
+    let verify = verify.map(|verify| verify as Arc<dyn Hook>);
+    Hooks::new(verify.into_iter().chain(built_in).chain(last).chain(prepared.parts.hooks.iter().cloned()).collect())
 }
 
 /// What lets the model know what is remembered, where that is wanted.

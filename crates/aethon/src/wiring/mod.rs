@@ -12,6 +12,7 @@ pub(crate) mod sandbox;
 pub(crate) mod specialists;
 pub(crate) mod store;
 pub(crate) mod tools;
+pub(crate) mod verification;
 pub(crate) mod web;
 pub(crate) mod work;
 pub(crate) mod workflows;
