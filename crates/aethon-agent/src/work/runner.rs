@@ -16,7 +16,7 @@ use aethon_core::message::{Dedupe, Inbound, Reply, TurnEnd};
 use aethon_core::shutdown::Shutdown;
 use aethon_core::surface::Unattended;
 use aethon_core::work::{
-    NewTask, Plan, TaskState, Work, WorkBook as _, WorkOrigin, WorkState, WorkStore as _, WorkWish,
+    NewTask, Plan, TaskState, Work, WorkBook as _, WorkOrigin, WorkState, WorkWish,
 };
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep};

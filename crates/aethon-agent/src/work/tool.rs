@@ -2,7 +2,7 @@
 
 use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::work::{
-    NewTask, Plan, TaskState, Work, WorkBook as _, WorkOrigin, WorkRefusal, WorkStore as _, WorkWish,
+    NewTask, Plan, TaskState, Work, WorkBook as _, WorkOrigin, WorkRefusal, WorkWish,
 };
 use async_trait::async_trait;
 use schemars::JsonSchema;
