@@ -48,7 +48,7 @@ impl WorkLimits {
         let left = SignedDuration::try_from_secs_f64((options.max_seconds - work.spent.seconds).max(0.0));
         let now = self.0.clock.now();
         let ends_at = left.ok().and_then(|left| now.checked_add(left).ok()).unwrap_or(Timestamp::MAX);
-        let left_usd = (options.max_usd > 0.0).then(|| options.max_usd - work.spent.cost_usd);
+        let left_usd = (options.max_usd > 0.0).then_some(options.max_usd - work.spent.cost_usd);
         let running = Running { spent_usd: 0.0, left_usd, ends_at };
         self.lock().insert(work.work_id.clone(), running);
     }

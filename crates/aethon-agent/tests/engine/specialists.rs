@@ -141,7 +141,8 @@ async fn four_specialists_work_side_by_side() {
     let requests: Vec<(&str, Value)> = requests.iter().map(|(name, input)| (name.as_str(), input.clone())).collect();
     let plan = Plan { specialists: Some(Arc::new(Fixed(agents.into()))), ..Plan::default() };
     let house = House::with([asks(&requests), says("all back")], plan);
-    let asked = house.ask(&session("a"), "go");
+    let here = session("a");
+    let asked = house.ask(&here, "go");
     let reply = tokio::time::timeout(Duration::from_secs(60), asked).await.unwrap();
     assert_eq!(reply.text, "all back");
     house.assert_well_formed(&session("a"));
