@@ -85,15 +85,18 @@ fn labelled(bytes: &[u8], sign: usize) -> Option<Range<usize>> {
     }
     let quote = bytes[..start].last().filter(|byte| matches!(byte, b'"' | b'\''));
     // Between quotes a secret may have blanks in it.
-    let quoted = quote.and_then(|quote| bytes[start..].iter().position(|byte| byte == quote || *byte == b'\n'));
+    let quoted =
+        quote.and_then(|quote| bytes[start..].iter().position(|byte| byte == quote || *byte == b'\n'));
     let length = quoted.unwrap_or_else(|| bytes[start..].iter().take_while(|byte| is_value(byte)).count());
     (length >= LEAST).then_some(start..start + length)
 }
 
 /// The password in `scheme://name:password@host`; `at` is a colon.
 fn in_address(bytes: &[u8], at: usize) -> Option<Range<usize>> {
-    let is_part = |byte: &u8| !byte.is_ascii_whitespace() && !matches!(byte, b'/' | b'"' | b'\'' | b'<' | b'>');
-    let name = bytes[..at].iter().rev().take(LONGEST_LABEL).take_while(|byte| is_part(byte) && **byte != b':');
+    let is_part =
+        |byte: &u8| !byte.is_ascii_whitespace() && !matches!(byte, b'/' | b'"' | b'\'' | b'<' | b'>');
+    let name =
+        bytes[..at].iter().rev().take(LONGEST_LABEL).take_while(|byte| is_part(byte) && **byte != b':');
     let start = at - name.count();
     let length = bytes[at + 1..].iter().take(256).take_while(|byte| is_part(byte)).count();
     let end = bytes[at + 1..at + 1 + length].iter().rposition(|&byte| byte == b'@')?;
@@ -142,7 +145,8 @@ fn starts_with(bytes: &[u8], word: &str) -> bool {
 }
 
 fn is_value(byte: &u8) -> bool {
-    !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b',' | b';' | b'&' | b')' | b'}' | b']' | b'<')
+    !byte.is_ascii_whitespace()
+        && !matches!(byte, b'"' | b'\'' | b',' | b';' | b'&' | b')' | b'}' | b']' | b'<')
 }
 
 #[cfg(test)]
@@ -186,7 +190,8 @@ mod tests {
     #[test]
     fn no_text_is_cut_within_a_character() {
         let redactor = Redactor::default();
-        for text in ["password=häßlich", "pässword: x", "bearer ääääääääää", "sk-ääää12345678", "token=\u{1f511}abcd"]
+        for text in
+            ["password=häßlich", "pässword: x", "bearer ääääääääää", "sk-ääää12345678", "token=\u{1f511}abcd"]
         {
             let _ = redactor.redact_kept(text);
         }
