@@ -34,6 +34,9 @@ export const overviewWords = {
   lastDays: "Last 14 days",
   unknown: "Not known",
 
+  lost: (/** @type {number} */ n) => (n === 1 ? "A part of this page could not be loaded" : `${n} parts of this page could not be loaded`),
+  notLoaded: "This could not be loaded.",
+
   notReady: "Aethon takes no new messages",
   noModel: "No model answers",
   demo: "This is a demonstration: an offline model answers.",
