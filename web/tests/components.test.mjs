@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { lineDiff, shortened } from "../assets/js/components/line-diff.js";
 import { labelled, points, ticks } from "../assets/js/components/scale.js";
 import { sorted, windowOf } from "../assets/js/components/table-math.js";
-import { asToml, configEntries, sectionsOf } from "../assets/js/dashboard/config-model.js";
+import { asToml, configEntries, fieldText, parsedValue, sectionsOf } from "../assets/js/dashboard/config-model.js";
 import { ranked } from "../assets/js/dashboard/matching.js";
 import { share, troubles } from "../assets/js/dashboard/problems.js";
 import { hrefOf, parseRoute } from "../assets/js/dashboard/route.js";
@@ -74,6 +74,23 @@ test("of the configuration every key is told, with what it would be by itself", 
   assert.deepEqual(told, [["model.effort", true, false, "string"], ["model.key", true, true, "string"], ["model.retries", false, false, "integer"], ["odd", false, false, "number"]]);
   assert.deepEqual(sectionsOf(entries).map(({ name }) => name), ["", "model"]);
   assert.equal(asToml({ a: [1, "x"], "b c": { d: true } }), '{ a = [1, "x"], "b c" = { d = true } }');
+});
+
+test("a field of the configuration says what it means, there and back", () => {
+  const entry = (kind, value, more = {}) => ({ kind, value, fallback: value, isTextList: false, ...more });
+  const check = (of, text, expected) => assert.deepEqual(parsedValue(of, text), expected);
+  check(entry("integer", 1), " 42 ", 42);
+  check(entry("integer", 1), "", null);
+  check(entry("integer", 1), "many", "many");
+  check(entry("boolean", true), "false", false);
+  check(entry("string", ""), " kept ", " kept ");
+  check(entry("string", null), "", null);
+  check(entry("array", [], { isTextList: true }), "a\n\n b ", ["a", "b"]);
+  check(entry("object", {}), '{"x": 1}', { x: 1 });
+  check(entry("object", {}), "{", "{");
+  assert.equal(fieldText(entry("array", ["a", "b"], { isTextList: true })), "a\nb");
+  const origins = [{ key: "a", source: "environment", place: "AETHON_A", secret: false, needs_restart: true }];
+  assert.deepEqual(configEntries({ a: 1 }, { properties: { a: { default: 1, type: "integer" } } }, origins)[0].isChanged, true, "set, if to the default");
 });
 
 test("problems come with a remedy, the worst first, and nothing wrong is an empty list", () => {

@@ -24,6 +24,7 @@ const paths = {
   sops: "/api/sops",
   outbox: "/api/outbox?state=failed&limit=1",
   errors: "/api/logs?level=error&limit=50",
+  telemetry: "/api/telemetry?limit=1",
   logs: "/api/logs?level=info&limit=6",
 };
 
@@ -32,6 +33,7 @@ const touched = {
   usage: [paths.usage],
   sessions: [paths.sessions],
   messages: [paths.sessions],
+  telemetry: [paths.telemetry],
   scheduler: [paths.jobs],
   logs: [paths.logs, paths.errors],
 };
@@ -64,6 +66,7 @@ export function mount(root, context) {
     } else fill(stale, status?.problem && status.problem.status !== 0 ? staleNote(status.problem.message, status.at, refresh) : null);
     cards.showState(status, value(paths.sessions));
     cards.showUsage(value(paths.usage));
+    cards.showMeasured(value(paths.telemetry));
     const unready = store.get(paths.ready)?.problem;
     const known = { status: value(statusPath), unready: unready?.status === 503 ? unready.message : "", usage: value(paths.usage), features: value(paths.features), jobs: value(paths.jobs), outbox: value(paths.outbox), sops: value(paths.sops), errors: value(paths.errors) };
     const lost = Object.values(paths).filter((path) => path !== paths.ready && isLost(store.get(path)));
