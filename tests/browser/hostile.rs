@@ -157,7 +157,9 @@ fn tools_titles_and_names_stay_text() {
         page.server().post("/api/scheduler/jobs", &job);
     }
     // The dashboard shows what waits, what was logged, and what is kept.
-    for panel in ["overview", "approvals", "logs", "sessions", "memory", "scheduler", "sops", "features", "config"] {
+    for panel in
+        ["overview", "approvals", "logs", "sessions", "memory", "scheduler", "sops", "features", "config"]
+    {
         page.go(&format!("/dashboard#/{panel}"));
         page.until(
             "the panel is there",

@@ -15,14 +15,26 @@ fn a_session_is_found_read_renamed_emptied_and_deleted() {
     page.go("/dashboard#/sessions");
     page.until("both are listed", "all('.data-table tbody tr[data-key]').length === 2");
     page.fill(".bar [type=search]", "garden");
-    page.until("one is found", "all('.data-table tbody tr[data-key]').length === 1 && /q=garden/.test(location.hash)");
+    page.until(
+        "one is found",
+        "all('.data-table tbody tr[data-key]').length === 1 && /q=garden/.test(location.hash)",
+    );
     browser.click(".row-link");
     page.until("it is shown", "shown(one('.said-entry')) && /Plan the garden/.test(one('h1').innerText)");
-    page.until("with its calls and what they took", "/calculator/.test(one('.fold').innerText) && /tokens in/.test(one('main').innerText)");
+    page.until(
+        "with its calls and what they took",
+        "/calculator/.test(one('.fold').innerText) && /tokens in/.test(one('main').innerText)",
+    );
     browser.click(".fold summary");
-    page.until("a call opens to what went in and came out", "/6 \\* 7/.test(one('.fold-body').innerText) && /42/.test(one('.fold-body').innerText)");
+    page.until(
+        "a call opens to what went in and came out",
+        "/6 \\* 7/.test(one('.fold-body').innerText) && /42/.test(one('.fold-body').innerText)",
+    );
     chat.say("m3", "!say told meanwhile");
-    page.until("what is said meanwhile appears", "/told meanwhile/.test(all('.said-entry').at(-1).innerText)");
+    page.until(
+        "what is said meanwhile appears",
+        "/told meanwhile/.test(all('.said-entry').at(-1).innerText)",
+    );
     assert!(browser.is("one('.fold').open"), "what was open stays open");
     assert_eq!(browser.text("one('.panel-tools a').getAttribute('href')"), "/#/garden");
 
@@ -46,7 +58,10 @@ fn a_session_is_found_read_renamed_emptied_and_deleted() {
     page.until("nothing happened", "!one('dialog')");
     menu("Delete");
     browser.click("//dialog//button[normalize-space()='Delete']");
-    page.until("the list is back without it", "location.hash === '#/sessions' && all('.data-table tbody tr[data-key]').length === 1");
+    page.until(
+        "the list is back without it",
+        "location.hash === '#/sessions' && all('.data-table tbody tr[data-key]').length === 1",
+    );
     assert_eq!(server.get("/api/sessions/webchat:garden").status, 404);
     page.assert_clean();
 }

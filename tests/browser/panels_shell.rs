@@ -12,10 +12,16 @@ fn an_address_opens_its_panel_and_one_that_is_none_says_so() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.go("/dashboard");
-    page.until("it begins with the overview", "location.hash === '#/overview' && one('h1').innerText === 'Overview'");
+    page.until(
+        "it begins with the overview",
+        "location.hash === '#/overview' && one('h1').innerText === 'Overview'",
+    );
     page.until("it is there", "shown(one('.cards'))");
     page.go("/dashboard#/nothing<b>here");
-    page.until("it says so", "/There is no such page/.test(one('main').innerText) && /nothing/.test(one('main').innerText)");
+    page.until(
+        "it says so",
+        "/There is no such page/.test(one('main').innerText) && /nothing/.test(one('main').innerText)",
+    );
     assert!(!browser.is("one('a[data-panel][aria-current]')"), "no panel pretends to be it");
     assert!(!browser.is("one('main b')"), "the address stays text");
     page.go("/dashboard#/sessions/webchat%3Anobody");
@@ -39,27 +45,39 @@ fn the_palette_finds_panels_conversations_and_actions() {
     browser.type_keys("sched");
     page.until("it is found", "/Scheduler/.test(one('[role=option][aria-selected=true]')?.innerText)");
     browser.chord(&[ENTER]);
-    page.until("the panel is open", "!one('dialog') && location.hash === '#/scheduler' && one('h1').innerText === 'Scheduler'");
+    page.until(
+        "the panel is open",
+        "!one('dialog') && location.hash === '#/scheduler' && one('h1').innerText === 'Scheduler'",
+    );
     browser.chord(&[CONTROL, 'k']);
     browser.type_keys("garden");
     page.until("the conversation is found", "/Plans for the garden/.test(one('.palette-list')?.innerText)");
     browser.chord(&[DOWN]);
     browser.chord(&[ENTER]);
-    page.until("it is shown", "/Plans for the garden/.test(one('h1').innerText) && shown(one('.said-entry'))");
+    page.until(
+        "it is shown",
+        "/Plans for the garden/.test(one('h1').innerText) && shown(one('.said-entry'))",
+    );
     browser.chord(&[CONTROL, 'k']);
     browser.type_keys("dark");
     page.until("the action is found", "/dark/.test(one('[role=option][aria-selected=true]')?.innerText)");
     browser.chord(&[ENTER]);
     page.until("it is dark", "document.documentElement.dataset.theme === 'dark'");
     browser.reload();
-    page.until("and stays so", "document.documentElement.dataset.theme === 'dark' && shown(one('.said-entry'))");
+    page.until(
+        "and stays so",
+        "document.documentElement.dataset.theme === 'dark' && shown(one('.said-entry'))",
+    );
     page.assert_clean();
 }
 
 #[test]
 fn the_overview_says_problems_first_and_its_figures_survive_a_reload() {
-    let Some(page) = Page::open(&["budget.daily_usd=5", "model.max_retries=0", "budget.pricing.fake={input=100.0,output=100.0}"])
-    else {
+    let Some(page) = Page::open(&[
+        "budget.daily_usd=5",
+        "model.max_retries=0",
+        "budget.pricing.fake={input=100.0,output=100.0}",
+    ]) else {
         return;
     };
     let browser = &page.browser;
@@ -76,7 +94,10 @@ fn the_overview_says_problems_first_and_its_figures_survive_a_reload() {
     page.until("the figures are there again", "/Cost\\n\\$0\\.\\d/.test(all('.cards')[1]?.innerText)");
     assert_eq!(browser.text("all('.cards')[1].innerText"), figures);
     browser.click(".attention a");
-    page.until("the job is open", "location.hash === '#/scheduler/watch' && /Next runs/.test(one('dialog')?.innerText)");
+    page.until(
+        "the job is open",
+        "location.hash === '#/scheduler/watch' && /Next runs/.test(one('dialog')?.innerText)",
+    );
     page.assert_clean();
 }
 
@@ -99,6 +120,9 @@ fn ten_thousand_rows_are_drawn_as_they_are_seen() {
     page.until("the last one is drawn", "one('[data-key=row-9999]')");
     assert!(browser.is("drawn() < 100 && !one('[data-key=row-0]')"));
     browser.run("box.querySelector('.sort').click()", &[]);
-    page.until("sorted the other way, the last is the first", "one('tbody tr[data-key=row-9999]')?.ariaRowIndex === '2'");
+    page.until(
+        "sorted the other way, the last is the first",
+        "one('tbody tr[data-key=row-9999]')?.ariaRowIndex === '2'",
+    );
     page.assert_clean();
 }

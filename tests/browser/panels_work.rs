@@ -22,7 +22,10 @@ fn an_sop_is_written_with_its_faults_told_then_read_and_deleted() {
     page.fill(".sop-source", SOP);
     browser.click("//form//button[normalize-space()='Save']");
     page.until("it is shown", "location.hash === '#/sops/tea-time' && one('h1').innerText === 'Tea time'");
-    page.until("as rendered text", "one('.sop-text strong')?.innerText === 'tea' && /Boil the water/.test(one('.sop-text').innerText)");
+    page.until(
+        "as rendered text",
+        "one('.sop-text strong')?.innerText === 'tea' && /Boil the water/.test(one('.sop-text').innerText)",
+    );
     assert!(browser.is("!one('.sop-text img') && typeof window.__xss === 'undefined'"));
     assert_eq!(server.get("/api/sops/tea-time").json()["content"], SOP);
     page.go("/dashboard#/sops/tea-time/edit");
@@ -48,7 +51,8 @@ fn a_job_is_planned_run_and_deleted() {
     page.until("it says what this is", "/No jobs yet/.test(one('main').innerText)");
     browser.click_words("Add a job");
     page.until("the form is there", "shown(one('dialog form'))");
-    let label = |words: &str| format!("all('dialog label').find((e) => e.innerText === '{words}').control.id");
+    let label =
+        |words: &str| format!("all('dialog label').find((e) => e.innerText === '{words}').control.id");
     let fill = |words: &str, text: &str| {
         let id = browser.text(&label(words));
         page.fill(&format!("#{id}"), text);
@@ -60,9 +64,15 @@ fn a_job_is_planned_run_and_deleted() {
     page.until("a wrong schedule is told at its field", "one('dialog [aria-invalid=true]') && one(`#${one('dialog [aria-invalid=true]').id}-error`).innerText !== ''");
     fill("Schedule", "30 7 * * 1-5");
     browser.click("//dialog//button[normalize-space()='Add']");
-    page.until("it is shown with its next five runs", "location.hash === '#/scheduler/greeting' && all('dialog .next-runs li').length === 5");
+    page.until(
+        "it is shown with its next five runs",
+        "location.hash === '#/scheduler/greeting' && all('dialog .next-runs li').length === 5",
+    );
     let jobs = server.get("/api/scheduler").json();
-    assert_eq!((&jobs["jobs"][0]["cron"], &jobs["jobs"][0]["prompt"]), (&json!("30 7 * * 1-5"), &json!("!say hello from the job")));
+    assert_eq!(
+        (&jobs["jobs"][0]["cron"], &jobs["jobs"][0]["prompt"]),
+        (&json!("30 7 * * 1-5"), &json!("!say hello from the job"))
+    );
     browser.click("//dialog//button[normalize-space()='Run now']");
     page.until("its history tells the run", "/Ok/.test(one('dialog .data-table tbody')?.innerText)");
     assert_eq!(server.get("/api/scheduler/jobs/greeting/runs").json()["runs"][0]["status"], "ok");
