@@ -123,6 +123,15 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Show what was allowed, refused, removed and changed, newest first.
+    Audit {
+        /// The number of rows to show.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
+        limit: u16,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Print a completion script for a shell.
     Completions {
         /// The shell.

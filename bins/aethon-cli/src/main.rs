@@ -64,6 +64,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Jobs(command) => runtime()?.block_on(commands::jobs::run(common, command)),
         Command::Memory(command) => runtime()?.block_on(commands::memory::run(common, command)),
         Command::Usage { days, json } => runtime()?.block_on(commands::usage::run(common, days, json)),
+        Command::Audit { limit, json } => runtime()?.block_on(commands::audit::run(common, limit, json)),
         Command::Chat { session } => runtime()?.block_on(commands::chat::chat(common, &session)),
         Command::Ask { text, session, effort, json } => {
             runtime()?.block_on(commands::chat::ask(common, text, session, effort, json))

@@ -15,6 +15,7 @@
 //! daemon round it: lock, listener, delivery. The words that all of them share are in [`core`].
 
 mod aethon;
+mod audit;
 mod builder;
 mod channels;
 pub mod doctor;
