@@ -84,6 +84,9 @@ pub(crate) enum Command {
     },
     /// Check the installation and explain how to fix what is wrong.
     Doctor {
+        /// Attack the running daemon instead, and say what held. It takes about half a minute.
+        #[arg(long)]
+        attack: bool,
         /// Treat warnings as failures.
         #[arg(long)]
         strict: bool,

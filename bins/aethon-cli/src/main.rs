@@ -50,7 +50,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
         }
         Command::Config(command) => commands::config::run(common, command),
         Command::Secrets(command) => commands::secrets::run(common, command),
-        Command::Doctor { strict, json } => runtime()?.block_on(commands::doctor::run(common, strict, json)),
+        Command::Doctor { attack, strict, json } => {
+            runtime()?.block_on(commands::doctor::run(common, attack, (strict, json)))
+        }
         Command::Model(ModelCommand::Test { json }) => {
             runtime()?.block_on(commands::model::test(common, json))
         }
