@@ -11,6 +11,7 @@
 mod anthropic;
 mod api;
 mod approvals;
+mod attack;
 mod attachments;
 mod bounded_memory;
 mod branch;
