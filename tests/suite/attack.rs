@@ -68,7 +68,8 @@ fn sign_ins_wrong_tokens_and_removals_are_in_the_audit() {
         let has = |action: &str, subject: &str| {
             rows.as_array().unwrap().iter().any(|row| row["action"] == action && row["subject"] == subject)
         };
-        let all = has("sign_in", "dashboard") && has("access", "token") && has("deletion", "sessions/webchat:gone");
+        let all =
+            has("sign_in", "dashboard") && has("access", "token") && has("deletion", "sessions/webchat:gone");
         all.then_some(())
     });
     let listed = run_cli(server.home().path(), &["--set", "dashboard.auth_token=right", "audit"], None);

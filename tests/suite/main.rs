@@ -11,8 +11,8 @@
 mod anthropic;
 mod api;
 mod approvals;
-mod attack;
 mod attachments;
+mod attack;
 mod bounded_memory;
 mod branch;
 mod browser;

@@ -49,7 +49,7 @@ pub(crate) fn sign_in_page(headers: &HeaderMap) -> Response {
 
 /// Puts the cookie on an answer.
 pub(crate) fn sign_in(auth: &TokenAuth, trail: &Trail, request: &Request, answer: &mut Response) {
-    if let Some(cookie) = auth.sign_in_cookie(request.client.is_https) {
+    if let Some(cookie) = auth.sign_in_cookie(&request.client) {
         trail.signed("in", request.client.address);
         answer.headers_mut().insert(SET_COOKIE, cookie);
     }

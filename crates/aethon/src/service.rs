@@ -61,7 +61,7 @@ impl Service {
             tracing::warn!("{warning}");
         }
         let lock = prepared.home.lock()?;
-        let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_outs());
+        let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_ins());
         if let Some(docker) = &prepared.shared.docker {
             let reaped = tokio::time::timeout(LONGEST_REAP, docker.reap()).await;
             match reaped.unwrap_or_else(|_| Err("the daemon took too long".into())) {
@@ -178,13 +178,13 @@ async fn listen(
     hub: Arc<Hub>,
     setup: Setup,
     shutdown: Shutdown,
-    ((sign_in_key, sign_outs), trail): ((Secret, Option<File>), AuditTrail),
+    ((sign_in_key, register), trail): ((Secret, Option<File>), AuditTrail),
 ) -> Result<Option<Server>> {
     if !aethon.config.channels.webchat.enabled {
         return Ok(None);
     }
-    let sign_outs = sign_outs.map(Arc::new);
-    let options = Options { sign_in_key, sign_outs, ..wiring::http::options(&aethon.config, aethon.is_demo) };
+    let sign_ins = register.map(Arc::new);
+    let options = Options { sign_in_key, sign_ins, ..wiring::http::options(&aethon.config, aethon.is_demo) };
     let (host, port) = (options.host.clone(), options.port);
     let deps = Deps {
         chat: aethon.chat(hub),

@@ -82,7 +82,7 @@ impl Memories {
             Source::Here(aethon) => {
                 let memory = switched_on(aethon)?;
                 let listing = MemoryListing::newest(limit).with_words(words).in_category(category);
-                Ok(json!(memories(Some(&**memory), listing).await?))
+                Ok(json!(memories(Some(&*memory), listing).await?))
             }
         }
     }
@@ -94,7 +94,7 @@ impl Memories {
             }
             Source::Here(aethon) => {
                 let memory = switched_on(aethon)?;
-                Ok(json!(memory_results(&**memory, MemoryQuery::new(query, top_k)).await?))
+                Ok(json!(memory_results(&*memory, MemoryQuery::new(query, top_k)).await?))
             }
         }
     }
