@@ -8,7 +8,7 @@ use std::sync::Arc;
 use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::Assistant;
-use aethon_core::audit::AuditLog;
+use aethon_core::audit::{AuditLog, AuditTrail};
 use aethon_core::channel::Channels;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
@@ -70,6 +70,8 @@ pub struct Activity {
     pub audit: Arc<dyn AuditLog>,
     /// What each agent does, and what agents have done.
     pub agents: AgentBoard,
+    /// The way there for what the doors see.
+    pub trail: AuditTrail,
 }
 
 /// Workflows and timed jobs.

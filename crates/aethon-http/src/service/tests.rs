@@ -91,6 +91,7 @@ impl Bench {
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
                 audit: Arc::new(aethon_core::audit::NoAudit),
                 agents: Default::default(),
+                trail: aethon_core::audit::AuditTrail::new().0,
             },
             workflows: Workflows {
                 sops: Arc::new(NoWorkflows),

@@ -49,6 +49,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
             audit: Arc::new(aethon_core::audit::NoAudit),
             agents: Default::default(),
+            trail: aethon_core::audit::AuditTrail::new().0,
         },
         workflows: Workflows {
             sops: Arc::new(NoWorkflows),
