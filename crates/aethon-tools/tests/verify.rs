@@ -31,7 +31,6 @@ impl Stage {
     fn new(workspace: &Path, options: VerifyOptions) -> Self {
         let mut tools = Options::default();
         tools.workspace = workspace.to_owned();
-        tools.shell.path = std::env::var("PATH").ok();
         let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "edit it");
         let turn = TurnContext::of(TurnId::fresh(), &inbound);
         let context = ToolContext::of(&turn, Arc::new(Unattended), 10_000);

@@ -67,13 +67,7 @@ impl Surface for DelegatedSurface {
             TurnEvent::ApprovalDone { .. } | TurnEvent::Notice { .. } => self.tell_up(event),
             TurnEvent::Tool(state) => self.show(&state),
             // Its words are for its caller, and come with its report.
-            TurnEvent::Started
-            | TurnEvent::Model { .. }
-            | TurnEvent::Text(_)
-            | TurnEvent::Reasoning(_)
-            | TurnEvent::Usage(_)
-            | TurnEvent::Folded { .. }
-            | TurnEvent::Done(_) => {}
+            _ => {}
         }
     }
 
