@@ -24,7 +24,7 @@ const { panels: label, groups } = shell;
 /** @type {Panel[]} */
 export const panels = [
   { id: "overview", label: label.overview, icon: "gauge", group: groups.now },
-  { id: "company", label: label.company, icon: "people", group: groups.now },
+  { id: "company", label: label.company, icon: "people", group: groups.now, hasStyles: true },
   { id: "monitor", label: label.monitor, icon: "pulse", group: groups.now },
   { id: "approvals", label: label.approvals, icon: "shield", group: groups.now },
   { id: "sessions", label: label.sessions, icon: "chat", group: groups.work },
