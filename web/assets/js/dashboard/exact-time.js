@@ -14,5 +14,8 @@ export function clockTime(when, now = new Date()) {
   return date.toDateString() === now.toDateString() ? time : `${day.format(date)} ${time.slice(0, 8)}`;
 }
 
-/** @param {string} when */
-export const exactTime = (when) => make("time", { datetime: when, title: exactly(when), class: "exact-time" }, clockTime(when));
+/** The milliseconds stand apart, so that a narrow page can leave them out. @param {string} when */
+export function exactTime(when) {
+  const [time, thousandths] = clockTime(when).split(".");
+  return make("time", { datetime: when, title: exactly(when), class: "exact-time" }, time, thousandths && make("span", { class: "exact-rest" }, `.${thousandths}`));
+}

@@ -2,8 +2,9 @@
 
 export const approvals = {
   waiting: "Waiting for you",
+  waitingFailed: "The open questions could not be loaded",
   none: "Nothing waits for your approval",
-  noneHint: "When a tool on approval.requires_approval is about to run, the question appears here and in the chat.",
+  noneHint: "When a tool on `approval.requires_approval` is about to run, the question appears here and in the chat.",
   granted: "Allowed for the rest of a conversation",
   takeBack: "Take back",
   takenBack: "It is asked about again.",

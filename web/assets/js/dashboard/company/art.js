@@ -53,12 +53,6 @@ export const paneRight = (name, { x, y = 0, z, w, h }) => shape(name, [[x, y, z]
 /** A pane on the wall with the doors; `y` is its far edge. @param {string} name @param {{y: number, x?: number, z: number, w: number, h: number}} pane */
 export const paneLeft = (name, { y, x = 0, z, w, h }) => shape(name, [[x, y, z], [x, y + w, z], [x, y + w, z + h], [x, y, z + h]]);
 
-/** A flat round on the floor. @param {string} name @param {number} x @param {number} y @param {number} radius in tiles */
-export function disc(name, x, y, radius) {
-  const [cx, cy] = at(x, y);
-  return draw("ellipse", { class: name, cx, cy, rx: round(radius * across * 1.35), ry: round(radius * down * 1.35) });
-}
-
 /**
  * Words that lie on a plane along one of the walls.
  * @param {string} words @param {"left" | "right"} wall @param {[number, number, number]} where the middle of the words @param {string} name @param {number} [longest]

@@ -1,8 +1,8 @@
 // The furniture of the office, our own drawing: the room with its windows, the memory's shelf, the terminal, the cabinet of
 // files, the clock of the schedule, doors, desks, the inbox, and the owner's desk with a chair before it.
 
-import { at, disc, draw, group, paneLeft, paneRight, prism, shape, sign, up } from "./art.js";
-import { deskAt, doorAt, fixed, floor } from "./floor.js";
+import { at, draw, group, paneLeft, paneRight, prism, shape, sign, up } from "./art.js";
+import { doorAt, fixed, floor } from "./floor.js";
 
 const wall = 4.1;
 
@@ -167,7 +167,7 @@ export function desk(name, { x, y, w, d }, tone) {
     laptop,
     prism("mug", { x: x + 0.22, y: y + 0.5, w: 0.16, d: 0.16, z: 0.98, h: 0.2 }),
     prism("paper", { x: x + 0.55, y: y + 0.2, w: 0.4, d: 0.5, z: 0.98, h: 0.03 }),
-    sign(name, "right", [x + w / 2, y + d + 0.01, 0.5], "desk-text", 13),
+    sign(name, "right", [x + w / 2, y + d + 0.01, 0.5], w > 2.2 ? "desk-text" : "desk-text desk-text-small", w > 2.2 ? 12 : 11),
   );
 }
 
@@ -211,5 +211,3 @@ export function plant(x, y, z, size) {
   const leaves = [[-62, 22, "deep"], [58, 24, "deep"], [-34, 30, ""], [30, 32, ""], [-4, 36, "bright"]].map(([turn, length, name]) => leaf(Number(turn), Number(length) * size, String(name)));
   return group("plant", prism("pot", { x: x - 0.2 * size, y: y - 0.2 * size, w: 0.4 * size, d: 0.4 * size, z, h: 0.42 * size }), draw("g", { transform: `translate(${px} ${py - 0.42 * size * up})` }, ...leaves));
 }
-
-export { deskAt, disc };

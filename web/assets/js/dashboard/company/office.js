@@ -23,6 +23,8 @@ const faultMs = 30000;
 const most = { happenings: 40, agents: 40, owners: 200 };
 /** What stands for a tool where the program itself looked into the memory. */
 const recalling = "memory";
+/** A question of which only the state of the agent tells. */
+const unnamed = "";
 const endings = new Set(["error", "failed", "limit", "budget"]);
 const resting = new Set(["idle", "failed"]);
 
@@ -43,10 +45,15 @@ export class Office {
    * @param {{channels?: any, agents?: any, approvals?: any, sessions?: any, specialists?: any, scheduler?: any}} found @param {number} now
    */
   prime({ channels, agents, approvals, sessions, specialists, scheduler }, now) {
-    for (const channel of listOf(channels)) this.#channel(String(channel?.name ?? channel?.channel ?? channel), String(channel?.state ?? "running"));
+    for (const channel of listOf(channels)) {
+      const name = String(channel?.name ?? channel);
+      if (channel?.enabled === false) this.channels.delete(name);
+      else this.#channel(name, String(channel?.state ?? "running"), Date.parse(channel?.last_inbound) || 0);
+    }
     for (const one of listOf(specialists)) if (!isMain(one)) this.#agent(String(one?.name ?? ""), { role: one?.role });
     if (agents) this.#active(listOf(agents), now);
     else if (sessions) this.#busy(listOf(sessions), now);
+    if (approvals) for (const agent of this.agents.values()) for (const work of agent.works.values()) work.asked.clear();
     for (const approval of listOf(approvals)) this.#asked({ ...approval, state: "open" }, Date.parse(approval?.created_at) || now);
     this.job = listOf(scheduler).find((job) => job?.last_status === "running")?.job_id ?? "";
     this.happenings = [];
@@ -184,6 +191,8 @@ export class Office {
     const work = was ?? workOf(session, now, { turn: data.agent_id, task: data.task });
     const isNew = tool !== "" && tool !== was?.tool && ![...work.calls.values()].includes(tool);
     if (!tool) work.calls.clear();
+    if (state === "waiting_approval") work.asked.set(unnamed, tool);
+    else work.asked.delete(unnamed);
     Object.assign(work, { tool, state: tool ? "tool" : "thinking", since: Date.parse(data.since) || now, task: data.task ?? work.task });
     agent.fault = null;
     agent.works.set(session, work);
@@ -231,11 +240,11 @@ export class Office {
     if (/^deliver/.test(type) && door) door.at = now;
   }
 
-  /** @param {string} name @param {string} state */
-  #channel(name, state) {
+  /** @param {string} name @param {string} state @param {number} [at] when the last message came */
+  #channel(name, state, at = 0) {
     if (!name || name === "undefined") return;
     const there = this.channels.get(name);
-    this.channels.set(name, { name, state, at: there?.at ?? 0 });
+    this.channels.set(name, { name, state, at: Math.max(at, there?.at ?? 0) });
   }
 
   /** @param {string} id @param {{name?: string, role?: any, isMain?: boolean}} more @returns {Agent} */

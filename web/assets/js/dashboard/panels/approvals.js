@@ -2,7 +2,7 @@
 
 import { Problem } from "../../shared/api.js";
 import { arrange, fill, make } from "../../shared/dom.js";
-import { badge, button } from "../../shared/controls.js";
+import { badge, button, note } from "../../shared/controls.js";
 import { timeElement } from "../../shared/time.js";
 import { toast } from "../../shared/toast.js";
 import { visible, visibleText } from "../../shared/visible.js";
@@ -23,11 +23,11 @@ const auditPath = "/api/audit?limit=1000";
 /** @type {import("../panels.js").Mount} */
 export function mount(root, context) {
   const cards = make("div", { class: "stack" });
-  const nothing = state({ icon: "shield", title: words.none, text: words.noneHint });
+  const nothing = note({ icon: "check", title: words.none, text: words.noneHint });
   const granted = make("div", {});
   const waiting = region(context, {
     path: approvalsPath,
-    failure: words.none,
+    failure: words.waitingFailed,
     show: (answer) => {
       const view = approvalList(context.store, cards);
       showGrants(granted, answer.granted ?? [], context);

@@ -171,7 +171,8 @@ const columnsFor = (only) => [
 function stateOf(entry) {
   const [tone, name] = tones[entry.state] ?? ["", ""];
   const label = words.states[entry.state] ?? visibleText(entry.state);
-  return badge(entry.ms !== null && entry.state !== "running" ? `${label} · ${duration(entry.ms)}` : label, tone, name);
+  const took = entry.ms === null || entry.state === "running" ? "" : entry.ms < 1 ? " · < 1 ms" : ` · ${duration(entry.ms)}`;
+  return badge(`${label}${took}`, tone, name);
 }
 
 /** @param {Entry} entry */

@@ -16,7 +16,7 @@ import { percent } from "../usage-sums.js";
 
 /** @import { UsageRow } from "../usage-sums.js" */
 /** @import { Sum } from "../usage-groups.js" */
-/** @typedef {{days: number, measure: string, day: string, model: string, kind: string}} Wanted */
+/** @typedef {{days: number, measure: string, day: string, model: string, kind: string, width: number}} Wanted */
 
 const budgetWords = texts.usage;
 const names = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
@@ -35,7 +35,7 @@ export function mount(root, context) {
   const { query } = context;
   const span = Number(query.get("days"));
   /** @type {Wanted} */
-  const wanted = { days: words.spans.some(([days]) => Number(days) === span) ? span : 30, measure: query.get("show") ?? "", day: query.get("day") ?? "", model: query.get("model") ?? "", kind: query.get("kind") ?? "" };
+  const wanted = { days: words.spans.some(([days]) => Number(days) === span) ? span : 30, measure: query.get("show") ?? "", day: query.get("day") ?? "", model: query.get("model") ?? "", kind: query.get("kind") ?? "", width: root.clientWidth };
   const slot = make("div", {});
   let answers = /** @type {ReturnType<typeof region> | null} */ (null);
   let answered = /** @type {any} */ (null);
@@ -46,6 +46,15 @@ export function mount(root, context) {
     else if (answered) fill(view, ...panel(answered, wanted, change, lists));
   };
   const view = make("div", { class: "stack" });
+  // The chart is drawn for the width that it gets.
+  const sizes = new ResizeObserver(([entry]) => {
+    const width = Math.round(entry.contentRect.width);
+    if (Math.abs(width - wanted.width) < 24 || width === 0) return;
+    wanted.width = width;
+    if (answered) fill(view, ...panel(answered, wanted, change, lists));
+  });
+  sizes.observe(root);
+  context.signal.addEventListener("abort", () => sizes.disconnect());
   const lists = tables((next) => change(next));
   const ask = () => {
     answers = region(context, {
@@ -162,6 +171,8 @@ function chartCard(rows, usage, wanted, change) {
     bars: days.map((day) => ({ name: dayName(day.name), parts: partsOf(day, measure), title: words.onDay(dayName(day.name), partsOf(day, measure).map((part, index) => (legend.length > 1 ? `${legend[index]} ${amount(part)}` : amount(part))).join(", ")) })),
     value: amount,
     limit: ceiling,
+    width: Math.max(280, wanted.width - 32),
+    height: wanted.width < 600 ? 180 : 240,
   });
   const choices = make(
     "div",
