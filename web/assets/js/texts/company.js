@@ -4,7 +4,7 @@ export const company = {
   main: "Aethon",
   owner: "You",
   mainRole: "Main agent",
-  failed: "Who is at work could not be loaded.",
+  failed: "Who is at work could not be loaded",
   picture: "A drawing of an office in which every agent is where it works. The list says the same in words.",
   people: "Who does what",
   doors: "Doors",

@@ -1,0 +1,37 @@
+// The words of the config panel.
+
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+
+export const configWords = {
+  search: "Search keys and what they do",
+  changedOnly: "Only what you set",
+  tree: "Configuration",
+  failed: "The configuration could not be loaded",
+  nothingTitle: "Nothing found",
+  nothing: (/** @type {string} */ text) => `No key matches “${text}”.`,
+  noneChanged: "Everything is as it is by default.",
+  keys: (/** @type {number} */ n) => plural(n, "key", "keys"),
+  set: (/** @type {number} */ n) => `${n} set`,
+  changed: "Set",
+  isDefault: "Default",
+  secret: "Secret",
+  secretSet: "A secret is set; it is never shown.",
+  empty: "empty",
+  unset: "not set",
+  general: "General",
+  value: "Value",
+  fallback: "Default",
+  origin: "Comes from",
+  origins: /** @type {Record<string, string>} */ ({ default: "The built-in default", file: "config.toml", environment: "An environment variable", flag: "A --set at the start" }),
+  kind: "Takes",
+  kinds: /** @type {Record<string, string>} */ ({ string: "text", boolean: "true or false", integer: "a whole number", number: "a number", array: "a list", object: "a table" }),
+  range: (/** @type {number | null} */ least, /** @type {number | null} */ most) => (least !== null && most !== null ? `${least} to ${most}` : least !== null ? `${least} or more` : `up to ${most}`),
+  oneOf: (/** @type {string[]} */ words) => words.join(", "),
+  howTo: "Change it in config.toml",
+  howToCli: "Or in a terminal",
+  howToSecret: "Keep secrets out of the file: store one, and refer to it.",
+  afterRestart: "Most keys take effect when Aethon starts again.",
+  missingTitle: "There is no such key",
+  missing: "Its address is not right, or this version does not have it.",
+  key: "Key",
+};
