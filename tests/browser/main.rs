@@ -26,6 +26,7 @@ mod keyboard;
 mod layout;
 mod long;
 mod page;
+mod panels_live;
 mod recovery;
 mod restart;
 mod shots;
