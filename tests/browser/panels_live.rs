@@ -28,7 +28,7 @@ fn the_office_shows_who_waits_and_the_approvals_settle_it() {
     page.until("it is said", "/Aethon: Waits for your approval/.test(one('.panel-company [role=status]').textContent)");
     page.browser.click("#agent-main .company-person");
     page.until("its details are there", "/webchat:office/.test(one('.company-details').innerText)");
-    page.browser.click_words("Decide");
+    page.browser.click(".company-links a[href=\"#/approvals\"]");
     page.until("the card is there", "/notes\\.txt/.test(one('.approval')?.innerText)");
     page.until(
         "the press counts",

@@ -226,7 +226,7 @@ fn pictures_of_the_token_the_dashboard_and_no_model() {
         page.until("it is listed", "shown(one('.approval'))");
         look.shoot(&page, &folder, "24-dashboard-approvals");
         page.go("/dashboard#/logs");
-        page.until("the log is there", "one('h1').innerText === 'Logs' && shown(one('.log-table'))");
+        page.until("the log is there", "one('h1').innerText === 'Logs' && shown(one('.panel-logs .data-table'))");
         look.shoot(&page, &folder, "25-dashboard-logs");
         let Some(page) = Page::open(&["model.provider=openai"]) else { return };
         look.put_on(&page);
