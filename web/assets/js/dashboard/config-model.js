@@ -2,14 +2,22 @@
 
 /**
  * @typedef {{key: string, section: string, value: any, fallback: any, description: string, kind: string, allowed: string[],
- *   least: number | null, most: number | null, isSecret: boolean, isChanged: boolean}} Entry
+ *   least: number | null, most: number | null, isSecret: boolean, isChanged: boolean, isTextList: boolean, origin?: Origin}} Entry
+ * @typedef {{key: string, source: string, place: string, secret: boolean, needs_restart: boolean}} Origin
  */
 
-/** @param {any} dump @param {any} schema @returns {Entry[]} */
-export function configEntries(dump, schema) {
+/**
+ * @param {any} dump @param {any} schema @param {Origin[]} [origins] where each value came from, if that is known
+ * @returns {Entry[]}
+ */
+export function configEntries(dump, schema, origins = []) {
   /** @type {Entry[]} */ const entries = [];
   walk(entries, [], dump ?? {}, resolve(schema, schema), schema, undefined);
-  return entries;
+  const byKey = new Map(origins.map((origin) => [origin.key, origin]));
+  return entries.map((entry) => {
+    const origin = byKey.get(entry.key);
+    return origin ? { ...entry, origin, isSecret: entry.isSecret || origin.secret, isChanged: origin.source !== "default" } : entry;
+  });
 }
 
 /** @param {any} part @param {any} root */
@@ -44,6 +52,7 @@ function leaf(path, value, shape, fallback) {
     least: shape.minimum ?? shape.exclusiveMinimum ?? null,
     most: shape.maximum ?? null,
     isSecret: Boolean(shape.writeOnly),
+    isTextList: shape.items?.type === "string",
     isChanged: fallback !== undefined && JSON.stringify(value ?? null) !== JSON.stringify(fallback ?? null),
   };
 }
@@ -61,4 +70,29 @@ export function asToml(value) {
   if (Array.isArray(value)) return `[${value.map(asToml).join(", ")}]`;
   if (typeof value === "object") return `{ ${Object.entries(value).map(([name, inner]) => `${/^[\w-]+$/.test(name) ? name : JSON.stringify(name)} = ${asToml(inner)}`).join(", ")} }`;
   return typeof value === "string" ? JSON.stringify(value) : String(value);
+}
+
+/** A value as its field shows it. @param {Entry} entry @returns {string} */
+export function fieldText({ value, kind, isTextList }) {
+  if (value === null || value === undefined) return "";
+  if (kind === "array" && isTextList) return value.join("\n");
+  return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
+}
+
+/**
+ * What a field says as a value; text that is no value of the kind goes as it is, and the server says what is wrong with it.
+ * @param {Entry} entry @param {string} text @returns {unknown}
+ */
+export function parsedValue({ kind, isTextList, fallback }, text) {
+  const trimmed = text.trim();
+  if (kind === "array" && isTextList) return text.split("\n").map((line) => line.trim()).filter(Boolean);
+  if (trimmed === "" && (fallback === null || kind === "integer" || kind === "number")) return null;
+  if (kind === "boolean") return trimmed === "true";
+  if (kind === "integer" || kind === "number") return Number.isFinite(Number(trimmed)) ? Number(trimmed) : trimmed;
+  if (kind !== "array" && kind !== "object") return text;
+  try {
+    return JSON.parse(trimmed);
+  } catch {
+    return text;
+  }
 }

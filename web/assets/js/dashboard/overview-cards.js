@@ -37,8 +37,13 @@ export function overviewCards() {
   const calls = card(words.calls, "#/usage");
   const tokens = card(words.tokens, "#/usage");
   const cost = card(words.cost, "#/usage");
+  const answers = card(words.answers, "#/monitor");
+  const tools = card(words.tools, "#/monitor");
+  const errors = card(words.errors, "#/logs?level=error");
+  const measured = [answers, tools, errors];
+  for (const { element } of measured) element.hidden = true;
   const state = make("dl", { class: "cards" }, service.element, model.element, active.element);
-  const today = make("dl", { class: "cards" }, calls.element, tokens.element, cost.element);
+  const today = make("dl", { class: "cards" }, calls.element, tokens.element, cost.element, ...measured.map(({ element }) => element));
 
   /** @param {import("./store.js").Held | undefined} held @param {any} sessions */
   const showState = (held, sessions) => {
@@ -68,7 +73,16 @@ export function overviewCards() {
     const limit = budget.daily_usd > 0 ? `${texts.usage.ceilingLine(money(budget.daily_usd))} · ${texts.usage.states[/** @type {"ok"} */ (budget.state)] ?? ""}` : texts.usage.noCeiling;
     cost.say(money(budget.spent_usd), limit, days.map((day) => day.cost), spoken(words.cost, days.map((day) => money(day.cost))));
   };
-  return { state, today, showState, showUsage };
+  /** @param {any} telemetry there where it is measured */
+  const showMeasured = (telemetry) => {
+    const sums = telemetry?.enabled && telemetry.summary?.today;
+    if (!sums) return;
+    for (const { element } of measured) element.hidden = false;
+    answers.say(sums.total_turns.toLocaleString("en"), sums.total_turns > 0 && sums.p50_turn_duration > 0 ? words.half(duration(sums.p50_turn_duration * 1000)) : "");
+    tools.say(sums.total_tool_calls.toLocaleString("en"), sums.total_tool_calls > 0 ? words.toolsMore(share(sums.tool_success_rate, 1)) : "");
+    errors.say(sums.error_count.toLocaleString("en"), sums.denied_tool_calls > 0 ? words.denied(sums.denied_tool_calls) : "");
+  };
+  return { state, today, showState, showUsage, showMeasured };
 }
 
 /** @param {any} usage @param {{day: string}[]} days */

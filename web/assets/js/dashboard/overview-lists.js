@@ -1,7 +1,7 @@
 // The lists of the overview: what needs attention, who said something last, what runs next, and the newest log lines. A row is
 // kept while it says the same.
 
-import { badge } from "../shared/controls.js";
+import { badge, button } from "../shared/controls.js";
 import { arrange, fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { sentence } from "../shared/sentence.js";
@@ -10,6 +10,7 @@ import { visible } from "../shared/visible.js";
 import { texts } from "../texts.js";
 import { overviewWords as words } from "../texts/overview.js";
 import { sessionWords } from "../texts/sessions.js";
+import { shell } from "../texts/shell.js";
 import { whatWords } from "./jobs.js";
 import { hrefOf } from "./route.js";
 import { titleOf } from "./session-actions.js";
@@ -34,14 +35,15 @@ export function keyedList(element, draw, key) {
   };
 }
 
-/** @param {import("./problems.js").Trouble} trouble */
-export function troubleRow({ tone, title, text, href, action }) {
+/** @param {import("./problems.js").Trouble & {isRetry?: boolean}} trouble @param {() => void} retry */
+export function troubleRow({ tone, title, text, href, action, isRetry }, retry) {
   return make(
     "li",
     { class: "trouble", data: { tone } },
     icon(tone === "bad" ? "alert" : "info"),
     make("div", { class: "trouble-body" }, make("p", { class: "trouble-title" }, ...sentence(title)), text && make("p", { class: "trouble-text" }, ...sentence(text))),
     href && make("a", { class: "button button-small", href }, action),
+    isRetry && button({ label: shell.retry, icon: "retry", look: "button-small", press: retry }),
   );
 }
 

@@ -28,11 +28,18 @@ export const overviewWords = {
   tokens: "Tokens",
   tokensMore: (/** @type {string} */ input, /** @type {string} */ output) => `${input} in, ${output} out`,
   cost: "Cost",
+  answers: "Answers",
+  half: (/** @type {string} */ time) => `Half of them within ${time}`,
+  errors: "Errors",
+  denied: (/** @type {number} */ n) => plural(n, "tool call was denied", "tool calls were denied"),
   tools: "Tool calls",
   toolsMore: (/** @type {string} */ percent) => `${percent} worked`,
   trend: (/** @type {string} */ what, /** @type {string} */ values) => `${what} in the last 14 days: ${values}`,
   lastDays: "Last 14 days",
   unknown: "Not known",
+
+  lost: (/** @type {number} */ n) => (n === 1 ? "A part of this page could not be loaded" : `${n} parts of this page could not be loaded`),
+  notLoaded: "This could not be loaded.",
 
   notReady: "Aethon takes no new messages",
   noModel: "No model answers",

@@ -12,10 +12,11 @@ import { configWords as words } from "../../texts/config.js";
 import { keyDrawer } from "../config-drawer.js";
 import { configEntries, sectionsOf } from "../config-model.js";
 import { valueText } from "../config-value.js";
-import { hrefOf } from "../route.js";
+import { hrefOf, isSame } from "../route.js";
 
 const dumpPath = "/api/config";
 const schemaPath = "/api/config/schema";
+const originsPath = "/api/config/origins";
 
 /** @type {import("../panels.js").Mount} */
 export function mount(root, context) {
@@ -24,12 +25,13 @@ export function mount(root, context) {
   const host = make("div", {});
   const count = make("span", { class: "bar-count", role: "status" });
   const address = (/** @type {string[]} */ parts = []) => hrefOf("config", parts, filter);
-  const drawer = keyDrawer(() => location.hash !== address() && (location.hash = address()));
+  const drawer = keyDrawer(context, { changed: () => refresh(), closed: () => location.hash !== address() && (location.hash = address()) });
+  const refresh = () => [dumpPath, originsPath].forEach((path) => context.store.soon(path));
   let entries = /** @type {import("../config-model.js").Entry[]} */ ([]);
 
   const show = () => {
     const schema = context.store.get(schemaPath)?.value;
-    entries = configEntries(context.store.get(dumpPath)?.value, schema ?? {});
+    entries = configEntries(context.store.get(dumpPath)?.value, schema ?? {}, context.store.get(originsPath)?.value?.keys);
     draw();
     drawer.update(schema ? entries : null);
     return host;
@@ -71,11 +73,13 @@ export function mount(root, context) {
     refilter();
   } });
   const view = region(context, { path: dumpPath, failure: words.failed, show, lines: 10 });
-  context.store.watch(schemaPath, show, context.signal);
-  void context.store.load(schemaPath);
+  for (const path of [schemaPath, originsPath]) {
+    context.store.watch(path, show, context.signal);
+    void context.store.load(path);
+  }
   fill(root, make("div", { class: "bar" }, search.element, only.element, count), view.element);
   drawer.open(context.parts[0]);
-  return { refresh: view.soon, route: (parts) => drawer.open(parts[0]), unmount: drawer.close };
+  return { refresh, route: (parts, query) => isSame(filter, query) && (drawer.open(parts[0]), true), unmount: drawer.close };
 }
 
 /** @param {import("../config-model.js").Entry[]} entries */
