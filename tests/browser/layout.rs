@@ -50,7 +50,12 @@ fn on_a_phone_the_drawer_can_be_closed_and_a_log_line_is_whole() {
 
     page.go("/dashboard#/logs");
     page.until("the log is there", "shown(one('.panel-logs tbody td'))");
-    assert!(browser.is("one('.panel-logs .table-scroll').scrollWidth <= one('.panel-logs .table-scroll').clientWidth"), "nothing is cut");
+    assert!(
+        browser.is(
+            "one('.panel-logs .table-scroll').scrollWidth <= one('.panel-logs .table-scroll').clientWidth"
+        ),
+        "nothing is cut"
+    );
     browser.click("[aria-label='Show panels']");
     page.until("the panels are there", "one('.rail').getBoundingClientRect().left === 0");
     assert!(browser.is("shown(one('.rail [data-theme=dark]'))"), "the themes can be switched");

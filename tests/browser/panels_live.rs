@@ -25,7 +25,10 @@ fn the_office_shows_who_waits_and_the_approvals_settle_it() {
     send(&mut other, "m1", "!tool file_read {\"path\": \"notes.txt\"}");
     page.until("it waits for the owner", &format!("/approval to use file_read/.test({DOING})"));
     page.until("the figure does too", "one('.person').dataset.state === 'waiting'");
-    page.until("it is said", "/Aethon: Waits for your approval/.test(one('.panel-company [role=status]').textContent)");
+    page.until(
+        "it is said",
+        "/Aethon: Waits for your approval/.test(one('.panel-company [role=status]').textContent)",
+    );
     page.browser.click("#agent-main .company-person");
     page.until("its details are there", "/webchat:office/.test(one('.company-details').innerText)");
     page.browser.click(".company-links a[href=\"#/approvals\"]");
@@ -37,7 +40,10 @@ fn the_office_shows_who_waits_and_the_approvals_settle_it() {
     page.until("it is among the decisions", "/file_read/.test(one('.panel-approvals tbody')?.innerText)");
     assert_eq!(page.server().get("/api/approvals").json()["approvals"], json!([]));
     let audit = page.server().get("/api/audit").json();
-    assert_eq!((&audit["audit"][0]["subject"], &audit["audit"][0]["outcome"]), (&json!("file_read"), &json!("approve")));
+    assert_eq!(
+        (&audit["audit"][0]["subject"], &audit["audit"][0]["outcome"]),
+        (&json!("file_read"), &json!("approve"))
+    );
     page.browser.click("a[data-panel=company]");
     page.until("it is idle again", &format!("{DOING} === 'Idle'"));
     assert_eq!(page.browser.alert(), None);
@@ -47,7 +53,10 @@ fn the_office_shows_who_waits_and_the_approvals_settle_it() {
 fn the_monitor_has_what_was_and_what_comes() {
     let Some(page) = Page::beside(aethon_tests::Server::start(&[])) else { return };
     let mut other = page.server().chat("before");
-    other.say("m1", &format!("!tool shell {}", json!({"command": format!("echo \"{}\"", HOSTILE.replace('"', ""))})));
+    other.say(
+        "m1",
+        &format!("!tool shell {}", json!({"command": format!("echo \"{}\"", HOSTILE.replace('"', ""))})),
+    );
     page.go("/dashboard#/monitor");
     page.until("what was is there", "/shell/.test(one('.panel-monitor tbody')?.innerText)");
     let mut stranger = page.server().chat("after");
@@ -56,12 +65,24 @@ fn the_monitor_has_what_was_and_what_comes() {
     assert!(page.browser.is("!one('.panel-monitor img, .panel-monitor script')"), "text stays text");
 
     // Narrowed, and still so after a reload.
-    page.browser.run("const kind = one('[aria-label=Kind]'); kind.value = 'tool'; kind.dispatchEvent(new Event('change'))", &[]);
-    page.until("only tools are there", "all('.panel-monitor tr[data-key]').every((row) => row.dataset.mark === 'tool')");
+    page.browser.run(
+        "const kind = one('[aria-label=Kind]'); kind.value = 'tool'; kind.dispatchEvent(new Event('change'))",
+        &[],
+    );
+    page.until(
+        "only tools are there",
+        "all('.panel-monitor tr[data-key]').every((row) => row.dataset.mark === 'tool')",
+    );
     page.browser.reload();
-    page.until("they still are", "all('.panel-monitor tr[data-key]').length === 1 && one('[aria-label=Kind]').value === 'tool'");
+    page.until(
+        "they still are",
+        "all('.panel-monitor tr[data-key]').length === 1 && one('[aria-label=Kind]').value === 'tool'",
+    );
     page.browser.click(".panel-monitor .row-link");
-    page.until("the call is shown whole", "/Input[^]*command[^]*Output/.test(one('dialog[open]')?.innerText)");
+    page.until(
+        "the call is shown whole",
+        "/Input[^]*command[^]*Output/.test(one('dialog[open]')?.innerText)",
+    );
     page.browser.run("one('dialog[open]').close()", &[]);
 
     // While it is paused nothing moves, and what came is told.
@@ -84,9 +105,14 @@ fn the_usage_is_that_of_the_api_and_the_log_can_be_searched() {
     page.until("today is told", "/of \\$1\\.00/.test(one('.panel-usage .usage-budget')?.innerText)");
     let spent = |usage: &Value| usage["budget"]["spent_usd"].as_f64().unwrap();
     let before = page.server().get("/api/usage?days=1").json();
-    let shown = |usage: &Value| format!("one('.panel-usage .usage-budget').innerText.includes('{:.4}')", spent(usage));
+    let shown = |usage: &Value| {
+        format!("one('.panel-usage .usage-budget').innerText.includes('{:.4}')", spent(usage))
+    };
     page.until("it is the figure of the API", &shown(&before));
-    page.until("and that of the top line", &format!("one('.top-facts').innerText.includes('{:.4}')", spent(&before)));
+    page.until(
+        "and that of the top line",
+        &format!("one('.top-facts').innerText.includes('{:.4}')", spent(&before)),
+    );
     other.say("m2", "!say two");
     let after = page.server().get("/api/usage?days=1").json();
     assert!(spent(&after) > spent(&before));
