@@ -82,6 +82,7 @@ export const recordings = {
   modelChanged: (/** @type {string} */ from, /** @type {string} */ to) => `The model changed from ${from} to ${to}`,
   folderChanged: (/** @type {string} */ from, /** @type {string} */ to) => `The folder changed from ${from} to ${to}`,
   replayHint: "What a new conversation would begin with, if you resume from here. Looking changes nothing.",
+  newTitle: "It would be called",
   replayFailed: "The preview could not be made",
   roles: /** @type {Record<string, string>} */ ({ user: "You", assistant: "Aethon", tool: "Tool", system: "Program" }),
   file: "File",
