@@ -59,6 +59,7 @@ export const recordings = {
   data: "What is recorded of it",
   belongs: "Belongs to",
   noEvents: "No event is recorded in these layers.",
+  searchEvents: "Search events",
   eventList: "Events, oldest first",
   loading: (/** @type {number} */ n, /** @type {number} */ all) => `${n.toLocaleString("en")} of ${all.toLocaleString("en")} events loaded`,
   stateOf: (/** @type {number} */ n) => `The state after snapshot ${n}`,

@@ -70,8 +70,7 @@ export function eventsView(pick) {
     view.show(found);
   };
   const search = searchField({
-    label: words.what,
-    placeholder: words.eventList,
+    label: words.searchEvents,
     change: (next) => {
       text = next;
       draw();
