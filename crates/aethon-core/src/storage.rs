@@ -36,6 +36,7 @@ use crate::owner::Owners;
 use crate::schedule::{JobStore, RunLog};
 use crate::session::{Transcripts, TurnLog};
 use crate::sop::SopRuns;
+use crate::telemetry::TelemetryLog;
 
 mod health;
 
@@ -71,6 +72,8 @@ pub struct Storage {
     pub job_runs: Arc<dyn RunLog>,
     /// Runs of SOPs.
     pub sop_runs: Arc<dyn SopRuns>,
+    /// What was measured.
+    pub telemetry: Arc<dyn TelemetryLog>,
     /// Looking after all of it.
     pub upkeep: Arc<dyn Upkeep>,
     /// Whether it takes what it is given. A backend that does not tell counts as healthy.
@@ -94,6 +97,7 @@ impl Storage {
             + JobStore
             + RunLog
             + SopRuns
+            + TelemetryLog
             + Upkeep
             + 'static,
     {
@@ -111,6 +115,7 @@ impl Storage {
             jobs: backend.clone(),
             job_runs: backend.clone(),
             sop_runs: backend.clone(),
+            telemetry: backend.clone(),
             upkeep: backend,
             health: StorageHealth::default(),
         }
@@ -171,7 +176,7 @@ pub struct Marks {
 pub struct Retention {
     /// One-shot sessions, after their last use.
     pub oneshots: u32,
-    /// Single model calls; their sums stay for ever.
+    /// Single model calls, whose sums stay for ever, and what was measured.
     pub calls: u32,
     /// Vectors, counted; the least recently used ones go.
     pub vectors: u32,
@@ -183,7 +188,7 @@ impl Retention {
         Self { oneshots: days, calls: u32::MAX, vectors: u32::MAX }
     }
 
-    /// Single model calls for so many days.
+    /// Single model calls and what was measured for so many days.
     #[must_use]
     pub const fn with_calls(self, days: u32) -> Self {
         Self { calls: days, ..self }
@@ -207,6 +212,8 @@ pub struct Removed {
     pub dedupe_ids: usize,
     /// Single model calls.
     pub calls: usize,
+    /// What was measured.
+    pub events: usize,
     /// Vectors that were used least recently.
     pub vectors: usize,
 }

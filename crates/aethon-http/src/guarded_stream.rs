@@ -21,6 +21,7 @@ use crate::app::App;
 use crate::crowd::Seat;
 use crate::error::Problem;
 use crate::progress::Progress;
+use crate::traffic::{Kind, Present};
 use crate::response;
 
 /// The largest head of a request. More is 431.
@@ -72,6 +73,7 @@ pub(crate) struct GuardedStream {
     /// Whether the last write took only a part, so that the next one begins in the middle of something.
     is_mid_write: bool,
     is_shut: bool,
+    _present: Present,
     _seat: Seat,
 }
 
@@ -80,6 +82,7 @@ impl GuardedStream {
     pub(crate) fn new(stream: TcpStream, app: Arc<App>, seat: Seat) -> Self {
         Self {
             stream,
+            _present: app.traffic.enter(Kind::Connection),
             app,
             progress: Arc::clone(seat.progress()),
             awaited: Awaited::First,

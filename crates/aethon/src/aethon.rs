@@ -8,6 +8,7 @@ use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
+use aethon_core::channel::Outbox;
 use aethon_core::clock::Clock;
 use aethon_core::embed::Embedder;
 use aethon_core::event::EventBus;
@@ -38,6 +39,7 @@ use crate::features::Ground;
 use crate::home::Home;
 use crate::memory::{GuardedMemory, VectorTask};
 use crate::reach::Reach;
+use crate::telemetry::TelemetryTask;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
@@ -63,6 +65,7 @@ pub struct Aethon {
     pub(crate) workflows: Workflows,
     pub(crate) models: ModelParts,
     memory: Option<Remembering>,
+    telemetry: TelemetryTask,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) deliveries: Deliveries,
@@ -138,6 +141,10 @@ impl Aethon {
         // Beside a daemon, what was left without a vector is the daemon's to make.
         let is_daemon = mode == OpenMode::Daemon;
         let memory = memory.map(|memory| Remembering { vectors: memory.start(is_daemon), memory });
+        let bus = prepared.shared.bus.clone();
+        bus.telemetry().keep(prepared.config.telemetry.enabled);
+        let telemetry =
+            TelemetryTask::start(storage.telemetry.clone(), bus, prepared.shared.redactor.clone());
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
         let Prepared { home, config, is_demo, source, shared, .. } = prepared;
         Ok(Self {
@@ -151,6 +158,7 @@ impl Aethon {
             workflows,
             models: ModelParts { meter, provider, embedder },
             memory,
+            telemetry,
             desk,
             clock,
             deliveries,
@@ -223,6 +231,12 @@ impl Aethon {
     /// What was spent.
     pub fn ledger(&self) -> Arc<dyn Ledger> {
         self.storage.ledger.clone()
+    }
+
+    /// Deliveries that are under way or were given up. What is made due again, the daemon delivers.
+    pub fn outbox(&self) -> Arc<dyn Outbox> {
+        let (outbox, wake) = (self.storage.outbox.clone(), self.deliveries.wake.clone());
+        Arc::new(wiring::deliveries::Waking { outbox, wake })
     }
 
     /// The open questions.
@@ -341,6 +355,7 @@ impl Aethon {
                 "the containers of the sandbox were not removed in time; the next start removes them"
             );
         }
+        self.telemetry.stop().await;
         self.storage.upkeep.close().await;
     }
 }

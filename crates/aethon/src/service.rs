@@ -103,9 +103,13 @@ impl Service {
             None => format!("aethon {} running without a listener", env!("CARGO_PKG_VERSION")),
         };
         let scheduler = scheduler(&aethon, &channels).await?;
-        let tasks = ChannelTasks::start(&channels, &aethon.assistant(), &aethon.clock, &shutdown);
+        let tasks = {
+            let watched = (&aethon.clock, &aethon.shared.bus);
+            ChannelTasks::start(&channels, &aethon.assistant(), watched, &shutdown)
+        };
         let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.deliveries.wake.clone());
-        let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake);
+        let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake)
+            .telling(aethon.shared.bus.clone());
         Ok(Self {
             channels: tasks,
             worker: tokio::spawn(worker.run(shutdown.clone())),
@@ -189,6 +193,8 @@ async fn listen(
             logs: aethon.shared.logs.clone(),
             ledger: aethon.ledger(),
             audit: aethon.storage.audit.clone(),
+            telemetry: aethon.storage.telemetry.clone(),
+            outbox: aethon.outbox(),
         },
         workflows: Workflows {
             sops: aethon.sops(),

@@ -79,10 +79,20 @@ pub struct Job {
     pub missed: Missed,
     /// How often a run that failed is tried again.
     pub retries: u32,
-    /// Whether it runs by itself.
+    /// Whether it is meant to run by itself.
     pub enabled: bool,
+    /// Whether somebody has paused it meanwhile.
+    #[serde(default)]
+    pub paused: bool,
     /// Who made it.
     pub origin: Origin,
+}
+
+impl Job {
+    /// Whether it runs by itself.
+    pub fn is_active(&self) -> bool {
+        self.enabled && !self.paused
+    }
 }
 
 /// When a job is due.
@@ -158,6 +168,14 @@ pub enum Origin {
     Owner,
     /// The assistant, by its tool.
     Assistant,
+}
+
+impl JobRecord {
+    /// When it is due the next so many times, as far as that is known.
+    pub fn next_runs(&self, count: usize) -> Vec<Timestamp> {
+        let first = self.next_run.filter(|_| self.job.is_active());
+        std::iter::successors(first, |at| self.job.timing.next_after(*at)).take(count).collect()
+    }
 }
 
 /// A stored job and where it stands.

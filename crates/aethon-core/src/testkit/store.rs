@@ -10,6 +10,7 @@ mod models;
 mod outbox;
 mod owners;
 mod tables;
+mod telemetry;
 mod transcripts;
 mod turn_log;
 mod upkeep;
@@ -104,6 +105,7 @@ impl MemoryStore {
             jobs: store.clone(),
             job_runs: store.clone(),
             sop_runs: store.clone(),
+            telemetry: store.clone(),
             upkeep: store,
             health: StorageHealth::default(),
             ledger: Arc::new(MemoryLedger::new(clock)),

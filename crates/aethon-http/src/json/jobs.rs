@@ -5,6 +5,9 @@ use aethon_core::sop::SopName;
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
+/// How many of the next times are told.
+const LISTED_TIMES: usize = 5;
+
 /// All jobs.
 #[derive(Debug, Serialize)]
 pub struct Jobs<'j> {
@@ -48,6 +51,8 @@ struct JobState<'j> {
     enabled: bool,
     #[serde(serialize_with = "optional")]
     next_run: Option<Timestamp>,
+    /// The next times, `next_run` included unless that is a retry.
+    next_runs: Vec<String>,
     #[serde(serialize_with = "optional")]
     last_run: Option<Timestamp>,
     last_status: Option<RunStatus>,
@@ -76,8 +81,9 @@ impl<'j> ListedJob<'j> {
             retries: job.retries,
             origin: job.origin,
             state: JobState {
-                enabled: job.enabled,
+                enabled: job.is_active(),
                 next_run,
+                next_runs: record.next_runs(LISTED_TIMES).into_iter().map(aethon_core::time::text).collect(),
                 last_run: record.last_run,
                 last_status: record.last_status,
                 last_error: record.last_error.as_deref(),

@@ -55,6 +55,10 @@ impl Seen {
         problem["code"].as_str().expect("a code").to_owned()
     }
 
+    pub(crate) fn text(&self) -> &str {
+        &self.body
+    }
+
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().expect("plain"))
     }
@@ -90,6 +94,8 @@ impl Bench {
                 logs: Default::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
                 audit: Arc::new(aethon_core::audit::NoAudit),
+                telemetry: Arc::new(MemoryStore::default()),
+                outbox: Arc::new(MemoryStore::default()),
             },
             workflows: Workflows {
                 sops: Arc::new(NoWorkflows),
@@ -113,6 +119,10 @@ impl Bench {
             },
         };
         Self { app: App::new(options, deps, address.parse().expect("an address")), assistant, features }
+    }
+
+    pub(crate) fn bus(&self) -> aethon_core::event::EventBus {
+        self.app.deps.activity.bus.clone()
     }
 
     pub(crate) fn reload(&self, options: &Options) {

@@ -20,7 +20,8 @@ fn job(id: &str) -> Job {
         missed: Missed::Skip,
         retries: 1,
         enabled: true,
-        origin: Origin::Owner,
+        paused: false,
+            origin: Origin::Owner,
     }
 }
 
