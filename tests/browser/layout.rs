@@ -51,6 +51,10 @@ fn on_a_phone_the_drawer_can_be_closed_and_a_log_line_is_whole() {
     page.go("/dashboard#/logs");
     page.until("the log is there", "shown(one('.log-table tbody td'))");
     assert!(browser.is("one('.log-box').scrollWidth <= one('.log-box').clientWidth"), "nothing is cut");
+    browser.click("[aria-label='Show panels']");
+    page.until("the panels are there", "one('.rail').getBoundingClientRect().left === 0");
     assert!(browser.is("shown(one('.rail [data-theme=dark]'))"), "the themes can be switched");
+    browser.click("a[data-panel=usage]");
+    page.until("it is closed", "!shown(one('.rail')) && one('h1').innerText === 'Usage'");
     page.assert_clean();
 }

@@ -6,12 +6,11 @@ import { approvalCard } from "../shared/approval-card.js";
 import { arrange, make } from "../shared/dom.js";
 import { toast } from "../shared/toast.js";
 import { texts } from "../texts.js";
+import { approvalsPath } from "./approvals-path.js";
 import { loaded, place, sectionHead } from "./pieces.js";
 
 /** @import { View } from "./pieces.js" */
 /** @import { Store } from "./store.js" */
-
-export const approvalsPath = "/api/approvals";
 
 /** @type {Map<string, {element: HTMLElement}>} */
 const cards = new Map();

@@ -4,6 +4,8 @@ import { delayBefore } from "../shared/backoff.js";
 
 /** @import { Link } from "../shared/banner.js" */
 
+export const topics = ["messages", "sessions", "agents", "telemetry", "logs", "approvals", "scheduler", "recordings", "usage"];
+
 export class Live {
   /** @type {Link} */ link = { phase: "connecting" };
   #topics;

@@ -53,8 +53,6 @@ function facts(store, status) {
     fact(words.model, status.model_ready === false ? badge(words.notReady, "warn", "key") : (status.model ?? words.unknown), status.model_ready === false ? (status.model_hint ?? texts.model.missingHint) : status.provider),
     fact(words.channels, channelNames(status.channels), `${words.version} ${status.version ?? words.unknown}`),
     ...(spent ? [spent] : []),
-    fact(words.messageEvents, String(store.counts.messages), words.sinceOpen),
-    fact(words.sessionEvents, String(store.counts.sessions), words.sinceOpen),
   ];
 }
 

@@ -4,10 +4,14 @@ import { Problem, request } from "../shared/api.js";
 
 /** @typedef {{value: any, problem: Problem | null, at: number}} Held */
 
+/** How many answers are kept when nobody watches them. */
+const MOST = 60;
+
 export class Store extends EventTarget {
   /** @type {Map<string, Held>} */ #held = new Map();
   /** @type {Map<string, ReturnType<typeof setTimeout>>} */ #planned = new Map();
-  counts = { sessions: 0, messages: 0 };
+  /** The question of each path that was asked last: an answer that comes after a younger one is thrown away. @type {Map<string, number>} */ #asked = new Map();
+  #number = 0;
 
   /** @param {string} path @returns {Held | undefined} */
   get(path) {
@@ -17,13 +21,23 @@ export class Store extends EventTarget {
   /** Asks now. @param {string} path */
   async load(path) {
     const before = this.#held.get(path);
+    this.#number += 1;
+    const number = this.#number;
+    this.#asked.set(path, number);
+    let held;
     try {
-      this.#held.set(path, { value: await request(path), problem: null, at: Date.now() });
+      held = { value: await request(path), problem: null, at: Date.now() };
+      // What did not change keeps its identity, so that views have nothing to do.
+      if (before?.value !== undefined && JSON.stringify(before.value) === JSON.stringify(held.value)) held.value = before.value;
     } catch (problem) {
       if (problem instanceof Problem && problem.status === 401) location.reload();
-      this.#held.set(path, { value: before?.value, problem: /** @type {Problem} */ (problem), at: before?.at ?? 0 });
+      held = { value: before?.value, problem: /** @type {Problem} */ (problem), at: before?.at ?? 0 };
     }
-    this.tell();
+    if (this.#asked.get(path) !== number) return;
+    this.#held.delete(path);
+    this.#held.set(path, held);
+    for (const old of this.#held.keys()) if (this.#held.size > MOST) this.#held.delete(old);
+    this.tell(path);
   }
 
   /** Asks soon, once for many calls. @param {string} path */
@@ -36,7 +50,18 @@ export class Store extends EventTarget {
     this.#planned.set(path, timer);
   }
 
-  tell() {
-    this.dispatchEvent(new Event("change"));
+  /** Forgets an answer, such as that of something that was deleted. @param {string} path */
+  forget(path) {
+    this.#held.delete(path);
+  }
+
+  /** Calls when this path has another answer, until the signal. @param {string} path @param {() => void} change @param {AbortSignal} signal */
+  watch(path, change, signal) {
+    this.addEventListener("change", (event) => /** @type {CustomEvent} */ (event).detail === path && change(), { signal });
+  }
+
+  /** @param {string} [path] */
+  tell(path) {
+    this.dispatchEvent(new CustomEvent("change", { detail: path }));
   }
 }

@@ -4,6 +4,8 @@ import { texts } from "../texts.js";
 
 /** Why a request failed. `status` 0 means that no answer came. */
 export class Problem extends Error {
+  /** What is wrong with which field of what was sent. @type {{field: string, message: string}[]} */ errors = [];
+
   /** @param {number} status @param {string} message @param {string} [code] @param {string} [retryAfter] */
   constructor(status, message, code = "", retryAfter = "") {
     super(message);
@@ -34,7 +36,9 @@ export async function request(path, { method = "GET", body, signal } = {}) {
   const data = parse(text);
   if (response.ok) return data ?? {};
   const message = data?.detail || data?.title || texts.error.server;
-  throw new Problem(response.status, message, data?.code, response.headers.get("Retry-After") ?? "");
+  const problem = new Problem(response.status, message, data?.code, response.headers.get("Retry-After") ?? "");
+  if (Array.isArray(data?.errors)) problem.errors = data.errors;
+  throw problem;
 }
 
 /** @param {string} name */

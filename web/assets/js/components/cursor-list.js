@@ -1,0 +1,88 @@
+// A list that comes page by page: what was loaded stays, "show more" asks for the next page, and a refresh asks for as many as
+// are shown, so that nothing jumps.
+
+import { button, skeleton } from "../shared/controls.js";
+import { fill, make } from "../shared/dom.js";
+import { texts } from "../texts.js";
+import { shell } from "../texts/shell.js";
+import { errorState, staleNote } from "./state.js";
+
+/** @import { Context } from "../dashboard/context.js" */
+
+/**
+ * @template Row
+ * @param {Context} context
+ * @param {{path: (page: {limit: number, cursor: string}) => string, rows: (answer: any) => Row[], show: (rows: Row[], answer: any) => Node,
+ *   empty: (answer: any) => Node, failure: string, page?: number, most?: number, count?: HTMLElement}} options `count`: where the
+ *   number of entries is said; `most`: the largest page that the route gives
+ */
+export function cursorList(context, { path, rows: read, show, empty, failure, page = 50, most = 500, count }) {
+  let rows = /** @type {Row[]} */ ([]);
+  let next = "";
+  let at = 0;
+  let asked = 0;
+  let isThere = false;
+  const aside = make("div", { role: "status" });
+  const body = make("div", {}, skeleton(8));
+  const more = button({ label: shell.more, look: "button-small", press: () => void loadMore() });
+  const foot = make("div", { class: "table-foot", hidden: true }, more);
+  const element = make("div", { class: "region", "aria-busy": "true" }, aside, body, foot);
+  /** @type {ReturnType<typeof setTimeout> | undefined} */ let planned;
+
+  const take = (/** @type {any} */ answer, /** @type {Row[]} */ all) => {
+    rows = all;
+    next = answer.next_cursor ?? "";
+    at = Date.now();
+    isThere = true;
+    element.setAttribute("aria-busy", "false");
+    fill(aside);
+    foot.hidden = !next;
+    if (count) count.textContent = shell.shownOf(rows.length, Math.max(rows.length, answer.count ?? 0));
+    const view = rows.length === 0 ? empty(answer) : show(rows, answer);
+    if (body.firstChild !== view || body.childNodes.length > 1) fill(body, view);
+  };
+
+  const fail = (/** @type {Error} */ problem) => {
+    element.setAttribute("aria-busy", "false");
+    if (isThere) return fill(aside, staleNote(problem.message, at, () => void reload()));
+    foot.hidden = true;
+    const again = button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void reload() });
+    fill(body, errorState({ title: failure, text: problem.message || texts.error.server, action: again }));
+  };
+
+  /** Asks again for what is shown; `isNew` begins at the first page, because something else is asked for. */
+  const reload = async (isNew = false) => {
+    clearTimeout(planned);
+    planned = undefined;
+    asked += 1;
+    const number = asked;
+    const limit = isNew ? page : Math.min(most, Math.max(page, rows.length));
+    if (isNew) isThere = false;
+    try {
+      const answer = await context.request(path({ limit, cursor: "" }));
+      if (number === asked && !context.signal.aborted) take(answer, read(answer));
+    } catch (problem) {
+      if (number === asked && !context.signal.aborted) fail(/** @type {Error} */ (problem));
+    }
+  };
+
+  const loadMore = async () => {
+    asked += 1;
+    const number = asked;
+    more.setAttribute("aria-disabled", "true");
+    try {
+      const answer = await context.request(path({ limit: page, cursor: next }));
+      if (number === asked && !context.signal.aborted) take(answer, [...rows, ...read(answer)]);
+    } catch (problem) {
+      if (number === asked && !context.signal.aborted) fail(/** @type {Error} */ (problem));
+    }
+    more.setAttribute("aria-disabled", "false");
+  };
+
+  const soon = () => {
+    planned ??= setTimeout(() => void reload(), 400);
+  };
+  context.signal.addEventListener("abort", () => clearTimeout(planned));
+  void reload(true);
+  return { element, reload, soon, rows: () => rows };
+}

@@ -1,0 +1,35 @@
+// A sheet at the right edge that shows one thing of a list whole. A native dialog: it holds the focus, closes on Escape, and
+// gives the focus back. Its address says which thing it is; closing goes back to the list's.
+
+import { iconButton } from "../shared/controls.js";
+import { fill, make } from "../shared/dom.js";
+import { openDialog } from "../shared/dialog.js";
+import { visible } from "../shared/visible.js";
+import { shell } from "../texts/shell.js";
+
+/**
+ * @param {{title: string, body: Node[], actions?: Node[], closed: () => void}} options `closed` is called when it goes, however it goes
+ */
+export function openDrawer({ title, body, actions = [], closed }) {
+  const dialog = openDialog({ title, body: [], look: "drawer" });
+  const inner = /** @type {HTMLElement} */ (dialog.firstElementChild);
+  const heading = /** @type {HTMLElement} */ (inner.querySelector("h2"));
+  const close = iconButton({ label: shell.close, icon: "close", press: () => dialog.close() });
+  const content = make("div", { class: "stack" });
+  const show = (/** @type {{title?: string, body: Node[], actions?: Node[]}} */ next) => {
+    if (next.title !== undefined) fill(heading, ...visible(next.title));
+    fill(content, ...next.body, ...(next.actions && next.actions.length > 0 ? [make("div", { class: "dialog-actions" }, ...next.actions)] : []));
+  };
+  inner.prepend(make("div", { class: "drawer-head" }, heading, close));
+  inner.append(content);
+  show({ title, body, actions });
+  dialog.addEventListener("close", closed, { once: true });
+  return { dialog, show, close: () => dialog.close() };
+}
+
+/** Names and values, one under the other. @param {([string, import("../shared/dom.js").Child] | false | null | undefined)[]} pairs */
+export function pairs(...pairs) {
+  const list = make("dl", { class: "pairs" });
+  for (const pair of pairs) if (pair && pair[1] !== null && pair[1] !== undefined && pair[1] !== false && pair[1] !== "") list.append(make("dt", {}, pair[0]), make("dd", {}, pair[1]));
+  return list;
+}

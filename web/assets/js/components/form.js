@@ -1,0 +1,135 @@
+// Fields of forms and filters: text, select, switch, search; and a form that shows what the server objects to at its field.
+
+import { button } from "../shared/controls.js";
+import { fill, make } from "../shared/dom.js";
+import { icon } from "../shared/icons.js";
+import { sentence } from "../shared/sentence.js";
+import { shell } from "../texts/shell.js";
+
+/** @import { Problem } from "../shared/api.js" */
+
+let count = 0;
+const freshId = () => `field-${(count += 1)}`;
+
+/**
+ * A label, a control, a hint and a place for what is wrong with it.
+ * @template {HTMLElement} Control
+ * @param {{label: string, control: Control, hint?: string, hidden?: boolean}} options
+ */
+export function field({ label, control, hint, hidden = false }) {
+  const id = control.id || freshId();
+  control.id = id;
+  const error = make("p", { class: "field-error", id: `${id}-error` });
+  const about = hint && make("p", { class: "field-hint", id: `${id}-hint` }, ...sentence(hint));
+  control.setAttribute("aria-describedby", [hint && `${id}-hint`, `${id}-error`].filter(Boolean).join(" "));
+  const element = make("div", { class: "field", hidden }, make("label", { for: id }, label), control, about, error);
+  const complain = (/** @type {string} */ words) => {
+    fill(error, ...sentence(words));
+    control.setAttribute("aria-invalid", String(words !== ""));
+  };
+  return { element, control, complain };
+}
+
+/** @param {Record<string, any>} [attributes] */
+export const textInput = (attributes = {}) => make("input", { class: "input", autocomplete: "off", ...attributes });
+
+/** @param {Record<string, any>} [attributes] */
+export const textArea = (attributes = {}) => make("textarea", { class: "input", ...attributes });
+
+/**
+ * @param {[string, string][]} options value and words
+ * @param {string} value
+ * @param {(value: string) => void} [change]
+ * @param {string} [label] its name, where no `field` gives one
+ */
+export function select(options, value, change, label) {
+  const element = make("select", { class: "input", "aria-label": label }, ...options.map(([key, words]) => make("option", { value: key, selected: key === value }, words)));
+  if (change) element.addEventListener("change", () => change(element.value));
+  return element;
+}
+
+/**
+ * A switch that acts at once. `change` may answer a promise; when it fails the switch goes back.
+ * @param {{label: string, isOn: boolean, change: (isOn: boolean) => unknown, isHidden?: boolean}} options `isHidden`: the label is for screen readers only
+ */
+export function toggle({ label, isOn, change, isHidden = false }) {
+  const control = make("button", { type: "button", role: "switch", "aria-checked": String(isOn), "aria-label": label, title: isHidden ? label : undefined });
+  control.addEventListener("click", async () => {
+    const wanted = control.getAttribute("aria-checked") !== "true";
+    control.setAttribute("aria-checked", String(wanted));
+    try {
+      await change(wanted);
+    } catch {
+      control.setAttribute("aria-checked", String(!wanted));
+    }
+  });
+  const set = (/** @type {boolean} */ now) => control.setAttribute("aria-checked", String(now));
+  return { element: make("span", { class: "switch" }, control, !isHidden && make("span", { "aria-hidden": "true" }, label)), set };
+}
+
+/**
+ * A search field; tells what is typed, once the person stops.
+ * @param {{label: string, placeholder?: string, value?: string, change: (text: string) => void, delay?: number}} options
+ */
+export function searchField({ label, placeholder = label, value = "", change, delay = 200 }) {
+  const input = make("input", { class: "input", type: "search", value, placeholder, "aria-label": label, autocomplete: "off", spellcheck: "false", maxlength: 500 });
+  const clear = make("button", { type: "button", class: "icon-button icon-button-small", "aria-label": shell.clearSearch, title: shell.clearSearch, hidden: value === "" }, icon("close"));
+  /** @type {ReturnType<typeof setTimeout> | undefined} */ let timer;
+  const tell = () => {
+    clearTimeout(timer);
+    clear.hidden = input.value === "";
+    if (delay === 0) change(input.value);
+    else timer = setTimeout(() => change(input.value), delay);
+  };
+  input.addEventListener("input", tell);
+  clear.addEventListener("click", () => {
+    input.value = "";
+    tell();
+    input.focus();
+  });
+  const set = (/** @type {string} */ text) => {
+    input.value = text;
+    clear.hidden = text === "";
+  };
+  return { element: make("div", { class: "search grow" }, icon("search"), input, clear), input, set };
+}
+
+/**
+ * A form with its buttons. What the server objects to is shown at its field, or below where no field has its name.
+ * @param {{fields: Record<string, ReturnType<typeof field>>, body: Node[], submit: string, cancel?: () => void, send: () => Promise<unknown>}} options
+ */
+export function form({ fields, body, submit, cancel, send }) {
+  const problem = make("p", { class: "field-error form-problem", role: "alert" });
+  const go = button({ label: submit, look: "button-primary", type: "submit" });
+  const element = make("form", { class: "form", novalidate: true }, ...body, problem, make("div", { class: "form-actions" }, cancel && button({ label: shell.cancel, press: cancel }), go));
+  element.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (go.getAttribute("aria-disabled") === "true") return;
+    go.setAttribute("aria-disabled", "true");
+    for (const known of Object.values(fields)) known.complain("");
+    fill(problem);
+    try {
+      await send();
+    } catch (fault) {
+      complain(fields, problem, /** @type {Problem} */ (fault));
+    }
+    go.removeAttribute("aria-disabled");
+  });
+  return element;
+}
+
+/** @param {Record<string, ReturnType<typeof field>>} fields @param {HTMLElement} problem @param {Problem} fault */
+function complain(fields, problem, fault) {
+  const rest = [];
+  let first = /** @type {HTMLElement | null} */ (null);
+  for (const { field: name, message } of fault.errors ?? []) {
+    const known = fields[name];
+    if (known && !known.element.hidden) {
+      known.complain(message);
+      first ??= known.control;
+    } else rest.push(`${name} ${message}`);
+  }
+  if (!first && rest.length === 0) rest.push(fault.message);
+  fill(problem, ...sentence(rest.join(" ")));
+  first?.focus();
+}

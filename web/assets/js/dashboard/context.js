@@ -1,0 +1,76 @@
+// What a panel is given: the data, the address, the place for its tools, and a signal that ends with it.
+
+import { Problem, request } from "../shared/api.js";
+import { make } from "../shared/dom.js";
+import { hrefOf } from "./route.js";
+
+/** @import { Store } from "./store.js" */
+/** @import { Route } from "./route.js" */
+
+/**
+ * @typedef {object} Context
+ * @property {string} panel the id of the panel
+ * @property {string[]} parts what follows the panel in the address
+ * @property {URLSearchParams} query
+ * @property {Store} store answers of the API by path, kept from panel to panel
+ * @property {HTMLElement} tools the place for filters and buttons beside the title
+ * @property {AbortSignal} signal ends when the panel goes
+ * @property {() => boolean} isLive whether the connection stands
+ * @property {(parts?: string[], query?: Record<string, string | undefined | null>) => void} go another view of this panel
+ * @property {(parts: string[], query: Record<string, string | undefined | null>) => void} note the same without a step in the history
+ *   and without being called back: for filters
+ * @property {(text: string, back?: string) => void} title what stands as the title; with the address of the way back, if there is one
+ * @property {(path: string, options?: {method?: string, body?: unknown}) => Promise<any>} request asks the API; signed out, the page
+ *   asks for the token
+ * @property {(text: string) => void} announce said to screen readers
+ */
+
+/**
+ * @param {{route: Route, store: Store, frame: import("./frame.js").Frame, isLive: () => boolean, signal: AbortSignal}} parts
+ * @returns {Context}
+ */
+export function contextOf({ route, store, frame, isLive, signal }) {
+  const { panel } = route;
+  return {
+    panel,
+    parts: route.parts,
+    query: route.query,
+    store,
+    tools: frame.tools,
+    signal,
+    isLive,
+    go: (parts, query) => {
+      location.hash = hrefOf(panel, parts, query);
+    },
+    note: (parts, query) => {
+      if (!signal.aborted) history.replaceState(null, "", hrefOf(panel, parts, query));
+    },
+    title: (text, back) => !signal.aborted && frame.setTitle(text, back),
+    request: (path, options) => guarded(path, options),
+    announce: frame.announce,
+  };
+}
+
+/** @param {string} path @param {any} [options] */
+export async function guarded(path, options) {
+  try {
+    return await request(path, options);
+  } catch (problem) {
+    if (problem instanceof Problem && problem.status === 401) location.reload();
+    throw problem;
+  }
+}
+
+/** Loads a stylesheet once; answers when it holds. @param {string} href */
+export function loadStyles(href) {
+  if (document.querySelector(`link[rel="stylesheet"][href="${CSS.escape(href)}"]`) || loaded.has(href)) return loaded.get(href) ?? Promise.resolve();
+  const coming = new Promise((resolve) => {
+    const link = make("link", { rel: "stylesheet", href, on: { load: () => resolve(undefined), error: () => resolve(undefined) } });
+    document.head.append(link);
+  });
+  loaded.set(href, coming);
+  return coming;
+}
+
+/** @type {Map<string, Promise<any>>} */
+const loaded = new Map();

@@ -1,0 +1,45 @@
+// What the top line and the rail say of the service: its model, today's money, and how many questions wait.
+
+import { fill, make } from "../shared/dom.js";
+import { icon } from "../shared/icons.js";
+import { money } from "../shared/time.js";
+import { texts } from "../texts.js";
+import { shell } from "../texts/shell.js";
+import { approvalsPath } from "./approvals-path.js";
+
+/** @import { Frame } from "./frame.js" */
+/** @import { Store } from "./store.js" */
+
+export const statusPath = "/api/status";
+export const budgetPath = "/api/usage?days=1";
+
+/** @param {Frame} frame @param {Store} store */
+export function showFacts(frame, store) {
+  const status = store.get(statusPath)?.value;
+  const budget = store.get(budgetPath)?.value?.budget;
+  const chips = [status && modelChip(status), budget && budgetChip(budget)].filter(Boolean);
+  const before = frame.facts.textContent;
+  const next = make("div", {}, ...chips);
+  if (before !== next.textContent) fill(frame.facts, ...next.childNodes);
+  const count = store.get(approvalsPath)?.value?.approvals?.length ?? 0;
+  const waits = count === 0 ? "" : String(count);
+  if (frame.waiting.textContent !== waits) fill(frame.waiting, waits, waits && make("span", { class: "visually-hidden" }, ` ${shell.waiting}`));
+  frame.waiting.hidden = count === 0;
+  frame.leave.hidden = !status?.token_required;
+}
+
+/** @param {any} status */
+function modelChip(status) {
+  const isReady = status.model_ready !== false;
+  const name = isReady ? status.model || texts.dashboard.unknown : texts.dashboard.notReady;
+  return make("a", { class: "top-fact", href: "#/features", data: isReady ? {} : { tone: "warn" }, title: `${shell.model}: ${name}` }, icon(isReady ? "spark" : "key"), make("span", { class: "top-fact-words" }, name));
+}
+
+/** @param {any} budget */
+function budgetChip(budget) {
+  const isLimited = budget.daily_usd > 0;
+  const words = isLimited ? texts.usage.ofCeiling(money(budget.spent_usd), money(budget.daily_usd)) : shell.spent(money(budget.spent_usd));
+  const tone = isLimited && budget.state !== "ok" ? { tone: budget.state === "exhausted" ? "bad" : "warn" } : {};
+  const hint = isLimited ? `${shell.budget}: ${words}. ${texts.usage.states[/** @type {"ok"} */ (budget.state)] ?? ""}` : `${shell.budget}: ${words}. ${texts.usage.noCeiling}`;
+  return make("a", { class: "top-fact", href: "#/usage", data: tone, title: hint }, icon(tone.tone ? "alert" : "coins"), make("span", { class: "top-fact-words" }, words));
+}

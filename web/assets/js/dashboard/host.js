@@ -1,0 +1,102 @@
+// Brings the panel that the address names into the frame: loads its module and its styles, mounts it, and takes it away again.
+
+import { button, skeleton } from "../shared/controls.js";
+import { fill, make } from "../shared/dom.js";
+import { shell } from "../texts/shell.js";
+import { errorState, state } from "../components/state.js";
+import { contextOf, loadStyles } from "./context.js";
+import { panelOf } from "./panels.js";
+import { hrefOf, parseRoute } from "./route.js";
+
+/** @import { Mount, Mounted, Panel } from "./panels.js" */
+
+export class PanelHost {
+  #frame;
+  #store;
+  #isLive;
+  /** @type {{id: string, mounted: Mounted, end: AbortController} | null} */ #open = null;
+  /** Rises with every opening, so that a module that comes late knows. */ #turn = 0;
+
+  /** @param {import("./frame.js").Frame} frame @param {import("./store.js").Store} store @param {() => boolean} isLive */
+  constructor(frame, store, isLive) {
+    this.#frame = frame;
+    this.#store = store;
+    this.#isLive = isLive;
+  }
+
+  /** Shows what the address says. */
+  async follow() {
+    if (!location.hash || location.hash === "#/" || location.hash === "#") history.replaceState(null, "", hrefOf("overview"));
+    const route = parseRoute(location.hash);
+    const panel = panelOf(route.panel);
+    if (panel && this.#open?.id === panel.id && this.#open.mounted.route) {
+      this.#frame.setTitle(panel.label);
+      this.#open.mounted.route(route.parts, route.query);
+      return;
+    }
+    this.#close();
+    this.#turn += 1;
+    const turn = this.#turn;
+    this.#frame.setCurrent(panel?.id ?? "");
+    fill(this.#frame.tools);
+    if (!panel) return this.#unknown(location.hash);
+    this.#frame.setTitle(panel.label);
+    this.#frame.announce(panel.label);
+    fill(this.#frame.body, skeleton(6));
+    scrollTo(0, 0);
+    try {
+      const mount = await load(panel);
+      if (turn === this.#turn) this.#mount(panel, mount, route);
+    } catch (problem) {
+      console.warn("the panel was not loaded", problem);
+      if (turn === this.#turn) this.#failed();
+    }
+  }
+
+  /** @param {string} topic @param {any} data */
+  hear(topic, data) {
+    this.#open?.mounted.live?.(topic, data);
+  }
+
+  /** What is shown may be old. */
+  refresh() {
+    this.#open?.mounted.refresh?.();
+  }
+
+  /** @param {Panel} panel @param {Mount} mount @param {import("./route.js").Route} route */
+  #mount(panel, mount, route) {
+    const end = new AbortController();
+    const root = make("div", { class: `panel-root panel-${panel.id}` });
+    const context = contextOf({ route, store: this.#store, frame: this.#frame, isLive: this.#isLive, signal: end.signal });
+    fill(this.#frame.body, root);
+    this.#open = { id: panel.id, mounted: mount(root, context) ?? {}, end };
+  }
+
+  #close() {
+    const open = this.#open;
+    this.#open = null;
+    if (!open) return;
+    open.end.abort();
+    open.mounted.unmount?.();
+    for (const dialog of document.querySelectorAll("dialog[open]")) /** @type {HTMLDialogElement} */ (dialog).close();
+  }
+
+  /** @param {string} hash */
+  #unknown(hash) {
+    this.#frame.setTitle(shell.unknownTitle);
+    const home = make("a", { class: "button", href: "#/overview" }, shell.toOverview);
+    fill(this.#frame.body, state({ icon: "info", title: shell.unknownLead, text: shell.unknown(hash), action: home }));
+  }
+
+  #failed() {
+    const again = button({ label: shell.reload, icon: "retry", press: () => location.reload() });
+    fill(this.#frame.body, errorState({ title: shell.panelFailed, text: shell.panelFailedHint, action: again }));
+  }
+}
+
+/** @param {Panel} panel @returns {Promise<Mount>} */
+async function load(panel) {
+  const styles = new URL(`../../css/panels/${panel.id}.css`, import.meta.url);
+  const [module] = await Promise.all([import(`./panels/${panel.id}.js`), panel.hasStyles ? loadStyles(styles.pathname) : null]);
+  return module.mount;
+}

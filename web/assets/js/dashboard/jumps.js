@@ -1,0 +1,7 @@
+// `g` and this letter open this panel; the palette shows them.
+
+/** @type {Record<string, string>} */
+export const jumps = {
+  o: "overview", y: "company", v: "monitor", a: "approvals", s: "sessions", e: "agents", w: "sops", j: "scheduler", r: "recordings",
+  m: "memory", u: "usage", f: "features", c: "config", l: "logs",
+};

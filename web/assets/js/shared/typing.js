@@ -1,0 +1,6 @@
+// Whether a key is meant for a field.
+
+/** @param {EventTarget | null} target */
+export function isTyping(target) {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}

@@ -1,0 +1,63 @@
+// The pure parts of the dashboard: addresses, what typed letters mean, order and sight of tables, differences, axes.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { lineDiff, shortened } from "../assets/js/components/line-diff.js";
+import { labelled, points, ticks } from "../assets/js/components/scale.js";
+import { sorted, windowOf } from "../assets/js/components/table-math.js";
+import { ranked } from "../assets/js/dashboard/matching.js";
+import { hrefOf, parseRoute } from "../assets/js/dashboard/route.js";
+
+test("an address names a panel, what is in it and how it is filtered, there and back", () => {
+  const { panel, parts, query } = parseRoute("#/sessions/webchat%3Aa%20b?q=tea%20%26%20milk");
+  assert.deepEqual([panel, parts, query.get("q")], ["sessions", ["webchat:a b"], "tea & milk"]);
+  assert.equal(hrefOf("sessions", ["webchat:a/b"], { q: "x y", none: "" }), "#/sessions/webchat%3Aa%2Fb?q=x+y");
+  for (const odd of ["", "#", "#/", "/"]) assert.equal(parseRoute(odd).panel, "");
+  assert.deepEqual(parseRoute("#/a/%E0%A4%A").parts, ["%E0%A4%A"], "what cannot be decoded stays as it is");
+});
+
+test("the likeliest entries come first, and every word has to be there", () => {
+  const entries = ["Live Monitor", "Memory", "Sessions", "Add a memory", "Follow the colours of the system"];
+  const found = (typed) => ranked(entries, typed, (entry) => entry);
+  assert.deepEqual(found("mem"), ["Memory", "Add a memory"]);
+  assert.deepEqual(found("add mem"), ["Add a memory"]);
+  assert.deepEqual(found("ssns"), ["Sessions"]);
+  assert.deepEqual(found("(.*"), []);
+  assert.equal(found("  ").length, entries.length);
+});
+
+test("rows are in order, and what has no value is last either way", () => {
+  const rows = [{ n: 2 }, { n: null }, { n: 10 }, { n: 1 }];
+  assert.deepEqual(sorted(rows, (row) => row.n, false).map((row) => row.n), [1, 2, 10, null]);
+  assert.deepEqual(sorted(rows, (row) => row.n, true).map((row) => row.n), [10, 2, 1, null]);
+  assert.deepEqual(sorted(["b10", "a", "B9"], (row) => row, false), ["a", "B9", "b10"]);
+});
+
+test("of ten thousand rows those in sight are drawn, at both ends too", () => {
+  const check = (top, expected) => assert.deepEqual(windowOf(10000, top, 400, 40, 5), expected);
+  check(0, { from: 0, to: 15 });
+  check(4000, { from: 95, to: 115 });
+  check(10000 * 40 - 400, { from: 9985, to: 10000 });
+  assert.deepEqual(windowOf(3, 0, 400, 40, 5), { from: 0, to: 3 });
+  assert.deepEqual(windowOf(20, 99999, 400, 40, 5), { from: 5, to: 20 }, "the list became shorter");
+});
+
+test("a difference has each line once, and leaves out what is far from a change", () => {
+  const lines = lineDiff("a\nb\nc\nd", "a\nx\nc\nd\ne");
+  assert.deepEqual(lines.map(({ kind, text }) => `${kind} ${text}`), ["same a", "del b", "add x", "same c", "same d", "add e"]);
+  const long = Array.from({ length: 40 }, (_, index) => `line ${index}`);
+  const shown = shortened(lineDiff(long.join("\n"), [...long.slice(0, 20), "new", ...long.slice(20)].join("\n")));
+  assert.deepEqual([shown[0], shown.at(-1), shown.length], [{ kind: "skip", count: 17 }, { kind: "skip", count: 17 }, 9]);
+  assert.deepEqual(shortened(lineDiff("same", "same")), [{ kind: "skip", count: 1 }]);
+  const huge = Array.from({ length: 3000 }, (_, index) => `${index}`);
+  assert.equal(lineDiff(huge.join("\n"), huge.toReversed().join("\n")).length > 3000, true, "a huge one ends too");
+});
+
+test("axes have round values, and not too many labels", () => {
+  assert.deepEqual(ticks(9), [0, 2.5, 5, 7.5, 10]);
+  assert.deepEqual(ticks(0.0042), [0, 0.002, 0.004, 0.006]);
+  assert.deepEqual(ticks(0), [0, 1]);
+  assert.deepEqual(labelled(30, 8).length <= 8 && labelled(30, 8).at(-1), 29);
+  assert.deepEqual(points([0, 5, 10], 100, 20), [[0, 20], [50, 10], [100, 0]]);
+  assert.deepEqual(points([0, 0], 100, 20), [[0, 20], [100, 20]]);
+});
