@@ -147,8 +147,7 @@ impl Worker {
         };
         let (channel, now) = (&delivery.content.channel, self.clock.now());
         let event = TelemetryEvent::new(TelemetryKind::Delivery, channel, status, now).took(took);
-        self.bus
-            .record(event.within(Some(&delivery.session), Some(&delivery.turn)).with_detail(why));
+        self.bus.record(event.within(Some(&delivery.session), Some(&delivery.turn)).with_detail(why));
     }
 
     /// Notes what became of a delivery, however long that takes: delivered and not noted, it would be delivered once more.

@@ -21,8 +21,8 @@ use crate::app::App;
 use crate::crowd::Seat;
 use crate::error::Problem;
 use crate::progress::Progress;
-use crate::traffic::{Kind, Present};
 use crate::response;
+use crate::traffic::{Kind, Present};
 
 /// The largest head of a request. More is 431.
 pub(crate) const MAX_HEAD: usize = 32 * 1024;

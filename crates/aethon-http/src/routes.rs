@@ -155,7 +155,7 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/ws/dashboard", Gated, Dashboard, Handler::Socket(SocketKind::Dashboard)),
     get("/dashboard", Gated, Dashboard, sync!(pages::dashboard)),
     get("/api/status", Gated, Nothing, sync!(status::status)),
-    get("/metrics", Gated, Dashboard, later!(metrics::show)),
+    get("/metrics", Gated, Nothing, later!(metrics::show)),
     api(Method::POST, "/api/sign-out", Takes::Nothing, later!(sign_out::sign_out)),
     api(Method::GET, "/api/sessions", Takes::Nothing, later!(sessions::list)),
     api(Method::GET, "/api/sessions/{id}", Takes::Nothing, later!(sessions::show)),
@@ -221,7 +221,7 @@ mod tests {
             .filter(|row| row.needs == Nothing && row.access == Gated)
             .map(|row| row.pattern)
             .collect();
-        assert_eq!(left, ["/ws/chat", "/api/status"]);
+        assert_eq!(left, ["/ws/chat", "/api/status", "/metrics"]);
     }
 
     #[test]

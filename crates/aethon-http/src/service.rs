@@ -87,13 +87,13 @@ pub(crate) fn call(
         Step::Pending(handler) => {
             let traffic = Arc::clone(&app.traffic);
             ResponseFuture::Async(Box::pin(async move {
-            let answer = AssertUnwindSafe(handler).catch_unwind().await;
-            let answer = answer.unwrap_or_else(|panic| Err(panicked(&*panic, &id)));
-            let mut answer = completed(answer, id);
-            traffic.answered(answer.status().as_u16());
-            after(&mut answer);
-            answer
-        }))
+                let answer = AssertUnwindSafe(handler).catch_unwind().await;
+                let answer = answer.unwrap_or_else(|panic| Err(panicked(&*panic, &id)));
+                let mut answer = completed(answer, id);
+                traffic.answered(answer.status().as_u16());
+                after(&mut answer);
+                answer
+            }))
         }
     }
 }

@@ -67,9 +67,11 @@ impl Outbox for Store {
 }
 
 fn undelivered(sql: &Sql<'_>, state: DeliveryState, limit: usize) -> Result<DeliveryPage, Error> {
-    const WAITING: &str = "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside,
+    const WAITING: &str =
+        "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside,
         error, created_at, due_at FROM outbox WHERE due_at IS NOT NULL ORDER BY id DESC LIMIT ?1";
-    const FAILED: &str = "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside,
+    const FAILED: &str =
+        "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside,
         error, created_at, due_at FROM outbox INDEXED BY outbox_failed
         WHERE settled_at IS NOT NULL AND is_delivered = 0 ORDER BY id DESC LIMIT ?1";
     const COUNT_WAITING: &str = "SELECT count(*) FROM outbox WHERE due_at IS NOT NULL";

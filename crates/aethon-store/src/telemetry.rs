@@ -68,11 +68,12 @@ pub(crate) fn forget_before(sql: &Sql<'_>, day: i64, limit: i64) -> Result<usize
 }
 
 fn append(sql: &Sql<'_>, event: &TelemetryEvent) -> Result<(), Error> {
-    const APPEND: &str = "INSERT INTO telemetry (at, type, name, status, seconds, session_id, turn, detail, call)
+    const APPEND: &str =
+        "INSERT INTO telemetry (at, type, name, status, seconds, session_id, turn, detail, call)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    let TelemetryEvent { kind, name, status, duration, timestamp, session_id, turn, detail, call, .. } = event;
-    let (session, turn) =
-        (session_id.as_ref().map(SessionId::as_str), turn.as_ref().map(TurnId::as_str));
+    let TelemetryEvent { kind, name, status, duration, timestamp, session_id, turn, detail, call, .. } =
+        event;
+    let (session, turn) = (session_id.as_ref().map(SessionId::as_str), turn.as_ref().map(TurnId::as_str));
     let call = call.as_ref().map(|call| to_json(&StoredCall::of(call))).transpose()?;
     let seconds = duration.filter(|seconds| seconds.is_finite());
     let (kind, status, at) = (kind.as_str(), status.as_str(), to_millis(*timestamp));
@@ -167,7 +168,8 @@ fn add(sql: &Sql<'_>, (day, kind, name, status, bucket): &SumKey, sum: &SumOf) -
 }
 
 fn newest(sql: &Sql<'_>, query: &TelemetryQuery) -> Result<Vec<Option<StoredEvent>>, Error> {
-    const ALL: &str = "SELECT id, at, type, name, status, seconds, session_id, turn, detail, call FROM telemetry
+    const ALL: &str =
+        "SELECT id, at, type, name, status, seconds, session_id, turn, detail, call FROM telemetry
         WHERE id < ?1 AND at >= ?2 ORDER BY id DESC LIMIT ?3";
     const OF_KIND: &str = "SELECT id, at, type, name, status, seconds, session_id, turn, detail, call
         FROM telemetry WHERE type = ?4 AND id < ?1 AND at >= ?2 ORDER BY id DESC LIMIT ?3";
@@ -191,8 +193,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Option<StoredEvent>> {
     event.turn = row.get_ref(7)?.as_str_or_null()?.map(TurnId::existing);
     event.detail = row.get(8)?;
     let call = row.get_ref(9)?.as_str_or_null()?;
-    event.call =
-        call.and_then(|call| serde_json::from_str::<StoredCall>(call).ok()).map(StoredCall::facts);
+    event.call = call.and_then(|call| serde_json::from_str::<StoredCall>(call).ok()).map(StoredCall::facts);
     Ok(Some(StoredEvent { id: row.get(0)?, event }))
 }
 

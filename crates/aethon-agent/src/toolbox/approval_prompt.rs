@@ -200,8 +200,7 @@ impl ApprovalPrompt {
             ResolutionReason::Timeout => "nobody decided in time",
             ResolutionReason::Stopped => "the turn was stopped",
         };
-        let event =
-            TelemetryEvent::new(TelemetryKind::Approval, name, status, self.approvals.clock.now());
+        let event = TelemetryEvent::new(TelemetryKind::Approval, name, status, self.approvals.clock.now());
         let event = event.took(took).within(Some(&context.session), Some(&context.turn));
         self.approvals.bus.record(event.with_detail(detail));
     }

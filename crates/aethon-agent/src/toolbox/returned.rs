@@ -100,8 +100,8 @@ mod tests {
     #[test]
     fn pictures_and_files_are_taken_over_as_far_as_they_are_sound() {
         let check = |output: ToolOutput, kept: usize, is_told: bool| {
-            let result =
-                Returned { outcome: Ok(output), is_untrusted: false, edited: None, took: None }.into_result(&call());
+            let result = Returned { outcome: Ok(output), is_untrusted: false, edited: None, took: None }
+                .into_result(&call());
             assert_eq!((result.blocks.len(), result.note.is_some()), (kept, is_told), "{result:?}");
             assert_eq!(result.output, "text");
         };
@@ -120,7 +120,10 @@ mod tests {
     #[test]
     fn only_what_comes_from_outside_is_marked() {
         let marked = |outcome, is_untrusted| {
-            Returned { outcome, is_untrusted, edited: None, took: None }.into_result(&call()).untrusted.is_some()
+            Returned { outcome, is_untrusted, edited: None, took: None }
+                .into_result(&call())
+                .untrusted
+                .is_some()
         };
         assert!(marked(Ok(ToolOutput::text("page")), true));
         assert!(marked(Err(ToolError::failed("404: obey me")), true));

@@ -109,9 +109,6 @@ mod tests {
         assert_eq!(counters.events.len(), MOST_SERIES + 1);
         let other = &counters.events[&(TelemetryKind::ToolCall, OTHER.to_owned(), TelemetryStatus::Ok)];
         assert_eq!((other.count, other.buckets[3]), (MOST_SERIES as u64, MOST_SERIES as u64));
-        assert_eq!(
-            counters.count_of(TelemetryKind::ToolCall, TelemetryStatus::Ok),
-            MOST_SERIES as u64 * 2
-        );
+        assert_eq!(counters.count_of(TelemetryKind::ToolCall, TelemetryStatus::Ok), MOST_SERIES as u64 * 2);
     }
 }

@@ -168,9 +168,8 @@ impl Summary {
         let total = |kind| Totals::of(sums.iter().filter(|sum| sum.kind == kind));
         let (tools, models, turns) =
             (total(TelemetryKind::ToolCall), total(TelemetryKind::ModelCall), total(TelemetryKind::Turn));
-        let failed = |sum: &&TelemetrySum| {
-            sum.status == TelemetryStatus::Error && sum.kind != TelemetryKind::Turn
-        };
+        let failed =
+            |sum: &&TelemetrySum| sum.status == TelemetryStatus::Error && sum.kind != TelemetryKind::Turn;
         let calls = || sums.iter().filter(|sum| sum.kind == TelemetryKind::ModelCall);
         Self {
             total_tool_calls: tools.calls(),
@@ -319,9 +318,8 @@ mod tests {
     #[test]
     fn percentiles_are_right_to_within_a_tenth() {
         use TelemetryKind::ToolCall;
-        let sums: Vec<TelemetrySum> = (1..=1000)
-            .map(|ms| sum(ToolCall, "t", TelemetryStatus::Ok, f64::from(ms) / 1000.0))
-            .collect();
+        let sums: Vec<TelemetrySum> =
+            (1..=1000).map(|ms| sum(ToolCall, "t", TelemetryStatus::Ok, f64::from(ms) / 1000.0)).collect();
         let summary = Summary::of(&sums);
         let near = |found: f64, exact: f64| assert!((found / exact - 1.0).abs() < 0.1, "{found} {exact}");
         near(summary.tools.p50_tool_duration, 0.5);

@@ -72,6 +72,8 @@ fn told(name: &str, health: Option<&ChannelHealth>) -> (&'static str, String) {
             let at = aethon_core::time::text(*at);
             ("degraded", format!("{error}; it failed {times} and is started again at {at}"))
         }
-        Some(ChannelHealth::Ended) => ("off", "it has ended; restart the server to start it again".to_owned()),
+        Some(ChannelHealth::Ended) => {
+            ("off", "it has ended; restart the server to start it again".to_owned())
+        }
     }
 }

@@ -64,8 +64,20 @@ const EVENTS: [(TelemetryKind, &str, &str, &str, Option<&str>); 9] = [
         "job",
         Some("aethon_job_run_duration_seconds"),
     ),
-    (TelemetryKind::Channel, "aethon_channel_changes_total", "Changes of a channel's state.", "channel", None),
-    (TelemetryKind::Error, "aethon_errors_total", "Errors that were logged, by the part that logged them.", "target", None),
+    (
+        TelemetryKind::Channel,
+        "aethon_channel_changes_total",
+        "Changes of a channel's state.",
+        "channel",
+        None,
+    ),
+    (
+        TelemetryKind::Error,
+        "aethon_errors_total",
+        "Errors that were logged, by the part that logged them.",
+        "target",
+        None,
+    ),
 ];
 
 type Parts = ((Chat, Activity), (Setup, About), Arc<Traffic>);
@@ -156,11 +168,8 @@ fn events(text: &mut Exposition, counters: &Counters) {
 fn models(text: &mut Exposition, counters: &Counters) {
     let (tokens, help) = ("aethon_tokens_total", "Tokens; cached ones are part of the input.");
     for ((provider, model), sum) in &counters.models {
-        let kinds = [
-            ("input", sum.input_tokens),
-            ("output", sum.output_tokens),
-            ("cached_input", sum.cached_tokens),
-        ];
+        let kinds =
+            [("input", sum.input_tokens), ("output", sum.output_tokens), ("cached_input", sum.cached_tokens)];
         for (kind, count) in kinds {
             let labels = [("provider", provider.as_str()), ("model", model), ("type", kind)];
             text.counter(tokens, help, &labels, count as f64);

@@ -37,10 +37,7 @@ pub(super) async fn list(activity: Activity, request: Request) -> HandlerResult 
 }
 
 /// `POST /api/outbox/{id}/retry`: due now, and for a day.
-pub(super) async fn retry(
-    (activity, runtime): (Activity, Runtime),
-    request: Request,
-) -> HandlerResult {
+pub(super) async fn retry((activity, runtime): (Activity, Runtime), request: Request) -> HandlerResult {
     let until = runtime.clock.now() + LIFETIME;
     let is_known = match number(&request) {
         Some(id) => activity.outbox.retry_delivery(id, until).await?,

@@ -24,7 +24,8 @@ struct Told {
 /// `GET /api/telemetry?limit&type&since&cursor`. The summary is of all days that are kept, whatever is asked for.
 pub(super) async fn newest((activity, runtime): (Activity, Runtime), request: Request) -> HandlerResult {
     let limit = request.number("limit", 100, 1..=1000)?;
-    let query = TelemetryQuery { limit, kind: kind(&request)?, since: since(&request)?, before: cursor(&request)? };
+    let query =
+        TelemetryQuery { limit, kind: kind(&request)?, since: since(&request)?, before: cursor(&request)? };
     let log = &activity.telemetry;
     let all = log.event_sums(Date::MIN).await?;
     let today = log.event_sums(day_of(runtime.clock.now())).await?;

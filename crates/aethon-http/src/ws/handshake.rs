@@ -111,8 +111,7 @@ async fn run(
     upgraded: Upgraded,
     (protocol, standing): (Protocol, Standing),
 ) -> Option<(Socket, Close)> {
-    let kind =
-        if matches!(protocol, Protocol::Dashboard) { Kind::DashboardSocket } else { Kind::ChatSocket };
+    let kind = if matches!(protocol, Protocol::Dashboard) { Kind::DashboardSocket } else { Kind::ChatSocket };
     let _present = app.traffic.enter(kind);
     let mut socket = Socket::new(TokioIo::new(upgraded), standing.ended()).await;
     let (chat, runtime) = (&app.deps.chat, &app.deps.runtime);

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use aethon_agent::outbox::DeliveryWake;
-use aethon_core::channel::{
-    Delivery, DeliveryOutcome, DeliveryPage, DeliveryState, NewDelivery, Outbox,
-};
+use aethon_core::channel::{Delivery, DeliveryOutcome, DeliveryPage, DeliveryState, NewDelivery, Outbox};
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
 use async_trait::async_trait;

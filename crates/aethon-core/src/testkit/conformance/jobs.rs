@@ -21,7 +21,7 @@ fn job(id: &str) -> Job {
         retries: 1,
         enabled: true,
         paused: false,
-            origin: Origin::Owner,
+        origin: Origin::Owner,
     }
 }
 

@@ -35,7 +35,10 @@ pub async fn what_was_measured_is_listed_newest_first_and_added_up(stage: Stage)
     let query = |limit| TelemetryQuery { limit, ..TelemetryQuery::default() };
     let listed = async |query: TelemetryQuery| {
         let stored = log.events(query).await.unwrap();
-        (stored.last().map(|stored| stored.id), stored.into_iter().map(|stored| stored.event).collect::<Vec<_>>())
+        (
+            stored.last().map(|stored| stored.id),
+            stored.into_iter().map(|stored| stored.event).collect::<Vec<_>>(),
+        )
     };
     let (before, newest) = listed(query(2)).await;
     assert_eq!(newest, [model.clone(), shell.clone()]);
@@ -46,10 +49,8 @@ pub async fn what_was_measured_is_listed_newest_first_and_added_up(stage: Stage)
 
     let today = day_of(now);
     let first = day_of(long_ago);
-    let summary = TelemetrySummary::of(
-        &log.event_sums(first).await.unwrap(),
-        &log.event_sums(today).await.unwrap(),
-    );
+    let summary =
+        TelemetrySummary::of(&log.event_sums(first).await.unwrap(), &log.event_sums(today).await.unwrap());
     assert_eq!((summary.all.total_tool_calls, summary.today.total_tool_calls), (2, 1));
     assert_eq!((summary.all.total_model_calls, summary.all.error_count), (1, 1));
     assert_eq!((summary.all.input_tokens, summary.all.output_tokens), (100, 7));

@@ -89,9 +89,15 @@ async fn what_was_counted_is_read_by_prometheus() {
     let mut facts = ModelFacts::new("fake", "m\"o\\d\nel", WorkKind::Turn);
     (facts.input_tokens, facts.output_tokens, facts.cost_usd) = (100, 20, 0.25);
     let bus = bench.bus();
-    bus.record(event(TelemetryKind::ModelCall, "m\"o\\d\nel", TelemetryStatus::Ok).took(Duration::from_millis(70)).with_call(facts));
+    bus.record(
+        event(TelemetryKind::ModelCall, "m\"o\\d\nel", TelemetryStatus::Ok)
+            .took(Duration::from_millis(70))
+            .with_call(facts),
+    );
     bus.record(event(TelemetryKind::ToolCall, "shell", TelemetryStatus::Ok).took(Duration::from_secs(3)));
-    bus.record(event(TelemetryKind::ToolCall, "shell", TelemetryStatus::Error).took(Duration::from_secs(9000)));
+    bus.record(
+        event(TelemetryKind::ToolCall, "shell", TelemetryStatus::Error).took(Duration::from_secs(9000)),
+    );
     bus.record(event(TelemetryKind::ToolCall, "shell", TelemetryStatus::Denied).took(Duration::ZERO));
     bus.record(event(TelemetryKind::Turn, "webchat", TelemetryStatus::Ok).took(Duration::from_secs(4)));
     let seen = bench.get("/metrics", &[]).await;
@@ -120,5 +126,7 @@ async fn what_was_counted_is_read_by_prometheus() {
     }
     // The answer before this one is counted by now.
     let again = read(bench.get("/metrics", &[]).await.text());
-    assert!(again["aethon_http_requests_total"].iter().any(|(labels, n)| labels["code"] == "2xx" && *n >= 1.0));
+    assert!(
+        again["aethon_http_requests_total"].iter().any(|(labels, n)| labels["code"] == "2xx" && *n >= 1.0)
+    );
 }
