@@ -10,7 +10,7 @@
 //!   and may be called again. A failure that calling again may mend (a full disk, a file in use) is an error of the kind
 //!   [`unavailable`](crate::error::Error::is_unavailable), and [`StorageHealth`] tells it to everybody until it is over.
 //! - **One transaction.** [`TurnLog::finish`] writes messages, outcome, deliveries and the start of the next turn together
-//!   or not at all. That is why [`TurnLog`], [`Transcripts`] and [`Outbox`] must be the same backend.
+//!   or not at all. That is why [`TurnLog`], [`Transcripts`], [`SessionImport`] and [`Outbox`] must be the same backend.
 //! - **Order.** Ids of messages and of deliveries grow in the order in which they were stored. Within a session the
 //!   engine calls one method after the other; calls for different sessions come side by side.
 //! - **Owners.** Each opened storage is one [owner](crate::owner) of turns. A session is written by one owner at a time,
@@ -29,6 +29,7 @@ use crate::channel::Outbox;
 use crate::embed::EmbeddingCache;
 use crate::error::Result;
 use crate::history::History;
+use crate::import::SessionImport;
 use crate::learned::ModelMemory;
 use crate::ledger::Ledger;
 use crate::memory::MemoryStorage;
@@ -52,6 +53,8 @@ pub struct Storage {
     pub owners: Arc<dyn Owners>,
     /// Conversations, for people.
     pub transcripts: Arc<dyn Transcripts>,
+    /// Whole conversations, made at once.
+    pub imports: Arc<dyn SessionImport>,
     /// Deliveries that are under way.
     pub outbox: Arc<dyn Outbox>,
     /// Money.
@@ -66,18 +69,32 @@ pub struct Storage {
     pub audit: Arc<dyn AuditLog>,
     /// What is remembered beyond a conversation. It keeps whatever it is given: secrets are refused before it.
     pub memory: Arc<dyn MemoryStorage>,
-    /// Timed jobs.
-    pub jobs: Arc<dyn JobStore>,
-    /// Their runs.
-    pub job_runs: Arc<dyn RunLog>,
-    /// Runs of SOPs.
-    pub sop_runs: Arc<dyn SopRuns>,
+    /// Timed jobs, and what was run.
+    pub workflows: Workflows,
     /// What was measured.
     pub telemetry: Arc<dyn TelemetryLog>,
     /// Looking after all of it.
     pub upkeep: Arc<dyn Upkeep>,
     /// Whether it takes what it is given. A backend that does not tell counts as healthy.
     pub health: StorageHealth,
+}
+
+/// Timed jobs, and what was run.
+#[derive(Clone)]
+pub struct Workflows {
+    /// Timed jobs.
+    pub jobs: Arc<dyn JobStore>,
+    /// Their runs.
+    pub job_runs: Arc<dyn RunLog>,
+    /// Runs of SOPs.
+    pub sop_runs: Arc<dyn SopRuns>,
+}
+
+impl Workflows {
+    /// All of it in one backend.
+    pub fn of<Backend: JobStore + RunLog + SopRuns + 'static>(backend: &Arc<Backend>) -> Self {
+        Self { jobs: backend.clone(), job_runs: backend.clone(), sop_runs: backend.clone() }
+    }
 }
 
 impl Storage {
@@ -87,6 +104,7 @@ impl Storage {
         Backend: TurnLog
             + Owners
             + Transcripts
+            + SessionImport
             + Outbox
             + Ledger
             + EmbeddingCache
@@ -105,6 +123,7 @@ impl Storage {
             turns: backend.clone(),
             owners: backend.clone(),
             transcripts: backend.clone(),
+            imports: backend.clone(),
             outbox: backend.clone(),
             ledger: backend.clone(),
             embeddings: backend.clone(),
@@ -112,9 +131,7 @@ impl Storage {
             models: backend.clone(),
             audit: backend.clone(),
             memory: backend.clone(),
-            jobs: backend.clone(),
-            job_runs: backend.clone(),
-            sop_runs: backend.clone(),
+            workflows: Workflows::of(&backend),
             telemetry: backend.clone(),
             upkeep: backend,
             health: StorageHealth::default(),

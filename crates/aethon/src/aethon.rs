@@ -64,8 +64,7 @@ pub struct Aethon {
     /// SOPs and timed jobs, with the door in front of the engine's.
     pub(crate) workflows: Workflows,
     pub(crate) models: ModelParts,
-    memory: Option<Remembering>,
-    telemetry: TelemetryTask,
+    background: Background,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) deliveries: Deliveries,
@@ -80,6 +79,12 @@ pub(crate) struct ModelParts {
     pub(crate) meter: Meter,
     pub(crate) provider: Arc<dyn ModelProvider>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
+}
+
+/// What works beside the turns.
+struct Background {
+    memory: Option<Remembering>,
+    telemetry: TelemetryTask,
 }
 
 /// The memory, and what makes its vectors.
@@ -157,8 +162,7 @@ impl Aethon {
             engine,
             workflows,
             models: ModelParts { meter, provider, embedder },
-            memory,
-            telemetry,
+            background: Background { memory, telemetry },
             desk,
             clock,
             deliveries,
@@ -277,7 +281,7 @@ impl Aethon {
 
     /// Long-term memory, unless `memory.enabled` is off. It refuses secrets.
     pub fn memory(&self) -> Option<Arc<dyn Memory>> {
-        self.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
+        self.background.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
     }
 
     /// Where everything lies.
@@ -340,7 +344,7 @@ impl Aethon {
 
     /// Books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
-        if let Some(remembering) = &self.memory {
+        if let Some(remembering) = &self.background.memory {
             remembering.vectors.stop().await;
         }
         self.tools.servers.stop().await;
@@ -355,7 +359,7 @@ impl Aethon {
                 "the containers of the sandbox were not removed in time; the next start removes them"
             );
         }
-        self.telemetry.stop().await;
+        self.background.telemetry.stop().await;
         self.storage.upkeep.close().await;
     }
 }

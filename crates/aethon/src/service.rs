@@ -198,7 +198,7 @@ async fn listen(
         },
         workflows: Workflows {
             sops: aethon.sops(),
-            sop_runs: aethon.storage.sop_runs.clone(),
+            sop_runs: aethon.storage.workflows.sop_runs.clone(),
             sop_runner: aethon.sop_runner(),
             schedule: aethon.schedule(),
         },

@@ -88,7 +88,7 @@ impl Source {
         match self {
             Self::Daemon(daemon) => daemon.get(format!("/api/sop-runs?limit={LISTED_RUNS}")).await,
             Self::Here(aethon) => {
-                let runs = aethon.storage().sop_runs.runs(None, LISTED_RUNS).await?;
+                let runs = aethon.storage().workflows.sop_runs.runs(None, LISTED_RUNS).await?;
                 Ok(json!({ "count": runs.len(), "runs": runs }))
             }
         }

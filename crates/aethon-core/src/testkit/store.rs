@@ -3,6 +3,7 @@
 
 mod audit;
 mod history;
+mod import;
 mod jobs;
 mod listing;
 mod memory;
@@ -28,7 +29,7 @@ use crate::error::{Error, Result};
 use crate::ids::SessionId;
 use crate::message::Message;
 use crate::session::TurnRecord;
-use crate::storage::{Storage, StorageHealth};
+use crate::storage::{Storage, StorageHealth, Workflows};
 
 /// A storage in memory, as one owner of turns sees it.
 pub struct MemoryStore {
@@ -59,7 +60,8 @@ enum Failing {
 }
 
 /// The methods that store something.
-const WRITES: [&str; 8] = ["accept", "begin", "append", "finish", "settle", "rename", "clear", "post"];
+const WRITES: [&str; 9] =
+    ["accept", "begin", "append", "finish", "settle", "rename", "clear", "post", "import"];
 
 impl Default for MemoryStore {
     fn default() -> Self {
@@ -97,14 +99,13 @@ impl MemoryStore {
             turns: store.clone(),
             owners: store.clone(),
             transcripts: store.clone(),
+            imports: store.clone(),
             outbox: store.clone(),
             history: store.clone(),
             models: store.clone(),
             audit: store.clone(),
             memory: store.clone(),
-            jobs: store.clone(),
-            job_runs: store.clone(),
-            sop_runs: store.clone(),
+            workflows: Workflows::of(&store),
             telemetry: store.clone(),
             upkeep: store,
             health: StorageHealth::default(),

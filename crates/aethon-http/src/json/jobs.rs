@@ -5,8 +5,8 @@ use aethon_core::sop::SopName;
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
-/// How many of the next times are told.
-const LISTED_TIMES: usize = 5;
+/// How many runs ahead are told.
+const AHEAD: usize = 5;
 
 /// All jobs.
 #[derive(Debug, Serialize)]
@@ -51,7 +51,6 @@ struct JobState<'j> {
     enabled: bool,
     #[serde(serialize_with = "optional")]
     next_run: Option<Timestamp>,
-    /// The next times, `next_run` included unless that is a retry.
     next_runs: Vec<String>,
     #[serde(serialize_with = "optional")]
     last_run: Option<Timestamp>,
@@ -83,13 +82,20 @@ impl<'j> ListedJob<'j> {
             state: JobState {
                 enabled: job.is_active(),
                 next_run,
-                next_runs: record.next_runs(LISTED_TIMES).into_iter().map(aethon_core::time::text).collect(),
+                next_runs: next_runs(record, next_run),
                 last_run: record.last_run,
                 last_status: record.last_status,
                 last_error: record.last_error.as_deref(),
             },
         }
     }
+}
+
+/// The next runs of a job that is on, as they stand today.
+fn next_runs(record: &JobRecord, next_run: Option<Timestamp>) -> Vec<String> {
+    let regular = std::iter::successors(record.next_run, |run| record.job.timing.next_after(*run));
+    let retry = next_run.filter(|run| record.next_run != Some(*run));
+    retry.into_iter().chain(regular).take(AHEAD).map(aethon_core::time::text).collect()
 }
 
 fn optional<S: Serializer>(moment: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {

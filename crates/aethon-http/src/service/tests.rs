@@ -20,6 +20,7 @@ use ring::hmac;
 use serde_json::{Value, json};
 
 mod assets;
+mod bench;
 
 use super::*;
 use crate::deps::{Activity, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
@@ -53,10 +54,6 @@ impl Seen {
         let problem = self.json();
         assert_eq!(problem["status"], self.status);
         problem["code"].as_str().expect("a code").to_owned()
-    }
-
-    pub(crate) fn text(&self) -> &str {
-        &self.body
     }
 
     pub(crate) fn header(&self, name: &str) -> &str {
@@ -119,14 +116,6 @@ impl Bench {
             },
         };
         Self { app: App::new(options, deps, address.parse().expect("an address")), assistant, features }
-    }
-
-    pub(crate) fn bus(&self) -> aethon_core::event::EventBus {
-        self.app.deps.activity.bus.clone()
-    }
-
-    pub(crate) fn reload(&self, options: &Options) {
-        self.app.reload(options, self.app.part());
     }
 
     pub(crate) async fn send(
