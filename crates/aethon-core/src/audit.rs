@@ -49,11 +49,13 @@ pub enum AuditAction {
     Grant,
     /// A tool was added or removed while the program ran.
     Tools,
+    /// The configuration file was changed.
+    Config,
 }
 
 impl AuditAction {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Approval, Self::Refusal, Self::Grant, Self::Tools];
+    pub const ALL: [Self; 5] = [Self::Approval, Self::Refusal, Self::Grant, Self::Tools, Self::Config];
 
     /// Its stable word.
     pub fn as_str(self) -> &'static str {
@@ -62,6 +64,7 @@ impl AuditAction {
             Self::Refusal => "refusal",
             Self::Grant => "grant",
             Self::Tools => "tools",
+            Self::Config => "config",
         }
     }
 

@@ -24,6 +24,7 @@ pub mod host;
 pub mod json;
 mod limits;
 mod markdown;
+mod openapi;
 pub mod options;
 mod origin;
 mod pages;

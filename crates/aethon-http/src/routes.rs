@@ -19,6 +19,7 @@ mod features;
 mod logs;
 mod memory;
 mod metrics;
+mod openapi;
 mod outbox;
 mod ready;
 mod scheduler;
@@ -155,6 +156,8 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/ws/dashboard", Gated, Dashboard, Handler::Socket(SocketKind::Dashboard)),
     get("/dashboard", Gated, Dashboard, sync!(pages::dashboard)),
     get("/api/status", Gated, Nothing, sync!(status::status)),
+    get("/docs", Gated, Dashboard, sync!(pages::docs)),
+    get("/openapi.json", Gated, Dashboard, sync!(openapi::show)),
     get("/metrics", Gated, Nothing, later!(metrics::show)),
     api(Method::POST, "/api/sign-out", Takes::Nothing, later!(sign_out::sign_out)),
     api(Method::GET, "/api/sessions", Takes::Nothing, later!(sessions::list)),
@@ -165,6 +168,8 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::POST, "/api/sessions/{id}/stop", Takes::Nothing, later!(sessions::stop)),
     api(Method::GET, "/api/sessions/{id}/export", Takes::Nothing, later!(export::export)),
     api(Method::GET, "/api/config", Takes::Nothing, sync!(config::dump)),
+    api(Method::PATCH, "/api/config", Json, later!(config::edit)),
+    api(Method::GET, "/api/config/origins", Takes::Nothing, later!(config::origins)),
     api(Method::GET, "/api/config/schema", Takes::Nothing, sync!(config::schema)),
     api(Method::GET, "/api/approvals", Takes::Nothing, sync!(approvals::list)),
     api(Method::POST, "/api/approvals/{id}", Json, later!(approvals::decide)),

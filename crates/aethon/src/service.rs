@@ -41,6 +41,8 @@ pub struct Service {
     worker: JoinHandle<()>,
     upkeep: JoinHandle<()>,
     scheduler: JoinHandle<()>,
+    /// Takes over what the page has changed in the file.
+    reloading: JoinHandle<()>,
     trigger: ShutdownTrigger,
     shutdown: Shutdown,
     greeting: String,
@@ -82,8 +84,16 @@ impl Service {
         let watch = hub.clone();
         aethon.engine.recover(move |record| watcher(&watch, record)).await?;
         let config = Live::new(aethon.config.clone());
+        let (wish, wishes) = crate::view::wishes();
         let setup = Setup {
-            config: Arc::new(MaskedConfig(config.clone())),
+            config: Arc::new(MaskedConfig {
+                config: config.clone(),
+                source: aethon.source.clone(),
+                redactor: aethon.shared.redactor.clone(),
+                audit: aethon.storage.audit.clone(),
+                clock: aethon.clock.clone(),
+                reload: wish,
+            }),
             provider: aethon.models.provider.clone(),
             channels: channels.clone(),
             reach: aethon.reach.clone(),
@@ -102,6 +112,8 @@ impl Service {
             }
             None => format!("aethon {} running without a listener", env!("CARGO_PKG_VERSION")),
         };
+        let application = server.as_ref().map(|server| (server.app(), setup.clone()));
+        let reloading = crate::view::grant(wishes, Reload::new(&aethon, config.clone(), application));
         let scheduler = scheduler(&aethon, &channels).await?;
         let tasks = {
             let watched = (&aethon.clock, &aethon.shared.bus);
@@ -119,6 +131,7 @@ impl Service {
                 wiring::store::retention(&aethon.config),
                 shutdown.clone(),
             )),
+            reloading: tokio::spawn(reloading),
             aethon,
             server,
             trigger,
@@ -157,6 +170,8 @@ impl Service {
         for task in [self.worker, self.upkeep, self.scheduler] {
             task.await.map_err(|error| Error::failed("a background task failed").because(error))?;
         }
+        // It may wait for a wish that never comes, and has nothing to finish.
+        self.reloading.abort();
         self.channels.join().await;
         self.aethon.close().await;
         Ok(())

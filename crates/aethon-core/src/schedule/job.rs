@@ -170,14 +170,6 @@ pub enum Origin {
     Assistant,
 }
 
-impl JobRecord {
-    /// When it is due the next so many times, as far as that is known.
-    pub fn next_runs(&self, count: usize) -> Vec<Timestamp> {
-        let first = self.next_run.filter(|_| self.job.is_active());
-        std::iter::successors(first, |at| self.job.timing.next_after(*at)).take(count).collect()
-    }
-}
-
 /// A stored job and where it stands.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
