@@ -108,13 +108,13 @@ fn responses(route: &Route, told: &Value) -> Value {
         responses.entry(status).or_insert_with(|| response(status, "Problem"));
     };
     if route.access == Access::Gated {
-        ["401", "429"].map(&mut add);
+        ["401", "429"].into_iter().for_each(&mut add);
     }
     if route.pattern.contains('{') {
         add("404");
     }
     if route.takes == Takes::Json {
-        ["400", "403", "413", "415", "422"].map(&mut add);
+        ["400", "403", "413", "415", "422"].into_iter().for_each(&mut add);
     } else if route.pattern.starts_with("/api") {
         add("422");
     }
