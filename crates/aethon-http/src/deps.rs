@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::Assistant;
-use aethon_core::audit::AuditLog;
+use aethon_core::audit::{AuditLog, AuditTrail};
 use aethon_core::channel::{Channels, Outbox};
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
@@ -71,6 +71,8 @@ pub struct Activity {
     pub telemetry: Arc<dyn TelemetryLog>,
     /// What is on its way to channels, or was given up.
     pub outbox: Arc<dyn Outbox>,
+    /// The way there for what the doors see.
+    pub trail: AuditTrail,
 }
 
 /// Workflows and timed jobs.

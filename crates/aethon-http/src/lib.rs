@@ -40,6 +40,7 @@ mod service;
 mod signature;
 mod standing;
 mod traffic;
+mod trail;
 mod webhook;
 pub mod ws;
 

@@ -24,6 +24,7 @@ mod outbox;
 mod ready;
 mod scheduler;
 mod sessions;
+mod sign_ins;
 mod sign_out;
 mod sops;
 mod status;
@@ -160,6 +161,8 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/openapi.json", Gated, Dashboard, sync!(openapi::show)),
     get("/metrics", Gated, Nothing, later!(metrics::show)),
     api(Method::POST, "/api/sign-out", Takes::Nothing, later!(sign_out::sign_out)),
+    api(Method::GET, "/api/sign-ins", Takes::Nothing, sync!(sign_ins::list)),
+    api(Method::DELETE, "/api/sign-ins/{id}", Takes::Nothing, later!(sign_ins::end)),
     api(Method::GET, "/api/sessions", Takes::Nothing, later!(sessions::list)),
     api(Method::GET, "/api/sessions/{id}", Takes::Nothing, later!(sessions::show)),
     api(Method::DELETE, "/api/sessions/{id}", Takes::Nothing, later!(sessions::delete)),

@@ -67,6 +67,7 @@ impl Stage {
                 audit: Arc::new(aethon_core::audit::NoAudit),
                 telemetry: Arc::new(MemoryStore::default()),
                 outbox: Arc::new(MemoryStore::default()),
+                trail: aethon_core::audit::AuditTrail::new().0,
             },
             workflows: Workflows {
                 sops: Arc::new(NoWorkflows),
