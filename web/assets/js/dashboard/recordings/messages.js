@@ -1,6 +1,7 @@
-// The messages of a recorded state, as text: whatever a recording holds is shown and nothing of it runs.
+// The messages of a recorded state: whatever a recording holds is shown and nothing of it runs. Replies come rendered by the server.
 
 import { make } from "../../shared/dom.js";
+import { setRenderedHtml } from "../../shared/html.js";
 import { brief, sheet } from "../../shared/sheet.js";
 import { visible, visibleText } from "../../shared/visible.js";
 import { recordings as words } from "../../texts/recordings.js";
@@ -21,6 +22,11 @@ export function messageList(messages) {
 
 /** @param {any} block @returns {Node} */
 function block(block) {
+  if (block.type === "text" && Array.isArray(block.html)) {
+    const reply = make("div", { class: "prose" });
+    setRenderedHtml(reply, block.html.join(""));
+    return reply;
+  }
   if (block.type === "text" || block.type === "reasoning") return make("p", { class: "rec-text" }, ...visible(String(block.text ?? "")));
   if (block.type === "tool_call") return fold(String(block.name ?? ""), brief(block.input), block.input);
   if (block.type === "tool_result") return fold(String(block.name ?? ""), String(block.output ?? "").slice(0, 120), block.output ?? "");

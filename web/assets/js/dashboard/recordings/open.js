@@ -177,9 +177,8 @@ function actions(context, path, told) {
     check.setAttribute("aria-disabled", "true");
     fill(told, note({ text: words.verifying }));
     try {
-      const found = await context.request(path);
-      const entries = found.entries ?? found.metadata?.entries ?? [];
-      fill(told, note({ text: words.verified(Array.isArray(entries) ? entries.length : Object.keys(entries).length), icon: "check" }));
+      const { entries = [] } = await context.request(`${path}/verify`);
+      fill(told, note({ text: words.verified(entries.length), icon: "check" }));
     } catch (problem) {
       fill(told, note({ text: words.unsound(/** @type {Error} */ (problem).message), tone: "bad", icon: "alert" }));
     }

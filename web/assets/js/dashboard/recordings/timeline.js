@@ -1,4 +1,4 @@
-// The arithmetic of a recording's timeline: where its events stand, which state holds at one, what differs between two. No page.
+// The arithmetic of a recording's timeline: where its events stand, and which state holds at one. No page.
 
 /** @typedef {{seq: number, ts: string, layer: string, type: string, data: any, trace_id: string}} RecordedEvent */
 /** @typedef {{n: number, ts: string | null, message_count: number, turn?: string | null}} Snapshot */
@@ -32,7 +32,8 @@ export function placeOf(time, events, places) {
 
 /** The newest snapshot that was taken up to an event. @param {Snapshot[]} snapshots @param {RecordedEvent | undefined} event @returns {Snapshot | undefined} */
 export function snapshotAt(snapshots, event) {
-  if (!event) return snapshots.at(-1);
+  // A recording from elsewhere may not say when its snapshots were taken.
+  if (!event || snapshots.every(({ ts }) => ts === null)) return snapshots.at(-1);
   const moment = Date.parse(event.ts);
   return snapshots.filter(({ ts }) => ts !== null && Date.parse(ts) <= moment).at(-1);
 }
@@ -51,27 +52,6 @@ export const isTrouble = ({ type, data }) => /error|fail|denied|denial|refus/i.t
 
 /** The names of tools, whatever form the model was told of them in. @param {any[]} tools @returns {string[]} */
 export const toolNames = (tools) => (tools ?? []).map((tool) => String(tool?.name ?? tool?.function?.name ?? tool)).sort();
-
-/**
- * What differs between two states.
- * @param {State} before @param {State} after
- */
-export function difference(before, after) {
-  const one = (before.messages ?? []).map((message) => JSON.stringify(message));
-  const other = (after.messages ?? []).map((message) => JSON.stringify(message));
-  let same = 0;
-  while (same < one.length && same < other.length && one[same] === other[same]) same += 1;
-  const [old, young] = [toolNames(before.tools), toolNames(after.tools)];
-  return {
-    removed: (before.messages ?? []).slice(same),
-    added: (after.messages ?? []).slice(same),
-    prompt: before.system_prompt !== after.system_prompt,
-    toolsAdded: young.filter((name) => !old.includes(name)),
-    toolsGone: old.filter((name) => !young.includes(name)),
-    model: before.model !== after.model,
-    cwd: before.cwd !== after.cwd,
-  };
-}
 
 /** The telling part of an event in a line. @param {any} data */
 export function briefly(data) {

@@ -13,7 +13,7 @@ import { errorState, state } from "../../components/state.js";
 import { table } from "../../components/table.js";
 import { exactTime } from "../exact-time.js";
 import { messageList } from "./messages.js";
-import { briefly, difference, isTrouble, toolNames } from "./timeline.js";
+import { briefly, isTrouble, toolNames } from "./timeline.js";
 
 /** @import { RecordedEvent, Snapshot, State } from "./timeline.js" */
 /** @import { Context } from "../context.js" */
@@ -70,8 +70,7 @@ export function eventsView(pick) {
     view.show(found);
   };
   const search = searchField({
-    label: words.what,
-    placeholder: words.eventList,
+    label: words.searchEvents,
     change: (next) => {
       text = next;
       draw();
@@ -137,7 +136,7 @@ function perSnapshot({ failure, ask, draw }) {
 
 /** @param {any} answer @returns {State} */
 function stateOf(answer) {
-  const { messages = [], system_prompt = "", tools = [], model = "", cwd = "" } = answer?.state ?? answer ?? {};
+  const { messages = [], system_prompt = "", tools = [], model = "", cwd = "" } = answer ?? {};
   return { messages, system_prompt: String(system_prompt ?? ""), tools, model: String(model ?? ""), cwd: String(cwd ?? "") };
 }
 
@@ -166,23 +165,14 @@ export function replayView(context, path) {
     failure: words.replayFailed,
     ask: (snapshot) => context.request(`${path}/replay/${snapshot.n}`, { method: "POST", body: {} }),
     draw: (answer) => {
-      const found = stateOf(answer?.preview ?? answer);
-      const others = Object.entries(answer ?? {}).filter(([name, value]) => !["messages", "system_prompt", "tools", "model", "cwd", "state", "preview"].includes(name) && typeof value !== "object");
-      return [note({ text: words.replayHint }), others.length > 0 && pairs(...others.map(([name, value]) => /** @type {[string, string]} */ ([visibleText(name.replaceAll("_", " ")), visibleText(String(value))]))), ...stateParts(found)].filter((part) => part instanceof Node);
+      const title = answer?.would_make?.title;
+      return [note({ text: words.replayHint }), title && pairs([words.newTitle, make("span", {}, ...visible(String(title)))]), ...stateParts(stateOf(answer))].filter((part) => part instanceof Node);
     },
   });
 }
 
 /** @param {Context} context @param {string} path @param {Snapshot[]} snapshots */
 export function differenceView(context, path, snapshots) {
-  /** @type {Map<number, Promise<State>>} */ const states = new Map();
-  const stateAt = (/** @type {number} */ n) => {
-    const known = states.get(n) ?? context.request(`${path}/snapshots/${n}`).then(stateOf);
-    states.set(n, known);
-    known.catch(() => states.delete(n));
-    if (states.size > 8) states.delete([...states.keys()][0]);
-    return known;
-  };
   const options = snapshots.map(({ n, message_count: count }) => /** @type {[string, string]} */ ([String(n), `${n} (${count})`]));
   const last = snapshots.length;
   let pair = [String(snapshots[Math.max(0, last - 2)]?.n ?? ""), String(snapshots.at(-1)?.n ?? "")];
@@ -200,8 +190,8 @@ export function differenceView(context, path, snapshots) {
     if (!element.isConnected || last === 0) return;
     const [one, other] = pair;
     try {
-      const [before, after] = await Promise.all([stateAt(Number(one)), stateAt(Number(other))]);
-      if (one === pair[0] && other === pair[1]) fill(body, ...parts(before, after));
+      const found = await context.request(`${path}/diff?from=${one}&to=${other}`);
+      if (one === pair[0] && other === pair[1]) fill(body, ...parts(found));
     } catch (problem) {
       fill(body, errorState({ title: words.stateFailed, text: /** @type {Error} */ (problem).message }));
     }
@@ -221,20 +211,19 @@ export function differenceView(context, path, snapshots) {
   };
 }
 
-/** @param {State} before @param {State} after @returns {Node[]} */
-function parts(before, after) {
-  const found = difference(before, after);
+/** What differs, as the API says. @param {any} found @returns {Node[]} */
+function parts({ removed = [], added = [], tools_added: come = [], tools_removed: gone = [], system_prompt: prompt, model, cwd }) {
   const lines = [
-    found.model && words.modelChanged(visibleText(before.model), visibleText(after.model)),
-    found.cwd && words.folderChanged(visibleText(before.cwd), visibleText(after.cwd)),
-    found.toolsAdded.length > 0 && words.toolsAdded(visibleText(found.toolsAdded.join(", "))),
-    found.toolsGone.length > 0 && words.toolsGone(visibleText(found.toolsGone.join(", "))),
+    model && words.modelChanged(visibleText(model.from), visibleText(model.to)),
+    cwd && words.folderChanged(visibleText(cwd.from), visibleText(cwd.to)),
+    come.length > 0 && words.toolsAdded(visibleText(come.join(", "))),
+    gone.length > 0 && words.toolsGone(visibleText(gone.join(", "))),
   ].filter(Boolean);
   const shown = [
     lines.length > 0 && make("ul", { class: "rec-changes" }, ...lines.map((line) => make("li", {}, String(line)))),
-    found.removed.length > 0 && section(words.removedMessages(found.removed.length), messageList(found.removed)),
-    found.added.length > 0 && section(words.added(found.added.length), messageList(found.added)),
-    found.prompt && section(words.promptChanged, diffView(before.system_prompt, after.system_prompt, words.promptChanged)),
+    removed.length > 0 && section(words.removedMessages(removed.length), messageList(removed)),
+    added.length > 0 && section(words.added(added.length), messageList(added)),
+    prompt && section(words.promptChanged, diffView(prompt.from, prompt.to, words.promptChanged)),
   ].filter((part) => part instanceof Node);
   return shown.length > 0 ? shown : [make("p", { class: "quiet" }, words.same)];
 }
