@@ -39,6 +39,7 @@ use crate::schedule::{JobStore, RunLog};
 use crate::session::{Transcripts, TurnLog};
 use crate::sop::SopRuns;
 use crate::work::WorkStore;
+use crate::telemetry::TelemetryLog;
 
 mod health;
 
@@ -47,7 +48,7 @@ pub use health::{StorageFault, StorageHealth};
 /// What is kept of jobs, SOPs, agents and work. Cheap to clone; clones share it.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct WorkflowStorage {
+pub struct Workflows {
     /// Timed jobs.
     pub jobs: Arc<dyn JobStore>,
     /// Their runs.
@@ -60,9 +61,9 @@ pub struct WorkflowStorage {
     pub work: Arc<dyn WorkStore>,
 }
 
-impl WorkflowStorage {
+impl Workflows {
     /// A backend that keeps all of it.
-    pub fn of<Backend>(backend: Arc<Backend>) -> Self
+    pub fn of<Backend>(backend: &Arc<Backend>) -> Self
     where
         Backend: JobStore + RunLog + SopRuns + AgentHistory + WorkStore + 'static,
     {
@@ -71,7 +72,7 @@ impl WorkflowStorage {
             job_runs: backend.clone(),
             sop_runs: backend.clone(),
             agent_runs: backend.clone(),
-            work: backend,
+            work: backend.clone(),
         }
     }
 }
@@ -102,8 +103,10 @@ pub struct Storage {
     pub audit: Arc<dyn AuditLog>,
     /// What is remembered beyond a conversation. It keeps whatever it is given: secrets are refused before it.
     pub memory: Arc<dyn MemoryStorage>,
-    /// Jobs, SOPs, agents and work.
-    pub workflows: WorkflowStorage,
+    /// Timed jobs, and what was run.
+    pub workflows: Workflows,
+    /// What was measured.
+    pub telemetry: Arc<dyn TelemetryLog>,
     /// Looking after all of it.
     pub upkeep: Arc<dyn Upkeep>,
     /// Whether it takes what it is given. A backend that does not tell counts as healthy.
@@ -130,6 +133,7 @@ impl Storage {
             + SopRuns
             + AgentHistory
             + WorkStore
+            + TelemetryLog
             + Upkeep
             + 'static,
     {
@@ -145,7 +149,8 @@ impl Storage {
             models: backend.clone(),
             audit: backend.clone(),
             memory: backend.clone(),
-            workflows: WorkflowStorage::of(backend.clone()),
+            workflows: Workflows::of(&backend),
+            telemetry: backend.clone(),
             upkeep: backend,
             health: StorageHealth::default(),
         }
@@ -206,7 +211,7 @@ pub struct Marks {
 pub struct Retention {
     /// One-shot sessions, after their last use.
     pub oneshots: u32,
-    /// Single model calls; their sums stay for ever.
+    /// Single model calls, whose sums stay for ever, and what was measured.
     pub calls: u32,
     /// Vectors, counted; the least recently used ones go.
     pub vectors: u32,
@@ -218,7 +223,7 @@ impl Retention {
         Self { oneshots: days, calls: u32::MAX, vectors: u32::MAX }
     }
 
-    /// Single model calls for so many days.
+    /// Single model calls and what was measured for so many days.
     #[must_use]
     pub const fn with_calls(self, days: u32) -> Self {
         Self { calls: days, ..self }
@@ -242,6 +247,8 @@ pub struct Removed {
     pub dedupe_ids: usize,
     /// Single model calls.
     pub calls: usize,
+    /// What was measured.
+    pub events: usize,
     /// Vectors that were used least recently.
     pub vectors: usize,
 }

@@ -11,6 +11,7 @@ mod models;
 mod outbox;
 mod owners;
 mod tables;
+mod telemetry;
 mod transcripts;
 mod turn_log;
 mod upkeep;
@@ -29,7 +30,7 @@ use crate::error::{Error, Result};
 use crate::ids::SessionId;
 use crate::message::Message;
 use crate::session::TurnRecord;
-use crate::storage::{Storage, StorageHealth, WorkflowStorage};
+use crate::storage::{Storage, StorageHealth, Workflows};
 
 /// A storage in memory, as one owner of turns sees it.
 pub struct MemoryStore {
@@ -105,7 +106,8 @@ impl MemoryStore {
             models: store.clone(),
             audit: store.clone(),
             memory: store.clone(),
-            workflows: WorkflowStorage::of(store.clone()),
+            workflows: Workflows::of(&store),
+            telemetry: store.clone(),
             upkeep: store,
             health: StorageHealth::default(),
             ledger: Arc::new(MemoryLedger::new(clock)),

@@ -45,5 +45,5 @@ pub(super) async fn history(activity: Activity, request: Request) -> HandlerResu
 }
 
 fn limit(request: &Request) -> Result<usize, crate::error::Problem> {
-    request.number("limit", 50, 1..=500)
+    request.number("limit", 50, 1..=1000)
 }

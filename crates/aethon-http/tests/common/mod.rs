@@ -49,6 +49,8 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
             audit: Arc::new(aethon_core::audit::NoAudit),
             agents: Default::default(),
+            telemetry: Arc::new(MemoryStore::default()),
+            outbox: Arc::new(MemoryStore::default()),
             trail: aethon_core::audit::AuditTrail::new().0,
         },
         workflows: Workflows {

@@ -66,6 +66,8 @@ impl Stage {
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
                 audit: Arc::new(aethon_core::audit::NoAudit),
                 agents: Default::default(),
+                telemetry: Arc::new(MemoryStore::default()),
+                outbox: Arc::new(MemoryStore::default()),
                 trail: aethon_core::audit::AuditTrail::new().0,
             },
             workflows: Workflows {

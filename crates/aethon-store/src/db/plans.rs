@@ -155,6 +155,7 @@ mod tests {
             missed: Missed::Skip,
             retries: 0,
             enabled: true,
+            paused: false,
             origin: Origin::Owner,
         };
         JobStore::add(store, &job, Some(now), 9).await.unwrap();

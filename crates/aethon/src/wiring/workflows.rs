@@ -115,6 +115,7 @@ pub(crate) fn configured(config: &Config) -> Vec<Job> {
             },
             retries: job.retries,
             enabled: job.enabled,
+            paused: false,
             origin: Origin::Config,
         })
     };

@@ -20,6 +20,7 @@ fn job(id: &str) -> Job {
         missed: Missed::Skip,
         retries: 1,
         enabled: true,
+        paused: false,
         origin: Origin::Owner,
     }
 }
