@@ -25,7 +25,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::audit::AuditLog;
-use crate::channel::Outbox;
+use crate::channel::{ChannelRecords, Outbox};
 use crate::embed::EmbeddingCache;
 use crate::error::Result;
 use crate::history::History;
@@ -53,6 +53,8 @@ pub struct Storage {
     pub transcripts: Arc<dyn Transcripts>,
     /// Deliveries that are under way.
     pub outbox: Arc<dyn Outbox>,
+    /// What channels remember.
+    pub channel_records: Arc<dyn ChannelRecords>,
     /// Money.
     pub ledger: Arc<dyn Ledger>,
     /// Vectors that were paid for.
@@ -85,6 +87,7 @@ impl Storage {
             + Owners
             + Transcripts
             + Outbox
+            + ChannelRecords
             + Ledger
             + EmbeddingCache
             + History
@@ -102,6 +105,7 @@ impl Storage {
             owners: backend.clone(),
             transcripts: backend.clone(),
             outbox: backend.clone(),
+            channel_records: backend.clone(),
             ledger: backend.clone(),
             embeddings: backend.clone(),
             history: backend.clone(),

@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod channels;
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod config;

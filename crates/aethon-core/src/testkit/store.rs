@@ -9,6 +9,7 @@ mod memory;
 mod models;
 mod outbox;
 mod owners;
+mod records;
 mod tables;
 mod transcripts;
 mod turn_log;
@@ -97,6 +98,7 @@ impl MemoryStore {
             owners: store.clone(),
             transcripts: store.clone(),
             outbox: store.clone(),
+            channel_records: store.clone(),
             history: store.clone(),
             models: store.clone(),
             audit: store.clone(),

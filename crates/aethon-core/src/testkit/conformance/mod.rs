@@ -14,6 +14,7 @@ mod ledger;
 mod lookups;
 mod memories;
 mod owners;
+mod records;
 mod stage;
 mod suite;
 mod turns;

@@ -15,7 +15,8 @@ impl Outbox for MemoryStore {
         let (mut tables, now) = (self.enter("enqueue")?, self.clock.now());
         let id = tables.next_number();
         let delivery = Delivery::new(id, session.clone(), turn.clone(), content);
-        tables.deliveries.push(DeliveryRow { delivery, due_at: Some(now), settled_at: None });
+        let due_at = Some(now.max(tables.last_due(&delivery.content).unwrap_or(now)));
+        tables.deliveries.push(DeliveryRow { delivery, due_at, settled_at: None });
         Ok(id)
     }
 
@@ -39,7 +40,11 @@ impl Outbox for MemoryStore {
         }
         row.delivery.attempts += 1;
         match outcome {
-            DeliveryOutcome::Retry { at, .. } => row.due_at = Some(at),
+            DeliveryOutcome::Retry { at, .. } => {
+                row.due_at = Some(at);
+                let content = row.delivery.content.clone();
+                tables.hold_back(id, &content, at);
+            }
             DeliveryOutcome::Delivered | DeliveryOutcome::Failed { .. } => {
                 (row.due_at, row.settled_at) = (None, Some(now));
             }
