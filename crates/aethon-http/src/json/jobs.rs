@@ -5,6 +5,9 @@ use aethon_core::sop::SopName;
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
+/// How many runs ahead are told.
+const AHEAD: usize = 5;
+
 /// All jobs.
 #[derive(Debug, Serialize)]
 pub struct Jobs<'j> {
@@ -48,6 +51,7 @@ struct JobState<'j> {
     enabled: bool,
     #[serde(serialize_with = "optional")]
     next_run: Option<Timestamp>,
+    next_runs: Vec<String>,
     #[serde(serialize_with = "optional")]
     last_run: Option<Timestamp>,
     last_status: Option<RunStatus>,
@@ -78,12 +82,20 @@ impl<'j> ListedJob<'j> {
             state: JobState {
                 enabled: job.enabled,
                 next_run,
+                next_runs: next_runs(record, next_run),
                 last_run: record.last_run,
                 last_status: record.last_status,
                 last_error: record.last_error.as_deref(),
             },
         }
     }
+}
+
+/// The next runs of a job that is on, as they stand today.
+fn next_runs(record: &JobRecord, next_run: Option<Timestamp>) -> Vec<String> {
+    let regular = std::iter::successors(record.next_run, |run| record.job.timing.next_after(*run));
+    let retry = next_run.filter(|run| record.next_run != Some(*run));
+    retry.into_iter().chain(regular).take(AHEAD).map(aethon_core::time::text).collect()
 }
 
 fn optional<S: Serializer>(moment: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -3,6 +3,8 @@
 use aethon_core::sop::{BrokenSop, Sop, SopFault, SopOrigin, SopParameter};
 use serde::Serialize;
 
+use crate::markdown;
+
 /// All SOPs.
 #[derive(Debug, Serialize)]
 pub struct Sops<'s> {
@@ -37,6 +39,8 @@ pub struct ListedSop<'s> {
     path: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<&'s str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    html: Option<Vec<String>>,
 }
 
 impl<'s> ListedSop<'s> {
@@ -56,7 +60,14 @@ impl<'s> ListedSop<'s> {
             size: sop.content.len(),
             path,
             content: with_content.then_some(&*sop.content),
+            html: None,
         }
+    }
+
+    /// With its text as safe HTML besides, one string a block, for a page to show.
+    #[must_use]
+    pub fn rendered(self) -> Self {
+        Self { html: self.content.map(markdown::blocks), ..self }
     }
 }
 

@@ -30,11 +30,11 @@ pub(super) async fn list(workflows: Workflows, _request: Request) -> HandlerResu
     response::json(&Sops::of(sops.iter().map(|sop| &**sop), &broken))
 }
 
-/// `GET /api/sops/{name}`: with its text.
+/// `GET /api/sops/{name}`: with its text, also as HTML.
 pub(super) async fn show(workflows: Workflows, request: Request) -> HandlerResult {
     let name = name(&request)?;
     let sop = workflows.sops.sop(&name).await?.ok_or_else(|| unknown(name.as_str()))?;
-    response::json(&ListedSop::of(&sop, true))
+    response::json(&ListedSop::of(&sop, true).rendered())
 }
 
 /// `PUT /api/sops/{name} {content}`: a file of the workspace.
@@ -43,7 +43,7 @@ pub(super) async fn save(workflows: Workflows, mut request: Request) -> HandlerR
     let content = Fields::parse(&request.read().await?)?.required_text("content")?;
     let sop = workflows.sops.save(&name, &content).await.map_err(refused)?;
     tracing::info!(sop = %name, address = %request.client.address, "a SOP was written");
-    response::json(&ListedSop::of(&sop, true))
+    response::json(&ListedSop::of(&sop, true).rendered())
 }
 
 /// `DELETE /api/sops/{name}`: a file of the workspace; one that is built in stays.

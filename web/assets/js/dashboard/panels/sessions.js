@@ -1,10 +1,13 @@
-// Not built yet.
+// Sessions: the list with its search, and one conversation to read. `#/sessions`, `#/sessions/ID`.
 
 import { fill } from "../../shared/dom.js";
-import { shell } from "../../texts/shell.js";
-import { state } from "../../components/state.js";
+import { sessionList } from "../session-list.js";
+import { sessionPage } from "../session-page.js";
 
 /** @type {import("../panels.js").Mount} */
-export function mount(root) {
-  fill(root, state({ icon: "empty", title: shell.notBuilt, text: shell.notBuiltHint }));
+export function mount(root, context) {
+  const [id] = context.parts;
+  const view = id ? sessionPage(context, id) : sessionList(context);
+  fill(root, view.element);
+  return { live: view.live, refresh: view.refresh };
 }

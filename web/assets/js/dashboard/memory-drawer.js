@@ -1,0 +1,132 @@
+// One memory in a drawer: whole, with where it came from and what it said before; editing, adding and deleting.
+
+import { openDrawer, pairs } from "../components/drawer.js";
+import { field, form, textArea, textInput } from "../components/form.js";
+import { errorState, state } from "../components/state.js";
+import { badge, button, skeleton } from "../shared/controls.js";
+import { confirmDialog } from "../shared/dialog.js";
+import { make } from "../shared/dom.js";
+import { timeElement } from "../shared/time.js";
+import { toast } from "../shared/toast.js";
+import { visible, visibleText } from "../shared/visible.js";
+import { memoryWords as words } from "../texts/memory.js";
+import { shell } from "../texts/shell.js";
+
+/** @import { Context } from "./context.js" */
+
+/** @param {Context} context @param {{changed: () => void, closed: () => void}} after */
+export function memoryDrawer(context, { changed, closed }) {
+  let drawer = /** @type {ReturnType<typeof openDrawer> | null} */ (null);
+  let shown = "";
+  const close = () => {
+    const open = drawer;
+    drawer = null;
+    shown = "";
+    open?.close();
+  };
+  const begin = (/** @type {string} */ title) => {
+    drawer ??= openDrawer({ title, body: [skeleton(4)], closed: () => {
+      const wasOpen = drawer !== null;
+      drawer = null;
+      shown = "";
+      if (wasOpen) closed();
+    } });
+    return drawer;
+  };
+  const finish = (/** @type {string} */ words_) => {
+    toast(words_);
+    changed();
+  };
+
+  /** @param {string | undefined} id */
+  const open = async (id) => {
+    if (!id) return close();
+    if (shown === id) return;
+    shown = id;
+    if (id === "new") return add();
+    const at = begin(words.one);
+    try {
+      const entry = await context.request(`/api/memory/${encodeURIComponent(id)}`);
+      if (shown === id) showEntry(entry);
+    } catch (problem) {
+      const { status, message } = /** @type {import("../shared/api.js").Problem} */ (problem);
+      if (shown !== id) return;
+      at.show({ body: [status === 404 ? state({ icon: "search", title: words.missingTitle, text: words.missing }) : errorState({ title: words.failed, text: message, action: button({ label: shell.retry, press: () => {
+        shown = "";
+        void open(id);
+      } }) })] });
+    }
+  };
+
+  const add = () => {
+    const fields = entryFields({ content: "", category: "" });
+    const send = async () => {
+      const before = await context.request("/api/memory", { method: "POST", body: { content: fields.content.control.value, category: fields.category.control.value.trim() || undefined } });
+      finish(Date.now() - Date.parse(before.created_at) < 60000 ? words.added : words.known);
+      drawer?.close();
+    };
+    begin(words.addTitle).show({ title: words.addTitle, body: [form({ fields, body: [fields.content.element, fields.category.element], submit: words.add, cancel: () => drawer?.close(), send })] });
+    fields.content.control.focus();
+  };
+
+  /** @param {any} entry */
+  const showEntry = (entry) => {
+    const edit = button({ label: words.edit, icon: "edit", press: () => editEntry(entry) });
+    const remove = button({ label: words.remove, icon: "trash", look: "button-danger", press: () => void forget(entry) });
+    const history = entry.history ?? [];
+    drawer?.show({
+      title: words.one,
+      body: [
+        make("p", { class: "memory-content" }, ...visible(entry.content)),
+        pairs(
+          ["Id", make("span", { class: "mono" }, entry.id)],
+          [words.columns.category, badge(visibleText(entry.category))],
+          [words.source, words.sources[entry.source] ?? visibleText(String(entry.source ?? ""))],
+          [words.created, timeElement(entry.created_at)],
+          [words.updated, timeElement(entry.updated_at)],
+          [words.recalled, entry.last_recalled_at ? timeElement(entry.last_recalled_at) : words.never],
+        ),
+        make("div", { class: "dialog-actions" }, edit, remove),
+        ...(history.length > 0 ? [make("section", {}, make("h3", { class: "section-title" }, words.history), make("ol", { class: "memory-history", role: "list" }, ...history.map(version)))] : []),
+      ],
+    });
+  };
+
+  /** @param {any} entry */
+  const editEntry = (entry) => {
+    const fields = entryFields(entry);
+    const send = async () => {
+      await context.request(`/api/memory/${encodeURIComponent(entry.id)}`, { method: "PUT", body: { content: fields.content.control.value, category: fields.category.control.value.trim() || undefined } });
+      finish(words.saved);
+      showEntry(await context.request(`/api/memory/${encodeURIComponent(entry.id)}`));
+    };
+    drawer?.show({ title: words.editTitle, body: [form({ fields, body: [fields.content.element, fields.category.element], submit: shell.save, cancel: () => showEntry(entry), send })] });
+    fields.content.control.focus();
+  };
+
+  /** @param {any} entry */
+  const forget = async (entry) => {
+    if (!(await confirmDialog({ title: words.removeTitle, text: words.removeBody, action: words.remove }))) return;
+    try {
+      await context.request(`/api/memory/${encodeURIComponent(entry.id)}`, { method: "DELETE" });
+      finish(words.removed);
+      drawer?.close();
+    } catch (problem) {
+      toast(words.actionFailed(/** @type {Error} */ (problem).message));
+    }
+  };
+  return { open: (/** @type {string | undefined} */ id) => void open(id), close };
+}
+
+/** @param {{content: string, category: string}} entry */
+function entryFields(entry) {
+  return {
+    content: field({ label: words.content, control: textArea({ value: entry.content, rows: 5, maxlength: 8000 }), hint: words.contentHint }),
+    category: field({ label: words.columns.category, control: textInput({ value: entry.category, maxlength: 64, placeholder: "general" }), hint: words.categoryHint }),
+  };
+}
+
+/** @param {any} old */
+function version(old) {
+  return make("li", {}, make("p", {}, ...visible(old.content)), make("p", { class: "field-hint" }, ...visible(words.replaced(old.category)), " ", timeElement(old.replaced_at)));
+}

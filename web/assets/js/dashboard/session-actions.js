@@ -1,0 +1,71 @@
+// What can be done to a session, from its row and from its page: the same words, questions and consequences.
+
+import { confirmDialog, promptDialog } from "../shared/dialog.js";
+import { make } from "../shared/dom.js";
+import { toast } from "../shared/toast.js";
+import { sessionWords as words } from "../texts/sessions.js";
+
+/** @import { Context } from "./context.js" */
+/** @import { MenuItem } from "../shared/menu.js" */
+
+/** @param {string} id */
+export const pathOf = (id) => `/api/sessions/${encodeURIComponent(id)}`;
+
+/** @param {any} session */
+export const titleOf = (session) => session.title || session.session_id || words.untitled;
+
+/** Where the chat goes on with it; only conversations of the browser can. @param {any} session */
+export function chatHref(session) {
+  const name = String(session.session_id ?? "");
+  return name.startsWith("webchat:") ? `/#/${encodeURIComponent(name.slice("webchat:".length))}` : "";
+}
+
+/**
+ * @param {Context} context
+ * @param {any} session
+ * @param {{changed: () => void, gone: () => void}} after
+ * @returns {MenuItem[]}
+ */
+export function sessionMenu(context, session, { changed, gone }) {
+  const path = pathOf(session.session_id);
+  const title = titleOf(session);
+  const href = chatHref(session);
+  const act = async (/** @type {() => Promise<any>} */ action, /** @type {string} */ done, /** @type {() => void} */ then) => {
+    try {
+      await action();
+      toast(done);
+      then();
+    } catch (problem) {
+      toast(words.actionFailed(/** @type {Error} */ (problem).message));
+    }
+  };
+  const rename = async () => {
+    const wanted = await promptDialog({ title: words.renameTitle, label: words.renameLabel, value: session.title ?? "" });
+    if (wanted) await act(() => context.request(path, { method: "PATCH", body: { title: wanted } }), words.renamed, changed);
+  };
+  const reset = async () => {
+    if (await confirmDialog({ title: words.resetTitle, text: words.resetBody(title), action: words.reset })) await act(() => context.request(`${path}/reset`, { method: "POST" }), words.wasReset, changed);
+  };
+  const remove = async () => {
+    if (await confirmDialog({ title: words.removeTitle, text: words.removeBody(title), action: words.remove })) await act(() => context.request(path, { method: "DELETE" }), words.removed, gone);
+  };
+  /** @type {(MenuItem | false | "")[]} */
+  const items = [
+    href && { label: words.continue, icon: "chat", press: () => location.assign(href) },
+    session.busy && { label: words.stop, icon: "stop", press: () => void act(() => context.request(`${path}/stop`, { method: "POST" }), words.stopped, changed) },
+    { label: words.rename, icon: "edit", press: () => void rename() },
+    { label: words.exportMarkdown, icon: "download", press: () => download(`${path}/export?format=markdown`) },
+    { label: words.exportJson, icon: "download", press: () => download(`${path}/export?format=json`) },
+    { label: words.reset, icon: "retry", danger: true, press: () => void reset() },
+    { label: words.remove, icon: "trash", danger: true, press: () => void remove() },
+  ];
+  return /** @type {MenuItem[]} */ (items.filter(Boolean));
+}
+
+/** @param {string} href */
+function download(href) {
+  const link = make("a", { href, download: "" });
+  document.body.append(link);
+  link.click();
+  link.remove();
+}

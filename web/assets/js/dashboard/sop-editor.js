@@ -1,0 +1,105 @@
+// The editor of an SOP: its text, its faults line by line while it is written, and what was changed before it is saved.
+
+import { diffView } from "../components/code.js";
+import { field, form, textArea, textInput } from "../components/form.js";
+import { errorState } from "../components/state.js";
+import { button, skeleton } from "../shared/controls.js";
+import { fill, make } from "../shared/dom.js";
+import { icon } from "../shared/icons.js";
+import { toast } from "../shared/toast.js";
+import { shell } from "../texts/shell.js";
+import { sopWords as words } from "../texts/sops.js";
+import { hrefOf } from "./route.js";
+import { sopPath } from "./sop-page.js";
+
+/** @param {import("./context.js").Context} context @param {string} name empty for a new one */
+export function sopEditor(context, name) {
+  const element = make("div", { class: "sop-editor" }, skeleton(8));
+  const back = name ? hrefOf("sops", [name]) : hrefOf("sops");
+  context.title(name ? words.editTitle(name) : words.newTitle, back);
+  const begin = async () => {
+    try {
+      const sop = name ? await context.request(sopPath(name)) : { name: "", type: "custom", content: words.template };
+      if (!context.signal.aborted) edit(context, element, sop, back);
+    } catch (problem) {
+      if (!context.signal.aborted) fill(element, errorState({ title: words.oneFailed, text: /** @type {Error} */ (problem).message }));
+    }
+  };
+  void begin();
+  return { element, refresh: undefined, live: undefined };
+}
+
+/** @param {import("./context.js").Context} context @param {HTMLElement} element @param {any} sop @param {string} back */
+function edit(context, element, sop, back) {
+  const before = String(sop.content ?? "");
+  const fields = {
+    name: field({ label: words.name, control: textInput({ value: sop.name, maxlength: 64, spellcheck: "false", class: "input mono" }), hint: sop.type === "builtin" ? words.copyHint : words.nameHint }),
+    content: field({ label: words.content, control: textArea({ class: "input mono sop-source", value: before, rows: 24, spellcheck: "false" }), hint: words.contentHint }),
+  };
+  // A file keeps its name.
+  if (sop.name && sop.type === "custom") fields.name.element.hidden = true;
+  const { control } = fields.content;
+  const lint = make("div", { class: "sop-lint", role: "status" });
+  const changes = make("div", { hidden: true });
+  const preview = button({ label: words.preview, look: "button-small", press: () => showChanges(changes.hidden) });
+  const showChanges = (/** @type {boolean} */ isShown) => {
+    changes.hidden = !isShown;
+    preview.querySelector("span")?.replaceChildren(isShown ? words.hidePreview : words.preview);
+    if (isShown) fill(changes, diffView(before, control.value, words.changes));
+  };
+  let asked = 0;
+  const check = async () => {
+    asked += 1;
+    const number = asked;
+    try {
+      const { problems } = await context.request("/api/sops/check", { method: "POST", body: { content: control.value } });
+      if (number === asked) fill(lint, ...faultLines(problems, control));
+    } catch {
+      if (number === asked) fill(lint);
+    }
+  };
+  /** @type {ReturnType<typeof setTimeout> | undefined} */ let timer;
+  control.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      void check();
+      if (!changes.hidden) showChanges(true);
+    }, 500);
+  });
+  const leaving = (/** @type {BeforeUnloadEvent} */ event) => control.value !== before && !isSaved && event.preventDefault();
+  let isSaved = false;
+  addEventListener("beforeunload", leaving, { signal: context.signal });
+  const send = async () => {
+    const name = fields.name.control.value.trim();
+    try {
+      await context.request(sopPath(name || "-"), { method: "PUT", body: { content: control.value } });
+    } catch (problem) {
+      // The faults stand below the text, each with its line.
+      const { errors = [] } = /** @type {import("../shared/api.js").Problem} */ (problem);
+      const found = errors.filter(({ field: at }) => at === "content").map(({ message }) => ({ line: Number(/^line (\d+)/.exec(message)?.[1] ?? 1), message: message.replace(/^line \d+: /, "") }));
+      if (found.length > 0) fill(lint, ...faultLines(found, control));
+      throw problem;
+    }
+    isSaved = true;
+    toast(words.saved);
+    context.go([name]);
+  };
+  const body = [fields.name.element, fields.content.element, make("div", { class: "sop-under" }, lint, before && sop.name ? preview : null), changes].filter(Boolean);
+  fill(element, form({ fields, body: /** @type {Node[]} */ (body), submit: shell.save, cancel: () => (location.hash = back), send }));
+  void check();
+}
+
+/** @param {{line: number, message: string}[]} problems @param {HTMLTextAreaElement} control */
+function faultLines(problems, control) {
+  if (problems.length === 0) return [make("p", { class: "sop-fine" }, icon("check"), words.lintOk)];
+  return [make("p", {}, words.lintFaults(problems.length)), make("ul", { role: "list" }, ...problems.map(({ line, message }) => make("li", {}, make("button", { type: "button", class: "sop-fault", on: { click: () => goToLine(control, line) } }, icon("alert"), make("span", {}, words.fault(line, message))))))];
+}
+
+/** @param {HTMLTextAreaElement} control @param {number} line */
+function goToLine(control, line) {
+  const lines = control.value.split("\n");
+  const from = lines.slice(0, Math.max(0, line - 1)).join("\n").length + (line > 1 ? 1 : 0);
+  control.focus();
+  control.setSelectionRange(from, from + (lines[line - 1]?.length ?? 0));
+  control.scrollTop = Math.max(0, (line - 4) * parseFloat(getComputedStyle(control).lineHeight || "20"));
+}

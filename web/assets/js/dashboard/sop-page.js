@@ -1,0 +1,102 @@
+// One SOP to read: rendered by the server, its source, its runs; run it with its values, edit it, delete it.
+
+import { codeBox } from "../components/code.js";
+import { openDrawer, pairs } from "../components/drawer.js";
+import { field, form, textArea, textInput } from "../components/form.js";
+import { rendered } from "../components/rendered.js";
+import { state } from "../components/state.js";
+import { tabs } from "../components/tabs.js";
+import { badge, button, iconButton, note, skeleton } from "../shared/controls.js";
+import { confirmDialog } from "../shared/dialog.js";
+import { fill, make } from "../shared/dom.js";
+import { menuOn } from "../shared/menu.js";
+import { toast } from "../shared/toast.js";
+import { visible, visibleText } from "../shared/visible.js";
+import { shell } from "../texts/shell.js";
+import { sopWords as words } from "../texts/sops.js";
+import { hrefOf } from "./route.js";
+import { sopRuns, sopRunsPath } from "./sop-runs.js";
+
+/** @param {string} name */
+export const sopPath = (name) => `/api/sops/${encodeURIComponent(name)}`;
+
+/** @param {import("./context.js").Context} context @param {string} name */
+export function sopPage(context, name) {
+  const element = make("div", { class: "sop-page" }, skeleton(8));
+  context.title(name, hrefOf("sops"));
+  const load = async () => {
+    try {
+      const sop = await context.request(sopPath(name));
+      if (!context.signal.aborted) show(context, element, sop);
+    } catch (problem) {
+      if (context.signal.aborted) return;
+      const { status, message } = /** @type {import("../shared/api.js").Problem} */ (problem);
+      const list = make("a", { class: "button", href: hrefOf("sops") }, words.toList);
+      const again = button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void load() });
+      fill(element, status === 404 ? state({ icon: "search", title: words.missingTitle, text: words.missing, action: list }) : state({ icon: "alert", tone: "bad", title: words.oneFailed, text: message, action: again }));
+    }
+  };
+  void load();
+  return { element, refresh: () => {}, live: (/** @type {string} */ topic, /** @type {any} */ data) => topic === "agents" && data?.sop_run?.sop_name === name && context.store.soon(sopRunsPath) };
+}
+
+/** @param {import("./context.js").Context} context @param {HTMLElement} element @param {any} sop */
+function show(context, element, sop) {
+  context.title(sop.title || sop.name, hrefOf("sops"));
+  const isCustom = sop.type === "custom";
+  const more = iconButton({ label: shell.palette.actions, icon: "more" });
+  menuOn(more, () => [
+    { label: isCustom ? words.edit : words.copy, icon: "edit", press: () => context.go([sop.name, "edit"]) },
+    ...(isCustom ? [{ label: words.remove, icon: "trash", danger: true, press: () => void remove(context, sop) }] : []),
+  ]);
+  fill(context.tools, button({ label: words.run, icon: "play", look: "button-primary", press: () => openRun(context, sop) }), more);
+  const read = () => (Array.isArray(sop.html) ? rendered(withoutTitle(sop.html)) : codeBox(sop.content ?? "", sop.title));
+  const { element: views } = tabs({
+    label: sop.title || sop.name,
+    tabs: [
+      { id: "read", label: words.tabsOne.read, view: () => make("div", { class: "sop-text" }, read()) },
+      { id: "source", label: words.tabsOne.source, view: () => codeBox(sop.content ?? "", words.tabsOne.source) },
+      { id: "runs", label: words.tabsOne.runs, view: () => sopRuns(context, sop.name) },
+    ],
+  });
+  const facts = pairs([words.callIt, make("code", {}, `/${sop.name}`)], [words.kind, badge(words.types[sop.type] ?? sop.type, isCustom ? "accent" : "")], [words.takes, takes(sop)], [words.size, words.bytes(sop.size ?? 0)], sop.path && [words.file, make("span", { class: "mono sop-path" }, ...visible(sop.path))]);
+  fill(element, make("div", { class: "card sop-facts" }, facts), views);
+}
+
+/** The page has the title already. @param {string[]} html */
+const withoutTitle = (html) => (/^<h\d/.test(html[0] ?? "") ? html.slice(1) : html);
+
+/** @param {any} sop */
+const takes = (sop) => sop.parameters.map((/** @type {any} */ { name, required }) => `${name} (${required ? words.required : words.optional})`).join(", ") || words.parameters(0);
+
+/** @param {import("./context.js").Context} context @param {any} sop */
+function openRun(context, sop) {
+  /** @type {Record<string, ReturnType<typeof field>>} */ const fields = {};
+  for (const { name, required, default: other, description } of sop.parameters) {
+    const hint = [description, other !== null && other !== undefined && other !== "" && words.by(String(other))].filter(Boolean).join(" ");
+    fields[name] = field({ label: `${visibleText(name)} (${required ? words.required : words.optional})`, control: textInput({ placeholder: other ?? undefined }), hint: visibleText(hint) });
+  }
+  const text = field({ label: words.runInput, control: textArea({ rows: 3 }) });
+  const send = async () => {
+    const given = Object.entries(fields).map(([name, { control }]) => [name, /** @type {HTMLInputElement} */ (control).value.trim()]).filter(([, value]) => value);
+    const begun = await context.request(`${sopPath(sop.name)}/run`, { method: "POST", body: { arguments: Object.fromEntries(given), text: text.control.value.trim() || undefined } });
+    context.store.soon(sopRunsPath);
+    drawer.close();
+    toast(words.started, { label: words.openChat, press: () => location.assign(`/#/${encodeURIComponent(String(begun.session_id).replace(/^webchat:/, ""))}`) });
+  };
+  const body = [note({ text: words.runLead }), form({ fields: { ...fields, text }, body: [...Object.values(fields).map(({ element }) => element), text.element], submit: words.run, cancel: () => drawer.close(), send })];
+  const drawer = openDrawer({ title: words.runTitle(sop.title || sop.name), body, closed: () => {} });
+  /** @type {HTMLElement | null} */ (drawer.dialog.querySelector("input, textarea"))?.focus();
+}
+
+/** @param {import("./context.js").Context} context @param {any} sop */
+async function remove(context, sop) {
+  if (!(await confirmDialog({ title: words.removeTitle, text: words.removeBody(sop.name), action: words.remove }))) return;
+  try {
+    await context.request(sopPath(sop.name), { method: "DELETE" });
+    toast(words.removed);
+    context.go([]);
+  } catch (problem) {
+    toast(words.actionFailed(/** @type {Error} */ (problem).message));
+  }
+}
