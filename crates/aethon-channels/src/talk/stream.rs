@@ -178,8 +178,8 @@ impl Streams {
         }
         if lock(&stream.state).is_stopped {
             showing.stopped().await;
-            lock(&self.open).remove(&stream.turn);
         }
+        lock(&self.open).remove(&stream.turn);
     }
 }
 
@@ -303,11 +303,10 @@ struct ChatSurface {
 impl Surface for ChatSurface {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
         if let TurnEvent::Done(reply) = &event {
-            // The delivery closes it, where there is one, and may have done so.
-            if let Some(stream) = self.streams.of(turn)
-                && reply.end == TurnEnd::Stopped
-            {
-                stream.change(|state| (state.is_stopped, state.is_closed) = (true, true));
+            // The delivery may have closed it before.
+            if let Some(stream) = self.streams.of(turn) {
+                let is_stopped = reply.end == TurnEnd::Stopped;
+                stream.change(|state| (state.is_stopped, state.is_closed) = (is_stopped, true));
             }
             return;
         }
