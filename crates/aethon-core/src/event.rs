@@ -78,6 +78,8 @@ pub enum Event {
     },
     /// A run of a SOP began or changed.
     SopRun(Arc<SopRun>),
+    /// A recording began, ended or went.
+    Recording(Arc<RecordingNews>),
 }
 
 /// What happened to a timed job.
@@ -89,6 +91,28 @@ pub enum JobChange {
     Removed,
     /// A run of it began, ended, or was left out.
     Run(Arc<RunRecord>),
+}
+
+/// What happened to a recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordingNews {
+    /// Its name.
+    pub name: String,
+    /// The session, where that is known.
+    pub session: Option<SessionId>,
+    /// What happened to it.
+    pub change: RecordingChange,
+}
+
+/// The life of a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordingChange {
+    /// It began.
+    Began,
+    /// It ended, and can be looked at.
+    Ended,
+    /// It was removed.
+    Deleted,
 }
 
 /// What happened to a session.

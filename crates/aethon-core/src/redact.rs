@@ -6,6 +6,7 @@
 //! in a way that nobody thought of. What keeps a secret is not to hand it out.
 
 mod forms;
+mod labelled;
 mod shapes;
 #[cfg(test)]
 mod tests;
@@ -66,19 +67,22 @@ impl Redactor {
 
     /// The text with every secret replaced by `***`.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let places = self.places(text);
-        if places.is_empty() {
-            return Cow::Borrowed(text);
-        }
-        let mut masked = String::with_capacity(text.len());
-        let mut reached = 0;
-        for place in places {
-            masked.push_str(&text[reached..place.start]);
-            masked.push_str(MASK);
-            reached = place.end;
-        }
-        masked.push_str(&text[reached..]);
-        Cow::Owned(masked)
+        masked(text, self.places(text))
+    }
+
+    /// The same for a text that is kept and that nobody works with any more, such as a recording: what is only named a secret
+    /// (`password=…`) goes as well.
+    pub fn redact_kept<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut places = self.places(text);
+        let known = places.len();
+        labelled::find(text, |place| places.push(place));
+        let is_more = places.len() > known;
+        masked(text, if is_more { apart(text, places) } else { places })
+    }
+
+    /// Whether the key of an object names a secret, so that its value is one.
+    pub fn names_secret(key: &str) -> bool {
+        labelled::is_label(key)
     }
 
     /// Whether the text holds something that looks like a secret.
@@ -98,28 +102,46 @@ impl Redactor {
         }
         known.digits.find_digits(text.as_bytes(), |place| places.push(place));
         shapes::find(text.as_bytes(), |place| places.push(place));
-        if places.is_empty() {
-            return places;
-        }
-        for place in &mut places {
-            // A form that was decoded may begin or end within a character of the text.
-            place.start = text.floor_char_boundary(place.start);
-            place.end = text.ceil_char_boundary(place.end);
-        }
-        places.sort_by_key(|place| place.start);
-        let mut apart: Vec<Range<usize>> = Vec::with_capacity(places.len());
-        for place in places {
-            match apart.last_mut() {
-                Some(last) if place.start < last.end => last.end = last.end.max(place.end),
-                _ => apart.push(place),
-            }
-        }
-        apart
+        if places.is_empty() { places } else { apart(text, places) }
     }
 
     fn known(&self) -> Arc<Known> {
         self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// The text with `***` in these places, which are in order and apart from each other.
+fn masked(text: &str, places: Vec<Range<usize>>) -> Cow<'_, str> {
+    if places.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut masked = String::with_capacity(text.len());
+    let mut reached = 0;
+    for place in places {
+        masked.push_str(&text[reached..place.start]);
+        masked.push_str(MASK);
+        reached = place.end;
+    }
+    masked.push_str(&text[reached..]);
+    Cow::Owned(masked)
+}
+
+/// These places in order and apart from each other.
+fn apart(text: &str, mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    for place in &mut places {
+        // A form that was decoded may begin or end within a character of the text.
+        place.start = text.floor_char_boundary(place.start);
+        place.end = text.ceil_char_boundary(place.end);
+    }
+    places.sort_by_key(|place| place.start);
+    let mut apart: Vec<Range<usize>> = Vec::with_capacity(places.len());
+    for place in places {
+        match apart.last_mut() {
+            Some(last) if place.start < last.end => last.end = last.end.max(place.end),
+            _ => apart.push(place),
+        }
+    }
+    apart
 }
 
 impl Known {

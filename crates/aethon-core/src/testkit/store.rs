@@ -3,6 +3,7 @@
 
 mod audit;
 mod history;
+mod import;
 mod jobs;
 mod listing;
 mod memory;
@@ -59,7 +60,8 @@ enum Failing {
 }
 
 /// The methods that store something.
-const WRITES: [&str; 8] = ["accept", "begin", "append", "finish", "settle", "rename", "clear", "post"];
+const WRITES: [&str; 9] =
+    ["accept", "begin", "append", "finish", "settle", "rename", "clear", "post", "import"];
 
 impl Default for MemoryStore {
     fn default() -> Self {
@@ -97,6 +99,7 @@ impl MemoryStore {
             turns: store.clone(),
             owners: store.clone(),
             transcripts: store.clone(),
+            imports: store.clone(),
             outbox: store.clone(),
             channel_records: store.clone(),
             history: store.clone(),

@@ -3,7 +3,7 @@
 //! Each socket listens to the event bus itself and builds a frame only for the topics that it wants. The bus is bounded:
 //! a reader that lags is told how many events it missed, and goes on with the newest.
 
-use aethon_core::event::{Event, EventBus, JobChange, SessionChange};
+use aethon_core::event::{Event, EventBus, JobChange, RecordingChange, SessionChange};
 use aethon_core::ledger::LedgerEntry;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -123,6 +123,7 @@ fn topic(event: &Event) -> &'static str {
         Event::Usage { .. } => "usage",
         Event::Job { .. } => "scheduler",
         Event::SopRun(_) => "agents",
+        Event::Recording(_) => "recordings",
     }
 }
 
@@ -167,6 +168,14 @@ fn data(event: &Event) -> Value {
             }
         },
         Event::SopRun(run) => json!({ "sop_run": **run }),
+        Event::Recording(news) => {
+            let change = match news.change {
+                RecordingChange::Began => "began",
+                RecordingChange::Ended => "ended",
+                RecordingChange::Deleted => "deleted",
+            };
+            json!({ "name": news.name, "session_id": news.session, "change": change })
+        }
     }
 }
 

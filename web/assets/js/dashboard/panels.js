@@ -23,7 +23,7 @@ const { panels: label, groups } = shell;
 
 /** @type {Panel[]} */
 export const panels = [
-  { id: "overview", label: label.overview, icon: "gauge", group: groups.now },
+  { id: "overview", label: label.overview, icon: "gauge", group: groups.now, hasStyles: true },
   { id: "company", label: label.company, icon: "people", group: groups.now },
   { id: "monitor", label: label.monitor, icon: "pulse", group: groups.now },
   { id: "approvals", label: label.approvals, icon: "shield", group: groups.now },
@@ -35,7 +35,7 @@ export const panels = [
   { id: "memory", label: label.memory, icon: "memory", group: groups.mind, hasStyles: true },
   { id: "usage", label: label.usage, icon: "coins", group: groups.system },
   { id: "features", label: label.features, icon: "switches", group: groups.system, hasStyles: true },
-  { id: "config", label: label.config, icon: "sliders", group: groups.system },
+  { id: "config", label: label.config, icon: "sliders", group: groups.system, hasStyles: true },
   { id: "logs", label: label.logs, icon: "list", group: groups.system },
 ];
 

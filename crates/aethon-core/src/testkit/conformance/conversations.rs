@@ -1,8 +1,9 @@
 //! Conversations: what people see of them, and what is left when they are removed.
 
 use super::stage::*;
-use crate::ids::TurnId;
-use crate::message::Role;
+use crate::ids::{MessageId, TurnId};
+use crate::import::NewSession;
+use crate::message::{Block, Message, Role};
 use crate::session::{Accepted, Clear, MOST_PAGE_BYTES, SessionQuery, TurnPhase};
 
 const S: &str = "webchat:default";
@@ -33,6 +34,39 @@ pub async fn a_title_comes_from_the_first_message_until_a_person_gives_one(stage
     stage.storage.turns.accept(&edit_again, &say(S, "x"), Some(replacing("x", &edit))).await.unwrap();
     assert_eq!(title().await, "Mine");
     assert!(!stage.storage.transcripts.rename(&session("webchat:none"), "x").await.unwrap());
+}
+
+pub async fn a_whole_conversation_is_made_at_once_or_not_at_all(stage: Stage) {
+    stage.turn(S, "q1", "a1").await;
+    stage.turn(S, "q2", "a2").await;
+    let (storage, made) = (&stage.storage, session("webchat:made"));
+    let messages = storage.transcripts.messages(&session(S), None, 10).await.unwrap();
+    let (from, to) = (messages[0].id.0.to_string(), messages[1].id.0.to_string());
+    let folded = Block::Folded { messages: 2, from, to, summary: "so far".into() };
+    let mut summary = Message::new(Role::System, vec![folded], messages[3].created_at);
+    summary.id = MessageId(messages[3].id.0 + 1);
+    let mut all = messages.clone();
+    all.push(summary);
+    let new = NewSession { id: made.clone(), title: "Again".into(), sender: "owner".into(), messages: all };
+    assert!(storage.imports.import(new.clone()).await.unwrap());
+    let there = storage.transcripts.messages(&made, None, 10).await.unwrap();
+    assert_eq!(texts(&there)[..4], ["q1", "a1", "q2", "a2"]);
+    assert!(there.iter().zip(&messages).all(|(one, other)| one.turn != other.turn && one.id != other.id));
+    let Block::Folded { to, .. } = &there[4].content[0] else { panic!("{:?}", there[4]) };
+    assert_eq!(*to, there[1].id.0.to_string(), "a summary names the new messages");
+    assert_eq!(texts(&storage.turns.window(&made, 10).await.unwrap())[..2], ["q2", "a2"]);
+    let row = storage.transcripts.session(&made).await.unwrap().unwrap();
+    assert_eq!((row.title.as_str(), row.message_count), ("Again", 5));
+    assert!(!storage.imports.import(new).await.unwrap(), "there is one already");
+
+    // What was said there can be answered again, and the session goes on like any other.
+    let turn = there[2].turn.clone().unwrap();
+    assert!(storage.turns.turn(&turn).await.unwrap().is_some_and(|record| record.phase == TurnPhase::Done));
+    let retry = TurnId::fresh();
+    storage.turns.accept(&retry, &say("webchat:made", "q3"), Some(replacing("q3", &turn))).await.unwrap();
+    let there = storage.transcripts.messages(&made, None, 10).await.unwrap();
+    assert_eq!(texts(&there), ["q1", "a1", "q3"]);
+    assert!(storage.turns.unfinished().await.unwrap().iter().all(|record| record.turn == retry));
 }
 
 pub async fn messages_are_paged_backwards(stage: Stage) {

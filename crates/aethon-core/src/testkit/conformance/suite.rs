@@ -58,6 +58,7 @@ list! { $
         a_turn_that_another_program_works_on_is_not_begun_here,
     }
     conversations {
+        a_whole_conversation_is_made_at_once_or_not_at_all,
         a_session_says_who_when_and_how_much,
         a_title_comes_from_the_first_message_until_a_person_gives_one,
         messages_are_paged_backwards,

@@ -1,0 +1,104 @@
+//! Making a whole conversation at once, out of messages that were said elsewhere: a recording that somebody goes on with.
+//!
+//! A door of its own beside [`crate::session::TurnLog`]: nothing of it belongs to a turn that runs, and it is one transaction
+//! whatever the length of the conversation.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+
+use crate::error::Result;
+use crate::ids::{MessageId, SessionId, TurnId};
+use crate::message::{Block, Inbound, Message, Role};
+
+/// The side of the storage that takes whole conversations.
+#[async_trait]
+pub trait SessionImport: Send + Sync {
+    /// Makes a session that holds exactly these messages, in this order, or nothing at all. Messages and turns get fresh ids;
+    /// what names a message by its id (a summary of older ones) names the new one. `false` when there is a session of this id
+    /// already.
+    async fn import(&self, session: NewSession) -> Result<bool>;
+}
+
+/// A conversation that is to be made.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// The id of the session.
+    pub id: SessionId,
+    /// Its title; empty for the one that its first message suggests.
+    pub title: String,
+    /// Who speaks in it.
+    pub sender: String,
+    /// Its messages, oldest first. Their ids are those that they had where they come from.
+    pub messages: Vec<Message>,
+}
+
+/// A turn of a conversation that is to be made.
+#[derive(Debug)]
+pub struct ImportedTurn {
+    /// Its fresh id.
+    pub turn: TurnId,
+    /// What started it, as far as its message tells.
+    pub inbound: Inbound,
+}
+
+impl NewSession {
+    /// Gives fresh ids to all turns, and makes the rows of those that a person may want answered again. The oldest first.
+    pub fn renew_turns(&mut self) -> Vec<ImportedTurn> {
+        let mut fresh: BTreeMap<TurnId, TurnId> = BTreeMap::new();
+        let mut turns = Vec::new();
+        for message in &mut self.messages {
+            let Some(old) = message.turn.clone() else { continue };
+            let is_known = fresh.contains_key(&old);
+            let turn = fresh.entry(old).or_insert_with(TurnId::fresh).clone();
+            message.turn = Some(turn.clone());
+            if !is_known && message.role == Role::User {
+                let inbound = Inbound::say(self.id.clone(), message.text()).from_sender(self.sender.clone());
+                turns.push(ImportedTurn { turn, inbound });
+            }
+        }
+        turns
+    }
+}
+
+/// Has a message that names others by their ids name the new ones. One that names what was not imported names nothing.
+pub fn rename_messages(message: &mut Message, known: &BTreeMap<MessageId, MessageId>) {
+    let renamed = |id: &str| {
+        let old = id.parse().ok().map(MessageId);
+        old.and_then(|old| known.get(&old)).map_or_else(|| "0".to_owned(), |new| new.0.to_string())
+    };
+    for block in &mut message.content {
+        if let Block::Folded { from, to, .. } = block {
+            (*from, *to) = (renamed(from), renamed(to));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn turns_get_fresh_ids_and_summaries_name_the_new_messages() {
+        let now = Timestamp::default();
+        let mut question = Message::new(Role::User, vec![Block::text("what?")], now);
+        question.turn = Some(TurnId::existing("old"));
+        let mut answer = Message::new(Role::Assistant, vec![Block::text("that")], now);
+        answer.turn = question.turn.clone();
+        let id = SessionId::of("webchat", "a").unwrap();
+        let messages = vec![question, answer];
+        let mut session = NewSession { id, title: String::new(), sender: "owner".into(), messages };
+        let turns = session.renew_turns();
+        assert_eq!((turns.len(), turns[0].inbound.text.as_str()), (1, "what?"));
+        assert!(session.messages.iter().all(|message| message.turn.as_ref() == Some(&turns[0].turn)));
+        assert_ne!(turns[0].turn.as_str(), "old");
+
+        let folded = Block::Folded { messages: 2, from: "7".into(), to: "8".into(), summary: "s".into() };
+        let mut message = Message::new(Role::System, vec![folded], now);
+        rename_messages(&mut message, &BTreeMap::from([(MessageId(8), MessageId(80))]));
+        let expected = Block::Folded { messages: 2, from: "0".into(), to: "80".into(), summary: "s".into() };
+        assert_eq!(message.content, [expected]);
+    }
+}

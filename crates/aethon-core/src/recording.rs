@@ -1,0 +1,296 @@
+//! Recordings of sessions: what happened in them, event by event, and their state after each turn.
+//!
+//! [`Recordings`] is what pages, the API and the terminal see of the recordings of a home: reading, and removing. A recording
+//! may come from anywhere, so opening one errs with an invalid request when anything about it is not as it must be, and every
+//! method says so in the same words. [`resume`] goes on from a snapshot in a session of its own.
+
+use std::io::Read;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::ids::{SessionId, unique};
+use crate::import::{NewSession, SessionImport};
+use crate::message::Message;
+
+/// The recordings of a home.
+#[async_trait]
+pub trait Recordings: Send + Sync {
+    /// All of them, the newest first; those that cannot be opened as well.
+    async fn list(&self) -> Result<Vec<ListedRecording>>;
+
+    /// One, with every sum checked.
+    async fn show(&self, name: &RecordingName) -> Result<Recording>;
+
+    /// Some of its events.
+    async fn events(&self, name: &RecordingName, query: EventQuery) -> Result<EventPage>;
+
+    /// Its snapshots, the first one first.
+    async fn snapshots(&self, name: &RecordingName) -> Result<Vec<SnapshotSummary>>;
+
+    /// The whole state after a turn. Not found when there is no such snapshot.
+    async fn snapshot(&self, name: &RecordingName, number: u64) -> Result<RecordedState>;
+
+    /// The file itself, once it was checked.
+    async fn download(&self, name: &RecordingName) -> Result<RecordingFile>;
+
+    /// Removes one, whatever is in it. `false` when there is none.
+    async fn remove(&self, name: &RecordingName) -> Result<bool>;
+}
+
+/// The longest name of a recording, in bytes.
+pub const MAX_RECORDING_NAME: usize = 240;
+
+/// The name of a recording: that of its file, without `.zip`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct RecordingName(String);
+
+impl RecordingName {
+    /// Checks and wraps a name. It names a file in one folder and nothing else: no separators, no control characters, no
+    /// leading dot.
+    pub fn parse(name: &str) -> Option<Self> {
+        let is_bad = |c: char| c.is_control() || matches!(c, '/' | '\\');
+        let is_fit = (1..=MAX_RECORDING_NAME).contains(&name.len());
+        (is_fit && !name.starts_with('.') && !name.contains(is_bad)).then(|| Self(name.to_owned()))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for RecordingName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A recording of the listing.
+#[derive(Debug, Clone)]
+pub struct ListedRecording {
+    /// Its name.
+    pub name: RecordingName,
+    /// The size of its file in bytes.
+    pub size: u64,
+    /// What its manifest says, or why it is refused.
+    pub manifest: std::result::Result<Manifest, String>,
+}
+
+/// A recording that was checked.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    /// Its name.
+    pub name: RecordingName,
+    /// The size of its file in bytes.
+    pub size: u64,
+    /// What its manifest says.
+    pub manifest: Manifest,
+    /// The entries that were checked.
+    pub entries: Vec<RecordingEntry>,
+}
+
+/// What a manifest says of its recording.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Manifest {
+    /// The version of the format.
+    pub format_version: u32,
+    /// The session that was recorded.
+    pub session_id: String,
+    /// When the recording began.
+    #[serde(serialize_with = "crate::time::serialize")]
+    pub started_at: Timestamp,
+    /// When it ended.
+    #[serde(serialize_with = "crate::time::serialize")]
+    pub ended_at: Timestamp,
+    /// The version of the program that made it.
+    pub version: String,
+    /// How many events there are.
+    pub events_count: u64,
+    /// How many snapshots there are.
+    pub snapshots_count: u64,
+}
+
+impl Manifest {
+    /// How long the recording lasted, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.ended_at.duration_since(self.started_at).as_secs_f64().max(0.0)
+    }
+}
+
+/// An entry of a recording.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RecordingEntry {
+    /// Its name.
+    pub name: String,
+    /// Its size in bytes, unpacked.
+    pub size: u64,
+    /// The SHA-256 of its content.
+    pub sha256: String,
+}
+
+/// Which part of the program an event is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layer {
+    /// The program itself: the recording, the session.
+    Sys,
+    /// Tools.
+    Tool,
+    /// The agent: turns and models.
+    Agent,
+}
+
+impl Layer {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Sys, Self::Tool, Self::Agent];
+
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sys => "sys",
+            Self::Tool => "tool",
+            Self::Agent => "agent",
+        }
+    }
+
+    /// The layer that goes by this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|layer| layer.as_str() == word)
+    }
+}
+
+/// Something that happened in a recorded session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordedEvent {
+    /// When, RFC 3339.
+    pub ts: String,
+    /// Which part of the program it is from.
+    pub layer: Layer,
+    /// What happened, a stable word.
+    pub r#type: String,
+    /// What there is to know about it.
+    #[serde(default)]
+    pub data: Value,
+    /// What belongs together: the turn, where there is one.
+    #[serde(default)]
+    pub trace_id: String,
+    /// Its number in the recording; grows.
+    pub seq: u64,
+}
+
+/// Which events are wanted.
+#[derive(Debug, Clone, Default)]
+pub struct EventQuery {
+    /// Only those of this layer.
+    pub layer: Option<Layer>,
+    /// Only those of this type.
+    pub kind: Option<String>,
+    /// Only those behind this number.
+    pub after: Option<u64>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Some events of a recording.
+#[derive(Debug, Clone, Default)]
+pub struct EventPage {
+    /// The events, oldest first.
+    pub events: Vec<RecordedEvent>,
+    /// Behind which number the next page begins, if there is one.
+    pub next_after: Option<u64>,
+}
+
+/// A snapshot without its content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SnapshotSummary {
+    /// Its number, from 1.
+    pub n: u64,
+    /// When it was taken, RFC 3339; absent where a recording does not say.
+    pub ts: Option<String>,
+    /// How many messages the conversation had.
+    pub message_count: u64,
+    /// The turn behind which it was taken.
+    pub turn: Option<String>,
+}
+
+/// What a model worked with after a turn, whole.
+#[derive(Debug, Clone)]
+pub struct RecordedState {
+    /// Which snapshot it is.
+    pub summary: SnapshotSummary,
+    /// The conversation, oldest first.
+    pub messages: Vec<Message>,
+    /// The system prompt.
+    pub system_prompt: String,
+    /// The tools that the model was offered, as the model was told of them.
+    pub tools: Vec<Value>,
+    /// The model that answered.
+    pub model: String,
+    /// The folder that relative paths began at.
+    pub cwd: String,
+}
+
+/// A recording as a file.
+pub struct RecordingFile {
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its bytes. Reading blocks.
+    pub bytes: Box<dyn Read + Send>,
+}
+
+impl std::fmt::Debug for RecordingFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RecordingFile").field("size", &self.size).finish_non_exhaustive()
+    }
+}
+
+/// Makes a session that holds the conversation as it was at a snapshot. It is one of the browser chat, whatever the recorded
+/// one was, so that a person can go on with it there.
+pub async fn resume(
+    recordings: &dyn Recordings,
+    sessions: &dyn SessionImport,
+    (name, number): (&RecordingName, u64),
+) -> Result<SessionId> {
+    let recording = recordings.show(name).await?;
+    let state = recordings.snapshot(name, number).await?;
+    let title = resumed_title(&recording.manifest.session_id, number);
+    // The end of the id is random, and a session of that name is there already only by an accident of one in millions.
+    for _ in 0..3 {
+        let id = SessionId::of("webchat", &format!("resumed-{}", &unique()[20..]))
+            .map_err(|error| Error::internal(error.to_string()))?;
+        let (title, messages) = (title.clone(), state.messages.clone());
+        let session = NewSession { id: id.clone(), title, sender: "owner".into(), messages };
+        if sessions.import(session).await? {
+            return Ok(id);
+        }
+    }
+    Err(Error::internal("no free name was found for the new session"))
+}
+
+/// How a session is called that goes on from a snapshot.
+pub fn resumed_title(session: &str, number: u64) -> String {
+    format!("{} from turn {number}", session.chars().take(60).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_that_of_a_file_in_one_folder() {
+        let check = |name: &str, is_fit: bool| {
+            assert_eq!(RecordingName::parse(name).is_some(), is_fit, "{name:?}");
+        };
+        check("webchat-default-20261122T100000000Z", true);
+        check("Ünï code (2)", true);
+        check("a..b", true);
+        for name in ["", ".", "..", ".hidden", "a/b", "../a", "a\\b", "a\0b", "a\nb", &"x".repeat(241)] {
+            check(name, false);
+        }
+    }
+}
