@@ -22,7 +22,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::access;
 use super::command::{self, Command};
 use super::outlet::{self, Outlet};
-use super::platform::{Arrival, Offer, Press};
+use super::platform::{Arrival, Offer, Press, Sender};
 use super::question::Questions;
 use super::standing::Standing;
 use super::stream::Streams;
@@ -84,7 +84,7 @@ impl Door {
 
     /// Takes a message in.
     pub(crate) async fn arrive(&self, arrival: Arrival) -> Result<()> {
-        if !self.may_write(&arrival).await? {
+        if !self.knows(&arrival.sender).await? {
             return self.stranger(&arrival).await;
         }
         let is_wanted = match self.outlet.rules.groups {
@@ -109,18 +109,29 @@ impl Door {
         }
     }
 
-    /// A button was pressed. Returns what the person is told.
-    pub(crate) fn press(&self, press: &Press) -> &'static str {
-        self.questions.press(&press.data, &press.sender, &press.chat)
-    }
-
-    async fn may_write(&self, arrival: &Arrival) -> Result<bool> {
+    /// Whether somebody may write.
+    pub(crate) async fn knows(&self, sender: &Sender) -> Result<bool> {
         let rules = &self.outlet.rules;
-        if access::is_listed(rules, &arrival.sender) {
+        if access::is_listed(rules, sender) {
             return Ok(true);
         }
         // A pairing is taken back by its command; switching pairing off only stops new ones.
-        pairing::is_paired(self.records(), rules.channel, &arrival.sender.id).await
+        pairing::is_paired(self.records(), rules.channel, &sender.id).await
+    }
+
+    /// Tells a chat something about itself, once a week.
+    pub(crate) async fn tell(&self, chat: &str, what: &str, text: &str) -> Result<()> {
+        let until = Some(self.clock().now() + SEEN_FOR);
+        let name = format!("told:{what}:{chat}");
+        if self.records().claim(self.outlet.channel(), &name, "", until).await? {
+            self.outlet.say(chat, text).await?;
+        }
+        Ok(())
+    }
+
+    /// A button was pressed. Returns what the person is told.
+    pub(crate) fn press(&self, press: &Press) -> &'static str {
+        self.questions.press(&press.data, &press.sender, &press.chat)
     }
 
     async fn stranger(&self, arrival: &Arrival) -> Result<()> {

@@ -151,7 +151,8 @@ impl<'a> Attempt<'a> {
             (None, Some(file)) => Content::File(file),
             (None, None) => return Ok(Ok(())),
         };
-        let key = format!("d{}p{done}", self.delivery.id);
+        // Never the same in another home: a platform may remember keys of an account.
+        let key = format!("{}-{}-{done}", self.delivery.turn, self.delivery.id);
         Ok(self.outlet.post(self.chat, content, &key).await.map(drop))
     }
 

@@ -10,6 +10,8 @@ use super::styled::{Style, Styled};
 pub(crate) enum Measure {
     /// UTF-16 units, as Telegram's clients do.
     Utf16,
+    /// Bytes.
+    Bytes,
 }
 
 impl Measure {
@@ -18,12 +20,14 @@ impl Measure {
     pub(crate) fn of(self, text: &str) -> usize {
         match self {
             Self::Utf16 => text.encode_utf16().count(),
+            Self::Bytes => text.len(),
         }
     }
 
     fn of_char(self, c: char) -> usize {
         match self {
             Self::Utf16 => c.len_utf16(),
+            Self::Bytes => c.len_utf8(),
         }
     }
 }
@@ -160,21 +164,17 @@ mod tests {
         assert!(parts.len() > 3);
         for part in &parts {
             assert_eq!(part.spans.len(), 1, "{part:?}");
-            assert!(
-                part.spans[0].style == Style::Block("rust".into()) && part.spans[0].end == part.text.len()
-            );
+            assert!(part.spans[0].style == Style::Block("rust".into()) && part.spans[0].end == part.text.len());
             assert!(part.text.ends_with(';') && part.text.starts_with("let"), "{part:?}");
         }
         let parts = split(&styled("see what the [long words of this link](https://a.b) say"), fit(24));
-        let links =
-            parts.iter().flat_map(|part| part.spans.iter().map(move |span| &part.text[span.start..span.end]));
+        let links = parts.iter().flat_map(|part| part.spans.iter().map(move |span| &part.text[span.start..span.end]));
         assert_eq!(links.collect::<Vec<_>>(), ["long words of this link"]);
     }
 
     #[test]
     fn nothing_but_blank_space_is_lost_and_every_part_fits() {
-        let text: String =
-            (0..200).map(|n| format!("**w{n}** `c{n}` [l{n}](https://x/{n}) äöü 😀\n")).collect();
+        let text: String = (0..200).map(|n| format!("**w{n}** `c{n}` [l{n}](https://x/{n}) äöü 😀\n")).collect();
         let whole = styled(&text);
         for length in [40, 100, 1000] {
             let parts = split(&whole, Fit { measure: Measure::Utf16, length, spans: 10 });

@@ -65,11 +65,7 @@ impl Styled {
         let text = self.text[start..end].to_owned();
         let cut = |span: &Span| {
             let (first, last) = (span.start.clamp(start, end), span.end.clamp(start, end));
-            (first < last).then(|| Span {
-                start: first - start,
-                end: last - start,
-                style: span.style.clone(),
-            })
+            (first < last).then(|| Span { start: first - start, end: last - start, style: span.style.clone() })
         };
         Self { text, spans: self.spans.iter().filter_map(cut).collect() }
     }
@@ -78,6 +74,40 @@ impl Styled {
     pub(crate) fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
     }
+
+    /// Writes the text with what opens and closes each span, and each stretch of text through `literal`, which is told
+    /// whether it stands in code.
+    pub(crate) fn write(&self, mut literal: impl FnMut(&mut String, &str, bool), mark: impl Fn(&Style, bool) -> String) -> String {
+        let mut out = String::with_capacity(self.text.len() + 16 * self.spans.len());
+        let mut open: Vec<&Span> = Vec::new();
+        let mut at = 0;
+        let mut spans = self.spans.iter().filter(|span| span.start < span.end).peekable();
+        loop {
+            let closing = open.last().map(|span| span.end);
+            let opening = spans.peek().map(|span| span.start);
+            let next = match (closing, opening) {
+                (Some(closing), Some(opening)) => closing.min(opening),
+                (Some(one), None) | (None, Some(one)) => one,
+                (None, None) => break,
+            };
+            let is_code = open.iter().any(|span| span.style.is_code());
+            literal(&mut out, &self.text[at..next.max(at)], is_code);
+            at = next.max(at);
+            if closing == Some(next) {
+                if let Some(span) = open.pop() {
+                    out.push_str(&mark(&span.style, false));
+                }
+            } else if let Some(span) = spans.next() {
+                // What stands in code is code and nothing else.
+                if !is_code {
+                    out.push_str(&mark(&span.style, true));
+                    open.push(span);
+                }
+            }
+        }
+        literal(&mut out, &self.text[at..], false);
+        out
+    }
 }
 
 #[cfg(test)]
@@ -85,15 +115,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_cut_with_their_text() {
+    fn spans_are_cut_and_written_in_their_nesting() {
         let mut text = Styled::plain("a bold link b");
         text.spans = vec![
             Span { start: 2, end: 11, style: Style::Bold },
             Span { start: 7, end: 11, style: Style::Link("u".into()) },
         ];
-        let cut = text.cut(4, 9);
-        let shown: Vec<&str> = cut.spans.iter().map(|span| &cut.text[span.start..span.end]).collect();
-        assert_eq!((cut.text.as_str(), shown), ("ld li", vec!["ld li", "li"]));
-        assert!(text.cut(0, 1).spans.is_empty());
+        let written = |text: &Styled| {
+            text.write(
+                |out, text, _| out.push_str(text),
+                |style, opens| match (style, opens) {
+                    (Style::Bold, _) => "*".into(),
+                    (_, true) => "[".into(),
+                    (_, false) => "]".into(),
+                },
+            )
+        };
+        assert_eq!(written(&text), "a *bold [link]* b");
+        assert_eq!(written(&text.cut(4, 9)), "*ld [li]*");
+        assert_eq!(written(&text.cut(0, 1)), "a");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_channels::{Groups, Messenger, Pairing, Rules, Strangers, Surroundings, telegram};
+use aethon_channels::{Groups, Messenger, Pairing, Rules, Strangers, Surroundings, matrix, telegram};
 use aethon_config::Config;
 use aethon_config::schema::{self, GroupMode, Streaming};
 use aethon_core::approval::PendingApprovals;
@@ -22,7 +22,7 @@ const POLL_SLACK: Duration = Duration::from_secs(15);
 const MB: u64 = 1 << 20;
 
 /// Every messenger that this version has.
-pub(crate) const NAMES: [&str; 1] = ["telegram"];
+pub(crate) const NAMES: [&str; 2] = ["telegram", "matrix"];
 
 /// What messengers are given by the program.
 pub(crate) fn surroundings(
@@ -50,6 +50,7 @@ pub(crate) fn channels(config: &Config, around: &Surroundings) -> Vec<Arc<dyn Ch
 pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
     match name {
         "telegram" => config.channels.telegram.enabled,
+        "matrix" => config.channels.matrix.enabled,
         _ => false,
     }
 }
@@ -58,6 +59,7 @@ pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
 pub(crate) fn messenger(config: &Config, name: &str, around: &Surroundings) -> Option<Messenger> {
     match name {
         "telegram" => telegram(config, around.clone()),
+        "matrix" => matrix(config, around.clone()),
         _ => None,
     }
 }
@@ -80,6 +82,26 @@ fn telegram(config: &Config, around: Surroundings) -> Option<Messenger> {
         stale_minutes: section.stale_minutes,
     };
     Some(telegram::channel(options, common.rules("telegram", config), around))
+}
+
+fn matrix(config: &Config, around: Surroundings) -> Option<Messenger> {
+    let section = &config.channels.matrix;
+    let options = matrix::Options {
+        api_base: section.api_base.clone(),
+        token: section.token.clone(),
+        exchange: exchange("matrix", &section.api_base, SILENCE)?,
+        polling: exchange("matrix", &section.api_base, matrix::POLL + POLL_SLACK)?,
+    };
+    let common = Common {
+        groups: section.group_mode,
+        streaming: section.streaming,
+        pairing: section.pairing,
+        strangers: section.strangers,
+        home: &section.home,
+        max_file_mb: section.max_file_mb,
+        stale_minutes: section.stale_minutes,
+    };
+    Some(matrix::channel(options, common.rules("matrix", config), around))
 }
 
 fn exchange(channel: &str, address: &str, silence: Duration) -> Option<Arc<dyn Exchange>> {
