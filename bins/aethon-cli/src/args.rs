@@ -117,6 +117,9 @@ pub(crate) enum Command {
     /// List, add, remove and run timed jobs.
     #[command(subcommand)]
     Jobs(JobsCommand),
+    /// List messages that wait for their channel or were given up, send them again, or remove them.
+    #[command(subcommand)]
+    Outbox(OutboxCommand),
     /// Show token usage and cost by day, model and kind of work.
     Usage {
         /// The number of days to show, including today.
@@ -402,6 +405,38 @@ pub(crate) enum JobsCommand {
     Runs {
         /// Its name.
         id: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OutboxCommand {
+    /// List the messages that have not arrived, newest first.
+    List {
+        /// List only those that are waiting, or only those that failed.
+        #[arg(long, value_parser = ["waiting", "failed"])]
+        state: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Send a message again, now.
+    Retry {
+        /// Its id, as `outbox list` shows it.
+        id: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a message that has not arrived.
+    Rm {
+        /// Its id.
+        id: String,
+        /// Do not ask for confirmation.
+        #[arg(long)]
+        yes: bool,
         /// Print JSON.
         #[arg(long)]
         json: bool,

@@ -64,6 +64,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Sessions(command) => runtime()?.block_on(commands::sessions::run(common, command)),
         Command::Sop(command) => runtime()?.block_on(commands::sop::run(common, command)),
         Command::Jobs(command) => runtime()?.block_on(commands::jobs::run(common, command)),
+        Command::Outbox(command) => runtime()?.block_on(commands::outbox::run(common, command)),
         Command::Memory(command) => runtime()?.block_on(commands::memory::run(common, command)),
         Command::Usage { days, json } => runtime()?.block_on(commands::usage::run(common, days, json)),
         Command::Audit { limit, json } => runtime()?.block_on(commands::audit::run(common, limit, json)),

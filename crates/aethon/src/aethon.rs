@@ -8,6 +8,7 @@ use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
+use aethon_core::channel::Outbox;
 use aethon_core::clock::Clock;
 use aethon_core::embed::Embedder;
 use aethon_core::event::EventBus;
@@ -38,6 +39,7 @@ use crate::features::Ground;
 use crate::home::Home;
 use crate::memory::{GuardedMemory, VectorTask};
 use crate::reach::Reach;
+use crate::telemetry::TelemetryTask;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
@@ -62,7 +64,7 @@ pub struct Aethon {
     /// SOPs and timed jobs, with the door in front of the engine's.
     pub(crate) workflows: Workflows,
     pub(crate) models: ModelParts,
-    memory: Option<Remembering>,
+    background: Background,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) deliveries: Deliveries,
@@ -77,6 +79,12 @@ pub(crate) struct ModelParts {
     pub(crate) meter: Meter,
     pub(crate) provider: Arc<dyn ModelProvider>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
+}
+
+/// What works beside the turns.
+struct Background {
+    memory: Option<Remembering>,
+    telemetry: TelemetryTask,
 }
 
 /// The memory, and what makes its vectors.
@@ -138,6 +146,10 @@ impl Aethon {
         // Beside a daemon, what was left without a vector is the daemon's to make.
         let is_daemon = mode == OpenMode::Daemon;
         let memory = memory.map(|memory| Remembering { vectors: memory.start(is_daemon), memory });
+        let bus = prepared.shared.bus.clone();
+        bus.telemetry().keep(prepared.config.telemetry.enabled);
+        let telemetry =
+            TelemetryTask::start(storage.telemetry.clone(), bus, prepared.shared.redactor.clone());
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
         let Prepared { home, config, is_demo, source, shared, .. } = prepared;
         Ok(Self {
@@ -150,7 +162,7 @@ impl Aethon {
             engine,
             workflows,
             models: ModelParts { meter, provider, embedder },
-            memory,
+            background: Background { memory, telemetry },
             desk,
             clock,
             deliveries,
@@ -225,6 +237,12 @@ impl Aethon {
         self.storage.ledger.clone()
     }
 
+    /// Deliveries that are under way or were given up. What is made due again, the daemon delivers.
+    pub fn outbox(&self) -> Arc<dyn Outbox> {
+        let (outbox, wake) = (self.storage.outbox.clone(), self.deliveries.wake.clone());
+        Arc::new(wiring::deliveries::Waking { outbox, wake })
+    }
+
     /// The open questions.
     pub fn approvals(&self) -> &PendingApprovals {
         &self.desk
@@ -263,7 +281,7 @@ impl Aethon {
 
     /// Long-term memory, unless `memory.enabled` is off. It refuses secrets.
     pub fn memory(&self) -> Option<Arc<dyn Memory>> {
-        self.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
+        self.background.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
     }
 
     /// Where everything lies.
@@ -331,7 +349,7 @@ impl Aethon {
 
     /// Books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
-        if let Some(remembering) = &self.memory {
+        if let Some(remembering) = &self.background.memory {
             remembering.vectors.stop().await;
         }
         self.tools.servers.stop().await;
@@ -346,6 +364,7 @@ impl Aethon {
                 "the containers of the sandbox were not removed in time; the next start removes them"
             );
         }
+        self.background.telemetry.stop().await;
         self.storage.upkeep.close().await;
     }
 }

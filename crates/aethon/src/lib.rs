@@ -34,6 +34,7 @@ mod preflight;
 pub mod reach;
 mod reload;
 mod service;
+mod telemetry;
 mod upkeep;
 mod view;
 mod wiring;

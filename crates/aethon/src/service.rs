@@ -43,6 +43,8 @@ pub struct Service {
     audit: JoinHandle<()>,
     upkeep: JoinHandle<()>,
     scheduler: JoinHandle<()>,
+    /// Takes over what the page has changed in the file.
+    reloading: JoinHandle<()>,
     trigger: ShutdownTrigger,
     shutdown: Shutdown,
     greeting: String,
@@ -84,8 +86,16 @@ impl Service {
         let watch = hub.clone();
         aethon.engine.recover(move |record| watcher(&watch, record)).await?;
         let config = Live::new(aethon.config.clone());
+        let (wish, wishes) = crate::view::wishes();
         let setup = Setup {
-            config: Arc::new(MaskedConfig(config.clone())),
+            config: Arc::new(MaskedConfig {
+                config: config.clone(),
+                source: aethon.source.clone(),
+                redactor: aethon.shared.redactor.clone(),
+                audit: aethon.storage.audit.clone(),
+                clock: aethon.clock.clone(),
+                reload: wish,
+            }),
             provider: aethon.models.provider.clone(),
             channels: channels.clone(),
             reach: aethon.reach.clone(),
@@ -105,10 +115,16 @@ impl Service {
             }
             None => format!("aethon {} running without a listener", env!("CARGO_PKG_VERSION")),
         };
+        let application = server.as_ref().map(|server| (server.app(), setup.clone()));
+        let reloading = crate::view::grant(wishes, Reload::new(&aethon, config.clone(), application));
         let scheduler = scheduler(&aethon, &channels).await?;
-        let tasks = ChannelTasks::start(&channels, &aethon.assistant(), &aethon.clock, &shutdown);
+        let tasks = {
+            let watched = (&aethon.clock, &aethon.shared.bus);
+            ChannelTasks::start(&channels, &aethon.assistant(), watched, &shutdown)
+        };
         let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.deliveries.wake.clone());
-        let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake);
+        let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake)
+            .telling(aethon.shared.bus.clone());
         Ok(Self {
             channels: tasks,
             worker: tokio::spawn(worker.run(shutdown.clone())),
@@ -119,6 +135,7 @@ impl Service {
                 wiring::store::retention(&aethon.config),
                 shutdown.clone(),
             )),
+            reloading: tokio::spawn(reloading),
             aethon,
             server,
             trigger,
@@ -157,6 +174,8 @@ impl Service {
         for task in [self.worker, self.audit, self.upkeep, self.scheduler] {
             task.await.map_err(|error| Error::failed("a background task failed").because(error))?;
         }
+        // It may wait for a wish that never comes, and has nothing to finish.
+        self.reloading.abort();
         self.channels.join().await;
         self.aethon.close().await;
         Ok(())
@@ -193,11 +212,13 @@ async fn listen(
             logs: aethon.shared.logs.clone(),
             ledger: aethon.ledger(),
             audit: aethon.storage.audit.clone(),
+            telemetry: aethon.storage.telemetry.clone(),
+            outbox: aethon.outbox(),
             trail,
         },
         workflows: Workflows {
             sops: aethon.sops(),
-            sop_runs: aethon.storage.sop_runs.clone(),
+            sop_runs: aethon.storage.workflows.sop_runs.clone(),
             sop_runner: aethon.sop_runner(),
             schedule: aethon.schedule(),
         },

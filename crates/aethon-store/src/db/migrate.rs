@@ -28,6 +28,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0012_memory.sql"),
     include_str!("migrations/0013_audit.sql"),
     include_str!("migrations/0014_jobs.sql"),
+    include_str!("migrations/0015_telemetry.sql"),
 ];
 
 /// The version that this program writes.

@@ -91,7 +91,7 @@ impl TurnLog for MemoryStore {
             let id = tables.next_number();
             let (session, turn) = (session.clone(), turn.clone());
             let delivery = Delivery { id, session, turn, content, attempts: 0 };
-            tables.deliveries.push(DeliveryRow { delivery, due_at: Some(now), settled_at: None });
+            tables.deliveries.push(DeliveryRow::new(delivery, now));
         }
         let row = tables.turn(&turn)?;
         row.record.phase = TurnPhase::Done;
