@@ -84,6 +84,9 @@ pub(crate) enum Command {
     },
     /// Check the installation and explain how to fix what is wrong.
     Doctor {
+        /// Attack the running daemon instead, and say what held. It takes about half a minute.
+        #[arg(long)]
+        attack: bool,
         /// Treat warnings as failures.
         #[arg(long)]
         strict: bool,
@@ -117,11 +120,23 @@ pub(crate) enum Command {
     /// List and test messengers, and decide who may write through them.
     #[command(subcommand)]
     Channels(ChannelsCommand),
+    /// List messages that wait for their channel or were given up, send them again, or remove them.
+    #[command(subcommand)]
+    Outbox(OutboxCommand),
     /// Show token usage and cost by day, model and kind of work.
     Usage {
         /// The number of days to show, including today.
         #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=366))]
         days: u32,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what was allowed, refused, removed and changed, newest first.
+    Audit {
+        /// The number of rows to show.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
+        limit: u16,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -393,6 +408,38 @@ pub(crate) enum JobsCommand {
     Runs {
         /// Its name.
         id: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OutboxCommand {
+    /// List the messages that have not arrived, newest first.
+    List {
+        /// List only those that are waiting, or only those that failed.
+        #[arg(long, value_parser = ["waiting", "failed"])]
+        state: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Send a message again, now.
+    Retry {
+        /// Its id, as `outbox list` shows it.
+        id: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a message that has not arrived.
+    Rm {
+        /// Its id.
+        id: String,
+        /// Do not ask for confirmation.
+        #[arg(long)]
+        yes: bool,
         /// Print JSON.
         #[arg(long)]
         json: bool,

@@ -11,11 +11,13 @@ use std::time::Duration;
 use aethon_core::channel::{Channels, Delivery, DeliveryError, DeliveryOutcome, Outbox};
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
+use aethon_core::event::EventBus;
 use aethon_core::shutdown::Shutdown;
+use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryStatus};
 use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::caught::caught;
 use crate::patience::until_stored;
@@ -55,6 +57,7 @@ pub struct Worker {
     channels: Channels,
     clock: Arc<dyn Clock>,
     wake: DeliveryWake,
+    bus: EventBus,
 }
 
 impl Worker {
@@ -65,7 +68,13 @@ impl Worker {
         clock: Arc<dyn Clock>,
         wake: DeliveryWake,
     ) -> Self {
-        Self { outbox, channels, clock, wake }
+        Self { outbox, channels, clock, wake, bus: EventBus::default() }
+    }
+
+    /// One that tells there how deliveries go.
+    #[must_use]
+    pub fn telling(self, bus: EventBus) -> Self {
+        Self { bus, ..self }
     }
 
     /// Delivers until the program ends. What is under way then is waited for.
@@ -116,15 +125,35 @@ impl Worker {
 
     async fn deliver_all(&self, deliveries: Vec<Delivery>, shutdown: &Shutdown) -> Result<()> {
         for delivery in deliveries {
+            let started = Instant::now();
             let outcome = self.deliver(&delivery).await;
             let comes_again = matches!(outcome, DeliveryOutcome::Retry { .. });
-            self.settle(delivery.id, outcome, shutdown.clone()).await?;
+            self.measure(&delivery, &outcome, started.elapsed());
+            match self.settle(delivery.id, outcome, shutdown.clone()).await {
+                // Somebody removed it meanwhile.
+                Err(error) if error.is_not_found() => {
+                    tracing::info!(delivery = delivery.id, "a delivery was removed while it was under way");
+                }
+                settled => settled?,
+            }
             if comes_again && delivery.content.recipient.is_some() {
                 // What is behind it is due again when it is.
                 break;
             }
         }
         Ok(())
+    }
+
+    fn measure(&self, delivery: &Delivery, outcome: &DeliveryOutcome, took: Duration) {
+        let (status, why) = match outcome {
+            DeliveryOutcome::Delivered => (TelemetryStatus::Ok, ""),
+            DeliveryOutcome::Retry { error, .. } | DeliveryOutcome::Failed { error } => {
+                (TelemetryStatus::Error, error.as_str())
+            }
+        };
+        let (channel, now) = (&delivery.content.channel, self.clock.now());
+        let event = TelemetryEvent::new(TelemetryKind::Delivery, channel, status, now).took(took);
+        self.bus.record(event.within(Some(&delivery.session), Some(&delivery.turn)).with_detail(why));
     }
 
     /// Notes what became of a delivery, however long that takes: delivered and not noted, it would be delivered once more.

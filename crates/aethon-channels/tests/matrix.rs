@@ -328,7 +328,8 @@ async fn only_who_may_write_is_joined_and_a_room_of_three_needs_a_mention() {
     trigger.trigger();
     running.await.unwrap().unwrap();
     assert_eq!(stage.server.state.lock().unwrap().joined, ["/_matrix/client/v3/rooms/%21ada%3Ahs/join"]);
-    let texts: Vec<String> = stage.notes.0.lock().unwrap().iter().map(|inbound| inbound.text.clone()).collect();
+    let texts: Vec<String> =
+        stage.notes.0.lock().unwrap().iter().map(|inbound| inbound.text.clone()).collect();
     assert_eq!(texts, ["[@ada:hs] for you"]);
 }
 
@@ -360,7 +361,10 @@ async fn a_token_that_is_wrong_is_told_once_and_not_tried_for_ever() {
     channel.run(stage.notes.clone(), shutdown).await.unwrap();
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
-    assert!(status.detail.contains("channels.matrix.token") && !status.detail.contains("wrong"), "{status:?}");
+    assert!(
+        status.detail.contains("channels.matrix.token") && !status.detail.contains("wrong"),
+        "{status:?}"
+    );
     assert!(!channel.inspect().await[0].ok);
     assert!(stage.channel(TOKEN).inspect().await[0].ok);
     assert!(channel.check_recipient(Some("ada")).is_err() && channel.check_recipient(None).is_err());

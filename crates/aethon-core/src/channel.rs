@@ -283,6 +283,62 @@ pub enum DeliveryOutcome {
     },
 }
 
+/// What is known of a delivery that has not arrived.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct DeliveryRecord {
+    /// The delivery.
+    pub delivery: Delivery,
+    /// Where it stands.
+    pub state: DeliveryState,
+    /// What went wrong last.
+    pub error: Option<String>,
+    /// When it was stored.
+    pub created_at: Timestamp,
+    /// When it is tried next, while it waits.
+    pub due_at: Option<Timestamp>,
+}
+
+impl DeliveryRecord {
+    /// One that waits for its first attempt, or was given up.
+    pub fn new(delivery: Delivery, state: DeliveryState, created_at: Timestamp) -> Self {
+        Self { delivery, state, error: None, created_at, due_at: None }
+    }
+}
+
+/// Where a delivery stands that has not arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryState {
+    /// It is tried, or tried again.
+    Waiting,
+    /// It was given up.
+    Failed,
+}
+
+impl DeliveryState {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The state of this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Waiting, Self::Failed].into_iter().find(|state| state.as_str() == word)
+    }
+}
+
+/// Deliveries that have not arrived, the newest first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DeliveryPage {
+    /// As many as were asked for.
+    pub deliveries: Vec<DeliveryRecord>,
+    /// How many there are.
+    pub count: u64,
+}
+
 /// The storage of deliveries.
 #[async_trait]
 pub trait Outbox: Send + Sync {
@@ -298,4 +354,14 @@ pub trait Outbox: Send + Sync {
 
     /// Records an attempt.
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()>;
+
+    /// Deliveries in this state that have not arrived, the newest first.
+    async fn undelivered(&self, state: DeliveryState, limit: usize) -> Result<DeliveryPage>;
+
+    /// Makes one that waits or was given up due now, and lets it live until then. `false` when there is none: what has
+    /// arrived is not sent again.
+    async fn retry_delivery(&self, id: i64, expires_at: Timestamp) -> Result<bool>;
+
+    /// Removes one that waits or was given up. `false` when there is none.
+    async fn remove_delivery(&self, id: i64) -> Result<bool>;
 }

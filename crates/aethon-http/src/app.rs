@@ -10,13 +10,14 @@ use std::time::{Instant, SystemTime};
 use aethon_core::live::Live;
 use aethon_core::usage::Budget;
 
-use crate::auth::{SignIn, SignIns, SignOuts, TokenAuth};
+use crate::auth::{Register, SignIn, SignIns, TokenAuth};
 use crate::deps::{Activity, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
 use crate::limits::Attempts;
 use crate::options::Options;
 use crate::response::RequestIds;
 use crate::rules::{Rules, WebhookRules};
 use crate::standing::Standing;
+use crate::traffic::Traffic;
 
 /// The application.
 pub struct App {
@@ -33,6 +34,8 @@ pub struct App {
     pub(crate) sign_ins: Arc<SignIns>,
     /// Wrong tokens, by address.
     pub(crate) attempts: Arc<Attempts>,
+    /// Who is connected, and what was answered.
+    pub(crate) traffic: Arc<Traffic>,
     /// Names for answers.
     pub(crate) request_ids: RequestIds,
     /// What the program says of itself.
@@ -56,13 +59,14 @@ impl App {
         let is_loopback = address.ip().to_canonical().is_loopback();
         let clock = Arc::clone(&deps.runtime.clock);
         let sign_ins =
-            Arc::new(SignIns::new(&options.sign_in_key, SignOuts::new(options.sign_outs.clone()), clock));
+            Arc::new(SignIns::new(&options.sign_in_key, Register::new(options.sign_ins.clone()), clock));
         Arc::new(Self {
             rules: Live::new(Rules::new(&options, is_loopback, &sign_ins)),
             sign_ins,
             setup: Live::new(deps.setup.clone()),
             is_loopback,
             attempts: Arc::default(),
+            traffic: Arc::default(),
             request_ids: RequestIds::new(),
             about: About { version: options.version, started: Instant::now(), is_demo: options.demo },
             options,
@@ -119,6 +123,7 @@ parts! {
     Runtime: deps.runtime;
     Workflows: deps.workflows;
     Arc<SignIns>: sign_ins;
+    Arc<Traffic>: traffic;
 }
 
 /// Parts that a reload replaces.

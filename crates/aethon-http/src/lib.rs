@@ -24,6 +24,7 @@ pub mod host;
 pub mod json;
 mod limits;
 mod markdown;
+mod openapi;
 pub mod options;
 mod origin;
 mod pages;
@@ -38,6 +39,8 @@ pub mod server;
 mod service;
 mod signature;
 mod standing;
+mod traffic;
+mod trail;
 mod webhook;
 pub mod ws;
 

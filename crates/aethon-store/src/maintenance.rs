@@ -9,7 +9,7 @@ use crate::db::{Sql, VERSION};
 use crate::error::Error;
 use crate::store::{OpenMode, Store};
 use crate::time::days;
-use crate::{channel_records, ledger, marks, outbox, purge, sessions, turns, vectors};
+use crate::{channel_records, ledger, marks, outbox, purge, sessions, telemetry, turns, vectors};
 
 /// How long deliveries are kept after they have arrived or were given up, so that a person can look.
 const SETTLED_DAYS: u32 = 7;
@@ -51,6 +51,7 @@ impl Upkeep for Store {
         self.write(move |sql| ledger::write_off(sql, today - 1, OpenMode::Guest)).await?;
         let calls_before = today - i64::from(retention.calls);
         removed.calls = self.repeat(move |sql| ledger::forget_before(sql, calls_before, STEP)).await?;
+        removed.events = self.repeat(move |sql| telemetry::forget_before(sql, calls_before, STEP)).await?;
         self.flush().await?;
         let most = i64::from(retention.vectors);
         if let Some(through) = self.read(move |sql| vectors::surplus(sql, most)).await? {

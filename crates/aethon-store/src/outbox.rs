@@ -2,7 +2,9 @@
 //!
 //! A row repeats its session and turn as text, so that it stays whole when the session is removed before the delivery.
 
-use aethon_core::channel::{Delivery, DeliveryOutcome, NewDelivery, Outbox};
+use aethon_core::channel::{
+    Delivery, DeliveryOutcome, DeliveryPage, DeliveryRecord, DeliveryState, NewDelivery, Outbox,
+};
 use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::Attachment;
@@ -46,6 +48,50 @@ impl Outbox for Store {
         self.write(move |sql| settle(sql, id, &outcome, now)).await?;
         Ok(())
     }
+
+    async fn undelivered(&self, state: DeliveryState, limit: usize) -> CoreResult<DeliveryPage> {
+        Ok(self.read(move |sql| undelivered(sql, state, limit)).await?)
+    }
+
+    async fn retry_delivery(&self, id: i64, expires_at: Timestamp) -> CoreResult<bool> {
+        const RETRY: &str = "UPDATE outbox SET due_at = ?2, settled_at = NULL, expires_at = ?3
+            WHERE id = ?1 AND is_delivered = 0";
+        let (now, expires_at) = (self.now(), to_millis(expires_at));
+        Ok(self.write(move |sql| Ok(sql.execute(RETRY, [id, now, expires_at])? > 0)).await?)
+    }
+
+    async fn remove_delivery(&self, id: i64) -> CoreResult<bool> {
+        const REMOVE: &str = "DELETE FROM outbox WHERE id = ?1 AND is_delivered = 0";
+        Ok(self.write(move |sql| Ok(sql.execute(REMOVE, [id])? > 0)).await?)
+    }
+}
+
+fn undelivered(sql: &Sql<'_>, state: DeliveryState, limit: usize) -> Result<DeliveryPage, Error> {
+    const WAITING: &str =
+        "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside,
+        error, created_at, due_at FROM outbox WHERE due_at IS NOT NULL ORDER BY id DESC LIMIT ?1";
+    const FAILED: &str =
+        "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside,
+        error, created_at, due_at FROM outbox INDEXED BY outbox_failed
+        WHERE settled_at IS NOT NULL AND is_delivered = 0 ORDER BY id DESC LIMIT ?1";
+    const COUNT_WAITING: &str = "SELECT count(*) FROM outbox WHERE due_at IS NOT NULL";
+    const COUNT_FAILED: &str = "SELECT count(*) FROM outbox INDEXED BY outbox_failed
+        WHERE settled_at IS NOT NULL AND is_delivered = 0";
+    let (list, count) = match state {
+        DeliveryState::Waiting => (WAITING, COUNT_WAITING),
+        DeliveryState::Failed => (FAILED, COUNT_FAILED),
+    };
+    let record = |row: &Row<'_>| {
+        let Some(delivery) = delivery(row)? else { return Ok(None) };
+        let mut record = DeliveryRecord::new(delivery, state, from_millis(row.get(11)?));
+        record.error = row.get(10)?;
+        record.due_at = row.get::<_, Option<i64>>(12)?.map(from_millis);
+        Ok(Some(record))
+    };
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = if limit > 0 { sql.all(list, [limit], record)? } else { Vec::new() };
+    let count = sql.one(count, [], |row| row.get::<_, i64>(0))?;
+    Ok(DeliveryPage { deliveries: rows.into_iter().flatten().collect(), count: count.unsigned_abs() })
 }
 
 /// Adds a delivery; it is due at once. Returns its number.

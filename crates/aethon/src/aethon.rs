@@ -8,6 +8,7 @@ use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
+use aethon_core::channel::Outbox;
 use aethon_core::clock::Clock;
 use aethon_core::embed::Embedder;
 use aethon_core::event::EventBus;
@@ -38,6 +39,7 @@ use crate::features::Ground;
 use crate::home::Home;
 use crate::memory::{GuardedMemory, VectorTask};
 use crate::reach::Reach;
+use crate::telemetry::TelemetryTask;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
@@ -62,7 +64,7 @@ pub struct Aethon {
     /// SOPs and timed jobs, with the door in front of the engine's.
     pub(crate) workflows: Workflows,
     pub(crate) models: ModelParts,
-    memory: Option<Remembering>,
+    background: Background,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) deliveries: Deliveries,
@@ -77,6 +79,12 @@ pub(crate) struct ModelParts {
     pub(crate) meter: Meter,
     pub(crate) provider: Arc<dyn ModelProvider>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
+}
+
+/// What works beside the turns.
+struct Background {
+    memory: Option<Remembering>,
+    telemetry: TelemetryTask,
 }
 
 /// The memory, and what makes its vectors.
@@ -132,7 +140,7 @@ impl Aethon {
             let around = wiring::messengers::surroundings(&storage, &desk, &deliveries, &clock);
             let mut others = wiring::messengers::channels(&prepared.config, &around);
             others.extend(prepared.parts.channels.iter().cloned());
-            let channels = wiring::channels::channels(&prepared.config, engine.clone(), hub, &others);
+            let channels = wiring::channels::channels(&prepared.config, workflows.door.clone(), hub, &others);
             deliveries
                 .channels
                 .set(channels.map_err(|error| Error::refused(error.to_string()).because(error))?);
@@ -140,6 +148,10 @@ impl Aethon {
         // Beside a daemon, what was left without a vector is the daemon's to make.
         let is_daemon = mode == OpenMode::Daemon;
         let memory = memory.map(|memory| Remembering { vectors: memory.start(is_daemon), memory });
+        let bus = prepared.shared.bus.clone();
+        bus.telemetry().keep(prepared.config.telemetry.enabled);
+        let telemetry =
+            TelemetryTask::start(storage.telemetry.clone(), bus, prepared.shared.redactor.clone());
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
         let Prepared { home, config, is_demo, source, shared, .. } = prepared;
         Ok(Self {
@@ -152,7 +164,7 @@ impl Aethon {
             engine,
             workflows,
             models: ModelParts { meter, provider, embedder },
-            memory,
+            background: Background { memory, telemetry },
             desk,
             clock,
             deliveries,
@@ -227,6 +239,12 @@ impl Aethon {
         self.storage.ledger.clone()
     }
 
+    /// Deliveries that are under way or were given up. What is made due again, the daemon delivers.
+    pub fn outbox(&self) -> Arc<dyn Outbox> {
+        let (outbox, wake) = (self.storage.outbox.clone(), self.deliveries.wake.clone());
+        Arc::new(wiring::deliveries::Waking { outbox, wake })
+    }
+
     /// The open questions.
     pub fn approvals(&self) -> &PendingApprovals {
         &self.desk
@@ -265,7 +283,7 @@ impl Aethon {
 
     /// Long-term memory, unless `memory.enabled` is off. It refuses secrets.
     pub fn memory(&self) -> Option<Arc<dyn Memory>> {
-        self.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
+        self.background.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
     }
 
     /// Where everything lies.
@@ -305,6 +323,11 @@ impl Aethon {
         Ok(json!(UsageReport::read(&*self.storage.ledger, &budget, self.clock.now(), days).await?))
     }
 
+    /// The newest rows of the audit, as `GET /api/audit` gives them.
+    pub async fn audit_document(&self, limit: usize) -> Result<Value> {
+        Ok(json!({ "audit": self.storage.audit.newest(limit).await? }))
+    }
+
     /// Conversations as the HTTP application serves them, live through this hub.
     pub(crate) fn chat(&self, hub: Arc<Hub>) -> Chat {
         Chat {
@@ -328,7 +351,7 @@ impl Aethon {
 
     /// Books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
-        if let Some(remembering) = &self.memory {
+        if let Some(remembering) = &self.background.memory {
             remembering.vectors.stop().await;
         }
         self.tools.servers.stop().await;
@@ -343,6 +366,7 @@ impl Aethon {
                 "the containers of the sandbox were not removed in time; the next start removes them"
             );
         }
+        self.background.telemetry.stop().await;
         self.storage.upkeep.close().await;
     }
 }

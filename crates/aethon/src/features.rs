@@ -53,6 +53,7 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         webhooks(config, ground),
         scheduler(config),
         memory(config),
+        telemetry(config),
         crate::mcp::configured(config),
     ];
     rows.extend(wiring::web::features(config));
@@ -113,6 +114,16 @@ fn running_model(provider: &dyn ModelProvider) -> Feature {
             row.but(FeatureState::Degraded, format!("{name} is not set up: {hint}"))
         }
     }
+}
+
+fn telemetry(config: &Config) -> Feature {
+    let days = config.telemetry.keep_days;
+    let state = FeatureState::of_switch(config.telemetry.enabled);
+    let detail = match config.telemetry.enabled {
+        true => format!("what was measured is kept for {days} days"),
+        false => "nothing that is measured is kept; /metrics counts all the same".to_owned(),
+    };
+    Feature::new(("telemetry", "Telemetry"), state, detail, "telemetry.enabled")
 }
 
 fn scheduler(config: &Config) -> Feature {

@@ -15,6 +15,8 @@
 //! daemon round it: lock, listener, delivery. The words that all of them share are in [`core`].
 
 mod aethon;
+pub mod attack;
+mod audit;
 mod builder;
 mod channels;
 pub mod doctor;
@@ -33,6 +35,7 @@ mod preflight;
 pub mod reach;
 mod reload;
 mod service;
+mod telemetry;
 mod upkeep;
 mod view;
 mod wiring;

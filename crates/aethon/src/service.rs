@@ -7,6 +7,7 @@ use std::time::Duration;
 use aethon_agent::outbox;
 use aethon_agent::schedule::{Scheduler, SchedulerParts};
 use aethon_config::Config;
+use aethon_core::audit::AuditTrail;
 use aethon_core::channel::Channels;
 use aethon_core::live::Live;
 use aethon_core::secret::Secret;
@@ -39,8 +40,11 @@ pub struct Service {
     server: Option<Server>,
     channels: ChannelTasks,
     worker: JoinHandle<()>,
+    audit: JoinHandle<()>,
     upkeep: JoinHandle<()>,
     scheduler: JoinHandle<()>,
+    /// Takes over what the page has changed in the file.
+    reloading: JoinHandle<()>,
     trigger: ShutdownTrigger,
     shutdown: Shutdown,
     greeting: String,
@@ -59,7 +63,7 @@ impl Service {
             tracing::warn!("{warning}");
         }
         let lock = prepared.home.lock()?;
-        let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_outs());
+        let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_ins());
         if let Some(docker) = &prepared.shared.docker {
             let reaped = tokio::time::timeout(LONGEST_REAP, docker.reap()).await;
             match reaped.unwrap_or_else(|_| Err("the daemon took too long".into())) {
@@ -83,15 +87,24 @@ impl Service {
         let (watch, theirs) = (hub.clone(), channels.clone());
         aethon.engine.recover(move |record| watcher(&watch, &theirs, record)).await?;
         let config = Live::new(aethon.config.clone());
+        let (wish, wishes) = crate::view::wishes();
         let setup = Setup {
-            config: Arc::new(MaskedConfig(config.clone())),
+            config: Arc::new(MaskedConfig {
+                config: config.clone(),
+                source: aethon.source.clone(),
+                redactor: aethon.shared.redactor.clone(),
+                audit: aethon.storage.audit.clone(),
+                clock: aethon.clock.clone(),
+                reload: wish,
+            }),
             provider: aethon.models.provider.clone(),
             channels: channels.clone(),
             reach: aethon.reach.clone(),
             features: aethon.shared.features.clone(),
         };
         crate::features::offer_channels(&setup.features, &channels);
-        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), sign_ins).await?;
+        let (trail, rows) = AuditTrail::new();
+        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), (sign_ins, trail)).await?;
         let greeting = match &server {
             Some(server) => {
                 let address = format!("http://{}", server.local_addr());
@@ -103,19 +116,27 @@ impl Service {
             }
             None => format!("aethon {} running without a listener", env!("CARGO_PKG_VERSION")),
         };
+        let application = server.as_ref().map(|server| (server.app(), setup.clone()));
+        let reloading = crate::view::grant(wishes, Reload::new(&aethon, config.clone(), application));
         let scheduler = scheduler(&aethon, &channels).await?;
-        let tasks = ChannelTasks::start(&channels, &aethon.assistant(), &aethon.clock, &shutdown);
+        let tasks = {
+            let watched = (&aethon.clock, &aethon.shared.bus);
+            ChannelTasks::start(&channels, &aethon.assistant(), watched, &shutdown)
+        };
         let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.deliveries.wake.clone());
-        let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake);
+        let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake)
+            .telling(aethon.shared.bus.clone());
         Ok(Self {
             channels: tasks,
             worker: tokio::spawn(worker.run(shutdown.clone())),
             scheduler: tokio::spawn(scheduler.run(shutdown.clone())),
+            audit: tokio::spawn(crate::audit::keep(rows, aethon.storage.audit.clone(), shutdown.clone())),
             upkeep: tokio::spawn(crate::upkeep::run(
                 (aethon.storage.upkeep.clone(), aethon.clock.clone()),
                 wiring::store::retention(&aethon.config),
                 shutdown.clone(),
             )),
+            reloading: tokio::spawn(reloading),
             aethon,
             server,
             trigger,
@@ -151,9 +172,11 @@ impl Service {
         if let Some(serving) = serving {
             serving.await.map_err(|error| Error::failed("the server failed").because(error))?;
         }
-        for task in [self.worker, self.upkeep, self.scheduler] {
+        for task in [self.worker, self.audit, self.upkeep, self.scheduler] {
             task.await.map_err(|error| Error::failed("a background task failed").because(error))?;
         }
+        // It may wait for a wish that never comes, and has nothing to finish.
+        self.reloading.abort();
         self.channels.join().await;
         self.aethon.close().await;
         Ok(())
@@ -175,13 +198,13 @@ async fn listen(
     hub: Arc<Hub>,
     setup: Setup,
     shutdown: Shutdown,
-    (sign_in_key, sign_outs): (Secret, Option<File>),
+    ((sign_in_key, register), trail): ((Secret, Option<File>), AuditTrail),
 ) -> Result<Option<Server>> {
     if !aethon.config.channels.webchat.enabled {
         return Ok(None);
     }
-    let sign_outs = sign_outs.map(Arc::new);
-    let options = Options { sign_in_key, sign_outs, ..wiring::http::options(&aethon.config, aethon.is_demo) };
+    let sign_ins = register.map(Arc::new);
+    let options = Options { sign_in_key, sign_ins, ..wiring::http::options(&aethon.config, aethon.is_demo) };
     let (host, port) = (options.host.clone(), options.port);
     let deps = Deps {
         chat: aethon.chat(hub),
@@ -190,10 +213,13 @@ async fn listen(
             logs: aethon.shared.logs.clone(),
             ledger: aethon.ledger(),
             audit: aethon.storage.audit.clone(),
+            telemetry: aethon.storage.telemetry.clone(),
+            outbox: aethon.outbox(),
+            trail,
         },
         workflows: Workflows {
             sops: aethon.sops(),
-            sop_runs: aethon.storage.sop_runs.clone(),
+            sop_runs: aethon.storage.workflows.sop_runs.clone(),
             sop_runner: aethon.sop_runner(),
             schedule: aethon.schedule(),
         },

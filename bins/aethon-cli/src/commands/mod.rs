@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod audit;
 pub(crate) mod channels;
 pub(crate) mod chat;
 pub(crate) mod completions;
@@ -11,9 +12,11 @@ pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod models;
+pub(crate) mod outbox;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
 pub(crate) mod sop;
+mod source;
 mod terminal;
 pub(crate) mod usage;
 

@@ -193,6 +193,7 @@ impl Shared {
         tracing::debug!(%session, %turn, end = end.as_str(), "a turn has ended");
         job.surface.emit(turn, TurnEvent::Done(reply.clone()));
         self.services.bus.publish(|| Event::TurnEnded { session: session.clone(), turn: turn.clone(), end });
+        self.measure(job, reply);
         self.tell_session(session, SessionChange::Updated);
         job.reply.send_replace(Some(reply.clone()));
     }

@@ -84,7 +84,9 @@ impl Api {
         let (status, answer) = self.ask(exchange, (Method::Post, &path), (mime, bytes), PATIENCE * 2).await?;
         let answer = read(status, &answer)?;
         let uri = answer["content_uri"].as_str().map(str::to_owned);
-        uri.ok_or_else(|| Failure::Fault(Fault::Refused("the homeserver gives no address for the file".into())))
+        uri.ok_or_else(|| {
+            Failure::Fault(Fault::Refused("the homeserver gives no address for the file".into()))
+        })
     }
 
     /// Fetches a file.

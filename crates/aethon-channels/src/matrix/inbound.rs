@@ -31,7 +31,8 @@ pub(super) fn arrival(event: &Value, room: &str, us: &str, is_private: bool) -> 
     }
     let quoted = content["m.relates_to"]["m.in_reply_to"].is_object().then(|| fallback(&mut body)).flatten();
     let mentions = content["m.mentions"]["user_ids"].as_array();
-    let is_named = mentions.is_some_and(|mentions| mentions.iter().any(|user| user == us)) || body.contains(us);
+    let is_named =
+        mentions.is_some_and(|mentions| mentions.iter().any(|user| user == us)) || body.contains(us);
     let millis = event["origin_server_ts"].as_i64()?;
     Some(Arrival {
         id: text(&event["event_id"])?,
@@ -99,7 +100,10 @@ mod tests {
     fn what_a_reply_repeats_is_somebody_elses() {
         let reply = json!({"msgtype": "m.text", "body": "> <@eve:hs> obey\n> me\n\nwhat is this?", "m.relates_to": {"m.in_reply_to": {"event_id": "$0"}}});
         let reply = read(reply, true).unwrap();
-        assert_eq!((reply.text.as_str(), reply.quoted.as_deref()), ("what is this?", Some("<@eve:hs> obey\nme")));
+        assert_eq!(
+            (reply.text.as_str(), reply.quoted.as_deref()),
+            ("what is this?", Some("<@eve:hs> obey\nme"))
+        );
         let file = json!({"msgtype": "m.image", "body": "a.png", "url": "mxc://hs/1", "info": {"mimetype": "image/png", "size": 5}});
         let file = read(file, true).unwrap();
         assert!(file.text.is_empty() && file.files[0].handle == "mxc://hs/1");

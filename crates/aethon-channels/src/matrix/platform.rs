@@ -35,11 +35,7 @@ impl Matrix {
     }
 
     async fn send(&self, room: &str, content: &Value, key: &str) -> std::result::Result<String, Fault> {
-        let path = format!(
-            "/_matrix/client/v3/rooms/{}/send/m.room.message/{}",
-            encoded(room),
-            encoded(key)
-        );
+        let path = format!("/_matrix/client/v3/rooms/{}/send/m.room.message/{}", encoded(room), encoded(key));
         let sent = self.api.put(&path, content).await?;
         Ok(sent["event_id"].as_str().unwrap_or_default().to_owned())
     }
@@ -114,7 +110,11 @@ impl Platform for Matrix {
 
     async fn inspect(&self) -> Vec<Check> {
         if !self.api.has_token() {
-            return vec![Check::new("token", false, "channels.matrix.token is empty; set it to an access token of the bot's account")];
+            return vec![Check::new(
+                "token",
+                false,
+                "channels.matrix.token is empty; set it to an access token of the bot's account",
+            )];
         }
         match self.us().await {
             Ok(us) => vec![Check::new("whoami", true, us)],

@@ -64,7 +64,8 @@ pub(super) async fn receive(api: &Api, door: &Door, mut shutdown: Shutdown) -> R
             tracing::warn!(channel = "matrix", message, "events could not be read; trying again");
         }
         failures += 1;
-        let pause = told.unwrap_or_else(|| PAUSES.0.saturating_mul(1 << (failures - 1).min(10)).min(PAUSES.1));
+        let pause =
+            told.unwrap_or_else(|| PAUSES.0.saturating_mul(1 << (failures - 1).min(10)).min(PAUSES.1));
         tokio::select! {
             () = shutdown.requested() => break,
             () = sleep(pause) => {}
@@ -145,7 +146,9 @@ impl Session {
     ) -> std::result::Result<(), Stop> {
         let events = invite["invite_state"]["events"].as_array();
         let own = events.into_iter().flatten().find(|event| {
-            event["type"] == "m.room.member" && event["state_key"] == self.us.as_str() && event["content"]["membership"] == "invite"
+            event["type"] == "m.room.member"
+                && event["state_key"] == self.us.as_str()
+                && event["content"]["membership"] == "invite"
         });
         let Some(inviter) = own.and_then(|event| event["sender"].as_str()) else { return Ok(()) };
         let inviter = Sender { id: inviter.to_owned(), name: None, group: None };

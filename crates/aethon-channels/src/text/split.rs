@@ -164,17 +164,21 @@ mod tests {
         assert!(parts.len() > 3);
         for part in &parts {
             assert_eq!(part.spans.len(), 1, "{part:?}");
-            assert!(part.spans[0].style == Style::Block("rust".into()) && part.spans[0].end == part.text.len());
+            assert!(
+                part.spans[0].style == Style::Block("rust".into()) && part.spans[0].end == part.text.len()
+            );
             assert!(part.text.ends_with(';') && part.text.starts_with("let"), "{part:?}");
         }
         let parts = split(&styled("see what the [long words of this link](https://a.b) say"), fit(24));
-        let links = parts.iter().flat_map(|part| part.spans.iter().map(move |span| &part.text[span.start..span.end]));
+        let links =
+            parts.iter().flat_map(|part| part.spans.iter().map(move |span| &part.text[span.start..span.end]));
         assert_eq!(links.collect::<Vec<_>>(), ["long words of this link"]);
     }
 
     #[test]
     fn nothing_but_blank_space_is_lost_and_every_part_fits() {
-        let text: String = (0..200).map(|n| format!("**w{n}** `c{n}` [l{n}](https://x/{n}) äöü 😀\n")).collect();
+        let text: String =
+            (0..200).map(|n| format!("**w{n}** `c{n}` [l{n}](https://x/{n}) äöü 😀\n")).collect();
         let whole = styled(&text);
         for length in [40, 100, 1000] {
             let parts = split(&whole, Fit { measure: Measure::Utf16, length, spans: 10 });

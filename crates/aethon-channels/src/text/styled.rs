@@ -65,7 +65,11 @@ impl Styled {
         let text = self.text[start..end].to_owned();
         let cut = |span: &Span| {
             let (first, last) = (span.start.clamp(start, end), span.end.clamp(start, end));
-            (first < last).then(|| Span { start: first - start, end: last - start, style: span.style.clone() })
+            (first < last).then(|| Span {
+                start: first - start,
+                end: last - start,
+                style: span.style.clone(),
+            })
         };
         Self { text, spans: self.spans.iter().filter_map(cut).collect() }
     }
@@ -77,7 +81,11 @@ impl Styled {
 
     /// Writes the text with what opens and closes each span, and each stretch of text through `literal`, which is told
     /// whether it stands in code.
-    pub(crate) fn write(&self, mut literal: impl FnMut(&mut String, &str, bool), mark: impl Fn(&Style, bool) -> String) -> String {
+    pub(crate) fn write(
+        &self,
+        mut literal: impl FnMut(&mut String, &str, bool),
+        mark: impl Fn(&Style, bool) -> String,
+    ) -> String {
         let mut out = String::with_capacity(self.text.len() + 16 * self.spans.len());
         let mut open: Vec<&Span> = Vec::new();
         let mut at = 0;

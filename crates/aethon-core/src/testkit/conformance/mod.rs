@@ -12,6 +12,7 @@ mod deliveries;
 mod jobs;
 mod ledger;
 mod lookups;
+mod measurements;
 mod memories;
 mod owners;
 mod records;

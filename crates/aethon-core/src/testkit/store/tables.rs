@@ -19,6 +19,7 @@ use crate::message::{Inbound, Message, Reply, TurnEnd};
 use crate::model::Usage;
 use crate::owner::LEASE;
 use crate::session::{Begin, Begun, TurnPhase, TurnRecord, title_of};
+use crate::telemetry::StoredEvent;
 
 /// How long the dedupe id of a removed turn is remembered, where it was meant to be for ever.
 const SHELL: SignedDuration = SignedDuration::from_hours(24);
@@ -38,6 +39,7 @@ pub(super) struct Tables {
     pub(super) channel_records: BTreeMap<(String, String), records::Value>,
     pub(super) learned: Vec<(ModelKey, ModelFact)>,
     pub(super) audit: Vec<AuditEntry>,
+    pub(super) telemetry: Vec<StoredEvent>,
     pub(super) memories: Vec<MemoryRow>,
     pub(super) last_memory: i64,
     pub(super) jobs: JobTables,
@@ -87,6 +89,24 @@ pub(super) struct DeliveryRow {
     /// When it is tried; `None` once it is settled.
     pub(super) due_at: Option<Timestamp>,
     pub(super) settled_at: Option<Timestamp>,
+    pub(super) created_at: Timestamp,
+    pub(super) is_delivered: bool,
+    /// What went wrong last.
+    pub(super) error: Option<String>,
+}
+
+impl DeliveryRow {
+    /// One that is due now.
+    pub(super) fn new(delivery: Delivery, now: Timestamp) -> Self {
+        Self {
+            delivery,
+            due_at: Some(now),
+            settled_at: None,
+            created_at: now,
+            is_delivered: false,
+            error: None,
+        }
+    }
 }
 
 fn is_to_same(row: &DeliveryRow, content: &NewDelivery) -> bool {

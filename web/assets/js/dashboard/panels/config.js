@@ -12,7 +12,7 @@ import { configWords as words } from "../../texts/config.js";
 import { keyDrawer } from "../config-drawer.js";
 import { configEntries, sectionsOf } from "../config-model.js";
 import { valueText } from "../config-value.js";
-import { hrefOf } from "../route.js";
+import { hrefOf, isSame } from "../route.js";
 
 const dumpPath = "/api/config";
 const schemaPath = "/api/config/schema";
@@ -79,7 +79,7 @@ export function mount(root, context) {
   }
   fill(root, make("div", { class: "bar" }, search.element, only.element, count), view.element);
   drawer.open(context.parts[0]);
-  return { refresh, route: (parts) => drawer.open(parts[0]), unmount: drawer.close };
+  return { refresh, route: (parts, query) => isSame(filter, query) && (drawer.open(parts[0]), true), unmount: drawer.close };
 }
 
 /** @param {import("../config-model.js").Entry[]} entries */
