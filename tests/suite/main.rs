@@ -54,6 +54,7 @@ mod start;
 mod stop;
 mod stopping;
 mod strict;
+mod telegram;
 mod terminal;
 mod terminal_restart;
 mod terminal_screen;

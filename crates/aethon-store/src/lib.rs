@@ -12,6 +12,7 @@
 //! them together into the traits.
 
 mod audit;
+mod channel_records;
 mod db;
 mod error;
 mod history;
