@@ -63,6 +63,20 @@ test("questions, jobs and measurements have entries that change", () => {
   assert.deepEqual(titles(entries), ["delivery telegram sent", "job tidy ok", "approval shell denied"]);
 });
 
+test("what comes late stands where it belongs", () => {
+  const entries = new Entries();
+  const say = (second, words) => entries.message(session, { id: String(second), role: "user", content: [text(words)], created_at: at(second) });
+  const order = () => entries.all().map(({ title }) => title).join(" ");
+  say(5, "five");
+  assert.equal(order(), "five");
+  say(7, "seven");
+  say(6, "six");
+  say(9, "nine");
+  assert.equal(order(), "nine seven six five");
+  say(7, "seven again");
+  assert.equal(order(), "nine seven again six five");
+});
+
 test("the monitor is bounded, and strange events do no harm", () => {
   const entries = new Entries();
   for (let index = 0; index < 10200; index += 1) entries.message(session, { id: String(index), role: "user", content: [text("x")], created_at: new Date(index * 1000).toISOString() });

@@ -63,6 +63,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Mcp => commands::mcp::run(common),
         Command::Sessions(command) => runtime()?.block_on(commands::sessions::run(common, command)),
         Command::Sop(command) => runtime()?.block_on(commands::sop::run(common, command)),
+        Command::Channels(command) => runtime()?.block_on(commands::channels::run(common, command)),
         Command::Jobs(command) => runtime()?.block_on(commands::jobs::run(common, command)),
         Command::Tasks(command) => runtime()?.block_on(commands::tasks::run(common, command)),
         Command::Outbox(command) => runtime()?.block_on(commands::outbox::run(common, command)),

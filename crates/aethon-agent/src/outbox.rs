@@ -106,13 +106,14 @@ impl Worker {
             if due.is_empty() {
                 break;
             }
-            // Channels do not wait for each other; within one the order is kept.
-            let mut by_channel: BTreeMap<String, Vec<Delivery>> = BTreeMap::new();
+            // Recipients do not wait for each other; to one of them the order is kept.
+            let mut by_recipient: BTreeMap<(String, Option<String>), Vec<Delivery>> = BTreeMap::new();
             for delivery in due {
-                by_channel.entry(delivery.content.channel.clone()).or_default().push(delivery);
+                let to = (delivery.content.channel.clone(), delivery.content.recipient.clone());
+                by_recipient.entry(to).or_default().push(delivery);
             }
             for settled in
-                join_all(by_channel.into_values().map(|batch| self.deliver_all(batch, shutdown))).await
+                join_all(by_recipient.into_values().map(|batch| self.deliver_all(batch, shutdown))).await
             {
                 settled?;
             }
@@ -126,6 +127,7 @@ impl Worker {
         for delivery in deliveries {
             let started = Instant::now();
             let outcome = self.deliver(&delivery).await;
+            let comes_again = matches!(outcome, DeliveryOutcome::Retry { .. });
             self.measure(&delivery, &outcome, started.elapsed());
             match self.settle(delivery.id, outcome, shutdown.clone()).await {
                 // Somebody removed it meanwhile.
@@ -133,6 +135,10 @@ impl Worker {
                     tracing::info!(delivery = delivery.id, "a delivery was removed while it was under way");
                 }
                 settled => settled?,
+            }
+            if comes_again && delivery.content.recipient.is_some() {
+                // What is behind it is due again when it is.
+                break;
             }
         }
         Ok(())
@@ -168,7 +174,9 @@ impl Worker {
             Ok(()) => DeliveryOutcome::Delivered,
             Err(error) if !error.retryable => given_up(delivery, &error.message),
             Err(error) => {
-                let at = self.clock.now() + pause_after(delivery.attempts);
+                let told = error.retry_after.and_then(|pause| SignedDuration::try_from(pause).ok());
+                let pause = told.unwrap_or_else(|| pause_after(delivery.attempts));
+                let at = self.clock.now().saturating_add(pause).unwrap_or(content.expires_at);
                 tracing::warn!(
                     delivery = delivery.id,
                     channel = content.channel,

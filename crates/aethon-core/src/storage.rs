@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agents::AgentHistory;
 use crate::audit::AuditLog;
-use crate::channel::Outbox;
+use crate::channel::{ChannelRecords, Outbox};
 use crate::embed::EmbeddingCache;
 use crate::error::Result;
 use crate::history::History;
@@ -91,6 +91,8 @@ pub struct Storage {
     pub imports: Arc<dyn SessionImport>,
     /// Deliveries that are under way.
     pub outbox: Arc<dyn Outbox>,
+    /// What channels remember.
+    pub channel_records: Arc<dyn ChannelRecords>,
     /// Money.
     pub ledger: Arc<dyn Ledger>,
     /// Vectors that were paid for.
@@ -122,6 +124,7 @@ impl Storage {
             + Transcripts
             + SessionImport
             + Outbox
+            + ChannelRecords
             + Ledger
             + EmbeddingCache
             + History
@@ -143,6 +146,7 @@ impl Storage {
             transcripts: backend.clone(),
             imports: backend.clone(),
             outbox: backend.clone(),
+            channel_records: backend.clone(),
             ledger: backend.clone(),
             embeddings: backend.clone(),
             history: backend.clone(),

@@ -13,6 +13,7 @@
 
 mod agent_runs;
 mod audit;
+mod channel_records;
 mod db;
 mod error;
 mod history;

@@ -141,8 +141,10 @@ impl Aethon {
             // The daemon recovers first, and shows what goes on to those who watch.
             engine.watch(|_| Arc::new(Unattended));
             let hub = Arc::new(Hub::new(clock.clone()));
-            let others = &prepared.parts.channels;
-            let channels = wiring::channels::channels(&prepared.config, workflows.door.clone(), hub, others);
+            let around = wiring::messengers::surroundings(&storage, &desk, &deliveries, &clock);
+            let mut others = wiring::messengers::channels(&prepared.config, &around);
+            others.extend(prepared.parts.channels.iter().cloned());
+            let channels = wiring::channels::channels(&prepared.config, workflows.door.clone(), hub, &others);
             deliveries
                 .channels
                 .set(channels.map_err(|error| Error::refused(error.to_string()).because(error))?);

@@ -344,6 +344,7 @@ impl Prepared {
             wiring::memory::sentence(self),
             Protection::of_this_machine().describe(),
         ) + &self.reach().iter().map(|reach| format!("\nreach     {}", reach.sentence())).collect::<String>()
+            + &crate::messengers::summary(&self.config)
             + &self.model_concerns()
     }
 

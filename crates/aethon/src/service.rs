@@ -79,13 +79,14 @@ impl Service {
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
-        let others = &aethon.source.parts.channels;
-        let channels = wiring::channels::channels(&aethon.config, aethon.assistant(), hub.clone(), others)
+        let mut others = wiring::messengers::channels(&aethon.config, &aethon.surroundings());
+        others.extend(aethon.source.parts.channels.iter().cloned());
+        let channels = wiring::channels::channels(&aethon.config, aethon.assistant(), hub.clone(), &others)
             .map_err(|error| Error::refused(error.to_string()).because(error))?;
         aethon.deliveries.channels.set(channels.clone());
         // Before anything new is taken in, and watched by whoever opens the chat again.
-        let watch = hub.clone();
-        aethon.engine.recover(move |record| watcher(&watch, record)).await?;
+        let (watch, theirs) = (hub.clone(), channels.clone());
+        aethon.engine.recover(move |record| watcher(&watch, &theirs, record)).await?;
         let config = Live::new(aethon.config.clone());
         let (wish, wishes) = crate::view::wishes();
         let setup = Setup {
@@ -245,9 +246,13 @@ async fn listen(
 }
 
 /// Whoever looks at the session may see the turn go on; nobody can be asked in the others.
-fn watcher(hub: &Arc<Hub>, record: &TurnRecord) -> Arc<dyn Surface> {
+fn watcher(hub: &Arc<Hub>, channels: &Channels, record: &TurnRecord) -> Arc<dyn Surface> {
     let session = &record.inbound.session;
-    if session.channel() == "webchat" { hub.surface(session) } else { Arc::new(Unattended) }
+    if session.channel() == "webchat" {
+        return hub.surface(session);
+    }
+    let channel = channels.get(&record.inbound.channel).ok();
+    channel.and_then(|channel| channel.watcher(record)).unwrap_or_else(|| Arc::new(Unattended))
 }
 
 /// The time after which nothing was stored, as far as earlier runs know. A start does not fail for it.

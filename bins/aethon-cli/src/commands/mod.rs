@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod audit;
+pub(crate) mod channels;
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod config;

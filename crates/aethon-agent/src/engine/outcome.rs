@@ -172,6 +172,7 @@ impl Shared {
             NewDelivery::new(&to.channel, &reply.text, expires_at)
                 .with_recipient(to.recipient.clone())
                 .with_outside(outside(inbound, seen))
+                .as_reply(true)
         });
         delivery.into_iter().collect()
     }

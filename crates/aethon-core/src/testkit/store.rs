@@ -10,6 +10,7 @@ mod memory;
 mod models;
 mod outbox;
 mod owners;
+mod records;
 mod tables;
 mod telemetry;
 mod transcripts;
@@ -102,6 +103,7 @@ impl MemoryStore {
             transcripts: store.clone(),
             imports: store.clone(),
             outbox: store.clone(),
+            channel_records: store.clone(),
             history: store.clone(),
             models: store.clone(),
             audit: store.clone(),

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use aethon_core::channel::{ChannelHealth, DeliveryState};
+use aethon_core::channel::{ChannelHealth, ChannelState, ChannelStatus, DeliveryState};
+use aethon_core::time;
 use serde::Serialize;
 
 use crate::deps::{Activity, Setup};
@@ -45,15 +46,16 @@ pub(super) async fn list((setup, activity): (Setup, Activity), _request: Request
         .chain(others)
         .map(|name| {
             let health = setup.channels.health(name);
-            let (state, detail) = told(name, health.as_ref());
+            let status = setup.channels.status(name).unwrap_or_default();
+            let (state, detail) = told(name, health.as_ref(), &status);
             Listed {
                 name: name.to_owned(),
                 enabled: health.is_some(),
                 state,
                 detail,
-                account: None,
-                last_inbound: None,
-                last_outbound: None,
+                account: Some(status.account).filter(|account| !account.is_empty()),
+                last_inbound: status.last_inbound.map(time::text),
+                last_outbound: status.last_outbound.map(time::text),
                 pending: pending.get(name).copied().unwrap_or_default(),
             }
         })
@@ -62,15 +64,19 @@ pub(super) async fn list((setup, activity): (Setup, Activity), _request: Request
 }
 
 /// The state in one word, and what there is to know.
-fn told(name: &str, health: Option<&ChannelHealth>) -> (&'static str, String) {
+fn told(name: &str, health: Option<&ChannelHealth>, status: &ChannelStatus) -> (&'static str, String) {
     match health {
         None => ("off", format!("set channels.{name}.enabled to use it")),
         Some(ChannelHealth::Waiting) => ("connecting", "it starts".to_owned()),
-        Some(ChannelHealth::Running) => ("running", String::new()),
+        Some(ChannelHealth::Running) => (status.state.as_str(), status.detail.clone()),
         Some(ChannelHealth::Restarting { error, failures, at }) => {
             let times = if *failures == 1 { "once".to_owned() } else { format!("{failures} times in a row") };
-            let at = aethon_core::time::text(*at);
+            let at = time::text(*at);
             ("degraded", format!("{error}; it failed {times} and is started again at {at}"))
+        }
+        // One that gave up says why.
+        Some(ChannelHealth::Ended) if status.state == ChannelState::Degraded => {
+            (status.state.as_str(), status.detail.clone())
         }
         Some(ChannelHealth::Ended) => {
             ("off", "it has ended; restart the server to start it again".to_owned())

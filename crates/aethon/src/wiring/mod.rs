@@ -7,6 +7,7 @@ pub(crate) mod embedding;
 pub(crate) mod http;
 pub(crate) mod mcp;
 pub(crate) mod memory;
+pub(crate) mod messengers;
 pub(crate) mod model;
 pub(crate) mod prices;
 pub(crate) mod sandbox;

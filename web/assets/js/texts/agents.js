@@ -1,5 +1,7 @@
 // The words of the agents.
 
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+
 export const agents = {
   failed: "The agents could not be loaded",
   historyFailed: "What agents did could not be loaded",
@@ -38,5 +40,5 @@ export const agents = {
   error: "What went wrong",
   times: (/** @type {string} */ name, /** @type {number} */ n) => (n > 1 ? `${name} × ${n}` : name),
   noTools: "None",
-  count: (/** @type {number} */ shown, /** @type {number} */ all) => (shown === all ? `${all.toLocaleString("en")}` : `${shown.toLocaleString("en")} of ${all.toLocaleString("en")}`),
+  count: (/** @type {number} */ shown, /** @type {number} */ all) => (shown === all ? plural(all, "turn", "turns") : `${shown.toLocaleString("en")} of ${plural(all, "turn", "turns")}`),
 };

@@ -1,5 +1,7 @@
 // The words of the approvals.
 
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+
 export const approvals = {
   waiting: "Waiting for you",
   waitingFailed: "The open questions could not be loaded",
@@ -22,6 +24,6 @@ export const approvals = {
   columns: { at: "When", subject: "What", outcome: "Outcome", by: "By", where: "Conversation" },
   detail: "What it was about",
   outcomes: /** @type {Record<string, string>} */ ({ approved: "Allowed", approve: "Allowed", denied: "Denied", deny: "Denied", refused: "Refused", timeout: "No answer", stopped: "Stopped" }),
-  count: (/** @type {number} */ shown, /** @type {number} */ all) => (shown === all ? `${all.toLocaleString("en")}` : `${shown.toLocaleString("en")} of ${all.toLocaleString("en")}`),
+  count: (/** @type {number} */ shown, /** @type {number} */ all) => (shown === all ? plural(all, "row", "rows") : `${shown.toLocaleString("en")} of ${plural(all, "row", "rows")}`),
   more: "Older",
 };

@@ -1,5 +1,7 @@
 // The words of the logs.
 
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+
 export const logs = {
   failed: "The log could not be loaded",
   level: "Level",
@@ -17,5 +19,5 @@ export const logs = {
   fields: "Fields",
   gap: (/** @type {number} */ n) => `${n.toLocaleString("en")} events were missed here, because they came faster than this page could take them.`,
   kept: "The newest 1,000 lines are kept in memory; older ones are in the files below logs/ in Aethon’s home.",
-  count: (/** @type {number} */ shown, /** @type {number} */ all) => (shown === all ? `${all.toLocaleString("en")} lines` : `${shown.toLocaleString("en")} of ${all.toLocaleString("en")} lines`),
+  count: (/** @type {number} */ shown, /** @type {number} */ all) => (shown === all ? plural(all, "line", "lines") : `${shown.toLocaleString("en")} of ${plural(all, "line", "lines")}`),
 };

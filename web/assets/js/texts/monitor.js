@@ -1,5 +1,7 @@
 // The words of the live monitor.
 
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+
 export const monitor = {
   failed: "The newest messages could not be loaded",
   search: "Search messages, tools and arguments",
@@ -18,7 +20,7 @@ export const monitor = {
   noMatchTitle: "Nothing matches",
   noMatch: "Change the words of the search or the filters.",
   gap: (/** @type {number} */ n) => `${n === 1 ? "One event was" : `${n.toLocaleString("en")} events were`} missed here. What is stored of them was asked for again.`,
-  count: (/** @type {number} */ shown, /** @type {number} */ all) => (shown === all ? `${all.toLocaleString("en")} entries` : `${shown.toLocaleString("en")} of ${all.toLocaleString("en")} entries`),
+  count: (/** @type {number} */ shown, /** @type {number} */ all) => (shown === all ? plural(all, "entry", "entries") : `${shown.toLocaleString("en")} of ${plural(all, "entry", "entries")}`),
   history: (/** @type {number} */ n) => `With the newest of ${n === 1 ? "one conversation" : `${n} conversations`} from before you opened this page.`,
   input: "Input",
   output: "Output",

@@ -15,6 +15,7 @@ mod lookups;
 mod measurements;
 mod memories;
 mod owners;
+mod records;
 mod stage;
 mod suite;
 mod turns;

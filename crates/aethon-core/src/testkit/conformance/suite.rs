@@ -82,6 +82,11 @@ list! { $
     measurements {
         what_was_measured_is_listed_newest_first_and_added_up,
     }
+    records {
+        a_value_of_a_channel_is_kept_until_its_time_is_over,
+        a_value_of_a_channel_is_taken_once_and_listed_by_its_name,
+        deliveries_to_the_same_recipient_keep_their_order,
+    }
     lookups {
         a_passage_of_the_session_is_found_again,
         what_was_learnt_last_about_a_model_counts,

@@ -17,7 +17,10 @@ impl Outbox for MemoryStore {
         let (mut tables, now) = (self.enter("enqueue")?, self.clock.now());
         let id = tables.next_number();
         let delivery = Delivery::new(id, session.clone(), turn.clone(), content);
-        tables.deliveries.push(DeliveryRow::new(delivery, now));
+        let due_at = now.max(tables.last_due(&delivery.content).unwrap_or(now));
+        let mut row = DeliveryRow::new(delivery, now);
+        row.due_at = Some(due_at);
+        tables.deliveries.push(row);
         Ok(id)
     }
 
@@ -42,7 +45,11 @@ impl Outbox for MemoryStore {
         row.delivery.attempts += 1;
         row.is_delivered = outcome == DeliveryOutcome::Delivered;
         match outcome {
-            DeliveryOutcome::Retry { at, error } => (row.due_at, row.error) = (Some(at), Some(error)),
+            DeliveryOutcome::Retry { at, error } => {
+                (row.due_at, row.error) = (Some(at), Some(error));
+                let content = row.delivery.content.clone();
+                tables.hold_back(id, &content, at);
+            }
             DeliveryOutcome::Delivered => (row.due_at, row.settled_at, row.error) = (None, Some(now), None),
             DeliveryOutcome::Failed { error } => {
                 (row.due_at, row.settled_at, row.error) = (None, Some(now), Some(error));

@@ -9,9 +9,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::jobs::JobTables;
 use super::memory::MemoryRow;
+use super::records;
 use super::work::WorkTables;
 use crate::audit::AuditEntry;
-use crate::channel::Delivery;
+use crate::channel::{Delivery, NewDelivery};
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::learned::{ModelFact, ModelKey};
@@ -36,6 +37,7 @@ pub(super) struct Tables {
     pub(super) turns: BTreeMap<TurnId, TurnRow>,
     pub(super) posted: BTreeSet<(SessionId, String)>,
     pub(super) deliveries: Vec<DeliveryRow>,
+    pub(super) channel_records: BTreeMap<(String, String), records::Value>,
     pub(super) learned: Vec<(ModelKey, ModelFact)>,
     pub(super) audit: Vec<AuditEntry>,
     pub(super) telemetry: Vec<StoredEvent>,
@@ -109,7 +111,26 @@ impl DeliveryRow {
     }
 }
 
+fn is_to_same(row: &DeliveryRow, content: &NewDelivery) -> bool {
+    let of = &row.delivery.content;
+    content.recipient.is_some() && of.channel == content.channel && of.recipient == content.recipient
+}
+
 impl Tables {
+    /// When the last delivery to this recipient is due, if any waits.
+    pub(super) fn last_due(&self, content: &NewDelivery) -> Option<Timestamp> {
+        self.deliveries.iter().filter(|row| is_to_same(row, content)).filter_map(|row| row.due_at).max()
+    }
+
+    /// What is behind a delivery is not due before it.
+    pub(super) fn hold_back(&mut self, id: i64, content: &NewDelivery, until: Timestamp) {
+        let behind =
+            self.deliveries.iter_mut().filter(|row| row.delivery.id > id && is_to_same(row, content));
+        for row in behind {
+            row.due_at = row.due_at.map(|due| due.max(until));
+        }
+    }
+
     pub(super) fn next_number(&mut self) -> i64 {
         self.last_number += 1;
         self.last_number

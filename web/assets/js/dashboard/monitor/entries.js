@@ -120,7 +120,17 @@ export class Entries {
     const known = this.#entries.get(entry.key);
     if (known && known.state !== "running" && whole.state === "running") return;
     this.#entries.set(entry.key, whole);
-    this.#sorted = null;
+    this.#sort(whole, known);
+  }
+
+  /** Keeps the order where that is cheap: a newest entry comes first, a changed one stays. @param {Entry} entry @param {Entry | undefined} known */
+  #sort(entry, known) {
+    const sorted = this.#sorted;
+    if (!sorted) return;
+    const at = known && known.at === entry.at && known.order === entry.order ? sorted.indexOf(known) : -1;
+    if (at >= 0) sorted[at] = entry;
+    else if (!known && (sorted.length === 0 || entry.at > sorted[0].at)) sorted.unshift(entry);
+    else this.#sorted = null;
   }
 }
 
