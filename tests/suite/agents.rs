@@ -26,14 +26,19 @@ fn a_specialist_works_is_watched_and_kept_in_the_history() {
     events.send(r#"{"channel":"subscribe","topics":["agents"]}"#);
     let mut chat = server.socket("/ws/chat?session=team");
     let task = "!sleep 4000\\n!say the file is fine";
-    chat.send(&format!("!tool ask_scout {{\"task\": \"{task}\"}}\n!tool ask_notes {{\"task\": \"!say noted\"}}"));
+    chat.send(&format!(
+        "!tool ask_scout {{\"task\": \"{task}\"}}\n!tool ask_notes {{\"task\": \"!say noted\"}}"
+    ));
     let active = eventually("the scout is at work", || {
         let active = server.get("/api/agents/active").json()["active"].as_array().unwrap().clone();
         active.iter().any(|row| row["name"] == "scout").then_some(active)
     });
     let row = |name: &str| active.iter().find(|row| row["name"] == name).unwrap_or(&Value::Null);
     assert_eq!((&row("main")["state"], &row("main")["session_id"]), (&json!("tool"), &json!("webchat:team")));
-    assert_eq!((&row("scout")["state"], &row("scout")["parent"]), (&json!("thinking"), &row("main")["agent_id"]));
+    assert_eq!(
+        (&row("scout")["state"], &row("scout")["parent"]),
+        (&json!("thinking"), &row("main")["agent_id"])
+    );
     let told = events.text();
     assert!(told.contains("\"channel\":\"agents\"") && told.contains("webchat:team"), "{told}");
     let answer = chat.text();
@@ -44,7 +49,10 @@ fn a_specialist_works_is_watched_and_kept_in_the_history() {
         (history.len() == 3).then_some(history)
     });
     let of = |name: &str| history.iter().find(|run| run["name"] == name).unwrap();
-    assert_eq!((&of("main")["outcome"], &of("main")["tools"][0]["name"]), (&json!("end"), &json!("ask_scout")));
+    assert_eq!(
+        (&of("main")["outcome"], &of("main")["tools"][0]["name"]),
+        (&json!("end"), &json!("ask_scout"))
+    );
     assert!(of("scout")["duration"].as_f64().unwrap() >= 3.0 && of("scout")["kind"] == "delegation");
     let listed = server.get("/api/sessions?channel=agent").json();
     assert_eq!((&listed["count"], &listed["sessions"][0]["sender"]), (&json!(2), &json!("webchat:team")));
@@ -62,20 +70,16 @@ fn work_that_is_killed_goes_on_and_repeats_nothing() {
     let done = |evidence: &str| format!("!tool tasks {{\"action\": \"done\", \"evidence\": \"{evidence}\"}}");
     let note = |word: &str| format!("!tool shell {{\"command\": \"echo {word} >> done.txt\"}}");
     let first = [note("one"), "!then".into(), done("one was written")].join("\n");
-    let second = [
-        note("two"),
-        "!then".into(),
-        "!sleep 3000".into(),
-        done("two was written"),
-    ]
-    .join("\n");
+    let second = [note("two"), "!then".into(), "!sleep 3000".into(), done("two was written")].join("\n");
     let task = |title: &str, detail: &str| json!({"title": title, "detail": detail, "acceptance": ["it is written"]});
     let plan = json!({"goal": "two lines", "tasks": [task("first", &first), task("second", &second)]});
     assert_eq!(server.post("/api/work", &json!({"goal": "x", "tasks": []})).status, 422);
     let planned = server.post("/api/work", &plan);
     assert_eq!(planned.status, 201);
     let id = planned.json()["work_id"].as_str().unwrap().to_owned();
-    let written = |server: &Server| std::fs::read_to_string(server.home().path().join("workspace/done.txt")).unwrap_or_default();
+    let written = |server: &Server| {
+        std::fs::read_to_string(server.home().path().join("workspace/done.txt")).unwrap_or_default()
+    };
     eventually("the second task is under way", || (written(&server) == "one\ntwo\n").then_some(()));
     let server = Server::start_in(server.kill(), &on);
     let work = eventually("the end of the work", || {

@@ -49,7 +49,15 @@ impl Agent {
 
     /// An agent of this name, without tools.
     pub fn new(name: AgentName, models: Models, prompt: Arc<Prompt>) -> Self {
-        Self { name, role: "specialist".into(), models, small: None, follows_main: false, prompt, tools: Vec::new() }
+        Self {
+            name,
+            role: "specialist".into(),
+            models,
+            small: None,
+            follows_main: false,
+            prompt,
+            tools: Vec::new(),
+        }
     }
 
     /// With the models of the main agent, whatever those are, if `follows`.

@@ -161,10 +161,7 @@ fn every_default_is_the_one_of_the_contract() {
     check("agent.specialists.coder", json!({"enabled": true, "model": "", "tools": []}));
     check("work.enabled", json!(false));
     check("work.ambient.enabled", json!(false));
-    check(
-        "verification",
-        json!({"enabled": false, "command": "", "timeout_seconds": 120, "strict": false}),
-    );
+    check("verification", json!({"enabled": false, "command": "", "timeout_seconds": 120, "strict": false}));
     check("budget", json!({"daily_usd": 0.0, "warn_ratio": 0.8, "unpriced": "refuse", "pricing": {}}));
     check(
         "approval",

@@ -38,8 +38,8 @@ use crate::owner::Owners;
 use crate::schedule::{JobStore, RunLog};
 use crate::session::{Transcripts, TurnLog};
 use crate::sop::SopRuns;
-use crate::work::WorkStore;
 use crate::telemetry::TelemetryLog;
+use crate::work::WorkStore;
 
 mod health;
 

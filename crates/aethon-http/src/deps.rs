@@ -23,8 +23,8 @@ use aethon_core::session::Transcripts;
 use aethon_core::shutdown::Shutdown;
 use aethon_core::sop::{SopCatalog, SopRunner, SopRuns};
 use aethon_core::storage::StorageHealth;
-use aethon_core::work::WorkBook;
 use aethon_core::telemetry::TelemetryLog;
+use aethon_core::work::WorkBook;
 
 use crate::ws::Hub;
 

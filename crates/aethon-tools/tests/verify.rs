@@ -1,6 +1,11 @@
 //! Checks after edits: what an edit breaks is told with the edit.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "in tests a failed expectation is the result")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in tests a failed expectation is the result"
+)]
 
 use std::path::Path;
 use std::sync::Arc;

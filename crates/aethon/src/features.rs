@@ -230,13 +230,23 @@ fn work(config: &Config) -> Feature {
     } else {
         "nothing is worked on beyond a turn".to_owned()
     };
-    Feature::new(("work", "Work of several turns"), FeatureState::of_switch(work.enabled), detail, "work.enabled")
+    Feature::new(
+        ("work", "Work of several turns"),
+        FeatureState::of_switch(work.enabled),
+        detail,
+        "work.enabled",
+    )
 }
 
 fn verification(config: &Config) -> Feature {
     let verification = &config.verification;
     let state = FeatureState::of_switch(verification.enabled);
-    let row = Feature::new(("verification", "Checks after edits"), state, "edits are not checked", "verification.enabled");
+    let row = Feature::new(
+        ("verification", "Checks after edits"),
+        state,
+        "edits are not checked",
+        "verification.enabled",
+    );
     let strict = if verification.strict { ", and a failed check fails the edit" } else { "" };
     match (verification.enabled, verification.command.trim()) {
         (false, _) => row,

@@ -16,8 +16,8 @@ pub(crate) mod outbox;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
 pub(crate) mod sop;
-pub(crate) mod tasks;
 mod source;
+pub(crate) mod tasks;
 mod terminal;
 pub(crate) mod usage;
 

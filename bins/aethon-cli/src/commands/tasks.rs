@@ -152,7 +152,8 @@ fn whole(work: &Value) -> String {
         }
     }
     let (turns, cost) = (&work["iterations"], &work["cost_usd"]);
-    let _ = writeln!(out, "  {turns} turns, {:.0} s, {cost} USD", work["seconds"].as_f64().unwrap_or_default());
+    let _ =
+        writeln!(out, "  {turns} turns, {:.0} s, {cost} USD", work["seconds"].as_f64().unwrap_or_default());
     if work["reason"].is_string() {
         let _ = writeln!(out, "  ended early: {}", text(work, "reason"));
     }

@@ -58,7 +58,8 @@ fn of_role<'c>(
 fn is_kept(path: &str) -> bool {
     let name = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let lower = name.to_ascii_lowercase();
-    PAGES.iter().any(|page| page.eq_ignore_ascii_case(name)) || ENDINGS.iter().any(|ending| lower.ends_with(ending))
+    PAGES.iter().any(|page| page.eq_ignore_ascii_case(name))
+        || ENDINGS.iter().any(|ending| lower.ends_with(ending))
 }
 
 /// All texts in a value, however deep.

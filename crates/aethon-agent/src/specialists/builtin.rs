@@ -35,17 +35,7 @@ const CODER: BuiltIn = (
      past it. If you cannot make it pass, say so.\n\
      - Never claim that something works unless you have seen it work in this task.\n\n\
      Report: what you changed (files, and why), which checks you ran with their results, and what is left or uncertain.",
-    &[
-        "file_*",
-        "shell",
-        "lsp",
-        "repo_map",
-        "web_fetch",
-        "github",
-        "calculator",
-        "current_time",
-        "think",
-    ],
+    &["file_*", "shell", "lsp", "repo_map", "web_fetch", "github", "calculator", "current_time", "think"],
 );
 
 const RESEARCHER: BuiltIn = (
@@ -152,7 +142,8 @@ mod tests {
         }
         for still in ["planner", "scout", "researcher"] {
             let one = all.iter().find(|one| one.name.as_str() == still);
-            let changes = |tool: &String| ["shell", "file_write", "file_edit", "file_*"].contains(&tool.as_str());
+            let changes =
+                |tool: &String| ["shell", "file_write", "file_edit", "file_*"].contains(&tool.as_str());
             assert!(!one.unwrap().tools.iter().any(changes), "{still}");
         }
     }

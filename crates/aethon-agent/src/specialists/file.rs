@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn a_specialist_is_read_as_it_was_written() {
-        let text = "# Writes release\n\n- tools: file_read , web_*\n- model: small-1\n\nYou write.\n\n- tools: no\n";
+        let text =
+            "# Writes release\n\n- tools: file_read , web_*\n- model: small-1\n\nYou write.\n\n- tools: no\n";
         let one = parse("notes", text).unwrap();
         assert_eq!((one.role.as_str(), one.model.as_deref()), ("Writes release", Some("small-1")));
         assert_eq!(one.tools, ["file_read", "web_*"]);

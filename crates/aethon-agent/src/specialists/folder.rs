@@ -90,7 +90,11 @@ impl SpecialistFolder {
             Some((path, (about.modified().ok(), about.len())))
         };
         let paths = entries.flatten().map(|entry| entry.path());
-        paths.filter(|path| path.to_string_lossy().ends_with(ENDING)).take(4 * MOST).filter_map(mark).collect()
+        paths
+            .filter(|path| path.to_string_lossy().ends_with(ENDING))
+            .take(4 * MOST)
+            .filter_map(mark)
+            .collect()
     }
 
     fn read<'p>(&self, paths: impl Iterator<Item = &'p PathBuf>) -> Arc<[Definition]> {
@@ -100,7 +104,10 @@ impl SpecialistFolder {
             let called = file.trim_end_matches(ENDING);
             match read_file(path).and_then(|text| parse(called, &text)) {
                 Ok(one) if self.reserved.contains(&one.name) => {
-                    tracing::warn!(name = called, "a specialist of this name comes with the program; the file is left out");
+                    tracing::warn!(
+                        name = called,
+                        "a specialist of this name comes with the program; the file is left out"
+                    );
                 }
                 Ok(one) => found.push(one),
                 Err(why) => tracing::warn!("{}: {why}", path.display()),

@@ -78,18 +78,19 @@ impl Tool for ManageSpecialists {
         match arguments.action {
             Action::List => {
                 let (_, all) = self.on_disk(|folder| Ok(folder.definitions())).await?;
-                let told = |one: &Definition| {
-                    json!({"name": one.name, "description": one.role, "tools": one.tools, "model": one.model})
-                };
+                let told = |one: &Definition| json!({"name": one.name, "description": one.role, "tools": one.tools, "model": one.model});
                 let told: Vec<Value> = all.iter().map(told).collect();
-                let text = if told.is_empty() { "none was made here yet".into() } else { json!(told).to_string() };
+                let text =
+                    if told.is_empty() { "none was made here yet".into() } else { json!(told).to_string() };
                 Ok(ToolOutput::text(text))
             }
             Action::Create => {
                 let definition = arguments.into_definition().map_err(ToolError::failed)?;
                 let called = definition.name.clone();
                 self.on_disk(move |folder| folder.save(&definition)).await?;
-                Ok(ToolOutput::text(format!("`{called}` is there; ask it with `ask_{called}` from your next request on")))
+                Ok(ToolOutput::text(format!(
+                    "`{called}` is there; ask it with `ask_{called}` from your next request on"
+                )))
             }
             Action::Remove => {
                 let called = needed(arguments.name, "name").map_err(ToolError::failed)?;
@@ -107,7 +108,8 @@ impl Arguments {
         let (role, prompt) = (needed(self.description, "description")?, needed(self.prompt, "prompt")?);
         let plain = file::parse(&called, &format!("# {}\n{prompt}", role.replace('\n', " ")))?;
         let tools = self.tools.unwrap_or(plain.tools);
-        if let Some(strange) = tools.iter().find(|tool| tool.contains([',', '\n']) || tool.trim().is_empty()) {
+        if let Some(strange) = tools.iter().find(|tool| tool.contains([',', '\n']) || tool.trim().is_empty())
+        {
             return Err(format!("{strange:?} is no name of a tool"));
         }
         Ok(Definition { name: name(&called)?, role: plain.role, prompt, tools, model: self.model })

@@ -55,7 +55,13 @@ pub struct Works {
 impl Works {
     /// Work that is kept there.
     pub fn new(store: Arc<dyn WorkStore>, options: WorkOptions, clock: Arc<dyn Clock>) -> Self {
-        Self { store, options: Arc::new(options), clock, wake: Arc::default(), needed_at: Arc::new(Mutex::new(Instant::now())) }
+        Self {
+            store,
+            options: Arc::new(options),
+            clock,
+            wake: Arc::default(),
+            needed_at: Arc::new(Mutex::new(Instant::now())),
+        }
     }
 
     /// What the configuration says.
@@ -109,10 +115,13 @@ impl WorkBook for Works {
         }
         // People see the last part of a name, which differs soonest.
         let known = self.store.works(false, LOOKED_THROUGH).await?;
-        let mut fit = known.into_iter().filter(|work| work.work_id.starts_with(id) || work.work_id.ends_with(id));
+        let mut fit =
+            known.into_iter().filter(|work| work.work_id.starts_with(id) || work.work_id.ends_with(id));
         let first = fit.next();
         match fit.next() {
-            Some(_) => Err(WorkRefusal::Conflict(format!("{id:?} fits several pieces of work; give more of the name"))),
+            Some(_) => Err(WorkRefusal::Conflict(format!(
+                "{id:?} fits several pieces of work; give more of the name"
+            ))),
             None => Ok(first),
         }
     }
@@ -120,7 +129,9 @@ impl WorkBook for Works {
     async fn plan(&self, session: &SessionId, plan: Plan, origin: WorkOrigin) -> Result<Work, WorkRefusal> {
         let tasks = plan.tasks()?;
         if self.store.works(true, MOST_OPEN).await?.len() >= MOST_OPEN {
-            return Err(WorkRefusal::Conflict(format!("{MOST_OPEN} pieces of work wait already; end some first")));
+            return Err(WorkRefusal::Conflict(format!(
+                "{MOST_OPEN} pieces of work wait already; end some first"
+            )));
         }
         let now = self.clock.now();
         let work = Work {

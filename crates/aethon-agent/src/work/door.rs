@@ -37,8 +37,11 @@ impl WorkDoor {
 
     /// The answer to a command; `None` for every other message.
     async fn answer(&self, inbound: &Inbound) -> Result<Option<String>> {
-        let is_plain = inbound.intent == Intent::Say && inbound.handling == Handling::Model && !inbound.untrusted;
-        let Some(rest) = inbound.text.trim().strip_prefix(COMMAND).filter(|_| is_plain) else { return Ok(None) };
+        let is_plain =
+            inbound.intent == Intent::Say && inbound.handling == Handling::Model && !inbound.untrusted;
+        let Some(rest) = inbound.text.trim().strip_prefix(COMMAND).filter(|_| is_plain) else {
+            return Ok(None);
+        };
         if !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
             return Ok(None);
         }
@@ -46,7 +49,9 @@ impl WorkDoor {
         let said = match words.as_slice() {
             [] | ["list"] => Ok(self.list().await?),
             ["pause"] => self.works.pause(true).await.map(|()| PAUSED.to_owned()).map_err(WorkRefusal::from),
-            ["resume"] => self.works.pause(false).await.map(|()| GOES_ON.to_owned()).map_err(WorkRefusal::from),
+            ["resume"] => {
+                self.works.pause(false).await.map(|()| GOES_ON.to_owned()).map_err(WorkRefusal::from)
+            }
             ["pause", id] => self.wish(id, WorkWish::Pause).await,
             ["resume", id] => self.wish(id, WorkWish::Resume).await,
             ["cancel" | "stop", id] => self.wish(id, WorkWish::Stop).await,
@@ -88,7 +93,8 @@ impl WorkDoor {
     }
 }
 
-const PAUSED: &str = "All work is paused; `/work resume` goes on. A turn that runs is stopped within a few seconds.";
+const PAUSED: &str =
+    "All work is paused; `/work resume` goes on. A turn that runs is stopped within a few seconds.";
 const GOES_ON: &str = "Work goes on.";
 const USAGE: &str = "Say `/work` for a list, `/work pause` or `/work resume` for everything, and `/work show ID`, \
 `/work pause ID`, `/work resume ID` or `/work cancel ID` for one.";
@@ -100,7 +106,9 @@ impl Assistant for WorkDoor {
             self.works.note_need();
         }
         match self.answer(&inbound).await? {
-            Some(answer) => self.inner.submit(inbound.handled_by(Handling::Program { answer }), surface).await,
+            Some(answer) => {
+                self.inner.submit(inbound.handled_by(Handling::Program { answer }), surface).await
+            }
             None => self.inner.submit(inbound, surface).await,
         }
     }

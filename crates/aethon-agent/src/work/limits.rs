@@ -105,7 +105,10 @@ pub(super) fn reached(work: &Work, options: &WorkOptions) -> Option<String> {
         return Some(format!("it has taken {} turns (`work.max_iterations`)", spent.iterations));
     }
     if spent.seconds >= options.max_seconds {
-        return Some(format!("it was worked on for {:.0} minutes (`work.max_minutes`)", spent.seconds / 60.0));
+        return Some(format!(
+            "it was worked on for {:.0} minutes (`work.max_minutes`)",
+            spent.seconds / 60.0
+        ));
     }
     if options.max_usd > 0.0 && spent.cost_usd >= options.max_usd {
         return Some(format!("it has cost {:.4} USD (`work.max_usd`)", spent.cost_usd));

@@ -15,9 +15,7 @@ use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Dedupe, Inbound, Reply, TurnEnd};
 use aethon_core::shutdown::Shutdown;
 use aethon_core::surface::Unattended;
-use aethon_core::work::{
-    NewTask, Plan, TaskState, Work, WorkBook as _, WorkOrigin, WorkState, WorkWish,
-};
+use aethon_core::work::{NewTask, Plan, TaskState, Work, WorkBook as _, WorkOrigin, WorkState, WorkWish};
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep};
 
@@ -126,7 +124,8 @@ impl WorkRunner {
             return Ok(false);
         }
         let open = self.works.store.works(true, BATCH).await?;
-        let can = |work: &&Work| work.state != WorkState::Paused && (work.origin == WorkOrigin::Person || is_idle);
+        let can =
+            |work: &&Work| work.state != WorkState::Paused && (work.origin == WorkOrigin::Person || is_idle);
         // What is begun comes first, what was asked for before what is for idle time.
         let order = |work: &&Work| (work.state != WorkState::Running, work.origin == WorkOrigin::Idle);
         if let Some(work) = open.iter().filter(can).min_by_key(order) {
@@ -214,7 +213,8 @@ impl WorkRunner {
                 if let Some(task) = work.task_mut(task.number) {
                     task.state = TaskState::Failed;
                 }
-                let why = format!("task {} was tried {} times (`work.max_attempts`)", task.number, task.attempts);
+                let why =
+                    format!("task {} was tried {} times (`work.max_attempts`)", task.number, task.attempts);
                 return self.end(work, WorkState::Failed, Some(why)).await;
             }
             work.state = WorkState::Running;
@@ -288,7 +288,9 @@ impl WorkRunner {
             return std::future::pending().await;
         }
         let read = || self.works.store.work(work_id);
-        let Some(mut work) = until_stored("work could not be read; trying again", read).await? else { return Ok(()) };
+        let Some(mut work) = until_stored("work could not be read; trying again", read).await? else {
+            return Ok(());
+        };
         let own = if let Attempt::Ended(reply) = &attempt { reply.usage.cost_usd } else { 0.0 };
         // A turn of an earlier process was counted there, if at all.
         work.spent.cost_usd += cost.max(own);
@@ -305,7 +307,8 @@ impl WorkRunner {
         }
         if is_budget {
             work.state = WorkState::Paused;
-            work.reason = Some("the day's budget is used up; let it go on when there is money again".to_owned());
+            work.reason =
+                Some("the day's budget is used up; let it go on when there is money again".to_owned());
         }
         let mut saved = work.clone();
         self.works.save(&mut saved).await?;
@@ -325,7 +328,9 @@ impl WorkRunner {
         // As many as fit into the time that it has taken; each is told once.
         let count = (work.spent.seconds / every.as_secs_f64().max(1.0)).floor();
         if count >= 1.0 {
-            self.teller.tell(&work.session_id, &format!("pulse:{}:{count}", work.work_id), brief::pulse(work)).await;
+            self.teller
+                .tell(&work.session_id, &format!("pulse:{}:{count}", work.work_id), brief::pulse(work))
+                .await;
         }
     }
 

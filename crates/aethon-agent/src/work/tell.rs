@@ -21,7 +21,8 @@ impl Teller {
     /// Tells it once, whatever happens in between.
     pub(super) async fn tell(&self, to: &SessionId, key: &str, text: String) {
         let has_channel = self.channels.get(to.channel()).is_ok();
-        let told = if has_channel { self.deliver(to, key, text).await } else { self.post(to, key, text).await };
+        let told =
+            if has_channel { self.deliver(to, key, text).await } else { self.post(to, key, text).await };
         if let Err(error) = told {
             tracing::warn!(%error, session = %to, "the owner could not be told of work");
         }

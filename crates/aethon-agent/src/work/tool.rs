@@ -1,9 +1,7 @@
 //! `tasks`: the assistant's own way to work that takes more than one turn.
 
 use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
-use aethon_core::work::{
-    NewTask, Plan, TaskState, Work, WorkBook as _, WorkOrigin, WorkRefusal, WorkWish,
-};
+use aethon_core::work::{NewTask, Plan, TaskState, Work, WorkBook as _, WorkOrigin, WorkRefusal, WorkWish};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -92,7 +90,9 @@ impl Tasks {
 
     async fn plan(&self, context: &ToolContext, arguments: Arguments) -> Result<ToolOutput, ToolError> {
         if task_of(&context.session).is_some() {
-            return Err(ToolError::failed("a task plans no further work; do what the task says, or say why not"));
+            return Err(ToolError::failed(
+                "a task plans no further work; do what the task says, or say why not",
+            ));
         }
         let origin = if arguments.when == Some(When::Idle) { WorkOrigin::Idle } else { WorkOrigin::Person };
         let tasks = arguments.tasks.into_iter().map(|task| NewTask {
@@ -104,16 +104,25 @@ impl Tasks {
         let plan = Plan { goal: arguments.goal.unwrap_or_default(), tasks: tasks.collect() };
         let work = self.works.plan(&context.session, plan, origin).await.map_err(refused)?;
         let begins = match origin {
-            WorkOrigin::Person => "It begins now, in the background; the person is told how it goes in this conversation.",
+            WorkOrigin::Person => {
+                "It begins now, in the background; the person is told how it goes in this conversation."
+            }
             WorkOrigin::Idle if self.works.options.is_ambient => "It is worked on when nobody needs you.",
-            WorkOrigin::Idle => "Idle time is not used here (`work.ambient.enabled`), so it waits until that is changed.",
+            WorkOrigin::Idle => {
+                "Idle time is not used here (`work.ambient.enabled`), so it waits until that is changed."
+            }
         };
-        Ok(ToolOutput::text(format!("The work `{}` is planned: {} tasks. {begins}", work.work_id, work.tasks.len())))
+        Ok(ToolOutput::text(format!(
+            "The work `{}` is planned: {} tasks. {begins}",
+            work.work_id,
+            work.tasks.len()
+        )))
     }
 
     /// A turn that works on a task says how it ended.
     async fn end(&self, context: &ToolContext, arguments: Arguments) -> Result<ToolOutput, ToolError> {
-        let none = || ToolError::failed("this turn works on no task; `done` and `failed` are for those that do");
+        let none =
+            || ToolError::failed("this turn works on no task; `done` and `failed` are for those that do");
         let (id, number) = task_of(&context.session).ok_or_else(none)?;
         let mut work = self.works.store.work(id).await.map_err(failed)?.ok_or_else(none)?;
         let task = work.task_mut(number).ok_or_else(none)?;
@@ -122,7 +131,8 @@ impl Tasks {
         }
         let text = |said: Option<String>, name: &str| {
             let said = said.map(|said| said.trim().chars().take(LONGEST_EVIDENCE).collect::<String>());
-            said.filter(|said| !said.is_empty()).ok_or_else(|| ToolError::failed(format!("this action needs `{name}`")))
+            said.filter(|said| !said.is_empty())
+                .ok_or_else(|| ToolError::failed(format!("this action needs `{name}`")))
         };
         if arguments.action == Action::Done {
             task.evidence = Some(text(arguments.evidence, "evidence")?);
@@ -144,7 +154,8 @@ impl Tool for Tasks {
 
     fn asks_first(&self, input: &Value) -> Option<String> {
         let plans = input.get("action").and_then(Value::as_str) == Some("plan");
-        (plans && self.works.options.approve_plan).then(|| "a plan needs a person's word (`work.approve_plan`)".to_owned())
+        (plans && self.works.options.approve_plan)
+            .then(|| "a plan needs a person's word (`work.approve_plan`)".to_owned())
     }
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
@@ -158,7 +169,11 @@ impl Tool for Tasks {
             Action::List => {
                 let works = self.works.works(false, LISTED).await.map_err(failed)?;
                 let lines: Vec<String> = works.iter().map(line).collect();
-                Ok(ToolOutput::text(if lines.is_empty() { "no work yet".to_owned() } else { lines.join("\n") }))
+                Ok(ToolOutput::text(if lines.is_empty() {
+                    "no work yet".to_owned()
+                } else {
+                    lines.join("\n")
+                }))
             }
             Action::Show => {
                 let name = named(&arguments.work)?;
@@ -167,7 +182,8 @@ impl Tool for Tasks {
                 Ok(ToolOutput::text(work.receipt.clone().unwrap_or_else(|| brief::pulse(&work))))
             }
             Action::Cancel => {
-                let work = self.works.wish(&named(&arguments.work)?, WorkWish::Stop).await.map_err(refused)?;
+                let work =
+                    self.works.wish(&named(&arguments.work)?, WorkWish::Stop).await.map_err(refused)?;
                 Ok(ToolOutput::text(format!("The work `{}` is being ended.", work.work_id)))
             }
         }

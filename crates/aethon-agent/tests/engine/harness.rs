@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use aethon_agent::hooks::{ApprovalRule, OutputCap};
 use aethon_agent::prompt::{Prompt, PromptOptions};
-use aethon_agent::{Agent, Audit, Engine, Hooks, Learned, Meter, Models, Options, Prices, Services};
 use aethon_agent::specialists::SpecialistSource;
+use aethon_agent::{Agent, Audit, Engine, Hooks, Learned, Meter, Models, Options, Prices, Services};
 use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{Assistant, Submitted};

@@ -79,7 +79,8 @@ impl Stage {
             depends_on: if number > 1 { vec![u32::try_from(number - 1).unwrap()] } else { Vec::new() },
             ..NewTask::default()
         };
-        let plan = aethon_core::work::Plan { goal: "the whole".into(), tasks: (1..=count).map(task).collect() };
+        let plan =
+            aethon_core::work::Plan { goal: "the whole".into(), tasks: (1..=count).map(task).collect() };
         self.works.plan(&session("a"), plan, origin).await.unwrap()
     }
 

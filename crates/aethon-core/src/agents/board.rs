@@ -102,11 +102,11 @@ impl AgentBoard {
         let now = self.lock();
         let standing = |profile: &AgentProfile| {
             let of = |row: &&Row| row.activity.name == profile.name;
-            let states: Vec<AgentState> = now.rows.values().filter(of).map(|row| row.activity.state).collect();
+            let states: Vec<AgentState> =
+                now.rows.values().filter(of).map(|row| row.activity.state).collect();
             let most = [AgentState::WaitingApproval, AgentState::Tool, AgentState::Thinking];
             let state = most.into_iter().find(|state| states.contains(state));
-            let rest =
-                if now.failed.contains(&profile.name) { AgentState::Failed } else { AgentState::Idle };
+            let rest = if now.failed.contains(&profile.name) { AgentState::Failed } else { AgentState::Idle };
             AgentStanding { profile: profile.clone(), state: state.unwrap_or(rest), active: states.len() }
         };
         now.profiles.iter().map(standing).collect()

@@ -83,8 +83,8 @@ mod tests {
         "SELECT count(*) FROM jobs",             // before one is added
         "SELECT run_id, jobs.id, due, started_at", // the open runs: an index, at the start and once a minute
         "SELECT run_id, sop_name, session, turn, state, step, steps_done, steps, parameters,\n            started_at, updated_at, cost, error FROM sop_runs ORDER", // the newest
-        "SELECT run FROM agent_runs ORDER", // the newest
-        "SELECT work, wish FROM works ORDER", // the newest
+        "SELECT run FROM agent_runs ORDER",                   // the newest
+        "SELECT work, wish FROM works ORDER",                 // the newest
         "SELECT work, wish FROM works INDEXED BY works_open", // what is open: an index of its own
     ];
 

@@ -97,7 +97,10 @@ mod tests {
         let session = SessionId::of("webchat", "a").unwrap();
         assert!(!claims.is_empty_claim(&turn, "It works now."), "nothing was edited");
         claims.edited(&turn);
-        assert!(claims.is_empty_claim(&turn, "The parser is FIXED.") && !claims.is_empty_claim(&turn, "I changed it."));
+        assert!(
+            claims.is_empty_claim(&turn, "The parser is FIXED.")
+                && !claims.is_empty_claim(&turn, "I changed it.")
+        );
         claims.proven(&turn);
         assert!(!claims.is_empty_claim(&turn, "It works now."));
         claims.edited(&turn);

@@ -85,14 +85,16 @@ impl VerifyEdits {
 
     /// What checks this file.
     async fn check(&self, file: String) -> Option<Check> {
-        let (workspace, root, own) = (self.workspace.clone(), self.root.clone(), self.options.command.clone());
+        let (workspace, root, own) =
+            (self.workspace.clone(), self.root.clone(), self.options.command.clone());
         let detects = self.options.detects;
         let found = tokio::task::spawn_blocking(move || {
             let (path, whole) = (Path::new(&file), root.canonicalize().ok()?);
             if let Some(command) = own {
                 return Some(Check { command, directory: whole });
             }
-            let parent = path.parent().map(|parent| parent.to_string_lossy().into_owned()).unwrap_or_default();
+            let parent =
+                path.parent().map(|parent| parent.to_string_lossy().into_owned()).unwrap_or_default();
             let directory = workspace.directory(&parent).ok()?;
             let name = path.file_name()?.to_str()?;
             // Outside the workspace a project begins where the file lies.
@@ -143,7 +145,11 @@ impl Hook for VerifyEdits {
         "verification"
     }
 
-    async fn before_turn(&self, turn: &TurnContext, _inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
+    async fn before_turn(
+        &self,
+        turn: &TurnContext,
+        _inbound: &Inbound,
+    ) -> Result<Vec<AddedContext>, Failure> {
         let is_due = self.claims.take(&turn.session);
         Ok(is_due.then(|| AddedContext::new(OWN_CONTEXT, REMINDER)).into_iter().collect())
     }

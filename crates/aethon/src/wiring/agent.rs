@@ -8,8 +8,8 @@ use aethon_agent::hooks::{
     Unmarked, WatchAgents,
 };
 use aethon_agent::outbox::DeliveryWake;
-use aethon_agent::specialists::SpecialistFolder;
 use aethon_agent::prompt::{Prompt, PromptOptions};
+use aethon_agent::specialists::SpecialistFolder;
 use aethon_agent::work::WorkLimits;
 use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, Options, Services};
 use aethon_config::Config;
@@ -102,7 +102,9 @@ fn hooks(
     let last = [taint, unmarked, recall(prepared, memory)].into_iter().flatten();
     // Before what takes secrets out of output and cuts it: what a check writes is output as well.
     let verify = verify.map(|verify| verify as Arc<dyn Hook>);
-    Hooks::new(verify.into_iter().chain(built_in).chain(last).chain(prepared.parts.hooks.iter().cloned()).collect())
+    Hooks::new(
+        verify.into_iter().chain(built_in).chain(last).chain(prepared.parts.hooks.iter().cloned()).collect(),
+    )
 }
 
 /// What lets the model know what is remembered, where that is wanted.

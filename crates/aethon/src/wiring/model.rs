@@ -56,7 +56,8 @@ pub(crate) fn each_in_short(prepared: &Prepared, most_tokens: u32) -> Vec<(Model
 /// What makes a model of an id, of the same provider and host as the usual one; `None` when that is the usual one, or when
 /// an embedding program has brought its own.
 pub(crate) fn by_id(prepared: &Prepared) -> impl Fn(&str) -> Option<Models> + Send + Sync + use<> {
-    let (model, aws, catalog) = (prepared.config.model.clone(), prepared.aws.clone(), prepared.catalog.clone());
+    let (model, aws, catalog) =
+        (prepared.config.model.clone(), prepared.aws.clone(), prepared.catalog.clone());
     let has_own = prepared.parts.model.is_some();
     move |id| {
         let mut usual = model.clone();

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use aethon_agent::Agent;
 use aethon_agent::prompt::{Prompt, PromptOptions};
 use aethon_agent::specialists::{ChosenTools, Crew, Definition, Recipe, SpecialistFolder, built_in};
-use aethon_agent::Agent;
 use aethon_config::Config;
 use aethon_core::tool::ToolSource;
 
@@ -14,7 +14,9 @@ use crate::builder::Prepared;
 /// Those that come with the program and are switched on, as the owner wants them.
 pub(crate) fn enabled(config: &Config) -> impl Iterator<Item = Definition> {
     built_in().into_iter().filter_map(|definition| {
-        let Some(own) = config.agent.specialists.get(definition.name.as_str()) else { return Some(definition) };
+        let Some(own) = config.agent.specialists.get(definition.name.as_str()) else {
+            return Some(definition);
+        };
         if !own.enabled {
             return None;
         }

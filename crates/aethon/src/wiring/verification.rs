@@ -30,6 +30,7 @@ pub(crate) fn hook(prepared: &Prepared) -> Option<Arc<VerifyEdits>> {
 /// command needs a person's word and nothing else holds it.
 pub(crate) fn may_detect(config: &Config) -> bool {
     let approval = &config.approval;
-    let asks = approval.enabled && approval.requires_approval.iter().any(|tool| tool == "shell" || tool == "*");
+    let asks =
+        approval.enabled && approval.requires_approval.iter().any(|tool| tool == "shell" || tool == "*");
     config.security.sandbox != Sandbox::None || !asks
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use aethon_agent::schedule::{BookOptions, JobBook};
-use aethon_agent::specialists::{ManageSpecialists, SpecialistFolder};
 use aethon_agent::sop::{SopDoor, SopFolder, Sops};
+use aethon_agent::specialists::{ManageSpecialists, SpecialistFolder};
 use aethon_agent::work::{Tasks, WorkDoor, WorkLimits, Works};
 use aethon_config::Config;
 use aethon_core::agents::AgentBoard;

@@ -73,14 +73,14 @@ impl Ask {
                 ours(format!("there is no earlier request to the {} to go on with; ask anew", self.name))
             });
         }
-        SessionId::of(CHANNEL, &format!("{}:{}", self.name, unique())).map_err(|error| ours(error.to_string()))
+        SessionId::of(CHANNEL, &format!("{}:{}", self.name, unique()))
+            .map_err(|error| ours(error.to_string()))
     }
 
     /// A conversation of before. It must be one that this session has had with this specialist.
     async fn known(&self, shared: &Shared, context: &ToolContext, id: &str) -> Result<SessionId, ToolError> {
-        let unknown = || {
-            ours(format!("this conversation has no earlier one {id:?} with the {}; ask anew", self.name))
-        };
+        let unknown =
+            || ours(format!("this conversation has no earlier one {id:?} with the {}; ask anew", self.name));
         let begins = format!("{CHANNEL}:{}:", self.name);
         let session = SessionId::parse(id).ok().filter(|_| id.starts_with(&begins)).ok_or_else(unknown)?;
         let found = shared.services.transcripts.session(&session).await;
@@ -111,7 +111,8 @@ impl Ask {
         let mut stop = StopWithCaller::new(Arc::downgrade(shared), session.clone());
         let surface = Arc::new(DelegatedSurface::new(self.name.clone(), context.clone()));
         let submitted = shared.submit(inbound, surface).await;
-        let submitted = submitted.map_err(|error| ours(format!("the {} cannot work now: {error}", self.name)))?;
+        let submitted =
+            submitted.map_err(|error| ours(format!("the {} cannot work now: {error}", self.name)))?;
         stop.only(submitted.turn);
         self.conversations.note(&context.session, &self.name, session);
         let reply = submitted.reply.wait().await;

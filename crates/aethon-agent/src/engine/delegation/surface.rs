@@ -63,7 +63,9 @@ impl DelegatedSurface {
 impl Surface for DelegatedSurface {
     fn emit(&self, _turn: &TurnId, event: TurnEvent) {
         match event {
-            TurnEvent::Approval(request) => self.tell_up(TurnEvent::Approval(self.in_the_callers_name(request))),
+            TurnEvent::Approval(request) => {
+                self.tell_up(TurnEvent::Approval(self.in_the_callers_name(request)))
+            }
             TurnEvent::ApprovalDone { .. } | TurnEvent::Notice { .. } => self.tell_up(event),
             TurnEvent::Tool(state) => self.show(&state),
             // Its words are for its caller, and come with its report.
