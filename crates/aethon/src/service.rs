@@ -19,6 +19,7 @@ use aethon_http::deps::{Activity, Knowledge, Runtime, Setup, Workflows};
 use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
+use aethon_tools::DockerSandbox;
 use jiff::Timestamp;
 use tokio::task::JoinHandle;
 
@@ -66,14 +67,7 @@ impl Service {
         let lock = prepared.home.lock()?;
         let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_ins());
         if let Some(docker) = &prepared.shared.docker {
-            let reaped = tokio::time::timeout(LONGEST_REAP, docker.reap()).await;
-            match reaped.unwrap_or_else(|_| Err("the daemon took too long".into())) {
-                Ok(0) => {}
-                Ok(removed) => {
-                    tracing::info!(removed, "containers that an earlier run left over were removed")
-                }
-                Err(error) => tracing::warn!(error, "containers of an earlier run could not be looked for"),
-            }
+            reap(docker).await;
         }
         // The home is ours alone now, so whatever an earlier daemon had under way is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
@@ -183,6 +177,18 @@ impl Service {
         self.channels.join().await;
         self.aethon.close().await;
         Ok(())
+    }
+}
+
+/// Removes containers that an earlier run left over.
+async fn reap(docker: &DockerSandbox) {
+    let reaped = tokio::time::timeout(LONGEST_REAP, docker.reap()).await;
+    match reaped.unwrap_or_else(|_| Err("the daemon took too long".into())) {
+        Ok(0) => {}
+        Ok(removed) => {
+            tracing::info!(removed, "containers that an earlier run left over were removed")
+        }
+        Err(error) => tracing::warn!(error, "containers of an earlier run could not be looked for"),
     }
 }
 
