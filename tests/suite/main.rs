@@ -38,6 +38,7 @@ mod models;
 mod money;
 mod openai;
 mod plain;
+mod recordings;
 mod reload;
 mod requests;
 mod responses;

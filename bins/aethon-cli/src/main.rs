@@ -62,6 +62,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Sessions(command) => runtime()?.block_on(commands::sessions::run(common, command)),
         Command::Sop(command) => runtime()?.block_on(commands::sop::run(common, command)),
         Command::Jobs(command) => runtime()?.block_on(commands::jobs::run(common, command)),
+        Command::Recordings(command) => runtime()?.block_on(commands::recordings::run(common, command)),
         Command::Memory(command) => runtime()?.block_on(commands::memory::run(common, command)),
         Command::Usage { days, json } => runtime()?.block_on(commands::usage::run(common, days, json)),
         Command::Chat { session } => runtime()?.block_on(commands::chat::chat(common, &session)),

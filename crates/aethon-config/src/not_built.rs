@@ -23,7 +23,6 @@ const NOT_BUILT: &[(&str, &str)] = &[
     ("channels.email", "there is no mail channel"),
     ("security.allowed_senders.NAME", "there is no channel that strangers could write to"),
     ("security.require_approval", "the key is reserved; set approval.enabled and approval.requires_approval"),
-    ("session_recorder", "sessions are not recorded"),
 ];
 
 /// A warning for each thing that the owner has switched on and that is not there.

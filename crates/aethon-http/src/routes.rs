@@ -18,6 +18,7 @@ mod features;
 mod logs;
 mod memory;
 mod ready;
+mod recordings;
 mod scheduler;
 mod sessions;
 mod sign_out;
@@ -153,6 +154,17 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/api/status", Gated, Nothing, sync!(status::status)),
     api(Method::POST, "/api/sign-out", Takes::Nothing, later!(sign_out::sign_out)),
     api(Method::GET, "/api/sessions", Takes::Nothing, later!(sessions::list)),
+    api(Method::GET, "/api/sessions/recordings", Takes::Nothing, later!(recordings::list)),
+    api(Method::GET, "/api/sessions/recordings/{name}", Takes::Nothing, later!(recordings::show)),
+    api(Method::DELETE, "/api/sessions/recordings/{name}", Takes::Nothing, later!(recordings::remove)),
+    api(Method::GET, "/api/sessions/recordings/{name}/verify", Takes::Nothing, later!(recordings::verify)),
+    api(Method::GET, "/api/sessions/recordings/{name}/events", Takes::Nothing, later!(recordings::events)),
+    api(Method::GET, "/api/sessions/recordings/{name}/snapshots", Takes::Nothing, later!(recordings::snapshots)),
+    api(Method::GET, "/api/sessions/recordings/{name}/snapshots/{n}", Takes::Nothing, later!(recordings::snapshot)),
+    api(Method::GET, "/api/sessions/recordings/{name}/diff", Takes::Nothing, later!(recordings::diff)),
+    api(Method::GET, "/api/sessions/recordings/{name}/download", Takes::Nothing, later!(recordings::download)),
+    api(Method::POST, "/api/sessions/recordings/{name}/replay/{n}", Takes::Nothing, later!(recordings::replay)),
+    api(Method::POST, "/api/sessions/recordings/{name}/resume/{n}", Takes::Nothing, later!(recordings::resume)),
     api(Method::GET, "/api/sessions/{id}", Takes::Nothing, later!(sessions::show)),
     api(Method::DELETE, "/api/sessions/{id}", Takes::Nothing, later!(sessions::delete)),
     api(Method::PATCH, "/api/sessions/{id}", Json, later!(sessions::rename)),

@@ -18,6 +18,7 @@ use aethon_core::live::Live;
 use aethon_core::memory::Memory;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
+use aethon_core::recording::Recordings;
 use aethon_core::schedule::{JobRefusal, RunRecord, Schedule};
 use aethon_core::session::{SessionQuery, Transcripts};
 use aethon_core::sop::{SopCatalog, SopRunner};
@@ -41,6 +42,7 @@ use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
+use crate::wiring::recorder::Recorded;
 use crate::wiring::tools::Tools;
 use crate::wiring::workflows::{Groundwork, Workflows};
 
@@ -62,7 +64,7 @@ pub struct Aethon {
     /// SOPs and timed jobs, with the door in front of the engine's.
     pub(crate) workflows: Workflows,
     pub(crate) models: ModelParts,
-    memory: Option<Remembering>,
+    kept: Kept,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) deliveries: Deliveries,
@@ -79,6 +81,12 @@ pub(crate) struct ModelParts {
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
 }
 
+/// What is kept beyond conversations.
+struct Kept {
+    memory: Option<Remembering>,
+    recorded: Recorded,
+}
+
 /// The memory, and what makes its vectors.
 struct Remembering {
     memory: GuardedMemory,
@@ -89,7 +97,8 @@ impl Aethon {
     pub(crate) async fn open(prepared: Prepared, mode: OpenMode) -> Result<Self> {
         prepared.home.prepare()?;
         let clock = prepared.clock();
-        let storage = wiring::store::storage(&prepared, mode)?;
+        let recorded = Recorded::open(&prepared).await?;
+        let storage = recorded.watch(wiring::store::storage(&prepared, mode)?);
         let models = AgentModels::of(&prepared, wiring::store::learned(&storage).await);
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
@@ -111,6 +120,7 @@ impl Aethon {
             let config = Live::new(prepared.config.clone());
             crate::features::offer_memory(&prepared.shared.features, config, memory);
         }
+        recorded.offer(&prepared.shared.features, Live::new(prepared.config.clone()));
         crate::mcp::offer(&prepared.shared.features, &tools.servers);
         let common = wiring::agent::Common {
             models,
@@ -121,6 +131,7 @@ impl Aethon {
             sops: groundwork.sops.hook(),
             guard,
             memory: shared_memory,
+            recorder: recorded.hook(),
         };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         groundwork.sops.load().await?;
@@ -150,7 +161,7 @@ impl Aethon {
             engine,
             workflows,
             models: ModelParts { meter, provider, embedder },
-            memory,
+            kept: Kept { memory, recorded },
             desk,
             clock,
             deliveries,
@@ -263,7 +274,12 @@ impl Aethon {
 
     /// Long-term memory, unless `memory.enabled` is off. It refuses secrets.
     pub fn memory(&self) -> Option<Arc<dyn Memory>> {
-        self.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
+        self.kept.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
+    }
+
+    /// Recordings of sessions. New ones come only while `session_recorder.enabled` is on.
+    pub fn recordings(&self) -> Arc<dyn Recordings> {
+        self.kept.recorded.library()
     }
 
     /// Where everything lies.
@@ -324,9 +340,10 @@ impl Aethon {
         self.close().await;
     }
 
-    /// Books what was broken off, and closes the storage.
+    /// Ends recordings, books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
-        if let Some(remembering) = &self.memory {
+        self.kept.recorded.close().await;
+        if let Some(remembering) = &self.kept.memory {
             remembering.vectors.stop().await;
         }
         self.tools.servers.stop().await;

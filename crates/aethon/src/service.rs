@@ -14,7 +14,7 @@ use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::storage::Storage;
 use aethon_core::surface::{Surface, Unattended};
-use aethon_http::deps::{Activity, Knowledge, Runtime, Setup, Workflows};
+use aethon_http::deps::{Activity, Archive, Knowledge, Runtime, Setup, Workflows};
 use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
@@ -196,7 +196,10 @@ async fn listen(
             sop_runner: aethon.sop_runner(),
             schedule: aethon.schedule(),
         },
-        knowledge: Knowledge { memory: aethon.memory() },
+        knowledge: Knowledge {
+            memory: aethon.memory(),
+            archive: Some(Archive { recordings: aethon.recordings(), sessions: aethon.storage.imports() }),
+        },
         setup,
         runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },
     };

@@ -98,7 +98,6 @@ impl MemoryStore {
             turns: store.clone(),
             owners: store.clone(),
             transcripts: store.clone(),
-            imports: store.clone(),
             outbox: store.clone(),
             history: store.clone(),
             models: store.clone(),

@@ -33,10 +33,12 @@ pub(crate) struct Common<'s> {
     pub(crate) memory: Option<Arc<dyn Memory>>,
     /// What keeps runs of SOPs up to date.
     pub(crate) sops: Arc<dyn Hook>,
+    /// What records turns, where that is wanted.
+    pub(crate) recorder: Option<Arc<dyn Hook>>,
 }
 
 pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>) -> Arc<Engine> {
-    let Common { models, meter, approvals, wake, tools, guard, memory, sops } = common;
+    let Common { models, meter, approvals, wake, tools, guard, memory, sops, recorder } = common;
     let prompt = Prompt::new(PromptOptions {
         name: "Aethon".into(),
         workspace: prepared.home.workspace(),
@@ -49,7 +51,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());
     services.health = storage.health.clone();
     services.learned = models.learned;
-    services.hooks = hooks(prepared, guard, memory, sops);
+    services.hooks = hooks(prepared, guard, memory, (sops, recorder));
     services.approvals = approvals.clone();
     let (log, redactor) = (storage.audit.clone(), prepared.shared.redactor.clone());
     services.audit = Audit { log, redactor };
@@ -58,12 +60,13 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     Arc::new(Engine::new(agent, services, options(&prepared.config)))
 }
 
-/// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder added last.
+/// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder
+/// added after that, and the recorder last.
 fn hooks(
     prepared: &Prepared,
     guard: MemoryGuard,
     memory: Option<Arc<dyn Memory>>,
-    sops: Arc<dyn Hook>,
+    (sops, recorder): (Arc<dyn Hook>, Option<Arc<dyn Hook>>),
 ) -> Hooks {
     let approval = &prepared.config.approval;
     let blocked = &prepared.config.security.blocked_commands;
@@ -85,7 +88,9 @@ fn hooks(
     let unmarked =
         (!prepared.config.security.mark_untrusted_content).then(|| Arc::new(Unmarked) as Arc<dyn Hook>);
     let last = [taint, unmarked, recall(prepared, memory)].into_iter().flatten();
-    Hooks::new(built_in.into_iter().chain(last).chain(prepared.parts.hooks.iter().cloned()).collect())
+    let brought = prepared.parts.hooks.iter().cloned();
+    // The recorder sees what all others have made of it.
+    Hooks::new(built_in.into_iter().chain(last).chain(brought).chain(recorder).collect())
 }
 
 /// What lets the model know what is remembered, where that is wanted.

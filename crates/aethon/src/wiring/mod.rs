@@ -8,6 +8,7 @@ pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod prices;
+pub(crate) mod recorder;
 pub(crate) mod sandbox;
 pub(crate) mod store;
 pub(crate) mod tools;
