@@ -151,8 +151,15 @@ fn tools_titles_and_names_stay_text() {
     page.fill("[type=search]", "<img src=x onerror=window.__xss=31>");
     page.until("it was searched for", "one('.sessions').innerText.trim() !== '' && !one('.skeleton')");
     assert_inert(&page, &canary);
-    // The dashboard shows what waits and what was logged.
-    for panel in ["overview", "approvals", "logs"] {
+    for payload in &payloads {
+        page.server().post("/api/memory", &json!({"content": payload, "category": "hostile"}));
+        let job = json!({"cron": "@yearly", "prompt": payload});
+        page.server().post("/api/scheduler/jobs", &job);
+    }
+    // The dashboard shows what waits, what was logged, and what is kept.
+    for panel in
+        ["overview", "approvals", "logs", "sessions", "memory", "scheduler", "sops", "features", "config"]
+    {
         page.go(&format!("/dashboard#/{panel}"));
         page.until(
             "the panel is there",

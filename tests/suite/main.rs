@@ -12,6 +12,7 @@ mod anthropic;
 mod api;
 mod approvals;
 mod attachments;
+mod attack;
 mod bounded_memory;
 mod branch;
 mod browser;

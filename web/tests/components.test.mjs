@@ -5,7 +5,9 @@ import { test } from "node:test";
 import { lineDiff, shortened } from "../assets/js/components/line-diff.js";
 import { labelled, points, ticks } from "../assets/js/components/scale.js";
 import { sorted, windowOf } from "../assets/js/components/table-math.js";
+import { asToml, configEntries, fieldText, parsedValue, sectionsOf } from "../assets/js/dashboard/config-model.js";
 import { ranked } from "../assets/js/dashboard/matching.js";
+import { share, troubles } from "../assets/js/dashboard/problems.js";
 import { hrefOf, parseRoute } from "../assets/js/dashboard/route.js";
 
 test("an address names a panel, what is in it and how it is filtered, there and back", () => {
@@ -60,4 +62,44 @@ test("axes have round values, and not too many labels", () => {
   assert.deepEqual(labelled(30, 8).length <= 8 && labelled(30, 8).at(-1), 29);
   assert.deepEqual(points([0, 5, 10], 100, 20), [[0, 20], [50, 10], [100, 0]]);
   assert.deepEqual(points([0, 0], 100, 20), [[0, 20], [100, 20]]);
+});
+
+test("of the configuration every key is told, with what it would be by itself", () => {
+  const schema = {
+    $defs: { Model: { properties: { key: { default: "", type: "string", writeOnly: true }, retries: { default: 4, type: "integer", minimum: 0, maximum: 9, description: "How often." }, effort: { default: null, type: ["string", "null"], enum: ["low", "high"] } } } },
+    properties: { model: { $ref: "#/$defs/Model", description: "Which." } },
+  };
+  const entries = configEntries({ model: { key: "***", retries: 4, effort: "low" }, odd: 1 }, schema);
+  const told = entries.map(({ key, isChanged, isSecret, kind }) => [key, isChanged, isSecret, kind]);
+  assert.deepEqual(told, [["model.effort", true, false, "string"], ["model.key", true, true, "string"], ["model.retries", false, false, "integer"], ["odd", false, false, "number"]]);
+  assert.deepEqual(sectionsOf(entries).map(({ name }) => name), ["", "model"]);
+  assert.equal(asToml({ a: [1, "x"], "b c": { d: true } }), '{ a = [1, "x"], "b c" = { d = true } }');
+});
+
+test("a field of the configuration says what it means, there and back", () => {
+  const entry = (kind, value, more = {}) => ({ kind, value, fallback: value, isTextList: false, ...more });
+  const check = (of, text, expected) => assert.deepEqual(parsedValue(of, text), expected);
+  check(entry("integer", 1), " 42 ", 42);
+  check(entry("integer", 1), "", null);
+  check(entry("integer", 1), "many", "many");
+  check(entry("boolean", true), "false", false);
+  check(entry("string", ""), " kept ", " kept ");
+  check(entry("string", null), "", null);
+  check(entry("array", [], { isTextList: true }), "a\n\n b ", ["a", "b"]);
+  check(entry("object", {}), '{"x": 1}', { x: 1 });
+  check(entry("object", {}), "{", "{");
+  assert.equal(fieldText(entry("array", ["a", "b"], { isTextList: true })), "a\nb");
+  const origins = [{ key: "a", source: "environment", place: "AETHON_A", secret: false, needs_restart: true }];
+  assert.deepEqual(configEntries({ a: 1 }, { properties: { a: { default: 1, type: "integer" } } }, origins)[0].isChanged, true, "set, if to the default");
+});
+
+test("problems come with a remedy, the worst first, and nothing wrong is an empty list", () => {
+  const now = Date.parse("2026-11-22T12:00:00Z");
+  const jobs = { jobs: [{ job_id: "a", last_status: "error", last_error: "why" }, { job_id: "b", last_status: "ok" }, { job_id: "c", last_status: "missed" }] };
+  const features = { features: [{ id: "mail", title: "Mail", state: "degraded", detail: "no answer", config_key: "channels.email" }, { id: "x", state: "off" }] };
+  const found = troubles({ status: { model_ready: true }, jobs, features, usage: { budget: { state: "warn" } } }, now);
+  assert.deepEqual(found.map(({ tone, title }) => [tone, title]), [["bad", "Mail fails"], ["bad", "The job a failed"], ["warn", "The job c was missed"], ["warn", "Today’s budget is almost used up"]]);
+  assert.deepEqual(troubles({ status: { model_ready: true }, jobs: { jobs: [] }, features: { features: [] } }, now), []);
+  assert.deepEqual(troubles({ errors: { records: [{ ts: "2026-11-22T09:00:00Z" }] } }, now), [], "what is old is no problem of now");
+  assert.deepEqual([share(0, 9), share(1, 3), share(1, 9999), share(3, 0)], ["0 %", "33 %", "< 0.1 %", "0 %"]);
 });

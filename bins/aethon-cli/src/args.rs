@@ -84,6 +84,9 @@ pub(crate) enum Command {
     },
     /// Check the installation and explain how to fix what is wrong.
     Doctor {
+        /// Attack the running daemon instead, and say what held. It takes about half a minute.
+        #[arg(long)]
+        attack: bool,
         /// Treat warnings as failures.
         #[arg(long)]
         strict: bool,
@@ -122,6 +125,15 @@ pub(crate) enum Command {
         /// The number of days to show, including today.
         #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=366))]
         days: u32,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what was allowed, refused, removed and changed, newest first.
+    Audit {
+        /// The number of rows to show.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
+        limit: u16,
         /// Print JSON.
         #[arg(long)]
         json: bool,

@@ -50,7 +50,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
         }
         Command::Config(command) => commands::config::run(common, command),
         Command::Secrets(command) => commands::secrets::run(common, command),
-        Command::Doctor { strict, json } => runtime()?.block_on(commands::doctor::run(common, strict, json)),
+        Command::Doctor { attack, strict, json } => {
+            runtime()?.block_on(commands::doctor::run(common, attack, (strict, json)))
+        }
         Command::Model(ModelCommand::Test { json }) => {
             runtime()?.block_on(commands::model::test(common, json))
         }
@@ -65,6 +67,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Recordings(command) => runtime()?.block_on(commands::recordings::run(common, command)),
         Command::Memory(command) => runtime()?.block_on(commands::memory::run(common, command)),
         Command::Usage { days, json } => runtime()?.block_on(commands::usage::run(common, days, json)),
+        Command::Audit { limit, json } => runtime()?.block_on(commands::audit::run(common, limit, json)),
         Command::Chat { session } => runtime()?.block_on(commands::chat::chat(common, &session)),
         Command::Ask { text, session, effort, json } => {
             runtime()?.block_on(commands::chat::ask(common, text, session, effort, json))

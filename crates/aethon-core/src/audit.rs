@@ -5,6 +5,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::Serialize;
+use tokio::sync::mpsc;
 
 use crate::error::Result;
 use crate::ids::{SessionId, TurnId};
@@ -49,11 +50,28 @@ pub enum AuditAction {
     Grant,
     /// A tool was added or removed while the program ran.
     Tools,
+    /// A browser signed in or out.
+    SignIn,
+    /// Somebody came with a wrong token.
+    Access,
+    /// Something that was kept was removed.
+    Deletion,
+    /// The configuration was changed.
+    Config,
 }
 
 impl AuditAction {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Approval, Self::Refusal, Self::Grant, Self::Tools];
+    pub const ALL: [Self; 8] = [
+        Self::Approval,
+        Self::Refusal,
+        Self::Grant,
+        Self::Tools,
+        Self::SignIn,
+        Self::Access,
+        Self::Deletion,
+        Self::Config,
+    ];
 
     /// Its stable word.
     pub fn as_str(self) -> &'static str {
@@ -62,6 +80,10 @@ impl AuditAction {
             Self::Refusal => "refusal",
             Self::Grant => "grant",
             Self::Tools => "tools",
+            Self::SignIn => "sign_in",
+            Self::Access => "access",
+            Self::Deletion => "deletion",
+            Self::Config => "config",
         }
     }
 
@@ -120,6 +142,27 @@ pub trait AuditLog: Send + Sync {
 
     /// The newest rows, newest first.
     async fn newest(&self, limit: usize) -> Result<Vec<AuditEntry>>;
+}
+
+/// How many rows wait to be kept at most.
+const MOST_WAITING: usize = 256;
+
+/// The way to the audit for those who must not wait for the storage: doors, which answer whether or not something can be
+/// stored. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct AuditTrail(mpsc::Sender<AuditEntry>);
+
+impl AuditTrail {
+    /// A trail, and where its rows come out for whoever keeps them.
+    pub fn new() -> (Self, mpsc::Receiver<AuditEntry>) {
+        let (sender, receiver) = mpsc::channel(MOST_WAITING);
+        (Self(sender), receiver)
+    }
+
+    /// Notes a row. `false` when it will not be kept: too many wait, or nobody keeps them.
+    pub fn note(&self, entry: AuditEntry) -> bool {
+        self.0.try_send(entry).is_ok()
+    }
 }
 
 /// Keeps nothing: for embedders and tests that do not look.

@@ -62,6 +62,8 @@ pub struct Capabilities {
     /// Whether it may produce output that nobody can watch while it comes (thoughts that are billed and not streamed, or an
     /// answer that comes whole): then the whole output limit has to be paid for in advance.
     pub hidden_output: bool,
+    /// Whether its service cuts a conversation that is too long for it and does not say so; others refuse it.
+    pub cuts_silently: bool,
     /// What its service says that it costs; only a proxy that its owner runs says so.
     pub price: Option<Price>,
     /// Whether the model is known; `false` means that all of this is assumed until its service says more.
@@ -80,6 +82,7 @@ impl Capabilities {
             images: false,
             tools: true,
             hidden_output: false,
+            cuts_silently: false,
             price: None,
             is_known: true,
         }

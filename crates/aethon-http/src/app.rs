@@ -10,7 +10,7 @@ use std::time::{Instant, SystemTime};
 use aethon_core::live::Live;
 use aethon_core::usage::Budget;
 
-use crate::auth::{SignIn, SignIns, SignOuts, TokenAuth};
+use crate::auth::{Register, SignIn, SignIns, TokenAuth};
 use crate::deps::{Activity, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
 use crate::limits::Attempts;
 use crate::options::Options;
@@ -56,7 +56,7 @@ impl App {
         let is_loopback = address.ip().to_canonical().is_loopback();
         let clock = Arc::clone(&deps.runtime.clock);
         let sign_ins =
-            Arc::new(SignIns::new(&options.sign_in_key, SignOuts::new(options.sign_outs.clone()), clock));
+            Arc::new(SignIns::new(&options.sign_in_key, Register::new(options.sign_ins.clone()), clock));
         Arc::new(Self {
             rules: Live::new(Rules::new(&options, is_loopback, &sign_ins)),
             sign_ins,

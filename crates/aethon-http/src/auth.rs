@@ -6,8 +6,8 @@
 //! itself, with the token, or when it is taken back.
 
 mod carriers;
+mod register;
 mod sign_in;
-mod sign_outs;
 #[cfg(test)]
 mod tests;
 
@@ -18,9 +18,10 @@ use http::header::{HeaderMap, HeaderValue};
 use percent_encoding::percent_decode_str;
 use ring::hmac;
 
+pub(crate) use register::{Begun, Register};
 pub(crate) use sign_in::{SignIn, SignIns};
-pub(crate) use sign_outs::SignOuts;
 
+use crate::request::Client;
 use carriers::{COOKIE_NAME, bearer, cookie, query_token};
 
 const ATTRIBUTES: &str = "HttpOnly; SameSite=Strict; Path=/";
@@ -159,14 +160,19 @@ impl TokenAuth {
     }
 
     /// The `Set-Cookie` that signs a browser in, with a sign-in of its own.
-    pub(crate) fn sign_in_cookie(&self, is_https: bool) -> Option<HeaderValue> {
+    pub(crate) fn sign_in_cookie(&self, client: &Client) -> Option<HeaderValue> {
         let keys = self.keys.as_ref()?;
-        let secure = if is_https { "; Secure" } else { "" };
-        let cookie = self.sign_ins.begin(&keys.cookies);
+        let secure = if client.is_https { "; Secure" } else { "" };
+        let cookie = self.sign_ins.begin(&keys.cookies, client.address);
         let value = format!("{COOKIE_NAME}={}; {ATTRIBUTES}{secure}", cookie.expose());
         let mut value = HeaderValue::try_from(value).ok()?;
         value.set_sensitive(true);
         Some(value)
+    }
+
+    /// The sign-ins that stand, newest first.
+    pub(crate) fn sign_ins(&self) -> Vec<Begun> {
+        self.keys.as_ref().map(|keys| self.sign_ins.standing(&keys.cookies)).unwrap_or_default()
     }
 
     /// The `Set-Cookie` that signs a browser out.

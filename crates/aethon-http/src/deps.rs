@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::Assistant;
-use aethon_core::audit::AuditLog;
+use aethon_core::audit::{AuditLog, AuditTrail};
 use aethon_core::channel::Channels;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
@@ -68,6 +68,8 @@ pub struct Activity {
     pub ledger: Arc<dyn Ledger>,
     /// What was allowed and what was refused.
     pub audit: Arc<dyn AuditLog>,
+    /// The way there for what the doors see.
+    pub trail: AuditTrail,
 }
 
 /// Workflows and timed jobs.

@@ -38,6 +38,7 @@ pub mod server;
 mod service;
 mod signature;
 mod standing;
+mod trail;
 mod webhook;
 pub mod ws;
 

@@ -27,6 +27,17 @@ pub(crate) struct Attempts {
     waiting: Mutex<Vec<IpAddr>>,
 }
 
+/// How a wrong token stands among those of its address in this minute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Strike {
+    /// The first.
+    First,
+    /// Neither the first nor the last.
+    Further,
+    /// The last before the address has to wait.
+    Last,
+}
+
 /// A place among those that wait to be judged.
 #[derive(Debug)]
 pub(crate) struct Waiting {
@@ -70,7 +81,7 @@ impl Attempts {
     }
 
     /// Counts one. Errs with the seconds to wait when there were too many.
-    pub(crate) fn count(&self, address: IpAddr, now: Instant) -> Result<(), u64> {
+    pub(crate) fn count(&self, address: IpAddr, now: Instant) -> Result<Strike, u64> {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         let address = neighbourhood(address);
         if windows.len() >= MOST_ADDRESSES && !windows.contains_key(&address) {
@@ -82,12 +93,11 @@ impl Attempts {
         }
         if window.count < PER_WINDOW {
             window.count += 1;
-            if window.count == 1 || window.count == PER_WINDOW {
-                // Not each of them: who guesses must not fill the log.
-                let limit = window.count == PER_WINDOW;
-                tracing::info!(%address, limit, "a wrong token");
-            }
-            return Ok(());
+            return Ok(match window.count {
+                1 => Strike::First,
+                PER_WINDOW => Strike::Last,
+                _ => Strike::Further,
+            });
         }
         let left = WINDOW.saturating_sub(now.duration_since(window.began));
         Err(left.as_secs() + u64::from(left.subsec_nanos() > 0))
@@ -137,13 +147,12 @@ mod tests {
     fn sixty_a_minute_and_then_a_wait() {
         let (attempts, start) = (Attempts::default(), Instant::now());
         let address: IpAddr = "192.0.2.1".parse().unwrap();
-        for _ in 0..60 {
-            assert_eq!(attempts.count(address, start), Ok(()));
-        }
+        let strikes: Vec<Strike> = (0..60).map(|_| attempts.count(address, start).unwrap()).collect();
+        assert_eq!((strikes[0], strikes[1], strikes[59]), (Strike::First, Strike::Further, Strike::Last));
         assert_eq!(attempts.count(address, start + Duration::from_millis(500)), Err(60));
         assert_eq!(attempts.count("::ffff:192.0.2.1".parse().unwrap(), start), Err(60));
-        assert_eq!(attempts.count("192.0.2.2".parse().unwrap(), start), Ok(()));
-        assert_eq!(attempts.count(address, start + WINDOW), Ok(()));
+        assert_eq!(attempts.count("192.0.2.2".parse().unwrap(), start), Ok(Strike::First));
+        assert_eq!(attempts.count(address, start + WINDOW), Ok(Strike::First));
     }
 
     #[test]
@@ -168,7 +177,7 @@ mod tests {
         let (attempts, now) = (Attempts::default(), Instant::now());
         for host in 0..60_u16 {
             let address = format!("2001:db8::{host:x}").parse().unwrap();
-            assert_eq!(attempts.count(address, now), Ok(()));
+            assert!(attempts.count(address, now).is_ok());
         }
         assert!(attempts.count("2001:db8::ffff".parse().unwrap(), now).is_err());
         assert!(attempts.count("2001:db8:0:1::1".parse().unwrap(), now).is_ok());

@@ -22,8 +22,8 @@ pub struct Options {
     pub token: Secret,
     /// Signs the cookies of browsers. Kept by the home, so that a restart signs nobody out; empty: made anew each time.
     pub sign_in_key: Secret,
-    /// Where the home keeps which sign-ins were taken back, open for reading and appending.
-    pub sign_outs: Option<Arc<File>>,
+    /// Where the home keeps who signed in and what was taken back, open for reading and appending.
+    pub sign_ins: Option<Arc<File>>,
     /// Inbound webhooks.
     pub webhooks: Webhooks,
     /// Whether the dashboard and its interface exist.
@@ -86,7 +86,7 @@ impl Default for Options {
             port: 18790,
             token: Secret::default(),
             sign_in_key: Secret::default(),
-            sign_outs: None,
+            sign_ins: None,
             webhooks: Webhooks { enabled: true, secret: Secret::default() },
             dashboard_enabled: true,
             mark_untrusted: true,

@@ -12,6 +12,7 @@ use crate::body::Response;
 use crate::error::CHALLENGE;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::trail::Trail;
 
 /// `GET /`: the chat.
 pub(crate) fn chat(_: (), request: &Request) -> HandlerResult {
@@ -20,7 +21,7 @@ pub(crate) fn chat(_: (), request: &Request) -> HandlerResult {
 
 /// `GET /dashboard`, for those who may. Opened with the token in the address or the Authorization header, it signs the
 /// browser in; a navigation is sent on to the plain address, so that the token leaves the address bar and the history.
-pub(crate) fn dashboard(auth: Arc<TokenAuth>, request: &Request) -> HandlerResult {
+pub(crate) fn dashboard((auth, trail): (Arc<TokenAuth>, Trail), request: &Request) -> HandlerResult {
     let is_signed_in = !matches!(request.token, TokenCheck::Granted(Carrier::Query | Carrier::Bearer));
     if is_signed_in {
         return Ok(page(aethon_web::dashboard_page(), &request.head.headers));
@@ -34,7 +35,7 @@ pub(crate) fn dashboard(auth: Arc<TokenAuth>, request: &Request) -> HandlerResul
         // Never a 304 here: the cookie must arrive.
         _ => assets::whole(aethon_web::dashboard_page(), &request.head.headers, Caching::Never),
     };
-    sign_in(&auth, request, &mut answer);
+    sign_in(&auth, &trail, request, &mut answer);
     Ok(answer)
 }
 
@@ -47,9 +48,9 @@ pub(crate) fn sign_in_page(headers: &HeaderMap) -> Response {
 }
 
 /// Puts the cookie on an answer.
-pub(crate) fn sign_in(auth: &TokenAuth, request: &Request, answer: &mut Response) {
-    if let Some(cookie) = auth.sign_in_cookie(request.client.is_https) {
-        tracing::info!(address = %request.client.address, "signed in");
+pub(crate) fn sign_in(auth: &TokenAuth, trail: &Trail, request: &Request, answer: &mut Response) {
+    if let Some(cookie) = auth.sign_in_cookie(&request.client) {
+        trail.signed("in", request.client.address);
         answer.headers_mut().insert(SET_COOKIE, cookie);
     }
 }

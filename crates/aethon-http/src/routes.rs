@@ -21,6 +21,7 @@ mod ready;
 mod recordings;
 mod scheduler;
 mod sessions;
+mod sign_ins;
 mod sign_out;
 mod sops;
 mod status;
@@ -153,6 +154,8 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/dashboard", Gated, Dashboard, sync!(pages::dashboard)),
     get("/api/status", Gated, Nothing, sync!(status::status)),
     api(Method::POST, "/api/sign-out", Takes::Nothing, later!(sign_out::sign_out)),
+    api(Method::GET, "/api/sign-ins", Takes::Nothing, sync!(sign_ins::list)),
+    api(Method::DELETE, "/api/sign-ins/{id}", Takes::Nothing, later!(sign_ins::end)),
     api(Method::GET, "/api/sessions", Takes::Nothing, later!(sessions::list)),
     api(Method::GET, "/api/sessions/recordings", Takes::Nothing, later!(recordings::list)),
     api(Method::GET, "/api/sessions/recordings/{name}", Takes::Nothing, later!(recordings::show)),

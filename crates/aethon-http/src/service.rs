@@ -33,6 +33,7 @@ use crate::routes::{Access, Handler, Needs, Route, Takes};
 use crate::rules::Rules;
 use crate::signature;
 use crate::standing::Standing;
+use crate::trail::{Change, Trail};
 use crate::ws::{self, SocketKind};
 
 /// What hyper waits for: a response that is there, or the future of one.
@@ -158,12 +159,16 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
                 .then(|| standing(app, rules, &request));
             // A body that is not wanted is read all the same, so that the connection can be used again.
             let reads_body = route.takes == Takes::Nothing && request.changes_state();
+            let change = Change::of(route, &request);
             let (app, handler) = (Arc::clone(app), *handler);
             Step::Pending(Box::pin(async move {
                 if reads_body {
                     request.read().await?;
                 }
                 let mut answer = handler(&app, request).await?;
+                if let Some(change) = change.filter(|_| answer.status().is_success()) {
+                    app.part::<Trail>().done(change);
+                }
                 if let Some(standing) = standing.filter(|_| answer.body().is_stream()) {
                     answer.body_mut().end_with(standing.ended());
                 }
@@ -259,7 +264,10 @@ fn count_wrong(app: &App, request: &Request) -> Result<(), Problem> {
     if request.token != TokenCheck::Wrong {
         return Ok(());
     }
-    app.attempts.count(request.client.address, Instant::now()).map_err(too_many_attempts)
+    let address = request.client.address;
+    let strike = app.attempts.count(address, Instant::now()).map_err(too_many_attempts)?;
+    app.part::<Trail>().wrong_token(strike, address);
+    Ok(())
 }
 
 fn too_many_attempts(seconds: u64) -> Problem {

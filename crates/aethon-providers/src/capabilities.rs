@@ -19,6 +19,7 @@ pub(crate) fn of(options: &Options) -> Capabilities {
         .with_abilities(facts.images, facts.tools)
         .with_known(is_described(options, &facts));
     capabilities.hidden_output = hides_output(options);
+    capabilities.cuts_silently = options.provider == Provider::Ollama;
     capabilities
 }
 

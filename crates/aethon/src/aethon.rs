@@ -141,7 +141,7 @@ impl Aethon {
             engine.watch(|_| Arc::new(Unattended));
             let hub = Arc::new(Hub::new(clock.clone()));
             let others = &prepared.parts.channels;
-            let channels = wiring::channels::channels(&prepared.config, engine.clone(), hub, others);
+            let channels = wiring::channels::channels(&prepared.config, workflows.door.clone(), hub, others);
             deliveries
                 .channels
                 .set(channels.map_err(|error| Error::refused(error.to_string()).because(error))?);
@@ -317,6 +317,11 @@ impl Aethon {
     pub async fn usage_document(&self, days: u32) -> Result<Value> {
         let budget = wiring::prices::limits(&self.config.budget);
         Ok(json!(UsageReport::read(&*self.storage.ledger, &budget, self.clock.now(), days).await?))
+    }
+
+    /// The newest rows of the audit, as `GET /api/audit` gives them.
+    pub async fn audit_document(&self, limit: usize) -> Result<Value> {
+        Ok(json!({ "audit": self.storage.audit.newest(limit).await? }))
     }
 
     /// Conversations as the HTTP application serves them, live through this hub.

@@ -167,14 +167,14 @@ impl Home {
         })
     }
 
-    /// Which sign-ins of browsers were taken back, open for reading and appending. Where it cannot be kept, a cookie that somebody
-    /// has copied counts again after a restart.
-    pub fn sign_outs(&self) -> Option<File> {
-        let path = self.run().join("sign-outs");
+    /// Which browsers signed in, and which sign-ins were taken back, open for reading and appending. Where it cannot be kept, a
+    /// cookie that somebody has copied counts again after a restart.
+    pub fn sign_ins(&self) -> Option<File> {
+        let path = self.run().join("sign-ins");
         let opened = private_file::open(&path, OpenOptions::new().read(true).append(true));
         opened
             .inspect_err(|error| {
-                tracing::warn!(%error, path = %path.display(), "the list of ended sign-ins cannot be kept");
+                tracing::warn!(%error, path = %path.display(), "the register of sign-ins cannot be kept");
             })
             .ok()
     }

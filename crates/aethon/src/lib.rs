@@ -15,6 +15,8 @@
 //! daemon round it: lock, listener, delivery. The words that all of them share are in [`core`].
 
 mod aethon;
+pub mod attack;
+mod audit;
 mod builder;
 mod channels;
 pub mod doctor;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use aethon_agent::outbox;
 use aethon_agent::schedule::{Scheduler, SchedulerParts};
 use aethon_config::Config;
+use aethon_core::audit::AuditTrail;
 use aethon_core::channel::Channels;
 use aethon_core::live::Live;
 use aethon_core::secret::Secret;
@@ -39,6 +40,7 @@ pub struct Service {
     server: Option<Server>,
     channels: ChannelTasks,
     worker: JoinHandle<()>,
+    audit: JoinHandle<()>,
     upkeep: JoinHandle<()>,
     scheduler: JoinHandle<()>,
     trigger: ShutdownTrigger,
@@ -59,7 +61,7 @@ impl Service {
             tracing::warn!("{warning}");
         }
         let lock = prepared.home.lock()?;
-        let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_outs());
+        let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_ins());
         if let Some(docker) = &prepared.shared.docker {
             let reaped = tokio::time::timeout(LONGEST_REAP, docker.reap()).await;
             match reaped.unwrap_or_else(|_| Err("the daemon took too long".into())) {
@@ -90,7 +92,8 @@ impl Service {
             features: aethon.shared.features.clone(),
         };
         crate::features::offer_channels(&setup.features, &channels);
-        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), sign_ins).await?;
+        let (trail, rows) = AuditTrail::new();
+        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), (sign_ins, trail)).await?;
         let greeting = match &server {
             Some(server) => {
                 let address = format!("http://{}", server.local_addr());
@@ -110,6 +113,7 @@ impl Service {
             channels: tasks,
             worker: tokio::spawn(worker.run(shutdown.clone())),
             scheduler: tokio::spawn(scheduler.run(shutdown.clone())),
+            audit: tokio::spawn(crate::audit::keep(rows, aethon.storage.audit.clone(), shutdown.clone())),
             upkeep: tokio::spawn(crate::upkeep::run(
                 (aethon.storage.upkeep.clone(), aethon.clock.clone()),
                 wiring::store::retention(&aethon.config),
@@ -150,7 +154,7 @@ impl Service {
         if let Some(serving) = serving {
             serving.await.map_err(|error| Error::failed("the server failed").because(error))?;
         }
-        for task in [self.worker, self.upkeep, self.scheduler] {
+        for task in [self.worker, self.audit, self.upkeep, self.scheduler] {
             task.await.map_err(|error| Error::failed("a background task failed").because(error))?;
         }
         self.channels.join().await;
@@ -174,13 +178,13 @@ async fn listen(
     hub: Arc<Hub>,
     setup: Setup,
     shutdown: Shutdown,
-    (sign_in_key, sign_outs): (Secret, Option<File>),
+    ((sign_in_key, register), trail): ((Secret, Option<File>), AuditTrail),
 ) -> Result<Option<Server>> {
     if !aethon.config.channels.webchat.enabled {
         return Ok(None);
     }
-    let sign_outs = sign_outs.map(Arc::new);
-    let options = Options { sign_in_key, sign_outs, ..wiring::http::options(&aethon.config, aethon.is_demo) };
+    let sign_ins = register.map(Arc::new);
+    let options = Options { sign_in_key, sign_ins, ..wiring::http::options(&aethon.config, aethon.is_demo) };
     let (host, port) = (options.host.clone(), options.port);
     let deps = Deps {
         chat: aethon.chat(hub),
@@ -189,6 +193,7 @@ async fn listen(
             logs: aethon.shared.logs.clone(),
             ledger: aethon.ledger(),
             audit: aethon.storage.audit.clone(),
+            trail,
         },
         workflows: Workflows {
             sops: aethon.sops(),

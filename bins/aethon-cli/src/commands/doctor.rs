@@ -10,8 +10,12 @@ use super::{print, print_json};
 use crate::args::Common;
 use crate::chat::style;
 
-pub(crate) async fn run(common: &Common, strict: bool, as_json: bool) -> Result<ExitCode> {
-    let findings = aethon::doctor::examine(crate::builder(common)).await;
+pub(crate) async fn run(common: &Common, attack: bool, (strict, as_json): (bool, bool)) -> Result<ExitCode> {
+    let builder = crate::builder(common);
+    let findings = match attack {
+        true => aethon::attack::examine(builder).await,
+        false => aethon::doctor::examine(builder).await,
+    };
     let worst = findings.iter().map(|finding| finding.health).max().unwrap_or(Health::Ok);
     let healthy = worst < if strict { Health::Warning } else { Health::Broken };
     if as_json {

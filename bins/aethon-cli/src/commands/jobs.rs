@@ -11,9 +11,10 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
+use super::source::Source;
 use super::{confirm, print, print_json};
 use crate::args::{Common, JobArgs, JobsCommand};
-use crate::daemon::{Daemon, encoded};
+use crate::daemon::encoded;
 
 /// How far apart the daemon is asked whether a run has ended.
 const LOOK: Duration = Duration::from_millis(300);
@@ -22,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(300);
 const LISTED_RUNS: usize = 50;
 
 pub(crate) async fn run(common: &Common, command: JobsCommand) -> Result<ExitCode> {
-    let source = Source::open(common).await?;
+    let source = TimedJobs::open(common).await?;
     match command {
         JobsCommand::List { json } => {
             let list = source.list().await?;
@@ -52,7 +53,7 @@ pub(crate) async fn run(common: &Common, command: JobsCommand) -> Result<ExitCod
             } else {
                 print(&line(&run))?
             }
-            source.close().await;
+            source.0.close().await;
             return Ok(if run["status"] == "ok" { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
         JobsCommand::Runs { id, json } => {
@@ -63,31 +64,26 @@ pub(crate) async fn run(common: &Common, command: JobsCommand) -> Result<ExitCod
             }
         }
     }
-    source.close().await;
+    source.0.close().await;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the jobs are.
-enum Source {
-    Daemon(Daemon),
-    Here(Box<aethon::Aethon>),
-}
+/// The jobs, and their runs.
+struct TimedJobs(Source);
 
-impl Source {
+impl TimedJobs {
     async fn open(common: &Common) -> Result<Self> {
-        let prepared = crate::prepared(common)?;
-        if let Some(daemon) = Daemon::find(&prepared, common.connect.as_deref())? {
-            return Ok(Self::Daemon(daemon));
+        let source = Source::open(common).await?;
+        if let Source::Here(aethon) = &source {
+            aethon.take_over_jobs().await?;
         }
-        let aethon = prepared.open().await?;
-        aethon.take_over_jobs().await?;
-        Ok(Self::Here(Box::new(aethon)))
+        Ok(Self(source))
     }
 
     async fn list(&self) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => daemon.get("/api/scheduler".into()).await,
-            Self::Here(aethon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => daemon.get("/api/scheduler".into()).await,
+            Source::Here(aethon) => {
                 let schedule = aethon.schedule();
                 let jobs = schedule.jobs().await.map_err(refused)?;
                 Ok(json!(Jobs::of(schedule.is_enabled(), &jobs)))
@@ -96,9 +92,9 @@ impl Source {
     }
 
     async fn add(&self, args: JobArgs) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => daemon.post("/api/scheduler/jobs".into(), &body(&args)).await,
-            Self::Here(aethon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => daemon.post("/api/scheduler/jobs".into(), &body(&args)).await,
+            Source::Here(aethon) => {
                 let record = aethon.schedule().add(request(args), Origin::Owner).await.map_err(refused)?;
                 Ok(json!(ListedJob::of(&record)))
             }
@@ -106,18 +102,18 @@ impl Source {
     }
 
     async fn remove(&self, id: &str) -> Result<()> {
-        match self {
-            Self::Daemon(daemon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => {
                 daemon.delete(format!("/api/scheduler/jobs/{}", encoded(id))).await.map(drop)
             }
-            Self::Here(aethon) => aethon.schedule().remove(id).await.map_err(refused),
+            Source::Here(aethon) => aethon.schedule().remove(id).await.map_err(refused),
         }
     }
 
     /// Runs a job, and waits until the run has ended. A turn has a limit of its own, so the wait does.
     async fn run(&self, id: &str) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => {
                 let path = format!("/api/scheduler/jobs/{}/run", encoded(id));
                 let mut run = daemon.post(path, &json!({})).await?;
                 while run["status"] == "running" {
@@ -132,26 +128,20 @@ impl Source {
                 }
                 Ok(run)
             }
-            Self::Here(aethon) => Ok(json!(aethon.run_job(id).await.map_err(refused)?)),
+            Source::Here(aethon) => Ok(json!(aethon.run_job(id).await.map_err(refused)?)),
         }
     }
 
     async fn runs(&self, id: &str) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => {
                 let path = format!("/api/scheduler/jobs/{}/runs?limit={LISTED_RUNS}", encoded(id));
                 daemon.get(path).await
             }
-            Self::Here(aethon) => {
+            Source::Here(aethon) => {
                 let runs = aethon.schedule().runs(id, LISTED_RUNS).await.map_err(refused)?;
                 Ok(json!({ "runs": runs }))
             }
-        }
-    }
-
-    async fn close(self) {
-        if let Self::Here(aethon) = self {
-            aethon.shutdown(Duration::from_secs(2)).await;
         }
     }
 }

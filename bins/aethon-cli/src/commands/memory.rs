@@ -10,16 +10,16 @@ use aethon::json::{memories, memory_results};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use super::source::Source;
 use super::{confirm, print, print_json};
 use crate::args::{Common, MemoryCommand};
-use crate::daemon::{Daemon, encoded};
+use crate::daemon::encoded;
 
 /// The longest text that is read from standard input.
 const MOST_INPUT: u64 = 1 << 20;
 
 pub(crate) async fn run(common: &Common, command: MemoryCommand) -> Result<ExitCode> {
-    let prepared = crate::prepared(common)?;
-    let source = Source::open(prepared, common).await?;
+    let source = Memories::open(common).await?;
     match command {
         MemoryCommand::List { query, category, limit, json } => {
             let page = source.list(query.unwrap_or_default(), category, limit.clamp(1, 1000)).await?;
@@ -45,7 +45,7 @@ pub(crate) async fn run(common: &Common, command: MemoryCommand) -> Result<ExitC
             source.remove(id).await?;
         }
     }
-    source.close().await;
+    source.0.close().await;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -64,82 +64,76 @@ fn input(text: String) -> Result<String> {
     Ok(text)
 }
 
-/// Where the memory is.
-enum Source {
-    Daemon(Daemon),
-    Here(Box<aethon::Aethon>, Arc<dyn Memory>),
-}
+/// What the assistant remembers.
+struct Memories(Source);
 
-impl Source {
-    async fn open(prepared: aethon::Prepared, common: &Common) -> Result<Self> {
-        if let Some(daemon) = Daemon::find(&prepared, common.connect.as_deref())? {
-            return Ok(Self::Daemon(daemon));
-        }
-        let aethon = prepared.open().await?;
-        match aethon.memory() {
-            Some(memory) => Ok(Self::Here(Box::new(aethon), memory)),
-            None => bail!("long-term memory is switched off; set memory.enabled to true"),
-        }
+impl Memories {
+    async fn open(common: &Common) -> Result<Self> {
+        Ok(Self(Source::open(common).await?))
     }
 
     async fn list(&self, words: String, category: Option<String>, limit: usize) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => {
                 let category = category.map(|category| format!("&category={}", encoded(&category)));
                 let (words, category) = (encoded(&words), category.unwrap_or_default());
                 daemon.get(format!("/api/memory?limit={limit}&q={words}{category}")).await
             }
-            Self::Here(_, memory) => {
+            Source::Here(aethon) => {
+                let memory = switched_on(aethon)?;
                 let listing = MemoryListing::newest(limit).with_words(words).in_category(category);
-                Ok(json!(memories(Some(&**memory), listing).await?))
+                Ok(json!(memories(Some(&*memory), listing).await?))
             }
         }
     }
 
     async fn search(&self, query: String, top_k: usize) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => {
                 daemon.post("/api/memory/search".into(), &json!({"query": query, "top_k": top_k})).await
             }
-            Self::Here(_, memory) => {
-                Ok(json!(memory_results(&**memory, MemoryQuery::new(query, top_k)).await?))
+            Source::Here(aethon) => {
+                let memory = switched_on(aethon)?;
+                Ok(json!(memory_results(&*memory, MemoryQuery::new(query, top_k)).await?))
             }
         }
     }
 
     async fn show(&self, id: MemoryId) -> Result<Value> {
-        let record = match self {
-            Self::Daemon(daemon) => daemon.find_json(format!("/api/memory/{id}")).await?,
-            Self::Here(_, memory) => memory.show(&Scope::default(), id).await?.map(|record| json!(record)),
+        let record = match &self.0 {
+            Source::Daemon(daemon) => daemon.find_json(format!("/api/memory/{id}")).await?,
+            Source::Here(aethon) => {
+                switched_on(aethon)?.show(&Scope::default(), id).await?.map(|record| json!(record))
+            }
         };
         record.with_context(|| missing(id))
     }
 
     async fn add(&self, content: &str, category: &str) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => {
                 daemon.post("/api/memory".into(), &json!({"content": content, "category": category})).await
             }
-            Self::Here(_, memory) => {
+            Source::Here(aethon) => {
+                let memory = switched_on(aethon)?;
                 Ok(json!(memory.store(NewMemory::new(content, category, "cli")?).await?.entry))
             }
         }
     }
 
     async fn remove(&self, id: MemoryId) -> Result<()> {
-        match self {
-            Self::Daemon(daemon) => daemon.delete(format!("/api/memory/{id}")).await.map(drop),
-            Self::Here(_, memory) if memory.forget(&Scope::default(), id).await? => Ok(()),
-            Self::Here(..) => bail!(missing(id)),
+        match &self.0 {
+            Source::Daemon(daemon) => daemon.delete(format!("/api/memory/{id}")).await.map(drop),
+            Source::Here(aethon) => {
+                let gone = switched_on(aethon)?.forget(&Scope::default(), id).await?;
+                if gone { Ok(()) } else { bail!(missing(id)) }
+            }
         }
     }
+}
 
-    /// Stores what waits.
-    async fn close(&self) {
-        if let Self::Here(aethon, _) = self {
-            aethon.shutdown(std::time::Duration::ZERO).await;
-        }
-    }
+fn switched_on(aethon: &aethon::Aethon) -> Result<Arc<dyn Memory>> {
+    aethon.memory().context("long-term memory is switched off; set memory.enabled to true")
 }
 
 fn missing(id: MemoryId) -> String {

@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod audit;
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod config;
@@ -14,6 +15,7 @@ pub(crate) mod recordings;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
 pub(crate) mod sop;
+mod source;
 mod terminal;
 pub(crate) mod usage;
 

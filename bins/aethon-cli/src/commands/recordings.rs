@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use aethon::core::error::Error;
 use aethon::core::recording::{EventQuery, RecordingName, resume};
@@ -11,35 +10,25 @@ use aethon::json::{self as documents, BAD_RECORDING};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
+use super::source::Source;
 use super::{print, print_json};
 use crate::args::{Common, RecordingsCommand};
-use crate::daemon::{Daemon, encoded};
+use crate::daemon::encoded;
 
 /// The most events that are shown at once.
 const MOST_EVENTS: usize = 1_000;
 
 pub(crate) async fn run(common: &Common, command: RecordingsCommand) -> Result<ExitCode> {
-    let source = Source::open(common).await?;
-    let done = source.run(command).await;
-    source.close().await;
+    let library = Library(Source::open(common).await?);
+    let done = library.run(command).await;
+    library.0.close().await;
     done
 }
 
-/// Where the recordings are.
-enum Source {
-    Daemon(Daemon),
-    Here(Box<aethon::Aethon>),
-}
+/// The recordings of the home.
+struct Library(Source);
 
-impl Source {
-    async fn open(common: &Common) -> Result<Self> {
-        let prepared = crate::prepared(common)?;
-        Ok(match Daemon::find(&prepared, common.connect.as_deref())? {
-            Some(daemon) => Self::Daemon(daemon),
-            None => Self::Here(Box::new(prepared.open().await?)),
-        })
-    }
-
+impl Library {
     async fn run(&self, command: RecordingsCommand) -> Result<ExitCode> {
         match command {
             RecordingsCommand::List { json } => {
@@ -73,21 +62,21 @@ impl Source {
     }
 
     async fn list(&self) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => daemon.get("/api/sessions/recordings".into()).await,
-            Self::Here(aethon) => Ok(json!(documents::recordings(&*aethon.recordings()).await?)),
+        match &self.0 {
+            Source::Daemon(daemon) => daemon.get("/api/sessions/recordings".into()).await,
+            Source::Here(aethon) => Ok(json!(documents::recordings(&*aethon.recordings()).await?)),
         }
     }
 
     /// A recording with its snapshots and the first of its events.
     async fn show(&self, name: &RecordingName, limit: usize) -> Result<Value> {
-        let (mut document, snapshots, events) = match self {
-            Self::Daemon(daemon) => (
+        let (mut document, snapshots, events) = match &self.0 {
+            Source::Daemon(daemon) => (
                 daemon.get(path(name, "")).await?,
                 daemon.get(path(name, "/snapshots")).await?,
                 daemon.get(path(name, &format!("/events?limit={limit}"))).await?,
             ),
-            Self::Here(aethon) => {
+            Source::Here(aethon) => {
                 let recordings = aethon.recordings();
                 let events = recordings.events(name, EventQuery { limit, ..EventQuery::default() });
                 (
@@ -106,16 +95,16 @@ impl Source {
     }
 
     async fn snapshot(&self, name: &RecordingName, number: u64) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => daemon.get(path(name, &format!("/snapshots/{number}"))).await,
-            Self::Here(aethon) => Ok(documents::snapshot(&*aethon.recordings(), (name, number)).await?),
+        match &self.0 {
+            Source::Daemon(daemon) => daemon.get(path(name, &format!("/snapshots/{number}"))).await,
+            Source::Here(aethon) => Ok(documents::snapshot(&*aethon.recordings(), (name, number)).await?),
         }
     }
 
     async fn last_snapshot(&self, name: &RecordingName) -> Result<u64> {
-        let document = match self {
-            Self::Daemon(daemon) => daemon.get(path(name, "")).await?,
-            Self::Here(aethon) => documents::recording(&aethon.recordings().show(name).await?),
+        let document = match &self.0 {
+            Source::Daemon(daemon) => daemon.get(path(name, "")).await?,
+            Source::Here(aethon) => documents::recording(&aethon.recordings().show(name).await?),
         };
         let count = document["snapshots_count"].as_u64().filter(|&count| count > 0);
         count.with_context(|| format!("the recording {name} has no snapshot to go on from"))
@@ -123,9 +112,9 @@ impl Source {
 
     /// Says whether a recording is as it must be; 1 if it is not.
     async fn verify(&self, name: &RecordingName, as_json: bool) -> Result<ExitCode> {
-        let checked = match self {
-            Self::Daemon(daemon) => daemon.get(path(name, "/verify")).await,
-            Self::Here(aethon) => match aethon.recordings().show(name).await {
+        let checked = match &self.0 {
+            Source::Daemon(daemon) => daemon.get(path(name, "/verify")).await,
+            Source::Here(aethon) => match aethon.recordings().show(name).await {
                 Ok(recording) => Ok(documents::verified(&recording)),
                 Err(error) => Err(anyhow::Error::from(error)),
             },
@@ -151,19 +140,13 @@ impl Source {
     }
 
     async fn resume(&self, name: &RecordingName, number: u64) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => daemon.post(path(name, &format!("/resume/{number}")), &json!({})).await,
-            Self::Here(aethon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => daemon.post(path(name, &format!("/resume/{number}")), &json!({})).await,
+            Source::Here(aethon) => {
                 let sessions = aethon.storage().imports();
                 let session = resume(&*aethon.recordings(), &*sessions, (name, number)).await?;
                 Ok(json!({ "session_id": session }))
             }
-        }
-    }
-
-    async fn close(self) {
-        if let Self::Here(aethon) = self {
-            aethon.shutdown(Duration::from_secs(2)).await;
         }
     }
 }

@@ -8,13 +8,13 @@ use aethon::json::Format;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use super::source::Source;
 use super::{confirm, print, print_json};
 use crate::args::{Common, ExportForm, SessionsCommand};
-use crate::daemon::{Daemon, encoded};
+use crate::daemon::encoded;
 
 pub(crate) async fn run(common: &Common, command: SessionsCommand) -> Result<ExitCode> {
-    let prepared = crate::prepared(common)?;
-    let source = Source::open(prepared, common).await?;
+    let source = Sessions(Source::open(common).await?);
     match command {
         SessionsCommand::List { query, limit, json } => {
             let page = source.list(query.unwrap_or_default(), limit.clamp(1, 200)).await?;
@@ -52,54 +52,44 @@ fn parse(id: &str) -> Result<SessionId> {
     SessionId::parse(&id).map_err(|error| aethon::Error::refused(error.to_string()).into())
 }
 
-/// Where the sessions are.
-enum Source {
-    Daemon(Daemon),
-    Here(Box<aethon::Aethon>),
-}
+/// The conversations.
+struct Sessions(Source);
 
-impl Source {
-    async fn open(prepared: aethon::Prepared, common: &Common) -> Result<Self> {
-        Ok(match Daemon::find(&prepared, common.connect.as_deref())? {
-            Some(daemon) => Self::Daemon(daemon),
-            None => Self::Here(Box::new(prepared.open().await?)),
-        })
-    }
-
+impl Sessions {
     async fn list(&self, query: String, limit: usize) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => {
                 daemon.get(format!("/api/sessions?limit={limit}&q={}", encoded(&query))).await
             }
-            Self::Here(aethon) => Ok(aethon.sessions_document(&query, limit).await?),
+            Source::Here(aethon) => Ok(aethon.sessions_document(&query, limit).await?),
         }
     }
 
     async fn show(&self, id: &SessionId, limit: usize) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => {
                 daemon.get(format!("/api/sessions/{}?limit={limit}", encoded(id.as_str()))).await
             }
-            Self::Here(aethon) => found(aethon.session_document(id, limit).await?, id),
+            Source::Here(aethon) => found(aethon.session_document(id, limit).await?, id),
         }
     }
 
     async fn export(&self, id: &SessionId, format: Format) -> Result<String> {
-        match self {
-            Self::Daemon(daemon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => {
                 let word = if format == Format::Json { "json" } else { "markdown" };
                 daemon.get_text(format!("/api/sessions/{}/export?format={word}", encoded(id.as_str()))).await
             }
-            Self::Here(aethon) => found(aethon.export(id, format).await?, id),
+            Source::Here(aethon) => found(aethon.export(id, format).await?, id),
         }
     }
 
     async fn remove(&self, id: &SessionId) -> Result<()> {
-        match self {
-            Self::Daemon(daemon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => {
                 daemon.delete(format!("/api/sessions/{}", encoded(id.as_str()))).await.map(drop)
             }
-            Self::Here(aethon) => {
+            Source::Here(aethon) => {
                 let gone = aethon.assistant().clear(id, Clear::Delete).await?;
                 found(gone.then_some(()), id)
             }

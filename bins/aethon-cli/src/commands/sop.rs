@@ -10,9 +10,10 @@ use aethon::json::{ListedSop, Sops};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use super::source::Source;
 use super::{print, print_json};
 use crate::args::{Common, SopCommand};
-use crate::daemon::{Daemon, encoded};
+use crate::daemon::encoded;
 
 /// How many runs are listed.
 const LISTED_RUNS: usize = 50;
@@ -21,49 +22,42 @@ pub(crate) async fn run(common: &Common, command: SopCommand) -> Result<ExitCode
     match command {
         SopCommand::Check { files } => return check(common, files),
         SopCommand::Run { name, text, session, json } => {
-            Source::open(common).await?.show(&name).await?;
+            Workflows::open(common).await?.show(&name).await?;
             let text = format!("/{name} {}", text.join(" "));
             return super::chat::ask(common, Some(text.trim().to_owned()), session, None, json).await;
         }
         SopCommand::List { json } => {
-            let list = Source::open(common).await?.list().await?;
+            let list = Workflows::open(common).await?.list().await?;
             if json { print_json(&list)? } else { print(&table(&list))? }
         }
         SopCommand::Show { name, json } => {
-            let sop = Source::open(common).await?.show(&name).await?;
+            let sop = Workflows::open(common).await?.show(&name).await?;
             match json {
                 true => print_json(&sop)?,
                 false => print(&readable(sop["content"].as_str().unwrap_or_default()))?,
             }
         }
         SopCommand::Runs { json } => {
-            let runs = Source::open(common).await?.runs().await?;
+            let runs = Workflows::open(common).await?.runs().await?;
             if json { print_json(&runs)? } else { print(&runs_table(&runs))? }
         }
-        SopCommand::Resume { run } => print(&Source::open(common).await?.resume(&run).await?)?,
+        SopCommand::Resume { run } => print(&Workflows::open(common).await?.resume(&run).await?)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the SOPs are.
-enum Source {
-    Daemon(Daemon),
-    Here(Box<aethon::Aethon>),
-}
+/// The SOPs, and their runs.
+struct Workflows(Source);
 
-impl Source {
+impl Workflows {
     async fn open(common: &Common) -> Result<Self> {
-        let prepared = crate::prepared(common)?;
-        Ok(match Daemon::find(&prepared, common.connect.as_deref())? {
-            Some(daemon) => Self::Daemon(daemon),
-            None => Self::Here(Box::new(prepared.open().await?)),
-        })
+        Ok(Self(Source::open(common).await?))
     }
 
     async fn list(&self) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => daemon.get("/api/sops".into()).await,
-            Self::Here(aethon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => daemon.get("/api/sops".into()).await,
+            Source::Here(aethon) => {
                 let (sops, broken) = (aethon.sops().sops().await?, aethon.sops().broken().await?);
                 Ok(json!(Sops::of(sops.iter().map(|sop| &**sop), &broken)))
             }
@@ -71,9 +65,9 @@ impl Source {
     }
 
     async fn show(&self, name: &str) -> Result<Value> {
-        let found = match self {
-            Self::Daemon(daemon) => daemon.find_json(format!("/api/sops/{}", encoded(name))).await?,
-            Self::Here(aethon) => match SopName::parse(name) {
+        let found = match &self.0 {
+            Source::Daemon(daemon) => daemon.find_json(format!("/api/sops/{}", encoded(name))).await?,
+            Source::Here(aethon) => match SopName::parse(name) {
                 Ok(name) => aethon.sops().sop(&name).await?.map(|sop| json!(ListedSop::of(&sop, true))),
                 Err(_) => None,
             },
@@ -85,9 +79,9 @@ impl Source {
     }
 
     async fn runs(&self) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => daemon.get(format!("/api/sop-runs?limit={LISTED_RUNS}")).await,
-            Self::Here(aethon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => daemon.get(format!("/api/sop-runs?limit={LISTED_RUNS}")).await,
+            Source::Here(aethon) => {
                 let runs = aethon.storage().sop_runs.runs(None, LISTED_RUNS).await?;
                 Ok(json!({ "count": runs.len(), "runs": runs }))
             }
@@ -95,12 +89,12 @@ impl Source {
     }
 
     async fn resume(&self, run: &str) -> Result<String> {
-        match self {
-            Self::Daemon(daemon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => {
                 daemon.post(format!("/api/sop-runs/{}/resume", encoded(run)), &json!({})).await?;
                 Ok("the run goes on; `aethon-cli sop runs` shows where it is\n".to_owned())
             }
-            Self::Here(aethon) => {
+            Source::Here(aethon) => {
                 let turn = aethon.sop_runner().resume(run).await?;
                 // In this process the turn has to be waited for.
                 aethon.shutdown(aethon.turn_timeout()).await;

@@ -85,7 +85,7 @@ impl ToolRun {
         self.open = Some(OpenCalls { calls: calls.collect(), was_cut, loops: None });
     }
 
-    /// Runs the calls that were taken up; `specs` are the tools that the model was offered.
+    /// Runs the calls that were taken up; `specs` describe all tools that can be called.
     pub(super) async fn run(
         &mut self,
         toolbox: &dyn Toolbox,

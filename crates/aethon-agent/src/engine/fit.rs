@@ -1,14 +1,12 @@
 //! What a turn does so that its next request fits: it asks what the model can do, and has its conversation compacted.
 
 use aethon_core::message::Block;
-use aethon_core::provider::Provider;
 use aethon_core::surface::TurnEvent;
 
 use super::compaction::{Allowance, Compactor};
-use super::offer::offered;
 use super::outcome::TurnOutcome;
 use super::turn::Turn;
-use crate::window::{estimate_text, estimate_tools};
+use crate::window::estimate_text;
 
 /// A request of fewer tokens fits every model that is of use to an assistant.
 const FITS_ANYWHERE: u64 = 3_000;
@@ -20,7 +18,7 @@ impl Turn<'_> {
         self.offer_tools();
         // Most services refuse what is too long and say how much fits, and then fewer tools are offered. Where it is cut
         // without a word, the tools count too.
-        let refused = if self.is_cut_silently() { 0 } else { self.tools_tokens };
+        let refused = if self.is_cut_silently() { 0 } else { self.offer.tokens };
         if self.estimated(system).saturating_sub(refused) <= FITS_ANYWHERE {
             return Ok(());
         }
@@ -34,7 +32,7 @@ impl Turn<'_> {
 
     /// Whether the service cuts what is too long and does not say so.
     fn is_cut_silently(&self) -> bool {
-        self.agent.agent.models.capabilities().provider == Provider::Ollama.name()
+        self.agent.agent.models.capabilities().cuts_silently
     }
 
     /// Chooses the tools anew when something was learnt about the window.
@@ -44,11 +42,7 @@ impl Turn<'_> {
             // What is said is short still. With the tools that matter most nobody needs to be asked.
             most = most.min(FITS_ANYWHERE);
         }
-        if most != self.offered_for {
-            self.offered = offered(&self.specs, most);
-            self.tools_tokens = estimate_tools(&self.offered);
-            self.offered_for = most;
-        }
+        self.offer.fit(most);
     }
 
     /// Says once that the model answers without having seen the picture.
@@ -118,7 +112,7 @@ impl Turn<'_> {
             self.answer.continued.iter().flatten().map(|message| estimate_text(&message.text())).sum();
         Allowance {
             limits: self.agent.limits(&self.shared.options),
-            beside: estimate_text(system) + self.tools_tokens + continued,
+            beside: estimate_text(system) + self.offer.tokens + continued,
         }
     }
 

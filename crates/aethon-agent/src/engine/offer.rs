@@ -22,8 +22,35 @@ const FIRST: [&str; 8] = [
     "file_edit",
 ];
 
+/// The tools of a turn, and those of them that the model is offered.
+pub(super) struct Offer {
+    /// All that can be called.
+    pub(super) all: Arc<[ToolSpec]>,
+    /// What is offered.
+    pub(super) specs: Arc<[ToolSpec]>,
+    /// What the descriptions of these are estimated at.
+    pub(super) tokens: u64,
+    /// For requests of how many tokens that was decided.
+    most: u64,
+}
+
+impl Offer {
+    /// What is offered in requests of so many tokens at most.
+    pub(super) fn new(all: Arc<[ToolSpec]>, most: u64) -> Self {
+        let specs = offered(&all, most);
+        Self { tokens: estimate_tools(&specs), specs, most, all }
+    }
+
+    /// Chooses anew where requests may take more or less than before.
+    pub(super) fn fit(&mut self, most: u64) {
+        if most != self.most {
+            *self = Self::new(self.all.clone(), most);
+        }
+    }
+}
+
 /// The tools for a request of so many tokens at most, in the order in which they were.
-pub(super) fn offered(specs: &Arc<[ToolSpec]>, most: u64) -> Arc<[ToolSpec]> {
+fn offered(specs: &Arc<[ToolSpec]>, most: u64) -> Arc<[ToolSpec]> {
     let room = most / SHARE;
     if estimate_tools(specs) <= room {
         return specs.clone();

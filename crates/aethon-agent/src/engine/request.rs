@@ -116,7 +116,7 @@ impl Turn<'_> {
         let mut request = ModelRequest::new(session, turn, system.clone(), Vec::new())
             .with_attempt(attempt)
             .with_turn_start(self.conversation.start)
-            .with_tools(self.offered.clone());
+            .with_tools(self.offer.specs.clone());
         request.messages = messages;
         request.effort = self.job.inbound.effort;
         request

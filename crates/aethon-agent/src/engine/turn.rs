@@ -9,13 +9,13 @@ use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Block, EndReason, Handling, Inbound, Message, Role, TurnEnd};
 use aethon_core::model::{ModelErrorKind, StopReason, Usage};
 use aethon_core::surface::TurnEvent;
-use aethon_core::tool::{ToolContext, ToolSpec, Toolbox as _};
+use aethon_core::tool::{ToolContext, Toolbox as _};
 
 use super::agents::RunningAgent;
 use super::ask::Dialogue;
 use super::calls::ToolRun;
 use super::compaction::Conversation;
-use super::offer;
+use super::offer::Offer;
 use super::outcome::{TurnOutcome, unstored};
 use super::shared::Shared;
 use crate::caught::caught;
@@ -23,7 +23,7 @@ use crate::control::{Cause, Control};
 use crate::dispatcher::{Job, Stage};
 use crate::patience::until_stored;
 use crate::storage_log::log_storage;
-use crate::window::{ContextWindow, estimate_tools};
+use crate::window::ContextWindow;
 
 /// How often a model may pause a turn and be asked to go on.
 const MOST_PAUSES: u32 = 8;
@@ -42,12 +42,8 @@ pub(super) struct Turn<'e> {
     pub(super) job: Job,
     pub(super) context: TurnContext,
     pub(super) tools: ToolRun,
-    pub(super) specs: Arc<[ToolSpec]>,
-    /// What the descriptions of the tools are estimated at.
-    pub(super) tools_tokens: u64,
-    /// Those of them that the model is offered, and for requests of how many tokens that was decided.
-    pub(super) offered: Arc<[ToolSpec]>,
-    pub(super) offered_for: u64,
+    /// The tools, and what the model is offered of them.
+    pub(super) offer: Offer,
     /// Whether the service was asked in this turn what its model can do.
     pub(super) has_looked: bool,
     pub(super) control: Control,
@@ -138,7 +134,6 @@ impl<'e> Turn<'e> {
         let tools = ToolRun::new(tools, shared.options.loop_limit);
         let can_call = agent.agent.models.capabilities().tools;
         let specs = if can_call { agent.toolbox.specs() } else { Arc::default() };
-        let offered = offer::offered(&specs, limits.tokens);
         Self {
             control: Control::new(job.stop.clone(), shared.options.turn_timeout),
             shared,
@@ -146,11 +141,8 @@ impl<'e> Turn<'e> {
             job,
             context,
             tools,
-            tools_tokens: estimate_tools(&offered),
-            offered,
-            offered_for: limits.tokens,
+            offer: Offer::new(specs, limits.tokens),
             has_looked: false,
-            specs,
             conversation: Conversation::new(window, start),
             dialogue: Dialogue::default(),
             answer: Answer::default(),
@@ -253,7 +245,7 @@ impl<'e> Turn<'e> {
         let calls = message.tool_calls().cloned().collect();
         self.append(message).await?;
         self.tools.open(calls, stop);
-        let ran = self.tools.run(&*self.agent.toolbox, &self.specs, &mut self.control).await;
+        let ran = self.tools.run(&*self.agent.toolbox, &self.offer.all, &mut self.control).await;
         ran.map_err(TurnOutcome::interrupted)?;
         // They stay open until they are stored: should that fail, the end of the turn tries once more.
         if let Some(results) = self.tools.results(self.shared.services.clock.now()) {

@@ -2,9 +2,10 @@
 //!
 //! A cookie is a random name, the time of its end, and their HMAC under a key of this home and the token. So it says nothing of
 //! the token, a guess at the token makes no cookie, it counts after a restart, and ends with the token. What was taken back
-//! is kept until it would have ended by itself, also over a restart (`sign_outs`).
+//! is kept until it would have ended by itself, also over a restart, and so is which there are (`register`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aethon_core::clock::Clock;
@@ -13,13 +14,15 @@ use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::watch;
 
-use super::sign_outs::SignOuts;
+use super::register::{Begun, Entry, Register};
 use crate::hex::{hex, unhex};
 
 /// How long a sign-in counts.
 const LIFETIME: i64 = 30 * 24 * 3600;
 /// How many that were taken back are kept; beyond that those go first that end first.
 const MOST_ENDED: usize = 4096;
+/// How many of those that began are listed.
+const MOST_LISTED: usize = 256;
 
 /// Under what something came in.
 #[derive(Debug, Clone)]
@@ -37,7 +40,7 @@ pub(crate) enum SignIn {
 /// A sign-in of a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Session {
-    name: String,
+    pub(crate) name: String,
     /// In seconds since the epoch.
     ends: i64,
 }
@@ -46,29 +49,55 @@ pub(crate) struct Session {
 pub(crate) struct SignIns {
     key: hmac::Key,
     clock: Arc<dyn Clock>,
-    state: Mutex<Ended>,
-    kept: SignOuts,
+    state: Mutex<State>,
+    kept: Register,
     /// Changes whenever one ends.
     changes: watch::Sender<()>,
 }
 
 #[derive(Default)]
-struct Ended {
+struct State {
     /// Those that were taken back, with the time at which they end anyway.
     sessions: HashMap<String, i64>,
     /// How often a cookie that held the token itself was taken back.
     token_cookies: u64,
+    /// Those that began, in their order.
+    begun: VecDeque<Begun>,
+}
+
+impl State {
+    fn begin(&mut self, begun: Begun) {
+        if self.begun.len() >= MOST_LISTED {
+            self.begun.pop_front();
+        }
+        self.begun.push_back(begun);
+    }
+
+    fn end(&mut self, name: &str, ends: i64, now: i64) {
+        self.sessions.retain(|_, ends| *ends > now);
+        if self.sessions.len() >= MOST_ENDED {
+            let first = self.sessions.iter().min_by_key(|(_, ends)| **ends).map(|(name, _)| name.clone());
+            first.and_then(|first| self.sessions.remove(&first));
+        }
+        self.sessions.insert(name.to_owned(), ends);
+    }
 }
 
 impl SignIns {
     /// Sign-ins under this key of the home; without one they do not outlast this process. Those that were taken back before
     /// stay so.
-    pub(crate) fn new(key: &Secret, kept: SignOuts, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(key: &Secret, kept: Register, clock: Arc<dyn Clock>) -> Self {
         let key =
             if key.is_empty() { random::<32>().to_vec() } else { key.expose().trim().as_bytes().to_vec() };
         let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
-        let sessions = kept.read(clock.now().as_second()).into_iter().collect();
-        let state = Mutex::new(Ended { sessions, token_cookies: 0 });
+        let mut state = State::default();
+        for entry in kept.read(clock.now().as_second()) {
+            match entry {
+                Entry::Begun(begun) => state.begin(begun),
+                Entry::Ended { name, ends } => drop(state.sessions.insert(name, ends)),
+            }
+        }
+        let state = Mutex::new(state);
         Self { key, clock, state, kept, changes: watch::Sender::new(()) }
     }
 
@@ -81,10 +110,14 @@ impl SignIns {
         hmac::Key::new(hmac::HMAC_SHA256, context.sign().as_ref())
     }
 
-    /// The cookie of a new sign-in.
-    pub(super) fn begin(&self, cookies: &hmac::Key) -> Secret {
-        let name = hex(&random::<16>());
-        let named = format!("{name}.{}", self.now() + LIFETIME);
+    /// The cookie of a new sign-in from this address.
+    pub(super) fn begin(&self, cookies: &hmac::Key, address: IpAddr) -> Secret {
+        let (name, began) = (hex(&random::<16>()), self.now());
+        let ends = began + LIFETIME;
+        let named = format!("{name}.{ends}");
+        let begun = Begun { name, ends, began, token: token_mark(cookies), address: address.to_string() };
+        self.lock().begin(begun.clone());
+        self.kept.add_later(Entry::Begun(begun));
         let mark = hex(hmac::sign(cookies, named.as_bytes()).as_ref());
         Secret::new(format!("{named}.{mark}"))
     }
@@ -96,6 +129,16 @@ impl SignIns {
         let (name, ends) = named.split_once('.')?;
         let session = Session { name: name.to_owned(), ends: ends.parse().ok()? };
         self.stands(&session).then_some(session)
+    }
+
+    /// Those that began under this token and stand, newest first.
+    pub(super) fn standing(&self, cookies: &hmac::Key) -> Vec<Begun> {
+        let (token, now) = (token_mark(cookies), self.now());
+        let state = self.lock();
+        let stands = |begun: &&Begun| {
+            begun.token == token && begun.ends > now && !state.sessions.contains_key(&begun.name)
+        };
+        state.begun.iter().rev().filter(stands).cloned().collect()
     }
 
     /// How often a cookie that held the token itself was taken back.
@@ -110,29 +153,25 @@ impl SignIns {
 
     /// Takes a sign-in back: what came in under it ends. A token in a header is nobody's sign-in and stays.
     pub(crate) fn end(&self, sign_in: &SignIn) {
-        let now = self.now();
-        let mut state = self.lock();
         match sign_in {
             SignIn::Open | SignIn::Token(_) => return,
-            SignIn::TokenCookie(..) => state.token_cookies += 1,
-            SignIn::Session(session, _) => {
-                state.sessions.retain(|_, ends| *ends > now);
-                if state.sessions.len() >= MOST_ENDED {
-                    let first =
-                        state.sessions.iter().min_by_key(|(_, ends)| **ends).map(|(name, _)| name.clone());
-                    first.and_then(|first| state.sessions.remove(&first));
-                }
-                state.sessions.insert(session.name.clone(), session.ends);
-            }
+            SignIn::TokenCookie(..) => self.lock().token_cookies += 1,
+            SignIn::Session(session, _) => self.lock().end(&session.name, session.ends, self.now()),
         }
-        drop(state);
         self.look_again();
+    }
+
+    /// Takes back one that is listed, and has the home remember it.
+    pub(crate) async fn revoke(&self, begun: Begun) {
+        self.lock().end(&begun.name, begun.ends, self.now());
+        self.look_again();
+        self.kept.add(Entry::Ended { name: begun.name, ends: begun.ends }).await;
     }
 
     /// Has the home remember that it was taken back.
     pub(crate) async fn keep(&self, sign_in: &SignIn) {
         if let SignIn::Session(session, _) = sign_in {
-            self.kept.add(session.name.clone(), session.ends).await;
+            self.kept.add(Entry::Ended { name: session.name.clone(), ends: session.ends }).await;
         }
     }
 
@@ -156,10 +195,15 @@ impl SignIns {
         self.clock.now().as_second()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Ended> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         // The state is whole after every statement.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What tells one token's sign-ins from another's, and nothing of the token.
+fn token_mark(cookies: &hmac::Key) -> String {
+    hex(hmac::sign(cookies, b"mark").as_ref()).chars().take(8).collect()
 }
 
 fn random<const N: usize>() -> [u8; N] {

@@ -19,13 +19,17 @@ fn auth(token: &str) -> TokenAuth {
 }
 
 fn auth_at(token: &str, clock: &Arc<ManualClock>) -> TokenAuth {
-    let sign_ins = SignIns::new(&Secret::new("the key of this home"), SignOuts::default(), clock.clone());
+    let sign_ins = SignIns::new(&Secret::new("the key of this home"), Register::default(), clock.clone());
     TokenAuth::new(&Secret::new(token), Arc::new(sign_ins))
+}
+
+fn client(is_https: bool) -> Client {
+    Client { address: std::net::IpAddr::from([192, 0, 2, 1]), is_https }
 }
 
 /// The cookie of a new sign-in, as a browser sends it.
 fn signed_in(auth: &TokenAuth) -> HeaderMap {
-    let cookie = auth.sign_in_cookie(false).expect("a token is set");
+    let cookie = auth.sign_in_cookie(&client(false)).expect("a token is set");
     let pair = cookie.to_str().unwrap().split(';').next().unwrap().to_owned();
     headers(&[(COOKIE, pair.as_bytes())])
 }
@@ -88,14 +92,14 @@ fn without_a_token_everything_is_open() {
     for token in ["", "   ", "\t\n"] {
         let gate = auth(token);
         assert_eq!(gate.check(&HeaderMap::new(), Some("token=")), TokenCheck::Open);
-        assert!(gate.sign_in_cookie(false).is_none());
+        assert!(gate.sign_in_cookie(&client(false)).is_none());
     }
 }
 
 #[test]
 fn the_cookie_holds_a_derived_value_that_no_other_carrier_takes() {
     let gate = auth(TOKEN);
-    let cookie = gate.sign_in_cookie(false).expect("closed");
+    let cookie = gate.sign_in_cookie(&client(false)).expect("closed");
     let cookie = cookie.to_str().expect("plain");
     let (pair, attributes) = cookie.split_once("; ").expect("has attributes");
     assert_eq!(attributes, "HttpOnly; SameSite=Strict; Path=/");
@@ -114,7 +118,9 @@ fn the_cookie_holds_a_derived_value_that_no_other_carrier_takes() {
     assert_eq!(other.check(&headers(&[(COOKIE, pair.as_bytes())]), None), TokenCheck::Wrong);
     let again = auth(TOKEN);
     assert!(again.check(&headers(&[(COOKIE, pair.as_bytes())]), None).is_granted(), "survives a restart");
-    assert!(gate.sign_in_cookie(true).expect("closed").to_str().expect("plain").ends_with("; Secure"));
+    assert!(
+        gate.sign_in_cookie(&client(true)).expect("closed").to_str().expect("plain").ends_with("; Secure")
+    );
 }
 
 #[test]
@@ -185,4 +191,18 @@ fn a_guess_is_whatever_has_to_be_judged() {
     }
     let open = TokenAuth::new(&Secret::default(), Arc::clone(&auth.sign_ins));
     assert!(!open.may_be_guess(&bearer, None));
+}
+
+#[tokio::test]
+async fn the_owner_sees_who_is_signed_in_and_ends_it_from_afar() {
+    let auth = auth(TOKEN);
+    let (first, second) = (signed_in(&auth), signed_in(&auth));
+    let listed = auth.sign_ins();
+    assert_eq!((listed.len(), listed[0].address.as_str()), (2, "192.0.2.1"));
+    let [newest, oldest] = <[Begun; 2]>::try_from(listed).unwrap();
+    auth.sign_ins.revoke(oldest).await;
+    assert!(!auth.check(&first, None).is_granted() && auth.check(&second, None).is_granted());
+    assert_eq!(auth.sign_ins(), [newest]);
+    let changed = TokenAuth::new(&Secret::new("another token"), Arc::clone(&auth.sign_ins));
+    assert!(changed.sign_ins().is_empty(), "a sign-in ends with its token");
 }

@@ -7,16 +7,17 @@ use http::header::SET_COOKIE;
 use crate::auth::{SignIns, TokenAuth};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::trail::Trail;
 
 /// Ends the sign-in and clears the cookie.
 pub(super) async fn sign_out(
-    (auth, sign_ins): (Arc<TokenAuth>, Arc<SignIns>),
+    (auth, sign_ins, trail): (Arc<TokenAuth>, Arc<SignIns>, Trail),
     request: Request,
 ) -> HandlerResult {
     let sign_in = auth.sign_in(request.token, &request.head.headers);
     sign_ins.end(&sign_in);
     sign_ins.keep(&sign_in).await;
-    tracing::info!(address = %request.client.address, "signed out");
+    trail.signed("out", request.client.address);
     let mut answer = response::json_bytes(r#"{"status":"ok"}"#);
     answer.headers_mut().insert(SET_COOKIE, TokenAuth::sign_out_cookie(request.client.is_https));
     Ok(answer)

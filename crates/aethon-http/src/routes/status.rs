@@ -11,6 +11,7 @@ use crate::deps::Setup;
 use crate::pages;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::trail::Trail;
 
 /// `GET /health`: always open, always the same.
 pub(super) fn health(_: (), _request: &Request) -> HandlerResult {
@@ -35,7 +36,7 @@ struct Status<'a> {
 /// `GET /api/status`. To one of our own pages that shows the token in the Authorization header it also gives the
 /// cookie: the chat page signs in here, since the dashboard may be switched off.
 pub(super) fn status(
-    (setup, about, auth): (Setup, About, Arc<TokenAuth>),
+    (setup, about, auth, trail): (Setup, About, Arc<TokenAuth>, Trail),
     request: &Request,
 ) -> HandlerResult {
     let capabilities = setup.provider.capabilities();
@@ -57,7 +58,7 @@ pub(super) fn status(
         reach: &setup.reach,
     })?;
     if request.token.is_bearer() && request.header_is("sec-fetch-site", "same-origin") {
-        pages::sign_in(&auth, request, &mut answer);
+        pages::sign_in(&auth, &trail, request, &mut answer);
     }
     Ok(answer)
 }

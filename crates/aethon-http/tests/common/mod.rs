@@ -48,6 +48,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             logs: LogBook::default(),
             ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
             audit: Arc::new(aethon_core::audit::NoAudit),
+            trail: aethon_core::audit::AuditTrail::new().0,
         },
         workflows: Workflows {
             sops: Arc::new(NoWorkflows),

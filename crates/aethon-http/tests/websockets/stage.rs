@@ -65,6 +65,7 @@ impl Stage {
                 logs: LogBook::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
                 audit: Arc::new(aethon_core::audit::NoAudit),
+                trail: aethon_core::audit::AuditTrail::new().0,
             },
             workflows: Workflows {
                 sops: Arc::new(NoWorkflows),

@@ -11,6 +11,7 @@ use std::thread;
 use super::support::Protection;
 #[cfg(target_os = "linux")]
 use super::{filter, grants, kernel, landlock, mounts, powers};
+use crate::files::real;
 use crate::options::Options;
 use crate::places::Places;
 #[cfg(target_os = "linux")]
@@ -165,17 +166,6 @@ fn allowed(options: &Options) -> Vec<PathBuf> {
         _ => Some(PathBuf::from(entry)).filter(|path| path.is_absolute()),
     };
     options.allowed_paths.iter().filter_map(place).collect()
-}
-
-/// The path with links followed, as far as it exists.
-fn real(path: &Path) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
-        return real;
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => real(parent).join(name),
-        _ => path.to_path_buf(),
-    }
 }
 
 #[cfg(target_os = "linux")]

@@ -23,6 +23,7 @@ mod write;
 pub(crate) use edit::FileEdit;
 pub(crate) use find::FileSearch;
 pub(crate) use list::FileList;
+pub(crate) use paths::real;
 pub(crate) use read::FileRead;
 pub use workspace::{Opened, Workspace};
 pub(crate) use write::FileWrite;

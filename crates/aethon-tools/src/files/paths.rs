@@ -21,7 +21,7 @@ pub(super) fn lexical(path: &Path) -> PathBuf {
 }
 
 /// The path with links followed, as far as it exists.
-pub(super) fn real(path: &Path) -> PathBuf {
+pub(crate) fn real(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
     }

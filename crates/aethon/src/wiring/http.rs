@@ -20,7 +20,7 @@ pub(crate) fn options(config: &Config, is_demo: bool) -> Options {
         token: config.dashboard.auth_token.clone(),
         // The home has it, and not the configuration.
         sign_in_key: aethon_core::secret::Secret::default(),
-        sign_outs: None,
+        sign_ins: None,
         webhooks: webhooks(config),
         dashboard_enabled: config.dashboard.enabled,
         mark_untrusted: config.security.mark_untrusted_content,

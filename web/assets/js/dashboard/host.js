@@ -31,8 +31,7 @@ export class PanelHost {
     const panel = panelOf(route.panel);
     if (panel && this.#open?.id === panel.id && this.#open.mounted.route) {
       this.#frame.setTitle(panel.label);
-      this.#open.mounted.route(route.parts, route.query);
-      return;
+      if (this.#open.mounted.route(route.parts, route.query) !== false) return;
     }
     this.#close();
     this.#turn += 1;

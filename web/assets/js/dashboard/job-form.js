@@ -31,7 +31,7 @@ export function jobForm(context, { cancel, done }) {
     fields.prompt.element.hidden = isSop;
     fields.sop_name.element.hidden = fields.input.element.hidden = !isSop;
     fields.run_at.element.hidden = !isOnce;
-    fields.cron.element.hidden = fields.timezone.element.hidden = preset.hidden = isOnce;
+    fields.cron.element.hidden = fields.timezone.element.hidden = presetField.element.hidden = isOnce;
   };
   const task = field({ label: words.task, control: select(words.tasks, "prompt", (value) => {
     isSop = value === "sop";
@@ -43,7 +43,8 @@ export function jobForm(context, { cancel, done }) {
   }) });
   const preset = select(words.presets, "", (value) => {
     if (value) fields.cron.control.value = value;
-  }, words.preset);
+  });
+  const presetField = field({ label: words.preset, control: preset });
   void offerSops(context, fields.sop_name.control, (names) => {
     const hint = fields.input.element.querySelector(".field-hint");
     if (hint) hint.textContent = words.inputHint(names);
@@ -71,7 +72,7 @@ export function jobForm(context, { cancel, done }) {
     fields.prompt.element,
     make("div", { class: "field-row" }, fields.sop_name.element, fields.input.element),
     when.element,
-    make("div", { class: "field-row" }, fields.cron.element, make("div", { class: "field job-preset" }, preset)),
+    make("div", { class: "field-row" }, fields.cron.element, presetField.element),
     fields.timezone.element,
     fields.run_at.element,
     make("div", { class: "field-row" }, fields.channel.element, fields.recipient.element),

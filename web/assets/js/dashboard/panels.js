@@ -11,10 +11,10 @@ import { shell } from "../texts/shell.js";
 /**
  * What a mounted panel offers; all of it is optional. `live` hears every event of `/ws/dashboard`. `refresh` is called when
  * the connection came back or events were missed: what is shown may be old. `route` is called when only the rest of the address
- * changed; without it the panel is mounted anew. `unmount` is called before the panel goes; what hangs on `context.signal`
+ * changed; without it, and where it answers false, the panel is mounted anew. `unmount` is called before the panel goes; what hangs on `context.signal`
  * ends by itself.
  * @typedef {{live?: (topic: string, data: any) => void, refresh?: () => void,
- *   route?: (parts: string[], query: URLSearchParams) => void, unmount?: () => void}} Mounted
+ *   route?: (parts: string[], query: URLSearchParams) => boolean | void, unmount?: () => void}} Mounted
  * @typedef {(root: HTMLElement, context: Context) => Mounted | void} Mount
  * @typedef {{id: string, label: string, icon: string, group: string, hasStyles?: boolean}} Panel
  */
@@ -23,7 +23,7 @@ const { panels: label, groups } = shell;
 
 /** @type {Panel[]} */
 export const panels = [
-  { id: "overview", label: label.overview, icon: "gauge", group: groups.now },
+  { id: "overview", label: label.overview, icon: "gauge", group: groups.now, hasStyles: true },
   { id: "company", label: label.company, icon: "people", group: groups.now },
   { id: "monitor", label: label.monitor, icon: "pulse", group: groups.now },
   { id: "approvals", label: label.approvals, icon: "shield", group: groups.now },
@@ -35,7 +35,7 @@ export const panels = [
   { id: "memory", label: label.memory, icon: "memory", group: groups.mind, hasStyles: true },
   { id: "usage", label: label.usage, icon: "coins", group: groups.system },
   { id: "features", label: label.features, icon: "switches", group: groups.system, hasStyles: true },
-  { id: "config", label: label.config, icon: "sliders", group: groups.system },
+  { id: "config", label: label.config, icon: "sliders", group: groups.system, hasStyles: true },
   { id: "logs", label: label.logs, icon: "list", group: groups.system },
 ];
 

@@ -22,6 +22,9 @@ export function hrefOf(panel, parts = [], query = {}) {
   return `#/${[panel, ...parts].map(encodeURIComponent).join("/")}${search ? `?${search}` : ""}`;
 }
 
+/** Whether a query asks for what these filters say. @param {Record<string, string>} filters @param {URLSearchParams} query */
+export const isSame = (filters, query) => Object.entries(filters).every(([name, value]) => (query.get(name) ?? "") === value);
+
 /** @param {string} part */
 function decoded(part) {
   try {

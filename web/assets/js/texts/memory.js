@@ -5,7 +5,7 @@ const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {s
 export const memoryWords = {
   search: "Search what is remembered",
   category: "Category",
-  allCategories: (/** @type {number} */ n) => `All categories (${n.toLocaleString("en")})`,
+  allCategories: (/** @type {number} */ n) => (n > 0 ? `All categories (${n.toLocaleString("en")})` : "All categories"),
   categoryCount: (/** @type {string} */ name, /** @type {number} */ n) => `${name} (${n.toLocaleString("en")})`,
   add: "Add a memory",
   list: "Memories",

@@ -1,10 +1,100 @@
-// Not built yet.
+// The configuration: every key by section, with its value, whether it was set, what it means and how to change it. Secrets are
+// masked by the server and never come here. `#/config`, `#/config/KEY`, each with `?q=&changed=1`.
 
-import { fill } from "../../shared/dom.js";
-import { shell } from "../../texts/shell.js";
-import { state } from "../../components/state.js";
+import { searchField, toggle } from "../../components/form.js";
+import { region, state } from "../../components/state.js";
+import { tree } from "../../components/tree.js";
+import { badge } from "../../shared/controls.js";
+import { fill, make } from "../../shared/dom.js";
+import { sentence } from "../../shared/sentence.js";
+import { visible, visibleText } from "../../shared/visible.js";
+import { configWords as words } from "../../texts/config.js";
+import { keyDrawer } from "../config-drawer.js";
+import { configEntries, sectionsOf } from "../config-model.js";
+import { valueText } from "../config-value.js";
+import { hrefOf, isSame } from "../route.js";
+
+const dumpPath = "/api/config";
+const schemaPath = "/api/config/schema";
+const originsPath = "/api/config/origins";
 
 /** @type {import("../panels.js").Mount} */
-export function mount(root) {
-  fill(root, state({ icon: "empty", title: shell.notBuilt, text: shell.notBuiltHint }));
+export function mount(root, context) {
+  const filter = { q: context.query.get("q") ?? "", changed: context.query.get("changed") ?? "" };
+  const open = new Set(JSON.parse(sessionStorage.getItem("aethon.config.open") ?? "[]"));
+  const host = make("div", {});
+  const count = make("span", { class: "bar-count", role: "status" });
+  const address = (/** @type {string[]} */ parts = []) => hrefOf("config", parts, filter);
+  const drawer = keyDrawer(context, { changed: () => refresh(), closed: () => location.hash !== address() && (location.hash = address()) });
+  const refresh = () => [dumpPath, originsPath].forEach((path) => context.store.soon(path));
+  let entries = /** @type {import("../config-model.js").Entry[]} */ ([]);
+
+  const show = () => {
+    const schema = context.store.get(schemaPath)?.value;
+    entries = configEntries(context.store.get(dumpPath)?.value, schema ?? {}, context.store.get(originsPath)?.value?.keys);
+    draw();
+    drawer.update(schema ? entries : null);
+    return host;
+  };
+  const draw = () => {
+    const wanted = filter.q.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = entries.filter((entry) => (!filter.changed || entry.isChanged) && wanted.every((word) => `${entry.key} ${entry.description}`.toLowerCase().includes(word)));
+    count.textContent = words.keys(found.length);
+    if (found.length === 0) {
+      fill(host, filter.q ? state({ icon: "search", title: words.nothingTitle, text: words.nothing(visibleText(filter.q)) }) : state({ icon: "sliders", title: words.nothingTitle, text: words.noneChanged }));
+      return;
+    }
+    const isNarrow = filter.q !== "" || filter.changed !== "";
+    const nodes = sectionsOf(found).map((section) => ({
+      id: section.name,
+      label: [make("span", { class: "config-section" }, ...visible(section.name || words.general))],
+      aside: [sectionCount(section.entries)],
+      isOpen: isNarrow || open.has(section.name),
+      children: section.entries.map((entry) => keyNode(entry, () => (location.hash = address([entry.key])))),
+    }));
+    const toggled = (/** @type {string} */ id, /** @type {boolean} */ isOpen) => {
+      if (isNarrow) return;
+      if (isOpen) open.add(id);
+      else open.delete(id);
+      sessionStorage.setItem("aethon.config.open", JSON.stringify([...open]));
+    };
+    fill(host, make("div", { class: "table-wrap config-tree" }, tree(words.tree, nodes, toggled)));
+  };
+  const refilter = () => {
+    context.note([], filter);
+    draw();
+  };
+  const search = searchField({ label: words.search, value: filter.q, delay: 80, change: (text) => {
+    filter.q = text.trim();
+    refilter();
+  } });
+  const only = toggle({ label: words.changedOnly, isOn: filter.changed !== "", change: (isOn) => {
+    filter.changed = isOn ? "1" : "";
+    refilter();
+  } });
+  const view = region(context, { path: dumpPath, failure: words.failed, show, lines: 10 });
+  for (const path of [schemaPath, originsPath]) {
+    context.store.watch(path, show, context.signal);
+    void context.store.load(path);
+  }
+  fill(root, make("div", { class: "bar" }, search.element, only.element, count), view.element);
+  drawer.open(context.parts[0]);
+  return { refresh, route: (parts, query) => isSame(filter, query) && (drawer.open(parts[0]), true), unmount: drawer.close };
+}
+
+/** @param {import("../config-model.js").Entry[]} entries */
+function sectionCount(entries) {
+  const changed = entries.filter((entry) => entry.isChanged).length;
+  return make("span", { class: "config-count" }, changed > 0 && badge(words.set(changed), "accent"), make("span", {}, words.keys(entries.length)));
+}
+
+/** @param {import("../config-model.js").Entry} entry @param {() => void} press */
+function keyNode(entry, press) {
+  const name = entry.key.split(".").at(-1) ?? entry.key;
+  return {
+    id: entry.key,
+    label: [make("span", { class: "mono config-key" }, ...visible(name)), make("span", { class: "config-about" }, ...sentence(entry.description))],
+    aside: [make("span", { class: "mono config-value", data: { empty: String(entry.value === "" || entry.value === null || entry.value === undefined) } }, ...visible(valueText(entry))), entry.isChanged && badge(words.changed, "accent", "check")],
+    press,
+  };
 }

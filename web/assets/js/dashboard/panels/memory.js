@@ -11,7 +11,7 @@ import { timeElement } from "../../shared/time.js";
 import { visible, visibleText } from "../../shared/visible.js";
 import { memoryWords as words } from "../../texts/memory.js";
 import { memoryDrawer } from "../memory-drawer.js";
-import { hrefOf } from "../route.js";
+import { hrefOf, isSame } from "../route.js";
 
 const statsPath = "/api/memory/stats";
 
@@ -62,7 +62,7 @@ export function mount(root, context) {
   fill(host, list.element);
   fill(root, make("div", { class: "bar" }, search.element, categories, count), stats, host);
   drawer.open(context.parts[0]);
-  return { refresh: changed, route: (parts) => drawer.open(parts[0]), unmount: () => drawer.close() };
+  return { refresh: changed, route: (parts, query) => isSame(filter, query) && (drawer.open(parts[0]), true), unmount: () => drawer.close() };
 }
 
 /**

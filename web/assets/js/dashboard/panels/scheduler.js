@@ -15,7 +15,7 @@ import { hrefOf } from "../route.js";
 
 /** @type {import("../panels.js").Mount} */
 export function mount(root, context) {
-  const top = make("div", {});
+  const top = make("div", { class: "scheduler-top" });
   const changed = () => view.soon();
   const drawer = jobDrawer(context, { changed, closed: () => location.hash !== "#/scheduler" && context.go() });
   const list = jobTable(context, changed);
@@ -29,7 +29,7 @@ export function mount(root, context) {
   };
   const view = region(context, { path: jobsPath, failure: words.failed, show, lines: 6 });
   fill(context.tools, button({ label: words.add, icon: "plus", look: "button-primary", press: () => context.go(["new"]) }));
-  fill(root, make("div", { class: "stack" }, top, view.element));
+  fill(root, top, view.element);
   drawer.open(context.parts[0]);
   return {
     live: (topic, data) => {

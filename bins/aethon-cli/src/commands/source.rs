@@ -1,0 +1,36 @@
+//! Where a command finds what is the owner's: in the daemon of the home where one runs, else in this process.
+
+use std::time::Duration;
+
+use aethon::Aethon;
+use anyhow::Result;
+
+use crate::args::Common;
+use crate::daemon::Daemon;
+
+/// How long turns and writes that a command left behind may take to end.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The one or the other. Each command that knows both is a type around it, with a method for each thing that it does.
+pub(super) enum Source {
+    Daemon(Daemon),
+    Here(Box<Aethon>),
+}
+
+impl Source {
+    /// Finds the daemon, or opens the home.
+    pub(super) async fn open(common: &Common) -> Result<Self> {
+        let prepared = crate::prepared(common)?;
+        Ok(match Daemon::find(&prepared, common.connect.as_deref())? {
+            Some(daemon) => Self::Daemon(daemon),
+            None => Self::Here(Box::new(prepared.open().await?)),
+        })
+    }
+
+    /// Stores what waits.
+    pub(super) async fn close(self) {
+        if let Self::Here(aethon) = self {
+            aethon.shutdown(GRACE).await;
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The register of sign-ins, in a file of the home: which browsers signed in, for the owner to look through, and which sign-ins
+//! were taken back, because a cookie that somebody has copied must not count again after a restart.
+//!
+//! A line for each event. What stands there makes no cookie, which is signed with the key. Lines that have no meaning any more go
+//! when the file has grown long.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::sync::Arc;
+
+/// How long the file may be at a start before it is written anew. A line has about 80 bytes.
+const LONG: usize = 64 << 10;
+
+/// The file; without one nothing is kept.
+#[derive(Clone, Default)]
+pub(crate) struct Register(Option<Arc<File>>);
+
+/// A line. Times are in seconds since the epoch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// A browser signed in.
+    Begun(Begun),
+    /// A sign-in was taken back that would have ended at this time.
+    Ended { name: String, ends: i64 },
+}
+
+/// A browser that signed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Begun {
+    /// The name of the sign-in.
+    pub(crate) name: String,
+    /// When it ends by itself.
+    pub(crate) ends: i64,
+    /// When it began.
+    pub(crate) began: i64,
+    /// Under which token, by a mark that does not tell the token.
+    pub(super) token: String,
+    /// Where it came from.
+    pub(crate) address: String,
+}
+
+impl Register {
+    /// What stands in this file, which is open for reading and appending.
+    pub(crate) fn new(file: Option<Arc<File>>) -> Self {
+        Self(file)
+    }
+
+    /// What still has a meaning.
+    pub(super) fn read(&self, now: i64) -> Vec<Entry> {
+        let Some(file) = &self.0 else { return Vec::new() };
+        read(file, now).unwrap_or_else(|error| {
+            tracing::warn!(%error, "the register of sign-ins cannot be read, so a copied cookie may count again");
+            Vec::new()
+        })
+    }
+
+    /// Adds a line, and waits until it is kept.
+    pub(super) async fn add(&self, entry: Entry) {
+        let Some(file) = self.0.clone() else { return };
+        let written = tokio::task::spawn_blocking(move || append(&file, &entry));
+        if let Err(panic) = written.await {
+            tracing::error!(%panic, "adding to the register of sign-ins panicked");
+        }
+    }
+
+    /// Adds a line, and waits for nothing: who signs in is served whether or not it can be kept.
+    pub(super) fn add_later(&self, entry: Entry) {
+        if let Some(file) = self.0.clone() {
+            tokio::task::spawn_blocking(move || append(&file, &entry));
+        }
+    }
+}
+
+fn append(mut file: &File, entry: &Entry) {
+    let written = file.write_all(entry.line().as_bytes()).and_then(|()| file.sync_data());
+    if let Err(error) = written {
+        tracing::warn!(%error, "the register of sign-ins cannot be written, so after a restart a copied cookie may count again");
+    }
+}
+
+impl Entry {
+    fn line(&self) -> String {
+        match self {
+            Self::Begun(Begun { name, ends, began, token, address }) => {
+                format!("in {name} {ends} {began} {token} {address}\n")
+            }
+            Self::Ended { name, ends } => format!("out {name} {ends}\n"),
+        }
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let (kind, name) = (words.next()?, words.next()?.to_owned());
+        let ends = words.next()?.parse().ok()?;
+        match kind {
+            "out" => Some(Self::Ended { name, ends }),
+            "in" => {
+                let (began, token) = (words.next()?.parse().ok()?, words.next()?.to_owned());
+                Some(Self::Begun(Begun { name, ends, began, token, address: words.next()?.to_owned() }))
+            }
+            _ => None,
+        }
+    }
+
+    fn ends(&self) -> i64 {
+        match self {
+            Self::Begun(begun) => begun.ends,
+            Self::Ended { ends, .. } => *ends,
+        }
+    }
+}
+
+fn read(mut file: &File, now: i64) -> io::Result<Vec<Entry>> {
+    let mut text = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut text)?;
+    let text = String::from_utf8_lossy(&text);
+    let entries: Vec<Entry> =
+        text.lines().filter_map(Entry::parse).filter(|entry| entry.ends() > now).collect();
+    if text.len() > LONG {
+        file.set_len(0)?;
+        let lines: String = entries.iter().map(Entry::line).collect();
+        file.write_all(lines.as_bytes())?;
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(name: &str, ends: i64) -> Entry {
+        Entry::Ended { name: name.into(), ends }
+    }
+
+    #[tokio::test]
+    async fn what_was_kept_is_there_and_what_is_over_goes() {
+        let kept = Register::new(Some(Arc::new(file())));
+        let (began, token, address) = (10, "0a".to_owned(), "::1".to_owned());
+        let begun = Entry::Begun(Begun { name: "two".into(), ends: 200, began, token, address });
+        kept.add(ended("one", 100)).await;
+        kept.add(begun.clone()).await;
+        assert_eq!(kept.read(50), [ended("one", 100), begun.clone()]);
+        assert_eq!(kept.read(100), [begun]);
+        for _ in 0..2000 {
+            (&**kept.0.as_ref().unwrap()).write_all(ended(&"x".repeat(32), 90).line().as_bytes()).unwrap();
+        }
+        assert_eq!(kept.read(100).len(), 1);
+        assert_eq!(kept.0.as_ref().unwrap().metadata().unwrap().len(), 21, "the rest is gone");
+    }
+
+    /// An empty file that has no name any more.
+    fn file() -> File {
+        let name = format!("aethon-sign-ins-{}", aethon_core::ids::unique());
+        let path = std::env::temp_dir().join(name);
+        let file = File::options().read(true).append(true).create_new(true).open(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        file
+    }
+}

@@ -1,0 +1,79 @@
+//! What the doors write into the audit, and into the log beside it: who signed in, who came with a wrong token, what was
+//! removed and what was changed.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use aethon_core::audit::{AuditAction, AuditEntry, AuditTrail};
+use aethon_core::clock::Clock;
+use http::Method;
+use percent_encoding::percent_decode_str;
+
+use crate::app::{App, FromApp};
+use crate::limits::Strike;
+use crate::request::Request;
+use crate::routes::{Access, Route};
+
+/// Where doors note what they see.
+#[derive(Clone)]
+pub(crate) struct Trail {
+    rows: AuditTrail,
+    clock: Arc<dyn Clock>,
+}
+
+impl FromApp for Trail {
+    fn from_app(app: &App) -> Self {
+        Self { rows: app.deps.activity.trail.clone(), clock: app.deps.runtime.clock.clone() }
+    }
+}
+
+impl Trail {
+    /// A browser signed in, or out.
+    pub(crate) fn signed(&self, outcome: &'static str, address: IpAddr) {
+        self.note(AuditAction::SignIn, "dashboard", outcome, address);
+    }
+
+    /// Somebody came with a wrong token. Not each of them: who guesses must not fill the audit.
+    pub(crate) fn wrong_token(&self, strike: Strike, address: IpAddr) {
+        match strike {
+            Strike::First => self.note(AuditAction::Access, "token", "wrong", address),
+            Strike::Last => self.note(AuditAction::Access, "token", "too_many", address),
+            Strike::Further => {}
+        }
+    }
+
+    /// What a request asked for was done.
+    pub(crate) fn done(&self, change: Change) {
+        self.note(change.action, &change.subject, "done", change.address);
+    }
+
+    fn note(&self, action: AuditAction, subject: &str, outcome: &'static str, address: IpAddr) {
+        let is_kept = self
+            .rows
+            .note(AuditEntry::new(self.clock.now(), action, subject, outcome).by(address.to_string()));
+        tracing::info!(action = action.as_str(), subject, outcome, %address, is_kept, "audit");
+    }
+}
+
+/// A request that takes something away or changes how the program works.
+pub(crate) struct Change {
+    action: AuditAction,
+    subject: String,
+    address: IpAddr,
+}
+
+impl Change {
+    /// What a request to this row would be in the audit; `None` for what does not belong there.
+    pub(crate) fn of(route: &Route, request: &Request) -> Option<Self> {
+        let path = request.head.uri.path();
+        let action = match request.head.method {
+            _ if route.access != Access::Gated => return None,
+            Method::DELETE => AuditAction::Deletion,
+            Method::POST if path.ends_with("/reset") => AuditAction::Deletion,
+            Method::PATCH | Method::PUT if path.starts_with("/api/config") => AuditAction::Config,
+            _ => return None,
+        };
+        let subject = percent_decode_str(path.trim_start_matches("/api/")).decode_utf8_lossy().into_owned();
+        Some(Self { action, subject, address: request.client.address })
+    }
+}

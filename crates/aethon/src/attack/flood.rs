@@ -1,0 +1,101 @@
+//! Many connections, slow ones, and guesses at the token: the owner must still be served.
+
+use std::time::Duration;
+
+use aethon_config::schema::Config;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::AREA;
+use super::probes::held;
+use super::wire::{PATIENCE, Target};
+use crate::doctor::Finding;
+
+/// How many connections are opened: enough to be felt, and fewer than a process may have by default.
+const CONNECTIONS: usize = 400;
+
+/// How many wrong tokens are sent.
+const GUESSES: usize = 70;
+
+/// All of them.
+pub(super) async fn all(target: &Target, config: &Config) -> Vec<Finding> {
+    let mut findings = vec![slow(target, config).await, crowd(target).await];
+    if !config.dashboard.auth_token.is_empty() {
+        findings.push(guesses(target).await);
+    }
+    findings
+}
+
+/// A request that never ends, a byte now and then.
+async fn slow(target: &Target, config: &Config) -> Finding {
+    let what = "a request that is never finished";
+    let limit = Duration::from_secs(config.server.header_timeout_seconds) + PATIENCE;
+    let Ok(mut stream) = target.connect().await else {
+        return Finding::broken(AREA, format!("could not be tried: {what}"), UNANSWERED);
+    };
+    let trickle = async {
+        // Once the other end has closed, one of the two fails.
+        while stream.write_all(b"G").await.is_ok() {
+            if let Ok(read) = timeout(Duration::from_secs(1), stream.read(&mut [0; 512])).await {
+                return matches!(read, Ok(0) | Err(_)) || stream.read(&mut [0; 512]).await.is_ok();
+            }
+        }
+        true
+    };
+    match timeout(limit, trickle).await {
+        Ok(_) => held(what, "its connection was closed"),
+        Err(_) => Finding::broken(
+            AREA,
+            format!("came through: {what} (open after {} s)", limit.as_secs()),
+            "set server.header_timeout_seconds to 10",
+        ),
+    }
+}
+
+/// Connections that say nothing, and the owner beside them.
+async fn crowd(target: &Target) -> Finding {
+    let what = "hundreds of connections from one address";
+    let mut open: Vec<TcpStream> = Vec::new();
+    for _ in 0..CONNECTIONS {
+        match target.connect().await {
+            Ok(stream) => open.push(stream),
+            // This process has no more to open; what there is has to do.
+            Err(_) => break,
+        }
+    }
+    let answer = target.ask("GET /health", &["X-Nothing: 1"]).await;
+    match answer {
+        Ok(answer) if answer.status == 200 => {
+            held(what, format_args!("{} open, and still served", open.len()))
+        }
+        _ => Finding::broken(
+            AREA,
+            format!("came through: {what} (with {} open nobody else was served)", open.len()),
+            "raise server.max_connections, and the limit of open files of the service",
+        ),
+    }
+}
+
+/// Guesses at the token, one after another.
+async fn guesses(target: &Target) -> Finding {
+    let what = "guesses at the token";
+    for guess in 0..GUESSES {
+        let wrong = format!("Authorization: Bearer guess-{guess}");
+        match target.ask("GET /api/status", &[&wrong]).await {
+            Ok(answer) if answer.status == 429 => {
+                return held(what, format_args!("made to wait after {guess}"));
+            }
+            // Past the limit an answer comes after a wait.
+            Ok(answer) if answer.status == 401 => {}
+            _ => return Finding::broken(AREA, format!("could not be tried: {what}"), UNANSWERED),
+        }
+    }
+    Finding::broken(
+        AREA,
+        format!("came through: {what} ({GUESSES} in a row, none was slowed)"),
+        "update Aethon",
+    )
+}
+
+const UNANSWERED: &str = "look whether `aethon-server` still answers";

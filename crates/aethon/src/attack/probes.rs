@@ -1,0 +1,261 @@
+//! Single requests that must come to nothing.
+
+use std::io;
+
+use aethon_config::schema::Config;
+
+use super::AREA;
+use super::wire::{Answer, Target};
+use crate::doctor::Finding;
+
+/// A site that nobody allows.
+const SITE: &str = "rebind.attacker.example";
+
+/// The close frame of a socket that may not come in: opcode 8, two bytes, 1008.
+const REFUSED: [u8; 4] = [0x88, 0x00, 0x03, 0xf0];
+
+/// All of them, one after another: the listener of a person's machine is not hurried.
+pub(super) async fn all(target: &Target, config: &Config) -> Vec<Finding> {
+    let attacker = Attacker { target: *target, config };
+    vec![
+        attacker.rebinding().await,
+        attacker.foreign_post().await,
+        attacker.cross_site_post().await,
+        attacker.form_post().await,
+        attacker.foreign_socket().await,
+        attacker.without_token().await,
+        attacker.side_doors().await,
+        attacker.out_of_the_folder().await,
+        attacker.unsigned_webhook().await,
+        attacker.smuggling().await,
+        attacker.oversized().await,
+        attacker.headers().await,
+    ]
+}
+
+struct Attacker<'c> {
+    target: Target,
+    config: &'c Config,
+}
+
+impl Attacker<'_> {
+    fn has_token(&self) -> bool {
+        !self.config.dashboard.auth_token.is_empty()
+    }
+
+    /// The header of the owner, for attacks in which the owner's browser sends what it has.
+    fn authorization(&self) -> String {
+        match self.config.dashboard.auth_token.expose().trim() {
+            "" => "X-Nothing: 1".to_owned(),
+            token => format!("Authorization: Bearer {token}"),
+        }
+    }
+
+    async fn rebinding(&self) -> Finding {
+        let host = format!("Host: {SITE}");
+        let answer = self.target.ask_exactly("GET /api/status", &[&host], "").await;
+        let expected: &[u16] = if self.has_token() { &[401, 421] } else { &[421] };
+        let fix = "remove the name from channels.webchat.allowed_hosts, or set dashboard.auth_token";
+        judge("a name of another site that points here (DNS rebinding)", &answer, expected, fix)
+    }
+
+    async fn foreign_post(&self) -> Finding {
+        let (origin, owner) = (format!("Origin: https://{SITE}"), self.authorization());
+        let headers = [origin.as_str(), &owner, "Content-Length: 0"];
+        let answer = self.target.ask("POST /api/sessions/webchat%3Aattack/stop", &headers).await;
+        judge("a post that a page of another site sends", &answer, &[403], CROSS)
+    }
+
+    async fn cross_site_post(&self) -> Finding {
+        let owner = self.authorization();
+        let headers = ["Sec-Fetch-Site: cross-site", owner.as_str(), "Content-Length: 0"];
+        let answer = self.target.ask("POST /api/sessions/webchat%3Aattack/stop", &headers).await;
+        judge("a post that a browser marks as cross-site", &answer, &[403], CROSS)
+    }
+
+    async fn form_post(&self) -> Finding {
+        let (own, owner) = (format!("Host: {}", self.target), self.authorization());
+        let headers = [own.as_str(), &owner, "Content-Type: text/plain", "Content-Length: 2"];
+        let answer = self.target.ask_exactly("POST /api/memory/search", &headers, "{}").await;
+        judge("a form that pretends to be JSON", &answer, &[404, 415], CROSS)
+    }
+
+    async fn foreign_socket(&self) -> Finding {
+        let (origin, owner) = (format!("Origin: https://{SITE}"), self.authorization());
+        let headers = [
+            origin.as_str(),
+            &owner,
+            "Upgrade: websocket",
+            "Connection: Upgrade",
+            "Sec-WebSocket-Version: 13",
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        ];
+        let own = format!("Host: {}", self.target);
+        let head: String =
+            std::iter::once(own.as_str()).chain(headers).map(|line| format!("{line}\r\n")).collect();
+        let answer = self.target.send(format!("GET /ws/chat HTTP/1.1\r\n{head}\r\n").as_bytes()).await;
+        let what = "a socket that a page of another site opens";
+        match &answer {
+            Ok(answer) if answer.status == 101 && is_refused(answer) => {
+                held(what, "closed at once with 1008")
+            }
+            _ => judge(what, &answer, &[403, 421], CROSS),
+        }
+    }
+
+    async fn without_token(&self) -> Finding {
+        if !self.has_token() {
+            return Finding::ok(AREA, "no token is set, so requests without one are the owner's");
+        }
+        let paths = ["/api/status", "/api/config", "/dashboard", "/metrics", "/nothing-of-the-kind"];
+        let fix = "update Aethon: a route answers without the token";
+        let mut answers = Vec::new();
+        for path in paths {
+            answers.push(self.target.ask(&format!("GET {path}"), &["X-Nothing: 1"]).await);
+            answers.push(self.target.ask(&format!("GET {path}"), &["Authorization: Bearer wrong"]).await);
+        }
+        judge_all("requests without the token, or with a wrong one", &answers, &[401, 429], fix)
+    }
+
+    async fn side_doors(&self) -> Finding {
+        let paths = [
+            "//api/status",
+            "/api//status",
+            "/%61pi/status",
+            "/API/status",
+            "/api/status/.",
+            "/health/../api/status",
+            "/dashboard/static/../../api/status",
+            "/webhook%2f..%2fapi/status",
+            "/webhook/%2e%2e/api/status",
+        ];
+        let mut answers = Vec::new();
+        for path in paths {
+            answers.push(self.target.ask(&format!("GET {path}"), &["X-Nothing: 1"]).await);
+        }
+        let fix = "update Aethon: another way of writing an address gets past the token";
+        judge_all("addresses written in other ways", &answers, &[400, 401, 404, 405, 429], fix)
+    }
+
+    async fn out_of_the_folder(&self) -> Finding {
+        let paths = [
+            "/dashboard/static/../../../../etc/passwd",
+            "/dashboard/static/..%2f..%2f..%2fetc%2fpasswd",
+            "/dashboard/static/%2e%2e/%2e%2e/config.toml",
+            "/dashboard/static/..%5c..%5cconfig.toml",
+            "/dashboard/static//etc/passwd",
+        ];
+        let mut answers = Vec::new();
+        for path in paths {
+            answers.push(self.target.ask(&format!("GET {path}"), &["X-Nothing: 1"]).await);
+        }
+        judge_all("files outside the folder of the pages", &answers, &[400, 401, 404, 429], "update Aethon")
+    }
+
+    async fn unsigned_webhook(&self) -> Finding {
+        let own = format!("Host: {}", self.target);
+        let headers = [own.as_str(), "Content-Type: application/json", "Content-Length: 2"];
+        let answer = self.target.ask_exactly("POST /webhook/trigger", &headers, "{}").await;
+        let what = "a webhook without a signature";
+        if !self.config.webhook.secret.is_empty() {
+            return judge(what, &answer, &[403, 404], "update Aethon: an unsigned webhook is taken");
+        }
+        if self.target.is_loopback() {
+            return Finding::ok(
+                AREA,
+                "no webhook.secret is set: programs of this machine may post webhooks, others may not",
+            );
+        }
+        judge(what, &answer, &[404], "set webhook.secret")
+    }
+
+    async fn smuggling(&self) -> Finding {
+        let own = format!("Host: {}", self.target);
+        let both = [own.as_str(), "Content-Length: 4", "Transfer-Encoding: chunked"];
+        let hosts = [own.as_str(), "Host: other.example"];
+        let answers = [
+            self.target.ask_exactly("GET /health", &hosts, "").await,
+            self.target
+                .ask_exactly("POST /webhook/trigger", &both, "0\r\n\r\nGET /api/status HTTP/1.1\r\n\r\n")
+                .await,
+        ];
+        judge_all(
+            "requests that two servers would read in two ways",
+            &answers,
+            &[0, 400, 403, 404, 415],
+            "update Aethon",
+        )
+    }
+
+    async fn oversized(&self) -> Finding {
+        let owner = self.authorization();
+        let length = ["Content-Length: 1099511627776", "Content-Type: application/json", owner.as_str()];
+        let long = format!("X-Long: {}", "a".repeat(1 << 20));
+        let answers = [
+            self.target.ask("POST /api/memory/search", &length).await,
+            self.target.ask("GET /health", &[&long]).await,
+        ];
+        judge_all("bodies and headers without measure", &answers, &[0, 400, 404, 413, 431], "update Aethon")
+    }
+
+    async fn headers(&self) -> Finding {
+        let what = "the page forbids foreign code, frames and guesses at types";
+        let answer = self.target.ask("GET /", &["X-Nothing: 1"]).await;
+        let Ok(answer) = &answer else { return judge(what, &answer, &[200], "start `aethon-server` again") };
+        let has_all = [
+            "content-security-policy: default-src 'none'",
+            "x-content-type-options: nosniff",
+            "frame-ancestors 'none'",
+        ]
+        .iter()
+        .all(|header| answer.has(header));
+        if has_all && !answer.has("unsafe-") {
+            return held(what, "its headers say so");
+        }
+        Finding::broken(AREA, format!("not so: {what}"), "a proxy in front may have taken headers away")
+    }
+}
+
+const CROSS: &str = "remove the site from channels.webchat.allowed_origins";
+
+/// Whether a socket was closed at once for breaking a rule.
+fn is_refused(answer: &Answer) -> bool {
+    let [close, _, high, low] = REFUSED;
+    answer
+        .bytes
+        .windows(4)
+        .any(|frame| matches!(frame, [first, _, a, b] if (*first, *a, *b) == (close, high, low)))
+}
+
+pub(super) fn held(what: &str, how: impl std::fmt::Display) -> Finding {
+    Finding::ok(AREA, format!("held: {what} ({how})"))
+}
+
+/// Whether an attack was answered with one of these statuses; 0 stands for a closed connection.
+pub(super) fn judge(what: &str, answer: &io::Result<Answer>, expected: &[u16], fix: &str) -> Finding {
+    judge_all(what, std::slice::from_ref(answer), expected, fix)
+}
+
+fn judge_all(what: &str, answers: &[io::Result<Answer>], expected: &[u16], fix: &str) -> Finding {
+    let mut statuses = Vec::new();
+    for answer in answers {
+        match answer {
+            Ok(answer) if expected.contains(&answer.status) => statuses.push(answer.status),
+            Ok(answer) => {
+                let message = format!("came through: {what} (status {})", answer.status);
+                return Finding::broken(AREA, message, fix);
+            }
+            Err(error) => {
+                let message = format!("could not be tried: {what} ({error})");
+                return Finding::broken(AREA, message, "look whether `aethon-server` still answers");
+            }
+        }
+    }
+    statuses.sort_unstable();
+    statuses.dedup();
+    let words: Vec<String> = statuses
+        .iter()
+        .map(|status| if *status == 0 { "closed".to_owned() } else { status.to_string() })
+        .collect();
+    held(what, words.join(", "))
+}

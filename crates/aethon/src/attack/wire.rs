@@ -1,0 +1,126 @@
+//! Requests as an attacker writes them: bytes on a socket, well-formed or not.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// How long an answer may take.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// As much of an answer as is looked at.
+const MOST_READ: u64 = 1 << 16;
+
+/// What is attacked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Target(SocketAddr);
+
+/// What came back.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    /// The status; 0 where the connection was closed without one.
+    pub(super) status: u16,
+    /// All that came, as far as it was read.
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Target {
+    /// The one at `http://ADDRESS:PORT`. A listener on all addresses is reached at the loopback one.
+    pub(super) fn parse(base: &str) -> Option<Self> {
+        let mut address: SocketAddr = base.strip_prefix("http://")?.trim_end_matches('/').parse().ok()?;
+        match address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+            IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+            _ => return Some(Self(address)),
+        }
+        Some(Self(address))
+    }
+
+    /// Whether only this machine reaches it, as far as its address tells.
+    pub(super) fn is_loopback(self) -> bool {
+        self.0.ip().to_canonical().is_loopback()
+    }
+
+    /// A connection.
+    pub(super) async fn connect(self) -> io::Result<TcpStream> {
+        timeout(PATIENCE, TcpStream::connect(self.0)).await?
+    }
+
+    /// Sends bytes, and reads what comes back until the connection is closed or nothing comes for a while.
+    pub(super) async fn send(self, bytes: &[u8]) -> io::Result<Answer> {
+        let mut stream = self.connect().await?;
+        // A server that refuses early closes while there is more to send; what it said counts.
+        let _ = timeout(PATIENCE, stream.write_all(bytes)).await?;
+        Ok(Answer::read(&mut stream).await)
+    }
+
+    /// Sends a request of this line and these further headers, with the Host that a person would use.
+    pub(super) async fn ask(self, line: &str, headers: &[&str]) -> io::Result<Answer> {
+        let own = format!("Host: {self}");
+        let mut all = vec![own.as_str()];
+        all.extend(headers);
+        self.ask_exactly(line, &all, "").await
+    }
+
+    /// Sends a request of exactly this.
+    pub(super) async fn ask_exactly(self, line: &str, headers: &[&str], body: &str) -> io::Result<Answer> {
+        let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+        self.send(format!("{line} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n{body}").as_bytes()).await
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl Answer {
+    /// What comes until the end, or until nothing comes for a while.
+    pub(super) async fn read(stream: &mut TcpStream) -> Self {
+        let mut bytes = Vec::new();
+        let mut limited = stream.take(MOST_READ);
+        // What came before a reset or the end of the patience is an answer too.
+        let _ = timeout(PATIENCE, limited.read_to_end(&mut bytes)).await;
+        Self { status: status(&bytes), bytes }
+    }
+
+    /// Whether the text stands anywhere in it.
+    pub(super) fn has(&self, text: &str) -> bool {
+        self.bytes.windows(text.len()).any(|part| part.eq_ignore_ascii_case(text.as_bytes()))
+    }
+}
+
+/// The status of the first line.
+fn status(bytes: &[u8]) -> u16 {
+    let digits = bytes.strip_prefix(b"HTTP/1.1 ").and_then(|rest| rest.get(..3));
+    digits.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_they_are_published() {
+        let check = |base: &str, expected: Option<&str>| {
+            assert_eq!(Target::parse(base).map(|target| target.to_string()).as_deref(), expected, "{base}");
+        };
+        check("http://127.0.0.1:18790", Some("127.0.0.1:18790"));
+        check("http://[::1]:18790/", Some("[::1]:18790"));
+        check("http://0.0.0.0:1", Some("127.0.0.1:1"));
+        check("https://127.0.0.1:1", None);
+        check("nonsense", None);
+    }
+
+    #[test]
+    fn the_first_line_tells_the_status() {
+        assert_eq!(status(b"HTTP/1.1 421 Misdirected Request\r\n"), 421);
+        assert_eq!(status(b""), 0);
+        assert_eq!(status(b"HTTP/1.1 2"), 0);
+    }
+}

@@ -1,0 +1,85 @@
+//! SOPs and the scheduler: written, read, planned, run, and taken away again.
+
+use serde_json::json;
+
+use crate::page::Page;
+
+const SOP: &str = "# Tea time\n\n## Overview\n\nMakes **tea**. <img src=x onerror=window.__xss=1>\n\n## Parameters\n\n- **leaf** (required): Which tea.\n\n## Steps\n\n### 1. Boil\n\nBoil the water.\n";
+
+#[test]
+fn an_sop_is_written_with_its_faults_told_then_read_and_deleted() {
+    let Some(page) = Page::open(&[]) else { return };
+    let (browser, server) = (&page.browser, page.server());
+    page.go("/dashboard#/sops");
+    page.until("the built-in ones are listed", "/Code Assist/.test(one('.data-table')?.innerText)");
+    browser.click_words("Write an SOP");
+    page.until("the editor is there", "shown(one('.sop-source'))");
+    page.fill(".sop-editor input", "tea-time");
+    page.fill(".sop-source", "# Tea time\n");
+    browser.click("//form//button[normalize-space()='Save']");
+    page.until("its faults are told with their lines", "/Line \\d+:/.test(one('.sop-lint').innerText)");
+    assert_eq!(server.get("/api/sops/tea-time").status, 404, "and nothing was written");
+    page.fill(".sop-source", SOP);
+    browser.click("//form//button[normalize-space()='Save']");
+    page.until("it is shown", "location.hash === '#/sops/tea-time' && one('h1').innerText === 'Tea time'");
+    page.until(
+        "as rendered text",
+        "one('.sop-text strong')?.innerText === 'tea' && /Boil the water/.test(one('.sop-text').innerText)",
+    );
+    assert!(browser.is("!one('.sop-text img') && typeof window.__xss === 'undefined'"));
+    assert_eq!(server.get("/api/sops/tea-time").json()["content"], SOP);
+    page.go("/dashboard#/sops/tea-time/edit");
+    page.until("the editor is there", "shown(one('.sop-source'))");
+    page.fill(".sop-source", &SOP.replace("Boil the water.", "Boil fresh water."));
+    browser.click_words("Show changes");
+    page.until("the difference is shown", "/fresh/.test(one('.diff-view [data-kind=add]')?.innerText) && /Boil the water/.test(one('.diff-view [data-kind=del]').innerText)");
+    browser.click("//form//button[normalize-space()='Save']");
+    page.until("it is saved", "/Boil fresh water/.test(one('.sop-text')?.innerText)");
+    browser.click(".panel-tools [aria-haspopup]");
+    browser.click("//button[@role='menuitem'][normalize-space()='Delete']");
+    browser.click("//dialog//button[normalize-space()='Delete']");
+    page.until("the list is back", "location.hash === '#/sops' && shown(one('.data-table')) && !/Tea time/.test(one('.data-table').innerText)");
+    assert_eq!(server.get("/api/sops/tea-time").status, 404);
+    page.assert_clean();
+}
+
+#[test]
+fn a_job_is_planned_run_and_deleted() {
+    let Some(page) = Page::open(&[]) else { return };
+    let (browser, server) = (&page.browser, page.server());
+    page.go("/dashboard#/scheduler");
+    page.until("it says what this is", "/No jobs yet/.test(one('main').innerText)");
+    browser.click_words("Add a job");
+    page.until("the form is there", "shown(one('dialog form'))");
+    let label =
+        |words: &str| format!("all('dialog label').find((e) => e.innerText === '{words}').control.id");
+    let fill = |words: &str, text: &str| {
+        let id = browser.text(&label(words));
+        page.fill(&format!("#{id}"), text);
+    };
+    fill("Name", "greeting");
+    fill("Prompt", "!say hello from the job");
+    fill("Schedule", "61 * * * *");
+    browser.click("//dialog//button[normalize-space()='Add']");
+    page.until("a wrong schedule is told at its field", "one('dialog [aria-invalid=true]') && one(`#${one('dialog [aria-invalid=true]').id}-error`).innerText !== ''");
+    fill("Schedule", "30 7 * * 1-5");
+    browser.click("//dialog//button[normalize-space()='Add']");
+    page.until(
+        "it is shown with its next five runs",
+        "location.hash === '#/scheduler/greeting' && all('dialog .next-runs li').length === 5",
+    );
+    let jobs = server.get("/api/scheduler").json();
+    assert_eq!(
+        (&jobs["jobs"][0]["cron"], &jobs["jobs"][0]["prompt"]),
+        (&json!("30 7 * * 1-5"), &json!("!say hello from the job"))
+    );
+    browser.click("//dialog//button[normalize-space()='Run now']");
+    page.until("its history tells the run", "/Ok/.test(one('dialog .data-table tbody')?.innerText)");
+    assert_eq!(server.get("/api/scheduler/jobs/greeting/runs").json()["runs"][0]["status"], "ok");
+    browser.click("//dialog//button[normalize-space()='Delete']");
+    page.until("it asks", "all('dialog').length === 2");
+    browser.click("(//dialog//button[normalize-space()='Delete'])[last()]");
+    page.until("it is gone", "!one('dialog') && /No jobs yet/.test(one('main').innerText)");
+    assert_eq!(server.get("/api/scheduler").json()["count"], 0);
+    page.assert_clean();
+}
