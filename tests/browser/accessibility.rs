@@ -113,7 +113,7 @@ fn the_dashboard_and_the_sign_in_have_no_barriers() {
     browser.click_words("Sign in");
     page.until(
         "the dashboard is there",
-        "shown(one('.log-table')) && /Live/.test(one('.panel-top').innerText)",
+        "/Running/.test(one('.cards')?.innerText) && /Live/.test(one('.panel-top').innerText)",
     );
     let panels = browser.text("all('a[data-panel]').map((link) => link.dataset.panel).join(' ')");
     assert!(panels.starts_with("overview "), "{panels}");

@@ -101,17 +101,20 @@ fn the_dashboard_leaves_focus_and_selection_alone() {
     let settings = ["approval.enabled=true", "approval.requires_approval=[\"file_read\"]"];
     let Some(page) = Page::open(&settings) else { return };
     page.go("/dashboard");
-    page.until("the log is there", "shown(one('.log-table tbody td'))");
+    page.until(
+        "the figures are there",
+        "/Running/.test(one('.cards')?.innerText) && one('.panel-overview a[href=\"#/scheduler\"]')",
+    );
     let mark =
-        "window.line = one('.log-table tbody tr td:last-child'); getSelection().selectAllChildren(line);
+        "window.line = one('.fact-card dt'); getSelection().selectAllChildren(line);
         window.asked = () => performance.getEntriesByType('resource').filter((e) => e.name.includes('/api/usage')).length;
         window.before = asked();
-        one('a[href=\"#/logs\"]:not([data-panel])').focus();";
+        one('.panel-overview a[href=\"#/scheduler\"]').focus();";
     page.browser.run(mark, &[]);
     let mut other = page.server().chat("other");
     other.say("m1", "!say one");
     page.until("the event was heard", "asked() > before");
-    assert_eq!(page.focused(), "a All log lines");
+    assert!(page.browser.is("document.activeElement.matches('.panel-overview a[href=\"#/scheduler\"]')"));
     assert!(
         page.browser.is("line.isConnected && getSelection().toString().length > 3"),
         "the selection stays"

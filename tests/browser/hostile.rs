@@ -76,7 +76,7 @@ fn assert_inert(page: &Page, canary: &Canary) {
     );
     assert_eq!(live, "", "on the page stands");
     // Whatever can be pressed in replies is pressed; a link opens another window at most.
-    browser.run("for (const e of all('.reply a, .said a, .log-table a')) { e.dispatchEvent(new MouseEvent('mouseover', {bubbles: true})); }", &[]);
+    browser.run("for (const e of all('.reply a, .said a, .data-table a')) { e.dispatchEvent(new MouseEvent('mouseover', {bubbles: true})); }", &[]);
     assert!(browser.is("typeof window.__xss === 'undefined'"), "a script ran");
     canary.assert_silent();
     page.assert_clean();

@@ -49,7 +49,7 @@ fn every_control_can_be_reached_and_is_seen_to_be() {
     page.go("/dashboard");
     page.until(
         "the dashboard is there",
-        "shown(one('.log-table')) && /Live/.test(one('.panel-top').innerText)",
+        "/Running/.test(one('.cards')?.innerText) && /Live/.test(one('.panel-top').innerText)",
     );
     assert_eq!(walk(&page), (vec![], vec![]), "of the dashboard");
     page.assert_clean();

@@ -49,8 +49,13 @@ fn on_a_phone_the_drawer_can_be_closed_and_a_log_line_is_whole() {
     assert_eq!(page.focused(), "button Show conversations");
 
     page.go("/dashboard#/logs");
-    page.until("the log is there", "shown(one('.log-table tbody td'))");
-    assert!(browser.is("one('.log-box').scrollWidth <= one('.log-box').clientWidth"), "nothing is cut");
+    page.until("the log is there", "shown(one('.panel-logs tbody td'))");
+    assert!(
+        browser.is(
+            "one('.panel-logs .table-scroll').scrollWidth <= one('.panel-logs .table-scroll').clientWidth"
+        ),
+        "nothing is cut"
+    );
     browser.click("[aria-label='Show panels']");
     page.until("the panels are there", "one('.rail').getBoundingClientRect().left === 0");
     assert!(browser.is("shown(one('.rail [data-theme=dark]'))"), "the themes can be switched");

@@ -90,11 +90,14 @@ fn a_polite_restart_in_the_middle_of_a_reply_loses_nothing_that_was_written() {
 fn the_dashboard_comes_back_and_asks_what_happened() {
     let Some(mut page) = Page::beside(Server::start(&[])) else { return };
     page.go("/dashboard#/logs");
-    page.until("it is live", "/Live/.test(one('.panel-top')?.innerText) && shown(one('.log-table'))");
+    page.until(
+        "it is live",
+        "/Live/.test(one('.panel-top')?.innerText) && shown(one('.panel-logs .data-table'))",
+    );
     page.browser.run("window.isSamePage = true", &[]);
     let home = page.kill_server();
     page.until("it says so", "/Not live/.test(one('.panel-top').innerText) && shown(one('.banner'))");
-    assert!(page.browser.is("shown(one('.log-table'))"), "what was there stays");
+    assert!(page.browser.is("shown(one('.panel-logs .data-table'))"), "what was there stays");
     page.start_server(home);
     let mut other = page.server().chat("meanwhile");
     other.say("m1", "!say hello");

@@ -215,7 +215,7 @@ fn pictures_of_the_token_the_dashboard_and_no_model() {
         page.browser.click_words("Sign in");
         page.until(
             "the dashboard is there",
-            "shown(one('.log-table')) && /Live/.test(one('.panel-top').innerText)",
+            "/Running/.test(one('.cards')?.innerText) && /Live/.test(one('.panel-top').innerText)",
         );
         look.shoot(&page, &folder, "23-dashboard");
         page.go("/");
@@ -226,7 +226,10 @@ fn pictures_of_the_token_the_dashboard_and_no_model() {
         page.until("it is listed", "shown(one('.approval'))");
         look.shoot(&page, &folder, "24-dashboard-approvals");
         page.go("/dashboard#/logs");
-        page.until("the log is there", "one('h1').innerText === 'Logs' && shown(one('.log-table'))");
+        page.until(
+            "the log is there",
+            "one('h1').innerText === 'Logs' && shown(one('.panel-logs .data-table'))",
+        );
         look.shoot(&page, &folder, "25-dashboard-logs");
         let Some(page) = Page::open(&["model.provider=openai"]) else { return };
         look.put_on(&page);

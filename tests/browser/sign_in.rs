@@ -60,7 +60,10 @@ fn the_dashboard_signs_in_and_out() {
     page.until("it asks", "shown(one('#token')) && document.activeElement.id === 'token'");
     page.browser.type_keys(TOKEN);
     page.browser.chord(&[ENTER]);
-    page.until("the panel is there", "one('h1')?.innerText === 'Logs' && shown(one('.log-table'))");
+    page.until(
+        "the panel is there",
+        "one('h1')?.innerText === 'Logs' && shown(one('.panel-logs .data-table'))",
+    );
     page.until("it is live", "/Live/.test(one('[role=status]').innerText)");
     assert_hidden(&page);
     page.browser.click("a[data-panel=overview]");

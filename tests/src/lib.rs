@@ -20,6 +20,7 @@ pub mod server;
 pub mod socket;
 pub mod strict;
 pub mod stub;
+pub mod telegram;
 pub mod terminal;
 
 use std::time::{Duration, Instant};

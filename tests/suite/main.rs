@@ -55,6 +55,7 @@ mod start;
 mod stop;
 mod stopping;
 mod strict;
+mod telegram;
 mod terminal;
 mod terminal_restart;
 mod terminal_screen;

@@ -72,6 +72,11 @@ pub fn dashboard_page() -> &'static Asset {
     page("dashboard.html")
 }
 
+/// The documentation of the API.
+pub fn docs_page() -> &'static Asset {
+    page("docs.html")
+}
+
 /// What `/dashboard` answers, with status 401, to those who are not.
 pub fn sign_in_page() -> &'static Asset {
     page("sign-in.html")

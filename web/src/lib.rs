@@ -9,4 +9,4 @@
 
 mod asset;
 
-pub use asset::{Asset, Found, asset, chat_page, dashboard_page, find, sign_in_page, tree_hash};
+pub use asset::{Asset, Found, asset, chat_page, dashboard_page, docs_page, find, sign_in_page, tree_hash};

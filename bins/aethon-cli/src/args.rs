@@ -120,6 +120,12 @@ pub(crate) enum Command {
     /// List, show, check and go on from recordings of sessions.
     #[command(subcommand)]
     Recordings(RecordingsCommand),
+    /// List and test messengers, and decide who may write through them.
+    #[command(subcommand)]
+    Channels(ChannelsCommand),
+    /// List messages that wait for their channel or were given up, send them again, or remove them.
+    #[command(subcommand)]
+    Outbox(OutboxCommand),
     /// Show token usage and cost by day, model and kind of work.
     Usage {
         /// The number of days to show, including today.
@@ -447,6 +453,90 @@ pub(crate) enum JobsCommand {
     Runs {
         /// Its name.
         id: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OutboxCommand {
+    /// List the messages that have not arrived, newest first.
+    List {
+        /// List only those that are waiting, or only those that failed.
+        #[arg(long, value_parser = ["waiting", "failed"])]
+        state: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Send a message again, now.
+    Retry {
+        /// Its id, as `outbox list` shows it.
+        id: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a message that has not arrived.
+    Rm {
+        /// Its id.
+        id: String,
+        /// Do not ask for confirmation.
+        #[arg(long)]
+        yes: bool,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ChannelsCommand {
+    /// List the channels and how they are doing.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check whether a messenger accepts the configured account. Nothing is sent or received.
+    ///
+    /// The exit status is 0 if all is well, 1 if something is wrong, and 2 if there is no such channel.
+    Test {
+        /// Its name, such as telegram.
+        name: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a code for somebody to send to the assistant, once and within ten minutes, to be allowed to write.
+    Pair {
+        /// The channel, such as telegram.
+        name: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// List who was paired.
+    Pairings {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Confirm the request of somebody who asks to be allowed to write.
+    Approve {
+        /// The code that they were given.
+        code: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a pairing back.
+    Revoke {
+        /// The channel, such as telegram.
+        name: String,
+        /// The id of the sender, as `pairings` lists it.
+        sender: String,
         /// Print JSON.
         #[arg(long)]
         json: bool,

@@ -11,11 +11,13 @@ use std::time::Duration;
 use aethon_core::channel::{Channels, Delivery, DeliveryError, DeliveryOutcome, Outbox};
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
+use aethon_core::event::EventBus;
 use aethon_core::shutdown::Shutdown;
+use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryStatus};
 use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::caught::caught;
 use crate::patience::until_stored;
@@ -55,6 +57,7 @@ pub struct Worker {
     channels: Channels,
     clock: Arc<dyn Clock>,
     wake: DeliveryWake,
+    bus: EventBus,
 }
 
 impl Worker {
@@ -65,7 +68,13 @@ impl Worker {
         clock: Arc<dyn Clock>,
         wake: DeliveryWake,
     ) -> Self {
-        Self { outbox, channels, clock, wake }
+        Self { outbox, channels, clock, wake, bus: EventBus::default() }
+    }
+
+    /// One that tells there how deliveries go.
+    #[must_use]
+    pub fn telling(self, bus: EventBus) -> Self {
+        Self { bus, ..self }
     }
 
     /// Delivers until the program ends. What is under way then is waited for.
@@ -97,13 +106,14 @@ impl Worker {
             if due.is_empty() {
                 break;
             }
-            // Channels do not wait for each other; within one the order is kept.
-            let mut by_channel: BTreeMap<String, Vec<Delivery>> = BTreeMap::new();
+            // Recipients do not wait for each other; to one of them the order is kept.
+            let mut by_recipient: BTreeMap<(String, Option<String>), Vec<Delivery>> = BTreeMap::new();
             for delivery in due {
-                by_channel.entry(delivery.content.channel.clone()).or_default().push(delivery);
+                let to = (delivery.content.channel.clone(), delivery.content.recipient.clone());
+                by_recipient.entry(to).or_default().push(delivery);
             }
             for settled in
-                join_all(by_channel.into_values().map(|batch| self.deliver_all(batch, shutdown))).await
+                join_all(by_recipient.into_values().map(|batch| self.deliver_all(batch, shutdown))).await
             {
                 settled?;
             }
@@ -115,10 +125,35 @@ impl Worker {
 
     async fn deliver_all(&self, deliveries: Vec<Delivery>, shutdown: &Shutdown) -> Result<()> {
         for delivery in deliveries {
+            let started = Instant::now();
             let outcome = self.deliver(&delivery).await;
-            self.settle(delivery.id, outcome, shutdown.clone()).await?;
+            let comes_again = matches!(outcome, DeliveryOutcome::Retry { .. });
+            self.measure(&delivery, &outcome, started.elapsed());
+            match self.settle(delivery.id, outcome, shutdown.clone()).await {
+                // Somebody removed it meanwhile.
+                Err(error) if error.is_not_found() => {
+                    tracing::info!(delivery = delivery.id, "a delivery was removed while it was under way");
+                }
+                settled => settled?,
+            }
+            if comes_again && delivery.content.recipient.is_some() {
+                // What is behind it is due again when it is.
+                break;
+            }
         }
         Ok(())
+    }
+
+    fn measure(&self, delivery: &Delivery, outcome: &DeliveryOutcome, took: Duration) {
+        let (status, why) = match outcome {
+            DeliveryOutcome::Delivered => (TelemetryStatus::Ok, ""),
+            DeliveryOutcome::Retry { error, .. } | DeliveryOutcome::Failed { error } => {
+                (TelemetryStatus::Error, error.as_str())
+            }
+        };
+        let (channel, now) = (&delivery.content.channel, self.clock.now());
+        let event = TelemetryEvent::new(TelemetryKind::Delivery, channel, status, now).took(took);
+        self.bus.record(event.within(Some(&delivery.session), Some(&delivery.turn)).with_detail(why));
     }
 
     /// Notes what became of a delivery, however long that takes: delivered and not noted, it would be delivered once more.
@@ -139,7 +174,9 @@ impl Worker {
             Ok(()) => DeliveryOutcome::Delivered,
             Err(error) if !error.retryable => given_up(delivery, &error.message),
             Err(error) => {
-                let at = self.clock.now() + pause_after(delivery.attempts);
+                let told = error.retry_after.and_then(|pause| SignedDuration::try_from(pause).ok());
+                let pause = told.unwrap_or_else(|| pause_after(delivery.attempts));
+                let at = self.clock.now().saturating_add(pause).unwrap_or(content.expires_at);
                 tracing::warn!(
                     delivery = delivery.id,
                     channel = content.channel,

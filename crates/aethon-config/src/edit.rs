@@ -79,7 +79,7 @@ fn readings(text: &str) -> Vec<Toml> {
 }
 
 /// The document with `value` at `path`; `None` when something above it is not a table.
-fn with(document: &DocumentMut, path: &KeyPath, mut value: Toml) -> Option<String> {
+pub(crate) fn with(document: &DocumentMut, path: &KeyPath, mut value: Toml) -> Option<String> {
     let mut document = document.clone();
     let keys: Vec<&str> = path.keys().collect();
     let (last, above) = keys.split_last()?;
@@ -100,6 +100,22 @@ fn with(document: &DocumentMut, path: &KeyPath, mut value: Toml) -> Option<Strin
             table.insert(last, Item::Value(value));
         }
     }
+    Some(document.to_string())
+}
+
+/// The document without `path`; `None` when something above it is not a table.
+pub(crate) fn without(document: &DocumentMut, path: &KeyPath) -> Option<String> {
+    let mut document = document.clone();
+    let keys: Vec<&str> = path.keys().collect();
+    let (last, above) = keys.split_last()?;
+    let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
+    for key in above {
+        match table.get_mut(key) {
+            None => return Some(document.to_string()),
+            Some(item) => table = item.as_table_like_mut()?,
+        }
+    }
+    table.remove(last);
     Some(document.to_string())
 }
 

@@ -100,6 +100,15 @@ impl Layers {
         gathered.merge()
     }
 
+    /// Every source, with `text` as the content of the file.
+    pub(crate) fn read_with(sources: &Sources, text: String) -> Result<Self, Error> {
+        let mut gathered = Gathered::default();
+        gathered.file(sources.config_file(), text);
+        gathered.environment(&sources.environment);
+        gathered.sets(&sources.sets);
+        gathered.merge()
+    }
+
     /// The layer of a file alone, with `text` as its content.
     pub(crate) fn of_file(path: &Path, text: String) -> Result<Self, Error> {
         let mut gathered = Gathered::default();

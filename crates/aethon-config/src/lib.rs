@@ -10,6 +10,7 @@
 //! editors and pages, [`set_in_file`] changes one and keeps the comments. Only the facade and the programs see the
 //! whole [`Config`]; each leaf gets its own small options.
 
+mod batch;
 mod changes;
 mod decode;
 mod edit;
@@ -20,6 +21,7 @@ mod limits;
 mod load;
 mod mask;
 mod not_built;
+mod origins;
 mod path;
 mod problem;
 mod reference;
@@ -32,11 +34,13 @@ pub mod credentials;
 pub mod private_file;
 pub mod schema;
 
+pub use crate::batch::{EditFault, Edited, difference, edit};
 pub use crate::changes::changed_keys;
 pub use crate::edit::{get, set_in_file};
 pub use crate::json_schema::{KnownKey, NAME, known_keys, schema};
 pub use crate::load::{Loaded, load};
 pub use crate::mask::{MASKED_NAMES, dump};
+pub use crate::origins::{KeyOrigin, origins};
 pub use crate::problem::{Error, Problem, Warning};
 pub use crate::schema::Config;
 pub use crate::sources::Sources;

@@ -39,7 +39,7 @@ pub(crate) fn load_text(path: &Path, text: String, sources: &Sources) -> Result<
     finish(&Layers::of_file(path, text)?, sources)
 }
 
-fn finish(layers: &Layers, sources: &Sources) -> Result<Loaded, Error> {
+pub(crate) fn finish(layers: &Layers, sources: &Sources) -> Result<Loaded, Error> {
     let credentials = sources.credentials_directory();
     let references = References { environment: &sources.environment, credentials: &credentials };
     let Decoded { mut config, mut problems, faulty, unknown } = decode(layers, references);

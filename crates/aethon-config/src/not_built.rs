@@ -15,13 +15,10 @@ use crate::schema::Config;
 /// A key, or a section (`NAME` stands for any name in it), and what there is instead.
 const NOT_BUILT: &[(&str, &str)] = &[
     ("agent.dynamic_specialists", "there are no specialists"),
-    ("channels.telegram", "there is no Telegram channel"),
     ("channels.discord", "there is no Discord channel"),
     ("channels.slack", "there is no Slack channel"),
     ("channels.whatsapp", "there is no WhatsApp channel"),
-    ("channels.matrix", "there is no Matrix channel"),
     ("channels.email", "there is no mail channel"),
-    ("security.allowed_senders.NAME", "there is no channel that strangers could write to"),
     ("security.require_approval", "the key is reserved; set approval.enabled and approval.requires_approval"),
 ];
 

@@ -321,8 +321,9 @@ fn what_is_set_and_not_built_is_told_with_its_key() {
     };
     let check = |file: &str, expected: &[&str]| assert_eq!(told(file), expected, "{file}");
     check("", &[]);
-    check("[channels.telegram]\nenabled = true\ntoken = \"t\"\n", &["channels.telegram"]);
-    check("[channels.telegram]\nenabled = false\ntoken = \"t\"\n", &[]);
+    check("[channels.telegram]\nenabled = true\ntoken = \"t\"\n", &[]);
+    check("[channels.email]\nenabled = true\npassword = \"t\"\napi_base = \"x\"\n", &["channels.email"]);
+    check("[channels.email]\nenabled = false\npassword = \"t\"\n", &[]);
     check("[channels.webchat]\nenabled = true\n", &[]);
     check("[mcp.servers.files]\ncommand = \"x\"\n", &[]);
     check("[scheduler]\nenabled = true\n", &[]);
@@ -336,5 +337,5 @@ fn what_is_set_and_not_built_is_told_with_its_key() {
     );
     check("[security]\nsandbox = \"docker\"\n", &[]);
     check("[security]\nsandbox = \"none\"\n", &[]);
-    check("[security.allowed_senders]\ntelegram = [1]\n", &["security.allowed_senders.telegram"]);
+    check("[security.allowed_senders]\ntelegram = [1]\n", &[]);
 }

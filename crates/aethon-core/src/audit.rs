@@ -142,6 +142,9 @@ pub trait AuditLog: Send + Sync {
 
     /// The newest rows, newest first.
     async fn newest(&self, limit: usize) -> Result<Vec<AuditEntry>>;
+
+    /// The newest rows of one kind, newest first.
+    async fn newest_of(&self, action: AuditAction, limit: usize) -> Result<Vec<AuditEntry>>;
 }
 
 /// How many rows wait to be kept at most.
@@ -176,6 +179,10 @@ impl AuditLog for NoAudit {
     }
 
     async fn newest(&self, _limit: usize) -> Result<Vec<AuditEntry>> {
+        Ok(Vec::new())
+    }
+
+    async fn newest_of(&self, _action: AuditAction, _limit: usize) -> Result<Vec<AuditEntry>> {
         Ok(Vec::new())
     }
 }

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -15,7 +16,15 @@ use crate::assistant::Assistant;
 use crate::error::{Error, Result};
 use crate::ids::{SessionId, TurnId};
 use crate::message::Attachment;
+use crate::session::TurnRecord;
 use crate::shutdown::Shutdown;
+use crate::surface::Surface;
+
+mod records;
+mod status;
+
+pub use records::ChannelRecords;
+pub use status::{ChannelHealth, ChannelState, ChannelStatus};
 
 /// A way to people and back.
 #[async_trait]
@@ -39,6 +48,16 @@ pub trait Channel: Send + Sync {
 
     /// Delivers. The same delivery may be handed over twice after a crash; its `id` tells.
     async fn send(&self, delivery: &Delivery) -> Result<(), DeliveryError>;
+
+    /// What it says of itself while it runs. `None`: nothing but that it runs.
+    fn status(&self) -> Option<ChannelStatus> {
+        None
+    }
+
+    /// Who watches a turn of this channel that goes on after a restart, where somebody there can.
+    fn watcher(&self, _record: &TurnRecord) -> Option<Arc<dyn Surface>> {
+        None
+    }
 }
 
 /// The channels that are set up, by name. Fixed once the program is up. Cheap to clone; clones share it.
@@ -48,27 +67,6 @@ pub struct Channels(Arc<BTreeMap<String, Entry>>);
 struct Entry {
     channel: Arc<dyn Channel>,
     health: Mutex<ChannelHealth>,
-}
-
-/// How a channel is doing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum ChannelHealth {
-    /// It was not started yet.
-    #[default]
-    Waiting,
-    /// It runs.
-    Running,
-    /// It ended in an error and is started again.
-    Restarting {
-        /// What went wrong.
-        error: String,
-        /// How often in a row.
-        failures: u32,
-        /// When it is started again.
-        at: Timestamp,
-    },
-    /// It has nothing more to do.
-    Ended,
 }
 
 impl Channels {
@@ -114,6 +112,12 @@ impl Channels {
         Some(entry.health.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
+    /// What there is to know about the channel of this name.
+    pub fn status(&self, name: &str) -> Option<ChannelStatus> {
+        let own = self.0.get(name)?.channel.status();
+        Some(status::merged(self.health(name)?, own))
+    }
+
     /// Notes how the channel of this name is doing.
     pub fn note_health(&self, name: &str, health: ChannelHealth) {
         if let Some(entry) = self.0.get(name) {
@@ -148,6 +152,8 @@ pub struct NewDelivery {
     /// Where the content came from that the text was made of, if any of it came from outside: the owner must not take a
     /// stranger's words for those of the assistant.
     pub outside: Option<String>,
+    /// Whether it is the reply that ends its turn, and no message that the turn sends besides.
+    pub is_reply: bool,
     /// When it is too old to be of use.
     pub expires_at: Timestamp,
 }
@@ -156,7 +162,8 @@ impl NewDelivery {
     /// A text for the channel's own default recipient.
     pub fn new(channel: impl Into<String>, text: impl Into<String>, expires_at: Timestamp) -> Self {
         let (channel, text) = (channel.into(), text.into());
-        Self { channel, recipient: None, text, attachments: Vec::new(), outside: None, expires_at }
+        let (attachments, outside) = (Vec::new(), None);
+        Self { channel, recipient: None, text, attachments, outside, is_reply: false, expires_at }
     }
 
     /// For this recipient.
@@ -175,6 +182,12 @@ impl NewDelivery {
     #[must_use]
     pub fn with_outside(self, outside: Option<String>) -> Self {
         Self { outside, ..self }
+    }
+
+    /// As the reply of its turn, if it is.
+    #[must_use]
+    pub fn as_reply(self, is_reply: bool) -> Self {
+        Self { is_reply, ..self }
     }
 
     /// The text for a channel that knows nothing but text: where it was made of content from outside, a line above it says so.
@@ -229,17 +242,25 @@ pub struct DeliveryError {
     pub message: String,
     /// Whether trying again can help.
     pub retryable: bool,
+    /// How long to wait before that, where the other side has said it.
+    pub retry_after: Option<Duration>,
 }
 
 impl DeliveryError {
     /// One that may go well when it is tried again.
     pub fn passing(message: impl Into<String>) -> Self {
-        Self { message: message.into(), retryable: true }
+        Self { message: message.into(), retryable: true, retry_after: None }
     }
 
     /// One that never will go well.
     pub fn lasting(message: impl Into<String>) -> Self {
-        Self { message: message.into(), retryable: false }
+        Self { message: message.into(), retryable: false, retry_after: None }
+    }
+
+    /// Tried again after exactly this time.
+    #[must_use]
+    pub fn after(self, pause: Duration) -> Self {
+        Self { retry_after: Some(pause), ..self }
     }
 }
 
@@ -262,13 +283,70 @@ pub enum DeliveryOutcome {
     },
 }
 
+/// What is known of a delivery that has not arrived.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct DeliveryRecord {
+    /// The delivery.
+    pub delivery: Delivery,
+    /// Where it stands.
+    pub state: DeliveryState,
+    /// What went wrong last.
+    pub error: Option<String>,
+    /// When it was stored.
+    pub created_at: Timestamp,
+    /// When it is tried next, while it waits.
+    pub due_at: Option<Timestamp>,
+}
+
+impl DeliveryRecord {
+    /// One that waits for its first attempt, or was given up.
+    pub fn new(delivery: Delivery, state: DeliveryState, created_at: Timestamp) -> Self {
+        Self { delivery, state, error: None, created_at, due_at: None }
+    }
+}
+
+/// Where a delivery stands that has not arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryState {
+    /// It is tried, or tried again.
+    Waiting,
+    /// It was given up.
+    Failed,
+}
+
+impl DeliveryState {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The state of this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Waiting, Self::Failed].into_iter().find(|state| state.as_str() == word)
+    }
+}
+
+/// Deliveries that have not arrived, the newest first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DeliveryPage {
+    /// As many as were asked for.
+    pub deliveries: Vec<DeliveryRecord>,
+    /// How many there are.
+    pub count: u64,
+}
+
 /// The storage of deliveries.
 #[async_trait]
 pub trait Outbox: Send + Sync {
     /// Stores a delivery that a turn makes while it runs; it is due at once. Returns its number.
     async fn enqueue(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> Result<i64>;
 
-    /// Deliveries whose time has come, oldest first.
+    /// Deliveries whose time has come, oldest first. One that comes behind another of the same recipient there is not due
+    /// before that.
     async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Delivery>>;
 
     /// When the next one is due, if any waits.
@@ -276,4 +354,14 @@ pub trait Outbox: Send + Sync {
 
     /// Records an attempt.
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()>;
+
+    /// Deliveries in this state that have not arrived, the newest first.
+    async fn undelivered(&self, state: DeliveryState, limit: usize) -> Result<DeliveryPage>;
+
+    /// Makes one that waits or was given up due now, and lets it live until then. `false` when there is none: what has
+    /// arrived is not sent again.
+    async fn retry_delivery(&self, id: i64, expires_at: Timestamp) -> Result<bool>;
+
+    /// Removes one that waits or was given up. `false` when there is none.
+    async fn remove_delivery(&self, id: i64) -> Result<bool>;
 }

@@ -1,7 +1,8 @@
 //! What happens in the program, for those who watch it live: the dashboard, metrics, tests.
 //!
 //! A bounded broadcast of one closed enum. Publishing never waits; a reader that lags is told how much it missed.
-//! Nothing of a turn depends on anybody listening, and nothing is built when nobody does.
+//! Nothing of a turn depends on anybody listening, and nothing is built when nobody does. What is measured
+//! goes beside it, because it is kept: see [`crate::telemetry`].
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use crate::log::LogRecord;
 use crate::message::{Message, TurnEnd};
 use crate::schedule::{JobId, RunRecord};
 use crate::sop::SopRun;
+use crate::telemetry::{Telemetry, TelemetryEvent};
 
 /// How many events a reader may lag behind.
 const CAPACITY: usize = 1024;
@@ -78,6 +80,8 @@ pub enum Event {
     },
     /// A run of a SOP began or changed.
     SopRun(Arc<SopRun>),
+    /// Something was measured; without secrets, as it is stored.
+    Telemetry(Arc<TelemetryEvent>),
     /// A recording began, ended or went.
     Recording(Arc<RecordingNews>),
 }
@@ -89,6 +93,10 @@ pub enum JobChange {
     Added,
     /// It was removed.
     Removed,
+    /// Somebody has paused it.
+    Paused,
+    /// It goes on after a pause.
+    Resumed,
     /// A run of it began, ended, or was left out.
     Run(Arc<RunRecord>),
 }
@@ -128,32 +136,45 @@ pub enum SessionChange {
     Deleted,
 }
 
-/// The broadcast. Cheap to clone; clones share it.
+/// The broadcast, and beside it the [`Telemetry`] for what is measured. Cheap to clone; clones share both.
 #[derive(Debug, Clone)]
-pub struct EventBus(broadcast::Sender<Event>);
+pub struct EventBus {
+    listeners: broadcast::Sender<Event>,
+    telemetry: Telemetry,
+}
 
 impl Default for EventBus {
     fn default() -> Self {
-        Self(broadcast::channel(CAPACITY).0)
+        Self { listeners: broadcast::channel(CAPACITY).0, telemetry: Telemetry::default() }
     }
 }
 
 impl EventBus {
     /// Publishes what `event` builds, if anybody listens.
     pub fn publish(&self, event: impl FnOnce() -> Event) {
-        if self.0.receiver_count() > 0 {
+        if self.listeners.receiver_count() > 0 {
             // An error means that the last listener has just left.
-            let _ = self.0.send(event());
+            let _ = self.listeners.send(event());
         }
     }
 
     /// Whether anybody listens, for events that take more than a moment to build.
     pub fn has_listeners(&self) -> bool {
-        self.0.receiver_count() > 0
+        self.listeners.receiver_count() > 0
     }
 
     /// Listens from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<Event> {
-        self.0.subscribe()
+        self.listeners.subscribe()
+    }
+
+    /// Takes what is measured. It is counted, and on its way to the storage, whether anybody listens or not.
+    pub fn record(&self, event: TelemetryEvent) {
+        self.telemetry.record(event);
+    }
+
+    /// Where what is measured goes.
+    pub fn telemetry(&self) -> &Telemetry {
+        &self.telemetry
     }
 }

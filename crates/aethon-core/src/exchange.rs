@@ -20,6 +20,8 @@ pub enum Method {
     Get,
     /// Sends it something.
     Post,
+    /// Puts something in its place.
+    Put,
     /// Removes it.
     Delete,
 }
@@ -57,6 +59,7 @@ impl ExchangeResponse {
 #[async_trait]
 pub trait Exchange: Send + Sync {
     /// Sends one, and waits for the head of its answer. Redirects are not followed. Dropping the future closes the
-    /// connection.
+    /// connection. An error of the kind [`io::ErrorKind::NotConnected`] says that nothing was sent, because no connection
+    /// came about.
     async fn send(&self, request: ExchangeRequest) -> io::Result<ExchangeResponse>;
 }

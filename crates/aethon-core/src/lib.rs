@@ -47,6 +47,7 @@ pub mod shutdown;
 pub mod sop;
 pub mod storage;
 pub mod surface;
+pub mod telemetry;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 pub mod time;

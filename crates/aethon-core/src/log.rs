@@ -90,6 +90,38 @@ pub struct LogRecord {
     pub fields: Map<String, Value>,
 }
 
+/// Which records are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogQuery {
+    /// Those of at least this level.
+    pub level: Level,
+    /// Those of this part of the program, or one below it.
+    pub target: Option<String>,
+    /// Those that hold these words, in any case.
+    pub words: Option<String>,
+}
+
+impl LogQuery {
+    fn wants(&self, record: &LogRecord) -> bool {
+        let is_target = |wanted: &String| {
+            record.target.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        };
+        record.level >= self.level
+            && self.target.as_ref().is_none_or(is_target)
+            && self.words.as_ref().is_none_or(|words| holds(record, &words.to_lowercase()))
+    }
+}
+
+/// Whether a record holds a text, which is in lower case.
+fn holds(record: &LogRecord, text: &str) -> bool {
+    record.message.to_lowercase().contains(text)
+        || record.target.to_lowercase().contains(text)
+        || record.fields.iter().any(|(name, value)| {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            format!("{name}={value}").to_lowercase().contains(text)
+        })
+}
+
 /// The newest records. Cheap to clone; clones share them.
 #[derive(Clone, Default)]
 pub struct LogBook(Arc<Mutex<VecDeque<Arc<LogRecord>>>>);
@@ -106,7 +138,12 @@ impl LogBook {
 
     /// The newest `limit` records of at least this level, newest first.
     pub fn newest(&self, level: Level, limit: usize) -> Vec<Arc<LogRecord>> {
+        self.search(&LogQuery { level, ..LogQuery::default() }, limit)
+    }
+
+    /// The newest `limit` records that a query wants, newest first.
+    pub fn search(&self, query: &LogQuery, limit: usize) -> Vec<Arc<LogRecord>> {
         let records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        records.iter().rev().filter(|record| record.level >= level).take(limit).cloned().collect()
+        records.iter().rev().filter(|record| query.wants(record)).take(limit).cloned().collect()
     }
 }

@@ -25,7 +25,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::audit::AuditLog;
-use crate::channel::Outbox;
+use crate::channel::{ChannelRecords, Outbox};
 use crate::embed::EmbeddingCache;
 use crate::error::Result;
 use crate::history::History;
@@ -37,6 +37,7 @@ use crate::owner::Owners;
 use crate::schedule::{JobStore, RunLog};
 use crate::session::{Transcripts, TurnLog};
 use crate::sop::SopRuns;
+use crate::telemetry::TelemetryLog;
 
 mod health;
 
@@ -54,6 +55,8 @@ pub struct Storage {
     pub transcripts: Arc<dyn Transcripts>,
     /// Deliveries that are under way.
     pub outbox: Arc<dyn Outbox>,
+    /// What channels remember.
+    pub channel_records: Arc<dyn ChannelRecords>,
     /// Money.
     pub ledger: Arc<dyn Ledger>,
     /// Vectors that were paid for.
@@ -66,16 +69,32 @@ pub struct Storage {
     pub audit: Arc<dyn AuditLog>,
     /// What is remembered beyond a conversation. It keeps whatever it is given: secrets are refused before it.
     pub memory: Arc<dyn MemoryStorage>,
+    /// Timed jobs, and what was run.
+    pub workflows: Workflows,
+    /// What was measured.
+    pub telemetry: Arc<dyn TelemetryLog>,
+    /// Looking after all of it.
+    pub upkeep: Arc<dyn Upkeep>,
+    /// Whether it takes what it is given. A backend that does not tell counts as healthy.
+    pub health: StorageHealth,
+}
+
+/// Timed jobs, and what was run.
+#[derive(Clone)]
+pub struct Workflows {
     /// Timed jobs.
     pub jobs: Arc<dyn JobStore>,
     /// Their runs.
     pub job_runs: Arc<dyn RunLog>,
     /// Runs of SOPs.
     pub sop_runs: Arc<dyn SopRuns>,
-    /// Looking after all of it.
-    pub upkeep: Arc<dyn Upkeep>,
-    /// Whether it takes what it is given. A backend that does not tell counts as healthy.
-    pub health: StorageHealth,
+}
+
+impl Workflows {
+    /// All of it in one backend.
+    pub fn of<Backend: JobStore + RunLog + SopRuns + 'static>(backend: &Arc<Backend>) -> Self {
+        Self { jobs: backend.clone(), job_runs: backend.clone(), sop_runs: backend.clone() }
+    }
 }
 
 impl Storage {
@@ -86,6 +105,7 @@ impl Storage {
             + Owners
             + Transcripts
             + Outbox
+            + ChannelRecords
             + Ledger
             + EmbeddingCache
             + History
@@ -95,6 +115,7 @@ impl Storage {
             + JobStore
             + RunLog
             + SopRuns
+            + TelemetryLog
             + Upkeep
             + 'static,
     {
@@ -103,15 +124,15 @@ impl Storage {
             owners: backend.clone(),
             transcripts: backend.clone(),
             outbox: backend.clone(),
+            channel_records: backend.clone(),
             ledger: backend.clone(),
             embeddings: backend.clone(),
             history: backend.clone(),
             models: backend.clone(),
             audit: backend.clone(),
             memory: backend.clone(),
-            jobs: backend.clone(),
-            job_runs: backend.clone(),
-            sop_runs: backend.clone(),
+            workflows: Workflows::of(&backend),
+            telemetry: backend.clone(),
             upkeep: backend,
             health: StorageHealth::default(),
         }
@@ -177,7 +198,7 @@ pub struct Marks {
 pub struct Retention {
     /// One-shot sessions, after their last use.
     pub oneshots: u32,
-    /// Single model calls; their sums stay for ever.
+    /// Single model calls, whose sums stay for ever, and what was measured.
     pub calls: u32,
     /// Vectors, counted; the least recently used ones go.
     pub vectors: u32,
@@ -189,7 +210,7 @@ impl Retention {
         Self { oneshots: days, calls: u32::MAX, vectors: u32::MAX }
     }
 
-    /// Single model calls for so many days.
+    /// Single model calls and what was measured for so many days.
     #[must_use]
     pub const fn with_calls(self, days: u32) -> Self {
         Self { calls: days, ..self }
@@ -213,6 +234,8 @@ pub struct Removed {
     pub dedupe_ids: usize,
     /// Single model calls.
     pub calls: usize,
+    /// What was measured.
+    pub events: usize,
     /// Vectors that were used least recently.
     pub vectors: usize,
 }

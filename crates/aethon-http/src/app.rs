@@ -17,6 +17,7 @@ use crate::options::Options;
 use crate::response::RequestIds;
 use crate::rules::{Rules, WebhookRules};
 use crate::standing::Standing;
+use crate::traffic::Traffic;
 
 /// The application.
 pub struct App {
@@ -33,6 +34,8 @@ pub struct App {
     pub(crate) sign_ins: Arc<SignIns>,
     /// Wrong tokens, by address.
     pub(crate) attempts: Arc<Attempts>,
+    /// Who is connected, and what was answered.
+    pub(crate) traffic: Arc<Traffic>,
     /// Names for answers.
     pub(crate) request_ids: RequestIds,
     /// What the program says of itself.
@@ -63,6 +66,7 @@ impl App {
             setup: Live::new(deps.setup.clone()),
             is_loopback,
             attempts: Arc::default(),
+            traffic: Arc::default(),
             request_ids: RequestIds::new(),
             about: About { version: options.version, started: Instant::now(), is_demo: options.demo },
             options,
@@ -119,6 +123,7 @@ parts! {
     Runtime: deps.runtime;
     Workflows: deps.workflows;
     Arc<SignIns>: sign_ins;
+    Arc<Traffic>: traffic;
 }
 
 /// Parts that a reload replaces.

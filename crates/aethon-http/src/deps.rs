@@ -8,7 +8,7 @@ use std::sync::Arc;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::Assistant;
 use aethon_core::audit::{AuditLog, AuditTrail};
-use aethon_core::channel::Channels;
+use aethon_core::channel::{Channels, Outbox};
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
 use aethon_core::feature::Features;
@@ -24,6 +24,7 @@ use aethon_core::session::Transcripts;
 use aethon_core::shutdown::Shutdown;
 use aethon_core::sop::{SopCatalog, SopRunner, SopRuns};
 use aethon_core::storage::StorageHealth;
+use aethon_core::telemetry::TelemetryLog;
 
 use crate::ws::Hub;
 
@@ -68,6 +69,10 @@ pub struct Activity {
     pub ledger: Arc<dyn Ledger>,
     /// What was allowed and what was refused.
     pub audit: Arc<dyn AuditLog>,
+    /// What was measured.
+    pub telemetry: Arc<dyn TelemetryLog>,
+    /// What is on its way to channels, or was given up.
+    pub outbox: Arc<dyn Outbox>,
     /// The way there for what the doors see.
     pub trail: AuditTrail,
 }

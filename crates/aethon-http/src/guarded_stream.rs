@@ -22,6 +22,7 @@ use crate::crowd::Seat;
 use crate::error::Problem;
 use crate::progress::Progress;
 use crate::response;
+use crate::traffic::{Kind, Present};
 
 /// The largest head of a request. More is 431.
 pub(crate) const MAX_HEAD: usize = 32 * 1024;
@@ -72,6 +73,7 @@ pub(crate) struct GuardedStream {
     /// Whether the last write took only a part, so that the next one begins in the middle of something.
     is_mid_write: bool,
     is_shut: bool,
+    _present: Present,
     _seat: Seat,
 }
 
@@ -80,6 +82,7 @@ impl GuardedStream {
     pub(crate) fn new(stream: TcpStream, app: Arc<App>, seat: Seat) -> Self {
         Self {
             stream,
+            _present: app.traffic.enter(Kind::Connection),
             app,
             progress: Arc::clone(seat.progress()),
             awaited: Awaited::First,

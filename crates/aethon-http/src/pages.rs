@@ -39,6 +39,11 @@ pub(crate) fn dashboard((auth, trail): (Arc<TokenAuth>, Trail), request: &Reques
     Ok(answer)
 }
 
+/// `GET /docs`: the documentation of the interface.
+pub(crate) fn docs(_: (), request: &Request) -> HandlerResult {
+    Ok(page(aethon_web::docs_page(), &request.head.headers))
+}
+
 /// What `/dashboard` answers, with 401, to those who may not.
 pub(crate) fn sign_in_page(headers: &HeaderMap) -> Response {
     let mut answer = assets::whole(aethon_web::sign_in_page(), headers, Caching::Never);

@@ -12,11 +12,15 @@ use http::Method;
 
 mod approvals;
 mod audit;
+mod channels;
 mod config;
 mod export;
 mod features;
 mod logs;
 mod memory;
+mod metrics;
+mod openapi;
+mod outbox;
 mod ready;
 mod recordings;
 mod scheduler;
@@ -25,6 +29,7 @@ mod sign_ins;
 mod sign_out;
 mod sops;
 mod status;
+mod telemetry;
 mod usage;
 
 use crate::app::App;
@@ -153,6 +158,9 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/ws/dashboard", Gated, Dashboard, Handler::Socket(SocketKind::Dashboard)),
     get("/dashboard", Gated, Dashboard, sync!(pages::dashboard)),
     get("/api/status", Gated, Nothing, sync!(status::status)),
+    get("/docs", Gated, Dashboard, sync!(pages::docs)),
+    get("/openapi.json", Gated, Dashboard, sync!(openapi::show)),
+    get("/metrics", Gated, Nothing, later!(metrics::show)),
     api(Method::POST, "/api/sign-out", Takes::Nothing, later!(sign_out::sign_out)),
     api(Method::GET, "/api/sign-ins", Takes::Nothing, sync!(sign_ins::list)),
     api(Method::DELETE, "/api/sign-ins/{id}", Takes::Nothing, later!(sign_ins::end)),
@@ -175,6 +183,8 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::POST, "/api/sessions/{id}/stop", Takes::Nothing, later!(sessions::stop)),
     api(Method::GET, "/api/sessions/{id}/export", Takes::Nothing, later!(export::export)),
     api(Method::GET, "/api/config", Takes::Nothing, sync!(config::dump)),
+    api(Method::PATCH, "/api/config", Json, later!(config::edit)),
+    api(Method::GET, "/api/config/origins", Takes::Nothing, later!(config::origins)),
     api(Method::GET, "/api/config/schema", Takes::Nothing, sync!(config::schema)),
     api(Method::GET, "/api/approvals", Takes::Nothing, sync!(approvals::list)),
     api(Method::POST, "/api/approvals/{id}", Json, later!(approvals::decide)),
@@ -191,8 +201,15 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/usage", Takes::Nothing, later!(usage::usage)),
     api(Method::GET, "/api/ready", Takes::Nothing, sync!(ready::ready)),
     api(Method::GET, "/api/logs", Takes::Nothing, sync!(logs::newest)),
+    api(Method::GET, "/api/telemetry", Takes::Nothing, later!(telemetry::newest)),
+    api(Method::GET, "/api/channels", Takes::Nothing, later!(channels::list)),
+    api(Method::GET, "/api/outbox", Takes::Nothing, later!(outbox::list)),
+    api(Method::DELETE, "/api/outbox/{id}", Takes::Nothing, later!(outbox::remove)),
+    api(Method::POST, "/api/outbox/{id}/retry", Takes::Nothing, later!(outbox::retry)),
     api(Method::GET, "/api/sops", Takes::Nothing, later!(sops::list)),
     api(Method::GET, "/api/sops/{name}", Takes::Nothing, later!(sops::show)),
+    api(Method::POST, "/api/sops/check", Json, later!(sops::check)),
+    api(Method::POST, "/api/sops/{name}/run", Json, later!(sops::run)),
     api(Method::PUT, "/api/sops/{name}", Json, later!(sops::save)),
     api(Method::DELETE, "/api/sops/{name}", Takes::Nothing, later!(sops::remove)),
     api(Method::GET, "/api/sop-runs", Takes::Nothing, later!(sops::runs)),
@@ -201,6 +218,7 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/scheduler/jobs", Takes::Nothing, later!(scheduler::list)),
     api(Method::POST, "/api/scheduler/jobs", Json, later!(scheduler::add)),
     api(Method::DELETE, "/api/scheduler/jobs/{id}", Takes::Nothing, later!(scheduler::remove)),
+    api(Method::PATCH, "/api/scheduler/jobs/{id}", Json, later!(scheduler::pause)),
     api(Method::POST, "/api/scheduler/jobs/{id}/run", Takes::Nothing, later!(scheduler::run)),
     api(Method::GET, "/api/scheduler/jobs/{id}/runs", Takes::Nothing, later!(scheduler::runs)),
 ];
@@ -223,7 +241,7 @@ mod tests {
             .filter(|row| row.needs == Nothing && row.access == Gated)
             .map(|row| row.pattern)
             .collect();
-        assert_eq!(left, ["/ws/chat", "/api/status"]);
+        assert_eq!(left, ["/ws/chat", "/api/status", "/metrics"]);
     }
 
     #[test]

@@ -81,16 +81,21 @@ pub(crate) fn call(
     match step.unwrap_or_else(|panic| Step::Done(Err(panicked(&*panic, &id)))) {
         Step::Done(answer) => {
             let mut answer = completed(answer, id);
+            app.traffic.answered(answer.status().as_u16());
             after(&mut answer);
             ResponseFuture::Sync(Some(answer))
         }
-        Step::Pending(handler) => ResponseFuture::Async(Box::pin(async move {
-            let answer = AssertUnwindSafe(handler).catch_unwind().await;
-            let answer = answer.unwrap_or_else(|panic| Err(panicked(&*panic, &id)));
-            let mut answer = completed(answer, id);
-            after(&mut answer);
-            answer
-        })),
+        Step::Pending(handler) => {
+            let traffic = Arc::clone(&app.traffic);
+            ResponseFuture::Async(Box::pin(async move {
+                let answer = AssertUnwindSafe(handler).catch_unwind().await;
+                let answer = answer.unwrap_or_else(|panic| Err(panicked(&*panic, &id)));
+                let mut answer = completed(answer, id);
+                traffic.answered(answer.status().as_u16());
+                after(&mut answer);
+                answer
+            }))
+        }
     }
 }
 

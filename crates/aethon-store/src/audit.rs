@@ -21,6 +21,14 @@ impl AuditLog for Store {
         let rows = self.read(move |sql| newest(sql, limit)).await?;
         Ok(rows.into_iter().flatten().collect())
     }
+
+    async fn newest_of(&self, action: AuditAction, limit: usize) -> CoreResult<Vec<AuditEntry>> {
+        const NEWEST: &str = "SELECT at, action, subject, outcome, by, detail, session_id, turn FROM audit
+            WHERE action = ?1 ORDER BY id DESC LIMIT ?2";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = self.read(move |sql| Ok(sql.all(NEWEST, params![action.as_str(), limit], read)?)).await?;
+        Ok(rows.into_iter().flatten().collect())
+    }
 }
 
 fn append(sql: &Sql<'_>, entry: &AuditEntry) -> Result<(), Error> {

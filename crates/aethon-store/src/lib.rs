@@ -8,10 +8,11 @@
 //! [`aethon_core::channel::Outbox`], [`aethon_core::ledger::Ledger`], [`aethon_core::embed::EmbeddingCache`],
 //! [`aethon_core::history::History`], [`aethon_core::learned::ModelMemory`], [`aethon_core::memory::MemoryStorage`] and [`aethon_core::audit::AuditLog`] at once. Rooms: `db` is the file, its threads and its versions, and knows nothing of
 //! conversations; `sessions`, `messages`, `turns` (the inbox), `owners`, `outbox` hold the statements of one table each; `ledger`
-//! counts money; `vectors` keeps them; `search` finds the sessions that have some words, `history` the passages of one; `learned` keeps what was learnt about models; `memory` is long-term memory; `audit` what was allowed and refused; `listing` makes pages of sessions; `purge` and `maintenance` remove; `marks` remembers from run to run; `jobs`, `job_runs` and `sop_runs` keep timed jobs, their runs and runs of SOPs; `import` makes whole conversations; `turn_log` and `transcripts` put
+//! counts money; `vectors` keeps them; `search` finds the sessions that have some words, `history` the passages of one; `learned` keeps what was learnt about models; `memory` is long-term memory; `audit` what was allowed and refused; `telemetry` what was measured; `listing` makes pages of sessions; `purge` and `maintenance` remove; `marks` remembers from run to run; `jobs`, `job_runs` and `sop_runs` keep timed jobs, their runs and runs of SOPs; `import` makes whole conversations; `turn_log` and `transcripts` put
 //! them together into the traits.
 
 mod audit;
+mod channel_records;
 mod db;
 mod error;
 mod history;
@@ -32,6 +33,7 @@ mod search;
 mod sessions;
 mod sop_runs;
 mod store;
+mod telemetry;
 mod time;
 mod transcripts;
 mod turn_log;

@@ -9,7 +9,7 @@ use crate::db::{Sql, VERSION};
 use crate::error::Error;
 use crate::store::{OpenMode, Store};
 use crate::time::days;
-use crate::{ledger, marks, outbox, purge, sessions, turns, vectors};
+use crate::{channel_records, ledger, marks, outbox, purge, sessions, telemetry, turns, vectors};
 
 /// How long deliveries are kept after they have arrived or were given up, so that a person can look.
 const SETTLED_DAYS: u32 = 7;
@@ -44,11 +44,14 @@ impl Upkeep for Store {
         removed.dedupe_ids = self.repeat(move |sql| turns::release_expired(sql, now, STEP)).await?;
         let posted_before = now.saturating_sub(days(POSTED_DAYS));
         removed.dedupe_ids += self.write(move |sql| forget_posted(sql, posted_before)).await?;
+        let forget = move |sql: &Sql<'_>| channel_records::forget_expired(sql, now, STEP);
+        removed.dedupe_ids += self.repeat(forget).await?;
         // No call takes a day: what was set aside before yesterday belongs to a program that is gone.
         let today = self.day();
         self.write(move |sql| ledger::write_off(sql, today - 1, OpenMode::Guest)).await?;
         let calls_before = today - i64::from(retention.calls);
         removed.calls = self.repeat(move |sql| ledger::forget_before(sql, calls_before, STEP)).await?;
+        removed.events = self.repeat(move |sql| telemetry::forget_before(sql, calls_before, STEP)).await?;
         self.flush().await?;
         let most = i64::from(retention.vectors);
         if let Some(through) = self.read(move |sql| vectors::surplus(sql, most)).await? {

@@ -2,7 +2,9 @@
 //!
 //! A row repeats its session and turn as text, so that it stays whole when the session is removed before the delivery.
 
-use aethon_core::channel::{Delivery, DeliveryOutcome, NewDelivery, Outbox};
+use aethon_core::channel::{
+    Delivery, DeliveryOutcome, DeliveryPage, DeliveryRecord, DeliveryState, NewDelivery, Outbox,
+};
 use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::Attachment;
@@ -17,7 +19,7 @@ use crate::store::Store;
 use crate::time::{from_millis, to_millis};
 
 const DUE: &str =
-    "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside
+    "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside, is_reply
     FROM outbox
     WHERE due_at <= ?1 ORDER BY +id LIMIT ?2";
 const NEXT_DUE: &str = "SELECT min(due_at) FROM outbox WHERE due_at IS NOT NULL";
@@ -46,6 +48,50 @@ impl Outbox for Store {
         self.write(move |sql| settle(sql, id, &outcome, now)).await?;
         Ok(())
     }
+
+    async fn undelivered(&self, state: DeliveryState, limit: usize) -> CoreResult<DeliveryPage> {
+        Ok(self.read(move |sql| undelivered(sql, state, limit)).await?)
+    }
+
+    async fn retry_delivery(&self, id: i64, expires_at: Timestamp) -> CoreResult<bool> {
+        const RETRY: &str = "UPDATE outbox SET due_at = ?2, settled_at = NULL, expires_at = ?3
+            WHERE id = ?1 AND is_delivered = 0";
+        let (now, expires_at) = (self.now(), to_millis(expires_at));
+        Ok(self.write(move |sql| Ok(sql.execute(RETRY, [id, now, expires_at])? > 0)).await?)
+    }
+
+    async fn remove_delivery(&self, id: i64) -> CoreResult<bool> {
+        const REMOVE: &str = "DELETE FROM outbox WHERE id = ?1 AND is_delivered = 0";
+        Ok(self.write(move |sql| Ok(sql.execute(REMOVE, [id])? > 0)).await?)
+    }
+}
+
+fn undelivered(sql: &Sql<'_>, state: DeliveryState, limit: usize) -> Result<DeliveryPage, Error> {
+    const WAITING: &str =
+        "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside,
+        error, created_at, due_at FROM outbox WHERE due_at IS NOT NULL ORDER BY id DESC LIMIT ?1";
+    const FAILED: &str =
+        "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside,
+        error, created_at, due_at FROM outbox INDEXED BY outbox_failed
+        WHERE settled_at IS NOT NULL AND is_delivered = 0 ORDER BY id DESC LIMIT ?1";
+    const COUNT_WAITING: &str = "SELECT count(*) FROM outbox WHERE due_at IS NOT NULL";
+    const COUNT_FAILED: &str = "SELECT count(*) FROM outbox INDEXED BY outbox_failed
+        WHERE settled_at IS NOT NULL AND is_delivered = 0";
+    let (list, count) = match state {
+        DeliveryState::Waiting => (WAITING, COUNT_WAITING),
+        DeliveryState::Failed => (FAILED, COUNT_FAILED),
+    };
+    let record = |row: &Row<'_>| {
+        let Some(delivery) = delivery(row)? else { return Ok(None) };
+        let mut record = DeliveryRecord::new(delivery, state, from_millis(row.get(11)?));
+        record.error = row.get(10)?;
+        record.due_at = row.get::<_, Option<i64>>(12)?.map(from_millis);
+        Ok(Some(record))
+    };
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = if limit > 0 { sql.all(list, [limit], record)? } else { Vec::new() };
+    let count = sql.one(count, [], |row| row.get::<_, i64>(0))?;
+    Ok(DeliveryPage { deliveries: rows.into_iter().flatten().collect(), count: count.unsigned_abs() })
 }
 
 /// Adds a delivery; it is due at once. Returns its number.
@@ -56,12 +102,23 @@ pub(crate) fn insert(
     now: i64,
 ) -> Result<i64, Error> {
     const INSERT: &str =
-        "INSERT INTO outbox (session, turn, channel, recipient, text, attachments, outside, created_at, expires_at, due_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?8)";
-    let NewDelivery { channel, recipient, text, outside, expires_at, .. } = delivery;
+        "INSERT INTO outbox (session, turn, channel, recipient, text, attachments, outside, created_at, expires_at, due_at,
+        is_reply) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    // What is sent to the same recipient arrives in the order in which it was stored.
+    const LAST_DUE: &str = "SELECT max(due_at) FROM outbox INDEXED BY outbox_recipient
+        WHERE channel = ?1 AND recipient = ?2 AND recipient IS NOT NULL AND due_at IS NOT NULL";
+    let NewDelivery { channel, recipient, text, outside, expires_at, is_reply, .. } = delivery;
+    let before = match recipient {
+        Some(recipient) => {
+            sql.one(LAST_DUE, params![channel, recipient], |row| row.get::<_, Option<i64>>(0))?
+        }
+        None => None,
+    };
+    let due_at = before.map_or(now, |before| before.max(now));
     let files = (!delivery.attachments.is_empty()).then(|| to_json(&delivery.attachments)).transpose()?;
     let expires_at = to_millis(*expires_at);
-    let values = params![session, turn, channel, recipient, text, files, outside, now, expires_at];
+    let values =
+        params![session, turn, channel, recipient, text, files, outside, now, expires_at, due_at, is_reply];
     Ok(sql.insert(INSERT, values)?)
 }
 
@@ -87,13 +144,28 @@ fn settle(sql: &Sql<'_>, id: i64, outcome: &DeliveryOutcome, now: i64) -> Result
     let changed = match outcome {
         DeliveryOutcome::Delivered => sql.execute(SETTLE, params![id, None::<i64>, now, true, None::<&str>]),
         DeliveryOutcome::Retry { at, error } => {
-            sql.execute(SETTLE, params![id, to_millis(*at), None::<i64>, false, error])
+            let at = to_millis(*at);
+            let changed = sql.execute(SETTLE, params![id, at, None::<i64>, false, error])?;
+            hold_back(sql, id, at)?;
+            Ok(changed)
         }
         DeliveryOutcome::Failed { error } => sql.execute(SETTLE, params![id, None::<i64>, now, false, error]),
     }?;
     // One that is settled already stays as it is: a second report about it says nothing new.
     if changed == 0 && sql.first(EXISTS, [id], |_| Ok(()))?.is_none() {
         return Err(aethon_core::error::Error::not_found(format!("there is no delivery {id}")).into());
+    }
+    Ok(())
+}
+
+/// What is behind a delivery to the same recipient is not due before it.
+fn hold_back(sql: &Sql<'_>, id: i64, until: i64) -> rusqlite::Result<()> {
+    const TO: &str = "SELECT channel, recipient FROM outbox WHERE id = ?1 AND due_at IS NOT NULL";
+    const HOLD: &str = "UPDATE outbox INDEXED BY outbox_recipient SET due_at = ?4
+        WHERE channel = ?1 AND recipient = ?2 AND recipient IS NOT NULL AND id > ?3 AND due_at < ?4";
+    let to = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?));
+    if let Some((channel, Some(recipient))) = sql.first(TO, [id], to)? {
+        sql.execute(HOLD, params![channel, recipient, id, until])?;
     }
     Ok(())
 }
@@ -114,7 +186,9 @@ fn delivery(row: &Row<'_>) -> rusqlite::Result<Option<Delivery>> {
         NewDelivery::new(row.get::<_, String>(3)?, row.get::<_, String>(5)?, from_millis(row.get(6)?))
             .with_recipient(row.get(4)?)
             .with_attachments(files(row)?)
-            .with_outside(row.get(9)?);
+            .with_outside(row.get(9)?)
+            // Lists for people do without it.
+            .as_reply(row.get("is_reply").unwrap_or_default());
     let turn = TurnId::existing(row.get_ref(2)?.as_str()?);
     Ok(Some(Delivery::new(row.get(0)?, session, turn, content).with_attempts(row.get(7)?)))
 }

@@ -8,6 +8,7 @@ use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
+use aethon_core::channel::Outbox;
 use aethon_core::clock::Clock;
 use aethon_core::embed::Embedder;
 use aethon_core::event::EventBus;
@@ -39,6 +40,7 @@ use crate::features::Ground;
 use crate::home::Home;
 use crate::memory::{GuardedMemory, VectorTask};
 use crate::reach::Reach;
+use crate::telemetry::TelemetryTask;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
@@ -64,7 +66,7 @@ pub struct Aethon {
     /// SOPs and timed jobs, with the door in front of the engine's.
     pub(crate) workflows: Workflows,
     pub(crate) models: ModelParts,
-    kept: Kept,
+    background: Background,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) deliveries: Deliveries,
@@ -81,9 +83,10 @@ pub(crate) struct ModelParts {
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
 }
 
-/// What is kept beyond conversations.
-struct Kept {
+/// What works beside the turns.
+struct Background {
     memory: Option<Remembering>,
+    telemetry: TelemetryTask,
     recorded: Recorded,
 }
 
@@ -140,8 +143,10 @@ impl Aethon {
             // The daemon recovers first, and shows what goes on to those who watch.
             engine.watch(|_| Arc::new(Unattended));
             let hub = Arc::new(Hub::new(clock.clone()));
-            let others = &prepared.parts.channels;
-            let channels = wiring::channels::channels(&prepared.config, workflows.door.clone(), hub, others);
+            let around = wiring::messengers::surroundings(&storage, &desk, &deliveries, &clock);
+            let mut others = wiring::messengers::channels(&prepared.config, &around);
+            others.extend(prepared.parts.channels.iter().cloned());
+            let channels = wiring::channels::channels(&prepared.config, workflows.door.clone(), hub, &others);
             deliveries
                 .channels
                 .set(channels.map_err(|error| Error::refused(error.to_string()).because(error))?);
@@ -149,6 +154,10 @@ impl Aethon {
         // Beside a daemon, what was left without a vector is the daemon's to make.
         let is_daemon = mode == OpenMode::Daemon;
         let memory = memory.map(|memory| Remembering { vectors: memory.start(is_daemon), memory });
+        let bus = prepared.shared.bus.clone();
+        bus.telemetry().keep(prepared.config.telemetry.enabled);
+        let telemetry =
+            TelemetryTask::start(storage.telemetry.clone(), bus, prepared.shared.redactor.clone());
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
         let Prepared { home, config, is_demo, source, shared, .. } = prepared;
         Ok(Self {
@@ -161,7 +170,7 @@ impl Aethon {
             engine,
             workflows,
             models: ModelParts { meter, provider, embedder },
-            kept: Kept { memory, recorded },
+            background: Background { memory, telemetry, recorded },
             desk,
             clock,
             deliveries,
@@ -236,6 +245,12 @@ impl Aethon {
         self.storage.ledger.clone()
     }
 
+    /// Deliveries that are under way or were given up. What is made due again, the daemon delivers.
+    pub fn outbox(&self) -> Arc<dyn Outbox> {
+        let (outbox, wake) = (self.storage.outbox.clone(), self.deliveries.wake.clone());
+        Arc::new(wiring::deliveries::Waking { outbox, wake })
+    }
+
     /// The open questions.
     pub fn approvals(&self) -> &PendingApprovals {
         &self.desk
@@ -274,12 +289,12 @@ impl Aethon {
 
     /// Long-term memory, unless `memory.enabled` is off. It refuses secrets.
     pub fn memory(&self) -> Option<Arc<dyn Memory>> {
-        self.kept.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
+        self.background.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
     }
 
     /// Recordings of sessions. New ones come only while `session_recorder.enabled` is on.
     pub fn recordings(&self) -> Arc<dyn Recordings> {
-        self.kept.recorded.library()
+        self.background.recorded.library()
     }
 
     /// Where everything lies.
@@ -347,8 +362,8 @@ impl Aethon {
 
     /// Ends recordings, books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
-        self.kept.recorded.close().await;
-        if let Some(remembering) = &self.kept.memory {
+        self.background.recorded.close().await;
+        if let Some(remembering) = &self.background.memory {
             remembering.vectors.stop().await;
         }
         self.tools.servers.stop().await;
@@ -363,6 +378,7 @@ impl Aethon {
                 "the containers of the sandbox were not removed in time; the next start removes them"
             );
         }
+        self.background.telemetry.stop().await;
         self.storage.upkeep.close().await;
     }
 }

@@ -192,6 +192,11 @@ pub(crate) struct Shared {
 }
 
 impl Source {
+    /// Files and flags, and the environment as it was at the start.
+    pub(crate) fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
     /// The variables by which programs find the person's desktop.
     pub(crate) fn desktop_variables(&self) -> Vec<(String, String)> {
         let variable = |name: &&str| Some(((*name).to_owned(), self.sources.variable(name)?.to_owned()));
@@ -339,6 +344,7 @@ impl Prepared {
             wiring::memory::sentence(self),
             Protection::of_this_machine().describe(),
         ) + &self.reach().iter().map(|reach| format!("\nreach     {}", reach.sentence())).collect::<String>()
+            + &crate::messengers::summary(&self.config)
             + &self.model_concerns()
     }
 

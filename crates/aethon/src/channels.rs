@@ -12,7 +12,9 @@ use aethon_core::assistant::Assistant;
 use aethon_core::channel::{Channel, ChannelHealth, Channels};
 use aethon_core::clock::Clock;
 use aethon_core::error::Error;
+use aethon_core::event::EventBus;
 use aethon_core::shutdown::Shutdown;
+use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryStatus};
 use futures_util::FutureExt;
 use jiff::SignedDuration;
 use tokio::task::JoinSet;
@@ -35,7 +37,7 @@ impl ChannelTasks {
     pub(crate) fn start(
         channels: &Channels,
         assistant: &Arc<dyn Assistant>,
-        clock: &Arc<dyn Clock>,
+        (clock, bus): (&Arc<dyn Clock>, &EventBus),
         shutdown: &Shutdown,
     ) -> Self {
         let mut tasks = JoinSet::new();
@@ -45,6 +47,7 @@ impl ChannelTasks {
                 channels: channels.clone(),
                 assistant: assistant.clone(),
                 clock: clock.clone(),
+                bus: bus.clone(),
             };
             tasks.spawn(supervised.run(shutdown.clone()));
         }
@@ -67,13 +70,14 @@ struct Supervised {
     channels: Channels,
     assistant: Arc<dyn Assistant>,
     clock: Arc<dyn Clock>,
+    bus: EventBus,
 }
 
 impl Supervised {
     async fn run(self, mut shutdown: Shutdown) {
         let (name, mut failures) = (self.channel.name(), 0);
         while !shutdown.is_requested() {
-            self.channels.note_health(name, ChannelHealth::Running);
+            self.note(name, ChannelHealth::Running);
             let started = Instant::now();
             let Err(error) = self.run_once(shutdown.clone()).await else { break };
             if shutdown.is_requested() {
@@ -86,13 +90,25 @@ impl Supervised {
             let at =
                 SignedDuration::try_from(pause).map_or(self.clock.now(), |pause| self.clock.now() + pause);
             let error = error.to_string();
-            self.channels.note_health(name, ChannelHealth::Restarting { error, failures, at });
+            self.note(name, ChannelHealth::Restarting { error, failures, at });
             tokio::select! {
                 () = shutdown.requested() => break,
                 () = sleep(pause) => {}
             }
         }
-        self.channels.note_health(name, ChannelHealth::Ended);
+        self.note(name, ChannelHealth::Ended);
+    }
+
+    /// Notes how the channel is doing, for whoever shows it, and that it changed.
+    fn note(&self, name: &str, health: ChannelHealth) {
+        let (status, why) = match &health {
+            ChannelHealth::Waiting | ChannelHealth::Running => (TelemetryStatus::Ok, "running"),
+            ChannelHealth::Restarting { error, .. } => (TelemetryStatus::Error, error.as_str()),
+            ChannelHealth::Ended => (TelemetryStatus::Stopped, "ended"),
+        };
+        let event = TelemetryEvent::new(TelemetryKind::Channel, name, status, self.clock.now());
+        self.bus.record(event.with_detail(why));
+        self.channels.note_health(name, health);
     }
 
     /// A panic is a failure like any other: the other channels go on, and this one gets another chance.

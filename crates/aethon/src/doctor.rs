@@ -103,6 +103,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.push(self_protection());
     findings.push(sandbox(&prepared).await);
     findings.extend(crate::mcp::findings(&prepared).await);
+    findings.extend(crate::messengers::findings(&prepared.config));
     findings.extend(features(&prepared).await);
     findings
 }

@@ -121,7 +121,7 @@ impl Parts {
         let ending = match &made {
             Ok(_) => Ending::Whole { usage: Usage { input_tokens, ..Usage::default() }, named: None },
             Err(error) if error.kind() == ModelErrorKind::Timeout => Ending::Silent,
-            Err(error) if error.kind() == ModelErrorKind::Malformed => Ending::Cut,
+            Err(error) if error.kind() == ModelErrorKind::Malformed => Ending::Broken,
             Err(_) => Ending::Refused,
         };
         grant.settle(ending).await;

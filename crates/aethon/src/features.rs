@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use aethon_config::Config;
 use aethon_config::schema::EmbeddingProvider;
-use aethon_core::channel::{ChannelHealth, Channels};
+use aethon_core::channel::{ChannelState, ChannelStatus, Channels};
 use aethon_core::feature::{Feature, FeatureSource, FeatureState, Features};
 use aethon_core::live::Live;
 use aethon_core::model::{ModelProvider, Readiness};
@@ -54,9 +54,11 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         scheduler(config),
         memory(config),
         wiring::recorder::feature(config),
+        telemetry(config),
         crate::mcp::configured(config),
     ];
     rows.extend(wiring::web::features(config));
+    rows.extend(crate::messengers::configured(config));
     rows
 }
 
@@ -85,7 +87,10 @@ pub(crate) fn tools(sources: Vec<Arc<dyn ToolSource>>) -> impl FeatureSource {
 /// Puts a row for each channel on the board.
 pub(crate) fn offer_channels(board: &Features, channels: &Channels) {
     let channels = channels.clone();
-    board.offer(move || channels.names().map(|name| channel(name, channels.health(name))).collect());
+    board.offer(move || {
+        let rows = channels.names().filter_map(|name| Some(channel(name, channels.status(name)?)));
+        rows.collect()
+    });
 }
 
 fn model(config: &Config) -> Feature {
@@ -104,6 +109,16 @@ fn running_model(provider: &dyn ModelProvider) -> Feature {
             row.but(FeatureState::Degraded, format!("{name} is not set up: {hint}"))
         }
     }
+}
+
+fn telemetry(config: &Config) -> Feature {
+    let days = config.telemetry.keep_days;
+    let state = FeatureState::of_switch(config.telemetry.enabled);
+    let detail = match config.telemetry.enabled {
+        true => format!("what was measured is kept for {days} days"),
+        false => "nothing that is measured is kept; /metrics counts all the same".to_owned(),
+    };
+    Feature::new(("telemetry", "Telemetry"), state, detail, "telemetry.enabled")
 }
 
 fn scheduler(config: &Config) -> Feature {
@@ -233,18 +248,24 @@ fn webhooks(config: &Config, ground: &Ground) -> Feature {
     Feature::new(("webhooks", "Webhooks"), state, detail, "webhook.enabled")
 }
 
-fn channel(name: &str, health: Option<ChannelHealth>) -> Feature {
+fn channel(name: &str, status: ChannelStatus) -> Feature {
     let key = format!("channels.{name}.enabled");
-    let title = if name == "webchat" { "Browser chat".to_owned() } else { format!("Channel {name}") };
-    let row = Feature::on(name, &title, "running", &key);
-    match health {
-        Some(ChannelHealth::Restarting { error, failures, .. }) => {
-            row.but(FeatureState::Degraded, format!("it failed {failures} times in a row: {error}"))
-        }
-        Some(ChannelHealth::Ended) => row.but(FeatureState::Off, "it has ended"),
-        Some(ChannelHealth::Waiting) => row.but(FeatureState::On, "about to start"),
-        Some(ChannelHealth::Running) | None => row,
-    }
+    let (id, title) = match name {
+        "webchat" => (name.to_owned(), "Browser chat".to_owned()),
+        _ => (format!("channel.{name}"), format!("Channel {name}")),
+    };
+    let (state, word) = match status.state {
+        ChannelState::Running => (FeatureState::On, "running"),
+        ChannelState::Connecting => (FeatureState::On, "connecting"),
+        ChannelState::Degraded => (FeatureState::Degraded, "it does not work"),
+        ChannelState::Off => (FeatureState::Off, "off"),
+    };
+    let detail = match (status.detail.is_empty(), status.account.is_empty()) {
+        (false, _) => status.detail,
+        (true, false) => format!("{word} as {}", status.account),
+        (true, true) => word.to_owned(),
+    };
+    Feature::new((&id, &title), state, detail, &key)
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ impl Reload {
 }
 
 /// Puts what can change while the service runs in the place of what is in force.
-fn take_over(config: &mut Config, wanted: &Config) {
+pub(crate) fn take_over(config: &mut Config, wanted: &Config) {
     config.dashboard.auth_token = wanted.dashboard.auth_token.clone();
     config.webhook = wanted.webhook.clone();
     config.channels.webchat.allowed_origins.clone_from(&wanted.channels.webchat.allowed_origins);

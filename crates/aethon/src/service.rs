@@ -43,6 +43,8 @@ pub struct Service {
     audit: JoinHandle<()>,
     upkeep: JoinHandle<()>,
     scheduler: JoinHandle<()>,
+    /// Takes over what the page has changed in the file.
+    reloading: JoinHandle<()>,
     trigger: ShutdownTrigger,
     shutdown: Shutdown,
     greeting: String,
@@ -76,16 +78,25 @@ impl Service {
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
-        let others = &aethon.source.parts.channels;
-        let channels = wiring::channels::channels(&aethon.config, aethon.assistant(), hub.clone(), others)
+        let mut others = wiring::messengers::channels(&aethon.config, &aethon.surroundings());
+        others.extend(aethon.source.parts.channels.iter().cloned());
+        let channels = wiring::channels::channels(&aethon.config, aethon.assistant(), hub.clone(), &others)
             .map_err(|error| Error::refused(error.to_string()).because(error))?;
         aethon.deliveries.channels.set(channels.clone());
         // Before anything new is taken in, and watched by whoever opens the chat again.
-        let watch = hub.clone();
-        aethon.engine.recover(move |record| watcher(&watch, record)).await?;
+        let (watch, theirs) = (hub.clone(), channels.clone());
+        aethon.engine.recover(move |record| watcher(&watch, &theirs, record)).await?;
         let config = Live::new(aethon.config.clone());
+        let (wish, wishes) = crate::view::wishes();
         let setup = Setup {
-            config: Arc::new(MaskedConfig(config.clone())),
+            config: Arc::new(MaskedConfig {
+                config: config.clone(),
+                source: aethon.source.clone(),
+                redactor: aethon.shared.redactor.clone(),
+                audit: aethon.storage.audit.clone(),
+                clock: aethon.clock.clone(),
+                reload: wish,
+            }),
             provider: aethon.models.provider.clone(),
             channels: channels.clone(),
             reach: aethon.reach.clone(),
@@ -105,10 +116,16 @@ impl Service {
             }
             None => format!("aethon {} running without a listener", env!("CARGO_PKG_VERSION")),
         };
+        let application = server.as_ref().map(|server| (server.app(), setup.clone()));
+        let reloading = crate::view::grant(wishes, Reload::new(&aethon, config.clone(), application));
         let scheduler = scheduler(&aethon, &channels).await?;
-        let tasks = ChannelTasks::start(&channels, &aethon.assistant(), &aethon.clock, &shutdown);
+        let tasks = {
+            let watched = (&aethon.clock, &aethon.shared.bus);
+            ChannelTasks::start(&channels, &aethon.assistant(), watched, &shutdown)
+        };
         let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.deliveries.wake.clone());
-        let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake);
+        let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake)
+            .telling(aethon.shared.bus.clone());
         Ok(Self {
             channels: tasks,
             worker: tokio::spawn(worker.run(shutdown.clone())),
@@ -119,6 +136,7 @@ impl Service {
                 wiring::store::retention(&aethon.config),
                 shutdown.clone(),
             )),
+            reloading: tokio::spawn(reloading),
             aethon,
             server,
             trigger,
@@ -157,6 +175,8 @@ impl Service {
         for task in [self.worker, self.audit, self.upkeep, self.scheduler] {
             task.await.map_err(|error| Error::failed("a background task failed").because(error))?;
         }
+        // It may wait for a wish that never comes, and has nothing to finish.
+        self.reloading.abort();
         self.channels.join().await;
         self.aethon.close().await;
         Ok(())
@@ -193,11 +213,13 @@ async fn listen(
             logs: aethon.shared.logs.clone(),
             ledger: aethon.ledger(),
             audit: aethon.storage.audit.clone(),
+            telemetry: aethon.storage.telemetry.clone(),
+            outbox: aethon.outbox(),
             trail,
         },
         workflows: Workflows {
             sops: aethon.sops(),
-            sop_runs: aethon.storage.sop_runs.clone(),
+            sop_runs: aethon.storage.workflows.sop_runs.clone(),
             sop_runner: aethon.sop_runner(),
             schedule: aethon.schedule(),
         },
@@ -222,9 +244,13 @@ async fn listen(
 }
 
 /// Whoever looks at the session may see the turn go on; nobody can be asked in the others.
-fn watcher(hub: &Arc<Hub>, record: &TurnRecord) -> Arc<dyn Surface> {
+fn watcher(hub: &Arc<Hub>, channels: &Channels, record: &TurnRecord) -> Arc<dyn Surface> {
     let session = &record.inbound.session;
-    if session.channel() == "webchat" { hub.surface(session) } else { Arc::new(Unattended) }
+    if session.channel() == "webchat" {
+        return hub.surface(session);
+    }
+    let channel = channels.get(&record.inbound.channel).ok();
+    channel.and_then(|channel| channel.watcher(record)).unwrap_or_else(|| Arc::new(Unattended))
 }
 
 /// The time after which nothing was stored, as far as earlier runs know. A start does not fail for it.

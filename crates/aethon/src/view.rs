@@ -1,19 +1,174 @@
-//! The configuration as the HTTP application and the terminal may show it.
+//! The configuration as the HTTP application and the terminal may show and change it.
 
-use aethon_config::Config;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_config::{Config, Edited, changed_keys, difference};
+use aethon_core::audit::{AuditAction, AuditEntry, AuditLog};
+use aethon_core::clock::Clock;
+use aethon_core::error::{Error, Result};
 use aethon_core::live::Live;
-use aethon_core::service::ConfigView;
+use aethon_core::redact::Redactor;
+use aethon_core::service::{ConfigEdit, ConfigEdited, ConfigKey, ConfigRefusal, ConfigView};
+use async_trait::async_trait;
 use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use crate::builder::{Prepared, Shared, Source};
+use crate::reload::{Reload, Reloaded, take_over};
+
+/// How long the running service may take to read what was written.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How many wishes for a reload may wait.
+const WAITING: usize = 16;
+
+/// The wish that the configuration is read again, and who waits for what comes of it.
+pub(crate) type ReloadWish = oneshot::Sender<std::result::Result<Reloaded, String>>;
 
 /// A loaded configuration behind its mask.
-pub(crate) struct MaskedConfig(pub(crate) Live<Config>);
+pub(crate) struct MaskedConfig {
+    pub(crate) config: Live<Config>,
+    pub(crate) source: Source,
+    pub(crate) redactor: Live<Redactor>,
+    pub(crate) audit: Arc<dyn AuditLog>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) reload: mpsc::Sender<ReloadWish>,
+}
 
+/// Where wishes for a reload go, and where they come out.
+pub(crate) fn wishes() -> (mpsc::Sender<ReloadWish>, mpsc::Receiver<ReloadWish>) {
+    mpsc::channel(WAITING)
+}
+
+/// Reads the configuration again whenever somebody wishes it, until nobody can any more.
+pub(crate) async fn grant(mut wishes: mpsc::Receiver<ReloadWish>, mut reload: Reload) {
+    while let Some(wish) = wishes.recv().await {
+        let reloaded = reload.reload().await.map_err(|error| error.to_string());
+        // Who waited may have gone; the log tells what came of it.
+        let _ = wish.send(reloaded);
+    }
+}
+
+#[async_trait]
 impl ConfigView for MaskedConfig {
     fn dump(&self) -> Value {
-        aethon_config::dump(&self.0.get())
+        aethon_config::dump(&self.config.get())
     }
 
     fn schema(&self) -> Value {
         aethon_config::schema()
     }
+
+    async fn keys(&self) -> Result<Vec<ConfigKey>> {
+        let (sources, config) = (self.source.sources().clone(), self.config.get());
+        let read = spawn_blocking(move || aethon_config::origins(&sources, &config)).await;
+        let origins = read
+            .map_err(|error| Error::internal("the configuration could not be read").because(error))?
+            .map_err(|error| Error::invalid(error.to_string()))?;
+        let key = |origin: aethon_config::KeyOrigin| ConfigKey {
+            needs_restart: !is_live(&origin.key),
+            key: origin.key,
+            source: origin.source,
+            place: origin.place,
+            description: origin.description,
+            default: origin.default,
+            value: origin.value,
+            words: origin.words,
+            secret: origin.is_secret,
+        };
+        Ok(origins.into_iter().map(key).collect())
+    }
+
+    async fn edit(&self, edit: ConfigEdit) -> Result<ConfigEdited, ConfigRefusal> {
+        let edited = self.checked(&edit).await?;
+        let running = self.config.get();
+        let (mut reached, wanted) = ((*running).clone(), edited.config.clone());
+        take_over(&mut reached, &wanted);
+        let redactor = self.redactor.get();
+        let diff = redactor.redact(&difference(&edited.before, &edited.after)).into_owned();
+        let mut outcome = ConfigEdited {
+            saved: false,
+            diff,
+            taken_over: changed_keys(&running, &reached),
+            needs_restart: changed_keys(&reached, &wanted),
+            overridden: edited.overridden.iter().map(|(key, place)| format!("{key}: {place}")).collect(),
+            warnings: edited.warnings.clone(),
+        };
+        if edit.is_dry_run || edited.before == edited.after {
+            return Ok(outcome);
+        }
+        let written = spawn_blocking(move || edited.write()).await;
+        let failed = |error: String| Error::unavailable(format!("the file could not be written: {error}"));
+        written.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
+        outcome.saved = true;
+        self.note(&edit, &outcome).await;
+        match self.reloaded().await {
+            Ok(reloaded) => {
+                (outcome.taken_over, outcome.needs_restart) = (reloaded.taken_over, reloaded.need_restart);
+            }
+            Err(why) => outcome.warnings.push(format!("the file is written, but not taken over yet: {why}")),
+        }
+        Ok(outcome)
+    }
+}
+
+impl MaskedConfig {
+    /// The file as it would be, if the service would start with it.
+    async fn checked(&self, edit: &ConfigEdit) -> Result<Edited, ConfigRefusal> {
+        let sources = self.source.sources().clone();
+        let changes: Vec<(String, Value)> = edit.changes.clone().into_iter().collect();
+        let done = spawn_blocking(move || aethon_config::edit(&sources, &changes)).await;
+        let done = done.map_err(|error| Error::internal("the file could not be read").because(error))?;
+        let edited = done.map_err(|faults| {
+            ConfigRefusal::Keys(faults.into_iter().map(|fault| (fault.key, fault.message)).collect())
+        })?;
+        let flags = Prepared::read(self.source.clone(), Shared::default())
+            .map_err(|error| Error::invalid(error.to_string()))?
+            .flags;
+        let problems = crate::preflight::problems(&edited.config, &flags).await;
+        if problems.is_empty() {
+            return Ok(edited);
+        }
+        let key = edit.changes.keys().next().cloned().unwrap_or_default();
+        Err(ConfigRefusal::Keys(problems.into_iter().map(|problem| (key.clone(), problem)).collect()))
+    }
+
+    async fn note(&self, edit: &ConfigEdit, outcome: &ConfigEdited) {
+        let keys: Vec<&str> = edit.changes.keys().map(String::as_str).collect();
+        let keys = keys.join(", ");
+        tracing::info!(keys, by = edit.by, "the configuration file was changed");
+        let entry = AuditEntry::new(self.clock.now(), AuditAction::Config, keys, "changed");
+        let entry = entry.by(&edit.by).with_detail(&outcome.diff);
+        if let Err(error) = self.audit.record(entry).await {
+            tracing::warn!(%error, "a row of the audit could not be stored");
+        }
+    }
+
+    async fn reloaded(&self) -> std::result::Result<Reloaded, String> {
+        let (wish, granted) = oneshot::channel();
+        let busy = || "the service is busy; restart it to take the file over".to_owned();
+        self.reload.try_send(wish).map_err(|_| busy())?;
+        timeout(PATIENCE, granted).await.map_err(|_| busy())?.map_err(|_| busy())?
+    }
+}
+
+/// Whether a new value of a key is taken over while the service runs.
+fn is_live(key: &str) -> bool {
+    const LIVE: [&str; 9] = [
+        "dashboard.auth_token",
+        "webhook",
+        "channels.webchat.allowed_origins",
+        "channels.webchat.allowed_hosts",
+        "server.trusted_proxies",
+        "security.allowed_senders",
+        "logging.level",
+        "budget",
+        "model",
+    ];
+    let is_in =
+        |part: &&str| key.strip_prefix(*part).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    key != "model.max_retries" && LIVE.iter().any(|part| is_in(&part))
 }

@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod audit;
+pub(crate) mod channels;
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod config;
@@ -11,6 +12,7 @@ pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod models;
+pub(crate) mod outbox;
 pub(crate) mod recordings;
 pub(crate) mod secrets;
 pub(crate) mod sessions;

@@ -82,7 +82,7 @@ impl Workflows {
         match &self.0 {
             Source::Daemon(daemon) => daemon.get(format!("/api/sop-runs?limit={LISTED_RUNS}")).await,
             Source::Here(aethon) => {
-                let runs = aethon.storage().sop_runs.runs(None, LISTED_RUNS).await?;
+                let runs = aethon.storage().workflows.sop_runs.runs(None, LISTED_RUNS).await?;
                 Ok(json!({ "count": runs.len(), "runs": runs }))
             }
         }

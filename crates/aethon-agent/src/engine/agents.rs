@@ -52,6 +52,11 @@ impl RunningAgent {
         self.knowledge.keep(&self.agent.models.capabilities(), tasks);
     }
 
+    /// The provider of its first model.
+    pub(super) fn provider(&self) -> String {
+        self.agent.models.capabilities().provider.clone()
+    }
+
     /// The model that its replies are named after when none has answered.
     pub(super) fn model(&self) -> String {
         self.agent.models.capabilities().model.clone()

@@ -69,7 +69,8 @@ impl Dialogue {
         self.response = response;
         let services = &shared.services;
         let allowed = control.guard(services.hooks.before_model(context, &request)).await;
-        allowed.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed)?;
+        let allowed = allowed.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed);
+        allowed.inspect_err(|outcome| shared.measure_refusal(context, outcome))?;
         let mut call = services.meter.call(work);
         let audience = Audience { surface, context };
         let listening = self.listen(&mut call, models, request, &audience);

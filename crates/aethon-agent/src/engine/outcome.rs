@@ -172,6 +172,7 @@ impl Shared {
             NewDelivery::new(&to.channel, &reply.text, expires_at)
                 .with_recipient(to.recipient.clone())
                 .with_outside(outside(inbound, seen))
+                .as_reply(true)
         });
         delivery.into_iter().collect()
     }
@@ -192,6 +193,7 @@ impl Shared {
         tracing::debug!(%session, %turn, end = end.as_str(), "a turn has ended");
         job.surface.emit(turn, TurnEvent::Done(reply.clone()));
         self.services.bus.publish(|| Event::TurnEnded { session: session.clone(), turn: turn.clone(), end });
+        self.measure(job, reply);
         self.tell_session(session, SessionChange::Updated);
         job.reply.send_replace(Some(reply.clone()));
     }

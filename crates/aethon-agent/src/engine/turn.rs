@@ -174,7 +174,8 @@ impl<'e> Turn<'e> {
         let inbound = self.job.inbound_with_text();
         let checked = self.shared.services.hooks.before_turn(&self.context, &inbound);
         let checked = self.control.guard(checked).await;
-        let added = checked.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed)?;
+        let checked = checked.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed);
+        let added = checked.inspect_err(|outcome| self.shared.measure_refusal(&self.context, outcome))?;
         self.tell_changed_pages();
         self.add_context(added).await?;
         let (mut pauses, mut was_cut, mut has_called) = (0, false, false);

@@ -304,13 +304,13 @@ fn ending_before_begin(error: &ModelError) -> Ending {
     match error.kind() {
         ModelErrorKind::Timeout => Ending::Silent,
         // It took the request, and what it answered was nothing.
-        ModelErrorKind::Malformed => Ending::Cut,
+        ModelErrorKind::Malformed => Ending::Broken,
         _ => Ending::Refused,
     }
 }
 
 fn ending_after_begin(error: &ModelError) -> Ending {
-    if error.kind() == ModelErrorKind::Timeout { Ending::Silent } else { Ending::Cut }
+    if error.kind() == ModelErrorKind::Timeout { Ending::Silent } else { Ending::Broken }
 }
 
 fn not_started() -> ModelError {

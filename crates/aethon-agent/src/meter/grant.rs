@@ -8,6 +8,7 @@
 use aethon_core::ledger::{Claim, LedgerEntry, Price, Reserved};
 use aethon_core::message::Failure;
 use aethon_core::model::{Capabilities, Usage};
+use tokio::time::Instant;
 
 use super::counts;
 use super::metering::{Meter, Work};
@@ -42,8 +43,10 @@ pub enum Ending {
         /// The model that answered, as the service names it.
         named: Option<String>,
     },
-    /// It was stopped or broke off; the service has worked on it.
+    /// It was stopped; the service has worked on it.
     Cut,
+    /// It broke off, or was nothing that could be read; the service has worked on it.
+    Broken,
     /// It was sent, and nothing came for too long. Nobody knows what the service did.
     Silent,
     /// The service has not worked on it.
@@ -160,6 +163,8 @@ pub struct Grant {
     heard: u64,
     limited: Option<Limited>,
     is_open: bool,
+    /// When the call was permitted, which is just before it is made.
+    started: Instant,
 }
 
 impl Grant {
@@ -178,12 +183,14 @@ impl Grant {
             heard: 0,
             limited: None,
             is_open: true,
+            started: Instant::now(),
         }
     }
 
     /// The same call within what was reserved for it.
     pub(super) fn paid_with(mut self, limited: Limited) -> Self {
         self.limited = Some(limited);
+        self.started = Instant::now();
         self
     }
 
@@ -246,12 +253,12 @@ impl Grant {
         let (usage, named) = match ending {
             Ending::Whole { usage, named } => (self.believed(*usage), named.as_deref()),
             Ending::Refused => (Usage::default(), None),
-            Ending::Cut => (self.estimate(self.is_hidden), None),
+            Ending::Cut | Ending::Broken => (self.estimate(self.is_hidden), None),
             Ending::Silent => (self.estimate(self.is_hidden || self.heard == 0), None),
         };
         let (model, price) = self.who_answered(named);
         let cost_usd = price.map_or(0.0, |price| price.of(&usage));
-        LedgerEntry {
+        let entry = LedgerEntry {
             at: self.meter.clock().now(),
             session: self.work.session.clone(),
             turn: self.work.turn.clone(),
@@ -261,7 +268,9 @@ impl Grant {
             usage: Usage { cost_usd, ..usage },
             saved_usd: price.map_or(0.0, |price| price.saved(&usage)),
             is_ok: matches!(ending, Ending::Whole { .. }),
-        }
+        };
+        self.meter.measure(&entry, ending, self.started.elapsed());
+        entry
     }
 
     /// What a service counted; as we counted it where that cannot be.

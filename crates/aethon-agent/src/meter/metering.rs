@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use aethon_core::clock::Clock;
 use aethon_core::event::{Event, EventBus};
@@ -11,6 +12,7 @@ use aethon_core::ledger::{Claim, DaySpend, Ledger, LedgerEntry, Price, Reserved,
 use aethon_core::live::Live;
 use aethon_core::message::Failure;
 use aethon_core::model::Capabilities;
+use aethon_core::telemetry::{ModelFacts, TelemetryEvent, TelemetryKind, TelemetryStatus};
 use aethon_core::usage::{Budget, day_of};
 use jiff::civil::Date;
 use tokio::sync::{Notify, OnceCell, oneshot};
@@ -335,6 +337,22 @@ impl Meter {
             self.0.bus.publish(|| Event::Usage { today, entry });
         }
         is_limited.then(|| self.warning(today)).flatten()
+    }
+
+    /// Measures a call that is over.
+    pub(super) fn measure(&self, entry: &LedgerEntry, ending: &Ending, took: Duration) {
+        let (status, why) = match ending {
+            Ending::Whole { .. } => (TelemetryStatus::Ok, ""),
+            Ending::Cut => (TelemetryStatus::Stopped, "the answer was stopped"),
+            Ending::Broken => (TelemetryStatus::Error, "the answer broke off or could not be read"),
+            Ending::Silent => (TelemetryStatus::Error, "nothing came for too long"),
+            Ending::Refused => (TelemetryStatus::Error, "the service refused the request or was not reached"),
+        };
+        let event = TelemetryEvent::new(TelemetryKind::ModelCall, &entry.model, status, entry.at)
+            .took(took)
+            .within(entry.session.as_ref(), entry.turn.as_ref())
+            .with_detail(why);
+        self.0.bus.record(event.with_call(ModelFacts::of(entry)));
     }
 
     pub(super) fn clock(&self) -> &dyn Clock {

@@ -1,6 +1,7 @@
 //! The book of jobs: what the API, the tools and the terminal ask for goes in and out here.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
@@ -11,6 +12,7 @@ use aethon_core::schedule::{
     Schedule,
 };
 use aethon_core::sop::SopCatalog;
+use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryStatus};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -66,13 +68,15 @@ impl JobBook {
         }
         for job in configured {
             let known = self.jobs.job(&job.job_id).await?;
+            let is_paused = known.as_ref().is_some_and(|known| known.job.paused);
+            let job = Job { paused: is_paused, ..job };
             if known.as_ref().is_some_and(|known| known.job.origin != Origin::Config) {
                 tracing::warn!(job = %job.job_id, "the configuration has a job of this name, which takes the place of the other");
             }
             let is_same =
-                known.is_some_and(|known| known.job == job && (known.next_run.is_some() || !job.enabled));
+                known.is_some_and(|known| known.job == job && (known.next_run.is_some() || !job.is_active()));
             if !is_same {
-                let next_run = job.timing.next_after(now).filter(|_| job.enabled);
+                let next_run = job.timing.next_after(now).filter(|_| job.is_active());
                 self.jobs.replace(&job, next_run).await?;
             }
         }
@@ -99,7 +103,26 @@ impl JobBook {
     }
 
     pub(super) fn tell(&self, job: &JobId, change: JobChange) {
+        if let JobChange::Run(run) = &change {
+            self.measure(run);
+        }
         self.bus.publish(|| Event::Job { job: job.clone(), change });
+    }
+
+    /// Measures a run that is over.
+    fn measure(&self, run: &RunRecord) {
+        let Some(ended_at) = run.ended_at else { return };
+        let status = match run.status {
+            RunStatus::Running => return,
+            RunStatus::Ok => TelemetryStatus::Ok,
+            RunStatus::Error => TelemetryStatus::Error,
+            RunStatus::Skipped | RunStatus::Missed => TelemetryStatus::Skipped,
+        };
+        let event = TelemetryEvent::new(TelemetryKind::Job, run.job_id.as_str(), status, ended_at)
+            .with_detail(run.error.as_deref().unwrap_or_default());
+        let ran = status != TelemetryStatus::Skipped;
+        let took = Duration::try_from(ended_at.duration_since(run.started_at)).ok().filter(|_| ran);
+        self.bus.record(took.map_or(event.clone(), |took| event.took(took)));
     }
 
     async fn known(&self, id: &str) -> Result<JobRecord, JobRefusal> {
@@ -150,6 +173,27 @@ impl Schedule for JobBook {
         tracing::info!(job = id, "a job was removed");
         self.tell(&record.job.job_id, JobChange::Removed);
         Ok(())
+    }
+
+    async fn set_paused(&self, id: &str, is_paused: bool) -> Result<JobRecord, JobRefusal> {
+        let mut record = self.known(id).await?;
+        if !record.job.enabled && !is_paused {
+            return Err(JobRefusal::Conflict(format!(
+                "the configuration has switched the job {id:?} off; set scheduler.jobs.{id}.enabled"
+            )));
+        }
+        if record.job.paused == is_paused {
+            return Ok(record);
+        }
+        record.job.paused = is_paused;
+        let now = self.clock.now();
+        record.next_run = record.job.timing.next_after(now).filter(|_| record.job.is_active());
+        record.retry_at = None;
+        self.jobs.replace(&record.job, record.next_run).await?;
+        tracing::info!(job = id, is_paused, "a job was paused or goes on");
+        self.tell(&record.job.job_id, if is_paused { JobChange::Paused } else { JobChange::Resumed });
+        self.wake.ring();
+        Ok(record)
     }
 
     async fn run(&self, id: &str) -> Result<RunRecord, JobRefusal> {

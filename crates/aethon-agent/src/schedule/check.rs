@@ -75,7 +75,18 @@ pub(super) async fn check(
         return Err(JobRefusal::Fields(faults.0));
     };
     let recipient = request.recipient;
-    Ok(Job { job_id, timing, task, channel, recipient, missed, retries, enabled: true, origin })
+    Ok(Job {
+        job_id,
+        timing,
+        task,
+        channel,
+        recipient,
+        missed,
+        retries,
+        enabled: true,
+        paused: false,
+        origin,
+    })
 }
 
 /// A text of blanks only counts as absent.

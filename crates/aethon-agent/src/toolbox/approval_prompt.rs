@@ -16,6 +16,7 @@ use aethon_core::hook::ToolDecision;
 use aethon_core::ids::unique;
 use aethon_core::message::ToolCall;
 use aethon_core::surface::TurnEvent;
+use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryStatus};
 use aethon_core::tool::{Tool, ToolContext, ToolSpec};
 use futures_util::FutureExt as _;
 use jiff::SignedDuration;
@@ -74,7 +75,9 @@ impl ApprovalPrompt {
                 }
             };
         }
+        let asked_at = Instant::now();
         let (answer, resolution, why) = self.put(question, request).await;
+        self.measure(question, resolution, asked_at.elapsed());
         let outcome = if resolution.decision == Decision::Approve { "approve" } else { "deny" };
         let by = match resolution.reason {
             ResolutionReason::User => answer.by.as_str(),
@@ -183,6 +186,23 @@ impl ApprovalPrompt {
         let entry = self.entry(question, AuditAction::Grant, "approve").by(&answer.by);
         self.approvals.audit.record(entry.with_detail(&pattern.describe())).await;
         self.approvals.pending.grants().allow(&context.session, pattern, question.reason);
+    }
+
+    /// Measures how long a person took, and what came of it.
+    fn measure(&self, question: &Question<'_>, resolution: Resolution, took: Duration) {
+        let status = match resolution.decision {
+            Decision::Approve => TelemetryStatus::Ok,
+            Decision::Deny => TelemetryStatus::Denied,
+        };
+        let (name, context) = (&question.spec().name, question.context);
+        let detail = match resolution.reason {
+            ResolutionReason::User => "a person decided",
+            ResolutionReason::Timeout => "nobody decided in time",
+            ResolutionReason::Stopped => "the turn was stopped",
+        };
+        let event = TelemetryEvent::new(TelemetryKind::Approval, name, status, self.approvals.clock.now());
+        let event = event.took(took).within(Some(&context.session), Some(&context.turn));
+        self.approvals.bus.record(event.with_detail(detail));
     }
 
     async fn note(&self, question: &Question<'_>, outcome: &str, by: &str, edited: Option<&Value>) {

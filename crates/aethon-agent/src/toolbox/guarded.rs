@@ -10,9 +10,10 @@ use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
 use aethon_core::hook::ToolDecision;
 use aethon_core::message::{ToolCall, ToolResult};
+use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryStatus};
 use aethon_core::tool::{Tool, ToolContext, ToolError, ToolSource, ToolSpec, Toolbox};
 use async_trait::async_trait;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::approval_prompt::{ApprovalPrompt, Question};
 use super::arguments;
@@ -81,23 +82,61 @@ impl GuardedToolbox {
             call.input = input.clone();
         }
         context.has_begun.store(true, Ordering::Relaxed);
+        let started = Instant::now();
         let ran = run(&**tool, context, call).await;
+        let took = started.elapsed();
         if let Ok(Returned { outcome: Err(error), .. }) = &ran
             && error.is_denied()
         {
             self.note_refusal(context, call, &error.to_string()).await;
         }
-        ran.map(|returned| Returned { edited, ..returned })
+        ran.map(|returned| Returned { edited, took: Some(took), ..returned })
+    }
+
+    /// Measures a call that is over. How long a person thought about it does not count.
+    fn measure(&self, table: &ToolTable, context: &ToolContext, call: &ToolCall, ended: &Ended) {
+        let Approvals { clock, bus, .. } = &self.prompt.approvals;
+        // A model may make up names without end.
+        let name = if table.get(&call.name).is_some() { call.name.as_str() } else { "(unknown tool)" };
+        let event = TelemetryEvent::new(TelemetryKind::ToolCall, name, ended.status, clock.now())
+            .took(ended.took)
+            .within(Some(&context.session), Some(&context.turn))
+            .with_detail(&ended.why);
+        bus.record(event);
     }
 
     /// A rule has refused a call, before it ran or in the tool itself.
     async fn note_refusal(&self, context: &ToolContext, call: &ToolCall, reason: &str) {
-        let Approvals { clock, audit, .. } = &self.prompt.approvals;
+        let Approvals { clock, audit, bus, .. } = &self.prompt.approvals;
+        let denial =
+            TelemetryEvent::new(TelemetryKind::Denial, &call.name, TelemetryStatus::Denied, clock.now());
+        bus.record(denial.within(Some(&context.session), Some(&context.turn)).with_detail(reason));
         let entry = AuditEntry::new(clock.now(), AuditAction::Refusal, &call.name, "refused")
             .by("a rule")
             .within(&context.session, &context.turn)
             .with_detail(&format!("{reason}; {}", call.input));
         audit.record(entry).await;
+    }
+}
+
+/// How a call ended.
+struct Ended {
+    status: TelemetryStatus,
+    took: Duration,
+    why: String,
+}
+
+impl Ended {
+    fn of(returned: &Returned) -> Self {
+        let (status, why) = match &returned.outcome {
+            Ok(_) => (TelemetryStatus::Ok, String::new()),
+            Err(error) if error.is_denied() => (TelemetryStatus::Denied, error.to_string()),
+            // What a program printed before it failed is not for a record that is shown everywhere.
+            Err(error) => {
+                (TelemetryStatus::Error, error.to_string().lines().next().unwrap_or_default().to_owned())
+            }
+        };
+        Self { status, took: returned.took.unwrap_or_default(), why }
     }
 }
 
@@ -113,7 +152,9 @@ async fn run(tool: &dyn Tool, context: &ToolContext, call: &ToolCall) -> Result<
     };
     match done {
         // The one place where it matters that what a tool returns is a stranger's.
-        Ok(outcome) => Ok(Returned { outcome, is_untrusted: spec.untrusted_output, edited: None }),
+        Ok(outcome) => {
+            Ok(Returned { outcome, is_untrusted: spec.untrusted_output, edited: None, took: None })
+        }
         Err(panic) => {
             tracing::error!(tool = spec.name, panic, "a tool panicked");
             let name = &spec.name;
@@ -133,6 +174,7 @@ impl Toolbox for GuardedToolbox {
         // A person may change the arguments; what runs is what the hooks see.
         let mut call = call.clone();
         let returned = self.guarded(&table, context, &mut call).await.unwrap_or_else(Returned::ours);
+        self.measure(&table, context, &call, &Ended::of(&returned));
         let mut result = returned.into_result(&call);
         self.hooks.after_tool(context, &call, &mut result).await;
         result

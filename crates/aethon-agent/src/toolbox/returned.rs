@@ -1,6 +1,8 @@
 //! What a call came to, made into the result that is stored: the text for the model, marked where it is a stranger's, and
 //! the pictures and files for the person, as far as they are what they say and not too much.
 
+use std::time::Duration;
+
 use aethon_core::message::{ToolCall, ToolResult, begins_like_picture};
 use aethon_core::tool::{OutputBlock, ToolError, ToolOutput};
 use aethon_core::untrusted;
@@ -24,12 +26,14 @@ pub(super) struct Returned {
     pub(super) is_untrusted: bool,
     /// The arguments that it ran with, where a person changed them.
     pub(super) edited: Option<Value>,
+    /// How long it ran, where it did.
+    pub(super) took: Option<Duration>,
 }
 
 impl Returned {
     /// Not the tool's word but ours.
     pub(super) fn ours(error: ToolError) -> Self {
-        Self { outcome: Err(error), is_untrusted: false, edited: None }
+        Self { outcome: Err(error), is_untrusted: false, edited: None, took: None }
     }
 
     pub(super) fn into_result(self, call: &ToolCall) -> ToolResult {
@@ -96,8 +100,8 @@ mod tests {
     #[test]
     fn pictures_and_files_are_taken_over_as_far_as_they_are_sound() {
         let check = |output: ToolOutput, kept: usize, is_told: bool| {
-            let result =
-                Returned { outcome: Ok(output), is_untrusted: false, edited: None }.into_result(&call());
+            let result = Returned { outcome: Ok(output), is_untrusted: false, edited: None, took: None }
+                .into_result(&call());
             assert_eq!((result.blocks.len(), result.note.is_some()), (kept, is_told), "{result:?}");
             assert_eq!(result.output, "text");
         };
@@ -116,7 +120,10 @@ mod tests {
     #[test]
     fn only_what_comes_from_outside_is_marked() {
         let marked = |outcome, is_untrusted| {
-            Returned { outcome, is_untrusted, edited: None }.into_result(&call()).untrusted.is_some()
+            Returned { outcome, is_untrusted, edited: None, took: None }
+                .into_result(&call())
+                .untrusted
+                .is_some()
         };
         assert!(marked(Ok(ToolOutput::text("page")), true));
         assert!(marked(Err(ToolError::failed("404: obey me")), true));

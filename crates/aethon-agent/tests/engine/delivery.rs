@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use aethon_agent::outbox::{DeliveryWake, Worker};
 use aethon_core::channel::{
-    Channel, Channels, Delivery, DeliveryError, DeliveryOutcome, NewDelivery, Outbox,
+    Channel, Channels, Delivery, DeliveryError, DeliveryOutcome, DeliveryPage, DeliveryState, NewDelivery,
+    Outbox,
 };
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
@@ -70,6 +71,18 @@ impl Outbox for Rows {
 
     async fn next_due(&self) -> Result<Option<Timestamp>> {
         Ok(self.rows.lock().unwrap().iter().map(|(_, at)| *at).min())
+    }
+
+    async fn undelivered(&self, _state: DeliveryState, _limit: usize) -> Result<DeliveryPage> {
+        Ok(DeliveryPage::default())
+    }
+
+    async fn retry_delivery(&self, _id: i64, _expires_at: Timestamp) -> Result<bool> {
+        Ok(false)
+    }
+
+    async fn remove_delivery(&self, _id: i64) -> Result<bool> {
+        Ok(false)
     }
 
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()> {

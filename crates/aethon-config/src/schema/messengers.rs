@@ -4,6 +4,59 @@ use aethon_core::secret::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Whether a reply is shown while it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Streaming {
+    /// A message that is edited as the reply grows.
+    #[default]
+    Edit,
+    /// The reply is sent when it is whole.
+    Off,
+}
+
+/// Which messages of a group are answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum GroupMode {
+    /// Those that mention the assistant, and replies to it.
+    #[default]
+    Mention,
+    /// All of them.
+    All,
+    /// None.
+    Off,
+}
+
+/// How somebody who is not in `security.allowed_senders` comes to be heard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Pairing {
+    /// With a code that `aethon-cli channels pair NAME` has made.
+    #[default]
+    Invite,
+    /// By asking: the stranger gets a code, which the owner confirms.
+    Request,
+    /// Not at all.
+    Off,
+}
+
+/// What a stranger is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Strangers {
+    /// Nothing.
+    #[default]
+    Silence,
+    /// One sentence a day, which tells nothing about the assistant.
+    Once,
+}
+
+/// The size of a file in MB above which it is told and not taken.
+const MAX_FILE_MB: u32 = 20;
+/// The age of a message in minutes above which it is told and not answered.
+const STALE_MINUTES: u32 = 1440;
+
 /// Telegram.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -15,11 +68,36 @@ pub struct Telegram {
     /// The bot's token, from BotFather.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub token: Secret,
+    /// Whether a reply is shown while it is written.
+    pub streaming: Streaming,
+    /// Which messages of a group are answered.
+    pub group_mode: GroupMode,
+    /// How somebody who is not allowed yet comes to be heard.
+    pub pairing: Pairing,
+    /// What a stranger is told.
+    pub strangers: Strangers,
+    /// Who gets what names no recipient. Empty: nobody.
+    pub home: String,
+    /// The largest file that is taken, in MB.
+    pub max_file_mb: u32,
+    /// The age in minutes above which a message is not answered.
+    pub stale_minutes: u32,
 }
 
 impl Default for Telegram {
     fn default() -> Self {
-        Self { enabled: false, api_base: "https://api.telegram.org".to_owned(), token: Secret::default() }
+        Self {
+            enabled: false,
+            api_base: "https://api.telegram.org".to_owned(),
+            token: Secret::default(),
+            streaming: Streaming::default(),
+            group_mode: GroupMode::default(),
+            pairing: Pairing::default(),
+            strangers: Strangers::default(),
+            home: String::new(),
+            max_file_mb: MAX_FILE_MB,
+            stale_minutes: STALE_MINUTES,
+        }
     }
 }
 
@@ -34,11 +112,36 @@ pub struct Discord {
     /// The bot's token.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub token: Secret,
+    /// Whether a reply is shown while it is written.
+    pub streaming: Streaming,
+    /// Which messages of a group are answered.
+    pub group_mode: GroupMode,
+    /// How somebody who is not allowed yet comes to be heard.
+    pub pairing: Pairing,
+    /// What a stranger is told.
+    pub strangers: Strangers,
+    /// Who gets what names no recipient. Empty: nobody.
+    pub home: String,
+    /// The largest file that is taken, in MB.
+    pub max_file_mb: u32,
+    /// The age in minutes above which a message is not answered.
+    pub stale_minutes: u32,
 }
 
 impl Default for Discord {
     fn default() -> Self {
-        Self { enabled: false, api_base: "https://discord.com/api/v10".to_owned(), token: Secret::default() }
+        Self {
+            enabled: false,
+            api_base: "https://discord.com/api/v10".to_owned(),
+            token: Secret::default(),
+            streaming: Streaming::default(),
+            group_mode: GroupMode::default(),
+            pairing: Pairing::default(),
+            strangers: Strangers::default(),
+            home: String::new(),
+            max_file_mb: MAX_FILE_MB,
+            stale_minutes: STALE_MINUTES,
+        }
     }
 }
 
@@ -56,6 +159,20 @@ pub struct Slack {
     /// The app-level token that opens the socket, `xapp-...`.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub app_token: Secret,
+    /// Whether a reply is shown while it is written.
+    pub streaming: Streaming,
+    /// Which messages of a group are answered.
+    pub group_mode: GroupMode,
+    /// How somebody who is not allowed yet comes to be heard.
+    pub pairing: Pairing,
+    /// What a stranger is told.
+    pub strangers: Strangers,
+    /// Who gets what names no recipient. Empty: nobody.
+    pub home: String,
+    /// The largest file that is taken, in MB.
+    pub max_file_mb: u32,
+    /// The age in minutes above which a message is not answered.
+    pub stale_minutes: u32,
 }
 
 impl Default for Slack {
@@ -65,6 +182,13 @@ impl Default for Slack {
             api_base: "https://slack.com/api".to_owned(),
             bot_token: Secret::default(),
             app_token: Secret::default(),
+            streaming: Streaming::default(),
+            group_mode: GroupMode::default(),
+            pairing: Pairing::default(),
+            strangers: Strangers::default(),
+            home: String::new(),
+            max_file_mb: MAX_FILE_MB,
+            stale_minutes: STALE_MINUTES,
         }
     }
 }
@@ -88,6 +212,16 @@ pub struct WhatsApp {
     /// The word that Meta repeats when the webhook is registered.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub verify_token: Secret,
+    /// How somebody who is not allowed yet comes to be heard.
+    pub pairing: Pairing,
+    /// What a stranger is told.
+    pub strangers: Strangers,
+    /// Who gets what names no recipient. Empty: nobody.
+    pub home: String,
+    /// The largest file that is taken, in MB.
+    pub max_file_mb: u32,
+    /// The age in minutes above which a message is not answered.
+    pub stale_minutes: u32,
 }
 
 impl Default for WhatsApp {
@@ -99,6 +233,11 @@ impl Default for WhatsApp {
             token: Secret::default(),
             secret: Secret::default(),
             verify_token: Secret::default(),
+            pairing: Pairing::default(),
+            strangers: Strangers::default(),
+            home: String::new(),
+            max_file_mb: MAX_FILE_MB,
+            stale_minutes: STALE_MINUTES,
         }
     }
 }
@@ -116,6 +255,20 @@ pub struct Matrix {
     /// The bot's access token.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub token: Secret,
+    /// Whether a reply is shown while it is written.
+    pub streaming: Streaming,
+    /// Which messages of a group are answered.
+    pub group_mode: GroupMode,
+    /// How somebody who is not allowed yet comes to be heard.
+    pub pairing: Pairing,
+    /// What a stranger is told.
+    pub strangers: Strangers,
+    /// Who gets what names no recipient. Empty: nobody.
+    pub home: String,
+    /// The largest file that is taken, in MB.
+    pub max_file_mb: u32,
+    /// The age in minutes above which a message is not answered.
+    pub stale_minutes: u32,
 }
 
 impl Default for Matrix {
@@ -125,6 +278,13 @@ impl Default for Matrix {
             api_base: "https://matrix.org".to_owned(),
             user_id: String::new(),
             token: Secret::default(),
+            streaming: Streaming::default(),
+            group_mode: GroupMode::default(),
+            pairing: Pairing::default(),
+            strangers: Strangers::default(),
+            home: String::new(),
+            max_file_mb: MAX_FILE_MB,
+            stale_minutes: STALE_MINUTES,
         }
     }
 }

@@ -28,6 +28,9 @@ pub struct Security {
     /// The senders that may write, by channel. On the messaging bots an empty list rejects everyone.
     #[serde(deserialize_with = "sender_lists")]
     pub allowed_senders: BTreeMap<String, Vec<String>>,
+    /// The senders whose words count as the owner's, each `CHANNEL:SENDER`. Empty: everybody who is allowed to write. What
+    /// others write reaches the model marked as untrusted.
+    pub owners: Vec<String>,
     /// Where shell commands run.
     #[schemars(schema_with = "crate::json_schema::sandbox")]
     pub sandbox: Sandbox,
@@ -59,6 +62,7 @@ impl Default for Security {
             blocked_paths: Vec::new(),
             allowed_paths: Vec::new(),
             allowed_senders: BTreeMap::new(),
+            owners: Vec::new(),
             sandbox: Sandbox::default(),
             sandbox_image: "debian:stable-slim".to_owned(),
             sandbox_memory: "512m".to_owned(),

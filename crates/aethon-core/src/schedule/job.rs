@@ -79,10 +79,20 @@ pub struct Job {
     pub missed: Missed,
     /// How often a run that failed is tried again.
     pub retries: u32,
-    /// Whether it runs by itself.
+    /// Whether it is meant to run by itself.
     pub enabled: bool,
+    /// Whether somebody has paused it meanwhile.
+    #[serde(default)]
+    pub paused: bool,
     /// Who made it.
     pub origin: Origin,
+}
+
+impl Job {
+    /// Whether it runs by itself.
+    pub fn is_active(&self) -> bool {
+        self.enabled && !self.paused
+    }
 }
 
 /// When a job is due.

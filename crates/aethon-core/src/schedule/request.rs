@@ -80,6 +80,9 @@ pub trait Schedule: Send + Sync {
     /// Removes a job.
     async fn remove(&self, id: &str) -> Result<(), JobRefusal>;
 
+    /// Pauses a job, or lets it go on. A pause outlasts a restart.
+    async fn set_paused(&self, id: &str, is_paused: bool) -> Result<JobRecord, JobRefusal>;
+
     /// Begins a run now, besides those that are due.
     async fn run(&self, id: &str) -> Result<RunRecord, JobRefusal>;
 

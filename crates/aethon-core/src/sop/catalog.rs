@@ -20,6 +20,9 @@ pub trait SopCatalog: Send + Sync {
     /// Files that are no SOP although they are called so. They do not touch the others.
     async fn broken(&self) -> Result<Vec<BrokenSop>>;
 
+    /// What is wrong with a text that is to be a SOP; nothing when it is one.
+    fn check(&self, content: &str) -> Vec<SopFault>;
+
     /// Writes a file of the workspace.
     async fn save(&self, name: &SopName, content: &str) -> Result<Arc<Sop>, SopRefusal>;
 

@@ -10,7 +10,9 @@ mod memory;
 mod models;
 mod outbox;
 mod owners;
+mod records;
 mod tables;
+mod telemetry;
 mod transcripts;
 mod turn_log;
 mod upkeep;
@@ -28,7 +30,7 @@ use crate::error::{Error, Result};
 use crate::ids::SessionId;
 use crate::message::Message;
 use crate::session::TurnRecord;
-use crate::storage::{Storage, StorageHealth};
+use crate::storage::{Storage, StorageHealth, Workflows};
 
 /// A storage in memory, as one owner of turns sees it.
 pub struct MemoryStore {
@@ -99,13 +101,13 @@ impl MemoryStore {
             owners: store.clone(),
             transcripts: store.clone(),
             outbox: store.clone(),
+            channel_records: store.clone(),
             history: store.clone(),
             models: store.clone(),
             audit: store.clone(),
             memory: store.clone(),
-            jobs: store.clone(),
-            job_runs: store.clone(),
-            sop_runs: store.clone(),
+            workflows: Workflows::of(&store),
+            telemetry: store.clone(),
             upkeep: store,
             health: StorageHealth::default(),
             ledger: Arc::new(MemoryLedger::new(clock)),

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use crate::error::{Error, Result};
 use crate::ids::TurnId;
 use crate::schedule::{JobRecord, JobRefusal, JobRequest, Origin, RunRecord, Schedule};
-use crate::sop::{BrokenSop, Sop, SopCatalog, SopName, SopRefusal, SopRunner};
+use crate::sop::{BrokenSop, Sop, SopCatalog, SopFault, SopName, SopRefusal, SopRunner};
 
 /// No SOPs and no jobs.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,6 +25,10 @@ impl SopCatalog for NoWorkflows {
 
     async fn broken(&self) -> Result<Vec<BrokenSop>> {
         Ok(Vec::new())
+    }
+
+    fn check(&self, _content: &str) -> Vec<SopFault> {
+        Vec::new()
     }
 
     async fn save(&self, _name: &SopName, _content: &str) -> Result<Arc<Sop>, SopRefusal> {
@@ -58,6 +62,10 @@ impl Schedule for NoWorkflows {
     }
 
     async fn remove(&self, id: &str) -> Result<(), JobRefusal> {
+        Err(JobRefusal::unknown(id))
+    }
+
+    async fn set_paused(&self, id: &str, _is_paused: bool) -> Result<JobRecord, JobRefusal> {
         Err(JobRefusal::unknown(id))
     }
 

@@ -80,7 +80,7 @@ impl<'j> ListedJob<'j> {
             retries: job.retries,
             origin: job.origin,
             state: JobState {
-                enabled: job.enabled,
+                enabled: job.is_active(),
                 next_run,
                 next_runs: next_runs(record, next_run),
                 last_run: record.last_run,

@@ -1,10 +1,11 @@
 //! Conversations as JSON, in the one form that the API, the sockets, the export and the terminal share.
 //!
 //! `message` has a message and its blocks, `conversation` the documents that `/api/sessions` answers, `export` a whole
-//! conversation as a file, `markdown` the same for people, `jobs` and `sops` are timed jobs and workflows, `recordings` what was recorded, `memory` what is remembered beyond conversations. What is meant for providers and for the engine only stays out of
+//! conversation as a file, `markdown` the same for people, `deliveries` what is on its way, `jobs` and `sops` are timed jobs and workflows, `recordings` what was recorded, `memory` what is remembered beyond conversations. What is meant for providers and for the engine only stays out of
 //! here: whoever shows a message goes through these types.
 
 mod conversation;
+mod deliveries;
 mod export;
 mod jobs;
 mod markdown;
@@ -14,6 +15,7 @@ mod recordings;
 mod sops;
 
 pub use conversation::{Conversation, Listed, Page, list, show};
+pub use deliveries::Deliveries;
 pub use export::{Export, Format};
 pub use jobs::{Jobs, ListedJob};
 pub use markdown::{Transcript, transcript};

@@ -1,9 +1,10 @@
 //! `/api/audit`: what was allowed and what was refused, newest first.
 
-use aethon_core::audit::AuditEntry;
+use aethon_core::audit::{AuditAction, AuditEntry};
 use serde::Serialize;
 
 use crate::deps::Activity;
+use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
@@ -12,8 +13,15 @@ struct Audit {
     audit: Vec<AuditEntry>,
 }
 
-/// `GET /api/audit?limit`.
+/// `GET /api/audit?limit&action`: `action` is one of `approval` (past decisions of people), `refusal`, `grant`, ...
 pub(super) async fn newest(activity: Activity, request: Request) -> HandlerResult {
     let limit = request.number("limit", 100, 1..=1000)?;
-    response::json(&Audit { audit: activity.audit.newest(limit).await? })
+    let Some(word) = request.query("action") else {
+        return response::json(&Audit { audit: activity.audit.newest(limit).await? });
+    };
+    let action = AuditAction::from_word(&word).ok_or_else(|| {
+        let words = AuditAction::ALL.map(AuditAction::as_str).join(", ");
+        Problem::invalid("action", format!("must be one of {words}"))
+    })?;
+    response::json(&Audit { audit: activity.audit.newest_of(action, limit).await? })
 }

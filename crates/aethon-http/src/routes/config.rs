@@ -1,6 +1,11 @@
 //! `/api/config`: the configuration as it may be shown, and its schema.
 
+use aethon_core::service::{ConfigEdit, ConfigKey, ConfigRefusal};
+use serde::Serialize;
+use serde_json::Value;
+
 use crate::deps::Setup;
+use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
@@ -12,4 +17,40 @@ pub(super) fn dump(setup: Setup, _request: &Request) -> HandlerResult {
 /// `GET /api/config/schema`: the JSON Schema of the file.
 pub(super) fn schema(setup: Setup, _request: &Request) -> HandlerResult {
     response::json(&setup.config.schema())
+}
+
+#[derive(Serialize)]
+struct Keys {
+    keys: Vec<ConfigKey>,
+}
+
+/// `GET /api/config/origins`: each key with its value, and where that came from.
+pub(super) async fn origins(setup: Setup, _request: Request) -> HandlerResult {
+    response::json(&Keys { keys: setup.config.keys().await? })
+}
+
+/// `PATCH /api/config {KEY: VALUE, ...}`: changes keys in the file, and takes over what can change while the service runs.
+/// Null takes a key out. With `?dry_run=true` it only says what would change. Secrets are refused.
+pub(super) async fn edit(setup: Setup, mut request: Request) -> HandlerResult {
+    let is_dry_run = match request.query("dry_run").as_deref() {
+        None | Some("false") => false,
+        Some("true") => true,
+        Some(_) => return Err(Problem::invalid("dry_run", "must be true or false")),
+    };
+    let Value::Object(changes) = crate::request::parse(&request.read().await?)? else {
+        return Err(Problem::invalid("body", "must be a JSON object of keys and values"));
+    };
+    if changes.is_empty() {
+        return Err(Problem::invalid("body", "must name at least one key"));
+    }
+    let by = format!("the dashboard or the API, from {}", request.client.address);
+    let edited = setup.config.edit(ConfigEdit { changes, is_dry_run, by }).await.map_err(refused)?;
+    response::json(&edited)
+}
+
+fn refused(refusal: ConfigRefusal) -> Problem {
+    match refusal {
+        ConfigRefusal::Keys(faults) => Problem::invalid_fields(faults),
+        ConfigRefusal::Failed(error) => Problem::from(error),
+    }
 }

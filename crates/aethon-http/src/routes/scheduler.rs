@@ -3,6 +3,7 @@
 use aethon_core::schedule::{FieldFault, JobRefusal, JobRequest, Origin, RunRecord};
 use http::StatusCode;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::deps::Workflows;
 use crate::error::Problem;
@@ -45,6 +46,17 @@ pub(super) async fn add(workflows: Workflows, mut request: Request) -> HandlerRe
 pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerResult {
     workflows.schedule.remove(&id(&request)).await.map_err(refused)?;
     Ok(response::no_content())
+}
+
+/// `PATCH /api/scheduler/jobs/{id} {enabled}`: pauses a job, or lets it go on.
+pub(super) async fn pause(workflows: Workflows, mut request: Request) -> HandlerResult {
+    let enabled = match Fields::parse(&request.read().await?)?.value("enabled") {
+        Some(Value::Bool(enabled)) => enabled,
+        Some(_) => return Err(Problem::invalid("enabled", "must be true or false")),
+        None => return Err(Problem::invalid("enabled", "is required")),
+    };
+    let record = workflows.schedule.set_paused(&id(&request), !enabled).await.map_err(refused)?;
+    response::json(&ListedJob::of(&record))
 }
 
 /// `POST /api/scheduler/jobs/{id}/run`: now, besides the runs that are due. The run is there when this answers.

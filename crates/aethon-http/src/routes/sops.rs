@@ -1,10 +1,13 @@
 //! `/api/sops`: which SOPs there are, and writing those of the workspace. `/api/sop-runs`: what was run of them.
 
-use aethon_core::sop::{SopFault, SopName, SopRefusal, SopRun};
+use aethon_core::ids::{SessionId, unique};
+use aethon_core::message::{Handling, Inbound};
+use aethon_core::sop::{Sop, SopFault, SopName, SopRefusal, SopRun};
 use http::StatusCode;
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::deps::Workflows;
+use crate::deps::{Chat, Workflows};
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::json::{ListedSop, Sops};
@@ -22,6 +25,31 @@ struct Resumed<'a> {
     status: &'static str,
     run_id: &'a str,
     turn: String,
+}
+
+#[derive(Serialize)]
+struct Checked {
+    ok: bool,
+    problems: Vec<Fault>,
+}
+
+impl Checked {
+    fn of(problems: Vec<Fault>) -> Self {
+        Self { ok: problems.is_empty(), problems }
+    }
+}
+
+#[derive(Serialize)]
+struct Fault {
+    line: usize,
+    message: String,
+}
+
+#[derive(Serialize)]
+struct Begun<'a> {
+    status: &'static str,
+    session_id: &'a str,
+    turn: &'a str,
 }
 
 /// `GET /api/sops`: by name.
@@ -52,6 +80,73 @@ pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerRes
     workflows.sops.remove(&name).await.map_err(refused)?;
     tracing::info!(sop = %name, address = %request.client.address, "a SOP was removed");
     Ok(response::no_content())
+}
+
+/// `POST /api/sops/check {content}`: what is wrong with a text, line by line; nothing is written.
+pub(super) async fn check(workflows: Workflows, mut request: Request) -> HandlerResult {
+    let content = Fields::parse(&request.read().await?)?.text("content")?;
+    let content = content.ok_or_else(|| Problem::invalid("content", "is required"))?;
+    let faults = workflows.sops.check(&content);
+    let problems = faults.into_iter().map(|SopFault { line, message }| Fault { line, message }).collect();
+    response::json(&Checked::of(problems))
+}
+
+/// `POST /api/sops/{name}/run {text?, arguments?, session?}`: begins a run in a session of the web chat, a new one when none
+/// is named. The run is there when this answers, and goes on by itself.
+pub(super) async fn run((chat, workflows): (Chat, Workflows), mut request: Request) -> HandlerResult {
+    let mut fields = Fields::parse(&request.read().await?)?;
+    let name = name(&request)?;
+    let sop = workflows.sops.sop(&name).await?.ok_or_else(|| unknown(name.as_str()))?;
+    let text = fields.optional_text("text")?.unwrap_or_default();
+    let arguments = arguments(&sop, fields.value("arguments"))?;
+    let input = [arguments, text].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
+    let session = fields.optional_text("session")?.unwrap_or_else(|| format!("{name}-{}", short_id()));
+    let session = SessionId::of("webchat", &session)
+        .map_err(|_| Problem::invalid("session", "must be a short name without control characters"))?;
+    let shown = if input.is_empty() { format!("/{name}") } else { input };
+    let inbound = Inbound::say(session.clone(), shown).from_sender("webchat").handled_by(Handling::sop(name));
+    let submitted = chat.assistant.submit(inbound, chat.hub.surface(&session)).await;
+    let submitted = submitted.map_err(|error| match error.is_invalid() {
+        true => Problem::invalid("text", error.to_string()),
+        false => Problem::from(error),
+    })?;
+    let mut answer = response::json(&Begun {
+        status: "started",
+        session_id: session.as_str(),
+        turn: submitted.turn.as_str(),
+    })?;
+    *answer.status_mut() = StatusCode::ACCEPTED;
+    Ok(answer)
+}
+
+/// Arguments as the first lines of a message say them.
+fn arguments(sop: &Sop, given: Option<Value>) -> Result<String, Problem> {
+    let Some(given) = given else { return Ok(String::new()) };
+    let Value::Object(given) = given else {
+        return Err(Problem::invalid("arguments", "must be an object of strings"));
+    };
+    let mut lines = Vec::new();
+    for (name, value) in &given {
+        if sop.parameter(name).is_none() {
+            let known: Vec<&str> = sop.parameters.iter().map(|known| known.name.as_str()).collect();
+            let sentence = format!("{name:?} is no parameter of this SOP; it takes: {}", known.join(", "));
+            return Err(Problem::invalid("arguments", sentence));
+        }
+        let value = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(_) | Value::Bool(_) => value.to_string(),
+            _ => return Err(Problem::invalid("arguments", format!("{name:?} must be a string"))),
+        };
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace(['\r', '\n'], " ");
+        lines.push(format!("{name}=\"{value}\""));
+    }
+    Ok(lines.join("\n"))
+}
+
+/// Enough of a unique name to tell sessions apart.
+fn short_id() -> String {
+    let id = unique();
+    id[id.len().saturating_sub(8)..].to_owned()
 }
 
 /// `GET /api/sop-runs?limit`: newest first.

@@ -20,6 +20,7 @@ use ring::hmac;
 use serde_json::{Value, json};
 
 mod assets;
+mod bench;
 
 use super::*;
 use crate::deps::{Activity, Archive, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
@@ -97,6 +98,8 @@ impl Bench {
                 logs: Default::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
                 audit: Arc::new(aethon_core::audit::NoAudit),
+                telemetry: Arc::new(MemoryStore::default()),
+                outbox: Arc::new(MemoryStore::default()),
                 trail: aethon_core::audit::AuditTrail::new().0,
             },
             workflows: Workflows {
@@ -121,10 +124,6 @@ impl Bench {
             },
         };
         Self { app: App::new(options, deps, address.parse().expect("an address")), assistant, features }
-    }
-
-    pub(crate) fn reload(&self, options: &Options) {
-        self.app.reload(options, self.app.part());
     }
 
     pub(crate) async fn send(

@@ -123,6 +123,7 @@ fn topic(event: &Event) -> &'static str {
         Event::Usage { .. } => "usage",
         Event::Job { .. } => "scheduler",
         Event::SopRun(_) => "agents",
+        Event::Telemetry(_) => "telemetry",
         Event::Recording(_) => "recordings",
     }
 }
@@ -162,12 +163,15 @@ fn data(event: &Event) -> Value {
         Event::Job { job, change } => match change {
             JobChange::Added => json!({ "job_id": job.as_str(), "change": "added" }),
             JobChange::Removed => json!({ "job_id": job.as_str(), "change": "removed" }),
+            JobChange::Paused => json!({ "job_id": job.as_str(), "change": "paused" }),
+            JobChange::Resumed => json!({ "job_id": job.as_str(), "change": "resumed" }),
             JobChange::Run(run) => {
                 let change = if run.ended_at.is_some() { "run_ended" } else { "run_started" };
                 json!({ "job_id": job.as_str(), "change": change, "run": **run })
             }
         },
         Event::SopRun(run) => json!({ "sop_run": **run }),
+        Event::Telemetry(event) => json!(**event),
         Event::Recording(news) => {
             let change = match news.change {
                 RecordingChange::Began => "began",

@@ -24,6 +24,7 @@ use crate::app::App;
 use crate::body::Response;
 use crate::response;
 use crate::standing::Standing;
+use crate::traffic::Kind;
 
 /// Which socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,6 +111,8 @@ async fn run(
     upgraded: Upgraded,
     (protocol, standing): (Protocol, Standing),
 ) -> Option<(Socket, Close)> {
+    let kind = if matches!(protocol, Protocol::Dashboard) { Kind::DashboardSocket } else { Kind::ChatSocket };
+    let _present = app.traffic.enter(kind);
     let mut socket = Socket::new(TokioIo::new(upgraded), standing.ended()).await;
     let (chat, runtime) = (&app.deps.chat, &app.deps.runtime);
     let talking = async {

@@ -48,6 +48,8 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             logs: LogBook::default(),
             ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
             audit: Arc::new(aethon_core::audit::NoAudit),
+            telemetry: Arc::new(MemoryStore::default()),
+            outbox: Arc::new(MemoryStore::default()),
             trail: aethon_core::audit::AuditTrail::new().0,
         },
         workflows: Workflows {

@@ -65,6 +65,8 @@ impl Stage {
                 logs: LogBook::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
                 audit: Arc::new(aethon_core::audit::NoAudit),
+                telemetry: Arc::new(MemoryStore::default()),
+                outbox: Arc::new(MemoryStore::default()),
                 trail: aethon_core::audit::AuditTrail::new().0,
             },
             workflows: Workflows {

@@ -33,6 +33,7 @@ impl Exchange for Transport {
         let method = match request.method {
             exchange::Method::Get => Method::Get,
             exchange::Method::Post => Method::Post,
+            exchange::Method::Put => Method::Put,
             exchange::Method::Delete => Method::Delete,
         };
         let headers = request.headers.into_iter().map(header).collect::<io::Result<_>>()?;
@@ -63,11 +64,14 @@ fn header((name, value): (String, String)) -> io::Result<(HeaderName, HeaderValu
 }
 
 fn broken(failure: Failure) -> io::Error {
-    io::Error::other(match failure {
+    let is_unsent = matches!(failure, Failure::UnknownHost | Failure::Refused | Failure::ConnectTimeout(_));
+    let kind = if is_unsent { io::ErrorKind::NotConnected } else { io::ErrorKind::Other };
+    let message = match failure {
         Failure::UnknownHost => "the name of the host is not known".to_owned(),
         Failure::Refused => "nothing listens there".to_owned(),
         Failure::ConnectTimeout(limit) => format!("no connection within {} s", limit.as_secs()),
         Failure::Silence(limit) => format!("no answer within {} s", limit.as_secs()),
         other => other.cause(),
-    })
+    };
+    io::Error::new(kind, message)
 }

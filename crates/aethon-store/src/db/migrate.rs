@@ -28,6 +28,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0012_memory.sql"),
     include_str!("migrations/0013_audit.sql"),
     include_str!("migrations/0014_jobs.sql"),
+    include_str!("migrations/0015_telemetry.sql"),
+    include_str!("migrations/0016_channels.sql"),
 ];
 
 /// The version that this program writes.

@@ -150,6 +150,7 @@ mod tests {
             missed: Missed::Skip,
             retries: 0,
             enabled: true,
+            paused: false,
             origin: Origin::Owner,
         };
         store.add(&job, Some(now), 9).await.unwrap();

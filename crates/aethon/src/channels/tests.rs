@@ -102,7 +102,7 @@ impl Bench {
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let (assistant, clock): (Arc<dyn Assistant>, Arc<dyn Clock>) =
             (Arc::new(Nobody), Arc::new(ManualClock::at("2026-11-20T10:00:00Z".parse().unwrap())));
-        let tasks = ChannelTasks::start(&channels, &assistant, &clock, &shutdown);
+        let tasks = ChannelTasks::start(&channels, &assistant, (&clock, &EventBus::default()), &shutdown);
         Self { channels, tasks, started, trigger }
     }
 

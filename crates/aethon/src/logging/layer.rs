@@ -10,6 +10,7 @@ use aethon_core::event::{Event, EventBus};
 use aethon_core::live::Live;
 use aethon_core::log::{Level, LogBook, LogFormat, LogRecord};
 use aethon_core::redact::Redactor;
+use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryStatus};
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::{Subscriber, level_filters::LevelFilter};
@@ -121,6 +122,11 @@ impl<S: Subscriber> Layer<S> for RecordLayer {
         }
         if let Some(file) = &self.file {
             file.lock().unwrap_or_else(PoisonError::into_inner).write(&record, &line);
+        }
+        if record.level == Level::Error {
+            let (kind, status) = (TelemetryKind::Error, TelemetryStatus::Error);
+            let event = TelemetryEvent::new(kind, &record.target, status, record.ts);
+            self.bus.record(event.with_detail(&record.message));
         }
         self.book.push(record.clone());
         self.bus.publish(|| Event::Log(record));

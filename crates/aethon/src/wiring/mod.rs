@@ -2,10 +2,12 @@
 
 pub(crate) mod agent;
 pub(crate) mod channels;
+pub(crate) mod deliveries;
 pub(crate) mod embedding;
 pub(crate) mod http;
 pub(crate) mod mcp;
 pub(crate) mod memory;
+pub(crate) mod messengers;
 pub(crate) mod model;
 pub(crate) mod prices;
 pub(crate) mod recorder;

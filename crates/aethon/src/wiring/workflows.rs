@@ -34,14 +34,14 @@ impl Groundwork {
         let folder = prepared.home.workspace().join("sops");
         let catalog = Arc::new(SopFolder::new(folder, prepared.shared.redactor.clone()));
         let (bus, clock) = (prepared.shared.bus.clone(), prepared.clock());
-        let sops = Sops::new(catalog.clone(), storage.sop_runs.clone(), bus.clone(), clock.clone());
+        let sops = Sops::new(catalog.clone(), storage.workflows.sop_runs.clone(), bus.clone(), clock.clone());
         let scheduler = &prepared.config.scheduler;
         let options = BookOptions {
             is_enabled: scheduler.enabled,
             default_channel: scheduler.default_channel.clone(),
             channels: channels(&prepared.config, &prepared.parts.channels),
         };
-        let stored = (storage.jobs.clone(), storage.job_runs.clone());
+        let stored = (storage.workflows.jobs.clone(), storage.workflows.job_runs.clone());
         Self { sops, book: JobBook::new(stored, catalog, options, (clock, bus)) }
     }
 
@@ -90,6 +90,7 @@ pub(crate) fn configured(config: &Config) -> Vec<Job> {
             },
             retries: job.retries,
             enabled: job.enabled,
+            paused: false,
             origin: Origin::Config,
         })
     };

@@ -29,10 +29,11 @@ export function sparkline(values) {
 /**
  * Bars with both axes. `stacks` has a list of parts for each bar; the names of the parts are the legend.
  * @param {{label: string, bars: {name: string, parts: number[], title: string}[], value: (amount: number) => string,
- *   legend?: string[], limit?: {at: number, label: string}, height?: number}} options `label` says it all in a sentence
+ *   legend?: string[], limit?: {at: number, label: string}, height?: number, width?: number}} options `label` says it all in a sentence;
+ *   `width` is that of the place where it will stand, so that its words keep their size
  */
-export function barChart({ label, bars, value, legend = [], limit, height = 200 }) {
-  const [width, left, bottom, top] = [720, 56, 24, 8];
+export function barChart({ label, bars, value, legend = [], limit, height = 200, width = 720 }) {
+  const [left, bottom, top] = [56, 24, 8];
   const sums = bars.map(({ parts }) => parts.reduce((sum, part) => sum + part, 0));
   const most = Math.max(...sums, 0);
   const marks = ticks(limit && limit.at <= most * 2 ? Math.max(most, limit.at) : most);
@@ -57,7 +58,7 @@ export function barChart({ label, bars, value, legend = [], limit, height = 200 
       base += part;
     });
   });
-  for (const index of labelled(bars.length, 8)) drawing.append(svg("text", { class: "axis-label", x: left + (index + 0.5) * slot, y: height - 6, "text-anchor": "middle" }, bars[index].name));
+  for (const index of labelled(bars.length, Math.max(2, Math.floor(width / 90)))) drawing.append(svg("text", { class: "axis-label", x: left + (index + 0.5) * slot, y: height - 6, "text-anchor": "middle" }, bars[index].name));
   if (limit && limit.at <= highest) drawing.append(svg("line", { class: "chart-limit", x1: left, x2: width, y1: y(limit.at), y2: y(limit.at) }));
   const key = [...legend, ...(limit && limit.at <= highest ? [limit.label] : [])];
   return make("figure", { class: "chart" }, key.length > 0 && make("figcaption", { class: "chart-legend" }, ...key.map((words) => make("span", {}, words))), drawing);

@@ -7,20 +7,12 @@ import { arrange, make } from "../shared/dom.js";
 import { toast } from "../shared/toast.js";
 import { texts } from "../texts.js";
 import { approvalsPath } from "./approvals-path.js";
-import { loaded, place, sectionHead } from "./pieces.js";
+import { loaded } from "./pieces.js";
 
-/** @import { View } from "./pieces.js" */
 /** @import { Store } from "./store.js" */
 
 /** @type {Map<string, {element: HTMLElement}>} */
 const cards = new Map();
-
-/** @param {Store} store @param {HTMLElement} list @returns {View} */
-export function approvalsPanel(store, list) {
-  const asked = make("div", {});
-  const element = make("section", {}, sectionHead(texts.dashboard.waiting), asked);
-  return { element, update: () => place(asked, approvalList(store, list)) };
-}
 
 /** @param {Store} store @param {HTMLElement} list where the cards stand */
 export function approvalList(store, list) {

@@ -24,19 +24,19 @@ const { panels: label, groups } = shell;
 /** @type {Panel[]} */
 export const panels = [
   { id: "overview", label: label.overview, icon: "gauge", group: groups.now, hasStyles: true },
-  { id: "company", label: label.company, icon: "people", group: groups.now },
-  { id: "monitor", label: label.monitor, icon: "pulse", group: groups.now },
-  { id: "approvals", label: label.approvals, icon: "shield", group: groups.now },
+  { id: "company", label: label.company, icon: "people", group: groups.now, hasStyles: true },
+  { id: "monitor", label: label.monitor, icon: "pulse", group: groups.now, hasStyles: true },
+  { id: "approvals", label: label.approvals, icon: "shield", group: groups.now, hasStyles: true },
   { id: "sessions", label: label.sessions, icon: "chat", group: groups.work, hasStyles: true },
-  { id: "agents", label: label.agents, icon: "spark", group: groups.work },
+  { id: "agents", label: label.agents, icon: "spark", group: groups.work, hasStyles: true },
   { id: "sops", label: label.sops, icon: "steps", group: groups.work, hasStyles: true },
   { id: "scheduler", label: label.scheduler, icon: "clock", group: groups.work, hasStyles: true },
-  { id: "recordings", label: label.recordings, icon: "record", group: groups.work },
+  { id: "recordings", label: label.recordings, icon: "record", group: groups.work, hasStyles: true },
   { id: "memory", label: label.memory, icon: "memory", group: groups.mind, hasStyles: true },
-  { id: "usage", label: label.usage, icon: "coins", group: groups.system },
+  { id: "usage", label: label.usage, icon: "coins", group: groups.system, hasStyles: true },
   { id: "features", label: label.features, icon: "switches", group: groups.system, hasStyles: true },
   { id: "config", label: label.config, icon: "sliders", group: groups.system, hasStyles: true },
-  { id: "logs", label: label.logs, icon: "list", group: groups.system },
+  { id: "logs", label: label.logs, icon: "list", group: groups.system, hasStyles: true },
 ];
 
 /** @param {string} id @returns {Panel | undefined} */

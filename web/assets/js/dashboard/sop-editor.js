@@ -55,7 +55,7 @@ function edit(context, element, sop, back) {
       const { problems } = await context.request("/api/sops/check", { method: "POST", body: { content: control.value } });
       if (number === asked) fill(lint, ...faultLines(problems, control));
     } catch {
-      if (number === asked) fill(lint);
+      // What was told last stays; saving tells the faults in any case.
     }
   };
   /** @type {ReturnType<typeof setTimeout> | undefined} */ let timer;

@@ -54,7 +54,7 @@ function show(context, element, sop) {
   const { element: views } = tabs({
     label: sop.title || sop.name,
     tabs: [
-      { id: "read", label: words.tabsOne.read, view: () => make("div", { class: "sop-text" }, read()) },
+      { id: "read", label: words.tabsOne.read, view: () => make("div", { class: "sop-text" }, make("h2", { class: "visually-hidden" }, words.tabsOne.read), read()) },
       { id: "source", label: words.tabsOne.source, view: () => codeBox(sop.content ?? "", words.tabsOne.source) },
       { id: "runs", label: words.tabsOne.runs, view: () => sopRuns(context, sop.name) },
     ],

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::stage::*;
-use crate::channel::DeliveryOutcome;
+use crate::channel::{DeliveryOutcome, DeliveryState};
 use crate::ids::TurnId;
 use crate::message::Attachment;
 use crate::session::Clear;
@@ -102,4 +102,35 @@ pub async fn a_delivery_outlives_its_session(stage: Stage) {
     let left = due(&stage, 0).await;
     assert_eq!(left.iter().map(|(_, text, _)| text.as_str()).collect::<Vec<_>>(), ["second"]);
     stage.storage.outbox.settle(left[0].0, DeliveryOutcome::Delivered).await.unwrap();
+}
+
+pub async fn what_was_given_up_is_listed_and_can_be_tried_again(stage: Stage) {
+    send(&stage, &["a", "b", "c"]).await;
+    let outbox = &stage.storage.outbox;
+    let ids: Vec<i64> = due(&stage, 0).await.into_iter().map(|(id, _, _)| id).collect();
+    outbox.settle(ids[0], DeliveryOutcome::Failed { error: "blocked".into() }).await.unwrap();
+    outbox.settle(ids[1], DeliveryOutcome::Delivered).await.unwrap();
+    let retry = DeliveryOutcome::Retry { at: at(60), error: "429".into() };
+    outbox.settle(ids[2], retry).await.unwrap();
+
+    let failed = outbox.undelivered(DeliveryState::Failed, 10).await.unwrap();
+    let [record] = &failed.deliveries[..] else { panic!("{failed:?}") };
+    assert_eq!((record.delivery.id, record.error.as_deref(), failed.count), (ids[0], Some("blocked"), 1));
+    assert_eq!((record.delivery.attempts, record.created_at, record.due_at), (1, start(), None));
+    let waiting = outbox.undelivered(DeliveryState::Waiting, 10).await.unwrap();
+    assert_eq!((waiting.deliveries[0].delivery.id, waiting.deliveries[0].due_at), (ids[2], Some(at(60))));
+    let none = outbox.undelivered(DeliveryState::Waiting, 0).await.unwrap();
+    assert_eq!((none.deliveries.len(), none.count), (0, 1));
+
+    assert!(outbox.retry_delivery(ids[0], at(900)).await.unwrap());
+    assert!(!outbox.retry_delivery(ids[1], at(900)).await.unwrap(), "what has arrived is not sent again");
+    let again = outbox.due(start(), 10).await.unwrap();
+    assert_eq!((again[0].id, again[0].content.expires_at), (ids[0], at(900)));
+    assert_eq!(outbox.undelivered(DeliveryState::Failed, 10).await.unwrap().count, 0);
+
+    assert!(outbox.remove_delivery(ids[2]).await.unwrap());
+    assert!(!outbox.remove_delivery(ids[2]).await.unwrap());
+    assert!(!outbox.remove_delivery(ids[1]).await.unwrap(), "what has arrived stays known");
+    assert!(outbox.settle(ids[2], DeliveryOutcome::Delivered).await.unwrap_err().is_not_found());
+    assert_eq!(due(&stage, 900).await.len(), 1);
 }

@@ -20,6 +20,7 @@ fn job(id: &str) -> Job {
         missed: Missed::Skip,
         retries: 1,
         enabled: true,
+        paused: false,
         origin: Origin::Owner,
     }
 }
@@ -46,7 +47,7 @@ fn begin_run(run: RunRecord, seen: Option<Due>, next_run: Option<Timestamp>) -> 
 }
 
 pub async fn a_job_is_kept_whole_and_its_name_counts_once(stage: Stage) {
-    let (jobs, job) = (&stage.storage.jobs, job("news"));
+    let (jobs, job) = (&stage.storage.workflows.jobs, job("news"));
     assert!(jobs.add(&job, Some(at(60)), 2).await.unwrap());
     assert!(!jobs.add(&job, Some(at(90)), 2).await.unwrap());
     assert!(jobs.add(&self::job("a"), None, 2).await.unwrap());
@@ -66,8 +67,8 @@ pub async fn a_job_is_kept_whole_and_its_name_counts_once(stage: Stage) {
 
 pub async fn a_run_that_is_due_has_one_owner(stage: Stage) {
     let job = job("news");
-    stage.storage.jobs.add(&job, Some(at(60)), 9).await.unwrap();
-    let runs = [&stage.storage.job_runs, &stage.beside.job_runs];
+    stage.storage.workflows.jobs.add(&job, Some(at(60)), 9).await.unwrap();
+    let runs = [&stage.storage.workflows.job_runs, &stage.beside.workflows.job_runs];
     assert_eq!(runs[0].next_due().await.unwrap(), Some(at(60)));
     assert!(runs[0].due(at(59), 9).await.unwrap().is_empty());
     assert_eq!(runs[1].due(at(60), 9).await.unwrap().len(), 1);
@@ -84,7 +85,7 @@ pub async fn a_run_that_is_due_has_one_owner(stage: Stage) {
 
 pub async fn a_job_has_one_open_run(stage: Stage) {
     let job = job("news");
-    let (jobs, runs) = (&stage.storage.jobs, &stage.storage.job_runs);
+    let (jobs, runs) = (&stage.storage.workflows.jobs, &stage.storage.workflows.job_runs);
     jobs.add(&job, Some(at(60)), 9).await.unwrap();
     assert!(runs.begin(begin_run(run("r1", &job, None), None, None)).await.unwrap().is_some());
     assert!(runs.begin(begin_run(run("r2", &job, None), None, None)).await.unwrap().is_none());
@@ -113,7 +114,7 @@ pub async fn a_job_has_one_open_run(stage: Stage) {
 }
 
 pub async fn a_run_of_a_sop_is_kept_and_found_by_its_turn(stage: Stage) {
-    let runs = &stage.storage.sop_runs;
+    let runs = &stage.storage.workflows.sop_runs;
     let new = |id: &str| SopRun {
         run_id: id.into(),
         sop_name: SopName::parse("pdd").unwrap(),

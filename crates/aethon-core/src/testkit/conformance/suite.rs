@@ -77,6 +77,15 @@ list! { $
         a_delivery_is_tried_until_it_arrives_or_is_given_up,
         a_turn_that_could_not_end_delivers_nothing,
         a_delivery_outlives_its_session,
+        what_was_given_up_is_listed_and_can_be_tried_again,
+    }
+    measurements {
+        what_was_measured_is_listed_newest_first_and_added_up,
+    }
+    records {
+        a_value_of_a_channel_is_kept_until_its_time_is_over,
+        a_value_of_a_channel_is_taken_once_and_listed_by_its_name,
+        deliveries_to_the_same_recipient_keep_their_order,
     }
     lookups {
         a_passage_of_the_session_is_found_again,

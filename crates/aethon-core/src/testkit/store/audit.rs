@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::MemoryStore;
-use crate::audit::{AuditEntry, AuditLog};
+use crate::audit::{AuditAction, AuditEntry, AuditLog};
 use crate::error::Result;
 
 #[async_trait]
@@ -15,5 +15,10 @@ impl AuditLog for MemoryStore {
 
     async fn newest(&self, limit: usize) -> Result<Vec<AuditEntry>> {
         Ok(self.tables().audit.iter().rev().take(limit).cloned().collect())
+    }
+
+    async fn newest_of(&self, action: AuditAction, limit: usize) -> Result<Vec<AuditEntry>> {
+        let tables = self.tables();
+        Ok(tables.audit.iter().rev().filter(|row| row.action == action).take(limit).cloned().collect())
     }
 }

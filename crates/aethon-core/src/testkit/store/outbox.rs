@@ -5,7 +5,9 @@ use jiff::Timestamp;
 
 use super::MemoryStore;
 use super::tables::DeliveryRow;
-use crate::channel::{Delivery, DeliveryOutcome, NewDelivery, Outbox};
+use crate::channel::{
+    Delivery, DeliveryOutcome, DeliveryPage, DeliveryRecord, DeliveryState, NewDelivery, Outbox,
+};
 use crate::error::{Error, Result};
 use crate::ids::{SessionId, TurnId};
 
@@ -15,7 +17,10 @@ impl Outbox for MemoryStore {
         let (mut tables, now) = (self.enter("enqueue")?, self.clock.now());
         let id = tables.next_number();
         let delivery = Delivery::new(id, session.clone(), turn.clone(), content);
-        tables.deliveries.push(DeliveryRow { delivery, due_at: Some(now), settled_at: None });
+        let due_at = now.max(tables.last_due(&delivery.content).unwrap_or(now));
+        let mut row = DeliveryRow::new(delivery, now);
+        row.due_at = Some(due_at);
+        tables.deliveries.push(row);
         Ok(id)
     }
 
@@ -38,12 +43,56 @@ impl Outbox for MemoryStore {
             return Ok(());
         }
         row.delivery.attempts += 1;
+        row.is_delivered = outcome == DeliveryOutcome::Delivered;
         match outcome {
-            DeliveryOutcome::Retry { at, .. } => row.due_at = Some(at),
-            DeliveryOutcome::Delivered | DeliveryOutcome::Failed { .. } => {
-                (row.due_at, row.settled_at) = (None, Some(now));
+            DeliveryOutcome::Retry { at, error } => {
+                (row.due_at, row.error) = (Some(at), Some(error));
+                let content = row.delivery.content.clone();
+                tables.hold_back(id, &content, at);
+            }
+            DeliveryOutcome::Delivered => (row.due_at, row.settled_at, row.error) = (None, Some(now), None),
+            DeliveryOutcome::Failed { error } => {
+                (row.due_at, row.settled_at, row.error) = (None, Some(now), Some(error));
             }
         }
         Ok(())
+    }
+
+    async fn undelivered(&self, state: DeliveryState, limit: usize) -> Result<DeliveryPage> {
+        let tables = self.enter("undelivered")?;
+        let rows = || tables.deliveries.iter().rev().filter(|row| state_of(row) == Some(state));
+        let record = |row: &DeliveryRow| {
+            let mut record = DeliveryRecord::new(row.delivery.clone(), state, row.created_at);
+            (record.error, record.due_at) = (row.error.clone(), row.due_at);
+            record
+        };
+        Ok(DeliveryPage {
+            deliveries: rows().take(limit).map(record).collect(),
+            count: rows().count() as u64,
+        })
+    }
+
+    async fn retry_delivery(&self, id: i64, expires_at: Timestamp) -> Result<bool> {
+        let (mut tables, now) = (self.enter("retry_delivery")?, self.clock.now());
+        let row = tables.deliveries.iter_mut().find(|row| row.delivery.id == id && !row.is_delivered);
+        let Some(row) = row else { return Ok(false) };
+        (row.due_at, row.settled_at) = (Some(now), None);
+        row.delivery.content.expires_at = expires_at;
+        Ok(true)
+    }
+
+    async fn remove_delivery(&self, id: i64) -> Result<bool> {
+        let mut tables = self.enter("remove_delivery")?;
+        let before = tables.deliveries.len();
+        tables.deliveries.retain(|row| row.delivery.id != id || row.is_delivered);
+        Ok(tables.deliveries.len() < before)
+    }
+}
+
+fn state_of(row: &DeliveryRow) -> Option<DeliveryState> {
+    match (row.settled_at, row.is_delivered) {
+        (None, _) => Some(DeliveryState::Waiting),
+        (Some(_), false) => Some(DeliveryState::Failed),
+        (Some(_), true) => None,
     }
 }

@@ -9,8 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::jobs::JobTables;
 use super::memory::MemoryRow;
+use super::records;
 use crate::audit::AuditEntry;
-use crate::channel::Delivery;
+use crate::channel::{Delivery, NewDelivery};
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::learned::{ModelFact, ModelKey};
@@ -18,6 +19,7 @@ use crate::message::{Inbound, Message, Reply, TurnEnd};
 use crate::model::Usage;
 use crate::owner::LEASE;
 use crate::session::{Begin, Begun, TurnPhase, TurnRecord, title_of};
+use crate::telemetry::StoredEvent;
 
 /// How long the dedupe id of a removed turn is remembered, where it was meant to be for ever.
 const SHELL: SignedDuration = SignedDuration::from_hours(24);
@@ -34,8 +36,10 @@ pub(super) struct Tables {
     pub(super) turns: BTreeMap<TurnId, TurnRow>,
     pub(super) posted: BTreeSet<(SessionId, String)>,
     pub(super) deliveries: Vec<DeliveryRow>,
+    pub(super) channel_records: BTreeMap<(String, String), records::Value>,
     pub(super) learned: Vec<(ModelKey, ModelFact)>,
     pub(super) audit: Vec<AuditEntry>,
+    pub(super) telemetry: Vec<StoredEvent>,
     pub(super) memories: Vec<MemoryRow>,
     pub(super) last_memory: i64,
     pub(super) jobs: JobTables,
@@ -85,9 +89,46 @@ pub(super) struct DeliveryRow {
     /// When it is tried; `None` once it is settled.
     pub(super) due_at: Option<Timestamp>,
     pub(super) settled_at: Option<Timestamp>,
+    pub(super) created_at: Timestamp,
+    pub(super) is_delivered: bool,
+    /// What went wrong last.
+    pub(super) error: Option<String>,
+}
+
+impl DeliveryRow {
+    /// One that is due now.
+    pub(super) fn new(delivery: Delivery, now: Timestamp) -> Self {
+        Self {
+            delivery,
+            due_at: Some(now),
+            settled_at: None,
+            created_at: now,
+            is_delivered: false,
+            error: None,
+        }
+    }
+}
+
+fn is_to_same(row: &DeliveryRow, content: &NewDelivery) -> bool {
+    let of = &row.delivery.content;
+    content.recipient.is_some() && of.channel == content.channel && of.recipient == content.recipient
 }
 
 impl Tables {
+    /// When the last delivery to this recipient is due, if any waits.
+    pub(super) fn last_due(&self, content: &NewDelivery) -> Option<Timestamp> {
+        self.deliveries.iter().filter(|row| is_to_same(row, content)).filter_map(|row| row.due_at).max()
+    }
+
+    /// What is behind a delivery is not due before it.
+    pub(super) fn hold_back(&mut self, id: i64, content: &NewDelivery, until: Timestamp) {
+        let behind =
+            self.deliveries.iter_mut().filter(|row| row.delivery.id > id && is_to_same(row, content));
+        for row in behind {
+            row.due_at = row.due_at.map(|due| due.max(until));
+        }
+    }
+
     pub(super) fn next_number(&mut self) -> i64 {
         self.last_number += 1;
         self.last_number

@@ -91,7 +91,10 @@ impl TurnLog for MemoryStore {
             let id = tables.next_number();
             let (session, turn) = (session.clone(), turn.clone());
             let delivery = Delivery { id, session, turn, content, attempts: 0 };
-            tables.deliveries.push(DeliveryRow { delivery, due_at: Some(now), settled_at: None });
+            let due_at = now.max(tables.last_due(&delivery.content).unwrap_or(now));
+            let mut row = DeliveryRow::new(delivery, now);
+            row.due_at = Some(due_at);
+            tables.deliveries.push(row);
         }
         let row = tables.turn(&turn)?;
         row.record.phase = TurnPhase::Done;

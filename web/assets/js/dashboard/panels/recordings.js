@@ -1,10 +1,10 @@
-// Not built yet.
+// Recordings of conversations: the list, or the one that the address names.
 
-import { fill } from "../../shared/dom.js";
-import { shell } from "../../texts/shell.js";
-import { state } from "../../components/state.js";
+import { mountList } from "../recordings/list.js";
+import { mountOne } from "../recordings/open.js";
 
 /** @type {import("../panels.js").Mount} */
-export function mount(root) {
-  fill(root, state({ icon: "empty", title: shell.notBuilt, text: shell.notBuiltHint }));
+export function mount(root, context) {
+  const [name] = context.parts;
+  return name ? mountOne(root, context, name) : mountList(root, context);
 }

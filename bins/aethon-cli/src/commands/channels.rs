@@ -1,0 +1,114 @@
+//! `channels list|test|pair|pairings|approve|revoke`: how messengers are doing, and who may write through them.
+//!
+//! How they are doing, the daemon knows; all else is in the configuration and the database, which this program and the daemon
+//! share.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use aethon::core::visible::readable;
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::{print, print_json};
+use crate::args::{ChannelsCommand, Common};
+use crate::daemon::Daemon;
+
+/// What a name is worth that no channel has.
+const UNKNOWN: u8 = 2;
+
+pub(crate) async fn run(common: &Common, command: ChannelsCommand) -> Result<ExitCode> {
+    let prepared = crate::prepared(common)?;
+    if let ChannelsCommand::List { json } = command {
+        return list(&prepared, common, json).await;
+    }
+    let aethon = prepared.open().await?;
+    let done = change(&aethon, command).await;
+    aethon.shutdown(Duration::from_secs(2)).await;
+    done
+}
+
+async fn list(prepared: &aethon::Prepared, common: &Common, as_json: bool) -> Result<ExitCode> {
+    let running = match Daemon::find(prepared, common.connect.as_deref())? {
+        Some(daemon) => daemon.find_json("/api/channels".into()).await?,
+        None => None,
+    };
+    let list = running.unwrap_or_else(|| json!({"channels": prepared.channels()}));
+    if as_json {
+        print_json(&list)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let text = |channel: &Value, key: &str| readable(channel[key].as_str().unwrap_or_default());
+    let line = |channel: &Value| {
+        let [name, state, account, detail] =
+            ["name", "state", "account", "detail"].map(|key| text(channel, key));
+        format!("{name:<10} {state:<11} {account} {detail}").trim_end().to_owned() + "\n"
+    };
+    print(&list["channels"].as_array().into_iter().flatten().map(line).collect::<String>())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn change(aethon: &aethon::Aethon, command: ChannelsCommand) -> Result<ExitCode> {
+    match command {
+        ChannelsCommand::List { .. } => {}
+        ChannelsCommand::Test { name, json } => {
+            let Some(test) = aethon.test_channel(&name).await else {
+                eprintln!("aethon-cli: there is no channel {name:?} to be tested");
+                return Ok(ExitCode::from(UNKNOWN));
+            };
+            let mark = |ok| if ok { "ok " } else { "bad" };
+            let lines = test
+                .checks
+                .iter()
+                .map(|check| format!("{} {}: {}\n", mark(check.ok), check.id, readable(&check.detail)));
+            if json {
+                print_json(&json!(test))?
+            } else {
+                print(&lines.collect::<String>())?
+            }
+            return Ok(if test.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
+        ChannelsCommand::Pair { name, json } => {
+            let code = aethon.pair(&name).await?;
+            match json {
+                true => print_json(&json!(code))?,
+                false => print(&format!(
+                    "{}\nSend `/pair {}` to the assistant in a private chat within ten minutes.\n",
+                    code.code, code.code
+                ))?,
+            }
+        }
+        ChannelsCommand::Pairings { json } => {
+            let pairings = aethon.pairings().await?;
+            let lines =
+                pairings.iter().map(|paired| format!("{}  {}\n", paired.channel, readable(&paired.sender)));
+            match (json, pairings.is_empty()) {
+                (true, _) => print_json(&json!({"pairings": pairings}))?,
+                (false, true) => print("nobody was paired\n")?,
+                (false, false) => print(&lines.collect::<String>())?,
+            }
+        }
+        ChannelsCommand::Approve { code, json } => match aethon.approve_pairing(&code).await? {
+            Some(paired) if json => print_json(&json!(paired))?,
+            Some(paired) => {
+                print(&format!("{} may write on {}\n", readable(&paired.sender), paired.channel))?
+            }
+            None => {
+                eprintln!("aethon-cli: no request has this code; it counts once and for ten minutes");
+                return Ok(ExitCode::FAILURE);
+            }
+        },
+        ChannelsCommand::Revoke { name, sender, json } => {
+            let revoked = aethon.revoke_pairing(&name, &sender).await?;
+            if json {
+                print_json(&json!({"revoked": revoked}))?;
+            } else if !revoked {
+                eprintln!(
+                    "aethon-cli: {sender:?} is not paired with {name}; `channels pairings` lists who is. Those of security.allowed_senders.{name} are in the configuration"
+                );
+            }
+            return Ok(if revoked { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,158 @@
+//! `outbox list|retry|rm`: messages that have not arrived, through the daemon where one runs, else in this process.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use aethon::core::channel::DeliveryState;
+use aethon::core::clock::{Clock, SystemClock};
+use aethon::core::visible::readable;
+use aethon::jiff::SignedDuration;
+use aethon::json::Deliveries;
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+
+use super::{confirm, print, print_json};
+use crate::args::{Common, OutboxCommand};
+use crate::daemon::{Daemon, encoded};
+
+/// How many are listed.
+const LISTED: usize = 500;
+
+/// How long a message may take that is sent again.
+const LIFETIME: SignedDuration = SignedDuration::from_hours(24);
+
+pub(crate) async fn run(common: &Common, command: OutboxCommand) -> Result<ExitCode> {
+    if let OutboxCommand::Rm { id, yes, .. } = &command
+        && !confirm(&format!("remove the message {id}, which then never arrives"), *yes)?
+    {
+        return Ok(ExitCode::FAILURE);
+    }
+    let source = Source::open(common).await?;
+    let done = source.run(command).await;
+    source.close().await;
+    done?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the outbox is.
+enum Source {
+    Daemon(Daemon),
+    Here(Box<aethon::Aethon>),
+}
+
+impl Source {
+    async fn open(common: &Common) -> Result<Self> {
+        let prepared = crate::prepared(common)?;
+        if let Some(daemon) = Daemon::find(&prepared, common.connect.as_deref())? {
+            return Ok(Self::Daemon(daemon));
+        }
+        Ok(Self::Here(Box::new(prepared.open().await?)))
+    }
+
+    async fn run(&self, command: OutboxCommand) -> Result<()> {
+        match command {
+            OutboxCommand::List { state, json } => {
+                let list = self.list(state.as_deref()).await?;
+                if json { print_json(&list) } else { print(&table(&list)) }
+            }
+            OutboxCommand::Retry { id, json } => {
+                self.retry(&id).await?;
+                if json { print_json(&json!({ "status": "ok", "id": id })) } else { Ok(()) }
+            }
+            OutboxCommand::Rm { id, json, .. } => {
+                self.remove(&id).await?;
+                if json { print_json(&json!({ "status": "ok", "id": id })) } else { Ok(()) }
+            }
+        }
+    }
+
+    async fn list(&self, state: Option<&str>) -> Result<Value> {
+        match self {
+            Self::Daemon(daemon) => {
+                let state = state.map(|state| format!("&state={state}")).unwrap_or_default();
+                daemon.get(format!("/api/outbox?limit={LISTED}{state}")).await
+            }
+            Self::Here(aethon) => {
+                let one = state.and_then(DeliveryState::from_word);
+                let states = one.map_or(vec![DeliveryState::Waiting, DeliveryState::Failed], |one| vec![one]);
+                let mut pages = Vec::new();
+                for state in states {
+                    pages.push(aethon.outbox().undelivered(state, LISTED).await?);
+                }
+                Ok(json!(Deliveries::of(pages, LISTED)))
+            }
+        }
+    }
+
+    async fn retry(&self, id: &str) -> Result<()> {
+        match self {
+            Self::Daemon(daemon) => {
+                daemon.post(format!("/api/outbox/{}/retry", encoded(id)), &json!({})).await.map(drop)
+            }
+            Self::Here(aethon) => {
+                let until = SystemClock.now() + LIFETIME;
+                let is_known = match id.parse() {
+                    Ok(id) => aethon.outbox().retry_delivery(id, until).await?,
+                    Err(_) => false,
+                };
+                known(is_known, id)?;
+                eprintln!("the message is due; it is sent as soon as aethon-server runs");
+                Ok(())
+            }
+        }
+    }
+
+    async fn remove(&self, id: &str) -> Result<()> {
+        match self {
+            Self::Daemon(daemon) => daemon.delete(format!("/api/outbox/{}", encoded(id))).await.map(drop),
+            Self::Here(aethon) => {
+                let is_known = match id.parse() {
+                    Ok(id) => aethon.outbox().remove_delivery(id).await?,
+                    Err(_) => false,
+                };
+                known(is_known, id)
+            }
+        }
+    }
+
+    async fn close(self) {
+        if let Self::Here(aethon) = self {
+            aethon.shutdown(Duration::from_secs(2)).await;
+        }
+    }
+}
+
+fn known(is_known: bool, id: &str) -> Result<()> {
+    if !is_known {
+        bail!("no message {id} waits or was given up; it may have arrived meanwhile");
+    }
+    Ok(())
+}
+
+fn table(list: &Value) -> String {
+    let mut out = String::new();
+    for delivery in list["deliveries"].as_array().into_iter().flatten() {
+        let text = |key: &str| readable(delivery[key].as_str().unwrap_or_default());
+        let to = match delivery["recipient"].as_str() {
+            Some(recipient) => format!("{} for {}", text("channel"), readable(recipient)),
+            None => text("channel"),
+        };
+        let attempts = &delivery["attempts"];
+        // Writing into a string cannot fail.
+        let _ = writeln!(
+            out,
+            "{}  {}  to {to}  {} attempts, from {}",
+            text("id"),
+            text("state"),
+            attempts,
+            text("created_at")
+        );
+        let line: String = text("text").chars().take(80).collect();
+        let _ = writeln!(out, "    {}", line.replace('\n', " "));
+        if delivery["error"].is_string() {
+            let _ = writeln!(out, "    {}", text("error"));
+        }
+    }
+    if out.is_empty() { "nothing waits and nothing failed\n".to_owned() } else { out }
+}

@@ -1,0 +1,19 @@
+//! The owner's messengers: a codec for each platform, over common rules of who is heard and how a reply arrives.
+//!
+//! A platform knows its wire: how updates come, how a message is sent and edited. Everything else is the same for all and
+//! stands in `talk`: who may write, pairing, commands, sessions, questions for approval, replies that grow before the
+//! reader's eyes, parts that are settled one by one, one budget of calls for each chat. `text` turns a model's Markdown into
+//! styled text, from which each platform writes its own form.
+//!
+//! The crate opens no connection itself: requests go through the core's `Exchange`, and what is remembered is in the core's
+//! `ChannelRecords`. The facade makes a [`Messenger`] of a platform, and runs it as a channel.
+
+pub mod matrix;
+mod options;
+pub mod pairing;
+mod talk;
+pub mod telegram;
+mod text;
+
+pub use options::{Groups, Pairing, Rules, Strangers, Surroundings};
+pub use talk::{Check, Messenger};

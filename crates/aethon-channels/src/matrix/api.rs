@@ -1,0 +1,179 @@
+//! One request to a homeserver, and what its failure means.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::exchange::{Exchange, ExchangeRequest, Method};
+use aethon_core::secret::Secret;
+use futures_util::StreamExt as _;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::talk::Fault;
+
+/// The longest answer that is read, in bytes.
+const MOST_ANSWER: usize = 32 << 20;
+/// How long a request may take that is answered at once.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How much longer one may take that waits for events.
+const POLL_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How a request ended that was not done.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The token is not taken.
+    Token(String),
+    /// What is common to all platforms.
+    Fault(Fault),
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Token(message) => Self::Refused(message),
+            Failure::Fault(fault) => fault,
+        }
+    }
+}
+
+/// A homeserver as our account sees it.
+pub(super) struct Api {
+    base: String,
+    token: Secret,
+    exchange: Arc<dyn Exchange>,
+    polling: Arc<dyn Exchange>,
+}
+
+impl Api {
+    pub(super) fn new(
+        base: &str,
+        token: Secret,
+        exchange: Arc<dyn Exchange>,
+        polling: Arc<dyn Exchange>,
+    ) -> Self {
+        Self { base: base.trim_end_matches('/').to_owned(), token, exchange, polling }
+    }
+
+    /// Whether there is a token at all.
+    pub(super) fn has_token(&self) -> bool {
+        !self.token.is_empty()
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
+        self.json(&self.exchange, (Method::Get, path), None, PATIENCE).await
+    }
+
+    /// The same for a request that waits for something to happen.
+    pub(super) async fn poll(&self, path: &str) -> Result<Value, Failure> {
+        self.json(&self.polling, (Method::Get, path), None, POLL_PATIENCE).await
+    }
+
+    pub(super) async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        self.json(&self.exchange, (Method::Put, path), Some(body), PATIENCE).await
+    }
+
+    pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        self.json(&self.exchange, (Method::Post, path), Some(body), PATIENCE).await
+    }
+
+    /// Stores a file. Returns its address.
+    pub(super) async fn upload(&self, name: &str, mime: &str, bytes: Vec<u8>) -> Result<String, Failure> {
+        let path = format!("/_matrix/media/v3/upload?filename={}", encoded(name));
+        let exchange = &self.exchange;
+        let (status, answer) = self.ask(exchange, (Method::Post, &path), (mime, bytes), PATIENCE * 2).await?;
+        let answer = read(status, &answer)?;
+        let uri = answer["content_uri"].as_str().map(str::to_owned);
+        uri.ok_or_else(|| {
+            Failure::Fault(Fault::Refused("the homeserver gives no address for the file".into()))
+        })
+    }
+
+    /// Fetches a file.
+    pub(super) async fn download(&self, path: &str) -> Result<Vec<u8>, Failure> {
+        let (status, bytes) =
+            self.ask(&self.exchange, (Method::Get, path), ("", Vec::new()), PATIENCE * 2).await?;
+        if status == 200 { Ok(bytes) } else { read(status, &bytes).map(|_| bytes) }
+    }
+
+    async fn json(
+        &self,
+        exchange: &Arc<dyn Exchange>,
+        to: (Method, &str),
+        body: Option<&Value>,
+        patience: Duration,
+    ) -> Result<Value, Failure> {
+        let body = body.map_or(("", Vec::new()), |body| ("application/json", body.to_string().into_bytes()));
+        let (status, answer) = self.ask(exchange, to, body, patience).await?;
+        read(status, &answer)
+    }
+
+    async fn ask(
+        &self,
+        exchange: &Arc<dyn Exchange>,
+        (method, path): (Method, &str),
+        (content_type, body): (&str, Vec<u8>),
+        patience: Duration,
+    ) -> Result<(u16, Vec<u8>), Failure> {
+        let mut headers = vec![("authorization".to_owned(), format!("Bearer {}", self.token.expose()))];
+        if !content_type.is_empty() {
+            headers.push(("content-type".to_owned(), content_type.to_owned()));
+        }
+        let request = ExchangeRequest { method, url: format!("{}{path}", self.base), headers, body };
+        let asked = timeout(patience, async {
+            let response = exchange.send(request).await?;
+            let (status, pause) = (response.status, response.header("retry-after").map(str::to_owned));
+            let (mut stream, mut all) = (response.body, Vec::new());
+            while let Some(piece) = stream.next().await {
+                all.extend_from_slice(&piece?);
+                if all.len() > MOST_ANSWER {
+                    return Err(io::Error::other("the answer is too long"));
+                }
+            }
+            Ok((status, pause, all))
+        });
+        match asked.await {
+            Ok(Ok((429, pause, answer))) => {
+                let pause = pause.and_then(|pause| pause.parse().ok()).map(Duration::from_secs);
+                let told = serde_json::from_slice::<Value>(&answer).unwrap_or_default();
+                let after = pause.or_else(|| told["retry_after_ms"].as_u64().map(Duration::from_millis));
+                let message = "the homeserver wants a pause".to_owned();
+                let after = Some(after.unwrap_or(Duration::from_secs(5)));
+                Err(Failure::Fault(Fault::Later { message, after }))
+            }
+            Ok(Ok((status, _, answer))) => Ok((status, answer)),
+            Ok(Err(error)) if error.kind() == io::ErrorKind::NotConnected => {
+                Err(Failure::Fault(Fault::later(format!("the homeserver: {error}"))))
+            }
+            Ok(Err(error)) => Err(Failure::Fault(Fault::Doubtful(format!("the homeserver: {error}")))),
+            Err(_) => Err(Failure::Fault(Fault::Doubtful("the homeserver did not answer in time".into()))),
+        }
+    }
+}
+
+fn read(status: u16, answer: &[u8]) -> Result<Value, Failure> {
+    let told: Value = serde_json::from_slice(answer).unwrap_or_default();
+    let word = told["errcode"].as_str().unwrap_or("no answer that can be read").to_owned();
+    let message = format!("the homeserver: {status} {word}");
+    match status {
+        200..=299 if told.is_object() => Ok(told),
+        401 => Err(Failure::Token(format!(
+            "the homeserver does not take the token ({word}); set channels.matrix.token to one of the bot's account"
+        ))),
+        400..=499 => Err(Failure::Fault(Fault::Refused(message))),
+        502 | 503 => Err(Failure::Fault(Fault::later(message))),
+        _ => Err(Failure::Fault(Fault::Doubtful(message))),
+    }
+}
+
+/// A part of an address.
+pub(super) fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}

@@ -1,0 +1,111 @@
+//! From an event of a room to an arrival.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::talk::{Arrival, Offer, Sender};
+
+/// What arrives with an event, if it is a message of somebody else. Edits and what bots say bring nothing about.
+pub(super) fn arrival(event: &Value, room: &str, us: &str, is_private: bool) -> Option<Arrival> {
+    let content = &event["content"];
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let sender = event["sender"].as_str().filter(|sender| *sender != us)?;
+    let kind = content["msgtype"].as_str()?;
+    let is_edit = content["m.relates_to"]["rel_type"] == "m.replace";
+    if event["type"] != "m.room.message" || is_edit || kind == "m.notice" {
+        return None;
+    }
+    let mut body = text(&content["body"]).unwrap_or_default();
+    let mut files = Vec::new();
+    if matches!(kind, "m.image" | "m.file" | "m.audio" | "m.video") {
+        let name = text(&content["filename"]).unwrap_or_else(|| body.clone());
+        let info = &content["info"];
+        let mime = text(&info["mimetype"]).unwrap_or_else(|| "application/octet-stream".into());
+        // The name of a file is no message; a caption beside it is.
+        if name == body {
+            body.clear();
+        }
+        // Those of encrypted rooms have no address.
+        let size = info["size"].as_u64().unwrap_or(0);
+        files.push(Offer { handle: text(&content["url"])?, name, mime, size });
+    }
+    let quoted = content["m.relates_to"]["m.in_reply_to"].is_object().then(|| fallback(&mut body)).flatten();
+    let mentions = content["m.mentions"]["user_ids"].as_array();
+    let is_named =
+        mentions.is_some_and(|mentions| mentions.iter().any(|user| user == us)) || body.contains(us);
+    let millis = event["origin_server_ts"].as_i64()?;
+    Some(Arrival {
+        id: text(&event["event_id"])?,
+        chat: room.to_owned(),
+        sender: Sender { id: sender.to_owned(), name: None, group: (!is_private).then(|| room.to_owned()) },
+        is_private,
+        is_addressed: is_private || is_named,
+        text: body.replace(us, "").trim().to_owned(),
+        quoted,
+        is_forwarded: false,
+        files,
+        at: Timestamp::from_millisecond(millis).ok()?,
+    })
+}
+
+/// Older clients repeat above a reply what it answers, as lines that begin with `>`.
+fn fallback(body: &mut String) -> Option<String> {
+    if !body.starts_with("> <") {
+        return None;
+    }
+    let (quoted, rest) = body.split_once("\n\n")?;
+    let quoted: Vec<&str> = quoted.lines().map(|line| line.trim_start_matches("> ")).collect();
+    let (quoted, rest) = (quoted.join("\n"), rest.to_owned());
+    *body = rest;
+    Some(quoted)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const US: &str = "@bot:hs";
+
+    fn read(content: Value, is_private: bool) -> Option<Arrival> {
+        let event = json!({
+            "type": "m.room.message", "event_id": "$1", "sender": "@ada:hs", "origin_server_ts": 1_800_000_000_000i64,
+            "content": content,
+        });
+        arrival(&event, "!r:hs", US, is_private)
+    }
+
+    #[test]
+    fn messages_of_people_arrive_and_nothing_else() {
+        let hi = read(json!({"msgtype": "m.text", "body": "hi"}), true).unwrap();
+        assert_eq!((hi.id.as_str(), hi.chat.as_str(), hi.sender.id.as_str()), ("$1", "!r:hs", "@ada:hs"));
+        assert!(read(json!({"msgtype": "m.notice", "body": "hi"}), true).is_none());
+        let edit = json!({"msgtype": "m.text", "body": "* hi", "m.relates_to": {"rel_type": "m.replace", "event_id": "$0"}});
+        assert!(read(edit, true).is_none());
+        let own = json!({"type": "m.room.message", "event_id": "$1", "sender": US, "origin_server_ts": 1, "content": {"msgtype": "m.text", "body": "x"}});
+        assert!(arrival(&own, "!r:hs", US, true).is_none());
+    }
+
+    #[test]
+    fn a_group_needs_a_mention() {
+        assert!(!read(json!({"msgtype": "m.text", "body": "hi"}), false).unwrap().is_addressed);
+        let named = json!({"msgtype": "m.text", "body": "hi bot", "m.mentions": {"user_ids": [US]}});
+        assert!(read(named, false).unwrap().is_addressed);
+        let written = read(json!({"msgtype": "m.text", "body": "@bot:hs hi"}), false).unwrap();
+        assert!(written.is_addressed && written.text == "hi");
+    }
+
+    #[test]
+    fn what_a_reply_repeats_is_somebody_elses() {
+        let reply = json!({"msgtype": "m.text", "body": "> <@eve:hs> obey\n> me\n\nwhat is this?", "m.relates_to": {"m.in_reply_to": {"event_id": "$0"}}});
+        let reply = read(reply, true).unwrap();
+        assert_eq!(
+            (reply.text.as_str(), reply.quoted.as_deref()),
+            ("what is this?", Some("<@eve:hs> obey\nme"))
+        );
+        let file = json!({"msgtype": "m.image", "body": "a.png", "url": "mxc://hs/1", "info": {"mimetype": "image/png", "size": 5}});
+        let file = read(file, true).unwrap();
+        assert!(file.text.is_empty() && file.files[0].handle == "mxc://hs/1");
+    }
+}

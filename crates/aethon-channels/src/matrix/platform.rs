@@ -1,0 +1,124 @@
+//! Matrix as a platform: sending with a transaction id, editing, typing, fetching.
+
+use std::time::Duration;
+
+use aethon_core::error::Result;
+use aethon_core::ids::unique;
+use aethon_core::shutdown::Shutdown;
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::api::{Api, encoded};
+use super::{Options, form, sync};
+use crate::talk::{Check, Content, Dialect, Door, Fault, Offer, Platform};
+use crate::text::{Fit, Measure};
+
+/// How long a message may be in bytes. An event may have 65,536, and an edit says its text three times, once as HTML.
+const MOST_TEXT: usize = 8000;
+/// How far apart messages and edits are.
+const PACE: Duration = Duration::from_millis(1500);
+/// How long the typing sign stays, in milliseconds.
+const TYPING: u64 = 6000;
+
+pub(super) struct Matrix {
+    api: Api,
+    /// Our account, once it is known.
+    us: tokio::sync::OnceCell<String>,
+}
+
+impl Matrix {
+    pub(super) fn new(options: Options) -> Self {
+        let Options { api_base, token, exchange, polling } = options;
+        Self { api: Api::new(&api_base, token, exchange, polling), us: tokio::sync::OnceCell::new() }
+    }
+
+    async fn send(&self, room: &str, content: &Value, key: &str) -> std::result::Result<String, Fault> {
+        let path = format!("/_matrix/client/v3/rooms/{}/send/m.room.message/{}", encoded(room), encoded(key));
+        let sent = self.api.put(&path, content).await?;
+        Ok(sent["event_id"].as_str().unwrap_or_default().to_owned())
+    }
+
+    async fn us(&self) -> std::result::Result<&String, Fault> {
+        let ask = async {
+            let us = self.api.get("/_matrix/client/v3/account/whoami").await?;
+            Ok::<_, Fault>(us["user_id"].as_str().unwrap_or_default().to_owned())
+        };
+        self.us.get_or_try_init(|| ask).await
+    }
+}
+
+/// Whether this can be a recipient: the id of a room.
+pub(super) fn is_recipient(recipient: &str) -> bool {
+    recipient.len() > 1
+        && recipient.len() < 190
+        && recipient.starts_with('!')
+        && !recipient.contains(|c: char| c.is_whitespace() || c.is_control())
+}
+
+#[async_trait]
+impl Platform for Matrix {
+    fn dialect(&self) -> Dialect {
+        let fit = Fit { measure: Measure::Bytes, length: MOST_TEXT, spans: 500 };
+        Dialect { fit, pace: |_| PACE, sends_once: true, edits: true, buttons: false }
+    }
+
+    async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
+        sync::receive(&self.api, door, shutdown).await
+    }
+
+    async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {
+        let content = match content {
+            Content::Text { text, .. } => form::message(text),
+            Content::File(file) => {
+                let bytes = STANDARD.decode(&file.data);
+                let bytes = bytes.map_err(|_| Fault::Refused("the file is not valid base64".into()))?;
+                let size = bytes.len();
+                let uri = self.api.upload(&file.name, &file.mime, bytes).await?;
+                let kind = if file.mime.starts_with("image/") { "m.image" } else { "m.file" };
+                json!({
+                    "msgtype": kind, "body": file.name, "url": uri, "m.mentions": {},
+                    "info": {"mimetype": file.mime, "size": size},
+                })
+            }
+        };
+        self.send(chat, &content, key).await
+    }
+
+    async fn edit(&self, chat: &str, message: &str, content: Content<'_>) -> std::result::Result<(), Fault> {
+        let Content::Text { text, .. } = content else {
+            return Err(Fault::Gone("a file takes no message's place".into()));
+        };
+        self.send(chat, &form::replacement(text, message), &unique()).await.map(drop)
+    }
+
+    async fn typing(&self, chat: &str) -> std::result::Result<(), Fault> {
+        let us = self.us().await?;
+        let path = format!("/_matrix/client/v3/rooms/{}/typing/{}", encoded(chat), encoded(us));
+        self.api.put(&path, &json!({"typing": true, "timeout": TYPING})).await?;
+        Ok(())
+    }
+
+    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+        let wrong = || Fault::Refused("the address of the file is none".into());
+        let (server, media) =
+            file.handle.strip_prefix("mxc://").and_then(|place| place.split_once('/')).ok_or_else(wrong)?;
+        let path = format!("/_matrix/client/v1/media/download/{}/{}", encoded(server), encoded(media));
+        Ok(self.api.download(&path).await?)
+    }
+
+    async fn inspect(&self) -> Vec<Check> {
+        if !self.api.has_token() {
+            return vec![Check::new(
+                "token",
+                false,
+                "channels.matrix.token is empty; set it to an access token of the bot's account",
+            )];
+        }
+        match self.us().await {
+            Ok(us) => vec![Check::new("whoami", true, us)],
+            Err(fault) => vec![Check::new("whoami", false, fault.message())],
+        }
+    }
+}

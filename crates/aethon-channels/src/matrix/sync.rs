@@ -1,0 +1,252 @@
+//! The sync: what comes is handed to the door, and only then is the place stored from which the next one goes on.
+//!
+//! The first start begins with what comes from then on. Where the server leaves a gap, because much came at once, the messages
+//! in it are fetched. An invitation is accepted if whoever sent it may write.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use aethon_core::error::Result;
+use aethon_core::shutdown::Shutdown;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::api::{Api, Failure, encoded};
+use super::inbound;
+use crate::talk::{Door, Fault, Sender};
+
+/// How long the server holds a request that has nothing to tell.
+pub const POLL: Duration = Duration::from_secs(30);
+
+/// The pauses after failures grow from the first to the second.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// Where the place is remembered.
+const SINCE: &str = "since";
+/// How many pages of a gap are fetched.
+const MOST_PAGES: usize = 20;
+/// What is wanted of rooms.
+const FILTER: &str = r#"{"presence":{"types":[]},"account_data":{"types":[]},"room":{"ephemeral":{"types":[]},"account_data":{"types":[]},"state":{"lazy_load_members":true,"types":["m.room.member"]},"timeline":{"limit":50}}}"#;
+const ENCRYPTED: &str = "I cannot read encrypted rooms. Please write to me in a room without encryption.";
+
+/// Receives until the program stops, or for as long as the token is taken.
+pub(super) async fn receive(api: &Api, door: &Door, mut shutdown: Shutdown) -> Result<()> {
+    let mut session: Option<Session> = None;
+    let mut failures = 0;
+    while !shutdown.is_requested() {
+        let step = async {
+            match &mut session {
+                Some(session) => session.round(api, door).await,
+                None => {
+                    session = Some(Session::begin(api, door).await?);
+                    Ok(())
+                }
+            }
+        };
+        let ended = tokio::select! {
+            ended = step => ended,
+            () = shutdown.requested() => break,
+        };
+        let (message, told) = match ended {
+            Ok(()) => {
+                failures = 0;
+                continue;
+            }
+            Err(Stop::Failure(Failure::Token(message))) => {
+                door.standing().fails(&message);
+                tracing::error!(channel = "matrix", message, "the channel does not run");
+                return Ok(());
+            }
+            Err(Stop::Failure(Failure::Fault(Fault::Later { message, after }))) => (message, after),
+            Err(Stop::Failure(Failure::Fault(fault))) => (fault.message().to_owned(), None),
+            Err(Stop::Own(error)) => (format!("a message could not be taken in: {error}"), None),
+        };
+        if door.standing().fails(&message) {
+            tracing::warn!(channel = "matrix", message, "events could not be read; trying again");
+        }
+        failures += 1;
+        let pause =
+            told.unwrap_or_else(|| PAUSES.0.saturating_mul(1 << (failures - 1).min(10)).min(PAUSES.1));
+        tokio::select! {
+            () = shutdown.requested() => break,
+            () = sleep(pause) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Why a round came to nothing.
+enum Stop {
+    Failure(Failure),
+    /// Our own side could not take what came.
+    Own(aethon_core::error::Error),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl From<aethon_core::error::Error> for Stop {
+    fn from(error: aethon_core::error::Error) -> Self {
+        Self::Own(error)
+    }
+}
+
+/// An account that is signed in, and how far its events were read.
+struct Session {
+    us: String,
+    since: Option<String>,
+    /// How many people are in a room, as far as it was asked or told.
+    members: BTreeMap<String, u64>,
+}
+
+impl Session {
+    async fn begin(api: &Api, door: &Door) -> std::result::Result<Self, Stop> {
+        if !api.has_token() {
+            return Err(Failure::Token("channels.matrix.token is empty".into()).into());
+        }
+        let us = api.get("/_matrix/client/v3/account/whoami").await?;
+        let us = us["user_id"].as_str().unwrap_or_default().to_owned();
+        let since = door.records().get("matrix", SINCE).await?;
+        tracing::info!(channel = "matrix", account = us, "the channel runs");
+        door.standing().runs(Some(&us));
+        Ok(Self { us, since, members: BTreeMap::new() })
+    }
+
+    async fn round(&mut self, api: &Api, door: &Door) -> std::result::Result<(), Stop> {
+        let is_first = self.since.is_none();
+        let wait = if is_first { 0 } else { POLL.as_millis() };
+        let since = self.since.as_ref().map(|since| format!("&since={}", encoded(since))).unwrap_or_default();
+        let path = format!("/_matrix/client/v3/sync?timeout={wait}{since}&filter={}", encoded(FILTER));
+        let answer = api.poll(&path).await?;
+        door.standing().runs(None);
+        for (room, invite) in answer["rooms"]["invite"].as_object().into_iter().flatten() {
+            self.invited(api, door, (room, invite)).await?;
+        }
+        for (room, joined) in answer["rooms"]["join"].as_object().into_iter().flatten() {
+            self.note_members(room, joined);
+            if !is_first {
+                self.room(api, door, (room, joined)).await?;
+            }
+        }
+        if let Some(next) = answer["next_batch"].as_str() {
+            door.records().put("matrix", SINCE, next, None).await?;
+            self.since = Some(next.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Accepts an invitation of somebody who may write. Any other is left as it is: nobody learns that it was seen.
+    async fn invited(
+        &self,
+        api: &Api,
+        door: &Door,
+        (room, invite): (&str, &Value),
+    ) -> std::result::Result<(), Stop> {
+        let events = invite["invite_state"]["events"].as_array();
+        let own = events.into_iter().flatten().find(|event| {
+            event["type"] == "m.room.member"
+                && event["state_key"] == self.us.as_str()
+                && event["content"]["membership"] == "invite"
+        });
+        let Some(inviter) = own.and_then(|event| event["sender"].as_str()) else { return Ok(()) };
+        let inviter = Sender { id: inviter.to_owned(), name: None, group: None };
+        if !door.knows(&inviter).await? {
+            return Ok(());
+        }
+        match api.post(&format!("/_matrix/client/v3/rooms/{}/join", encoded(room)), &json!({})).await {
+            Ok(_) => tracing::info!(channel = "matrix", room, "an invitation was accepted"),
+            Err(Failure::Fault(Fault::Refused(message))) => {
+                tracing::warn!(channel = "matrix", room, message, "an invitation could not be accepted");
+            }
+            Err(failure) => return Err(failure.into()),
+        }
+        Ok(())
+    }
+
+    async fn room(
+        &mut self,
+        api: &Api,
+        door: &Door,
+        (room, joined): (&str, &Value),
+    ) -> std::result::Result<(), Stop> {
+        let timeline = &joined["timeline"];
+        let mut events = match timeline["limited"] == true {
+            true => self.gap(api, room, &timeline["prev_batch"]).await?,
+            false => Vec::new(),
+        };
+        events.extend(timeline["events"].as_array().cloned().unwrap_or_default());
+        for event in events {
+            if event["type"] == "m.room.member" {
+                // Asked again when it matters.
+                self.members.remove(room);
+                continue;
+            }
+            if !matches!(event["type"].as_str(), Some("m.room.message" | "m.room.encrypted")) {
+                continue;
+            }
+            let is_private = self.is_private(api, room).await?;
+            if event["type"] == "m.room.encrypted" {
+                let sender = event["sender"].as_str().unwrap_or_default();
+                let sender = Sender { id: sender.to_owned(), name: None, group: None };
+                if is_private && sender.id != self.us && door.knows(&sender).await? {
+                    door.tell(room, "encrypted", ENCRYPTED).await?;
+                }
+                continue;
+            }
+            if let Some(arrival) = inbound::arrival(&event, room, &self.us, is_private) {
+                door.arrive(arrival).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The messages that the server left out, oldest first.
+    async fn gap(&self, api: &Api, room: &str, from: &Value) -> std::result::Result<Vec<Value>, Stop> {
+        let (Some(mut from), Some(to)) = (from.as_str().map(str::to_owned), &self.since) else {
+            return Ok(Vec::new());
+        };
+        let mut newest_first = Vec::new();
+        for _ in 0..MOST_PAGES {
+            let path = format!(
+                "/_matrix/client/v3/rooms/{}/messages?dir=b&limit=100&from={}&to={}",
+                encoded(room),
+                encoded(&from),
+                encoded(to)
+            );
+            let page = api.get(&path).await?;
+            let chunk = page["chunk"].as_array().cloned().unwrap_or_default();
+            let is_empty = chunk.is_empty();
+            newest_first.extend(chunk);
+            match page["end"].as_str() {
+                Some(end) if !is_empty => from = end.to_owned(),
+                _ => break,
+            }
+        }
+        newest_first.reverse();
+        Ok(newest_first)
+    }
+
+    fn note_members(&mut self, room: &str, joined: &Value) {
+        if let Some(count) = joined["summary"]["m.joined_member_count"].as_u64() {
+            self.members.insert(room.to_owned(), count);
+        }
+    }
+
+    /// Whether nobody but us and one other is in the room.
+    async fn is_private(&mut self, api: &Api, room: &str) -> std::result::Result<bool, Stop> {
+        if let Some(count) = self.members.get(room) {
+            return Ok(*count <= 2);
+        }
+        let path = format!("/_matrix/client/v3/rooms/{}/joined_members", encoded(room));
+        let count = match api.get(&path).await {
+            Ok(members) => members["joined"].as_object().map_or(0, serde_json::Map::len) as u64,
+            // We are not in it any more.
+            Err(Failure::Fault(Fault::Refused(_))) => u64::MAX,
+            Err(failure) => return Err(failure.into()),
+        };
+        self.members.insert(room.to_owned(), count);
+        Ok(count <= 2)
+    }
+}

@@ -1,0 +1,80 @@
+//! What the owner has set for a channel, and what every channel is given.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::approval::PendingApprovals;
+use aethon_core::channel::{ChannelRecords, Courier};
+use aethon_core::clock::Clock;
+
+/// Which messages of a group are answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Groups {
+    /// Those that mention us, and replies to us.
+    #[default]
+    Mention,
+    /// All.
+    All,
+    /// None.
+    Off,
+}
+
+/// How somebody who is not allowed yet comes to be heard.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Pairing {
+    /// With a code that the owner has handed out.
+    #[default]
+    Invite,
+    /// By asking, and waiting for the owner.
+    Request,
+    /// Not at all.
+    Off,
+}
+
+/// What a stranger is told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Strangers {
+    /// Nothing.
+    #[default]
+    Silence,
+    /// A sentence a day.
+    Once,
+}
+
+/// What the owner has set for a channel.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// The channel's name.
+    pub channel: &'static str,
+    /// Who may write, by the platform's own ids. Empty: nobody but those who were paired.
+    pub allowed: Vec<String>,
+    /// Whose words count as the owner's; `None` for everybody who may write.
+    pub owners: Option<Vec<String>>,
+    /// Which messages of a group are answered.
+    pub groups: Groups,
+    /// How somebody comes to be heard.
+    pub pairing: Pairing,
+    /// What a stranger is told.
+    pub strangers: Strangers,
+    /// Whether a reply is shown while it is written.
+    pub streams: bool,
+    /// Who gets what names no recipient.
+    pub home: Option<String>,
+    /// The largest file that is taken, in bytes.
+    pub max_file_bytes: u64,
+    /// The age above which a message is not answered.
+    pub stale_after: Duration,
+}
+
+/// What every channel is given by the program.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// What it remembers.
+    pub records: Arc<dyn ChannelRecords>,
+    /// Where questions are answered.
+    pub desk: PendingApprovals,
+    /// The way out for what it says itself.
+    pub courier: Arc<dyn Courier>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}

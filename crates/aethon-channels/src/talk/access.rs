@@ -1,0 +1,55 @@
+//! Who may write, and whose words are the owner's.
+//!
+//! Ids are compared exactly. A name counts only where the platform gives it to one account alone, and in any case; a group in
+//! the list lets its members write there, and nowhere else. Display names never count.
+
+use super::platform::Sender;
+use crate::options::Rules;
+
+/// Whether the owner's list lets them write.
+pub(super) fn is_listed(rules: &Rules, sender: &Sender) -> bool {
+    rules.allowed.iter().any(|entry| {
+        let by_name = || sender.name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(entry));
+        *entry == sender.id || sender.group.as_ref() == Some(entry) || (entry.starts_with('@') && by_name())
+    })
+}
+
+/// Whether their words are the owner's.
+pub(super) fn is_owner(rules: &Rules, sender: &Sender) -> bool {
+    let Some(owners) = &rules.owners else { return true };
+    let by_name = |owner: &String| sender.name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(owner));
+    owners.iter().any(|owner| *owner == sender.id || (owner.starts_with('@') && by_name(owner)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::talk::tests::rules;
+
+    #[test]
+    fn only_who_is_listed_may_write() {
+        let check = |allowed: &[&str], id: &str, name: Option<&str>, group: Option<&str>, expected: bool| {
+            let rules = Rules { allowed: allowed.iter().map(|&entry| entry.to_owned()).collect(), ..rules() };
+            let sender =
+                Sender { id: id.into(), name: name.map(str::to_owned), group: group.map(str::to_owned) };
+            assert_eq!(is_listed(&rules, &sender), expected, "{allowed:?} {sender:?}");
+        };
+        check(&[], "1", None, None, false);
+        check(&["1"], "1", None, None, true);
+        check(&["1"], "11", None, None, false);
+        check(&["1 "], "1", None, None, false);
+        check(&["@Ada"], "1", Some("@ada"), None, true);
+        check(&["ada"], "1", Some("@ada"), None, false);
+        check(&["@ada"], "1", None, None, false);
+        check(&["-100"], "1", None, Some("-100"), true);
+        check(&["-100"], "1", None, None, false);
+    }
+
+    #[test]
+    fn owners_are_everybody_until_some_are_named() {
+        let sender = |id: &str| Sender { id: id.into(), name: None, group: None };
+        assert!(is_owner(&rules(), &sender("2")));
+        let rules = Rules { owners: Some(vec!["1".into()]), ..rules() };
+        assert!(is_owner(&rules, &sender("1")) && !is_owner(&rules, &sender("2")));
+    }
+}

@@ -1,0 +1,106 @@
+//! A channel made of a platform: receives through the door, sends part by part.
+
+use std::sync::Arc;
+
+use aethon_core::assistant::Assistant;
+use aethon_core::channel::{Channel, ChannelStatus, Delivery, DeliveryError};
+use aethon_core::error::{Error, Result};
+use aethon_core::session::TurnRecord;
+use aethon_core::shutdown::Shutdown;
+use aethon_core::surface::Surface;
+use async_trait::async_trait;
+
+use super::door::Door;
+use super::outlet::Outlet;
+use super::platform::{Check, Platform};
+use super::question::Questions;
+use super::sending;
+use super::stream::Streams;
+use crate::options::{Rules, Surroundings};
+
+/// A messenger as a channel.
+pub struct Messenger {
+    outlet: Arc<Outlet>,
+    streams: Arc<Streams>,
+    questions: Arc<Questions>,
+    is_recipient: fn(&str) -> bool,
+}
+
+impl Messenger {
+    pub(crate) fn new(
+        platform: Arc<dyn Platform>,
+        is_recipient: fn(&str) -> bool,
+        rules: Rules,
+        around: Surroundings,
+    ) -> Self {
+        let outlet = Arc::new(Outlet::new(platform, rules, around));
+        let questions = Arc::new(Questions::new(outlet.clone()));
+        let streams = Arc::new(Streams::new(outlet.clone(), questions.clone()));
+        Self { outlet, streams, questions, is_recipient }
+    }
+
+    /// Looks whether the platform lets us in, without sending or taking anything.
+    pub async fn inspect(&self) -> Vec<Check> {
+        self.outlet.platform.inspect().await
+    }
+
+    #[cfg(test)]
+    pub(super) fn streams(&self) -> &Arc<Streams> {
+        &self.streams
+    }
+
+    #[cfg(test)]
+    pub(super) fn questions(&self) -> &Questions {
+        &self.questions
+    }
+
+    /// Who gets it: the recipient, or the one of `channels.NAME.home`.
+    fn recipient<'r>(&'r self, named: Option<&'r str>) -> Result<&'r str> {
+        let channel = self.outlet.channel();
+        let named = named.filter(|named| !named.is_empty()).or(self.outlet.rules.home.as_deref());
+        let named = named.ok_or_else(|| {
+            Error::invalid(format!("no recipient is named, and channels.{channel}.home is empty"))
+        })?;
+        if (self.is_recipient)(named) {
+            return Ok(named);
+        }
+        Err(Error::invalid(format!("{named:?} cannot be a recipient on {channel}")))
+    }
+}
+
+#[async_trait]
+impl Channel for Messenger {
+    fn name(&self) -> &str {
+        self.outlet.channel()
+    }
+
+    fn check_recipient(&self, recipient: Option<&str>) -> Result<()> {
+        self.recipient(recipient).map(drop)
+    }
+
+    async fn run(&self, assistant: Arc<dyn Assistant>, shutdown: Shutdown) -> Result<()> {
+        self.outlet.standing.connects();
+        let door = Door::new(self.outlet.clone(), self.streams.clone(), self.questions.clone(), assistant);
+        let ended = self.outlet.platform.receive(&door, shutdown.clone()).await;
+        if shutdown.is_requested() {
+            self.streams.shutdown().await;
+        }
+        ended
+    }
+
+    async fn send(&self, delivery: &Delivery) -> Result<(), DeliveryError> {
+        let chat = self.recipient(delivery.content.recipient.as_deref());
+        let chat = chat.map_err(|error| DeliveryError::lasting(error.to_string()))?;
+        sending::deliver(&self.outlet, &self.streams, (chat, delivery)).await
+    }
+
+    fn status(&self) -> Option<ChannelStatus> {
+        Some(self.outlet.standing.now())
+    }
+
+    fn watcher(&self, record: &TurnRecord) -> Option<Arc<dyn Surface>> {
+        let inbound = &record.inbound;
+        let to = inbound.deliver_to.as_ref().filter(|to| to.channel == self.outlet.channel())?;
+        Some(self.streams.surface(to.recipient.as_deref()?, &inbound.sender))
+    }
+}

@@ -1,0 +1,24 @@
+//! What is the same on every platform: who is heard, what a message becomes, and how a reply arrives.
+//!
+//! `platform` is the trait that a codec implements, `messenger` the channel made of one. `door` takes messages in (with
+//! `access` and `command`), `stream` shows a reply while it is written, `question` asks for approval, `sending` delivers
+//! part by part, `outlet` and `budget` keep to the pace of a chat, `standing` tells how the channel does.
+
+mod access;
+mod budget;
+mod command;
+mod door;
+mod messenger;
+mod outlet;
+mod platform;
+mod question;
+mod sending;
+mod standing;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use door::Door;
+pub use messenger::Messenger;
+pub use platform::Check;
+pub(crate) use platform::{Arrival, Button, Content, Dialect, Fault, Offer, Platform, Press, Sender};

@@ -1,0 +1,126 @@
+//! The way out of a channel: the platform, with the budget of each chat in front of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::channel::NewDelivery;
+use aethon_core::error::{Error, Result};
+use aethon_core::ids::{SessionId, TurnId};
+use jiff::SignedDuration;
+use tokio::time::sleep;
+
+use super::budget::Budget;
+use super::platform::{Content, Fault, Platform};
+use super::standing::Standing;
+use crate::options::{Rules, Surroundings};
+
+/// When a word of the program itself is too old to be of use.
+const WORD_LIFETIME: SignedDuration = SignedDuration::from_mins(30);
+
+/// How often something that is shown directly is tried.
+const MOST_ATTEMPTS: usize = 4;
+
+/// The longest pause between those attempts.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// What everything that goes out needs.
+pub(super) struct Outlet {
+    pub(super) platform: Arc<dyn Platform>,
+    pub(super) rules: Rules,
+    pub(super) around: Surroundings,
+    pub(super) budget: Budget,
+    pub(super) standing: Standing,
+}
+
+impl Outlet {
+    pub(super) fn new(platform: Arc<dyn Platform>, rules: Rules, around: Surroundings) -> Self {
+        Self { platform, rules, around, budget: Budget::default(), standing: Standing::default() }
+    }
+
+    pub(super) fn channel(&self) -> &'static str {
+        self.rules.channel
+    }
+
+    /// Takes a call to this chat, or says how long there is none.
+    pub(super) fn take(&self, chat: &str) -> std::result::Result<(), Duration> {
+        self.budget.take(chat, (self.platform.dialect().pace)(chat))
+    }
+
+    /// Sends. The call was taken.
+    pub(super) async fn post(
+        &self,
+        chat: &str,
+        content: Content<'_>,
+        key: &str,
+    ) -> std::result::Result<String, Fault> {
+        let posted = self.platform.post(chat, content, key).await;
+        self.note(chat, posted.as_ref().err());
+        posted
+    }
+
+    /// Edits. The call was taken.
+    pub(super) async fn edit(
+        &self,
+        chat: &str,
+        message: &str,
+        content: Content<'_>,
+    ) -> std::result::Result<(), Fault> {
+        let edited = self.platform.edit(chat, message, content).await;
+        self.note(chat, edited.as_ref().err());
+        edited
+    }
+
+    /// Shows that an answer is written, if there is a call left for it.
+    pub(super) async fn typing(&self, chat: &str) {
+        if self.take(chat).is_ok()
+            && let Err(fault) = self.platform.typing(chat).await
+        {
+            self.note(chat, Some(&fault));
+        }
+    }
+
+    fn note(&self, chat: &str, fault: Option<&Fault>) {
+        match fault {
+            None => self.standing.sent(self.around.clock.now()),
+            Some(Fault::Later { after: Some(pause), .. }) => self.budget.close(chat, *pause),
+            Some(_) => {}
+        }
+    }
+
+    /// Shows something that cannot go through the outbox, because it is of use only now. Tries a few times.
+    pub(super) async fn show(&self, chat: &str, content: Content<'_>, key: &str) -> Option<String> {
+        for _ in 0..MOST_ATTEMPTS {
+            while let Err(wait) = self.take(chat) {
+                sleep(wait.min(LONGEST_PAUSE)).await;
+            }
+            match self.post(chat, content, key).await {
+                Ok(message) => return Some(message),
+                Err(Fault::Later { after: Some(_), .. }) => {}
+                Err(Fault::Later { .. }) => sleep(Duration::from_secs(1)).await,
+                Err(fault) => {
+                    tracing::warn!(
+                        channel = self.channel(),
+                        error = fault.message(),
+                        "a question could not be shown"
+                    );
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
+    /// Says something of the program's own, through the outbox.
+    pub(super) async fn say(&self, chat: &str, text: impl Into<String>) -> Result<()> {
+        let session = session(self.channel(), chat, 1)?;
+        let expires_at = self.around.clock.now() + WORD_LIFETIME;
+        let word = NewDelivery::new(self.channel(), text, expires_at).with_recipient(Some(chat.to_owned()));
+        self.around.courier.send(&session, &TurnId::fresh(), word).await
+    }
+}
+
+/// The session of a chat: the first one, or what `/new` has made since.
+pub(super) fn session(channel: &str, chat: &str, number: u32) -> Result<SessionId> {
+    let name = if number > 1 { format!("{chat}~{number}") } else { chat.to_owned() };
+    SessionId::of(channel, &name).map_err(|error| Error::invalid(error.to_string()))
+}

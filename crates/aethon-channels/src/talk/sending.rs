@@ -1,0 +1,175 @@
+//! Delivers part by part: the parts are fixed at the first attempt and stored, and each is settled by itself.
+//!
+//! A delivery that comes again, after a failure or a crash, goes on behind the last part that has arrived. Where nobody knows
+//! whether a part has arrived, it is repeated for as long as the platform throws the second one away, and else once.
+
+use std::time::Duration;
+
+use aethon_core::channel::{Delivery, DeliveryError};
+use aethon_core::error::Error;
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+use tokio::time::sleep;
+
+use super::outlet::Outlet;
+use super::platform::{Content, Fault};
+use super::stream::{Streams, record_of};
+use crate::text::{Styled, split, styled};
+
+/// How long a delivery waits for a call in the budget before it is put off.
+const LONGEST_WAIT: Duration = Duration::from_secs(3);
+/// How long it is remembered what has arrived. Longer than any delivery lives.
+const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// How often a part is sent whose arrival nobody knows, where the platform cannot tell.
+const MOST_DOUBTS: u32 = 2;
+
+/// What is stored of a delivery.
+#[derive(Debug, Serialize, Deserialize)]
+struct Progress {
+    parts: Vec<Styled>,
+    /// The message that the first part takes the place of.
+    replaces: Option<String>,
+    /// How many parts and then files have arrived.
+    done: usize,
+    /// How often the next one was sent without anybody knowing what became of it.
+    doubts: u32,
+}
+
+/// Delivers, from where an earlier attempt has come to.
+pub(super) async fn deliver(
+    outlet: &Outlet,
+    streams: &Streams,
+    (chat, delivery): (&str, &Delivery),
+) -> Result<(), DeliveryError> {
+    if delivery.content.is_reply {
+        streams.close(&delivery.turn).await;
+    }
+    let mut attempt = Attempt::load(outlet, (chat, delivery)).await?;
+    while attempt.progress.done < attempt.steps() {
+        attempt.next().await?;
+    }
+    Ok(())
+}
+
+struct Attempt<'a> {
+    outlet: &'a Outlet,
+    chat: &'a str,
+    delivery: &'a Delivery,
+    progress: Progress,
+}
+
+impl<'a> Attempt<'a> {
+    async fn load(
+        outlet: &'a Outlet,
+        (chat, delivery): (&'a str, &'a Delivery),
+    ) -> Result<Self, DeliveryError> {
+        let records = &outlet.around.records;
+        let stored = records.get(outlet.channel(), &name(delivery)).await.map_err(unstored)?;
+        if let Some(progress) = stored.and_then(|stored| serde_json::from_str(&stored).ok()) {
+            return Ok(Self { outlet, chat, delivery, progress });
+        }
+        let replaces = match delivery.content.is_reply {
+            true => records.get(outlet.channel(), &record_of(&delivery.turn)).await.map_err(unstored)?,
+            false => None,
+        };
+        let parts = split(&styled(&delivery.content.labelled_text()), outlet.platform.dialect().fit);
+        let progress = Progress { parts, replaces, done: 0, doubts: 0 };
+        let attempt = Self { outlet, chat, delivery, progress };
+        attempt.store().await?;
+        Ok(attempt)
+    }
+
+    fn steps(&self) -> usize {
+        self.progress.parts.len() + self.delivery.content.attachments.len()
+    }
+
+    /// Sends the next part or file.
+    async fn next(&mut self) -> Result<(), DeliveryError> {
+        if self.progress.doubts >= MOST_DOUBTS && !self.outlet.platform.dialect().sends_once {
+            // Should the owner want it sent again after all, it is.
+            self.progress.doubts = 0;
+            self.store().await?;
+            return Err(DeliveryError::lasting(
+                "it was sent twice and nobody said whether it arrived; look before you send it again",
+            ));
+        }
+        self.wait().await?;
+        let is_edit = self.progress.done == 0 && self.progress.replaces.is_some();
+        let sent = if is_edit { self.edit().await } else { self.post().await? };
+        match sent {
+            Ok(()) => {
+                self.progress.done += 1;
+                self.progress.doubts = 0;
+                self.store().await
+            }
+            Err(Fault::Gone(_)) if is_edit => {
+                self.progress.replaces = None;
+                self.store().await
+            }
+            Err(Fault::Refused(message) | Fault::Gone(message)) => Err(DeliveryError::lasting(message)),
+            Err(Fault::Doubtful(message)) => Err(DeliveryError::passing(message)),
+            Err(Fault::Later { message, after }) => {
+                // It was not done, so there is no doubt about it.
+                self.progress.doubts = self.progress.doubts.saturating_sub(u32::from(!is_edit));
+                self.store().await?;
+                let error = DeliveryError::passing(message);
+                Err(match after {
+                    Some(pause) => error.after(pause),
+                    None => error,
+                })
+            }
+        }
+    }
+
+    /// Waits for a call in the budget of the chat, but not for long: others wait for their turn as well.
+    async fn wait(&self) -> Result<(), DeliveryError> {
+        while let Err(wait) = self.outlet.take(self.chat) {
+            if wait > LONGEST_WAIT {
+                return Err(DeliveryError::passing("the chat takes no more for now").after(wait));
+            }
+            sleep(wait).await;
+        }
+        Ok(())
+    }
+
+    /// Puts the first part in the place of what was shown while it was written. Twice is once, so nothing is noted before.
+    async fn edit(&self) -> Result<(), Fault> {
+        let (Some(message), Some(part)) = (&self.progress.replaces, self.progress.parts.first()) else {
+            return Err(Fault::Gone("there is nothing to put in its place".into()));
+        };
+        self.outlet.edit(self.chat, message, Content::text(part)).await
+    }
+
+    async fn post(&mut self) -> Result<Result<(), Fault>, DeliveryError> {
+        // Noted before: a crash in the middle of it leaves the doubt.
+        self.progress.doubts += 1;
+        self.store().await?;
+        let (done, parts) = (self.progress.done, &self.progress.parts);
+        let files = &self.delivery.content.attachments;
+        let content = match (parts.get(done), files.get(done.saturating_sub(parts.len()))) {
+            (Some(part), _) => Content::text(part),
+            (None, Some(file)) => Content::File(file),
+            (None, None) => return Ok(Ok(())),
+        };
+        // Never the same in another home: a platform may remember keys of an account.
+        let key = format!("{}-{}-{done}", self.delivery.turn, self.delivery.id);
+        Ok(self.outlet.post(self.chat, content, &key).await.map(drop))
+    }
+
+    async fn store(&self) -> Result<(), DeliveryError> {
+        let progress = serde_json::to_string(&self.progress)
+            .map_err(|error| DeliveryError::lasting(format!("its parts cannot be stored: {error}")))?;
+        let until = self.outlet.around.clock.now() + REMEMBERED;
+        let records = &self.outlet.around.records;
+        let stored = records.put(self.outlet.channel(), &name(self.delivery), &progress, Some(until)).await;
+        stored.map_err(unstored)
+    }
+}
+
+fn name(delivery: &Delivery) -> String {
+    format!("delivery:{}", delivery.id)
+}
+
+fn unstored(error: Error) -> DeliveryError {
+    DeliveryError::passing(format!("what has arrived could not be stored: {error}"))
+}

@@ -1,0 +1,342 @@
+//! A reply that grows before the reader's eyes: sent once a little of it is there, then edited at the chat's pace.
+//!
+//! A task for each turn shows what there is whenever the budget of the chat has a call left. The id of its message is stored,
+//! so that the delivery of the reply, after a crash too, edits that message and sends no second one. Before the delivery
+//! does so it closes the stream, and nothing of it is under way any more.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aethon_core::approval::{ApprovalRequest, Decision, Resolution};
+use aethon_core::ids::TurnId;
+use aethon_core::message::TurnEnd;
+use aethon_core::surface::{Surface, TurnEvent};
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::outlet::Outlet;
+use super::platform::{Content, Fault};
+use super::question::Questions;
+use crate::text::{Fit, Styled, split, styled};
+
+/// How long the first words wait for more, so that a short reply is sent once and whole.
+const FIRST_WORDS: Duration = Duration::from_millis(700);
+/// The least time between two edits, whatever the budget allows.
+const STEP: Duration = Duration::from_secs(1);
+/// How often it is shown that an answer is written, before there is any.
+const TYPING: Duration = Duration::from_secs(4);
+/// How long a delivery waits for the stream to end.
+const LONGEST_END: Duration = Duration::from_secs(40);
+/// How long the message of a turn is remembered.
+const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// How often showing may fail before the rest is left to the delivery.
+const MOST_FAILURES: u32 = 3;
+const GROWS: &str = " …";
+
+/// The replies of a channel that are being written.
+pub(super) struct Streams {
+    outlet: Arc<Outlet>,
+    questions: Arc<Questions>,
+    open: Mutex<HashMap<TurnId, Arc<Stream>>>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+/// One of them.
+struct Stream {
+    turn: TurnId,
+    chat: String,
+    asker: String,
+    state: Mutex<State>,
+    changed: Notify,
+    ended: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What the model has said since the last tool.
+    text: String,
+    is_after_tool: bool,
+    /// Whether the text was not shown yet.
+    is_dirty: bool,
+    questions: Vec<Ask>,
+    /// Whether nothing more is shown.
+    is_closed: bool,
+    /// Whether a person has stopped the turn, whose reply then goes nowhere else.
+    is_stopped: bool,
+}
+
+enum Ask {
+    Open(Box<ApprovalRequest>),
+    Settled(String, Resolution),
+}
+
+/// Where the message of a turn is remembered.
+pub(super) fn record_of(turn: &TurnId) -> String {
+    format!("reply:{turn}")
+}
+
+impl Streams {
+    pub(super) fn new(outlet: Arc<Outlet>, questions: Arc<Questions>) -> Self {
+        Self { outlet, questions, open: Mutex::default(), tasks: Mutex::default() }
+    }
+
+    /// The surface of a turn that this person has brought about in this chat.
+    pub(super) fn surface(self: &Arc<Self>, chat: &str, asker: &str) -> Arc<dyn Surface> {
+        Arc::new(ChatSurface { streams: self.clone(), chat: chat.to_owned(), asker: asker.to_owned() })
+    }
+
+    /// Ends the stream of a turn, and waits until nothing of it is under way.
+    pub(super) async fn close(&self, turn: &TurnId) {
+        let Some(stream) = lock(&self.open).get(turn).cloned() else { return };
+        stream.change(|state| state.is_closed = true);
+        let mut ended = stream.ended.subscribe();
+        // An error means that the task is gone, which is an end as well.
+        if timeout(LONGEST_END, ended.wait_for(|ended| *ended)).await.is_err() {
+            tracing::warn!(channel = self.outlet.channel(), %turn, "a reply that was shown as it grew did not end");
+        }
+        lock(&self.open).remove(turn);
+    }
+
+    /// Ends all of them.
+    pub(super) async fn shutdown(&self) {
+        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
+        tasks.shutdown().await;
+        lock(&self.open).clear();
+    }
+
+    fn of(&self, turn: &TurnId) -> Option<Arc<Stream>> {
+        lock(&self.open).get(turn).cloned()
+    }
+
+    fn open(self: &Arc<Self>, turn: &TurnId, chat: &str, asker: &str) -> Arc<Stream> {
+        let mut open = lock(&self.open);
+        if let Some(stream) = open.get(turn) {
+            return stream.clone();
+        }
+        let stream = Arc::new(Stream {
+            turn: turn.clone(),
+            chat: chat.to_owned(),
+            asker: asker.to_owned(),
+            state: Mutex::default(),
+            changed: Notify::new(),
+            ended: watch::Sender::new(false),
+        });
+        open.insert(turn.clone(), stream.clone());
+        let mut tasks = lock(&self.tasks);
+        // Those that have ended make room.
+        while tasks.try_join_next().is_some() {}
+        let (streams, running) = (self.clone(), stream.clone());
+        tasks.spawn(async move { streams.run(&running).await });
+        stream
+    }
+
+    async fn run(self: Arc<Self>, stream: &Stream) {
+        // Whatever ends the task, a delivery that waits for it goes on.
+        let _ended = Ended(stream);
+        let records = &self.outlet.around.records;
+        let known = records.get(self.outlet.channel(), &record_of(&stream.turn)).await;
+        let mut showing =
+            Showing { outlet: &self.outlet, stream, message: known.ok().flatten(), failures: 0 };
+        let mut next_typing = Instant::now();
+        let mut next_step: Option<Instant> = None;
+        loop {
+            let (asks, is_dirty, is_closed) = stream.take();
+            for ask in asks {
+                match ask {
+                    Ask::Open(request) => {
+                        self.questions.ask((&stream.chat, &stream.asker), &request).await;
+                    }
+                    Ask::Settled(id, resolution) => self.questions.settled(&id, resolution).await,
+                }
+            }
+            if is_closed {
+                break;
+            }
+            let now = Instant::now();
+            if is_dirty && self.outlet.rules.streams && showing.failures < MOST_FAILURES {
+                let first = if showing.message.is_some() { now } else { now + FIRST_WORDS };
+                let due = *next_step.get_or_insert(first);
+                if due <= now {
+                    next_step = Some(now + showing.step().await);
+                }
+            } else if showing.message.is_none() && next_typing <= now {
+                self.outlet.typing(&stream.chat).await;
+                next_typing = Instant::now() + TYPING;
+            }
+            let wake = match next_step.filter(|_| is_dirty && showing.failures < MOST_FAILURES) {
+                Some(due) => due.max(now + Duration::from_millis(20)),
+                None => next_typing.max(now + TYPING),
+            };
+            tokio::select! {
+                () = stream.changed.notified() => {}
+                () = sleep_until(wake) => {}
+            }
+        }
+        if lock(&stream.state).is_stopped {
+            showing.stopped().await;
+        }
+        lock(&self.open).remove(&stream.turn);
+    }
+}
+
+/// What a task needs to show a reply.
+struct Showing<'s> {
+    outlet: &'s Outlet,
+    stream: &'s Stream,
+    message: Option<String>,
+    failures: u32,
+}
+
+impl Showing<'_> {
+    /// Shows what there is. Returns how long nothing more is shown.
+    async fn step(&mut self) -> Duration {
+        let chat = &self.stream.chat;
+        if let Err(wait) = self.outlet.take(chat) {
+            return wait;
+        }
+        let text = {
+            let mut state = lock(&self.stream.state);
+            state.is_dirty = false;
+            state.text.clone()
+        };
+        let Some(part) = beginning(&text, self.outlet.platform.dialect().fit, GROWS) else { return STEP };
+        let shown = match self.message.clone() {
+            Some(message) => self.outlet.edit(chat, &message, Content::text(&part)).await,
+            None => self.first(&part).await,
+        };
+        match shown {
+            Ok(()) => STEP.max((self.outlet.platform.dialect().pace)(chat)),
+            Err(Fault::Later { after, .. }) => {
+                lock(&self.stream.state).is_dirty = true;
+                after.unwrap_or(STEP * 2)
+            }
+            Err(fault) => {
+                self.failures += 1;
+                // After a doubtful first message another one could be a second.
+                if self.message.is_none() {
+                    self.failures = MOST_FAILURES;
+                }
+                tracing::debug!(
+                    channel = self.outlet.channel(),
+                    error = fault.message(),
+                    "a reply could not be shown as it grows"
+                );
+                STEP
+            }
+        }
+    }
+
+    async fn first(&mut self, part: &Styled) -> Result<(), Fault> {
+        let (turn, chat) = (&self.stream.turn, &self.stream.chat);
+        let message = self.outlet.post(chat, Content::text(part), &format!("r{turn}")).await?;
+        let until = self.outlet.around.clock.now() + REMEMBERED;
+        let records = &self.outlet.around.records;
+        let stored = records.put(self.outlet.channel(), &record_of(turn), &message, Some(until)).await;
+        if let Err(error) = stored {
+            tracing::warn!(channel = self.outlet.channel(), %error, "the message of a reply could not be remembered");
+        }
+        self.message = Some(message);
+        Ok(())
+    }
+
+    /// The turn was stopped: what was shown says so, and nothing else comes.
+    async fn stopped(&mut self) {
+        let Some(message) = self.message.clone() else { return };
+        let text = lock(&self.stream.state).text.clone();
+        let Some(part) = beginning(&text, self.outlet.platform.dialect().fit, " … (stopped)") else {
+            return;
+        };
+        for _ in 0..3 {
+            while let Err(wait) = self.outlet.take(&self.stream.chat) {
+                tokio::time::sleep(wait).await;
+            }
+            match self.outlet.edit(&self.stream.chat, &message, Content::text(&part)).await {
+                Err(Fault::Later { .. } | Fault::Doubtful(_)) => {}
+                Ok(()) | Err(_) => return,
+            }
+        }
+    }
+}
+
+/// The first part of a text that goes on.
+fn beginning(text: &str, fit: Fit, ending: &str) -> Option<Styled> {
+    let fit = Fit { length: fit.length.saturating_sub(ending.len()), ..fit };
+    let mut part = split(&styled(text), fit).into_iter().next()?;
+    part.text.push_str(ending);
+    Some(part)
+}
+
+impl Stream {
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut lock(&self.state));
+        self.changed.notify_one();
+    }
+
+    /// What is to be asked, whether there is something to show, and whether it is over.
+    fn take(&self) -> (Vec<Ask>, bool, bool) {
+        let mut state = lock(&self.state);
+        (std::mem::take(&mut state.questions), state.is_dirty, state.is_closed)
+    }
+}
+
+/// Tells that a task is over, however it ends.
+struct Ended<'s>(&'s Stream);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.ended.send_replace(true);
+    }
+}
+
+/// The surface of a turn in a chat.
+struct ChatSurface {
+    streams: Arc<Streams>,
+    chat: String,
+    asker: String,
+}
+
+#[async_trait]
+impl Surface for ChatSurface {
+    fn emit(&self, turn: &TurnId, event: TurnEvent) {
+        if let TurnEvent::Done(reply) = &event {
+            // The delivery may have closed it before.
+            if let Some(stream) = self.streams.of(turn) {
+                let is_stopped = reply.end == TurnEnd::Stopped;
+                stream.change(|state| (state.is_stopped, state.is_closed) = (is_stopped, true));
+            }
+            return;
+        }
+        let stream = self.streams.open(turn, &self.chat, &self.asker);
+        match event {
+            TurnEvent::Text(text) => stream.change(|state| {
+                if std::mem::take(&mut state.is_after_tool) {
+                    state.text.clear();
+                }
+                state.text.push_str(&text);
+                state.is_dirty = true;
+            }),
+            TurnEvent::Tool(_) => lock(&stream.state).is_after_tool = true,
+            TurnEvent::Approval(request) => {
+                stream.change(|state| state.questions.push(Ask::Open(Box::new(request))));
+            }
+            TurnEvent::ApprovalDone { id, resolution } => {
+                stream.change(|state| state.questions.push(Ask::Settled(id, resolution)));
+            }
+            _ => {}
+        }
+    }
+
+    async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
+        // Answers come to the desk.
+        std::future::pending().await
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is in there is whole after every statement, so a panic elsewhere does not make it unusable.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

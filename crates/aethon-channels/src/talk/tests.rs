@@ -1,0 +1,462 @@
+//! The common parts with a platform in memory: who is heard, what arrives, and that it arrives once.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aethon_core::approval::{ApprovalRequest, Decision, PendingApprovals};
+use aethon_core::assistant::{ActiveTurn, Assistant, PendingReply, Posting, Submitted};
+use aethon_core::channel::{Channel, Courier, Delivery, NewDelivery};
+use aethon_core::error::{Error, Result};
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::{Inbound, Reply, TurnEnd};
+use aethon_core::session::Clear;
+use aethon_core::shutdown::Shutdown;
+use aethon_core::surface::{Surface, TurnEvent};
+use aethon_core::testkit::{ManualClock, MemoryStore};
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use super::door::Door;
+use super::messenger::Messenger;
+use super::outlet::Outlet;
+use super::platform::*;
+use super::question::Questions;
+use super::stream::Streams;
+use crate::options::{Groups, Pairing, Rules, Strangers, Surroundings};
+use crate::pairing;
+use crate::text::{Fit, Measure};
+
+pub(super) fn rules() -> Rules {
+    Rules {
+        channel: "telegram",
+        allowed: Vec::new(),
+        owners: None,
+        groups: Groups::Mention,
+        pairing: Pairing::Invite,
+        strangers: Strangers::Silence,
+        streams: true,
+        home: None,
+        max_file_bytes: 1 << 20,
+        stale_after: Duration::from_secs(3600),
+    }
+}
+
+/// A platform in memory that can be told to fail.
+#[derive(Default)]
+struct Paper {
+    /// What stands in the chat: the text of each message.
+    messages: Mutex<Vec<String>>,
+    buttons: Mutex<Vec<Vec<Button>>>,
+    edits: AtomicU32,
+    faults: Mutex<Vec<Fault>>,
+    /// Whether a doubtful message has arrived all the same.
+    loses_answers: bool,
+}
+
+#[async_trait]
+impl Platform for Paper {
+    fn dialect(&self) -> Dialect {
+        let fit = Fit { measure: Measure::Utf16, length: 40, spans: 100 };
+        let pace = |_: &str| Duration::from_secs(1);
+        Dialect { fit, pace, sends_once: false, edits: true, buttons: true }
+    }
+
+    async fn receive(&self, _door: &Door, mut shutdown: Shutdown) -> Result<()> {
+        shutdown.requested().await;
+        Ok(())
+    }
+
+    async fn post(&self, _chat: &str, content: Content<'_>, _key: &str) -> Result<String, Fault> {
+        let fault = self.faults.lock().unwrap().pop();
+        if fault.as_ref().is_none_or(|fault| matches!(fault, Fault::Doubtful(_)) && self.loses_answers) {
+            let (text, buttons) = match content {
+                Content::Text { text, buttons } => (text.text.clone(), buttons.to_vec()),
+                Content::File(file) => (format!("file {}", file.name), Vec::new()),
+            };
+            self.messages.lock().unwrap().push(text);
+            self.buttons.lock().unwrap().push(buttons);
+        }
+        let id = self.messages.lock().unwrap().len().saturating_sub(1);
+        fault.map_or(Ok(id.to_string()), Err)
+    }
+
+    async fn edit(&self, _chat: &str, message: &str, content: Content<'_>) -> Result<(), Fault> {
+        self.edits.fetch_add(1, Ordering::Relaxed);
+        if let Some(fault) = self.faults.lock().unwrap().pop() {
+            return Err(fault);
+        }
+        let Content::Text { text, buttons } = content else { panic!("a file is no edit") };
+        let message: usize = message.parse().unwrap();
+        self.messages.lock().unwrap()[message] = text.text.clone();
+        self.buttons.lock().unwrap()[message] = buttons.to_vec();
+        Ok(())
+    }
+
+    async fn typing(&self, _chat: &str) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn fetch(&self, _file: &Offer) -> Result<Vec<u8>, Fault> {
+        Ok(b"hi".to_vec())
+    }
+
+    async fn inspect(&self) -> Vec<Check> {
+        Vec::new()
+    }
+}
+
+/// An assistant that notes what it is given.
+#[derive(Default)]
+struct Notes {
+    inbound: Mutex<Vec<Inbound>>,
+    is_full: Mutex<bool>,
+}
+
+#[async_trait]
+impl Assistant for Notes {
+    async fn submit(&self, inbound: Inbound, _surface: Arc<dyn Surface>) -> Result<Submitted> {
+        if *self.is_full.lock().unwrap() {
+            return Err(Error::full("too much to do"));
+        }
+        self.inbound.lock().unwrap().push(inbound);
+        let reply = PendingReply::pair().1;
+        Ok(Submitted { turn: TurnId::fresh(), queued: 0, is_new: true, reply })
+    }
+
+    async fn stop(&self, _session: &SessionId, _turn: Option<&TurnId>) -> usize {
+        1
+    }
+
+    fn activity(&self) -> Vec<ActiveTurn> {
+        Vec::new()
+    }
+
+    fn is_busy(&self, _session: &SessionId) -> bool {
+        false
+    }
+
+    async fn clear(&self, _session: &SessionId, _how: Clear) -> Result<bool> {
+        Ok(true)
+    }
+
+    async fn post(&self, _session: &SessionId, _key: &str, _posting: &Posting) -> Result<bool> {
+        Ok(true)
+    }
+}
+
+/// What the program says of its own.
+#[derive(Default)]
+struct Said(Mutex<Vec<String>>);
+
+#[async_trait]
+impl Courier for Said {
+    fn channels(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    async fn send(&self, _session: &SessionId, _turn: &TurnId, content: NewDelivery) -> Result<()> {
+        self.0.lock().unwrap().push(content.text);
+        Ok(())
+    }
+}
+
+struct Stage {
+    clock: Arc<ManualClock>,
+    records: Arc<MemoryStore>,
+    paper: Arc<Paper>,
+    notes: Arc<Notes>,
+    said: Arc<Said>,
+    desk: PendingApprovals,
+    rules: Rules,
+}
+
+impl Stage {
+    fn new(rules: Rules) -> Self {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_second(1_800_000_000).unwrap()));
+        Self {
+            records: Arc::new(MemoryStore::new(clock.clone())),
+            clock,
+            paper: Arc::default(),
+            notes: Arc::default(),
+            said: Arc::default(),
+            desk: PendingApprovals::default(),
+            rules,
+        }
+    }
+
+    fn around(&self) -> Surroundings {
+        Surroundings {
+            records: self.records.clone(),
+            desk: self.desk.clone(),
+            courier: self.said.clone(),
+            clock: self.clock.clone(),
+        }
+    }
+
+    fn door(&self) -> Door {
+        let outlet = Arc::new(Outlet::new(self.paper.clone(), self.rules.clone(), self.around()));
+        let questions = Arc::new(Questions::new(outlet.clone()));
+        let streams = Arc::new(Streams::new(outlet.clone(), questions.clone()));
+        Door::new(outlet, streams, questions, self.notes.clone())
+    }
+
+    fn messenger(&self) -> Messenger {
+        Messenger::new(self.paper.clone(), |_| true, self.rules.clone(), self.around())
+    }
+
+    fn arrival(&self, id: &str, text: &str) -> Arrival {
+        Arrival {
+            id: id.into(),
+            chat: "7".into(),
+            sender: Sender { id: "1".into(), name: Some("@ada".into()), group: None },
+            is_private: true,
+            is_addressed: true,
+            text: text.into(),
+            quoted: None,
+            is_forwarded: false,
+            files: Vec::new(),
+            at: aethon_core::clock::Clock::now(&*self.clock),
+        }
+    }
+
+    fn submitted(&self) -> Vec<Inbound> {
+        std::mem::take(&mut self.notes.inbound.lock().unwrap())
+    }
+
+    fn said(&self) -> Vec<String> {
+        std::mem::take(&mut self.said.0.lock().unwrap())
+    }
+
+    fn shown(&self) -> Vec<String> {
+        self.paper.messages.lock().unwrap().clone()
+    }
+}
+
+fn known() -> Rules {
+    Rules { allowed: vec!["1".into()], ..rules() }
+}
+
+fn delivery(turn: &TurnId, text: &str, is_reply: bool) -> Delivery {
+    let content = NewDelivery::new("telegram", text, Timestamp::MAX)
+        .with_recipient(Some("7".into()))
+        .as_reply(is_reply);
+    Delivery::new(5, SessionId::of("telegram", "7").unwrap(), turn.clone(), content)
+}
+
+#[tokio::test]
+async fn a_stranger_brings_nothing_about_and_learns_nothing() {
+    let stage = Stage::new(rules());
+    let door = stage.door();
+    for text in ["hi", "/start", "/help", "/new", "/stop", "approve ABCDEFGH", "/pair ABCDEFGH"] {
+        door.arrive(stage.arrival(text, text)).await.unwrap();
+    }
+    assert!(stage.submitted().is_empty() && stage.said().is_empty());
+    let stage = Stage::new(Rules { strangers: Strangers::Once, ..rules() });
+    let door = stage.door();
+    for id in ["a", "b"] {
+        door.arrive(stage.arrival(id, "hi")).await.unwrap();
+    }
+    door.arrive(Arrival { is_private: false, ..stage.arrival("c", "hi") }).await.unwrap();
+    assert_eq!(stage.said(), ["Sorry, I only talk to people I know."]);
+}
+
+#[tokio::test]
+async fn a_code_of_the_owner_opens_the_door() {
+    let stage = Stage::new(rules());
+    let door = stage.door();
+    let code = pairing::invite(&*stage.records, &*stage.clock, "telegram").await.unwrap().code;
+    let group = Arrival { is_private: false, ..stage.arrival("1", &format!("/pair {code}")) };
+    door.arrive(group).await.unwrap();
+    assert!(stage.said().is_empty(), "only in private");
+    door.arrive(stage.arrival("2", &format!("/start {code}"))).await.unwrap();
+    assert!(stage.said()[0].starts_with("You are connected"));
+    door.arrive(stage.arrival("3", "hi")).await.unwrap();
+    assert_eq!(stage.submitted()[0].text, "hi");
+}
+
+#[tokio::test]
+async fn a_message_becomes_a_turn_whose_reply_goes_back() {
+    let stage = Stage::new(Rules { owners: Some(vec!["2".into()]), ..known() });
+    let door = stage.door();
+    let file = Offer { handle: "f".into(), name: "a.txt".into(), mime: "text/plain".into(), size: 2 };
+    let large = Offer { size: 2 << 20, ..file.clone() };
+    let arrival = Arrival { files: vec![file, large], ..stage.arrival("7:1", "hi") };
+    door.arrive(arrival.clone()).await.unwrap();
+    let inbound = stage.submitted().remove(0);
+    assert_eq!((inbound.session.as_str(), inbound.sender.as_str()), ("telegram:7", "1"));
+    assert_eq!(inbound.dedupe.unwrap().id, "7:1");
+    assert_eq!(inbound.deliver_to.unwrap().recipient.as_deref(), Some("7"));
+    assert!(inbound.untrusted, "an allowed sender who is no owner");
+    assert_eq!(inbound.attachments.len(), 1);
+    assert!(stage.said()[0].contains("larger than 1 MB"));
+    door.arrive(arrival).await.unwrap();
+    assert!(stage.said().is_empty(), "told once");
+    let quoting = Arrival { quoted: Some("obey me".into()), ..stage.arrival("7:2", "what is this?") };
+    door.arrive(quoting).await.unwrap();
+    assert!(stage.submitted()[1].text.contains("UNTRUSTED EXTERNAL CONTENT"));
+    *stage.notes.is_full.lock().unwrap() = true;
+    let refused = door.arrive(stage.arrival("7:3", "hi")).await;
+    assert!(refused.is_err(), "what is not stored is not confirmed");
+}
+
+#[tokio::test]
+async fn commands_ask_no_model_and_old_messages_are_told() {
+    let stage = Stage::new(known());
+    let door = stage.door();
+    for command in ["/start", "/help", "/stop", "/new", "/new"] {
+        // The last one is a second delivery.
+        door.arrive(stage.arrival(command, command)).await.unwrap();
+    }
+    assert_eq!(stage.said().len(), 4);
+    door.arrive(stage.arrival("m", "hi")).await.unwrap();
+    assert_eq!(stage.submitted()[0].session.as_str(), "telegram:7~2");
+    let late = stage.arrival("late", "hi");
+    stage.clock.advance(SignedDuration::from_hours(2));
+    door.arrive(late).await.unwrap();
+    assert!(stage.submitted().is_empty() && stage.said()[0].contains("too old"));
+}
+
+#[tokio::test]
+async fn a_group_is_heard_by_mention_and_names_who_speaks() {
+    let stage = Stage::new(known());
+    let door = stage.door();
+    let group = |id, is_addressed| Arrival { is_private: false, is_addressed, ..stage.arrival(id, "hi") };
+    door.arrive(group("1", false)).await.unwrap();
+    assert!(stage.submitted().is_empty());
+    door.arrive(group("2", true)).await.unwrap();
+    assert_eq!(stage.submitted()[0].text, "[@ada] hi");
+}
+
+#[tokio::test(start_paused = true)]
+async fn parts_are_settled_one_by_one_and_never_sent_twice() {
+    let stage = Stage::new(known());
+    let (turn, text) = (TurnId::fresh(), "The first part of it is here.\n\nAnd this is the second part.");
+    stage
+        .paper
+        .faults
+        .lock()
+        .unwrap()
+        .extend([Fault::Later { message: "429".into(), after: Some(Duration::from_secs(7)) }]);
+    let delivery = delivery(&turn, text, true);
+    let error = stage.messenger().send(&delivery).await.unwrap_err();
+    assert_eq!((error.retryable, error.retry_after), (true, Some(Duration::from_secs(7))));
+    assert!(stage.shown().is_empty());
+    // As after a crash: another messenger, the same storage.
+    stage.messenger().send(&delivery).await.unwrap();
+    stage.messenger().send(&delivery).await.unwrap();
+    assert_eq!(stage.shown(), ["The first part of it is here.", "And this is the second part."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_doubtful_message_is_repeated_once() {
+    let mut stage = Stage::new(known());
+    stage.paper = Arc::new(Paper { loses_answers: true, ..Paper::default() });
+    let doubt = || Fault::Doubtful("the connection broke".into());
+    stage.paper.faults.lock().unwrap().extend([doubt(), doubt(), doubt()]);
+    let delivery = delivery(&TurnId::fresh(), "hi", true);
+    assert!(stage.messenger().send(&delivery).await.unwrap_err().retryable);
+    assert!(stage.messenger().send(&delivery).await.unwrap_err().retryable);
+    assert!(!stage.messenger().send(&delivery).await.unwrap_err().retryable);
+    assert_eq!(stage.shown(), ["hi", "hi"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_grows_in_one_message_that_its_delivery_finishes() {
+    let stage = Stage::new(known());
+    let messenger = stage.messenger();
+    let turn = TurnId::fresh();
+    let surface = messenger.streams().surface("7", "1");
+    for word in ["One ", "two ", "three."] {
+        surface.emit(&turn, TurnEvent::Text(word.into()));
+        tokio::time::sleep(Duration::from_secs(3)).await;
+    }
+    assert_eq!(stage.shown(), ["One two three. …"]);
+    messenger.send(&delivery(&turn, "One **two** three.", true)).await.unwrap();
+    assert_eq!(stage.shown(), ["One two three."]);
+    // A message that the turn sends besides is its own, after a crash too.
+    let mut besides = delivery(&turn, "besides", false);
+    besides.id = 6;
+    stage.messenger().send(&besides).await.unwrap();
+    assert_eq!(stage.shown(), ["One two three.", "besides"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_gone_is_sent_anew() {
+    let stage = Stage::new(known());
+    let turn = TurnId::fresh();
+    let surface = stage.messenger().streams().surface("7", "1");
+    surface.emit(&turn, TurnEvent::Text("growing".into()));
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    stage.paper.faults.lock().unwrap().push(Fault::Gone("not found".into()));
+    stage.messenger().send(&delivery(&turn, "whole", true)).await.unwrap();
+    assert_eq!(stage.shown(), ["growing …", "whole"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_stopped_says_so() {
+    let stage = Stage::new(known());
+    let (messenger, turn) = (stage.messenger(), TurnId::fresh());
+    let surface = messenger.streams().surface("7", "1");
+    surface.emit(&turn, TurnEvent::Text("growing".into()));
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let reply = Reply {
+        turn: turn.clone(),
+        session: SessionId::of("telegram", "7").unwrap(),
+        text: "growing".into(),
+        end: TurnEnd::Stopped,
+        model: "m".into(),
+        usage: aethon_core::model::Usage::default(),
+        failure: None,
+    };
+    surface.emit(&turn, TurnEvent::Done(Arc::new(reply)));
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(stage.shown(), ["growing … (stopped)"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_is_answered_once_by_the_one_who_asked() {
+    let stage = Stage::new(known());
+    let messenger = stage.messenger();
+    let now = aethon_core::clock::Clock::now(&*stage.clock);
+    let request = ApprovalRequest {
+        id: "q1".into(),
+        tool: "shell".into(),
+        input: json!({"command": "ls"}),
+        summary: "run: ls".into(),
+        preview: None,
+        reason: String::new(),
+        session_scope: String::new(),
+        session_id: SessionId::of("telegram", "7").unwrap(),
+        turn: TurnId::existing("t"),
+        created_at: now,
+        expires_at: now,
+    };
+    let mut ticket = stage.desk.open(request.clone());
+    let surface = messenger.streams().surface("7", "1");
+    surface.emit(&request.turn, TurnEvent::Approval(request.clone()));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let buttons = stage.paper.buttons.lock().unwrap().last().unwrap().clone();
+    assert_eq!(buttons.iter().map(|button| button.label.as_str()).collect::<Vec<_>>(), ["Approve", "Deny"]);
+    assert!(stage.shown().join("").contains("\"command\": \"ls\""), "{:?}", stage.shown());
+    assert!(!buttons[0].data.contains("ls") && buttons[0].data.len() <= 64);
+    let press = |sender: &str, chat: &str, data: &str| messenger.questions().press(data, sender, chat);
+    assert!(press("2", "7", &buttons[0].data).contains("Only the person"));
+    assert!(press("1", "8", &buttons[0].data).contains("settled"));
+    assert!(press("1", "7", "a:FORGED").contains("settled"));
+    assert!(press("1", "7", "x").contains("not known"));
+    assert_eq!(stage.desk.pending().len(), 1);
+    assert_eq!(press("1", "7", &buttons[0].data), "Approved.");
+    assert!(press("1", "7", &buttons[1].data).contains("settled"), "once");
+    let answer = ticket.answer().await.answer;
+    assert_eq!((answer.decision, answer.by.as_str()), (Decision::Approve, "1 on telegram"));
+    let resolution = aethon_core::approval::Resolution {
+        decision: Decision::Approve,
+        reason: aethon_core::approval::ResolutionReason::User,
+    };
+    surface.emit(&request.turn, TurnEvent::ApprovalDone { id: "q1".into(), resolution });
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(stage.shown().last().unwrap().ends_with("Approved"));
+    assert!(stage.paper.buttons.lock().unwrap().last().unwrap().is_empty(), "without buttons");
+}

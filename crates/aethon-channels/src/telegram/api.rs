@@ -1,0 +1,205 @@
+//! One call of the Bot API, and what its failure means.
+//!
+//! The token is part of every address. So nothing that an exchange says of an address gets out of here with it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse, Method};
+use aethon_core::secret::Secret;
+use futures_util::StreamExt as _;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::wire::Envelope;
+use crate::talk::Fault;
+
+/// The longest answer that is read, in bytes.
+const MOST_ANSWER: usize = 8 << 20;
+/// How long a call that is answered at once may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How much longer one may take that waits for updates.
+const POLL_PATIENCE: Duration = Duration::from_secs(75);
+
+/// How a call ended that was not done.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The token is not taken.
+    Token(String),
+    /// Another program polls, or a webhook is set.
+    Conflict(String),
+    /// The group has another id now.
+    Moved(i64),
+    /// What is common to all platforms.
+    Fault(Fault),
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Token(message) => Self::Refused(message),
+            Failure::Conflict(message) => Self::later(message),
+            Failure::Moved(_) => Self::later("the group has another id now"),
+            Failure::Fault(fault) => fault,
+        }
+    }
+}
+
+/// The Bot API of one bot.
+pub(super) struct Api {
+    base: String,
+    token: Secret,
+    exchange: Arc<dyn Exchange>,
+    polling: Arc<dyn Exchange>,
+}
+
+impl Api {
+    pub(super) fn new(
+        base: &str,
+        token: Secret,
+        exchange: Arc<dyn Exchange>,
+        polling: Arc<dyn Exchange>,
+    ) -> Self {
+        Self { base: base.trim_end_matches('/').to_owned(), token, exchange, polling }
+    }
+
+    /// Whether there is a token at all.
+    pub(super) fn has_token(&self) -> bool {
+        !self.token.is_empty()
+    }
+
+    /// Calls a method.
+    pub(super) async fn call<T: DeserializeOwned>(&self, method: &str, params: &Value) -> Result<T, Failure> {
+        let body = ("application/json".to_owned(), params.to_string().into_bytes());
+        self.ask(&self.exchange, method, body, PATIENCE).await
+    }
+
+    /// Calls a method that waits for something to happen.
+    pub(super) async fn poll<T: DeserializeOwned>(&self, method: &str, params: &Value) -> Result<T, Failure> {
+        let body = ("application/json".to_owned(), params.to_string().into_bytes());
+        self.ask(&self.polling, method, body, POLL_PATIENCE).await
+    }
+
+    /// Calls a method with a form that holds a file.
+    pub(super) async fn upload<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        form: (String, Vec<u8>),
+    ) -> Result<T, Failure> {
+        self.ask(&self.exchange, method, form, PATIENCE * 2).await
+    }
+
+    /// Fetches a file of this path, of at most so many bytes.
+    pub(super) async fn fetch(&self, path: &str, most: usize) -> Result<Vec<u8>, Fault> {
+        let is_plain = path.split('/').all(|part| !part.is_empty() && !part.starts_with('.'))
+            && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
+        if !is_plain {
+            return Err(Fault::Refused("the path of the file is not one".into()));
+        }
+        let url = format!("{}/file/bot{}/{path}", self.base, self.token.expose());
+        let request = ExchangeRequest { method: Method::Get, url, headers: Vec::new(), body: Vec::new() };
+        let fetched = timeout(PATIENCE * 2, async {
+            let response = self.exchange.send(request).await?;
+            let status = response.status;
+            Ok::<_, io::Error>((status, body(response, most + 1).await?))
+        });
+        match fetched.await {
+            Ok(Ok((200, bytes))) => Ok(bytes),
+            Ok(Ok((status, _))) => Err(Fault::Refused(format!("the file is not there ({status})"))),
+            Ok(Err(error)) => Err(Fault::later(self.redacted(&error.to_string()))),
+            Err(_) => Err(Fault::later("the file took too long")),
+        }
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        exchange: &Arc<dyn Exchange>,
+        method: &str,
+        (content_type, body): (String, Vec<u8>),
+        patience: Duration,
+    ) -> Result<T, Failure> {
+        let url = format!("{}/bot{}/{method}", self.base, self.token.expose());
+        let headers = vec![("content-type".to_owned(), content_type)];
+        let request = ExchangeRequest { method: Method::Post, url, headers, body };
+        let asked = timeout(patience, async {
+            let response = exchange.send(request).await?;
+            let status = response.status;
+            Ok::<_, io::Error>((status, self::body(response, MOST_ANSWER).await?))
+        });
+        let (status, answer) = match asked.await {
+            Ok(Ok(answered)) => answered,
+            Ok(Err(error)) => {
+                let message = format!("{method}: {}", self.redacted(&error.to_string()));
+                let is_unsent = error.kind() == io::ErrorKind::NotConnected;
+                return Err(Failure::Fault(match is_unsent {
+                    true => Fault::later(message),
+                    false => Fault::Doubtful(message),
+                }));
+            }
+            Err(_) => return Err(Failure::Fault(Fault::Doubtful(format!("{method}: no answer in time")))),
+        };
+        let Ok(envelope) = serde_json::from_slice::<Envelope>(&answer) else {
+            return Err(Failure::Fault(unreadable(method, status)));
+        };
+        if !envelope.ok {
+            return Err(self.failure(method, status, envelope));
+        }
+        serde_json::from_value(envelope.result).map_err(|_| {
+            // It was done, and what it says of it is not what is documented.
+            Failure::Fault(Fault::Doubtful(format!("{method}: the answer is not what is expected")))
+        })
+    }
+
+    fn failure(&self, method: &str, status: u16, envelope: Envelope) -> Failure {
+        let description = self.redacted(&envelope.description);
+        let message = format!("{method}: {status} {description}");
+        if let Some(chat) = envelope.parameters.migrate_to_chat_id {
+            return Failure::Moved(chat);
+        }
+        let says = |words: &str| description.to_ascii_lowercase().contains(words);
+        match status {
+            401 | 404 if !says("chat") && !says("message") && !says("file") => Failure::Token(format!(
+                "Telegram does not take the token ({status}); set channels.telegram.token to the one from BotFather"
+            )),
+            409 => Failure::Conflict(message),
+            429 => {
+                let after = envelope.parameters.retry_after.unwrap_or(5).max(1);
+                Failure::Fault(Fault::Later { message, after: Some(Duration::from_secs(after)) })
+            }
+            400 if says("message to edit not found") || says("message can't be edited") => {
+                Failure::Fault(Fault::Gone(message))
+            }
+            400..=499 => Failure::Fault(Fault::Refused(message)),
+            // The server says itself that it was not done.
+            _ => Failure::Fault(Fault::later(message)),
+        }
+    }
+
+    fn redacted(&self, text: &str) -> String {
+        if self.token.is_empty() { text.to_owned() } else { text.replace(self.token.expose(), "***") }
+    }
+}
+
+/// What an answer means that is none of the Bot API's: of a proxy before it, say.
+fn unreadable(method: &str, status: u16) -> Fault {
+    let message = format!("{method}: {status} without an answer that can be read");
+    match status {
+        502 | 503 => Fault::later(message),
+        400..=499 => Fault::Refused(message),
+        _ => Fault::Doubtful(message),
+    }
+}
+
+async fn body(response: ExchangeResponse, most: usize) -> io::Result<Vec<u8>> {
+    let (mut stream, mut all) = (response.body, Vec::new());
+    while let Some(piece) = stream.next().await {
+        all.extend_from_slice(&piece?);
+        if all.len() >= most {
+            all.truncate(most);
+            break;
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,259 @@
+//! Telegram as a platform: sending, editing, typing, fetching, and groups that have moved.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aethon_core::channel::ChannelRecords;
+use aethon_core::error::Result;
+use aethon_core::shutdown::Shutdown;
+use async_trait::async_trait;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::Options;
+use super::api::{Api, Failure};
+use super::form::{MOST_ENTITIES, entities};
+use super::wire::{File, Message};
+use super::{updates, upload};
+use crate::talk::{Button, Check, Content, Dialect, Door, Fault, Offer, Platform};
+use crate::text::{Fit, Measure};
+
+/// What a message may have, in UTF-16 units.
+const MOST_TEXT: usize = 4096;
+/// What a bot may fetch.
+const MOST_FILE: usize = 20 << 20;
+/// How many moves of groups are remembered.
+const MOST_MOVES: usize = 1000;
+
+pub(super) struct Telegram {
+    api: Api,
+    records: Arc<dyn ChannelRecords>,
+    /// The ids that groups had when the conversation began, and those that they have now.
+    moves: Mutex<BTreeMap<i64, i64>>,
+}
+
+/// A recipient: the chat, and the topic in it.
+struct Place {
+    chat: Value,
+    topic: Option<i64>,
+}
+
+impl Telegram {
+    pub(super) fn new(options: Options, records: Arc<dyn ChannelRecords>) -> Self {
+        let Options { api_base, token, exchange, polling } = options;
+        Self { api: Api::new(&api_base, token, exchange, polling), records, moves: Mutex::default() }
+    }
+
+    pub(super) fn api(&self) -> &Api {
+        &self.api
+    }
+
+    /// The id under which a group's conversation began.
+    pub(super) fn first_id(&self, chat: i64) -> i64 {
+        self.moves().iter().find(|(_, now)| **now == chat).map_or(chat, |(first, _)| *first)
+    }
+
+    pub(super) async fn remember_moves(&self, records: &dyn ChannelRecords) -> Result<()> {
+        for (name, now) in records.list("telegram", "moved:", MOST_MOVES).await? {
+            let first = name.strip_prefix("moved:").and_then(|first| first.parse().ok());
+            if let (Some(first), Ok(now)) = (first, now.parse()) {
+                self.moves().insert(first, now);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn note_move(&self, records: &dyn ChannelRecords, from: i64, to: i64) -> Result<()> {
+        let first = self.first_id(from);
+        records.put("telegram", &format!("moved:{first}"), &to.to_string(), None).await?;
+        self.moves().insert(first, to);
+        tracing::info!(channel = "telegram", from, to, "a group has another id now");
+        Ok(())
+    }
+
+    fn place(&self, recipient: &str) -> std::result::Result<Place, Fault> {
+        let wrong = || Fault::Refused("this is no chat of Telegram".into());
+        if recipient.starts_with('@') {
+            return Ok(Place { chat: json!(recipient), topic: None });
+        }
+        let (chat, topic) = match recipient.split_once(':') {
+            Some((chat, topic)) => (chat, Some(topic.parse().map_err(|_| wrong())?)),
+            None => (recipient, None),
+        };
+        let chat: i64 = chat.parse().map_err(|_| wrong())?;
+        let now = self.moves().get(&chat).copied().unwrap_or(chat);
+        Ok(Place { chat: json!(now), topic })
+    }
+
+    /// Calls a method for a chat, and once more where that turns out to have moved.
+    async fn call<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        chat: &str,
+        params: Value,
+    ) -> std::result::Result<T, Fault> {
+        for _ in 0..2 {
+            let place = self.place(chat)?;
+            let mut params = params.clone();
+            params["chat_id"] = place.chat.clone();
+            if let Some(topic) = place.topic.filter(|_| method != "editMessageText") {
+                params["message_thread_id"] = json!(topic);
+            }
+            match self.api.call(method, &params).await {
+                Err(Failure::Moved(new)) => {
+                    let noted = match place.chat.as_i64() {
+                        Some(old) => self.note_move(&*self.records, old, new).await,
+                        None => return Err(Fault::Refused("the group has another id now".into())),
+                    };
+                    noted.map_err(|error| Fault::later(error.to_string()))?;
+                }
+                other => return other.map_err(Fault::from),
+            }
+        }
+        Err(Fault::later("the group has moved again"))
+    }
+
+    fn moves(&self) -> MutexGuard<'_, BTreeMap<i64, i64>> {
+        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
+        self.moves.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether this can be a recipient: the id of a chat, one of a topic in it, or the name of a channel.
+pub(super) fn is_recipient(recipient: &str) -> bool {
+    let is_number = |text: &str| text.parse::<i64>().is_ok_and(|number| number != 0);
+    let is_name = |name: &str| {
+        (5..=32).contains(&name.len())
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    match (recipient.strip_prefix('@'), recipient.split_once(':')) {
+        (Some(name), _) => is_name(name),
+        (None, Some((chat, topic))) => is_number(chat) && is_number(topic),
+        (None, None) => is_number(recipient),
+    }
+}
+
+/// A tenth of what a group may have in a minute, and a chat in a second.
+fn pace(chat: &str) -> Duration {
+    if chat.starts_with(['-', '@']) { Duration::from_secs(3) } else { Duration::from_secs(1) }
+}
+
+fn message(text: &crate::text::Styled, buttons: &[Button]) -> Value {
+    let mut params = json!({"text": text.text, "link_preview_options": {"is_disabled": true}});
+    let entities = entities(text);
+    if !entities.is_empty() {
+        params["entities"] = json!(entities);
+    }
+    if !buttons.is_empty() {
+        let row: Vec<Value> = buttons
+            .iter()
+            .map(|button| json!({"text": button.label, "callback_data": button.data}))
+            .collect();
+        params["reply_markup"] = json!({"inline_keyboard": [row]});
+    }
+    params
+}
+
+#[async_trait]
+impl Platform for Telegram {
+    fn dialect(&self) -> Dialect {
+        let fit = Fit { measure: Measure::Utf16, length: MOST_TEXT, spans: MOST_ENTITIES / 2 };
+        Dialect { fit, pace, sends_once: false, edits: true, buttons: true }
+    }
+
+    async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
+        updates::receive(self, door, shutdown).await
+    }
+
+    async fn post(&self, chat: &str, content: Content<'_>, _key: &str) -> std::result::Result<String, Fault> {
+        let sent: Message = match content {
+            Content::Text { text, buttons } => self.call("sendMessage", chat, message(text, buttons)).await?,
+            Content::File(file) => {
+                let (method, field) = upload::method(file);
+                let place = self.place(chat)?;
+                let id = place.chat.as_str().map_or_else(|| place.chat.to_string(), str::to_owned);
+                let mut fields = vec![("chat_id", id)];
+                fields.extend(place.topic.map(|topic| ("message_thread_id", topic.to_string())));
+                let form = upload::form(&fields, field, file)?;
+                self.api.upload(method, form).await.map_err(Fault::from)?
+            }
+        };
+        Ok(sent.message_id.to_string())
+    }
+
+    async fn edit(
+        &self,
+        chat: &str,
+        message_id: &str,
+        content: Content<'_>,
+    ) -> std::result::Result<(), Fault> {
+        let Content::Text { text, buttons } = content else {
+            return Err(Fault::Gone("a file takes no message's place".into()));
+        };
+        let Ok(id) = message_id.parse::<i64>() else {
+            return Err(Fault::Gone("this is no message of Telegram".into()));
+        };
+        let mut params = message(text, buttons);
+        params["message_id"] = json!(id);
+        match self.call::<Value>("editMessageText", chat, params).await {
+            Ok(_) => Ok(()),
+            Err(Fault::Refused(message)) if message.contains("message is not modified") => Ok(()),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    async fn typing(&self, chat: &str) -> std::result::Result<(), Fault> {
+        self.call::<Value>("sendChatAction", chat, json!({"action": "typing"})).await.map(drop)
+    }
+
+    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+        let found: File =
+            self.api.call("getFile", &json!({"file_id": file.handle})).await.map_err(Fault::from)?;
+        let Some(path) = found.file_path else {
+            return Err(Fault::Refused("Telegram gives no path for the file".into()));
+        };
+        self.api.fetch(&path, MOST_FILE).await
+    }
+
+    async fn inspect(&self) -> Vec<Check> {
+        if !self.api.has_token() {
+            return vec![Check::new("token", false, "channels.telegram.token is empty; BotFather gives one")];
+        }
+        let me = self.api.call::<super::wire::User>("getMe", &json!({})).await;
+        let me = match me {
+            Ok(me) => Check::new("getMe", true, format!("@{}", me.username.unwrap_or_default())),
+            Err(failure) => {
+                let fault = Fault::from(failure);
+                return vec![Check::new("getMe", false, fault.message())];
+            }
+        };
+        let webhook = match self.api.call::<Value>("getWebhookInfo", &json!({})).await {
+            Ok(info) if info["url"].as_str().is_none_or(str::is_empty) => {
+                Check::new("getWebhookInfo", true, "no webhook is set")
+            }
+            Ok(_) => Check::new(
+                "getWebhookInfo",
+                false,
+                "a webhook is set, so nothing comes here; delete it with deleteWebhook of the Bot API, or give channels.telegram.token another bot",
+            ),
+            Err(failure) => Check::new("getWebhookInfo", false, Fault::from(failure).message()),
+        };
+        vec![me, webhook]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recipients_are_chats_topics_and_names() {
+        for right in ["7", "-1001234567890", "-100:3", "@some_channel"] {
+            assert!(is_recipient(right), "{right}");
+        }
+        for wrong in ["", "0", "ada", "@a", "7:", "7:x", "@a b c d", "7 "] {
+            assert!(!is_recipient(wrong), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Long polling: what comes is handed to the door, and only then is the offset stored and told to Telegram.
+//!
+//! An offset confirms everything below it, so the storage has each message before Telegram forgets it; what comes twice, the
+//! storage knows by its id. The first start begins with what comes from then on. Another program that polls with the same
+//! token, a webhook, a broken connection: each is told, and tried again at growing pauses. A token that is not taken ends
+//! the channel until the next start.
+
+use std::time::Duration;
+
+use aethon_core::error::Result;
+use aethon_core::shutdown::Shutdown;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::api::Failure;
+use super::inbound::{self, Ourselves};
+use super::platform::Telegram;
+use super::wire::{Callback, Message, Update, User};
+use crate::talk::{Door, Fault, Press};
+
+/// How long Telegram holds a call that has nothing to tell.
+pub const POLL: Duration = Duration::from_secs(50);
+
+/// How long to wait after somebody else was found to poll. Telegram tells at most every three seconds.
+const CONFLICT_PAUSE: Duration = Duration::from_secs(5);
+/// The pauses after failures grow from the first to the second.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// What is wanted: edits are not.
+const WANTED: [&str; 2] = ["message", "callback_query"];
+/// Where the offset is remembered.
+const OFFSET: &str = "offset";
+
+/// Receives until the program stops, or for as long as the token is taken.
+pub(super) async fn receive(telegram: &Telegram, door: &Door, mut shutdown: Shutdown) -> Result<()> {
+    telegram.remember_moves(door.records()).await?;
+    let mut session: Option<Session> = None;
+    let mut failures = 0;
+    while !shutdown.is_requested() {
+        let step = async {
+            match &mut session {
+                Some(session) => session.round(telegram, door).await,
+                None => {
+                    session = Some(Session::begin(telegram, door).await?);
+                    Ok(())
+                }
+            }
+        };
+        let ended = tokio::select! {
+            ended = step => ended,
+            () = shutdown.requested() => break,
+        };
+        let pause = match ended {
+            Ok(()) => {
+                failures = 0;
+                continue;
+            }
+            Err(Stop::Failure(Failure::Token(message))) => {
+                door.standing().fails(&message);
+                tracing::error!(channel = "telegram", message, "the channel does not run");
+                return Ok(());
+            }
+            Err(Stop::Failure(Failure::Conflict(message))) => {
+                let message =
+                    format!("{message}; another program polls with this token, or a webhook is set");
+                if door.standing().fails(&message) {
+                    tracing::warn!(channel = "telegram", message, "updates go elsewhere");
+                }
+                CONFLICT_PAUSE
+            }
+            Err(stop) => {
+                let (message, told) = stop.told();
+                if door.standing().fails(&message) {
+                    tracing::warn!(channel = "telegram", message, "updates could not be read; trying again");
+                }
+                failures += 1;
+                told.unwrap_or_else(|| pause_after(failures))
+            }
+        };
+        tokio::select! {
+            () = shutdown.requested() => break,
+            () = sleep(pause) => {}
+        }
+    }
+    Ok(())
+}
+
+fn pause_after(failures: u32) -> Duration {
+    PAUSES.0.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(PAUSES.1)
+}
+
+/// Why a round came to nothing.
+enum Stop {
+    Failure(Failure),
+    /// Our own side could not take what came.
+    Own(aethon_core::error::Error),
+}
+
+impl Stop {
+    /// In words, and how long to wait, where Telegram has said it.
+    fn told(self) -> (String, Option<Duration>) {
+        match self {
+            Self::Failure(failure) => {
+                let fault = Fault::from(failure);
+                let after = match &fault {
+                    Fault::Later { after, .. } => *after,
+                    _ => None,
+                };
+                (fault.message().to_owned(), after)
+            }
+            Self::Own(error) => (format!("a message could not be taken in: {error}"), None),
+        }
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl From<aethon_core::error::Error> for Stop {
+    fn from(error: aethon_core::error::Error) -> Self {
+        Self::Own(error)
+    }
+}
+
+/// A bot that is signed in, and how far its updates were read.
+struct Session {
+    us: Ourselves,
+    offset: i64,
+}
+
+impl Session {
+    async fn begin(telegram: &Telegram, door: &Door) -> std::result::Result<Self, Stop> {
+        if !telegram.api().has_token() {
+            return Err(Failure::Token("channels.telegram.token is empty".into()).into());
+        }
+        let me: User = telegram.api().call("getMe", &json!({})).await?;
+        let us = Ourselves { id: me.id, username: me.username.unwrap_or_default() };
+        let stored = door.records().get("telegram", OFFSET).await?;
+        let offset = match stored.and_then(|offset| offset.parse().ok()) {
+            Some(offset) => offset,
+            None => Self::skip_history(telegram, door).await?,
+        };
+        let commands = json!({"commands": [
+            {"command": "new", "description": "Begin a new conversation"},
+            {"command": "stop", "description": "Stop what runs"},
+            {"command": "help", "description": "List the commands"},
+        ]});
+        // The menu of commands is a nicety.
+        let _ = telegram.api().call::<Value>("setMyCommands", &commands).await;
+        let account = format!("@{}", us.username);
+        tracing::info!(channel = "telegram", account, "the channel runs");
+        door.standing().runs(Some(&account));
+        Ok(Self { us, offset })
+    }
+
+    /// The first start: what came before it is nobody's business.
+    async fn skip_history(telegram: &Telegram, door: &Door) -> std::result::Result<i64, Stop> {
+        let last = json!({"offset": -1, "limit": 1, "timeout": 0, "allowed_updates": WANTED});
+        let updates: Vec<Value> = telegram.api().call("getUpdates", &last).await?;
+        let offset = updates.iter().filter_map(id).max().map_or(0, |id| id + 1);
+        door.records().put("telegram", OFFSET, &offset.to_string(), None).await?;
+        Ok(offset)
+    }
+
+    /// Asks once, and takes in what there is.
+    async fn round(&mut self, telegram: &Telegram, door: &Door) -> std::result::Result<(), Stop> {
+        let ask = json!({
+            "offset": self.offset, "timeout": POLL.as_secs(), "limit": 100, "allowed_updates": WANTED,
+        });
+        let updates: Vec<Value> = telegram.api().poll("getUpdates", &ask).await?;
+        door.standing().runs(None);
+        let before = self.offset;
+        let mut outcome = Ok(());
+        for update in updates {
+            let Some(id) = id(&update) else { continue };
+            if id < before {
+                continue;
+            }
+            match serde_json::from_value::<Update>(update) {
+                Ok(update) => outcome = self.take(telegram, door, update).await,
+                Err(error) => {
+                    tracing::warn!(channel = "telegram", update = id, %error, "an update cannot be read and is left out");
+                }
+            }
+            if outcome.is_err() {
+                break;
+            }
+            self.offset = self.offset.max(id + 1);
+        }
+        if self.offset > before {
+            door.records().put("telegram", OFFSET, &self.offset.to_string(), None).await?;
+        }
+        outcome
+    }
+
+    async fn take(&self, telegram: &Telegram, door: &Door, update: Update) -> std::result::Result<(), Stop> {
+        tracing::debug!(channel = "telegram", update = update.update_id, "an update came");
+        if let Some(callback) = update.callback_query {
+            self.press(telegram, door, callback).await;
+        }
+        let Some(message) = update.message else { return Ok(()) };
+        if let Some(new) = message.migrate_to_chat_id {
+            telegram.note_move(door.records(), message.chat.id, new).await?;
+            return Ok(());
+        }
+        let chat = telegram.first_id(message.chat.id);
+        if let Some(arrival) = inbound::arrival(&message, chat, &self.us) {
+            door.arrive(arrival).await?;
+        }
+        Ok(())
+    }
+
+    /// Every press is answered, or the button goes on spinning. That answer can get lost; the outcome is shown elsewhere.
+    async fn press(&self, telegram: &Telegram, door: &Door, callback: Callback) {
+        let chat = |message: &Message| inbound::chat_of(message, telegram.first_id(message.chat.id));
+        let chat = callback.message.as_ref().map(chat).unwrap_or_default();
+        let press = Press { data: callback.data, sender: callback.from.id.to_string(), chat };
+        let told = door.press(&press);
+        let answer = json!({"callback_query_id": callback.id, "text": told});
+        if let Err(failure) = telegram.api().call::<Value>("answerCallbackQuery", &answer).await {
+            tracing::debug!(channel = "telegram", ?failure, "a press could not be answered");
+        }
+    }
+}
+
+fn id(update: &Value) -> Option<i64> {
+    update["update_id"].as_i64()
+}

@@ -1,0 +1,117 @@
+//! The shapes of the Bot API, as far as they are read.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What every call answers.
+#[derive(Debug, Deserialize)]
+pub(super) struct Envelope {
+    #[serde(default)]
+    pub(super) ok: bool,
+    #[serde(default)]
+    pub(super) result: Value,
+    #[serde(default)]
+    pub(super) description: String,
+    #[serde(default)]
+    pub(super) parameters: Parameters,
+}
+
+/// What a failure says besides.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Parameters {
+    pub(super) retry_after: Option<u64>,
+    pub(super) migrate_to_chat_id: Option<i64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Update {
+    pub(super) update_id: i64,
+    pub(super) message: Option<Message>,
+    pub(super) callback_query: Option<Callback>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Callback {
+    pub(super) id: String,
+    pub(super) from: User,
+    pub(super) message: Option<Message>,
+    #[serde(default)]
+    pub(super) data: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct User {
+    pub(super) id: i64,
+    #[serde(default)]
+    pub(super) is_bot: bool,
+    pub(super) username: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Chat {
+    pub(super) id: i64,
+    #[serde(rename = "type", default)]
+    pub(super) kind: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Message {
+    pub(super) message_id: i64,
+    pub(super) chat: Chat,
+    pub(super) from: Option<User>,
+    pub(super) sender_chat: Option<Chat>,
+    #[serde(default)]
+    pub(super) date: i64,
+    pub(super) message_thread_id: Option<i64>,
+    #[serde(default)]
+    pub(super) is_topic_message: bool,
+    #[serde(default)]
+    pub(super) text: String,
+    #[serde(default)]
+    pub(super) entities: Vec<Entity>,
+    #[serde(default)]
+    pub(super) caption: String,
+    #[serde(default)]
+    pub(super) caption_entities: Vec<Entity>,
+    pub(super) reply_to_message: Option<Box<Message>>,
+    pub(super) quote: Option<Quote>,
+    pub(super) forward_origin: Option<ForwardOrigin>,
+    #[serde(default)]
+    pub(super) photo: Vec<File>,
+    pub(super) document: Option<File>,
+    pub(super) voice: Option<File>,
+    pub(super) audio: Option<File>,
+    pub(super) video: Option<File>,
+    pub(super) video_note: Option<File>,
+    pub(super) migrate_to_chat_id: Option<i64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Quote {
+    #[serde(default)]
+    pub(super) text: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ForwardOrigin {
+    pub(super) sender_user: Option<User>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Entity {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) offset: usize,
+    pub(super) length: usize,
+    pub(super) user: Option<User>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct File {
+    pub(super) file_id: String,
+    pub(super) file_name: Option<String>,
+    pub(super) mime_type: Option<String>,
+    #[serde(default)]
+    pub(super) file_size: u64,
+    pub(super) file_path: Option<String>,
+}

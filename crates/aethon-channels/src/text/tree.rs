@@ -1,0 +1,286 @@
+//! From Markdown to styled text, over the parser's tree.
+//!
+//! Every kind of node that the dialect can produce has its arm; any other shows its children and nothing of its own. What a
+//! hostile text might find in the parser is cut off by a deadline, a size and a depth, and then shown as the text that it is.
+
+use std::time::{Duration, Instant};
+
+use comrak::nodes::{ListType, Node, NodeLink, NodeValue};
+use comrak::{Arena, Options, try_parse_document};
+
+use super::styled::{Span, Style, Styled};
+use super::table;
+
+/// The longest text that is parsed, in bytes.
+const MAX_SOURCE: usize = 512 << 10;
+/// How long parsing may take.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How deep nodes may be nested.
+const MAX_DEPTH: usize = 40;
+
+/// What this Markdown looks like.
+pub(crate) fn styled(markdown: &str) -> Styled {
+    let source = markdown.replace("\r\n", "\n").replace(['\r', '\0', '\u{feff}'], "");
+    if source.len() > MAX_SOURCE {
+        return Styled::plain(source);
+    }
+    let deadline = Instant::now() + PATIENCE;
+    let arena = Arena::new();
+    let Ok(document) = try_parse_document(&arena, &source, &dialect(), &|| Instant::now() >= deadline) else {
+        return Styled::plain(source);
+    };
+    let mut writer = Writer::default();
+    writer.blocks(document, 0);
+    let mut out = writer.out;
+    let end = out.text.trim_end().len();
+    out.text.truncate(end);
+    for span in &mut out.spans {
+        span.end = span.end.min(end);
+    }
+    out.spans.retain(|span| span.start < span.end);
+    out
+}
+
+fn dialect() -> Options<'static> {
+    let mut options = Options::default();
+    options.extension.strikethrough = true;
+    options.extension.table = true;
+    options.extension.autolink = true;
+    options.extension.tasklist = true;
+    options
+}
+
+#[derive(Default)]
+struct Writer {
+    out: Styled,
+    /// What every line of a nested block begins with.
+    indent: String,
+    /// How many links are open; one inside another is shown as its text.
+    links: usize,
+}
+
+impl Writer {
+    /// The children of a block, each a paragraph of its own.
+    fn blocks<'a>(&mut self, parent: Node<'a>, depth: usize) {
+        for child in parent.children() {
+            self.block(child, depth + 1);
+        }
+    }
+
+    fn block<'a>(&mut self, node: Node<'a>, depth: usize) {
+        if depth > MAX_DEPTH {
+            self.text(&node.collect_text());
+            return;
+        }
+        match &node.data().value {
+            NodeValue::Paragraph => {
+                self.part(node);
+                self.inlines(node, depth);
+            }
+            NodeValue::Heading(_) => {
+                self.part(node);
+                self.spanned(Style::Bold, |writer| writer.inlines(node, depth));
+            }
+            NodeValue::CodeBlock(block) => {
+                self.part(node);
+                let language = block.info.split([' ', ',', '{']).next().unwrap_or_default();
+                let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '#' | '_');
+                let language: String = language.chars().filter(|c| is_word(*c)).take(32).collect();
+                self.code(block.literal.trim_end_matches('\n'), language);
+            }
+            NodeValue::HtmlBlock(block) => {
+                self.part(node);
+                self.text(block.literal.trim_end());
+            }
+            NodeValue::ThematicBreak => {
+                self.part(node);
+                self.text("———");
+            }
+            NodeValue::BlockQuote => {
+                self.part(node);
+                self.spanned(Style::Quote, |writer| writer.blocks(node, depth));
+            }
+            NodeValue::List(list) => {
+                self.part(node);
+                self.list(node, (list.list_type, list.start), depth);
+            }
+            NodeValue::Table(_) => {
+                self.part(node);
+                self.table(node);
+            }
+            _ => self.blocks(node, depth),
+        }
+    }
+
+    /// Begins a block: behind an empty line, or in a tight list on the next one.
+    fn part<'a>(&mut self, node: Node<'a>) {
+        if node.previous_sibling().is_none() {
+            return;
+        }
+        let is_in_item = node
+            .parent()
+            .is_some_and(|parent| matches!(parent.data().value, NodeValue::Item(_) | NodeValue::TaskItem(_)));
+        self.line();
+        if !is_in_item {
+            // An empty line has no indentation.
+            let end = self.out.text.trim_end_matches(' ').len();
+            let indent = self.out.text.split_off(end);
+            self.out.text.push('\n');
+            self.out.text.push_str(&indent);
+        }
+    }
+
+    fn line(&mut self) {
+        self.out.text.push('\n');
+        self.out.text.push_str(&self.indent);
+    }
+
+    fn list<'a>(&mut self, list: Node<'a>, (kind, start): (ListType, usize), depth: usize) {
+        for (number, item) in list.children().enumerate() {
+            if number > 0 {
+                self.line();
+            }
+            let bullet = match (&item.data().value, kind) {
+                (NodeValue::TaskItem(task), _) if task.symbol.is_some() => "☑ ".to_owned(),
+                (NodeValue::TaskItem(_), _) => "☐ ".to_owned(),
+                (_, ListType::Ordered) => format!("{}. ", start + number),
+                (_, ListType::Bullet) => "• ".to_owned(),
+            };
+            self.out.text.push_str(&bullet);
+            let before = self.indent.len();
+            self.indent.push_str(&" ".repeat(bullet.chars().count()));
+            self.blocks(item, depth + 1);
+            self.indent.truncate(before);
+        }
+    }
+
+    fn table<'a>(&mut self, table: Node<'a>) {
+        let cells =
+            |row: Node<'a>| row.children().map(|cell| cell.collect_text().trim().to_owned()).collect();
+        let rows: Vec<Vec<String>> = table.children().map(cells).collect();
+        match table::lines(&rows) {
+            Some(lines) => self.code(lines.trim_end(), String::new()),
+            None => self.text(table::list(&rows).trim_end()),
+        }
+    }
+
+    fn inlines<'a>(&mut self, parent: Node<'a>, depth: usize) {
+        for child in parent.children() {
+            self.inline(child, depth + 1);
+        }
+    }
+
+    fn inline<'a>(&mut self, node: Node<'a>, depth: usize) {
+        if depth > MAX_DEPTH {
+            self.text(&node.collect_text());
+            return;
+        }
+        match &node.data().value {
+            NodeValue::Text(text) => self.text(text),
+            NodeValue::Code(code) => self.out.push(&code.literal, Style::Code),
+            NodeValue::HtmlInline(html) => {
+                let tag = html.trim_start_matches('<').trim_end_matches('>').trim_end_matches('/').trim_end();
+                if tag.eq_ignore_ascii_case("br") { self.line() } else { self.text(html) }
+            }
+            NodeValue::Raw(text) => self.text(text),
+            NodeValue::SoftBreak | NodeValue::LineBreak => self.line(),
+            NodeValue::Emph => self.spanned(Style::Italic, |writer| writer.inlines(node, depth)),
+            NodeValue::Strong => self.spanned(Style::Bold, |writer| writer.inlines(node, depth)),
+            NodeValue::Strikethrough => self.spanned(Style::Strike, |writer| writer.inlines(node, depth)),
+            NodeValue::Link(link) => self.link(link, |writer| writer.inlines(node, depth)),
+            NodeValue::Image(link) => {
+                let words = node.collect_text();
+                let words = if words.trim().is_empty() { "image".to_owned() } else { words };
+                self.link(link, |writer| writer.text(&words));
+            }
+            _ => self.inlines(node, depth),
+        }
+    }
+
+    /// A link to the web or to a mail address. Any other is shown as what it is.
+    fn link(&mut self, link: &NodeLink, words: impl FnOnce(&mut Self)) {
+        let url = link.url.trim();
+        let scheme = url.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+        let is_open = scheme.is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https" | "mailto"))
+            && !url.contains(|c: char| c.is_whitespace() || c.is_control());
+        self.links += 1;
+        if is_open && self.links == 1 {
+            self.spanned(Style::Link(url.to_owned()), words);
+        } else {
+            words(self);
+            if !is_open && !url.is_empty() {
+                self.text(&format!(" ({url})"));
+            }
+        }
+        self.links -= 1;
+    }
+
+    fn code(&mut self, text: &str, language: String) {
+        // A block without anything in it could not be sent.
+        let text = if text.trim().is_empty() { "(empty)" } else { text };
+        self.out.push(text, Style::Block(language));
+    }
+
+    /// Text, with the indentation of the block behind each end of a line in it.
+    fn text(&mut self, text: &str) {
+        if self.indent.is_empty() || !text.contains('\n') {
+            self.out.text.push_str(text);
+        } else {
+            self.out.text.push_str(&text.replace('\n', &format!("\n{}", self.indent)));
+        }
+    }
+
+    /// What is written meanwhile has this style.
+    fn spanned(&mut self, style: Style, write: impl FnOnce(&mut Self)) {
+        let (at, start) = (self.out.spans.len(), self.out.text.len());
+        self.out.spans.push(Span { start, end: start, style });
+        write(self);
+        self.out.spans[at].end = self.out.text.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(markdown: &str, text: &str, spans: &[(&str, Style)]) {
+        let found = styled(markdown);
+        assert_eq!(found.text, text, "{markdown:?}");
+        let shown: Vec<(&str, Style)> =
+            found.spans.iter().map(|span| (&found.text[span.start..span.end], span.style.clone())).collect();
+        assert_eq!(shown, spans, "{markdown:?}");
+    }
+
+    #[test]
+    fn markdown_becomes_text_with_spans() {
+        check("plain", "plain", &[]);
+        check("a **b *c*** d", "a b c d", &[("b c", Style::Bold), ("c", Style::Italic)]);
+        check("# Head\n\nbody", "Head\n\nbody", &[("Head", Style::Bold)]);
+        check("`x` ~~y~~", "x y", &[("x", Style::Code), ("y", Style::Strike)]);
+        check("```rust\nfn a() {}\n```", "fn a() {}", &[("fn a() {}", Style::Block("rust".into()))]);
+        check("[t](https://a.b/c)", "t", &[("t", Style::Link("https://a.b/c".into()))]);
+        check("[t](javascript:x)", "t (javascript:x)", &[]);
+        check("> said\n> so", "said\nso", &[("said\nso", Style::Quote)]);
+        check("- a\n- b\n  - c\n", "• a\n• b\n  • c", &[]);
+        check("3. a\n4. b", "3. a\n4. b", &[]);
+        check("- [x] done\n- [ ] open", "☑ done\n☐ open", &[]);
+        check("a\n\n---\n\nb", "a\n\n———\n\nb", &[]);
+        check("a<br>b <b>c</b>", "a\nb <b>c</b>", &[]);
+        check("![cat](https://a.b/c.png)", "cat", &[("cat", Style::Link("https://a.b/c.png".into()))]);
+    }
+
+    #[test]
+    fn a_table_is_a_block_of_even_lines() {
+        let table = "a | b\n--+--\n1 | 2";
+        check("| a | b |\n|---|---|\n| 1 | 2 |", table, &[(table, Style::Block(String::new()))]);
+    }
+
+    #[test]
+    fn a_hostile_text_is_shown_in_time() {
+        for hostile in [">".repeat(20_000), "*".repeat(50_000), "[".repeat(50_000), "- ".repeat(5_000)] {
+            let started = Instant::now();
+            let _ = styled(&hostile);
+            assert!(started.elapsed() < Duration::from_secs(20));
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! The Matrix channel against a homeserver in memory that keeps to the protocol: long polling from a place, gaps, transaction
+//! ids, invitations, rate limits, tokens.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aethon_channels::{Groups, Messenger, Pairing, Rules, Strangers, Surroundings, matrix};
+use aethon_core::approval::PendingApprovals;
+use aethon_core::assistant::{ActiveTurn, Assistant, PendingReply, Posting, Submitted};
+use aethon_core::channel::{Channel, ChannelState, Courier, Delivery, NewDelivery};
+use aethon_core::clock::Clock;
+use aethon_core::error::Result;
+use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse, Method};
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::Inbound;
+use aethon_core::secret::Secret;
+use aethon_core::session::Clear;
+use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
+use aethon_core::surface::Surface;
+use aethon_core::testkit::{ManualClock, MemoryStore};
+use async_trait::async_trait;
+use futures_util::stream;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+const TOKEN: &str = "syt_canary";
+const US: &str = "@bot:hs";
+const ROOM: &str = "!r:hs";
+
+/// A homeserver.
+#[derive(Default)]
+struct Homeserver {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// Everything that was said in the room; the place is how many events there are.
+    events: Vec<Value>,
+    invites: Vec<(String, String)>,
+    joined: Vec<String>,
+    sent: BTreeMap<String, Value>,
+    order: Vec<String>,
+    refusals: u32,
+    /// Answers that get lost after the request was done.
+    losses: u32,
+    members: usize,
+}
+
+impl Homeserver {
+    fn say(&self, sender: &str, body: &str) {
+        let mut state = self.state.lock().unwrap();
+        let id = state.events.len();
+        state.events.push(json!({
+            "type": "m.room.message", "event_id": format!("${id}"), "sender": sender,
+            "origin_server_ts": 1_800_000_000_000i64, "content": {"msgtype": "m.text", "body": body},
+        }));
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    fn sent(&self) -> Vec<Value> {
+        let state = self.state.lock().unwrap();
+        state.order.iter().map(|key| state.sent[key].clone()).collect()
+    }
+
+    async fn sync(&self, query: &str) -> Value {
+        let value = |name: &str| {
+            query.split('&').find_map(|pair| Some(pair.strip_prefix(name)?.strip_prefix('=')?.to_owned()))
+        };
+        let since: Option<usize> = value("since").map(|since| since.trim_start_matches('s').parse().unwrap());
+        if value("timeout").as_deref() != Some("0") {
+            let changed = self.changed.notified();
+            let is_quiet = {
+                let state = self.state.lock().unwrap();
+                since == Some(state.events.len()) && state.invites.is_empty()
+            };
+            if is_quiet {
+                // As long as the server holds a request, or until something happens.
+                let _ = tokio::time::timeout(Duration::from_secs(30), changed).await;
+            }
+        }
+        let mut state = self.state.lock().unwrap();
+        let all = state.events.len();
+        let new = &state.events[since.unwrap_or(0)..];
+        let mut join = json!({});
+        if !new.is_empty() {
+            // Only the last two fit; the rest is a gap.
+            let shown = &new[new.len().saturating_sub(2)..];
+            join[ROOM] = json!({
+                "timeline": {"events": shown, "limited": new.len() > 2, "prev_batch": format!("p{}", all - shown.len())},
+            });
+        }
+        let mut invite = json!({});
+        for (room, inviter) in std::mem::take(&mut state.invites) {
+            invite[room] = json!({"invite_state": {"events": [{
+                "type": "m.room.member", "state_key": US, "sender": inviter, "content": {"membership": "invite"},
+            }]}});
+        }
+        json!({"next_batch": format!("s{all}"), "rooms": {"join": join, "invite": invite}})
+    }
+
+    fn gap(&self, query: &str) -> Value {
+        let number = |name: &str| {
+            let found = query.split('&').find_map(|pair| pair.strip_prefix(name));
+            found.unwrap().trim_start_matches(['s', 'p']).parse::<usize>().unwrap()
+        };
+        let (from, to) = (number("from="), number("to="));
+        let state = self.state.lock().unwrap();
+        let start = from.saturating_sub(2).max(to);
+        let chunk: Vec<Value> = state.events[start..from].iter().rev().cloned().collect();
+        if start > to { json!({"chunk": chunk, "end": format!("p{start}")}) } else { json!({"chunk": chunk}) }
+    }
+
+    fn put(&self, path: &str, body: &[u8]) -> (u16, Value) {
+        let mut state = self.state.lock().unwrap();
+        if path.contains("/typing/") {
+            return (200, json!({}));
+        }
+        if state.refusals > 0 {
+            state.refusals -= 1;
+            return (429, json!({"errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 1500}));
+        }
+        assert!(body.len() < 65_536 && path.contains("%21r%3Ahs/send/m.room.message/"), "{path}");
+        let content: Value = serde_json::from_slice(body).unwrap();
+        if let Some(html) = content["formatted_body"].as_str() {
+            assert_eq!(content["format"], "org.matrix.custom.html");
+            assert_eq!(html.matches('<').count(), html.matches('>').count(), "{html}");
+        }
+        let key = path.rsplit('/').next().unwrap().to_owned();
+        if state.sent.insert(key.clone(), content).is_none() {
+            state.order.push(key.clone());
+        }
+        (200, json!({"event_id": format!("${key}")}))
+    }
+}
+
+#[async_trait]
+impl Exchange for Homeserver {
+    async fn send(&self, request: ExchangeRequest) -> io::Result<ExchangeResponse> {
+        let path = request.url.strip_prefix("http://hs").unwrap();
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let is_ours = request.headers.contains(&("authorization".into(), format!("Bearer {TOKEN}")));
+        let (status, answer) = match (request.method, path) {
+            _ if !is_ours => (401, json!({"errcode": "M_UNKNOWN_TOKEN"})),
+            (Method::Get, "/_matrix/client/v3/account/whoami") => (200, json!({"user_id": US})),
+            (Method::Get, "/_matrix/client/v3/sync") => (200, self.sync(query).await),
+            (Method::Get, path) if path.ends_with("/messages") => (200, self.gap(query)),
+            (Method::Get, path) if path.ends_with("/joined_members") => {
+                let count = self.state.lock().unwrap().members;
+                let joined = (0..count).map(|number| (format!("@{number}:hs"), json!({}))).collect();
+                (200, json!({"joined": Value::Object(joined)}))
+            }
+            (Method::Post, path) if path.ends_with("/join") => {
+                self.state.lock().unwrap().joined.push(path.to_owned());
+                (200, json!({}))
+            }
+            (Method::Put, path) => {
+                let answer = self.put(path, &request.body);
+                let mut state = self.state.lock().unwrap();
+                if answer.0 == 200 && !path.contains("/typing/") && state.losses > 0 {
+                    state.losses -= 1;
+                    return Err(io::Error::other("the connection broke"));
+                }
+                answer
+            }
+            (_, path) => panic!("{path} is not of this protocol"),
+        };
+        let body = answer.to_string();
+        let body = Box::pin(stream::iter([Ok(body.into_bytes().into())]));
+        Ok(ExchangeResponse { status, headers: Vec::new(), body })
+    }
+}
+
+#[derive(Default)]
+struct Notes(Mutex<Vec<Inbound>>);
+
+#[async_trait]
+impl Assistant for Notes {
+    async fn submit(&self, inbound: Inbound, _surface: Arc<dyn Surface>) -> Result<Submitted> {
+        self.0.lock().unwrap().push(inbound);
+        Ok(Submitted { turn: TurnId::fresh(), queued: 0, is_new: true, reply: PendingReply::pair().1 })
+    }
+
+    async fn stop(&self, _session: &SessionId, _turn: Option<&TurnId>) -> usize {
+        0
+    }
+
+    fn activity(&self) -> Vec<ActiveTurn> {
+        Vec::new()
+    }
+
+    fn is_busy(&self, _session: &SessionId) -> bool {
+        false
+    }
+
+    async fn clear(&self, _session: &SessionId, _how: Clear) -> Result<bool> {
+        Ok(true)
+    }
+
+    async fn post(&self, _session: &SessionId, _key: &str, _posting: &Posting) -> Result<bool> {
+        Ok(true)
+    }
+}
+
+struct Nowhere;
+
+#[async_trait]
+impl Courier for Nowhere {
+    fn channels(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    async fn send(&self, _session: &SessionId, _turn: &TurnId, _content: NewDelivery) -> Result<()> {
+        Ok(())
+    }
+}
+
+struct Stage {
+    server: Arc<Homeserver>,
+    records: Arc<MemoryStore>,
+    clock: Arc<ManualClock>,
+    notes: Arc<Notes>,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_second(1_800_000_000).unwrap()));
+        let server = Arc::new(Homeserver::default());
+        server.state.lock().unwrap().members = 2;
+        Self { server, records: Arc::new(MemoryStore::new(clock.clone())), clock, notes: Arc::default() }
+    }
+
+    fn channel(&self, token: &str) -> Arc<Messenger> {
+        let rules = Rules {
+            channel: "matrix",
+            allowed: vec!["@ada:hs".into()],
+            owners: None,
+            groups: Groups::Mention,
+            pairing: Pairing::Off,
+            strangers: Strangers::Silence,
+            streams: true,
+            home: None,
+            max_file_bytes: 1 << 20,
+            stale_after: Duration::from_secs(3600),
+        };
+        let around = Surroundings {
+            records: self.records.clone(),
+            desk: PendingApprovals::default(),
+            courier: Arc::new(Nowhere),
+            clock: self.clock.clone(),
+        };
+        let options = matrix::Options {
+            api_base: "http://hs/".into(),
+            token: Secret::new(token),
+            exchange: self.server.clone(),
+            polling: self.server.clone(),
+        };
+        Arc::new(matrix::channel(options, rules, around))
+    }
+
+    /// Runs the channel until this many messages were submitted in all.
+    async fn run_until(&self, count: usize) -> Vec<String> {
+        let (trigger, shutdown) = ShutdownTrigger::pair();
+        let running = self.start(shutdown);
+        while self.notes.0.lock().unwrap().len() < count {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        // Whether more come than were meant to.
+        tokio::time::sleep(Duration::from_secs(100)).await;
+        trigger.trigger();
+        running.await.unwrap().unwrap();
+        self.notes.0.lock().unwrap().iter().map(|inbound| inbound.text.clone()).collect()
+    }
+
+    fn start(&self, shutdown: Shutdown) -> tokio::task::JoinHandle<Result<()>> {
+        let (channel, assistant) = (self.channel(TOKEN), self.notes.clone());
+        tokio::spawn(async move { channel.run(assistant, shutdown).await })
+    }
+}
+
+fn delivery(text: &str) -> Delivery {
+    let content = NewDelivery::new("matrix", text, Timestamp::MAX).with_recipient(Some(ROOM.into()));
+    Delivery::new(1, SessionId::of("matrix", ROOM).unwrap(), TurnId::fresh(), content.as_reply(true))
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_arrive_in_order_through_gaps_and_restarts_and_history_does_not() {
+    let stage = Stage::new();
+    stage.server.say("@ada:hs", "before the first start");
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let running = stage.start(shutdown);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    stage.server.say("@eve:hs", "obey");
+    stage.server.say("@ada:hs", "one");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+    for text in ["two", "three", "four", "five", "six"] {
+        stage.server.say("@ada:hs", text);
+    }
+    assert_eq!(stage.run_until(6).await, ["one", "two", "three", "four", "five", "six"]);
+    let first = stage.notes.0.lock().unwrap()[0].clone();
+    assert_eq!((first.session.as_str(), first.sender.as_str()), ("matrix:!r:hs", "@ada:hs"));
+    assert_eq!(first.dedupe.unwrap().id, "$2");
+    let now = stage.clock.now();
+    assert_eq!(now, Timestamp::from_second(1_800_000_000).unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_who_may_write_is_joined_and_a_room_of_three_needs_a_mention() {
+    let stage = Stage::new();
+    stage.server.state.lock().unwrap().members = 3;
+    stage.server.state.lock().unwrap().invites =
+        vec![("!eve:hs".into(), "@eve:hs".into()), ("!ada:hs".into(), "@ada:hs".into())];
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let running = stage.start(shutdown);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    stage.server.say("@ada:hs", "not for you");
+    stage.server.say("@ada:hs", "@bot:hs for you");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+    assert_eq!(stage.server.state.lock().unwrap().joined, ["/_matrix/client/v3/rooms/%21ada%3Ahs/join"]);
+    let texts: Vec<String> =
+        stage.notes.0.lock().unwrap().iter().map(|inbound| inbound.text.clone()).collect();
+    assert_eq!(texts, ["[@ada:hs] for you"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_is_sent_once_however_often_it_is_tried() {
+    let stage = Stage::new();
+    let channel = stage.channel(TOKEN);
+    let delivery = delivery("A **bold** `reply` <b>\n\n```rust\nlet a = 1 < 2;\n```");
+    stage.server.state.lock().unwrap().refusals = 1;
+    let error = channel.send(&delivery).await.unwrap_err();
+    assert_eq!(error.retry_after, Some(Duration::from_millis(1500)));
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    stage.server.state.lock().unwrap().losses = 3;
+    for _ in 0..3 {
+        assert!(channel.send(&delivery).await.unwrap_err().retryable, "nobody knows whether it has arrived");
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
+    channel.send(&delivery).await.unwrap();
+    let sent = stage.server.sent();
+    assert_eq!(sent.len(), 1, "{sent:?}");
+    assert!(sent[0]["formatted_body"].as_str().unwrap().contains("<strong>bold</strong>"), "{sent:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_that_is_wrong_is_told_once_and_not_tried_for_ever() {
+    let stage = Stage::new();
+    let channel = stage.channel("wrong");
+    let (_trigger, shutdown) = ShutdownTrigger::pair();
+    channel.run(stage.notes.clone(), shutdown).await.unwrap();
+    let status = channel.status().unwrap();
+    assert_eq!(status.state, ChannelState::Degraded);
+    assert!(
+        status.detail.contains("channels.matrix.token") && !status.detail.contains("wrong"),
+        "{status:?}"
+    );
+    assert!(!channel.inspect().await[0].ok);
+    assert!(stage.channel(TOKEN).inspect().await[0].ok);
+    assert!(channel.check_recipient(Some("ada")).is_err() && channel.check_recipient(None).is_err());
+    assert!(channel.check_recipient(Some(ROOM)).is_ok());
+}

@@ -1,0 +1,299 @@
+//! Several keys changed in the file at once: checked as a whole, shown as a difference, and written only when asked.
+//!
+//! What the page sends goes through here. Secrets do not: they belong to `credentials/`, and what the page has of them is a
+//! mask. Everything but the changed values stays as it is in the file, comments and order included.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use aethon_core::secret::MASK;
+use serde_json::Value;
+use toml_edit::{Array, DocumentMut, InlineTable, Value as Toml};
+
+use crate::edit::{with, without};
+use crate::layers::{Layers, Origin};
+use crate::load::finish;
+use crate::mask::MASKED_NAMES;
+use crate::origins::known;
+use crate::path::KeyPath;
+use crate::private_file;
+use crate::schema::Config;
+use crate::sources::Sources;
+
+/// What is wrong with one change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EditFault {
+    /// The key.
+    pub key: String,
+    /// What is wrong with it, and what to do.
+    pub message: String,
+}
+
+/// A file as it would be, checked.
+#[derive(Clone, Debug)]
+pub struct Edited {
+    file: PathBuf,
+    /// What is in the file.
+    pub before: String,
+    /// What would be.
+    pub after: String,
+    /// The configuration that it makes, with the environment and the flags of this process.
+    pub config: Config,
+    /// What is worth saying about it.
+    pub warnings: Vec<String>,
+    /// Changed keys that something above the file sets, and what that is: there the change has no effect.
+    pub overridden: Vec<(String, String)>,
+}
+
+impl Edited {
+    /// Replaces the file.
+    pub fn write(&self) -> io::Result<()> {
+        private_file::write(&self.file, self.after.as_bytes())
+    }
+}
+
+/// Changes keys in the text of the file; null removes one. Nothing is written.
+pub fn edit(sources: &Sources, changes: &[(String, Value)]) -> Result<Edited, Vec<EditFault>> {
+    let file = sources.config_file();
+    let before = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(vec![fault("", format!("{} cannot be read ({error})", file.display()))]),
+    };
+    let mut document: DocumentMut =
+        before.parse().map_err(|_| vec![fault("", format!("{} is no TOML", file.display()))])?;
+    let (mut faults, mut paths) = (Vec::new(), Vec::new());
+    for (key, value) in changes {
+        match changed(&document, key, value) {
+            Ok((path, next)) => {
+                document = next;
+                paths.push(path);
+            }
+            Err(message) => faults.push(fault(key, message)),
+        }
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let after = document.to_string();
+    let layers = Layers::read_with(sources, after.clone()).map_err(|error| told(&error))?;
+    let loaded = finish(&layers, sources).map_err(|error| told(&error))?;
+    let overridden = paths.iter().filter_map(|path| match layers.origin_of(path) {
+        Some(origin @ (Origin::Variable { .. } | Origin::Set(_))) => {
+            Some((path.to_string(), origin.place(path)))
+        }
+        _ => None,
+    });
+    Ok(Edited {
+        overridden: overridden.collect(),
+        warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
+        config: loaded.config,
+        file,
+        before,
+        after,
+    })
+}
+
+fn changed(document: &DocumentMut, key: &str, value: &Value) -> Result<(KeyPath, DocumentMut), String> {
+    let path = KeyPath::parse(key).filter(|path| path.steps().len() > 1);
+    let path = path.ok_or("must be a dotted key such as model.provider")?;
+    match known(&path) {
+        None => return Err("is no key of the configuration".to_owned()),
+        Some(true) => {
+            let sentence = "is a secret or holds some; store it with `aethon-cli secrets set NAME`, and write \
+                            \"${credential:NAME}\" into the file";
+            return Err(sentence.to_owned());
+        }
+        Some(false) => {}
+    }
+    if is_masked(value) {
+        return Err("holds a masked value or the name of a secret; edit the file for it".to_owned());
+    }
+    let text = match value {
+        Value::Null => without(document, &path),
+        _ => with(document, &path, toml(value).ok_or("cannot be written as TOML: it has a null in it")?),
+    };
+    let text = text.ok_or("stands below a value that is no table")?;
+    let next = text.parse().map_err(|_| "cannot be written into the file".to_owned())?;
+    Ok((path, next))
+}
+
+/// Whether a value is what the page shows of a secret, or has a place for one.
+fn is_masked(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(MASK),
+        Value::Array(items) => items.iter().any(is_masked),
+        Value::Object(entries) => entries.iter().any(|(name, inner)| {
+            MASKED_NAMES.iter().any(|masked| masked.eq_ignore_ascii_case(name)) || is_masked(inner)
+        }),
+        _ => false,
+    }
+}
+
+fn toml(value: &Value) -> Option<Toml> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Bool(switch) => Toml::from(*switch),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => Toml::from(whole),
+            None => Toml::from(number.as_f64()?),
+        },
+        Value::String(text) => Toml::from(text.as_str()),
+        Value::Array(items) => Toml::Array(items.iter().map(toml).collect::<Option<Array>>()?),
+        Value::Object(entries) => {
+            let mut table = InlineTable::new();
+            for (name, inner) in entries {
+                table.insert(name, toml(inner)?);
+            }
+            Toml::InlineTable(table)
+        }
+    })
+}
+
+fn fault(key: &str, message: impl Into<String>) -> EditFault {
+    EditFault { key: key.to_owned(), message: message.into() }
+}
+
+fn told(error: &crate::problem::Error) -> Vec<EditFault> {
+    let problems = error.problems().iter();
+    problems
+        .map(|problem| fault(&problem.key, format!("found {}; allowed: {}", problem.found, problem.allowed)))
+        .collect()
+}
+
+/// What differs between two texts, in the form of a unified diff with two lines round each change.
+pub fn difference(before: &str, after: &str) -> String {
+    const AROUND: usize = 2;
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let steps = steps(&old, &new);
+    let is_near = |place: usize| {
+        let near = place.saturating_sub(AROUND)..(place + AROUND + 1).min(steps.len());
+        steps[near].iter().any(|(mark, _)| *mark != ' ')
+    };
+    let (mut text, mut is_apart) = (String::new(), false);
+    for (place, (mark, line)) in steps.iter().enumerate() {
+        if is_near(place) {
+            if std::mem::take(&mut is_apart) && !text.is_empty() {
+                text.push_str("...\n");
+            }
+            text.push_str(&format!("{mark}{line}\n"));
+        } else {
+            is_apart = true;
+        }
+    }
+    text
+}
+
+/// The lines of both texts in order, each kept, taken out or put in. What is the same at both ends is left alone, and the
+/// middle is compared by its longest common part; a middle that is too long for that is replaced as a whole.
+fn steps<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(char, &'t str)> {
+    const LONGEST: usize = 2_000;
+    let head = old.iter().zip(new).take_while(|(one, other)| one == other).count();
+    let (old_rest, new_rest) = (&old[head..], &new[head..]);
+    let tail =
+        old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(one, other)| one == other).count();
+    let (old_middle, new_middle) = (&old_rest[..old_rest.len() - tail], &new_rest[..new_rest.len() - tail]);
+    let mut steps: Vec<(char, &str)> = old[..head].iter().map(|line| (' ', *line)).collect();
+    if old_middle.len().max(new_middle.len()) > LONGEST {
+        steps.extend(old_middle.iter().map(|line| ('-', *line)));
+        steps.extend(new_middle.iter().map(|line| ('+', *line)));
+    } else {
+        steps.extend(compared(old_middle, new_middle));
+    }
+    steps.extend(old_rest[old_rest.len() - tail..].iter().map(|line| (' ', *line)));
+    steps
+}
+
+fn compared<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(char, &'t str)> {
+    let width = new.len() + 1;
+    let mut common = vec![0_u16; (old.len() + 1) * width];
+    for i in (0..old.len()).rev() {
+        for j in (0..new.len()).rev() {
+            common[i * width + j] = if old[i] == new[j] {
+                common[(i + 1) * width + j + 1] + 1
+            } else {
+                common[(i + 1) * width + j].max(common[i * width + j + 1])
+            };
+        }
+    }
+    let (mut i, mut j, mut steps) = (0, 0, Vec::new());
+    while i < old.len() || j < new.len() {
+        let takes_old =
+            j == new.len() || (i < old.len() && common[(i + 1) * width + j] >= common[i * width + j + 1]);
+        if i < old.len() && j < new.len() && old[i] == new[j] {
+            steps.push((' ', old[i]));
+            (i, j) = (i + 1, j + 1);
+        } else if takes_old {
+            steps.push(('-', old[i]));
+            i += 1;
+        } else {
+            steps.push(('+', new[j]));
+            j += 1;
+        }
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn sources(text: &str) -> (tempfile::TempDir, Sources) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("config.toml"), text).unwrap();
+        let sources = Sources { home: folder.path().to_owned(), ..Sources::default() };
+        (folder, sources)
+    }
+
+    const TEXT: &str = "# mine\n[agent]\nloop_limit = 4 # not more\n\n[logging]\nlevel = \"info\"\n";
+
+    #[test]
+    fn comments_stay_and_the_difference_is_shown() {
+        let (_folder, sources) = sources(TEXT);
+        let changes = [
+            ("agent.loop_limit".to_owned(), json!(6)),
+            ("logging.level".to_owned(), Value::Null),
+            ("channels.webchat.allowed_hosts".to_owned(), json!(["a.example"])),
+        ];
+        let edited = edit(&sources, &changes).unwrap();
+        assert_eq!(edited.config.agent.loop_limit, 6);
+        assert!(edited.after.contains("# mine") && edited.after.contains("loop_limit = 6 # not more"));
+        let diff = difference(&edited.before, &edited.after);
+        assert!(diff.contains("-loop_limit = 4 # not more\n+loop_limit = 6 # not more\n"), "{diff}");
+        assert!(diff.contains("-level = \"info\"\n"), "{diff}");
+        assert_eq!(fs::read_to_string(sources.config_file()).unwrap(), TEXT, "nothing is written yet");
+        edited.write().unwrap();
+        assert_eq!(fs::read_to_string(sources.config_file()).unwrap(), edited.after);
+        assert!(difference(TEXT, TEXT).is_empty());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_of_each_key() {
+        let (_folder, sources) = sources(TEXT);
+        let check = |key: &str, value: Value, expected: &str| {
+            let faults = edit(&sources, &[(key.to_owned(), value)]).unwrap_err();
+            assert!(faults[0].message.contains(expected), "{key}: {faults:?}");
+        };
+        check("agent.loop_limit", json!("many"), "allowed");
+        check("agent.nothing", json!(1), "no key");
+        check("agent", json!({}), "dotted key");
+        check("dashboard.auth_token", json!("x"), "secret");
+        check("mcp.servers.x", json!({"url": "https://a.example"}), "secret");
+        check("model.host", json!("https://***@a.example"), "masked");
+        check("model.extra", json!({"token": "x"}), "secret");
+        check("logging.level.x", json!(1), "no key");
+    }
+
+    #[test]
+    fn what_the_environment_sets_is_told() {
+        let (_folder, mut sources) = sources(TEXT);
+        sources.environment.push(("AETHON_AGENT__LOOP_LIMIT".into(), "9".into()));
+        let edited = edit(&sources, &[("agent.loop_limit".to_owned(), json!(6))]).unwrap();
+        assert_eq!(edited.config.agent.loop_limit, 9);
+        let place = "environment variable AETHON_AGENT__LOOP_LIMIT".to_owned();
+        assert_eq!(edited.overridden, [("agent.loop_limit".to_owned(), place)]);
+    }
+}

@@ -1,0 +1,165 @@
+//! Where each value of a configuration came from, with what the key means: for the page that shows and edits it.
+
+use serde_json::Value;
+
+use crate::json_schema::{NAME, known_keys, schema};
+use crate::layers::{Layers, Origin};
+use crate::mask::dump;
+use crate::path::KeyPath;
+use crate::problem::Error;
+use crate::schema::Config;
+use crate::sources::Sources;
+
+/// A key with its value and where that came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyOrigin {
+    /// The key in full.
+    pub key: String,
+    /// `default`, `file`, `environment` or `flag`.
+    pub source: &'static str,
+    /// The file and line, the variable, or the flag.
+    pub place: String,
+    /// What it means.
+    pub description: String,
+    /// The built-in value.
+    pub default: Value,
+    /// The value in force, masked.
+    pub value: Value,
+    /// The words it takes, when it takes no others.
+    pub words: Vec<String>,
+    /// Whether it is a secret, or holds some: such a key is not edited here.
+    pub is_secret: bool,
+}
+
+/// Every key that there is, in the order of the schema.
+pub fn origins(sources: &Sources, config: &Config) -> Result<Vec<KeyOrigin>, Error> {
+    let layers = Layers::read(sources)?;
+    let (whole, dump) = (schema(), dump(config));
+    let mut all = Vec::new();
+    for known in known_keys() {
+        let steps: Vec<&str> = known.name.split('.').collect();
+        let is_secret = is_secret(&whole, &steps);
+        for key in keys(&steps, &dump) {
+            let origin = layers.origin_of(&key);
+            let source = match origin {
+                None | Some(Origin::Default) => "default",
+                Some(Origin::File { .. }) => "file",
+                Some(Origin::Variable { .. }) => "environment",
+                Some(Origin::Set(_)) => "flag",
+            };
+            let place = origin.map_or_else(|| Origin::Default.place(&key), |origin| origin.place(&key));
+            all.push(KeyOrigin {
+                source,
+                place,
+                description: known.description.clone(),
+                default: known.default.clone(),
+                value: at(&dump, &key).cloned().unwrap_or_default(),
+                words: known.words.clone(),
+                is_secret,
+                key: key.to_string(),
+            });
+        }
+    }
+    Ok(all)
+}
+
+/// The keys that the steps of a known key stand for, by the names that there are.
+fn keys(steps: &[&str], value: &Value) -> Vec<KeyPath> {
+    let mut found = vec![(KeyPath::default(), value)];
+    for step in steps {
+        let mut next = Vec::new();
+        for (path, value) in found {
+            if *step == NAME {
+                let names = value.as_object().into_iter().flatten();
+                next.extend(names.map(|(name, inner)| (path.key(name), inner)));
+            } else {
+                next.push((path.key(step), value.get(step).unwrap_or(&Value::Null)));
+            }
+        }
+        found = next;
+    }
+    found.into_iter().map(|(path, _)| path).collect()
+}
+
+fn at<'v>(whole: &'v Value, key: &KeyPath) -> Option<&'v Value> {
+    key.keys().try_fold(whole, |value, key| value.get(key))
+}
+
+/// The known key that a key in full is, and whether it is a secret or holds some. `None` for one that nothing knows.
+pub(crate) fn known(key: &KeyPath) -> Option<bool> {
+    let whole = schema();
+    let steps: Vec<&str> = key.keys().collect();
+    part(&whole, &steps).map(|part| holds_secret(&whole, part, 0))
+}
+
+fn is_secret(whole: &Value, steps: &[&str]) -> bool {
+    part(whole, steps).is_some_and(|part| holds_secret(whole, part, 0))
+}
+
+/// The part of the schema that describes a key.
+fn part<'s>(whole: &'s Value, steps: &[&str]) -> Option<&'s Value> {
+    steps.iter().try_fold(whole, |part, step| {
+        let target = resolved(whole, part);
+        let own = target.get("properties").and_then(|properties| properties.get(step));
+        own.or_else(|| target.get("additionalProperties").filter(|entry| entry.is_object()))
+    })
+}
+
+fn resolved<'s>(whole: &'s Value, part: &'s Value) -> &'s Value {
+    let named = |part: &'s Value| part.get("$ref").and_then(Value::as_str);
+    named(part).and_then(|target| whole.pointer(target.trim_start_matches('#'))).unwrap_or(part)
+}
+
+/// Whether something in it is a secret. The depth is bounded, because a schema may refer to itself.
+fn holds_secret(whole: &Value, part: &Value, depth: usize) -> bool {
+    if depth > 12 {
+        return false;
+    }
+    let target = resolved(whole, part);
+    if target.get("format").and_then(Value::as_str) == Some("password") {
+        return true;
+    }
+    match target {
+        Value::Object(entries) => entries
+            .iter()
+            .filter(|(name, _)| !matches!(name.as_str(), "default" | "description" | "$defs"))
+            .any(|(_, inner)| holds_secret(whole, inner, depth + 1)),
+        Value::Array(items) => items.iter().any(|inner| holds_secret(whole, inner, depth + 1)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::load;
+
+    #[test]
+    fn each_value_says_where_it_came_from() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "[budget.pricing.\"gpt-5.1\"]\ninput = 1\noutput = 2\n\n[agent]\nloop_limit = 4\n";
+        std::fs::write(folder.path().join("config.toml"), text).unwrap();
+        let sources = Sources {
+            home: folder.path().to_owned(),
+            environment: vec![("AETHON_DASHBOARD__AUTH_TOKEN".into(), "a-token-of-some-length".into())],
+            sets: vec!["logging.level=debug".into()],
+            ..Sources::default()
+        };
+        let config = load(&sources).unwrap().config;
+        let all = origins(&sources, &config).unwrap();
+        let find = |key: &str| all.iter().find(|one| one.key == key).unwrap_or_else(|| panic!("no {key}"));
+        let check = |key: &str, source: &str, value: Value, is_secret: bool| {
+            let found = find(key);
+            assert_eq!((found.source, &found.value, found.is_secret), (source, &value, is_secret), "{key}");
+        };
+        check("agent.loop_limit", "file", 4.into(), false);
+        check("agent.max_iterations", "default", 40.into(), false);
+        check("dashboard.auth_token", "environment", "***".into(), true);
+        check("logging.level", "flag", "debug".into(), false);
+        check("budget.pricing.\"gpt-5.1\".input", "file", 1.0.into(), false);
+        assert!(find("agent.loop_limit").place.ends_with("config.toml:6"));
+        assert!(!find("agent.loop_limit").description.is_empty());
+        assert_eq!(known(&KeyPath::of(["mcp", "servers", "x"])), Some(true));
+        assert_eq!(known(&KeyPath::of(["nothing"])), None);
+    }
+}

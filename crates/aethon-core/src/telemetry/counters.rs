@@ -1,0 +1,114 @@
+//! What was counted since the program began, in the form of Prometheus: numbers that only grow, and histograms.
+
+use std::collections::BTreeMap;
+
+use super::{TelemetryEvent, TelemetryKind, TelemetryStatus};
+
+/// The upper bounds of the histograms, in seconds. Beyond the last is the rest.
+pub const BOUNDS: [f64; 16] =
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0];
+
+/// How many series there are at most. Names come from models and servers; the ones after that are counted together.
+const MOST_SERIES: usize = 1_000;
+
+/// The name of what is counted together.
+const OTHER: &str = "other";
+
+/// Counters of a running program.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Counters {
+    /// Events by kind, name and status.
+    pub events: BTreeMap<(TelemetryKind, String, TelemetryStatus), Series>,
+    /// Model calls by provider and model.
+    pub models: BTreeMap<(String, String), ModelSum>,
+}
+
+/// How often something happened, and how long it took.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Series {
+    /// How often.
+    pub count: u64,
+    /// How often it was measured.
+    pub timed: u64,
+    /// How long it took together, in seconds.
+    pub seconds: f64,
+    /// How many took at most as long as each bound and longer than the one before.
+    pub buckets: [u64; BOUNDS.len()],
+}
+
+/// What the calls to a model took.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ModelSum {
+    /// Tokens sent.
+    pub input_tokens: u64,
+    /// Tokens received.
+    pub output_tokens: u64,
+    /// Tokens sent that the provider had cached.
+    pub cached_tokens: u64,
+    /// The cost in USD.
+    pub cost_usd: f64,
+}
+
+impl Counters {
+    /// Counts an event.
+    pub(super) fn count(&mut self, event: &TelemetryEvent) {
+        let mut key = (event.kind, event.name.clone(), event.status);
+        if !self.events.contains_key(&key) && self.events.len() >= MOST_SERIES {
+            OTHER.clone_into(&mut key.1);
+        }
+        self.events.entry(key).or_default().count(event.duration);
+        if let (TelemetryKind::ModelCall, Some(call)) = (event.kind, &event.call) {
+            let mut key = (call.provider.clone(), call.model.clone());
+            if !self.models.contains_key(&key) && self.models.len() >= MOST_SERIES {
+                key = (OTHER.to_owned(), OTHER.to_owned());
+            }
+            let sum = self.models.entry(key).or_default();
+            sum.input_tokens += call.input_tokens;
+            sum.output_tokens += call.output_tokens;
+            sum.cached_tokens += call.cached_tokens;
+            sum.cost_usd += call.cost_usd;
+        }
+    }
+
+    /// How many events of this kind came out like this.
+    pub fn count_of(&self, kind: TelemetryKind, status: TelemetryStatus) -> u64 {
+        let events = self.events.iter();
+        events.filter(|(key, _)| (key.0, key.2) == (kind, status)).map(|(_, series)| series.count).sum()
+    }
+}
+
+impl Series {
+    fn count(&mut self, duration: Option<f64>) {
+        self.count += 1;
+        let Some(seconds) = duration else { return };
+        self.timed += 1;
+        self.seconds += seconds;
+        if let Some(place) = BOUNDS.iter().position(|bound| seconds <= *bound) {
+            self.buckets[place] += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn endless_names_make_no_endless_series() {
+        let mut counters = Counters::default();
+        for number in 0..MOST_SERIES * 2 {
+            let name = format!("tool-{number}");
+            let (kind, status) = (TelemetryKind::ToolCall, TelemetryStatus::Ok);
+            let event = TelemetryEvent::new(kind, &name, status, Timestamp::UNIX_EPOCH);
+            counters.count(&event.took(Duration::from_millis(30)));
+        }
+        assert_eq!(counters.events.len(), MOST_SERIES + 1);
+        let other = &counters.events[&(TelemetryKind::ToolCall, OTHER.to_owned(), TelemetryStatus::Ok)];
+        assert_eq!((other.count, other.buckets[3]), (MOST_SERIES as u64, MOST_SERIES as u64));
+        assert_eq!(counters.count_of(TelemetryKind::ToolCall, TelemetryStatus::Ok), MOST_SERIES as u64 * 2);
+    }
+}

@@ -1,0 +1,137 @@
+//! The queue between those who do things and the one who writes them down.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::counters::Counters;
+use super::{TelemetryEvent, TelemetryKind, TelemetryStatus};
+
+/// How many events may wait. A writer that is this far behind has a storage that fails; the rest is dropped and counted.
+const MOST_WAITING: usize = 8_192;
+
+/// Where events are handed in. Cheap to clone; clones share everything. Until somebody [keeps](Self::keep) events they are
+/// only counted.
+#[derive(Clone, Default)]
+pub struct Telemetry(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    waiting: Mutex<Waiting>,
+    counters: Mutex<Counters>,
+    news: Notify,
+}
+
+#[derive(Default)]
+struct Waiting {
+    is_kept: bool,
+    events: VecDeque<TelemetryEvent>,
+    dropped: u64,
+}
+
+impl Telemetry {
+    /// Takes an event. Never waits.
+    pub fn record(&self, event: TelemetryEvent) {
+        self.0.counters.lock().unwrap_or_else(PoisonError::into_inner).count(&event);
+        let mut waiting = self.waiting();
+        if !waiting.is_kept {
+            return;
+        }
+        if waiting.events.len() == MOST_WAITING {
+            waiting.dropped += 1;
+            return;
+        }
+        waiting.events.push_back(event);
+        drop(waiting);
+        self.0.news.notify_one();
+    }
+
+    /// Whether events are put into the queue from now on. What waits stays.
+    pub fn keep(&self, is_kept: bool) {
+        self.waiting().is_kept = is_kept;
+    }
+
+    /// Whether events are put into the queue.
+    pub fn is_kept(&self) -> bool {
+        self.waiting().is_kept
+    }
+
+    /// The oldest events that wait, `most` of them at most.
+    pub fn take(&self, most: usize) -> Vec<TelemetryEvent> {
+        let mut waiting = self.waiting();
+        let count = waiting.events.len().min(most);
+        waiting.events.drain(..count).collect()
+    }
+
+    /// Waits until an event was put into the queue. One that came before, while nobody waited, counts.
+    pub async fn arrived(&self) {
+        self.0.news.notified().await;
+    }
+
+    /// So many events were taken and could not be stored.
+    pub fn note_lost(&self, events: usize) {
+        self.waiting().dropped += events as u64;
+    }
+
+    /// How many events were dropped.
+    pub fn dropped(&self) -> u64 {
+        self.waiting().dropped
+    }
+
+    /// What was counted since the program began.
+    pub fn counters(&self) -> Counters {
+        self.0.counters.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How many events of this kind came out like this since the program began.
+    pub fn count_of(&self, kind: TelemetryKind, status: TelemetryStatus) -> u64 {
+        self.0.counters.lock().unwrap_or_else(PoisonError::into_inner).count_of(kind, status)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Telemetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Telemetry").field("dropped", &self.dropped()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn event(name: &str) -> TelemetryEvent {
+        TelemetryEvent::new(
+            TelemetryKind::ToolCall,
+            name,
+            TelemetryStatus::Ok,
+            Timestamp::from_second(1).unwrap(),
+        )
+    }
+
+    #[test]
+    fn what_is_too_much_is_dropped_and_counted() {
+        let telemetry = Telemetry::default();
+        telemetry.record(event("a"));
+        assert!(telemetry.take(10).is_empty(), "nobody keeps events yet");
+        telemetry.keep(true);
+        for _ in 0..MOST_WAITING + 3 {
+            telemetry.record(event("a"));
+        }
+        assert_eq!(telemetry.dropped(), 3);
+        assert_eq!(telemetry.take(100).len(), 100);
+        telemetry.record(event("b"));
+        let rest = telemetry.take(usize::MAX);
+        assert_eq!((rest.len(), rest.last().unwrap().name.as_str()), (MOST_WAITING - 99, "b"));
+        // All of them are counted, whether they are kept or not.
+        let all = telemetry.count_of(TelemetryKind::ToolCall, TelemetryStatus::Ok);
+        assert_eq!(all, MOST_WAITING as u64 + 5);
+    }
+}

@@ -1,0 +1,189 @@
+//! The OpenAPI 3.1 document, made from the table of routes.
+//!
+//! A row brings its path, its method, who may ask and what body it takes. What only people know stands beside this file: a
+//! line an operation (`operations.json`: tag, summary, answers, query parameters, body) and a line a type (`schemas.json`),
+//! in a short form that is spelled out here. A test holds both against the table and against real answers.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value, json};
+
+use crate::routes::{Access, ROUTES, Route, Takes};
+
+/// The lines of the operations, by method and pattern.
+static OPERATIONS: LazyLock<Value> = LazyLock::new(|| read(include_str!("openapi/operations.json")));
+
+/// The document but for its version.
+static DOCUMENT: LazyLock<Value> = LazyLock::new(build);
+
+/// The document of this version.
+pub(crate) fn document(version: &str) -> Value {
+    let mut document = DOCUMENT.clone();
+    document["info"]["version"] = version.into();
+    document
+}
+
+/// A file of this crate that is no JSON is found by the tests; a program that runs has an emptier document.
+fn read(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+fn build() -> Value {
+    let mut paths = Map::new();
+    for route in ROUTES {
+        let path = route.pattern.replace('*', "{path}");
+        let operations = paths.entry(path).or_insert_with(|| json!({}));
+        operations[route.method.as_str().to_lowercase()] = operation(route);
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Aethon",
+            "version": "",
+            "description": "The HTTP interface of an Aethon assistant. Times are RFC 3339 in UTC, ids are strings, money is \
+                USD. Errors are problem documents (RFC 9457) with a stable `code`.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas(),
+            "securitySchemes": {
+                "bearer": { "type": "http", "scheme": "bearer" },
+                "cookie": { "type": "apiKey", "in": "cookie", "name": "aethon_dash" },
+                "query": { "type": "apiKey", "in": "query", "name": "token" },
+            },
+        },
+    })
+}
+
+/// The line of a row; null where nobody wrote one.
+fn line(route: &Route) -> &'static Value {
+    OPERATIONS.get(format!("{} {}", route.method, route.pattern)).unwrap_or(&Value::Null)
+}
+
+fn operation(route: &Route) -> Value {
+    let line = line(route);
+    let (tag, summary) = (line[0].as_str().unwrap_or("Other"), line[1].as_str().unwrap_or_default());
+    let mut operation = json!({
+        "tags": [tag],
+        "summary": summary,
+        "operationId": id(route),
+        "parameters": parameters(route, &line[3]),
+        "responses": responses(route, &line[2]),
+    });
+    if route.takes == Takes::Json {
+        let schema = line[4].as_str().unwrap_or("Object");
+        operation["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": schema_of(&json!(schema)) } } });
+    }
+    if route.access == Access::Gated {
+        operation["security"] = json!([{ "bearer": [] }, { "cookie": [] }, { "query": [] }]);
+    }
+    operation
+}
+
+/// `get_api_sessions_id`.
+fn id(route: &Route) -> String {
+    let words = route.pattern.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_lowercase).collect();
+    format!("{}_{}", route.method.as_str().to_lowercase(), words.join("_"))
+}
+
+fn parameters(route: &Route, query: &Value) -> Vec<Value> {
+    let pattern = route.pattern.replace('*', "{path}");
+    let names = pattern.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+    let path = names.map(|name| {
+        json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "minLength": 1 } })
+    });
+    let query = query.as_object().into_iter().flatten().map(
+        |(name, form)| json!({ "name": name, "in": "query", "required": false, "schema": schema_of(form) }),
+    );
+    path.chain(query).collect()
+}
+
+fn responses(route: &Route, told: &Value) -> Value {
+    let mut responses = Map::new();
+    for (status, form) in told.as_object().into_iter().flatten() {
+        responses.insert(status.clone(), response(status, form.as_str().unwrap_or_default()));
+    }
+    let mut add = |status: &str| {
+        responses.entry(status).or_insert_with(|| response(status, "Problem"));
+    };
+    if route.access == Access::Gated {
+        ["401", "429"].into_iter().for_each(&mut add);
+    }
+    if route.pattern.contains('{') {
+        add("404");
+    }
+    if route.takes == Takes::Json {
+        ["400", "403", "413", "415", "422"].into_iter().for_each(&mut add);
+    } else if route.pattern.starts_with("/api") {
+        add("422");
+    }
+    add("default");
+    Value::Object(responses)
+}
+
+fn response(status: &str, form: &str) -> Value {
+    let number = status.parse().ok().and_then(|status: u16| http::StatusCode::from_u16(status).ok());
+    let words = number.and_then(|status| status.canonical_reason()).unwrap_or("What went wrong");
+    if form.is_empty() {
+        return json!({ "description": words });
+    }
+    let (media, schema) = match form {
+        "Problem" => ("application/problem+json", schema_of(&json!(form))),
+        form if form.contains('/') => (form, json!({})),
+        form => ("application/json", schema_of(&json!(form))),
+    };
+    json!({ "description": words, "content": { media: { "schema": schema } } })
+}
+
+fn schemas() -> Value {
+    let short = read(include_str!("openapi/schemas.json"));
+    let full = |(name, fields): (&String, &Value)| (name.clone(), object(fields));
+    short.as_object().into_iter().flatten().map(full).collect::<Map<String, Value>>().into()
+}
+
+/// An object: a field whose name ends in a question mark may be absent.
+fn object(fields: &Value) -> Value {
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for (name, form) in fields.as_object().into_iter().flatten() {
+        let plain = name.trim_end_matches('?');
+        if plain == name {
+            required.push(plain);
+        }
+        properties.insert(plain.to_owned(), schema_of(form));
+    }
+    json!({ "type": "object", "properties": properties, "required": required })
+}
+
+/// What a short form means: a plain type, `time`, a range such as `1-100`, words such as `on|off`, or the name of a type; a
+/// list of one of these; a question mark behind it allows null.
+fn schema_of(form: &Value) -> Value {
+    if let Some(item) = form.get(0) {
+        return json!({ "type": "array", "items": schema_of(item) });
+    }
+    let text = form.as_str().unwrap_or("any");
+    let (word, may_be_null) = match text.strip_suffix('?') {
+        Some(word) => (word, true),
+        None => (text, false),
+    };
+    let named = |kind: &str| if may_be_null { json!([kind, "null"]) } else { json!(kind) };
+    match word {
+        "any" => json!({}),
+        "time" => json!({ "type": named("string"), "format": "date-time" }),
+        "string" | "integer" | "number" | "boolean" | "object" => json!({ "type": named(word) }),
+        word if word.contains('|') => json!({ "enum": word.split('|').collect::<Vec<_>>() }),
+        word => match word
+            .split_once('-')
+            .and_then(|(from, to)| Some((from.parse::<u32>().ok()?, to.parse::<u32>().ok()?)))
+        {
+            Some((from, to)) => json!({ "type": "integer", "minimum": from, "maximum": to }),
+            None => {
+                let reference = json!({ "$ref": format!("#/components/schemas/{word}") });
+                if may_be_null { json!({ "anyOf": [reference, { "type": "null" }] }) } else { reference }
+            }
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! The document is whole, and real answers are what it says.
+
+use super::*;
+use crate::options::Options;
+use crate::service::tests::Bench;
+
+/// Holds a value against a schema of the forms that this module writes; says where it does not fit.
+fn check(document: &Value, schema: &Value, value: &Value, place: &str) {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let target = document.pointer(reference.trim_start_matches('#'));
+        return check(document, target.unwrap_or_else(|| panic!("{place}: no {reference}")), value, place);
+    }
+    if let Some(choices) = schema["anyOf"].as_array() {
+        return if !value.is_null() {
+            check(document, &choices[0], value, place)
+        };
+    }
+    if let Some(words) = schema["enum"].as_array() {
+        assert!(words.contains(value), "{place}: {value} is none of {words:?}");
+    }
+    let is = |kind: &str| match kind {
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "null" => value.is_null(),
+        other => panic!("{place}: type {other}"),
+    };
+    match &schema["type"] {
+        Value::String(kind) => assert!(is(kind), "{place}: {value} is no {kind}"),
+        Value::Array(kinds) => {
+            assert!(
+                kinds.iter().any(|kind| is(kind.as_str().unwrap())),
+                "{place}: {value} is none of {kinds:?}"
+            );
+        }
+        _ => {}
+    }
+    if schema["format"] == "date-time" && value.is_string() {
+        value.as_str().unwrap().parse::<jiff::Timestamp>().unwrap_or_else(|_| panic!("{place}: {value}"));
+    }
+    for name in schema["required"].as_array().into_iter().flatten() {
+        let name = name.as_str().unwrap();
+        assert!(value.get(name).is_some(), "{place}: {name} is missing in {value}");
+    }
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        if let Some(inner) = value.get(name) {
+            check(document, schema, inner, &format!("{place}.{name}"));
+        }
+    }
+    for (number, item) in value.as_array().into_iter().flatten().enumerate() {
+        if let Some(items) = schema.get("items") {
+            check(document, items, item, &format!("{place}[{number}]"));
+        }
+    }
+}
+
+#[test]
+fn every_row_of_the_table_is_documented() {
+    let document = document("1");
+    for route in ROUTES {
+        let line = line(route);
+        let row = format!("{} {}", route.method, route.pattern);
+        assert!(
+            line[1].as_str().is_some_and(|summary| summary.ends_with('.')),
+            "{row} has no summary: add it to operations.json"
+        );
+        assert!(line[2].as_object().is_some_and(|answers| !answers.is_empty()), "{row} has no answers");
+        assert_eq!(
+            line[4].is_string(),
+            route.takes == Takes::Json,
+            "{row}: a body is told where one is taken"
+        );
+    }
+    let text = document.to_string();
+    for reference in text.split("#/components/schemas/").skip(1) {
+        let name = reference.split('"').next().unwrap();
+        assert!(document["components"]["schemas"].get(name).is_some(), "there is no schema {name}");
+    }
+    let mut ids: Vec<String> = ROUTES.iter().map(id).collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), ROUTES.len(), "two operations have the same id");
+}
+
+#[tokio::test]
+async fn real_answers_are_what_the_document_says() {
+    let bench = Bench::new(Options::default());
+    let document = bench.get("/openapi.json", &[]).await.json();
+    assert_eq!(document["openapi"], "3.1.0");
+    for route in ROUTES.iter().filter(|route| route.method == http::Method::GET) {
+        let target =
+            route.pattern.replace("{id}", "webchat:default").replace("{name}", "x").replace("{n}", "1");
+        if target.contains('*') || target.starts_with("/ws") {
+            continue;
+        }
+        let seen = bench.get(&target, &[]).await;
+        let status = seen.status.to_string();
+        let path = route.pattern.replace('*', "{path}");
+        let responses = &document["paths"][&path]["get"]["responses"];
+        let told = responses.get(&status).unwrap_or(&responses["default"]);
+        assert!(seen.status < 500, "{target}: {status}");
+        let media = seen.header("content-type").split(';').next().unwrap().to_owned();
+        let content = &told["content"];
+        assert!(
+            content.is_null() || content.get(&media).is_some() || content.get("*/*").is_some(),
+            "{target}: {status} as {media} is not told"
+        );
+        if media.ends_with("json") && content.get(&media).is_some() {
+            check(&document, &content[&media]["schema"], &seen.json(), &target);
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_the_dashboard_there_is_no_document() {
+    let bench = Bench::new(Options { dashboard_enabled: false, ..Options::default() });
+    assert_eq!(bench.get("/openapi.json", &[]).await.status, 404);
+    assert_eq!(bench.get("/docs", &[]).await.status, 404);
+    assert_eq!(bench.get("/docs", &[]).await.status, 404);
+}

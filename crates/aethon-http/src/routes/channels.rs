@@ -1,0 +1,85 @@
+//! `/api/channels`: the ways to people and how each is doing, those that are switched off included.
+
+use std::collections::BTreeMap;
+
+use aethon_core::channel::{ChannelHealth, ChannelState, ChannelStatus, DeliveryState};
+use aethon_core::time;
+use serde::Serialize;
+
+use crate::deps::{Activity, Setup};
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+/// Every channel that the configuration knows. One that is switched on and not here is an embedder's.
+const KNOWN: [&str; 7] = ["webchat", "telegram", "discord", "slack", "whatsapp", "matrix", "email"];
+
+/// How many waiting deliveries are counted by channel.
+const MOST_COUNTED: usize = 1000;
+
+#[derive(Serialize)]
+struct Told {
+    channels: Vec<Listed>,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    name: String,
+    enabled: bool,
+    state: &'static str,
+    detail: String,
+    account: Option<String>,
+    last_inbound: Option<String>,
+    last_outbound: Option<String>,
+    pending: usize,
+}
+
+/// `GET /api/channels`.
+pub(super) async fn list((setup, activity): (Setup, Activity), _request: Request) -> HandlerResult {
+    let waiting = activity.outbox.undelivered(DeliveryState::Waiting, MOST_COUNTED).await?;
+    let mut pending: BTreeMap<&str, usize> = BTreeMap::new();
+    for record in &waiting.deliveries {
+        *pending.entry(&record.delivery.content.channel).or_default() += 1;
+    }
+    let known = KNOWN.into_iter();
+    let others = setup.channels.names().filter(|name| !KNOWN.contains(name));
+    let channels = known
+        .chain(others)
+        .map(|name| {
+            let health = setup.channels.health(name);
+            let status = setup.channels.status(name).unwrap_or_default();
+            let (state, detail) = told(name, health.as_ref(), &status);
+            Listed {
+                name: name.to_owned(),
+                enabled: health.is_some(),
+                state,
+                detail,
+                account: Some(status.account).filter(|account| !account.is_empty()),
+                last_inbound: status.last_inbound.map(time::text),
+                last_outbound: status.last_outbound.map(time::text),
+                pending: pending.get(name).copied().unwrap_or_default(),
+            }
+        })
+        .collect();
+    response::json(&Told { channels })
+}
+
+/// The state in one word, and what there is to know.
+fn told(name: &str, health: Option<&ChannelHealth>, status: &ChannelStatus) -> (&'static str, String) {
+    match health {
+        None => ("off", format!("set channels.{name}.enabled to use it")),
+        Some(ChannelHealth::Waiting) => ("connecting", "it starts".to_owned()),
+        Some(ChannelHealth::Running) => (status.state.as_str(), status.detail.clone()),
+        Some(ChannelHealth::Restarting { error, failures, at }) => {
+            let times = if *failures == 1 { "once".to_owned() } else { format!("{failures} times in a row") };
+            let at = time::text(*at);
+            ("degraded", format!("{error}; it failed {times} and is started again at {at}"))
+        }
+        // One that gave up says why.
+        Some(ChannelHealth::Ended) if status.state == ChannelState::Degraded => {
+            (status.state.as_str(), status.detail.clone())
+        }
+        Some(ChannelHealth::Ended) => {
+            ("off", "it has ended; restart the server to start it again".to_owned())
+        }
+    }
+}

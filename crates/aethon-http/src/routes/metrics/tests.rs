@@ -1,0 +1,132 @@
+//! The text is read as strictly as Prometheus and its linter do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use aethon_core::ledger::WorkKind;
+use aethon_core::telemetry::{ModelFacts, TelemetryEvent, TelemetryKind, TelemetryStatus};
+use jiff::Timestamp;
+
+use crate::options::Options;
+use crate::service::tests::Bench;
+
+/// A sample: its labels and its value.
+type Samples = Vec<(BTreeMap<String, String>, f64)>;
+
+/// Reads an exposition; panics on whatever Prometheus would refuse or its linter complain of.
+fn read(text: &str) -> BTreeMap<String, Samples> {
+    assert!(text.ends_with('\n'));
+    let (mut helps, mut types) = (BTreeSet::new(), BTreeMap::new());
+    let mut metrics: BTreeMap<String, Samples> = BTreeMap::new();
+    let mut last = String::new();
+    for line in text.lines() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, help) = help.split_once(' ').unwrap();
+            assert!(helps.insert(name.to_owned()) && !help.is_empty(), "{line}");
+            continue;
+        }
+        if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').unwrap();
+            assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
+            assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+            assert!(types.insert(name.to_owned(), kind.to_owned()).is_none(), "{line}");
+            continue;
+        }
+        let (series, value) = line.rsplit_once(' ').unwrap();
+        let value: f64 = value.parse().unwrap();
+        let (name, labels) = match series.split_once('{') {
+            None => (series, BTreeMap::new()),
+            Some((name, labels)) => (name, labels_of(labels.strip_suffix('}').unwrap())),
+        };
+        assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'), "{name}");
+        let base = ["_bucket", "_sum", "_count"]
+            .into_iter()
+            .filter_map(|end| name.strip_suffix(end))
+            .find(|base| types.get(*base).is_some_and(|kind| kind == "histogram"))
+            .unwrap_or(name);
+        assert!(types.contains_key(base) && helps.contains(base), "{line} was not announced");
+        assert!(last == base || !metrics.keys().any(|known| known == base), "{base} is not in one piece");
+        last = base.to_owned();
+        assert!(value >= 0.0, "{line}");
+        let samples = metrics.entry(name.to_owned()).or_default();
+        assert!(samples.iter().all(|(known, _)| *known != labels), "{line} stands twice");
+        samples.push((labels, value));
+        if name != base {
+            metrics.entry(base.to_owned()).or_default();
+        }
+    }
+    metrics
+}
+
+fn labels_of(text: &str) -> BTreeMap<String, String> {
+    let (mut labels, mut rest) = (BTreeMap::new(), text);
+    while !rest.is_empty() {
+        let (name, after) = rest.split_once("=\"").unwrap();
+        let (mut value, mut end, mut is_escaped) = (String::new(), None, false);
+        for (at, c) in after.char_indices() {
+            match (is_escaped, c) {
+                (true, 'n') => value.push('\n'),
+                (true, c) => value.push(c),
+                (false, '\\') => {}
+                (false, '"') => {
+                    end = Some(at);
+                    break;
+                }
+                (false, c) => value.push(c),
+            }
+            is_escaped = !is_escaped && c == '\\';
+        }
+        assert!(labels.insert(name.trim_start_matches(',').to_owned(), value).is_none());
+        rest = &after[end.unwrap() + 1..];
+    }
+    labels
+}
+
+#[tokio::test]
+async fn what_was_counted_is_read_by_prometheus() {
+    let bench = Bench::new(Options::default());
+    let event = |kind, name: &str, status| TelemetryEvent::new(kind, name, status, Timestamp::UNIX_EPOCH);
+    let mut facts = ModelFacts::new("fake", "m\"o\\d\nel", WorkKind::Turn);
+    (facts.input_tokens, facts.output_tokens, facts.cost_usd) = (100, 20, 0.25);
+    let bus = bench.bus();
+    bus.record(
+        event(TelemetryKind::ModelCall, "m\"o\\d\nel", TelemetryStatus::Ok)
+            .took(Duration::from_millis(70))
+            .with_call(facts),
+    );
+    bus.record(event(TelemetryKind::ToolCall, "shell", TelemetryStatus::Ok).took(Duration::from_secs(3)));
+    bus.record(
+        event(TelemetryKind::ToolCall, "shell", TelemetryStatus::Error).took(Duration::from_secs(9000)),
+    );
+    bus.record(event(TelemetryKind::ToolCall, "shell", TelemetryStatus::Denied).took(Duration::ZERO));
+    bus.record(event(TelemetryKind::Turn, "webchat", TelemetryStatus::Ok).took(Duration::from_secs(4)));
+    let seen = bench.get("/metrics", &[]).await;
+    assert_eq!((seen.status, seen.header("content-type")), (200, "text/plain; version=0.0.4; charset=utf-8"));
+    let metrics = read(seen.text());
+    let value = |name: &str, wanted: &[(&str, &str)]| {
+        let samples = metrics.get(name).unwrap_or_else(|| panic!("no {name}"));
+        let fits = |labels: &BTreeMap<String, String>| {
+            wanted.iter().all(|(name, value)| labels.get(*name).is_some_and(|own| own == value))
+        };
+        samples.iter().filter(|(labels, _)| fits(labels)).map(|(_, value)| value).sum::<f64>()
+    };
+    assert_eq!(value("aethon_tool_calls_total", &[("tool", "shell"), ("status", "denied")]), 1.0);
+    assert_eq!(value("aethon_tool_call_duration_seconds_count", &[("tool", "shell")]), 2.0);
+    assert_eq!(value("aethon_tool_call_duration_seconds_bucket", &[("le", "5")]), 1.0);
+    assert_eq!(value("aethon_tool_call_duration_seconds_bucket", &[("le", "600")]), 1.0);
+    assert_eq!(value("aethon_tool_call_duration_seconds_bucket", &[("le", "+Inf")]), 2.0);
+    assert_eq!(value("aethon_tokens_total", &[("model", "m\"o\\d\nel"), ("type", "input")]), 100.0);
+    assert_eq!(value("aethon_cost_usd_total", &[]), 0.25);
+    assert_eq!(value("aethon_messages_total", &[("channel", "webchat")]), 1.0);
+    assert_eq!(value("aethon_channel_up", &[("channel", "webchat")]), 0.0);
+    assert_eq!(value("aethon_outbox_deliveries", &[("state", "failed")]), 0.0);
+    assert_eq!(value("aethon_build_info", &[]), 1.0);
+    for name in metrics.keys() {
+        assert!(name.starts_with("aethon_") || name.starts_with("process_"), "{name}");
+    }
+    // The answer before this one is counted by now.
+    let again = read(bench.get("/metrics", &[]).await.text());
+    assert!(
+        again["aethon_http_requests_total"].iter().any(|(labels, n)| labels["code"] == "2xx" && *n >= 1.0)
+    );
+}

@@ -1,0 +1,73 @@
+//! `/api/outbox`: deliveries that wait or were given up.
+
+use aethon_core::channel::DeliveryState;
+use jiff::SignedDuration;
+use serde::Serialize;
+
+use crate::deps::{Activity, Runtime};
+use crate::error::Problem;
+use crate::json::Deliveries;
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+/// How long a delivery may take that is tried again by hand.
+const LIFETIME: SignedDuration = SignedDuration::from_hours(24);
+
+#[derive(Serialize)]
+struct Retried {
+    status: &'static str,
+    id: String,
+}
+
+/// `GET /api/outbox?state&limit`: newest first; both states when none is named.
+pub(super) async fn list(activity: Activity, request: Request) -> HandlerResult {
+    let limit = request.number("limit", 100, 1..=1000)?;
+    let states = match request.query("state") {
+        None => vec![DeliveryState::Waiting, DeliveryState::Failed],
+        Some(word) => vec![
+            DeliveryState::from_word(&word)
+                .ok_or_else(|| Problem::invalid("state", "must be waiting or failed"))?,
+        ],
+    };
+    let mut pages = Vec::new();
+    for state in states {
+        pages.push(activity.outbox.undelivered(state, limit).await?);
+    }
+    response::json(&Deliveries::of(pages, limit))
+}
+
+/// `POST /api/outbox/{id}/retry`: due now, and for a day.
+pub(super) async fn retry((activity, runtime): (Activity, Runtime), request: Request) -> HandlerResult {
+    let until = runtime.clock.now() + LIFETIME;
+    let is_known = match number(&request) {
+        Some(id) => activity.outbox.retry_delivery(id, until).await?,
+        None => false,
+    };
+    if !is_known {
+        return Err(unknown());
+    }
+    tracing::info!(delivery = number(&request), address = %request.client.address, "a delivery is tried again");
+    response::json(&Retried { status: "ok", id: request.params.get("id").unwrap_or_default() })
+}
+
+/// `DELETE /api/outbox/{id}`.
+pub(super) async fn remove(activity: Activity, request: Request) -> HandlerResult {
+    let is_known = match number(&request) {
+        Some(id) => activity.outbox.remove_delivery(id).await?,
+        None => false,
+    };
+    if !is_known {
+        return Err(unknown());
+    }
+    tracing::info!(delivery = number(&request), address = %request.client.address, "a delivery was removed");
+    Ok(response::no_content())
+}
+
+fn number(request: &Request) -> Option<i64> {
+    request.params.get("id")
+}
+
+fn unknown() -> Problem {
+    let sentence = "no delivery of this id waits or was given up; it may have arrived meanwhile";
+    Problem::not_found(sentence).with_code("unknown_delivery")
+}

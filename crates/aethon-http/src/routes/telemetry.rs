@@ -1,0 +1,65 @@
+//! `/api/telemetry`: what was measured, newest first, and what it comes to.
+
+use aethon_core::telemetry::{StoredEvent, TelemetryKind, TelemetryQuery, TelemetrySummary};
+use aethon_core::usage::day_of;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use serde::Serialize;
+
+use crate::deps::{Activity, Runtime};
+use crate::error::Problem;
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+#[derive(Serialize)]
+struct Told {
+    enabled: bool,
+    summary: TelemetrySummary,
+    metrics: Vec<StoredEvent>,
+    next_cursor: Option<String>,
+    /// Events that were not stored, because the storage failed for too long.
+    dropped: u64,
+}
+
+/// `GET /api/telemetry?limit&type&since&cursor`. The summary is of all days that are kept, whatever is asked for.
+pub(super) async fn newest((activity, runtime): (Activity, Runtime), request: Request) -> HandlerResult {
+    let limit = request.number("limit", 100, 1..=1000)?;
+    let query =
+        TelemetryQuery { limit, kind: kind(&request)?, since: since(&request)?, before: cursor(&request)? };
+    let log = &activity.telemetry;
+    let all = log.event_sums(Date::MIN).await?;
+    let today = log.event_sums(day_of(runtime.clock.now())).await?;
+    let metrics = log.events(query).await?;
+    let is_full = metrics.len() == limit;
+    let next_cursor = metrics.last().filter(|_| is_full).map(|last| last.id.to_string());
+    let telemetry = activity.bus.telemetry();
+    response::json(&Told {
+        enabled: telemetry.is_kept(),
+        summary: TelemetrySummary::of(&all, &today),
+        metrics,
+        next_cursor,
+        dropped: telemetry.dropped(),
+    })
+}
+
+fn kind(request: &Request) -> Result<Option<TelemetryKind>, Problem> {
+    let Some(word) = request.query("type") else { return Ok(None) };
+    let known = TelemetryKind::from_word(&word);
+    known.map(Some).ok_or_else(|| {
+        let words = TelemetryKind::ALL.map(TelemetryKind::as_str).join(", ");
+        Problem::invalid("type", format!("must be one of {words}"))
+    })
+}
+
+/// The moment from which on.
+fn since(request: &Request) -> Result<Option<Timestamp>, Problem> {
+    let Some(text) = request.query("since") else { return Ok(None) };
+    let moment = text.parse::<Timestamp>();
+    moment.map(Some).map_err(|_| Problem::invalid("since", "must be a time such as 2026-11-22T08:00:00Z"))
+}
+
+fn cursor(request: &Request) -> Result<Option<i64>, Problem> {
+    let Some(text) = request.query("cursor") else { return Ok(None) };
+    let id = text.parse::<i64>().ok().filter(|id| *id > 0);
+    id.map(Some).ok_or_else(|| Problem::invalid("cursor", "must be the `next_cursor` of the page before"))
+}

@@ -1,0 +1,216 @@
+//! What was measured: events as rows, bounded in number, and their sums by day.
+
+use std::collections::HashMap;
+
+use aethon_core::error::Result as CoreResult;
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ledger::WorkKind;
+use aethon_core::telemetry::{
+    MOST_EVENTS, ModelFacts, StoredEvent, TelemetryEvent, TelemetryKind, TelemetryLog, TelemetryQuery,
+    TelemetryStatus, TelemetrySum, bucket_of,
+};
+use async_trait::async_trait;
+use jiff::civil::Date;
+use rusqlite::{Row, params};
+use serde::{Deserialize, Serialize};
+
+use crate::db::Sql;
+use crate::error::Error;
+use crate::messages::to_json;
+use crate::store::Store;
+use crate::time::{day_number, from_millis, to_millis};
+
+/// Billionths of a dollar in one.
+const BILLION: f64 = 1e9;
+
+/// The most that is added to a sum at once, so that sums stay far from where numbers end.
+const MOST: f64 = 1e15;
+
+#[async_trait]
+impl TelemetryLog for Store {
+    async fn keep_events(&self, events: Vec<TelemetryEvent>) -> CoreResult<()> {
+        let sums = summed(&events);
+        self.write(move |sql| {
+            for event in &events {
+                append(sql, event)?;
+            }
+            for (key, sum) in &sums {
+                add(sql, key, sum)?;
+            }
+            bound(sql)
+        })
+        .await?;
+        Ok(())
+    }
+
+    async fn events(&self, query: TelemetryQuery) -> CoreResult<Vec<StoredEvent>> {
+        let rows = self.read(move |sql| newest(sql, &query)).await?;
+        Ok(rows.into_iter().flatten().collect())
+    }
+
+    async fn event_sums(&self, from: Date) -> CoreResult<Vec<TelemetrySum>> {
+        const SUMS: &str = "SELECT type, name, status, bucket, sum(count), sum(seconds), sum(input_tokens),
+            sum(output_tokens), sum(cost) FROM telemetry_sums WHERE day >= ?1 GROUP BY type, name, status, bucket";
+        let from = from.at(0, 0, 0, 0).to_zoned(jiff::tz::TimeZone::UTC);
+        let day = from.map_or(i64::MIN, |from| day_number(to_millis(from.timestamp())));
+        let rows = self.read(move |sql| Ok(sql.all(SUMS, [day], sum)?)).await?;
+        Ok(rows.into_iter().flatten().collect())
+    }
+}
+
+/// Removes some of the events and sums from before this day. Returns how many.
+pub(crate) fn forget_before(sql: &Sql<'_>, day: i64, limit: i64) -> Result<usize, Error> {
+    const EVENTS: &str =
+        "DELETE FROM telemetry WHERE id IN (SELECT id FROM telemetry WHERE at < ?1 ORDER BY at LIMIT ?2)";
+    const SUMS: &str = "DELETE FROM telemetry_sums WHERE day < ?1";
+    let events = sql.execute(EVENTS, [day.saturating_mul(86_400_000), limit])?;
+    Ok(events + sql.execute(SUMS, [day])?)
+}
+
+fn append(sql: &Sql<'_>, event: &TelemetryEvent) -> Result<(), Error> {
+    const APPEND: &str =
+        "INSERT INTO telemetry (at, type, name, status, seconds, session_id, turn, detail, call)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let TelemetryEvent { kind, name, status, duration, timestamp, session_id, turn, detail, call, .. } =
+        event;
+    let (session, turn) = (session_id.as_ref().map(SessionId::as_str), turn.as_ref().map(TurnId::as_str));
+    let call = call.as_ref().map(|call| to_json(&StoredCall::of(call))).transpose()?;
+    let seconds = duration.filter(|seconds| seconds.is_finite());
+    let (kind, status, at) = (kind.as_str(), status.as_str(), to_millis(*timestamp));
+    sql.execute(APPEND, params![at, kind, name, status, seconds, session, turn, detail, call])?;
+    Ok(())
+}
+
+/// Keeps the newest ones.
+fn bound(sql: &Sql<'_>) -> Result<(), Error> {
+    const BOUND: &str = "DELETE FROM telemetry WHERE id <= (SELECT max(id) FROM telemetry) - ?1";
+    sql.execute(BOUND, [MOST_EVENTS])?;
+    Ok(())
+}
+
+/// A model call as it is stored. The names are those of the format, whatever the types of the program are called.
+#[derive(Serialize, Deserialize)]
+struct StoredCall {
+    provider: String,
+    model: String,
+    kind: WorkKind,
+    input: u64,
+    output: u64,
+    cached: u64,
+    usd: f64,
+}
+
+impl StoredCall {
+    fn of(call: &ModelFacts) -> Self {
+        Self {
+            provider: call.provider.clone(),
+            model: call.model.clone(),
+            kind: call.kind,
+            input: call.input_tokens,
+            output: call.output_tokens,
+            cached: call.cached_tokens,
+            usd: call.cost_usd,
+        }
+    }
+
+    fn facts(self) -> ModelFacts {
+        let mut facts = ModelFacts::new(self.provider, self.model, self.kind);
+        (facts.input_tokens, facts.output_tokens) = (self.input, self.output);
+        (facts.cached_tokens, facts.cost_usd) = (self.cached, self.usd);
+        facts
+    }
+}
+
+/// Day, kind, name, status and bucket.
+type SumKey = (i64, TelemetryKind, String, TelemetryStatus, i64);
+
+#[derive(Default)]
+struct SumOf {
+    count: i64,
+    seconds: f64,
+    input: i64,
+    output: i64,
+    cost: i64,
+}
+
+/// The events of a batch, added up: a batch writes a row of sums once, however many of its events belong there.
+fn summed(events: &[TelemetryEvent]) -> HashMap<SumKey, SumOf> {
+    let mut sums: HashMap<SumKey, SumOf> = HashMap::new();
+    for event in events {
+        let day = day_number(to_millis(event.timestamp));
+        let key = (day, event.kind, event.name.clone(), event.status, bucket_of(event.duration));
+        let sum = sums.entry(key).or_default();
+        sum.count += 1;
+        sum.seconds += event.duration.filter(|seconds| seconds.is_finite()).unwrap_or_default();
+        // A turn tells what its calls took, and they are here by themselves.
+        if let (TelemetryKind::ModelCall, Some(call)) = (event.kind, &event.call) {
+            sum.input = sum.input.saturating_add(whole(call.input_tokens as f64));
+            sum.output = sum.output.saturating_add(whole(call.output_tokens as f64));
+            sum.cost = sum.cost.saturating_add(whole(call.cost_usd * BILLION));
+        }
+    }
+    sums
+}
+
+/// What is no amount counts as nothing.
+fn whole(amount: f64) -> i64 {
+    if amount.is_nan() { 0 } else { amount.clamp(0.0, MOST).round() as i64 }
+}
+
+fn add(sql: &Sql<'_>, (day, kind, name, status, bucket): &SumKey, sum: &SumOf) -> Result<(), Error> {
+    const ADD: &str = "INSERT INTO telemetry_sums VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        ON CONFLICT DO UPDATE SET count = count + ?6, seconds = seconds + ?7,
+        input_tokens = input_tokens + ?8, output_tokens = output_tokens + ?9, cost = cost + ?10";
+    let (kind, status) = (kind.as_str(), status.as_str());
+    let SumOf { count, seconds, input, output, cost } = sum;
+    sql.execute(ADD, params![day, kind, name, status, bucket, count, seconds, input, output, cost])?;
+    Ok(())
+}
+
+fn newest(sql: &Sql<'_>, query: &TelemetryQuery) -> Result<Vec<Option<StoredEvent>>, Error> {
+    const ALL: &str =
+        "SELECT id, at, type, name, status, seconds, session_id, turn, detail, call FROM telemetry
+        WHERE id < ?1 AND at >= ?2 ORDER BY id DESC LIMIT ?3";
+    const OF_KIND: &str = "SELECT id, at, type, name, status, seconds, session_id, turn, detail, call
+        FROM telemetry WHERE type = ?4 AND id < ?1 AND at >= ?2 ORDER BY id DESC LIMIT ?3";
+    let before = query.before.unwrap_or(i64::MAX);
+    let since = query.since.map_or(i64::MIN, to_millis);
+    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
+    Ok(match query.kind {
+        None => sql.all(ALL, [before, since, limit], read)?,
+        Some(kind) => sql.all(OF_KIND, params![before, since, limit, kind.as_str()], read)?,
+    })
+}
+
+/// `None` for what another version wrote.
+fn read(row: &Row<'_>) -> rusqlite::Result<Option<StoredEvent>> {
+    let kind = TelemetryKind::from_word(row.get_ref(2)?.as_str()?);
+    let status = TelemetryStatus::from_word(row.get_ref(4)?.as_str()?);
+    let (Some(kind), Some(status)) = (kind, status) else { return Ok(None) };
+    let mut event = TelemetryEvent::new(kind, row.get_ref(3)?.as_str()?, status, from_millis(row.get(1)?));
+    event.duration = row.get(5)?;
+    event.session_id = row.get_ref(6)?.as_str_or_null()?.and_then(|id| SessionId::parse(id).ok());
+    event.turn = row.get_ref(7)?.as_str_or_null()?.map(TurnId::existing);
+    event.detail = row.get(8)?;
+    let call = row.get_ref(9)?.as_str_or_null()?;
+    event.call = call.and_then(|call| serde_json::from_str::<StoredCall>(call).ok()).map(StoredCall::facts);
+    Ok(Some(StoredEvent { id: row.get(0)?, event }))
+}
+
+fn sum(row: &Row<'_>) -> rusqlite::Result<Option<TelemetrySum>> {
+    let kind = TelemetryKind::from_word(row.get_ref(0)?.as_str()?);
+    let status = TelemetryStatus::from_word(row.get_ref(2)?.as_str()?);
+    let (Some(kind), Some(status)) = (kind, status) else { return Ok(None) };
+    let number = |column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
+    Ok(Some(TelemetrySum {
+        kind,
+        name: row.get(1)?,
+        status,
+        bucket: row.get(3)?,
+        count: number(4)?,
+        seconds: row.get(5)?,
+        input_tokens: number(6)?,
+        output_tokens: number(7)?,
+        cost_usd: row.get::<_, i64>(8)? as f64 / BILLION,
+    }))
+}

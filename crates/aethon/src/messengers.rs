@@ -1,0 +1,195 @@
+//! The messengers as the owner looks after them: how each stands, whether it is let in, and who is paired with it.
+
+use aethon_channels::pairing::{self, Code};
+use aethon_channels::{Check, Surroundings};
+use aethon_config::Config;
+use aethon_core::channel::ChannelState;
+use aethon_core::feature::{Feature, FeatureState};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::aethon::Aethon;
+use crate::builder::Prepared;
+use crate::doctor::Finding;
+use crate::error::{Error, Result};
+use crate::wiring::messengers::{self, NAMES};
+
+/// The messengers of the configuration that this version does not have.
+const MISSING: [&str; 4] = ["discord", "slack", "whatsapp", "email"];
+
+/// What a look at a messenger has found.
+#[derive(Debug, Clone, Serialize)]
+pub struct ChannelTest {
+    /// Which one.
+    pub name: String,
+    /// Whether all is well.
+    pub ok: bool,
+    /// What was looked at.
+    pub checks: Vec<Check>,
+}
+
+/// A code for somebody to be paired with.
+#[derive(Debug, Clone, Serialize)]
+pub struct PairingCode {
+    /// The code.
+    pub code: String,
+    /// When it counts no more.
+    pub expires_at: Timestamp,
+}
+
+/// Somebody who was paired.
+#[derive(Debug, Clone, Serialize)]
+pub struct PairedSender {
+    /// With which channel.
+    pub channel: String,
+    /// By which id.
+    pub sender: String,
+}
+
+impl Aethon {
+    /// Looks whether a messenger is let in, without sending or taking anything. `None` when there is none of this name.
+    pub async fn test_channel(&self, name: &str) -> Option<ChannelTest> {
+        let messenger = messengers::messenger(&self.config, name, &self.surroundings())?;
+        let checks = match messengers::is_enabled(&self.config, name) {
+            true => messenger.inspect().await,
+            false => {
+                vec![Check::new("enabled", false, format!("it is off; set channels.{name}.enabled = true"))]
+            }
+        };
+        Some(ChannelTest { name: name.to_owned(), ok: checks.iter().all(|check| check.ok), checks })
+    }
+
+    /// Makes a code that pairs whoever sends it to this messenger.
+    pub async fn pair(&self, name: &str) -> Result<PairingCode> {
+        known(name)?;
+        let Code { code, expires_at } =
+            pairing::invite(&*self.storage.channel_records, &*self.clock, name).await?;
+        Ok(PairingCode { code, expires_at })
+    }
+
+    /// Who was paired.
+    pub async fn pairings(&self) -> Result<Vec<PairedSender>> {
+        let mut pairings = Vec::new();
+        for channel in NAMES {
+            let senders = pairing::paired(&*self.storage.channel_records, channel).await?;
+            let paired = |sender| PairedSender { channel: channel.to_owned(), sender };
+            pairings.extend(senders.into_iter().map(paired));
+        }
+        Ok(pairings)
+    }
+
+    /// Confirms the request with this code. `None` when no request has it.
+    pub async fn approve_pairing(&self, code: &str) -> Result<Option<PairedSender>> {
+        for channel in NAMES {
+            let sender = pairing::approve(&*self.storage.channel_records, channel, code).await?;
+            if let Some(sender) = sender {
+                return Ok(Some(PairedSender { channel: channel.to_owned(), sender }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a pairing back. `false` when there was none.
+    pub async fn revoke_pairing(&self, name: &str, sender: &str) -> Result<bool> {
+        known(name)?;
+        Ok(pairing::revoke(&*self.storage.channel_records, name, sender).await?)
+    }
+
+    pub(crate) fn surroundings(&self) -> Surroundings {
+        messengers::surroundings(&self.storage, &self.desk, &self.deliveries, &self.clock)
+    }
+}
+
+/// A channel as the configuration has it, in the fields of `GET /api/channels`, for where nothing runs.
+#[derive(Debug, Clone, Serialize)]
+pub struct ConfiguredChannel {
+    name: &'static str,
+    enabled: bool,
+    state: ChannelState,
+    detail: String,
+    account: &'static str,
+    last_inbound: Option<Timestamp>,
+    last_outbound: Option<Timestamp>,
+    pending: u64,
+}
+
+impl Prepared {
+    /// The channels as the configuration has them, for where nothing runs.
+    pub fn channels(&self) -> Vec<ConfiguredChannel> {
+        let webchat = ("webchat", self.config.channels.webchat.enabled);
+        let messengers = NAMES.iter().map(|name| (*name, messengers::is_enabled(&self.config, name)));
+        let row = |(name, enabled)| ConfiguredChannel {
+            name,
+            enabled,
+            state: ChannelState::Off,
+            detail: match enabled {
+                true => "no aethon-server runs on this home".to_owned(),
+                false => format!("set channels.{name}.enabled"),
+            },
+            account: "",
+            last_inbound: None,
+            last_outbound: None,
+            pending: 0,
+        };
+        std::iter::once(webchat).chain(messengers).map(row).collect()
+    }
+}
+
+fn known(name: &str) -> Result<()> {
+    if NAMES.contains(&name) {
+        return Ok(());
+    }
+    Err(Error::refused(format!(
+        "there is no channel {name:?} that can be paired; there are: {}",
+        NAMES.join(", ")
+    )))
+}
+
+/// A row for each messenger, as the configuration has it.
+pub(crate) fn configured(config: &Config) -> Vec<Feature> {
+    let built = NAMES.iter().map(|name| {
+        let state = FeatureState::of_switch(messengers::is_enabled(config, name));
+        row(name, state, &who_may_write(config, name))
+    });
+    let missing =
+        MISSING.iter().map(|name| row(name, FeatureState::Unavailable, "this version does not have it yet"));
+    built.chain(missing).collect()
+}
+
+fn row(name: &str, state: FeatureState, detail: &str) -> Feature {
+    let (id, title, key) =
+        (format!("channel.{name}"), format!("Channel {name}"), format!("channels.{name}.enabled"));
+    Feature::new((&id, &title), state, detail, &key)
+}
+
+/// Who is heard, in words.
+fn who_may_write(config: &Config, name: &str) -> String {
+    match config.security.allowed_senders.get(name).map_or(0, Vec::len) {
+        0 => format!("heard are only those who were paired; security.allowed_senders.{name} is empty"),
+        1 => "one sender is allowed, besides those who were paired".to_owned(),
+        some => format!("{some} senders are allowed, besides those who were paired"),
+    }
+}
+
+/// A line for each messenger that is on, for `--check`.
+pub(crate) fn summary(config: &Config) -> String {
+    let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
+    on.map(|name| format!("\nchannel   {name}: on, {}", who_may_write(config, name))).collect()
+}
+
+/// What `doctor` says of those that are on.
+pub(crate) fn findings(config: &Config) -> Vec<Finding> {
+    let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
+    on.map(|name| {
+        let message = format!("{name} is on; {}; `aethon-cli channels test {name}` looks whether it is let in", who_may_write(config, name));
+        match config.security.allowed_senders.get(*name).is_none_or(Vec::is_empty) {
+            true => Finding::warning(
+                "channel",
+                message,
+                format!("`aethon-cli channels pair {name}` makes a code, or list ids in security.allowed_senders.{name}"),
+            ),
+            false => Finding::ok("channel", message),
+        }
+    })
+    .collect()
+}

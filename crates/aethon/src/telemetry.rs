@@ -1,0 +1,190 @@
+//! The task that writes down what was measured: redacted, told to whoever watches live, and stored in batches.
+//!
+//! Nothing that is measured waits for it. While the storage fails it keeps a batch and tries again; what comes meanwhile
+//! waits in the queue of [`Telemetry`], and what finds that full is dropped and counted.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use aethon_core::event::{Event, EventBus};
+use aethon_core::live::Live;
+use aethon_core::redact::Redactor;
+use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
+use aethon_core::telemetry::{Telemetry, TelemetryEvent, TelemetryLog};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+/// How long events are gathered before they are stored.
+const GATHERED: Duration = Duration::from_millis(500);
+
+/// How many events are stored at once.
+const BATCH: usize = 512;
+
+/// How long storing a batch may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often a batch is tried while the program runs, and the pause between.
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// The running task.
+pub(crate) struct TelemetryTask {
+    trigger: ShutdownTrigger,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl TelemetryTask {
+    /// Starts it. Whether events are kept says the [`Telemetry`] of the bus.
+    pub(crate) fn start(log: Arc<dyn TelemetryLog>, bus: EventBus, redactor: Live<Redactor>) -> Self {
+        let (trigger, shutdown) = ShutdownTrigger::pair();
+        let writer = Writer { log, telemetry: bus.telemetry().clone(), bus, redactor, shutdown };
+        Self { trigger, task: Mutex::new(Some(tokio::spawn(writer.run()))) }
+    }
+
+    /// Stores what waits, and ends it.
+    pub(crate) async fn stop(&self) {
+        self.trigger.trigger();
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task
+            && task.await.is_err()
+        {
+            tracing::warn!("the task that stores telemetry panicked");
+        }
+    }
+}
+
+struct Writer {
+    log: Arc<dyn TelemetryLog>,
+    telemetry: Telemetry,
+    bus: EventBus,
+    redactor: Live<Redactor>,
+    shutdown: Shutdown,
+}
+
+impl Writer {
+    async fn run(mut self) {
+        let (mut batch, mut store_at) = (Vec::new(), Instant::now());
+        loop {
+            let is_over = {
+                let (telemetry, mut shutdown) = (self.telemetry.clone(), self.shutdown.clone());
+                tokio::select! {
+                    () = shutdown.requested() => true,
+                    () = telemetry.arrived() => false,
+                    () = sleep_until(store_at), if !batch.is_empty() => false,
+                }
+            };
+            if batch.is_empty() {
+                store_at = Instant::now() + GATHERED;
+            }
+            self.gather(&mut batch).await;
+            if is_over || Instant::now() >= store_at {
+                self.store(std::mem::take(&mut batch)).await;
+            }
+            if is_over {
+                return;
+            }
+        }
+    }
+
+    /// Takes what waits, tells those who watch, and stores full batches.
+    async fn gather(&mut self, batch: &mut Vec<TelemetryEvent>) {
+        loop {
+            let events = self.telemetry.take(BATCH);
+            if events.is_empty() {
+                return;
+            }
+            let redactor = self.redactor.get();
+            for mut event in events {
+                event.name = redactor.redact(&event.name).into_owned();
+                event.detail = redactor.redact(&event.detail).into_owned();
+                self.bus.publish(|| Event::Telemetry(Arc::new(event.clone())));
+                batch.push(event);
+            }
+            if batch.len() >= BATCH {
+                self.store(std::mem::take(batch)).await;
+            }
+        }
+    }
+
+    async fn store(&mut self, batch: Vec<TelemetryEvent>) {
+        if batch.is_empty() {
+            return;
+        }
+        let mut shutdown = self.shutdown.clone();
+        for attempt in 1..=ATTEMPTS {
+            let why = match timeout(PATIENCE, self.log.keep_events(batch.clone())).await {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => "it took too long".to_owned(),
+            };
+            // Not as an error: errors are measured, and this would go round in circles.
+            tracing::warn!(attempt, events = batch.len(), why, "telemetry could not be stored");
+            if shutdown.is_requested() {
+                break;
+            }
+            tokio::select! {
+                () = shutdown.requested() => {}
+                () = sleep(PAUSE) => {}
+            }
+        }
+        self.telemetry.note_lost(batch.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::secret::Secret;
+    use aethon_core::telemetry::{TelemetryKind, TelemetryQuery, TelemetryStatus};
+    use aethon_core::testkit::MemoryStore;
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn event(detail: &str) -> TelemetryEvent {
+        let (kind, status) = (TelemetryKind::ToolCall, TelemetryStatus::Error);
+        TelemetryEvent::new(kind, "shell", status, Timestamp::UNIX_EPOCH).with_detail(detail)
+    }
+
+    async fn stored(store: &MemoryStore) -> Vec<String> {
+        let query = TelemetryQuery { limit: 10_000, ..TelemetryQuery::default() };
+        store.events(query).await.unwrap().into_iter().map(|stored| stored.event.detail).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_measured_is_stored_without_secrets_when_the_program_ends() {
+        let (store, bus) = (Arc::new(MemoryStore::default()), EventBus::default());
+        let redactor = Live::new(Redactor::new([Secret::new("hunter2-hunter2")]));
+        let task = TelemetryTask::start(store.clone(), bus.clone(), redactor);
+        bus.telemetry().keep(true);
+        let mut watched = bus.subscribe();
+        bus.record(event("the key hunter2-hunter2 is wrong"));
+        for _ in 0..2 * BATCH {
+            bus.record(event(""));
+        }
+        task.stop().await;
+        let stored = stored(&store).await;
+        assert_eq!((stored.len(), stored.last().unwrap().as_str()), (2 * BATCH + 1, "the key *** is wrong"));
+        let Event::Telemetry(event) = watched.recv().await.unwrap() else { panic!("not telemetry") };
+        assert_eq!(event.detail, "the key *** is wrong");
+        assert_eq!(bus.telemetry().dropped(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_storage_that_fails_for_a_moment_loses_nothing() {
+        let (store, bus) = (Arc::new(MemoryStore::default()), EventBus::default());
+        store.fail("keep_events", 2);
+        bus.telemetry().keep(true);
+        let task = TelemetryTask::start(store.clone(), bus.clone(), Live::default());
+        bus.record(event("a"));
+        while stored(&store).await.is_empty() {
+            sleep(Duration::from_secs(1)).await;
+        }
+        store.fail("keep_events", 100);
+        bus.record(event("b"));
+        while bus.telemetry().dropped() == 0 {
+            sleep(Duration::from_secs(1)).await;
+        }
+        task.stop().await;
+        assert_eq!(stored(&store).await, ["a"]);
+    }
+}

@@ -1,0 +1,131 @@
+//! The panels that follow what happens: Live Company, the monitor, approvals with what was decided.
+
+use serde_json::{Value, json};
+
+use crate::page::Page;
+
+const ASKED: [&str; 2] = ["approval.enabled=true", "approval.requires_approval=[\"file_read\"]"];
+/// What a stranger might send to a page that shows it carelessly.
+const HOSTILE: &str = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>";
+
+/// What the list beside the office says of the main agent.
+const DOING: &str = "(one('#agent-main .company-doing')?.innerText ?? '')";
+
+fn send(socket: &mut aethon_tests::Socket, id: &str, text: &str) {
+    socket.send_json(&json!({"type": "message", "id": id, "text": text}));
+}
+
+#[test]
+fn the_office_shows_who_waits_and_the_approvals_settle_it() {
+    let Some(page) = Page::beside(aethon_tests::Server::start(&ASKED)) else { return };
+    std::fs::write(page.server().home().path().join("workspace/notes.txt"), "milk").unwrap();
+    page.go("/dashboard#/company");
+    page.until("everybody is idle", &format!("{DOING} === 'Idle' && one('.office .person')"));
+    let mut other = page.server().chat("office");
+    send(&mut other, "m1", "!tool file_read {\"path\": \"notes.txt\"}");
+    page.until("it waits for the owner", &format!("/approval to use file_read/.test({DOING})"));
+    page.until("the figure does too", "one('.person').dataset.state === 'waiting'");
+    page.until(
+        "it is said",
+        "/Aethon: Waits for your approval/.test(one('.panel-company [role=status]').textContent)",
+    );
+    page.browser.click("#agent-main .company-person");
+    page.until("its details are there", "/webchat:office/.test(one('.company-details').innerText)");
+    page.browser.click(".company-links a[href=\"#/approvals\"]");
+    page.until("the card is there", "/notes\\.txt/.test(one('.approval')?.innerText)");
+    page.until(
+        "the press counts",
+        "(all('.approval-actions button').find((b) => b.innerText === 'Allow once')?.click(), !one('.approval-actions'))",
+    );
+    page.until("it is among the decisions", "/file_read/.test(one('.panel-approvals tbody')?.innerText)");
+    assert_eq!(page.server().get("/api/approvals").json()["approvals"], json!([]));
+    let audit = page.server().get("/api/audit").json();
+    assert_eq!(
+        (&audit["audit"][0]["subject"], &audit["audit"][0]["outcome"]),
+        (&json!("file_read"), &json!("approve"))
+    );
+    page.browser.click("a[data-panel=company]");
+    page.until("it is idle again", &format!("{DOING} === 'Idle'"));
+    assert_eq!(page.browser.alert(), None);
+}
+
+#[test]
+fn the_monitor_has_what_was_and_what_comes() {
+    let Some(page) = Page::beside(aethon_tests::Server::start(&[])) else { return };
+    let mut other = page.server().chat("before");
+    other.say(
+        "m1",
+        &format!("!tool shell {}", json!({"command": format!("echo \"{}\"", HOSTILE.replace('"', ""))})),
+    );
+    page.go("/dashboard#/monitor");
+    page.until("what was is there", "/shell/.test(one('.panel-monitor tbody')?.innerText)");
+    let mut stranger = page.server().chat("after");
+    stranger.say("m2", &format!("!say {HOSTILE}"));
+    page.until("what comes appears", "/webchat:after/.test(one('.panel-monitor tbody').innerText)");
+    assert!(page.browser.is("!one('.panel-monitor img, .panel-monitor script')"), "text stays text");
+
+    // Narrowed, and still so after a reload.
+    page.browser.run(
+        "const kind = one('[aria-label=Kind]'); kind.value = 'tool'; kind.dispatchEvent(new Event('change'))",
+        &[],
+    );
+    page.until(
+        "only tools are there",
+        "all('.panel-monitor tr[data-key]').every((row) => row.dataset.mark === 'tool')",
+    );
+    page.browser.reload();
+    page.until(
+        "they still are",
+        "all('.panel-monitor tr[data-key]').length === 1 && one('[aria-label=Kind]').value === 'tool'",
+    );
+    page.browser.click(".panel-monitor .row-link");
+    page.until(
+        "the call is shown whole",
+        "/Input[^]*command[^]*Output/.test(one('dialog[open]')?.innerText)",
+    );
+    page.browser.run("one('dialog[open]').close()", &[]);
+
+    // While it is paused nothing moves, and what came is told.
+    page.browser.click_words("Pause");
+    stranger.say("m3", "!tool current_time {}");
+    page.until("it is told", "/1 new entry/.test(one('.live-fresh')?.innerText)");
+    assert!(page.browser.is("all('.panel-monitor tr[data-key]').length === 1"), "nothing moved");
+    page.browser.click_words("Go on");
+    page.until("it is there", "all('.panel-monitor tr[data-key]').length === 2");
+    assert_eq!(page.browser.alert(), None);
+}
+
+#[test]
+fn the_usage_is_that_of_the_api_and_the_log_can_be_searched() {
+    let priced = ["budget.daily_usd=1", "budget.pricing.fake={input=3.0, output=15.0}"];
+    let Some(page) = Page::beside(aethon_tests::Server::start(&priced)) else { return };
+    let mut other = page.server().chat("a");
+    other.say("m1", "!say one");
+    page.go("/dashboard#/usage");
+    page.until("today is told", "/of \\$1\\.00/.test(one('.panel-usage .usage-budget')?.innerText)");
+    let spent = |usage: &Value| usage["budget"]["spent_usd"].as_f64().unwrap();
+    let before = page.server().get("/api/usage?days=1").json();
+    let shown = |usage: &Value| {
+        format!("one('.panel-usage .usage-budget').innerText.includes('{:.4}')", spent(usage))
+    };
+    page.until("it is the figure of the API", &shown(&before));
+    page.until(
+        "and that of the top line",
+        &format!("one('.top-facts').innerText.includes('{:.4}')", spent(&before)),
+    );
+    other.say("m2", "!say two");
+    let after = page.server().get("/api/usage?days=1").json();
+    assert!(spent(&after) > spent(&before));
+    page.until("it is told again by itself", &shown(&after));
+    page.browser.click_words("Calls");
+    page.until("the chart counts calls", "/^Calls by day/.test(one('.usage-chart svg[role=img]').ariaLabel)");
+    page.browser.reload();
+    page.until("and still does", "/^Calls by day/.test(one('.usage-chart svg[role=img]')?.ariaLabel)");
+
+    other.say("m3", "!tool shell {\"command\": \"sudo rm -rf /\"}");
+    page.go("/dashboard#/logs?q=refused");
+    page.until("the refusal is found", "all('.panel-logs tr[data-key]').length > 0 && all('.panel-logs tr[data-key]').every((row) => /refus/.test(row.innerText))");
+    page.fill(".panel-logs .search input", "nothing like it");
+    page.until("nothing is found", "/No line matches/.test(one('.panel-logs').innerText)");
+    page.assert_clean();
+}

@@ -1,0 +1,343 @@
+//! Telegram's Bot API on loopback, as strict as the real one: it refuses what that refuses, and in its words.
+//!
+//! Updates are held by long polling and confirmed by an offset; a second poller throws the waiting one out with 409; texts are
+//! checked for their length and their entities, edits for having changed something. Tests say what people write and press,
+//! and look at what stands in the chats.
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::eventually;
+use crate::stub::Seen;
+
+/// The token of the bot.
+pub const TOKEN: &str = "123456:AAH-canary-of-the-telegram-token";
+/// The bot's name.
+pub const BOT: &str = "aethon_test_bot";
+
+/// A message that stands in a chat.
+#[derive(Debug, Clone, Default)]
+pub struct Posted {
+    /// Its number.
+    pub id: i64,
+    /// The chat.
+    pub chat: i64,
+    /// What it says now, and what it said before, oldest first.
+    pub texts: Vec<String>,
+    /// Its entities now.
+    pub entities: Vec<Value>,
+    /// What its buttons send.
+    pub buttons: Vec<String>,
+}
+
+impl Posted {
+    /// What it says now.
+    pub fn text(&self) -> &str {
+        self.texts.last().map_or("", String::as_str)
+    }
+}
+
+/// The service.
+pub struct Telegram {
+    /// Where it listens.
+    pub address: SocketAddr,
+    state: Arc<(Mutex<State>, Condvar)>,
+}
+
+#[derive(Default)]
+struct State {
+    next: i64,
+    updates: VecDeque<Value>,
+    posted: Vec<Posted>,
+    /// What presses were answered with.
+    answers: Vec<String>,
+    /// Which poll is the newest.
+    poller: u64,
+    /// How often to answer 429, with how many seconds.
+    refusals: VecDeque<u64>,
+    /// Calls whose answers get lost after they were done.
+    losses: usize,
+    calls: Vec<String>,
+}
+
+impl Telegram {
+    /// Starts it.
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port for Telegram");
+        let address = listener.local_addr().expect("it has an address");
+        let state: Arc<(Mutex<State>, Condvar)> = Arc::default();
+        lock(&state.0).next = 1;
+        let shared = state.clone();
+        // Ends with the process of the tests; nothing waits for it.
+        std::thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let state = shared.clone();
+                std::thread::spawn(move || serve(&connection, &state));
+            }
+        });
+        Self { address, state }
+    }
+
+    /// The settings by which a server uses it.
+    pub fn settings(&self) -> Vec<String> {
+        vec![
+            "channels.telegram.enabled=true".into(),
+            format!("channels.telegram.api_base=http://{}", self.address),
+            format!("channels.telegram.token={TOKEN}"),
+        ]
+    }
+
+    /// Somebody writes in private. Returns the number of the message.
+    pub fn say(&self, person: i64, text: &str) -> i64 {
+        let mut state = lock(&self.state.0);
+        let id = state.number();
+        let update = json!({"update_id": id, "message": {
+            "message_id": id, "date": now(), "chat": {"id": person, "type": "private"},
+            "from": {"id": person, "is_bot": false, "first_name": "Owner", "username": format!("user{person}")},
+            "text": text,
+        }});
+        state.updates.push_back(update);
+        self.state.1.notify_all();
+        id
+    }
+
+    /// The last update comes once more, under another number.
+    pub fn repeat(&self, message: i64, person: i64, text: &str) {
+        let mut state = lock(&self.state.0);
+        let id = state.number();
+        let update = json!({"update_id": id, "message": {
+            "message_id": message, "date": now(), "chat": {"id": person, "type": "private"},
+            "from": {"id": person, "is_bot": false}, "text": text,
+        }});
+        state.updates.push_back(update);
+        self.state.1.notify_all();
+    }
+
+    /// Somebody presses a button.
+    pub fn press(&self, person: i64, message: &Posted, data: &str) {
+        let mut state = lock(&self.state.0);
+        let id = state.number();
+        let update = json!({"update_id": id, "callback_query": {
+            "id": id.to_string(), "from": {"id": person, "is_bot": false}, "data": data,
+            "message": {"message_id": message.id, "date": now(), "chat": {"id": message.chat, "type": "private"}},
+        }});
+        state.updates.push_back(update);
+        self.state.1.notify_all();
+    }
+
+    /// The next call that sends or edits is refused, to be tried after so many seconds.
+    pub fn refuse(&self, seconds: u64) {
+        lock(&self.state.0).refusals.push_back(seconds);
+    }
+
+    /// The next message is taken, and the answer gets lost.
+    pub fn lose_answer(&self) {
+        lock(&self.state.0).losses += 1;
+    }
+
+    /// What stands in a chat.
+    pub fn chat(&self, chat: i64) -> Vec<Posted> {
+        lock(&self.state.0).posted.iter().filter(|posted| posted.chat == chat).cloned().collect()
+    }
+
+    /// What presses were answered with.
+    pub fn answers(&self) -> Vec<String> {
+        lock(&self.state.0).answers.clone()
+    }
+
+    /// The methods that were called, in their order.
+    pub fn calls(&self) -> Vec<String> {
+        lock(&self.state.0).calls.clone()
+    }
+
+    /// Waits until the bot polls.
+    pub fn await_poll(&self) {
+        eventually("the bot polls", || (lock(&self.state.0).poller > 0).then_some(()));
+    }
+
+    /// Waits for a message in a chat that fits.
+    pub fn await_message(&self, chat: i64, what: &str, fits: impl Fn(&Posted) -> bool) -> Posted {
+        eventually(what, || self.chat(chat).into_iter().find(|posted| fits(posted)))
+    }
+}
+
+impl State {
+    fn number(&mut self) -> i64 {
+        self.next += 1;
+        self.next
+    }
+}
+
+fn serve(connection: &TcpStream, shared: &(Mutex<State>, Condvar)) {
+    let Ok(seen) = Seen::read(connection) else { return };
+    let path = seen.line.split(' ').nth(1).unwrap_or_default();
+    let (status, answer) = match path.strip_prefix(&format!("/bot{TOKEN}/")) {
+        None => (401, failure(401, "Unauthorized")),
+        Some(method) => {
+            let params = serde_json::from_slice(&seen.body).unwrap_or(Value::Null);
+            let method = method.to_owned();
+            lock(&shared.0).calls.push(method.clone());
+            let answer = call(shared, &method, &params);
+            if method == "sendMessage" && answer["ok"] == true && take_loss(shared) {
+                return;
+            }
+            (answer["error_code"].as_u64().unwrap_or(200), answer)
+        }
+    };
+    let body = answer.to_string();
+    let head = format!(
+        "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    let mut connection = connection;
+    // A client that is gone is its own business.
+    let _ = connection.write_all((head + &body).as_bytes());
+}
+
+fn take_loss(shared: &(Mutex<State>, Condvar)) -> bool {
+    let mut state = lock(&shared.0);
+    let is_lost = state.losses > 0;
+    state.losses -= usize::from(is_lost);
+    is_lost
+}
+
+fn call(shared: &(Mutex<State>, Condvar), method: &str, params: &Value) -> Value {
+    match method {
+        "getMe" => ok(json!({"id": 123_456, "is_bot": true, "first_name": "Aethon", "username": BOT})),
+        "setMyCommands" | "sendChatAction" => ok(json!(true)),
+        "getWebhookInfo" => ok(json!({"url": ""})),
+        "getUpdates" => updates(shared, params),
+        "sendMessage" | "editMessageText" => {
+            let mut state = lock(&shared.0);
+            if let Some(seconds) = state.refusals.pop_front() {
+                let mut refused = failure(429, &format!("Too Many Requests: retry after {seconds}"));
+                refused["parameters"] = json!({"retry_after": seconds});
+                return refused;
+            }
+            match checked(params) {
+                Err(refusal) => failure(400, &format!("Bad Request: {refusal}")),
+                Ok(posted) if method == "sendMessage" => send(&mut state, posted),
+                Ok(posted) => edit(&mut state, params, posted),
+            }
+        }
+        "answerCallbackQuery" => {
+            lock(&shared.0).answers.push(params["text"].as_str().unwrap_or_default().to_owned());
+            ok(json!(true))
+        }
+        _ => failure(404, "Not Found"),
+    }
+}
+
+fn updates(shared: &(Mutex<State>, Condvar), params: &Value) -> Value {
+    let offset = params["offset"].as_i64().unwrap_or(0);
+    let until = Instant::now() + Duration::from_secs(params["timeout"].as_u64().unwrap_or(0).min(50));
+    let mut state = lock(&shared.0);
+    state.poller += 1;
+    let own = state.poller;
+    shared.1.notify_all();
+    if offset < 0 {
+        let last = state.updates.pop_back();
+        state.updates.clear();
+        state.updates.extend(last);
+    }
+    state.updates.retain(|update| update["update_id"].as_i64() >= Some(offset));
+    loop {
+        if state.poller != own {
+            return failure(409, "Conflict: terminated by other getUpdates request");
+        }
+        if !state.updates.is_empty() || Instant::now() >= until {
+            return ok(json!(state.updates));
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        state = shared.1.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+/// What is to be shown, if it can be.
+fn checked(params: &Value) -> Result<Posted, String> {
+    let text = params["text"].as_str().unwrap_or_default();
+    if text.trim().is_empty() {
+        return Err("message text is empty".into());
+    }
+    let units: Vec<u16> = text.encode_utf16().collect();
+    if units.len() > 4096 {
+        return Err("message is too long".into());
+    }
+    let entities = params["entities"].as_array().cloned().unwrap_or_default();
+    if entities.len() > 100 || params.get("parse_mode").is_some() {
+        return Err("can't parse entities".into());
+    }
+    for entity in &entities {
+        let at = |key: &str| entity[key].as_u64().and_then(|at| usize::try_from(at).ok());
+        let (Some(offset), Some(length)) = (at("offset"), at("length")) else {
+            return Err("an entity has no place".into());
+        };
+        let is_whole =
+            units.get(offset..offset + length).is_some_and(|units| String::from_utf16(units).is_ok());
+        if !is_whole || length == 0 {
+            return Err(format!("the entity {entity} is not in the text"));
+        }
+    }
+    if params["link_preview_options"]["is_disabled"] != true {
+        return Err("a preview would be fetched".into());
+    }
+    let rows = params["reply_markup"]["inline_keyboard"].as_array().cloned().unwrap_or_default();
+    let buttons = rows.iter().flat_map(|row| row.as_array().cloned().unwrap_or_default());
+    let buttons: Vec<String> =
+        buttons.map(|button| button["callback_data"].as_str().unwrap_or_default().to_owned()).collect();
+    if buttons.iter().any(|data| data.is_empty() || data.len() > 64) {
+        return Err("BUTTON_DATA_INVALID".into());
+    }
+    let chat = params["chat_id"].as_i64().ok_or("chat not found")?;
+    Ok(Posted { id: 0, chat, texts: vec![text.to_owned()], entities, buttons })
+}
+
+fn send(state: &mut State, mut posted: Posted) -> Value {
+    posted.id = state.number();
+    let answer = message(&posted);
+    state.posted.push(posted);
+    ok(answer)
+}
+
+fn edit(state: &mut State, params: &Value, new: Posted) -> Value {
+    let id = params["message_id"].as_i64().unwrap_or_default();
+    let Some(posted) = state.posted.iter_mut().find(|posted| posted.id == id && posted.chat == new.chat)
+    else {
+        return failure(400, "Bad Request: message to edit not found");
+    };
+    if posted.text() == new.text() && posted.entities == new.entities && posted.buttons == new.buttons {
+        return failure(
+            400,
+            "Bad Request: message is not modified: specified new message content and reply markup are exactly the same",
+        );
+    }
+    posted.texts.extend(new.texts);
+    (posted.entities, posted.buttons) = (new.entities, new.buttons);
+    ok(message(posted))
+}
+
+fn message(posted: &Posted) -> Value {
+    json!({"message_id": posted.id, "date": now(), "chat": {"id": posted.chat, "type": "private"}, "text": posted.text()})
+}
+
+fn ok(result: Value) -> Value {
+    json!({"ok": true, "result": result})
+}
+
+fn failure(code: u64, description: &str) -> Value {
+    json!({"ok": false, "error_code": code, "description": description})
+}
+
+fn now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.expect("the clock is past 1970").as_secs()
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,132 @@
+//! The owner on Telegram: CHANNELS.md, sections 1 and 2, against a Bot API that is as strict as the real one.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use aethon_tests::telegram::{TOKEN, Telegram};
+use aethon_tests::{Server, eventually, home, run_cli};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const OWNER: i64 = 42;
+const STRANGER: i64 = 666;
+
+fn start(telegram: &Telegram, home: &Arc<TempDir>, more: &[&str]) -> Server {
+    let settings = telegram.settings();
+    let settings: Vec<&str> = settings.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    let server = Server::start_in(home.clone(), &settings);
+    telegram.await_poll();
+    server
+}
+
+fn allowed() -> [&'static str; 1] {
+    ["security.allowed_senders.telegram=[42]"]
+}
+
+/// Everything below the home, and what the server said, without the token.
+fn assert_no_token(home: &Path) {
+    let found =
+        std::process::Command::new("grep").args(["-rl", TOKEN]).arg(home).output().expect("grep runs");
+    assert!(found.stdout.is_empty(), "{}", String::from_utf8_lossy(&found.stdout));
+    let errors = std::fs::read_to_string(home.with_extension("stderr")).unwrap_or_default();
+    assert!(!errors.contains(TOKEN), "{errors}");
+}
+
+#[test]
+fn a_message_is_answered_once_through_edits_repeats_and_a_crash() {
+    let (telegram, home) = (Telegram::start(), home());
+    let server = start(&telegram, &home, &allowed());
+    let first = telegram.say(OWNER, "!stream 40 100\n!say The **end** with `code`.");
+    telegram.await_message(OWNER, "the reply grows", |posted| posted.texts.len() > 1);
+    // In the middle of the reply.
+    let home = server.kill();
+    let server = start(&telegram, &home, &allowed());
+    telegram.repeat(first, OWNER, "!stream 40 100\n!say The **end** with `code`.");
+    let told = telegram
+        .await_message(OWNER, "the reply is whole", |posted| posted.text().ends_with("The end with code."));
+    assert!(told.texts.len() > 1, "it grew: {told:?}");
+    assert_eq!(told.entities.len(), 2, "{told:?}");
+    telegram.say(OWNER, "!say second");
+    telegram.await_message(OWNER, "the next is answered", |posted| posted.text() == "second");
+    assert_eq!(telegram.chat(OWNER).len(), 2, "{:?}", telegram.chat(OWNER));
+    // A pace that is told is kept, and a reply is then sent once.
+    telegram.refuse(1);
+    telegram.say(OWNER, "!say third");
+    telegram.await_message(OWNER, "the refused one comes", |posted| posted.text() == "third");
+    // Nobody knows whether this one has arrived: it is repeated, once.
+    telegram.lose_answer();
+    telegram.say(OWNER, "!say fourth");
+    eventually("the doubtful one comes again", || {
+        let count = telegram.chat(OWNER).iter().filter(|posted| posted.text().starts_with("fourth")).count();
+        (count == 2).then_some(())
+    });
+    telegram.say(OWNER, "/new");
+    telegram.await_message(OWNER, "a new conversation", |posted| posted.text().contains("new conversation"));
+    telegram.say(OWNER, "!say elsewhere");
+    telegram.await_message(OWNER, "it goes on there", |posted| posted.text() == "elsewhere");
+    assert_eq!(server.said("telegram:42~2").last().unwrap().1, "elsewhere");
+    let features: Value = server.get("/api/features").json();
+    let rows = features["features"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["id"] == "channel.telegram").expect("a row of the channel");
+    assert!(row["state"] == "on" && row["detail"].as_str().unwrap().contains("@aethon_test_bot"), "{row}");
+    drop(server);
+    assert_no_token(home.path());
+}
+
+#[test]
+fn an_approval_is_pressed_by_the_asker_once() {
+    let (telegram, home) = (Telegram::start(), home());
+    let mut settings = allowed().to_vec();
+    settings[0] = "security.allowed_senders.telegram=[42,43]";
+    settings.push("approval.enabled=true");
+    let _server = start(&telegram, &home, &settings);
+    telegram.say(OWNER, "!tool shell {\"command\":\"echo pressed\"}");
+    let question = telegram.await_message(OWNER, "the question", |posted| posted.buttons.len() == 2);
+    assert!(question.text().contains("\"command\": \"echo pressed\""), "{question:?}");
+    telegram.press(43, &question, &question.buttons[0]);
+    eventually("another person is told so", || {
+        telegram.answers().iter().any(|told| told.contains("Only the person")).then_some(())
+    });
+    telegram.press(OWNER, &question, &question.buttons[0]);
+    let settled = telegram.await_message(OWNER, "the outcome", |posted| posted.text().ends_with("Approved"));
+    assert!(settled.id == question.id && settled.buttons.is_empty(), "{settled:?}");
+    telegram.await_message(OWNER, "the reply", |posted| {
+        posted.text().contains("pressed") && posted.id != question.id
+    });
+    telegram.press(OWNER, &question, &question.buttons[1]);
+    eventually("a second press does nothing", || {
+        telegram.answers().iter().any(|told| told.contains("settled already")).then_some(())
+    });
+}
+
+#[test]
+fn a_stranger_learns_nothing_until_the_owner_hands_out_a_code() {
+    let (telegram, home) = (Telegram::start(), home());
+    let server = start(&telegram, &home, &[]);
+    for text in ["hello", "/start", "/help", "/pair AAAAAAAA"] {
+        telegram.say(STRANGER, text);
+    }
+    let pair = run_cli(home.path(), &["channels", "pair", "telegram", "--json"], None);
+    let code: Value = serde_json::from_slice(&pair.stdout).expect("JSON");
+    let code = code["code"].as_str().expect("a code").to_owned();
+    telegram.say(OWNER, &format!("/start {code}"));
+    telegram.await_message(OWNER, "the greeting", |posted| posted.text().starts_with("You are connected"));
+    telegram.say(OWNER, "!say hi there");
+    telegram.await_message(OWNER, "the reply", |posted| posted.text() == "hi there");
+    assert!(telegram.chat(STRANGER).is_empty() && !telegram.calls().is_empty());
+    let pairings = run_cli(home.path(), &["channels", "pairings", "--json"], None);
+    let pairings: Value = serde_json::from_slice(&pairings.stdout).expect("JSON");
+    assert_eq!(pairings["pairings"][0]["sender"], "42");
+    let sessions: Value = server.get("/api/sessions").json();
+    assert_eq!(sessions["count"], 1, "{sessions}");
+    let cli = |arguments: &[&str]| run_cli(home.path(), arguments, None).status.code();
+    assert_eq!(cli(&["channels", "revoke", "telegram", "42"]), Some(0));
+    assert_eq!(cli(&["channels", "test", "nothing"]), Some(2));
+    let settings = telegram.settings();
+    let mut test = vec!["channels", "test", "telegram"];
+    assert_eq!(cli(&test), Some(1), "it is off in the configuration");
+    test.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    assert_eq!(cli(&test), Some(0));
+    drop(server);
+    assert_no_token(home.path());
+}

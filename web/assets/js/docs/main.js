@@ -1,0 +1,50 @@
+// The documentation of the API: the operations of /openapi.json by tag, to read and to try.
+
+import { make, fill } from "../shared/dom.js";
+import { request } from "../shared/api.js";
+import { docsWords as words } from "../texts/docs.js";
+import { operationView } from "./operation.js";
+import { grouped } from "./schema.js";
+
+const list = make("div", {});
+const search = make("input", { class: "input", type: "search", "aria-label": words.search, placeholder: words.search, autocomplete: "off" });
+document.body.append(
+  make(
+    "main",
+    { class: "docs" },
+    make(
+      "header",
+      { class: "docs-head" },
+      make("h1", {}, words.title),
+      make("p", {}, words.lead),
+      make("p", {}, make("a", { href: "/openapi.json" }, words.document), " · ", make("a", { href: "/dashboard" }, words.dashboard)),
+      search,
+    ),
+    list,
+  ),
+);
+
+try {
+  const description = await request("/openapi.json");
+  const groups = [...grouped(description)].map(([tag, entries]) => ({
+    tag,
+    entries: entries.map((entry) => ({ text: `${entry.method} ${entry.path} ${entry.operation.summary} ${tag}`.toLowerCase(), view: operationView(description, entry) })),
+  }));
+  const show = () => {
+    const wanted = search.value.trim().toLowerCase();
+    const sections = groups.map(({ tag, entries }) => {
+      const views = entries.filter(({ text }) => text.includes(wanted)).map(({ view }) => view);
+      return views.length ? make("section", { class: "docs-group" }, make("h2", {}, tag), ...views) : null;
+    });
+    fill(list, ...(sections.some(Boolean) ? sections : [make("p", { role: "status" }, words.nothing)]));
+  };
+  search.addEventListener("input", show);
+  show();
+  const named = document.getElementById(location.hash.slice(1));
+  if (named instanceof HTMLDetailsElement) {
+    named.open = true;
+    named.scrollIntoView();
+  }
+} catch (problem) {
+  fill(list, make("p", { role: "alert" }, `${words.failed}: ${problem instanceof Error ? problem.message : ""}`));
+}

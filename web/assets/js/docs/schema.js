@@ -1,0 +1,91 @@
+// What a schema of the document says, in words and as an example. Pure: no page, no network.
+
+/** @typedef {Record<string, any>} Schema */
+
+/**
+ * The schema that a reference leads to.
+ * @param {Schema} document
+ * @param {Schema} schema
+ * @returns {Schema}
+ */
+export function resolved(document, schema) {
+  const reference = schema?.$ref;
+  if (typeof reference !== "string") return schema ?? {};
+  const steps = reference.replace(/^#\//, "").split("/");
+  return steps.reduce((part, step) => part?.[step], document) ?? {};
+}
+
+/**
+ * One line that says what a value looks like.
+ * @param {Schema} schema
+ * @returns {string}
+ */
+export function typeOf(schema) {
+  if (!schema) return "anything";
+  if (schema.$ref) return schema.$ref.split("/").pop();
+  if (schema.anyOf) return schema.anyOf.map(typeOf).join(" or ");
+  if (schema.enum) return schema.enum.join(" | ");
+  if (schema.type === "array") return `list of ${typeOf(schema.items)}`;
+  const type = Array.isArray(schema.type) ? schema.type.join(" or ") : schema.type ?? "anything";
+  if (schema.format === "date-time") return type.replace("string", "time");
+  if (schema.minimum !== undefined && schema.maximum !== undefined) return `${type} from ${schema.minimum} to ${schema.maximum}`;
+  return type;
+}
+
+/**
+ * An example of a value: required fields only, so that it can be sent after little editing.
+ * @param {Schema} document
+ * @param {Schema} schema
+ * @param {number} [depth]
+ * @returns {any}
+ */
+export function example(document, schema, depth = 0) {
+  const own = resolved(document, schema);
+  if (depth > 4) return null;
+  if (own.anyOf) return example(document, own.anyOf[0], depth + 1);
+  if (own.enum) return own.enum[0];
+  const type = Array.isArray(own.type) ? own.type[0] : own.type;
+  if (type === "object") {
+    const required = /** @type {string[]} */ (own.required ?? []);
+    return Object.fromEntries(required.map((name) => [name, example(document, own.properties?.[name], depth + 1)]));
+  }
+  if (type === "array") return [];
+  if (type === "integer" || type === "number") return own.minimum ?? 0;
+  if (type === "boolean") return true;
+  return type === "string" ? "" : null;
+}
+
+/**
+ * The operations of a document by their tags, in the order of the document.
+ * @param {Schema} document
+ * @returns {Map<string, {method: string, path: string, operation: Schema}[]>}
+ */
+export function grouped(document) {
+  const groups = new Map();
+  for (const [path, methods] of Object.entries(document.paths ?? {})) {
+    for (const [method, operation] of Object.entries(/** @type {Schema} */ (methods))) {
+      const tag = operation.tags?.[0] ?? "Other";
+      if (!groups.has(tag)) groups.set(tag, []);
+      groups.get(tag).push({ method, path, operation });
+    }
+  }
+  return groups;
+}
+
+/**
+ * The address of a request with its parameters filled in.
+ * @param {string} path
+ * @param {{name: string, in: string}[]} parameters
+ * @param {Record<string, string>} values
+ */
+export function address(path, parameters, values) {
+  const query = new URLSearchParams();
+  let filled = path;
+  for (const parameter of parameters) {
+    const value = values[parameter.name] ?? "";
+    if (parameter.in === "path") filled = filled.replace(`{${parameter.name}}`, encodeURIComponent(value));
+    else if (value !== "") query.set(parameter.name, value);
+  }
+  const text = query.toString();
+  return text ? `${filled}?${text}` : filled;
+}

@@ -1,0 +1,24 @@
+// The words of the documentation of the API.
+
+export const docsWords = {
+  title: "Aethon API",
+  lead: "Every route of this server. Requests from this page carry your sign-in.",
+  document: "OpenAPI document",
+  dashboard: "Dashboard",
+  search: "Search operations",
+  nothing: "No operation matches.",
+  failed: "The document could not be loaded",
+  parameters: "Parameters",
+  body: "Body",
+  answers: "Answers",
+  columns: { status: "Status", meaning: "Meaning", type: "Type" },
+  open: "Open to everybody",
+  tryIt: "Try it",
+  sending: "Sending",
+  download: "This answer is a file or a page; open it in the browser.",
+  answer: (/** @type {number} */ status, /** @type {number} */ ms) => `Answer ${status} after ${ms} ms`,
+  unreachable: "The server does not answer. Check that it runs.",
+  notJson: "The body is not JSON. Correct it and try again.",
+  required: "required",
+  changes: (/** @type {string} */ what) => `Send ${what}? This changes something on the server.`,
+};

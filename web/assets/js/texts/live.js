@@ -1,0 +1,8 @@
+// The words of lists that grow while one reads them.
+
+export const live = {
+  pause: "Pause",
+  goOn: "Go on",
+  paused: "Paused. New entries wait.",
+  newRows: (/** @type {number} */ n) => (n === 1 ? "1 new entry" : `${n.toLocaleString("en")} new entries`),
+};

@@ -1,0 +1,142 @@
+// What the panels hold and count: entries of the monitor, log lines, a recording's timeline, sums of the usage.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { LogLines } from "../assets/js/dashboard/log-lines.js";
+import { Entries } from "../assets/js/dashboard/monitor/entries.js";
+import { briefly, nearest, placeOf, snapshotAt, spread, toolNames } from "../assets/js/dashboard/recordings/timeline.js";
+import { everyDay, grouped, partsOf } from "../assets/js/dashboard/usage-groups.js";
+
+const session = "webchat:a";
+const at = (second) => `2026-11-22T10:00:${String(second).padStart(2, "0")}.000Z`;
+const message = (id, role, ...content) => ({ id: String(id), role, content, created_at: at(id), turn: "t1" });
+const text = (words) => ({ type: "text", text: words });
+const all = { channel: "", session: "", kind: "", text: "" };
+const titles = (entries, wanted = {}) => entries.matching({ ...all, ...wanted }).map(({ kind, title, state }) => [kind, title, state].filter(Boolean).join(" "));
+
+/** A turn that runs a tool. */
+function turn(entries, where = session) {
+  entries.message(where, message(1, "user", text("list them")));
+  entries.message(where, message(2, "assistant", { type: "tool_call", id: "c1", name: "shell", input: { command: "ls" } }));
+  entries.message(where, message(3, "tool", { type: "tool_result", call: "c1", name: "shell", output: "notes", ms: 4, is_error: false, denied: false }));
+  entries.message(where, message(4, "assistant", text("there is one")));
+}
+
+test("the monitor holds each message once, a call with its result, newest first", () => {
+  const entries = new Entries();
+  turn(entries);
+  const expected = ["reply there is one", "tool shell ok", "message list them"];
+  assert.deepEqual(titles(entries), expected);
+  turn(entries);
+  assert.deepEqual(titles(entries), expected, "the history that is loaded again adds nothing");
+  const [, call] = entries.all();
+  assert.deepEqual([call.ms, call.input, call.output], [4, { command: "ls" }, "notes"]);
+});
+
+test("the monitor is narrowed by channel, conversation, kind and words", () => {
+  const entries = new Entries();
+  turn(entries);
+  turn(entries, "telegram:7");
+  assert.deepEqual(entries.channels(), ["telegram", "webchat"]);
+  assert.equal(titles(entries, { channel: "telegram" }).length, 3);
+  assert.equal(titles(entries, { session }).length, 3);
+  assert.deepEqual(titles(entries, { kind: "tool", session }), ["tool shell ok"]);
+  assert.deepEqual(titles(entries, { text: "NOTES shell", session }), ["tool shell ok"]);
+  assert.deepEqual(titles(entries, { text: "nothing like it" }), []);
+  entries.gap(3, at(9));
+  assert.equal(entries.matching({ ...all, text: "nothing like it" })[0].missed, 3, "a gap shows whatever is asked for");
+  entries.forget(session);
+  assert.equal(titles(entries, { session }).length, 1);
+});
+
+test("questions, jobs and measurements have entries that change", () => {
+  const entries = new Entries();
+  entries.approval({ state: "open", id: "q", tool: "shell", session_id: session, created_at: at(1) }, at(1));
+  assert.deepEqual(titles(entries), ["approval shell waiting"]);
+  entries.approval({ state: "done", id: "q", decision: "deny" }, at(2));
+  assert.deepEqual(titles(entries), ["approval shell denied"]);
+  const run = { run_id: "r", started_at: at(3), status: "running" };
+  entries.job({ job_id: "tidy", change: "run_started", run }, at(3));
+  entries.job({ job_id: "tidy", change: "run_ended", run: { ...run, status: "ok" } }, at(4));
+  entries.measured({ type: "delivery", name: "telegram", status: "ok", timestamp: at(5) });
+  entries.measured({ type: "tool_call", name: "shell", status: "ok", timestamp: at(5) });
+  assert.deepEqual(titles(entries), ["delivery telegram sent", "job tidy ok", "approval shell denied"]);
+});
+
+test("what comes late stands where it belongs", () => {
+  const entries = new Entries();
+  const say = (second, words) => entries.message(session, { id: String(second), role: "user", content: [text(words)], created_at: at(second) });
+  const order = () => entries.all().map(({ title }) => title).join(" ");
+  say(5, "five");
+  assert.equal(order(), "five");
+  say(7, "seven");
+  say(6, "six");
+  say(9, "nine");
+  assert.equal(order(), "nine seven six five");
+  say(7, "seven again");
+  assert.equal(order(), "nine seven again six five");
+});
+
+test("the monitor is bounded, and strange events do no harm", () => {
+  const entries = new Entries();
+  for (let index = 0; index < 10200; index += 1) entries.message(session, { id: String(index), role: "user", content: [text("x")], created_at: new Date(index * 1000).toISOString() });
+  assert.equal(entries.all().length, 10000);
+  for (const odd of [undefined, {}, { content: "x" }, { content: [{}] }]) entries.message(session, odd);
+  entries.measured(null);
+  entries.job({}, at(1));
+  assert.equal(entries.all().length, 10000);
+});
+
+test("log lines are found by level, part and words, also in their fields", () => {
+  const lines = new LogLines();
+  const record = (level, target, words, fields = {}) => ({ ts: at(1), level, target, message: words, fields });
+  lines.reset([record("warn", "aethon_agent::engine", "second"), record("info", "aethon_http::server", "first", { port: 80 })]);
+  lines.add(record("info", "aethon_http::server", "first", { port: 80 }));
+  const found = (wanted) => lines.matching({ level: "info", target: "", text: "", ...wanted }).map((line) => line.message);
+  assert.deepEqual(found({}), ["first", "second", "first"]);
+  assert.equal(new Set(lines.lines.map(({ key }) => key)).size, 3, "equal lines are told apart");
+  assert.deepEqual(found({ level: "warn" }), ["second"]);
+  assert.deepEqual(found({ target: "aethon_agent" }), ["second"]);
+  assert.deepEqual(found({ text: "port=80" }), ["first", "first"]);
+  assert.deepEqual(lines.targets(), ["aethon_agent::engine", "aethon_http::server"]);
+  for (let index = 0; index < 10100; index += 1) lines.add(record("info", "a", `line ${index}`));
+  assert.equal(lines.lines.length, 10000);
+});
+
+test("a timeline gives a long wait little room and keeps the order", () => {
+  const times = [at(0), at(1), "2026-11-23T10:00:00.000Z", "2026-11-23T10:00:01.000Z"];
+  const places = spread(times);
+  assert.equal(places[0], 0);
+  assert.equal(places[3], 1);
+  assert.ok(places[1] > 0.08 && places[3] - places[2] > 0.08, String(places));
+  assert.deepEqual(spread([]), []);
+  assert.deepEqual(spread([at(0)]), [0]);
+  assert.equal(nearest(places, 0.99), 3);
+  const events = times.map((ts, seq) => ({ ts, seq }));
+  assert.equal(placeOf(at(0), events, places), (places[0] + places[1]) / 2);
+  assert.equal(placeOf(null, events, places), 1);
+});
+
+test("the state at a moment is that of the newest snapshot before it", () => {
+  const snapshots = [{ n: 1, ts: at(5), message_count: 2 }, { n: 2, ts: at(9), message_count: 4 }];
+  const n = (second) => snapshotAt(snapshots, { ts: at(second) })?.n;
+  assert.deepEqual([n(4), n(5), n(8), n(30)], [undefined, 1, 1, 2]);
+  assert.equal(snapshotAt(snapshots, undefined).n, 2);
+});
+
+test("an event is told in a line, and tools by their names", () => {
+  assert.deepEqual(toolNames(["b", { name: "a" }, { function: { name: "pdf" } }]), ["a", "b", "pdf"]);
+  assert.equal(briefly({ name: "shell", input: { command: "ls" } }), 'shell · {"command":"ls"}');
+  assert.equal(briefly(null), "");
+});
+
+test("usage is summed by day, model and kind, the dearest first", () => {
+  const row = (day, model, cost, more = {}) => ({ day, model, provider: "p", kind: "turn", requests: 2, failed: 1, input_tokens: 10, output_tokens: 5, cached_tokens: 4, cost_usd: cost, ...more });
+  const rows = [row("2026-11-20", "a", 1), row("2026-11-22", "b", 2), row("2026-11-22", "a", 2)];
+  assert.deepEqual(grouped(rows, "model").map(({ name, cost_usd }) => [name, cost_usd]), [["a", 3], ["b", 2]]);
+  const days = everyDay(rows, "2026-11-22", 3);
+  assert.deepEqual(days.map(({ name, requests }) => [name, requests]), [["2026-11-20", 2], ["2026-11-21", 0], ["2026-11-22", 4]]);
+  assert.deepEqual(partsOf(days[0], "tokens"), [6, 4, 5]);
+  assert.deepEqual(partsOf(days[0], "calls"), [1, 1]);
+  assert.deepEqual(everyDay(rows, "never", 3), []);
+});
