@@ -9,6 +9,15 @@ import { errorState, staleNote } from "./state.js";
 
 /** @import { Context } from "../dashboard/context.js" */
 
+/** What a row is known by. @param {any} row */
+const keyOf = (row) => row.session_id ?? row.id ?? JSON.stringify(row);
+
+/** Rows and those of the next page; one that moved up meanwhile is there once. @param {any[]} rows @param {any[]} more */
+function joined(rows, more) {
+  const known = new Set(rows.map(keyOf));
+  return [...rows, ...more.filter((row) => !known.has(keyOf(row)))];
+}
+
 /**
  * @template Row
  * @param {Context} context
@@ -60,7 +69,12 @@ export function cursorList(context, { path, rows: read, show, empty, failure, pa
     if (isNew) isThere = false;
     try {
       const answer = await context.request(path({ limit, cursor: "" }));
-      if (number === asked && !context.signal.aborted) take(answer, read(answer));
+      if (number !== asked || context.signal.aborted) return;
+      const fresh = read(answer);
+      // A list that is longer than one answer may be keeps what comes after it.
+      const known = new Set(fresh.map(keyOf));
+      const tail = isNew || rows.length <= limit || !answer.next_cursor ? [] : rows.slice(limit).filter((row) => !known.has(keyOf(row)));
+      take(tail.length > 0 ? { ...answer, next_cursor: next } : answer, [...fresh, ...tail]);
     } catch (problem) {
       if (number === asked && !context.signal.aborted) fail(/** @type {Error} */ (problem));
     }
@@ -72,7 +86,7 @@ export function cursorList(context, { path, rows: read, show, empty, failure, pa
     more.setAttribute("aria-disabled", "true");
     try {
       const answer = await context.request(path({ limit: page, cursor: next }));
-      if (number === asked && !context.signal.aborted) take(answer, [...rows, ...read(answer)]);
+      if (number === asked && !context.signal.aborted) take(answer, joined(rows, read(answer)));
     } catch (problem) {
       if (number === asked && !context.signal.aborted) fail(/** @type {Error} */ (problem));
     }

@@ -17,12 +17,14 @@ function card(label, href) {
   const trend = make("dd", { class: "card-trend" });
   const element = make("div", { class: "card fact-card" }, make("dt", {}, make("a", { href }, label)), value, more, trend);
   let says = "";
+  let held = /** @type {Node | null} */ (null);
   /** @param {import("../shared/dom.js").Child | import("../shared/dom.js").Child[]} main @param {string} rest @param {number[]} [series] @param {string} [spoken] */
   const say = (main, rest, series, spoken) => {
     const probe = make("div", {}, ...[main].flat());
-    const next = JSON.stringify([probe.innerHTML, rest, series]);
-    if (next === says) return;
+    const next = JSON.stringify([rest, series]);
+    if (next === says && held?.isEqualNode(probe)) return;
     says = next;
+    held = probe.cloneNode(true);
     fill(value, ...probe.childNodes);
     more.textContent = rest || " ";
     fill(trend, series && series.some((n) => n > 0) && sparkline(series), series && spoken && make("span", { class: "visually-hidden" }, spoken));
