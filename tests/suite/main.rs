@@ -8,6 +8,7 @@
     reason = "in tests a failed expectation is the result"
 )]
 
+mod agents;
 mod anthropic;
 mod api;
 mod approvals;

@@ -120,6 +120,9 @@ pub(crate) enum Command {
     /// List, show, check and go on from recordings of sessions.
     #[command(subcommand)]
     Recordings(RecordingsCommand),
+    /// Work that takes more than one turn.
+    #[command(subcommand)]
+    Tasks(TasksCommand),
     /// List and test messengers, and decide who may write through them.
     #[command(subcommand)]
     Channels(ChannelsCommand),
@@ -456,6 +459,40 @@ pub(crate) enum JobsCommand {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+    },
+}
+
+/// Commands for work that takes more than one turn.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TasksCommand {
+    /// List the newest work with its state.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a piece of work with its tasks and their evidence.
+    Show {
+        /// Its name, or the end of it.
+        id: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a piece of work.
+    Cancel {
+        /// Its name, or the end of it.
+        id: String,
+    },
+    /// Pause a piece of work, or everything.
+    Pause {
+        /// Its name, or the end of it [default: everything].
+        id: Option<String>,
+    },
+    /// Let a piece of work go on, or everything.
+    Resume {
+        /// Its name, or the end of it [default: everything].
+        id: Option<String>,
     },
 }
 

@@ -14,7 +14,6 @@ use crate::schema::Config;
 
 /// A key, or a section (`NAME` stands for any name in it), and what there is instead.
 const NOT_BUILT: &[(&str, &str)] = &[
-    ("agent.dynamic_specialists", "there are no specialists"),
     ("channels.discord", "there is no Discord channel"),
     ("channels.slack", "there is no Slack channel"),
     ("channels.whatsapp", "there is no WhatsApp channel"),

@@ -24,6 +24,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::agents::AgentHistory;
 use crate::audit::AuditLog;
 use crate::channel::{ChannelRecords, Outbox};
 use crate::embed::EmbeddingCache;
@@ -38,10 +39,43 @@ use crate::schedule::{JobStore, RunLog};
 use crate::session::{Transcripts, TurnLog};
 use crate::sop::SopRuns;
 use crate::telemetry::TelemetryLog;
+use crate::work::WorkStore;
 
 mod health;
 
 pub use health::{StorageFault, StorageHealth};
+
+/// What is kept of jobs, SOPs, agents and work. Cheap to clone; clones share it.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Workflows {
+    /// Timed jobs.
+    pub jobs: Arc<dyn JobStore>,
+    /// Their runs.
+    pub job_runs: Arc<dyn RunLog>,
+    /// Runs of SOPs.
+    pub sop_runs: Arc<dyn SopRuns>,
+    /// What agents have done.
+    pub agent_runs: Arc<dyn AgentHistory>,
+    /// Work that takes more than one turn.
+    pub work: Arc<dyn WorkStore>,
+}
+
+impl Workflows {
+    /// A backend that keeps all of it.
+    pub fn of<Backend>(backend: &Arc<Backend>) -> Self
+    where
+        Backend: JobStore + RunLog + SopRuns + AgentHistory + WorkStore + 'static,
+    {
+        Self {
+            jobs: backend.clone(),
+            job_runs: backend.clone(),
+            sop_runs: backend.clone(),
+            agent_runs: backend.clone(),
+            work: backend.clone(),
+        }
+    }
+}
 
 /// Everything that is kept. Cheap to clone; clones share it.
 #[derive(Clone)]
@@ -79,24 +113,6 @@ pub struct Storage {
     pub health: StorageHealth,
 }
 
-/// Timed jobs, and what was run.
-#[derive(Clone)]
-pub struct Workflows {
-    /// Timed jobs.
-    pub jobs: Arc<dyn JobStore>,
-    /// Their runs.
-    pub job_runs: Arc<dyn RunLog>,
-    /// Runs of SOPs.
-    pub sop_runs: Arc<dyn SopRuns>,
-}
-
-impl Workflows {
-    /// All of it in one backend.
-    pub fn of<Backend: JobStore + RunLog + SopRuns + 'static>(backend: &Arc<Backend>) -> Self {
-        Self { jobs: backend.clone(), job_runs: backend.clone(), sop_runs: backend.clone() }
-    }
-}
-
 impl Storage {
     /// A backend that keeps everything.
     pub fn of<Backend>(backend: Arc<Backend>) -> Self
@@ -115,6 +131,8 @@ impl Storage {
             + JobStore
             + RunLog
             + SopRuns
+            + AgentHistory
+            + WorkStore
             + TelemetryLog
             + Upkeep
             + 'static,

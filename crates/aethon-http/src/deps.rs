@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::Assistant;
 use aethon_core::audit::{AuditLog, AuditTrail};
@@ -25,6 +26,7 @@ use aethon_core::shutdown::Shutdown;
 use aethon_core::sop::{SopCatalog, SopRunner, SopRuns};
 use aethon_core::storage::StorageHealth;
 use aethon_core::telemetry::TelemetryLog;
+use aethon_core::work::WorkBook;
 
 use crate::ws::Hub;
 
@@ -69,6 +71,8 @@ pub struct Activity {
     pub ledger: Arc<dyn Ledger>,
     /// What was allowed and what was refused.
     pub audit: Arc<dyn AuditLog>,
+    /// What each agent does, and what agents have done.
+    pub agents: AgentBoard,
     /// What was measured.
     pub telemetry: Arc<dyn TelemetryLog>,
     /// What is on its way to channels, or was given up.
@@ -88,6 +92,8 @@ pub struct Workflows {
     pub sop_runner: Arc<dyn SopRunner>,
     /// The timed jobs.
     pub schedule: Arc<dyn Schedule>,
+    /// Work that takes more than one turn.
+    pub work: Arc<dyn WorkBook>,
 }
 
 /// What is known beyond a conversation.

@@ -10,6 +10,7 @@ use std::pin::Pin;
 
 use http::Method;
 
+mod agents;
 mod approvals;
 mod audit;
 mod channels;
@@ -31,6 +32,7 @@ mod sops;
 mod status;
 mod telemetry;
 mod usage;
+mod work;
 
 use crate::app::App;
 use crate::request::Request;
@@ -214,6 +216,15 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::DELETE, "/api/sops/{name}", Takes::Nothing, later!(sops::remove)),
     api(Method::GET, "/api/sop-runs", Takes::Nothing, later!(sops::runs)),
     api(Method::POST, "/api/sop-runs/{id}/resume", Takes::Nothing, later!(sops::resume)),
+    api(Method::GET, "/api/agents", Takes::Nothing, later!(agents::all)),
+    api(Method::GET, "/api/agents/active", Takes::Nothing, sync!(agents::active)),
+    api(Method::GET, "/api/agents/history", Takes::Nothing, later!(agents::history)),
+    api(Method::GET, "/api/work", Takes::Nothing, later!(work::list)),
+    api(Method::POST, "/api/work", Json, later!(work::plan)),
+    api(Method::GET, "/api/work/{id}", Takes::Nothing, later!(work::show)),
+    api(Method::POST, "/api/work/{id}/cancel", Takes::Nothing, later!(work::cancel)),
+    api(Method::POST, "/api/work/{id}/pause", Takes::Nothing, later!(work::pause)),
+    api(Method::POST, "/api/work/{id}/resume", Takes::Nothing, later!(work::resume)),
     api(Method::GET, "/api/scheduler", Takes::Nothing, later!(scheduler::list)),
     api(Method::GET, "/api/scheduler/jobs", Takes::Nothing, later!(scheduler::list)),
     api(Method::POST, "/api/scheduler/jobs", Json, later!(scheduler::add)),

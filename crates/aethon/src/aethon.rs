@@ -6,6 +6,7 @@ use std::time::Duration;
 use aethon_agent::schedule::{Scheduler, SchedulerParts};
 use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
+use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
 use aethon_core::channel::Outbox;
@@ -26,6 +27,7 @@ use aethon_core::sop::{SopCatalog, SopRunner};
 use aethon_core::storage::Storage;
 use aethon_core::surface::Unattended;
 use aethon_core::usage::UsageReport;
+use aethon_core::work::WorkBook;
 use aethon_http::deps::Chat;
 use aethon_http::json::{Export, Format};
 use aethon_http::ws::Hub;
@@ -131,7 +133,9 @@ impl Aethon {
             approvals: &desk,
             wake: &deliveries.wake,
             tools: tools.sources(&prepared, &groundwork),
-            sops: groundwork.sops.hook(),
+            sops: (groundwork.sops.hook(), groundwork.limits.clone()),
+            board: groundwork.board.clone(),
+            folder: groundwork.specialists.clone(),
             guard,
             memory: shared_memory,
             recorder: recorded.hook(),
@@ -189,12 +193,17 @@ impl Aethon {
     /// in the background; nothing waits for them.
     pub fn assistant(&self) -> Arc<dyn Assistant> {
         self.tools.servers.start();
-        self.workflows.door.clone()
+        self.workflows.front.clone()
     }
 
     /// Which SOPs there are.
     pub fn sops(&self) -> Arc<dyn SopCatalog> {
         self.workflows.groundwork.sops.catalog()
+    }
+
+    /// Work that takes more than one turn. The daemon works on it; whoever reads it here can plan, pause and end some.
+    pub fn work(&self) -> Arc<dyn WorkBook> {
+        Arc::new(self.workflows.groundwork.works.clone())
     }
 
     /// The timed jobs. Those of the configuration are taken over when the daemon starts.
@@ -228,6 +237,11 @@ impl Aethon {
     /// Takes up a run of a SOP that has lost its turn.
     pub fn sop_runner(&self) -> Arc<dyn SopRunner> {
         self.workflows.door.clone()
+    }
+
+    /// What each agent does, and what agents have done.
+    pub fn agents(&self) -> &AgentBoard {
+        &self.workflows.groundwork.board
     }
 
     /// Everything that is kept.

@@ -18,6 +18,7 @@ pub(crate) mod secrets;
 pub(crate) mod sessions;
 pub(crate) mod sop;
 mod source;
+pub(crate) mod tasks;
 mod terminal;
 pub(crate) mod usage;
 

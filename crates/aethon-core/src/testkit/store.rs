@@ -16,6 +16,7 @@ mod telemetry;
 mod transcripts;
 mod turn_log;
 mod upkeep;
+mod work;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -98,6 +98,7 @@ impl Bench {
                 logs: Default::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
                 audit: Arc::new(aethon_core::audit::NoAudit),
+                agents: Default::default(),
                 telemetry: Arc::new(MemoryStore::default()),
                 outbox: Arc::new(MemoryStore::default()),
                 trail: aethon_core::audit::AuditTrail::new().0,
@@ -107,6 +108,7 @@ impl Bench {
                 sop_runs: Arc::new(MemoryStore::default()),
                 sop_runner: Arc::new(NoWorkflows),
                 schedule: Arc::new(NoWorkflows),
+                work: Arc::new(NoWorkflows),
             },
             knowledge,
             setup: Setup {
