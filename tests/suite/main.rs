@@ -8,6 +8,7 @@
     reason = "in tests a failed expectation is the result"
 )]
 
+mod agents;
 mod anthropic;
 mod api;
 mod approvals;
@@ -39,6 +40,7 @@ mod models;
 mod money;
 mod openai;
 mod plain;
+mod recordings;
 mod reload;
 mod requests;
 mod responses;

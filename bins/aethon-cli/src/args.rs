@@ -117,6 +117,12 @@ pub(crate) enum Command {
     /// List, add, remove and run timed jobs.
     #[command(subcommand)]
     Jobs(JobsCommand),
+    /// List, show, check and go on from recordings of sessions.
+    #[command(subcommand)]
+    Recordings(RecordingsCommand),
+    /// Work that takes more than one turn.
+    #[command(subcommand)]
+    Tasks(TasksCommand),
     /// List and test messengers, and decide who may write through them.
     #[command(subcommand)]
     Channels(ChannelsCommand),
@@ -332,6 +338,48 @@ pub(crate) enum MemoryCommand {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum RecordingsCommand {
+    /// List the recordings, newest first.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a recording: what it is of, its snapshots and its events.
+    Show {
+        /// Its name.
+        name: String,
+        /// Show the state at this snapshot instead.
+        #[arg(long, short, value_name = "N")]
+        snapshot: Option<u64>,
+        /// The number of events to show.
+        #[arg(long, default_value_t = 50)]
+        limit: usize,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check a recording: every sum, every event, every snapshot. The exit status is 1 if it is refused.
+    Verify {
+        /// Its name.
+        name: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a new session that holds the conversation as it was at a snapshot.
+    Resume {
+        /// The name of the recording.
+        name: String,
+        /// The number of the snapshot [default: the last one].
+        snapshot: Option<u64>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum SopCommand {
     /// List the SOPs.
     List {
@@ -411,6 +459,40 @@ pub(crate) enum JobsCommand {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+    },
+}
+
+/// Commands for work that takes more than one turn.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TasksCommand {
+    /// List the newest work with its state.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a piece of work with its tasks and their evidence.
+    Show {
+        /// Its name, or the end of it.
+        id: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a piece of work.
+    Cancel {
+        /// Its name, or the end of it.
+        id: String,
+    },
+    /// Pause a piece of work, or everything.
+    Pause {
+        /// Its name, or the end of it [default: everything].
+        id: Option<String>,
+    },
+    /// Let a piece of work go on, or everything.
+    Resume {
+        /// Its name, or the end of it [default: everything].
+        id: Option<String>,
     },
 }
 

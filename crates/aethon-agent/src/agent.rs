@@ -18,10 +18,14 @@ use crate::prompt::Prompt;
 pub struct Agent {
     /// Its name, by which messages ask for it.
     pub name: AgentName,
+    /// What it is for, in a few words: for people, and for the agent that asks it.
+    pub role: String,
     /// The models, in the order in which they are tried.
     pub models: Models,
     /// A smaller model for summaries, if there is one; the others stand in for it.
     pub small: Option<Models>,
+    /// Whether it asks the models of the main agent, whatever those are.
+    pub follows_main: bool,
     /// What it is told before every conversation.
     pub prompt: Arc<Prompt>,
     /// Where its tools come from; the engine puts every guard before them.
@@ -40,12 +44,32 @@ pub struct AgentModels {
 impl Agent {
     /// The main agent, which answers when a message names no other. It has no tools yet.
     pub fn main(models: Models, prompt: Arc<Prompt>) -> Self {
-        Self::new(AgentName::default(), models, prompt)
+        Self::new(AgentName::default(), models, prompt).with_role("assistant")
     }
 
     /// An agent of this name, without tools.
     pub fn new(name: AgentName, models: Models, prompt: Arc<Prompt>) -> Self {
-        Self { name, models, small: None, prompt, tools: Vec::new() }
+        Self {
+            name,
+            role: "specialist".into(),
+            models,
+            small: None,
+            follows_main: false,
+            prompt,
+            tools: Vec::new(),
+        }
+    }
+
+    /// With the models of the main agent, whatever those are, if `follows`.
+    #[must_use]
+    pub fn following_main(self, follows: bool) -> Self {
+        Self { follows_main: follows, ..self }
+    }
+
+    /// For this.
+    #[must_use]
+    pub fn with_role(self, role: impl Into<String>) -> Self {
+        Self { role: role.into(), ..self }
     }
 
     /// With a smaller model for summaries.

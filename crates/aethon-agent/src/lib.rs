@@ -4,7 +4,7 @@
 //! The rooms: `admission` (what may come in, and in which form), `dispatcher` (which turn runs when), `engine` (one turn),
 //! `models` (who is asked, in which order), `meter` (what that costs), `window` (what of a conversation a model sees),
 //! `hooks` (one file a concern), `shell_rules` (which commands are refused), `prompt` (the system prompt), `outbox`
-//! (delivering replies elsewhere), `sop` (workflows by name), `schedule` (timed jobs). Models, tools and storage are traits of the core; this crate knows no other leaf.
+//! (delivering replies elsewhere), `sop` (workflows by name), `schedule` (timed jobs), `specialists` (agents that the main one asks), `work` (what takes more than one turn). Models, tools and storage are traits of the core; this crate knows no other leaf.
 
 mod admission;
 mod agent;
@@ -24,10 +24,12 @@ pub mod schedule;
 mod services;
 pub mod shell_rules;
 pub mod sop;
+pub mod specialists;
 mod storage_log;
 mod tasks;
 mod toolbox;
 mod window;
+pub mod work;
 
 pub use agent::{Agent, AgentModels};
 pub use engine::Engine;

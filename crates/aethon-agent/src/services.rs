@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::audit::NoAudit;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
+use aethon_core::hook::Review;
 use aethon_core::learned::{ModelFact, ModelKey, ModelMemory, NoMemory};
 use aethon_core::live::Live;
 use aethon_core::owner::Owners;
@@ -36,6 +38,10 @@ pub struct Services {
     pub learned: Learned,
     /// The concerns that see every turn, in their order.
     pub hooks: Hooks,
+    /// What each agent does now.
+    pub board: AgentBoard,
+    /// Who looks at an answer before it counts, if somebody does.
+    pub review: Option<Arc<dyn Review>>,
     /// The questions to a person that are open.
     pub approvals: PendingApprovals,
     /// Where it is written down what was allowed and what was refused.
@@ -65,6 +71,8 @@ impl Services {
             meter,
             learned: Learned::default(),
             hooks: Hooks::default(),
+            review: None,
+            board: AgentBoard::default(),
             approvals: PendingApprovals::default(),
             audit: Audit { log: Arc::new(NoAudit), redactor: Live::default() },
             bus: EventBus::default(),

@@ -153,11 +153,15 @@ fn every_default_is_the_one_of_the_contract() {
     check("memory.recall_max_chars", json!(1500));
     check("memory.embedding.provider", json!("none"));
     check("session", json!({"max_context_share": 0.8, "keep_recent": 10, "oneshot_keep_days": 30}));
-    check(
-        "agent",
-        json!({"max_iterations": 40, "max_tool_output_chars": 12000, "turn_timeout_seconds": 600, "loop_limit": 3,
-            "dynamic_specialists": false}),
-    );
+    check("agent.max_iterations", json!(40));
+    check("agent.max_tool_output_chars", json!(12000));
+    check("agent.turn_timeout_seconds", json!(600));
+    check("agent.loop_limit", json!(3));
+    check("agent.dynamic_specialists", json!(false));
+    check("agent.specialists.coder", json!({"enabled": true, "model": "", "tools": []}));
+    check("work.enabled", json!(false));
+    check("work.ambient.enabled", json!(false));
+    check("verification", json!({"enabled": false, "command": "", "timeout_seconds": 120, "strict": false}));
     check("budget", json!({"daily_usd": 0.0, "warn_ratio": 0.8, "unpriced": "refuse", "pricing": {}}));
     check(
         "approval",

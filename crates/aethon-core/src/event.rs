@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast;
 
+use crate::agents::AgentActivity;
 use crate::approval::{ApprovalRequest, Resolution};
 use crate::ids::{SessionId, TurnId};
 use crate::ledger::{DaySpend, LedgerEntry};
@@ -80,6 +81,8 @@ pub enum Event {
     },
     /// A run of a SOP began or changed.
     SopRun(Arc<SopRun>),
+    /// An agent began to work, does something else, or is done.
+    Agent(Arc<AgentActivity>),
     /// Something was measured; without secrets, as it is stored.
     Telemetry(Arc<TelemetryEvent>),
     /// A recording began, ended or went.

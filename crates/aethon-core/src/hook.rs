@@ -46,6 +46,16 @@ pub trait Hook: Send + Sync {
     async fn after_turn(&self, _turn: &TurnContext, _reply: &Reply) {}
 }
 
+/// The source of context that is the program's own word, and no stranger's.
+pub const OWN_CONTEXT: &str = "verification";
+
+/// Looks at an answer before it counts as one.
+#[async_trait]
+pub trait Review: Send + Sync {
+    /// What speaks against it, for the model that gave it; it is asked once more then, and the next answer counts.
+    async fn objection(&self, turn: &TurnContext, answer: &Message) -> Option<String>;
+}
+
 /// What a hook adds to a turn for the model to know: recalled memories, say. The model gets it behind the person's message
 /// and marked as data; it is stored with the turn, so that later requests repeat it byte for byte, and it is not shown as
 /// the person's words.

@@ -9,6 +9,7 @@
 //! [`message::ToolCall`]s to a [`tool::Toolbox`] under every [`hook::Hook`], is shown on a [`surface::Surface`] as
 //! [`surface::TurnEvent`]s, and ends as a [`message::Reply`] stored by [`session::TurnLog::finish`].
 
+pub mod agents;
 pub mod approval;
 pub mod assistant;
 pub mod audit;
@@ -56,6 +57,7 @@ pub mod turn;
 pub mod untrusted;
 pub mod usage;
 pub mod visible;
+pub mod work;
 
 // Parts of the interface: whoever implements a trait of this crate needs them in the same version.
 pub use {async_trait, jiff, schemars, serde_json};

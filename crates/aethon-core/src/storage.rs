@@ -10,7 +10,7 @@
 //!   and may be called again. A failure that calling again may mend (a full disk, a file in use) is an error of the kind
 //!   [`unavailable`](crate::error::Error::is_unavailable), and [`StorageHealth`] tells it to everybody until it is over.
 //! - **One transaction.** [`TurnLog::finish`] writes messages, outcome, deliveries and the start of the next turn together
-//!   or not at all. That is why [`TurnLog`], [`Transcripts`], [`SessionImport`] and [`Outbox`] must be the same backend.
+//!   or not at all. That is why [`TurnLog`], [`Transcripts`] and [`Outbox`] must be the same backend.
 //! - **Order.** Ids of messages and of deliveries grow in the order in which they were stored. Within a session the
 //!   engine calls one method after the other; calls for different sessions come side by side.
 //! - **Owners.** Each opened storage is one [owner](crate::owner) of turns. A session is written by one owner at a time,
@@ -24,6 +24,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::agents::AgentHistory;
 use crate::audit::AuditLog;
 use crate::channel::{ChannelRecords, Outbox};
 use crate::embed::EmbeddingCache;
@@ -38,10 +39,43 @@ use crate::schedule::{JobStore, RunLog};
 use crate::session::{Transcripts, TurnLog};
 use crate::sop::SopRuns;
 use crate::telemetry::TelemetryLog;
+use crate::work::WorkStore;
 
 mod health;
 
 pub use health::{StorageFault, StorageHealth};
+
+/// What is kept of jobs, SOPs, agents and work. Cheap to clone; clones share it.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Workflows {
+    /// Timed jobs.
+    pub jobs: Arc<dyn JobStore>,
+    /// Their runs.
+    pub job_runs: Arc<dyn RunLog>,
+    /// Runs of SOPs.
+    pub sop_runs: Arc<dyn SopRuns>,
+    /// What agents have done.
+    pub agent_runs: Arc<dyn AgentHistory>,
+    /// Work that takes more than one turn.
+    pub work: Arc<dyn WorkStore>,
+}
+
+impl Workflows {
+    /// A backend that keeps all of it.
+    pub fn of<Backend>(backend: &Arc<Backend>) -> Self
+    where
+        Backend: JobStore + RunLog + SopRuns + AgentHistory + WorkStore + 'static,
+    {
+        Self {
+            jobs: backend.clone(),
+            job_runs: backend.clone(),
+            sop_runs: backend.clone(),
+            agent_runs: backend.clone(),
+            work: backend.clone(),
+        }
+    }
+}
 
 /// Everything that is kept. Cheap to clone; clones share it.
 #[derive(Clone)]
@@ -53,8 +87,6 @@ pub struct Storage {
     pub owners: Arc<dyn Owners>,
     /// Conversations, for people.
     pub transcripts: Arc<dyn Transcripts>,
-    /// Whole conversations, made at once.
-    pub imports: Arc<dyn SessionImport>,
     /// Deliveries that are under way.
     pub outbox: Arc<dyn Outbox>,
     /// What channels remember.
@@ -81,24 +113,6 @@ pub struct Storage {
     pub health: StorageHealth,
 }
 
-/// Timed jobs, and what was run.
-#[derive(Clone)]
-pub struct Workflows {
-    /// Timed jobs.
-    pub jobs: Arc<dyn JobStore>,
-    /// Their runs.
-    pub job_runs: Arc<dyn RunLog>,
-    /// Runs of SOPs.
-    pub sop_runs: Arc<dyn SopRuns>,
-}
-
-impl Workflows {
-    /// All of it in one backend.
-    pub fn of<Backend: JobStore + RunLog + SopRuns + 'static>(backend: &Arc<Backend>) -> Self {
-        Self { jobs: backend.clone(), job_runs: backend.clone(), sop_runs: backend.clone() }
-    }
-}
-
 impl Storage {
     /// A backend that keeps everything.
     pub fn of<Backend>(backend: Arc<Backend>) -> Self
@@ -106,7 +120,6 @@ impl Storage {
         Backend: TurnLog
             + Owners
             + Transcripts
-            + SessionImport
             + Outbox
             + ChannelRecords
             + Ledger
@@ -118,6 +131,8 @@ impl Storage {
             + JobStore
             + RunLog
             + SopRuns
+            + AgentHistory
+            + WorkStore
             + TelemetryLog
             + Upkeep
             + 'static,
@@ -126,7 +141,6 @@ impl Storage {
             turns: backend.clone(),
             owners: backend.clone(),
             transcripts: backend.clone(),
-            imports: backend.clone(),
             outbox: backend.clone(),
             channel_records: backend.clone(),
             ledger: backend.clone(),
@@ -140,6 +154,11 @@ impl Storage {
             upkeep: backend,
             health: StorageHealth::default(),
         }
+    }
+
+    /// Whole conversations, made at once.
+    pub fn imports(&self) -> Arc<dyn SessionImport> {
+        self.turns.clone()
     }
 
     /// With the health that the backend tells.

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::Assistant;
 use aethon_core::audit::{AuditLog, AuditTrail};
@@ -12,10 +13,12 @@ use aethon_core::channel::{Channels, Outbox};
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
 use aethon_core::feature::Features;
+use aethon_core::import::SessionImport;
 use aethon_core::ledger::Ledger;
 use aethon_core::log::LogBook;
 use aethon_core::memory::Memory;
 use aethon_core::model::ModelProvider;
+use aethon_core::recording::Recordings;
 use aethon_core::schedule::Schedule;
 use aethon_core::service::ConfigView;
 use aethon_core::session::Transcripts;
@@ -23,6 +26,7 @@ use aethon_core::shutdown::Shutdown;
 use aethon_core::sop::{SopCatalog, SopRunner, SopRuns};
 use aethon_core::storage::StorageHealth;
 use aethon_core::telemetry::TelemetryLog;
+use aethon_core::work::WorkBook;
 
 use crate::ws::Hub;
 
@@ -67,6 +71,8 @@ pub struct Activity {
     pub ledger: Arc<dyn Ledger>,
     /// What was allowed and what was refused.
     pub audit: Arc<dyn AuditLog>,
+    /// What each agent does, and what agents have done.
+    pub agents: AgentBoard,
     /// What was measured.
     pub telemetry: Arc<dyn TelemetryLog>,
     /// What is on its way to channels, or was given up.
@@ -86,6 +92,8 @@ pub struct Workflows {
     pub sop_runner: Arc<dyn SopRunner>,
     /// The timed jobs.
     pub schedule: Arc<dyn Schedule>,
+    /// Work that takes more than one turn.
+    pub work: Arc<dyn WorkBook>,
 }
 
 /// What is known beyond a conversation.
@@ -93,6 +101,17 @@ pub struct Workflows {
 pub struct Knowledge {
     /// Long-term memory, which refuses secrets; `None` when it is switched off.
     pub memory: Option<Arc<dyn Memory>>,
+    /// Recordings of sessions; `None` where there is no place for them.
+    pub archive: Option<Archive>,
+}
+
+/// Recordings of sessions, and what a recording is gone on with.
+#[derive(Clone)]
+pub struct Archive {
+    /// The recordings.
+    pub recordings: Arc<dyn Recordings>,
+    /// Where a session is made of one.
+    pub sessions: Arc<dyn SessionImport>,
 }
 
 /// What runs, and how it is set up.

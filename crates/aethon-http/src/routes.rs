@@ -10,6 +10,7 @@ use std::pin::Pin;
 
 use http::Method;
 
+mod agents;
 mod approvals;
 mod audit;
 mod channels;
@@ -22,6 +23,7 @@ mod metrics;
 mod openapi;
 mod outbox;
 mod ready;
+mod recordings;
 mod scheduler;
 mod sessions;
 mod sign_ins;
@@ -30,6 +32,7 @@ mod sops;
 mod status;
 mod telemetry;
 mod usage;
+mod work;
 
 use crate::app::App;
 use crate::request::Request;
@@ -164,6 +167,17 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/sign-ins", Takes::Nothing, sync!(sign_ins::list)),
     api(Method::DELETE, "/api/sign-ins/{id}", Takes::Nothing, later!(sign_ins::end)),
     api(Method::GET, "/api/sessions", Takes::Nothing, later!(sessions::list)),
+    api(Method::GET, "/api/sessions/recordings", Takes::Nothing, later!(recordings::list)),
+    api(Method::GET, "/api/sessions/recordings/{name}", Takes::Nothing, later!(recordings::show)),
+    api(Method::DELETE, "/api/sessions/recordings/{name}", Takes::Nothing, later!(recordings::remove)),
+    api(Method::GET, "/api/sessions/recordings/{name}/verify", Takes::Nothing, later!(recordings::verify)),
+    api(Method::GET, "/api/sessions/recordings/{name}/events", Takes::Nothing, later!(recordings::events)),
+    api(Method::GET, "/api/sessions/recordings/{name}/snapshots", Takes::Nothing, later!(recordings::snapshots)),
+    api(Method::GET, "/api/sessions/recordings/{name}/snapshots/{n}", Takes::Nothing, later!(recordings::snapshot)),
+    api(Method::GET, "/api/sessions/recordings/{name}/diff", Takes::Nothing, later!(recordings::diff)),
+    api(Method::GET, "/api/sessions/recordings/{name}/download", Takes::Nothing, later!(recordings::download)),
+    api(Method::POST, "/api/sessions/recordings/{name}/replay/{n}", Takes::Nothing, later!(recordings::replay)),
+    api(Method::POST, "/api/sessions/recordings/{name}/resume/{n}", Takes::Nothing, later!(recordings::resume)),
     api(Method::GET, "/api/sessions/{id}", Takes::Nothing, later!(sessions::show)),
     api(Method::DELETE, "/api/sessions/{id}", Takes::Nothing, later!(sessions::delete)),
     api(Method::PATCH, "/api/sessions/{id}", Json, later!(sessions::rename)),
@@ -202,6 +216,15 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::DELETE, "/api/sops/{name}", Takes::Nothing, later!(sops::remove)),
     api(Method::GET, "/api/sop-runs", Takes::Nothing, later!(sops::runs)),
     api(Method::POST, "/api/sop-runs/{id}/resume", Takes::Nothing, later!(sops::resume)),
+    api(Method::GET, "/api/agents", Takes::Nothing, later!(agents::all)),
+    api(Method::GET, "/api/agents/active", Takes::Nothing, sync!(agents::active)),
+    api(Method::GET, "/api/agents/history", Takes::Nothing, later!(agents::history)),
+    api(Method::GET, "/api/work", Takes::Nothing, later!(work::list)),
+    api(Method::POST, "/api/work", Json, later!(work::plan)),
+    api(Method::GET, "/api/work/{id}", Takes::Nothing, later!(work::show)),
+    api(Method::POST, "/api/work/{id}/cancel", Takes::Nothing, later!(work::cancel)),
+    api(Method::POST, "/api/work/{id}/pause", Takes::Nothing, later!(work::pause)),
+    api(Method::POST, "/api/work/{id}/resume", Takes::Nothing, later!(work::resume)),
     api(Method::GET, "/api/scheduler", Takes::Nothing, later!(scheduler::list)),
     api(Method::GET, "/api/scheduler/jobs", Takes::Nothing, later!(scheduler::list)),
     api(Method::POST, "/api/scheduler/jobs", Json, later!(scheduler::add)),

@@ -44,8 +44,8 @@ impl Traffic {
 
     /// Counts an answer of this status.
     pub(crate) fn answered(&self, status: u16) {
-        let class = usize::from(status / 100).saturating_sub(1);
-        if let Some(answers) = self.answers.get(class) {
+        let class = usize::from(status / 100).checked_sub(1);
+        if let Some(answers) = class.and_then(|class| self.answers.get(class)) {
             answers.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -8,9 +8,10 @@
 //! [`aethon_core::channel::Outbox`], [`aethon_core::ledger::Ledger`], [`aethon_core::embed::EmbeddingCache`],
 //! [`aethon_core::history::History`], [`aethon_core::learned::ModelMemory`], [`aethon_core::memory::MemoryStorage`] and [`aethon_core::audit::AuditLog`] at once. Rooms: `db` is the file, its threads and its versions, and knows nothing of
 //! conversations; `sessions`, `messages`, `turns` (the inbox), `owners`, `outbox` hold the statements of one table each; `ledger`
-//! counts money; `vectors` keeps them; `search` finds the sessions that have some words, `history` the passages of one; `learned` keeps what was learnt about models; `memory` is long-term memory; `audit` what was allowed and refused; `telemetry` what was measured; `listing` makes pages of sessions; `purge` and `maintenance` remove; `marks` remembers from run to run; `jobs`, `job_runs` and `sop_runs` keep timed jobs, their runs and runs of SOPs; `import` makes whole conversations; `turn_log` and `transcripts` put
+//! counts money; `vectors` keeps them; `search` finds the sessions that have some words, `history` the passages of one; `learned` keeps what was learnt about models; `memory` is long-term memory; `audit` what was allowed and refused; `telemetry` what was measured; `listing` makes pages of sessions; `purge` and `maintenance` remove; `marks` remembers from run to run; `jobs`, `job_runs` and `sop_runs` keep timed jobs, their runs and runs of SOPs; `agent_runs` what agents have done, `works` work of more than one turn; `import` makes whole conversations; `turn_log` and `transcripts` put
 //! them together into the traits.
 
+mod agent_runs;
 mod audit;
 mod channel_records;
 mod db;
@@ -39,6 +40,7 @@ mod transcripts;
 mod turn_log;
 mod turns;
 mod vectors;
+mod works;
 
 pub use error::Error;
 pub use maintenance::Health;

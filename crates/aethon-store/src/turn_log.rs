@@ -31,7 +31,8 @@ impl TurnLog for Store {
         let opening = Opening {
             id: inbound.session.clone(),
             sender: Some(inbound.sender.clone()),
-            agent_name: self.agent_name().to_owned(),
+            agent_name: if inbound.agent.is_main() { self.agent_name() } else { inbound.agent.as_str() }
+                .to_owned(),
             is_oneshot: inbound.oneshot,
             now,
         };

@@ -26,6 +26,7 @@ mod sandbox;
 mod sandbox_limits;
 mod set;
 mod shell;
+mod verify;
 mod web;
 mod workflows;
 
@@ -40,5 +41,6 @@ pub use sandbox::{KernelSandbox, step};
 pub use sandbox_limits::SandboxLimits;
 pub use set::{Absence, Needs, ToolSet, sets, tools};
 pub use shell::MARK;
+pub use verify::{VerifyEdits, VerifyOptions};
 pub use web::{GitHubOptions, Names, SearchOptions, SearchService, WebOptions};
 pub use workflows::workflow_tools;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use aethon_agent::schedule::{Scheduler, SchedulerParts};
 use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
+use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
 use aethon_core::channel::Outbox;
@@ -19,12 +20,14 @@ use aethon_core::live::Live;
 use aethon_core::memory::Memory;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
+use aethon_core::recording::Recordings;
 use aethon_core::schedule::{JobRefusal, RunRecord, Schedule};
 use aethon_core::session::{SessionQuery, Transcripts};
 use aethon_core::sop::{SopCatalog, SopRunner};
 use aethon_core::storage::Storage;
 use aethon_core::surface::Unattended;
 use aethon_core::usage::UsageReport;
+use aethon_core::work::WorkBook;
 use aethon_http::deps::Chat;
 use aethon_http::json::{Export, Format};
 use aethon_http::ws::Hub;
@@ -43,6 +46,7 @@ use crate::telemetry::TelemetryTask;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
+use crate::wiring::recorder::Recorded;
 use crate::wiring::tools::Tools;
 use crate::wiring::workflows::{Groundwork, Workflows};
 
@@ -85,6 +89,7 @@ pub(crate) struct ModelParts {
 struct Background {
     memory: Option<Remembering>,
     telemetry: TelemetryTask,
+    recorded: Recorded,
 }
 
 /// The memory, and what makes its vectors.
@@ -97,7 +102,8 @@ impl Aethon {
     pub(crate) async fn open(prepared: Prepared, mode: OpenMode) -> Result<Self> {
         prepared.home.prepare()?;
         let clock = prepared.clock();
-        let storage = wiring::store::storage(&prepared, mode)?;
+        let recorded = Recorded::open(&prepared).await?;
+        let storage = recorded.watch(wiring::store::storage(&prepared, mode)?);
         let models = AgentModels::of(&prepared, wiring::store::learned(&storage).await);
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
@@ -119,6 +125,7 @@ impl Aethon {
             let config = Live::new(prepared.config.clone());
             crate::features::offer_memory(&prepared.shared.features, config, memory);
         }
+        recorded.offer(&prepared.shared.features, Live::new(prepared.config.clone()));
         crate::mcp::offer(&prepared.shared.features, &tools.servers);
         let common = wiring::agent::Common {
             models,
@@ -126,9 +133,12 @@ impl Aethon {
             approvals: &desk,
             wake: &deliveries.wake,
             tools: tools.sources(&prepared, &groundwork),
-            sops: groundwork.sops.hook(),
+            sops: (groundwork.sops.hook(), groundwork.limits.clone()),
+            board: groundwork.board.clone(),
+            folder: groundwork.specialists.clone(),
             guard,
             memory: shared_memory,
+            recorder: recorded.hook(),
         };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         groundwork.sops.load().await?;
@@ -164,7 +174,7 @@ impl Aethon {
             engine,
             workflows,
             models: ModelParts { meter, provider, embedder },
-            background: Background { memory, telemetry },
+            background: Background { memory, telemetry, recorded },
             desk,
             clock,
             deliveries,
@@ -183,12 +193,17 @@ impl Aethon {
     /// in the background; nothing waits for them.
     pub fn assistant(&self) -> Arc<dyn Assistant> {
         self.tools.servers.start();
-        self.workflows.door.clone()
+        self.workflows.front.clone()
     }
 
     /// Which SOPs there are.
     pub fn sops(&self) -> Arc<dyn SopCatalog> {
         self.workflows.groundwork.sops.catalog()
+    }
+
+    /// Work that takes more than one turn. The daemon works on it; whoever reads it here can plan, pause and end some.
+    pub fn work(&self) -> Arc<dyn WorkBook> {
+        Arc::new(self.workflows.groundwork.works.clone())
     }
 
     /// The timed jobs. Those of the configuration are taken over when the daemon starts.
@@ -222,6 +237,11 @@ impl Aethon {
     /// Takes up a run of a SOP that has lost its turn.
     pub fn sop_runner(&self) -> Arc<dyn SopRunner> {
         self.workflows.door.clone()
+    }
+
+    /// What each agent does, and what agents have done.
+    pub fn agents(&self) -> &AgentBoard {
+        &self.workflows.groundwork.board
     }
 
     /// Everything that is kept.
@@ -284,6 +304,11 @@ impl Aethon {
     /// Long-term memory, unless `memory.enabled` is off. It refuses secrets.
     pub fn memory(&self) -> Option<Arc<dyn Memory>> {
         self.background.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
+    }
+
+    /// Recordings of sessions. New ones come only while `session_recorder.enabled` is on.
+    pub fn recordings(&self) -> Arc<dyn Recordings> {
+        self.background.recorded.library()
     }
 
     /// Where everything lies.
@@ -349,8 +374,9 @@ impl Aethon {
         self.close().await;
     }
 
-    /// Books what was broken off, and closes the storage.
+    /// Ends recordings, books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
+        self.background.recorded.close().await;
         if let Some(remembering) = &self.background.memory {
             remembering.vectors.stop().await;
         }

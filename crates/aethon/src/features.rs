@@ -47,25 +47,24 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         Feature::on("tools", "Tools", "the built-in tools", "runtime_tools.enabled"),
         shell(config, ground),
         runtime_tools(config),
+        specialists(config),
+        work(config),
+        ambient(config),
+        verification(config),
         approvals(config),
         webchat(config),
         dashboard(config),
         webhooks(config, ground),
         scheduler(config),
         memory(config),
+        wiring::recorder::feature(config),
         telemetry(config),
         crate::mcp::configured(config),
     ];
     rows.extend(wiring::web::features(config));
     rows.extend(crate::messengers::configured(config));
-    rows.extend(NOT_BUILT.iter().map(|(id, title, key)| {
-        Feature::new((id, title), FeatureState::Unavailable, "this version does not have it yet", key)
-    }));
     rows
 }
-
-/// What a person may look for and this build does not have. Whoever builds one moves it above.
-const NOT_BUILT: [(&str, &str, &str); 1] = [("recordings", "Session recordings", "session_recorder.enabled")];
 
 /// Puts what a configuration makes of each feature on the board, as it is whenever somebody looks.
 pub(crate) fn offer(board: &Features, config: Live<Config>, ground: Ground) {
@@ -210,6 +209,62 @@ fn runtime_tools(config: &Config) -> Feature {
     Feature::new(("runtime_tools", "Tools made at run time"), state, detail, "runtime_tools.enabled")
 }
 
+fn specialists(config: &Config) -> Feature {
+    let there: Vec<String> = wiring::specialists::enabled(config).map(|one| one.name.to_string()).collect();
+    let made = if config.agent.dynamic_specialists { "; the model can make more" } else { "" };
+    let detail = if there.is_empty() { "none is switched on".to_owned() } else { there.join(", ") } + made;
+    let state = FeatureState::of_switch(!there.is_empty() || config.agent.dynamic_specialists);
+    Feature::new(("specialists", "Specialists"), state, detail, "agent.specialists.coder.enabled")
+}
+
+fn work(config: &Config) -> Feature {
+    let work = &config.work;
+    let detail = if work.enabled {
+        let (turns, minutes) = (work.max_iterations, work.max_minutes);
+        format!("planned work is done in the background, within {turns} turns and {minutes} minutes each")
+    } else {
+        "nothing is worked on beyond a turn".to_owned()
+    };
+    Feature::new(
+        ("work", "Work of several turns"),
+        FeatureState::of_switch(work.enabled),
+        detail,
+        "work.enabled",
+    )
+}
+
+fn verification(config: &Config) -> Feature {
+    let verification = &config.verification;
+    let state = FeatureState::of_switch(verification.enabled);
+    let row = Feature::new(
+        ("verification", "Checks after edits"),
+        state,
+        "edits are not checked",
+        "verification.enabled",
+    );
+    let strict = if verification.strict { ", and a failed check fails the edit" } else { "" };
+    match (verification.enabled, verification.command.trim()) {
+        (false, _) => row,
+        (true, "") if !wiring::verification::may_detect(config) => row.but(
+            FeatureState::Degraded,
+            "commands need an approval and run in no sandbox, so only verification.command is run, and it is empty",
+        ),
+        (true, "") => row.but(state, format!("by what the project's files suggest{strict}")),
+        (true, command) => row.but(state, format!("with `{command}`{strict}")),
+    }
+}
+
+fn ambient(config: &Config) -> Feature {
+    let (work, idle) = (&config.work, &config.work.ambient);
+    let is_on = work.enabled && idle.enabled;
+    let detail = match (is_on, idle.enabled) {
+        (true, _) => format!("used after {} minutes in which nobody needs the assistant", idle.idle_minutes),
+        (false, true) => "work.enabled is off, so there is nothing to do".to_owned(),
+        (false, false) => "idle time is not used".to_owned(),
+    };
+    Feature::new(("ambient", "Idle time"), FeatureState::of_switch(is_on), detail, "work.ambient.enabled")
+}
+
 fn approvals(config: &Config) -> Feature {
     let approval = &config.approval;
     let detail = match (approval.enabled, approval.requires_approval.as_slice()) {
@@ -300,6 +355,8 @@ mod tests {
         check("webhooks", |_| {}, FeatureState::Off, "webhook.secret");
         check("dashboard", |config| config.dashboard.enabled = false, FeatureState::Off, "not served");
         check("shell_sandbox", |_| {}, FeatureState::Off, "on this machine");
+        check("session_recorder", |_| {}, FeatureState::Off, "not recorded");
+        check("session_recorder", |config| config.session_recorder.enabled = true, FeatureState::On, "20");
         check("model", |_| {}, FeatureState::On, "openai");
     }
 

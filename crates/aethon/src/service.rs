@@ -15,7 +15,7 @@ use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::storage::Storage;
 use aethon_core::surface::{Surface, Unattended};
-use aethon_http::deps::{Activity, Knowledge, Runtime, Setup, Workflows};
+use aethon_http::deps::{Activity, Archive, Knowledge, Runtime, Setup, Workflows};
 use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
@@ -43,6 +43,7 @@ pub struct Service {
     audit: JoinHandle<()>,
     upkeep: JoinHandle<()>,
     scheduler: JoinHandle<()>,
+    work: JoinHandle<()>,
     /// Takes over what the page has changed in the file.
     reloading: JoinHandle<()>,
     trigger: ShutdownTrigger,
@@ -124,12 +125,14 @@ impl Service {
             ChannelTasks::start(&channels, &aethon.assistant(), watched, &shutdown)
         };
         let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.deliveries.wake.clone());
+        let work = wiring::work::runner(&aethon, &channels);
         let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake)
             .telling(aethon.shared.bus.clone());
         Ok(Self {
             channels: tasks,
             worker: tokio::spawn(worker.run(shutdown.clone())),
             scheduler: tokio::spawn(scheduler.run(shutdown.clone())),
+            work: tokio::spawn(work.run(shutdown.clone())),
             audit: tokio::spawn(crate::audit::keep(rows, aethon.storage.audit.clone(), shutdown.clone())),
             upkeep: tokio::spawn(crate::upkeep::run(
                 (aethon.storage.upkeep.clone(), aethon.clock.clone()),
@@ -172,7 +175,7 @@ impl Service {
         if let Some(serving) = serving {
             serving.await.map_err(|error| Error::failed("the server failed").because(error))?;
         }
-        for task in [self.worker, self.audit, self.upkeep, self.scheduler] {
+        for task in [self.worker, self.audit, self.upkeep, self.scheduler, self.work] {
             task.await.map_err(|error| Error::failed("a background task failed").because(error))?;
         }
         // It may wait for a wish that never comes, and has nothing to finish.
@@ -213,6 +216,7 @@ async fn listen(
             logs: aethon.shared.logs.clone(),
             ledger: aethon.ledger(),
             audit: aethon.storage.audit.clone(),
+            agents: aethon.agents().clone(),
             telemetry: aethon.storage.telemetry.clone(),
             outbox: aethon.outbox(),
             trail,
@@ -222,8 +226,12 @@ async fn listen(
             sop_runs: aethon.storage.workflows.sop_runs.clone(),
             sop_runner: aethon.sop_runner(),
             schedule: aethon.schedule(),
+            work: aethon.work(),
         },
-        knowledge: Knowledge { memory: aethon.memory() },
+        knowledge: Knowledge {
+            memory: aethon.memory(),
+            archive: Some(Archive { recordings: aethon.recordings(), sessions: aethon.storage.imports() }),
+        },
         setup,
         runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },
     };

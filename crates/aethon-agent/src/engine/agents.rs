@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aethon_core::agents::AgentProfile;
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::AgentName;
+use aethon_core::tool::{Tool, ToolSnapshot};
 
 use super::knowledge::ModelKnowledge;
 use crate::agent::{Agent, AgentModels};
 use crate::options::Options;
 use crate::services::Services;
+use crate::specialists::Roster;
 use crate::tasks::Tasks;
 use crate::toolbox::{Approvals, GuardedToolbox};
 use crate::window::{ContextWindow, Limits};
@@ -26,6 +29,7 @@ impl RunningAgent {
         let approvals = Approvals {
             pending: services.approvals.clone(),
             bus: services.bus.clone(),
+            board: services.board.clone(),
             clock: services.clock.clone(),
             timeout: options.approval_timeout,
             audit: services.audit.clone(),
@@ -67,6 +71,8 @@ impl RunningAgent {
 pub(super) struct Agents {
     main: Arc<RunningAgent>,
     others: BTreeMap<AgentName, Arc<RunningAgent>>,
+    /// The tools by which the main one asks specialists, and the version of these.
+    asks: ToolSnapshot,
 }
 
 impl Agents {
@@ -82,14 +88,61 @@ impl Agents {
             }
             by_name.insert(agent.name.clone(), run(agent));
         }
-        Self { main, others: by_name }
+        Self { main, others: by_name, asks: ToolSnapshot::default() }
+    }
+
+    /// The main agent as it is, with these beside it, which it asks by these tools.
+    pub(super) fn with_specialists(
+        &self,
+        roster: &Roster,
+        tools: Arc<[Arc<dyn Tool>]>,
+        services: &Services,
+        options: &Options,
+    ) -> Self {
+        let run = |agent: &Agent| Arc::new(RunningAgent::new(self.equipped(agent), services, options));
+        let by_name = roster.agents.iter().map(|agent| (agent.name.clone(), run(agent)));
+        let asks = ToolSnapshot { version: roster.version, tools };
+        Self { main: self.main.clone(), others: by_name.collect(), asks }
+    }
+
+    /// The tools by which the main agent asks specialists.
+    pub(super) fn asks(&self) -> &ToolSnapshot {
+        &self.asks
     }
 
     /// The same agents, the main one with other models.
     pub(super) fn with_models(&self, models: AgentModels, services: &Services, options: &Options) -> Self {
         let AgentModels { models, small } = models;
         let main = Agent { models, small, ..self.main.agent.clone() };
-        Self { main: Arc::new(RunningAgent::new(main, services, options)), others: self.others.clone() }
+        let main = Arc::new(RunningAgent::new(main, services, options));
+        let mut agents = Self { main, others: self.others.clone(), asks: self.asks.clone() };
+        for (name, other) in &self.others {
+            if other.agent.follows_main {
+                let other = RunningAgent::new(agents.equipped(&other.agent), services, options);
+                agents.others.insert(name.clone(), Arc::new(other));
+            }
+        }
+        agents
+    }
+
+    /// An agent with the models of the main one, where it wants those.
+    fn equipped(&self, agent: &Agent) -> Agent {
+        if !agent.follows_main {
+            return agent.clone();
+        }
+        let Agent { models, small, .. } = self.main.agent.clone();
+        Agent { models, small, ..agent.clone() }
+    }
+
+    /// Who they are.
+    pub(super) fn profiles(&self) -> Vec<AgentProfile> {
+        let running = std::iter::once(&self.main).chain(self.others.values());
+        let profile = |one: &Arc<RunningAgent>| AgentProfile {
+            name: one.agent.name.clone(),
+            role: one.agent.role.clone(),
+            model: one.model(),
+        };
+        running.map(profile).collect()
     }
 
     /// The tools of the main agent, behind its guards.

@@ -20,6 +20,7 @@ use crate::agent::{Agent, AgentModels};
 use crate::control::Cause;
 use crate::options::Options;
 use crate::services::Services;
+use crate::specialists::SpecialistSource;
 use crate::storage_log::log_storage;
 
 /// How long a stopped turn may take to store what it had, when the program ends.
@@ -38,6 +39,16 @@ impl Engine {
     /// An engine with several agents, which share the services. Messages that name no agent go to the main one.
     pub fn with_agents(main: Agent, others: Vec<Agent>, services: Services, options: Options) -> Self {
         Self(Arc::new(Shared::new((main, others), services, options)))
+    }
+
+    /// An engine whose main agent asks specialists of this source, as they are at the moment, by tools of their names.
+    pub fn with_specialists(
+        main: Agent,
+        specialists: Arc<dyn SpecialistSource>,
+        services: Services,
+        options: Options,
+    ) -> Self {
+        Self(Shared::with_specialists(main, specialists, services, options))
     }
 
     /// Looks after the turns that an earlier process left: takes up those that nobody can send again, closes the others

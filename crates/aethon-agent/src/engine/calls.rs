@@ -1,6 +1,6 @@
 //! Running the tools that a model asked for.
 //!
-//! Calls that only read run side by side, the others one at a time and in their order. Whoever uses this stores the message
+//! Calls that only read, or whose tool says so, run side by side, the others one at a time and in their order. Whoever uses this stores the message
 //! with the calls before they run ([`ToolRun::open`], [`ToolRun::run`]) and the results when the last has ended
 //! ([`ToolRun::results`], [`ToolRun::close`]). A turn that is ended in between gets results for the calls that have none,
 //! so that every call has one.
@@ -150,10 +150,12 @@ impl OpenCalls {
     }
 }
 
-/// The calls in the groups in which they run: neighbours that only read together, every other one by itself.
+/// The calls in the groups in which they run: neighbours that only read, or look after themselves, together; every other one
+/// by itself.
 fn groups(calls: &[OpenCall], specs: &[ToolSpec]) -> Vec<Range<usize>> {
-    let only_reads = |call: &OpenCall| specs.iter().any(|spec| spec.name == call.call.name && spec.read_only);
-    let runs = calls.chunk_by(|one, next| only_reads(one) && only_reads(next));
+    let is_apart = |spec: &ToolSpec| spec.read_only || spec.side_by_side;
+    let is_free = |call: &OpenCall| specs.iter().any(|spec| spec.name == call.call.name && is_apart(spec));
+    let runs = calls.chunk_by(|one, next| is_free(one) && is_free(next));
     let mut start = 0;
     let group = |run: &[OpenCall]| {
         let group = start..start + run.len();

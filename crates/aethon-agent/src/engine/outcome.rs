@@ -276,7 +276,7 @@ pub(super) fn unstored(reply: Arc<Reply>, error: &Error) -> Option<Arc<Reply>> {
 
 /// Where content came from that a turn worked on: who brought the message, and whatever else a model saw between the markers
 /// of outside content. `None` when all of it is the owner's or the assistant's own.
-fn outside<'m>(inbound: &Inbound, seen: impl Iterator<Item = &'m Message>) -> Option<String> {
+pub(super) fn outside<'m>(inbound: &Inbound, seen: impl Iterator<Item = &'m Message>) -> Option<String> {
     let mut sources: Vec<String> = Vec::new();
     if inbound.untrusted {
         let Inbound { channel, sender, .. } = inbound;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aethon_core::error::Result;
-use aethon_core::hook::{AddedContext, TurnContext};
+use aethon_core::hook::{AddedContext, OWN_CONTEXT, TurnContext};
 use aethon_core::ids::MessageId;
 use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Block, EndReason, Handling, Inbound, Message, Role, TurnEnd};
@@ -160,7 +160,10 @@ impl<'e> Turn<'e> {
                 )
             }
         };
+        let (board, turn) = (self.shared.services.board.clone(), self.context.turn.clone());
         self.finish(outcome).await;
+        // Whoever was to be told of the end was; of a turn that is left open nobody is.
+        board.forget(&turn);
     }
 
     /// Asks the model and runs its tools until it has said all. Both results end the turn.
@@ -178,7 +181,7 @@ impl<'e> Turn<'e> {
         let added = checked.inspect_err(|outcome| self.shared.measure_refusal(&self.context, outcome))?;
         self.tell_changed_pages();
         self.add_context(added).await?;
-        let (mut pauses, mut was_cut, mut has_called) = (0, false, false);
+        let (mut pauses, mut was_cut, mut has_called, mut was_sent_back) = (0, false, false, false);
         for step in 1..=options.max_iterations {
             // A turn of a single step is no turn that could be brought to a close.
             if has_called && step == options.max_iterations {
@@ -215,6 +218,15 @@ impl<'e> Turn<'e> {
             {
                 was_cut = true;
                 self.go_on_after(message);
+            } else if stop == StopReason::End
+                && !was_sent_back
+                && step < options.max_iterations
+                && let Some(objection) = self.objection(&message).await
+            {
+                was_sent_back = true;
+                self.append(message).await?;
+                let wish = self.own_message(Role::System, vec![Block::context(OWN_CONTEXT, objection)]);
+                self.append(wish).await?;
             } else {
                 let outcome = conclude(&message, stop);
                 self.answer.last = Some(message);
@@ -226,6 +238,12 @@ impl<'e> Turn<'e> {
             EndReason::Iterations,
             format!("Stopped: after {steps} steps (`agent.max_iterations`)."),
         ))
+    }
+
+    /// What speaks against this answer.
+    async fn objection(&self, message: &Message) -> Option<String> {
+        let review = self.shared.services.review.as_ref()?;
+        caught(review.objection(&self.context, message)).await.ok().flatten()
     }
 
     /// Tells the owner which pages that shape the assistant have changed, in a turn of the owner's own.

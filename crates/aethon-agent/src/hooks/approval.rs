@@ -29,7 +29,7 @@ impl Hook for ApprovalRule {
 }
 
 /// Whether a name fits a pattern, in which `*` stands for anything.
-fn fits(name: &str, pattern: &str) -> bool {
+pub(crate) fn fits(name: &str, pattern: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return name == pattern };
     let Some(mut name) = name.strip_prefix(first) else { return false };
     let mut parts: Vec<&str> = rest.split('*').collect();

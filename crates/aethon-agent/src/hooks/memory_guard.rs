@@ -16,6 +16,9 @@ use serde_json::Value;
 /// The pages that go to the model, whichever tool writes them.
 const PAGES: [&str; 4] = ["SOUL.md", "TOOLS.md", "CONTEXT.md", "LEARNINGS.md"];
 
+/// How the names of files end that are told to models later: SOPs, and what specialists are told.
+const ENDINGS: [&str; 2] = [".sop.md", ".agent.md"];
+
 /// Looks at what is to be kept.
 #[derive(Clone)]
 pub struct NoSecretsKept(pub MemoryGuard);
@@ -54,7 +57,9 @@ fn of_role<'c>(
 /// Whether what stands in a file of this name is told to models later.
 fn is_kept(path: &str) -> bool {
     let name = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    PAGES.iter().any(|page| page.eq_ignore_ascii_case(name)) || name.to_ascii_lowercase().ends_with(".sop.md")
+    let lower = name.to_ascii_lowercase();
+    PAGES.iter().any(|page| page.eq_ignore_ascii_case(name))
+        || ENDINGS.iter().any(|ending| lower.ends_with(ending))
 }
 
 /// All texts in a value, however deep.
@@ -111,5 +116,6 @@ mod tests {
         )
         .await;
         check(ArgumentRole::Text, json!({"what": secret, "path": "sops/deploy.sop.md"}), true).await;
+        check(ArgumentRole::Text, json!({"what": secret, "path": "agents/ops.agent.md"}), true).await;
     }
 }

@@ -1,5 +1,6 @@
 //! The concerns that see every turn, one file each. The facade sets their order.
 
+mod agents;
 mod approval;
 mod chain;
 mod input;
@@ -11,7 +12,9 @@ mod security;
 mod taint;
 mod unmarked;
 
+pub use agents::WatchAgents;
 pub use approval::ApprovalRule;
+pub(crate) use approval::fits;
 pub use chain::Hooks;
 pub use input::InputLimits;
 pub use memory_guard::NoSecretsKept;

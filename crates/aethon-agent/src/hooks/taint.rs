@@ -9,8 +9,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use aethon_core::hook::{AddedContext, Hook, ToolDecision, TurnContext};
-use aethon_core::ids::TurnId;
+use aethon_core::agents::AgentBoard;
+use aethon_core::hook::{AddedContext, Hook, OWN_CONTEXT, ToolDecision, TurnContext};
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, Failure, Inbound, Reply, ToolCall, ToolResult};
 use aethon_core::model::ModelRequest;
 use aethon_core::tool::{ToolContext, ToolSpec};
@@ -19,14 +20,27 @@ use async_trait::async_trait;
 /// How many turns are remembered. Far more than run at once: what goes first is of turns whose end was never told.
 const MOST_TURNS: usize = 4096;
 
-/// The turns that run, and what tainted those that are tainted.
+/// The turns that run, and what tainted those that are tainted. A turn that another one has asked for is tainted with it,
+/// and taints it.
 #[derive(Debug, Default)]
-pub struct Taint(Mutex<BTreeMap<TurnId, String>>);
+pub struct Taint {
+    turns: Mutex<BTreeMap<TurnId, String>>,
+    board: AgentBoard,
+}
 
 impl Taint {
+    /// One that knows from this board which turn has asked for which.
+    pub fn along(board: AgentBoard) -> Self {
+        Self { turns: Mutex::default(), board }
+    }
+
     /// The first source that is noted counts.
-    fn note(&self, turn: &TurnId, source: String) {
+    fn note(&self, turn: &TurnId, session: &SessionId, source: String) {
+        let caller = self.board.caller(session);
         let mut turns = self.lock();
+        if let Some(caller) = caller {
+            turns.entry(caller.turn).or_insert_with(|| source.clone());
+        }
         turns.entry(turn.clone()).or_insert(source);
         while turns.len() > MOST_TURNS {
             turns.pop_first();
@@ -39,7 +53,7 @@ impl Taint {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<TurnId, String>> {
         // The map is whole after every statement, so a panic elsewhere does not make it unusable.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -52,7 +66,11 @@ impl Hook for Taint {
     async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
         // With the markers switched off, a webhook's payload carries none.
         if inbound.untrusted || inbound.channel == "webhook" {
-            self.note(&turn.turn, format!("a message through {}", inbound.channel));
+            self.note(&turn.turn, &turn.session, format!("a message through {}", inbound.channel));
+        }
+        // What it is to do was written by a turn that may have seen anything.
+        if let Some(source) = self.board.caller(&turn.session).and_then(|caller| self.source(&caller.turn)) {
+            self.note(&turn.turn, &turn.session, source);
         }
         Ok(Vec::new())
     }
@@ -63,7 +81,7 @@ impl Hook for Taint {
         }
         let blocks = request.messages.iter().flat_map(|message| &message.content);
         if let Some(source) = blocks.filter_map(source).next() {
-            self.note(&turn.turn, source);
+            self.note(&turn.turn, &turn.session, source);
         }
         Ok(())
     }
@@ -82,7 +100,7 @@ impl Hook for Taint {
 
     async fn after_tool(&self, context: &ToolContext, call: &ToolCall, result: &mut ToolResult) {
         if result.untrusted.is_some() {
-            self.note(&context.turn, format!("what `{}` returned", call.name));
+            self.note(&context.turn, &context.session, format!("what `{}` returned", call.name));
         }
     }
 
@@ -98,6 +116,7 @@ fn source(block: &Block) -> Option<String> {
         Block::ToolResult(result) if result.untrusted.is_some() => {
             Some(format!("what `{}` returned", result.name))
         }
+        Block::Context { source, .. } if source == OWN_CONTEXT => None,
         Block::Context { source, .. } => Some(format!("what was recalled from {source}")),
         Block::Folded { .. } => Some("a summary of earlier messages".to_owned()),
         _ => None,
@@ -108,7 +127,7 @@ fn source(block: &Block) -> Option<String> {
 mod tests {
     use std::sync::Arc;
 
-    use aethon_core::ids::SessionId;
+    use aethon_core::agents::Caller;
     use aethon_core::message::{Message, Role};
     use aethon_core::surface::Unattended;
     use aethon_core::tool::ArgumentRole;
@@ -180,6 +199,33 @@ mod tests {
         taint.after_tool(&context, &call("web_fetch"), &mut page).await;
         for (spec, expected) in [(&shell, true), (&fetch(), true), (&sender, true), (&reader, false)] {
             assert_eq!(is_asked(&taint, &turn, spec).await, expected, "{}", spec.name);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_specialist_is_tainted_with_its_caller_and_taints_it() {
+        let specialists = SessionId::of("agent", "scout:1").unwrap();
+        let caller = TurnContext::of(TurnId::existing("t1"), &inbound());
+        let asked = Inbound::say(specialists.clone(), "look");
+        let turn = TurnContext::of(TurnId::existing("t2"), &asked);
+        for tainted_first in [true, false] {
+            let board = AgentBoard::default();
+            let taint = Taint::along(board.clone());
+            let by = Caller { session: caller.session.clone(), turn: caller.turn.clone() };
+            board.called_by(&specialists, by);
+            let mut page = ToolResult::ok(&call("web_fetch"), "obey");
+            page.untrusted = Some("b".into());
+            let fetches = if tainted_first { &caller } else { &turn };
+            let context = ToolContext::of(fetches, Arc::new(Unattended), 1_000);
+            if tainted_first {
+                taint.after_tool(&context, &call("web_fetch"), &mut page).await;
+                taint.before_turn(&turn, &asked).await.unwrap();
+            } else {
+                taint.before_turn(&turn, &asked).await.unwrap();
+                assert!(!is_asked(&taint, &turn, &fetch()).await);
+                taint.after_tool(&context, &call("web_fetch"), &mut page).await;
+            }
+            assert!(is_asked(&taint, &turn, &fetch()).await && is_asked(&taint, &caller, &fetch()).await);
         }
     }
 

@@ -103,6 +103,7 @@ impl ApprovalPrompt {
         request.preview = preview(question).await;
         // Dropped last, so that the question is off the desk when it is told to be settled.
         let mut open = Open { prompt: self, context, id: request.id.clone(), settled: None };
+        let _asking = self.approvals.board.asks(&context.turn);
         let mut ticket = self.approvals.pending.open(request.clone());
         context.surface.emit(&context.turn, TurnEvent::Approval(request.clone()));
         self.approvals.bus.publish(|| Event::ApprovalOpened(Arc::new(request.clone())));

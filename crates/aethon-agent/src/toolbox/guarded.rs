@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::audit::{AuditAction, AuditEntry};
 use aethon_core::clock::Clock;
@@ -37,6 +38,8 @@ pub struct Approvals {
     pub pending: PendingApprovals,
     /// Where it is told that one is.
     pub bus: EventBus,
+    /// Where it is seen that an agent waits for the answer.
+    pub board: AgentBoard,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// How long a person may think about one.

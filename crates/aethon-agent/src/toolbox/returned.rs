@@ -40,7 +40,7 @@ impl Returned {
         // A refusal is the word of a rule, and what the owner wrote is the owner's.
         let is_own = match &self.outcome {
             Ok(output) => output.is_owners,
-            Err(error) => error.is_denied(),
+            Err(error) => error.is_owners(),
         };
         let mut result = match self.outcome {
             Ok(output) => of_output(call, output),

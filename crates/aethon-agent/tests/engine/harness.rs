@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use aethon_agent::hooks::{ApprovalRule, OutputCap};
 use aethon_agent::prompt::{Prompt, PromptOptions};
+use aethon_agent::specialists::SpecialistSource;
 use aethon_agent::{Agent, Audit, Engine, Hooks, Learned, Meter, Models, Options, Prices, Services};
+use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{Assistant, Submitted};
 use aethon_core::event::EventBus;
@@ -63,6 +65,10 @@ pub struct Plan {
     pub learned: Learned,
     /// Agents beside the main one.
     pub agents: Vec<Agent>,
+    /// Agents that the main one asks by tools.
+    pub specialists: Option<Arc<dyn SpecialistSource>>,
+    pub board: Option<AgentBoard>,
+    pub clock: Option<Arc<ManualClock>>,
     /// Whether summaries are made in the background too. Off, because they would take their answers from the scripts.
     pub ahead: bool,
 }
@@ -89,7 +95,7 @@ impl House {
         }
         let model = Arc::new(model);
         let store = plan.store.unwrap_or_else(|| Arc::new(MemoryStore::at(now())));
-        let clock = Arc::new(ManualClock::at(now()));
+        let clock = plan.clock.unwrap_or_else(|| Arc::new(ManualClock::at(now())));
         let health = StorageHealth::default();
         let (desk, bus) = (PendingApprovals::default(), EventBus::default());
         let mut hooks = plan.hooks;
@@ -98,7 +104,7 @@ impl House {
         hooks.push(Arc::new(OutputCap::default()));
         let ledger = plan.ledger.unwrap_or_else(|| Arc::new(MemoryLedger::new(clock.clone())));
         let workspace = plan.workspace.unwrap_or_else(|| "/nonexistent".into());
-        let prompt = PromptOptions { name: "Aethon".into(), workspace, seen: None };
+        let prompt = PromptOptions { name: "Aethon".into(), workspace, seen: None, persona: None };
         let price = plan.price;
         let prices = plan.prices.unwrap_or_else(|| Arc::new(move |_, _, _| price));
         let meter = Meter::new(ledger.clone(), prices, plan.budget, clock.clone(), bus.clone());
@@ -115,7 +121,11 @@ impl House {
         services.bus = bus.clone();
         services.health = health.clone();
         let options = plan.options.with(|options| options.compaction.ahead = plan.ahead);
-        let engine = Engine::with_agents(agent, plan.agents, services, options);
+        services.board = plan.board.unwrap_or_default();
+        let engine = match plan.specialists {
+            Some(source) => Engine::with_specialists(agent, source, services, options),
+            None => Engine::with_agents(agent, plan.agents, services, options),
+        };
         Self { store, model, ledger, clock, desk, bus, health, engine }
     }
 

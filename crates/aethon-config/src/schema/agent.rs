@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::specialists::Specialists;
+
 /// One turn of the assistant.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -17,6 +19,8 @@ pub struct Agent {
     pub loop_limit: u32,
     /// Registers `manage_specialists`.
     pub dynamic_specialists: bool,
+    /// The agents that the main one asks for a part of its work.
+    pub specialists: Specialists,
 }
 
 impl Default for Agent {
@@ -27,6 +31,7 @@ impl Default for Agent {
             turn_timeout_seconds: 600,
             loop_limit: 3,
             dynamic_specialists: false,
+            specialists: Specialists::default(),
         }
     }
 }

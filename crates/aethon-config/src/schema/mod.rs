@@ -20,10 +20,13 @@ mod scheduler;
 mod security;
 mod server;
 mod session;
+mod specialists;
 mod storage;
 mod telemetry;
 mod tools;
+mod verification;
 mod webhook;
+mod work;
 
 use aethon_core::secret::Secret;
 use schemars::JsonSchema;
@@ -47,10 +50,13 @@ pub use self::scheduler::{Job, Missed, Scheduler};
 pub use self::security::Security;
 pub use self::server::Server;
 pub use self::session::Session;
+pub use self::specialists::{Specialist, Specialists};
 pub use self::storage::Storage;
 pub use self::telemetry::Telemetry;
 pub use self::tools::{GitHub, SearchProvider, Tools, WebSearch};
+pub use self::verification::Verification;
 pub use self::webhook::Webhook;
+pub use self::work::{Ambient, Work};
 pub use aethon_core::log::Level;
 pub use aethon_core::provider::{AnthropicVersion, OpenAiApi, Provider};
 pub use aethon_core::sandbox::Sandbox;
@@ -82,6 +88,10 @@ pub struct Config {
     pub budget: Budget,
     /// Timed jobs.
     pub scheduler: Scheduler,
+    /// Work that takes more than one turn.
+    pub work: Work,
+    /// Checks after edits.
+    pub verification: Verification,
     /// Tools from MCP servers.
     pub mcp: Mcp,
     /// Services that tools use.

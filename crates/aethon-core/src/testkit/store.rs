@@ -16,6 +16,7 @@ mod telemetry;
 mod transcripts;
 mod turn_log;
 mod upkeep;
+mod work;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -100,7 +101,6 @@ impl MemoryStore {
             turns: store.clone(),
             owners: store.clone(),
             transcripts: store.clone(),
-            imports: store.clone(),
             outbox: store.clone(),
             channel_records: store.clone(),
             history: store.clone(),

@@ -1,15 +1,16 @@
-//! Workflows for tests that are about something else: no SOPs, no jobs.
+//! Workflows for tests that are about something else: no SOPs, no jobs, no work.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
 use crate::error::{Error, Result};
-use crate::ids::TurnId;
+use crate::ids::{SessionId, TurnId};
 use crate::schedule::{JobRecord, JobRefusal, JobRequest, Origin, RunRecord, Schedule};
 use crate::sop::{BrokenSop, Sop, SopCatalog, SopFault, SopName, SopRefusal, SopRunner};
+use crate::work::{Plan, Work, WorkBook, WorkOrigin, WorkRefusal, WorkStatus, WorkWish};
 
-/// No SOPs and no jobs.
+/// No SOPs, no jobs and no work.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoWorkflows;
 
@@ -75,5 +76,32 @@ impl Schedule for NoWorkflows {
 
     async fn runs(&self, id: &str, _limit: usize) -> Result<Vec<RunRecord>, JobRefusal> {
         Err(JobRefusal::unknown(id))
+    }
+}
+
+#[async_trait]
+impl WorkBook for NoWorkflows {
+    async fn status(&self) -> Result<WorkStatus> {
+        Ok(WorkStatus { enabled: false, ambient: false, paused: false })
+    }
+
+    async fn works(&self, _open: bool, _limit: usize) -> Result<Vec<Work>> {
+        Ok(Vec::new())
+    }
+
+    async fn work(&self, _id: &str) -> Result<Option<Work>, WorkRefusal> {
+        Ok(None)
+    }
+
+    async fn plan(&self, _: &SessionId, _: Plan, _: WorkOrigin) -> Result<Work, WorkRefusal> {
+        Err(WorkRefusal::Conflict("nothing is planned here".into()))
+    }
+
+    async fn wish(&self, id: &str, _wish: WorkWish) -> Result<Work, WorkRefusal> {
+        Err(WorkRefusal::Unknown(id.into()))
+    }
+
+    async fn pause(&self, _paused: bool) -> Result<()> {
+        Ok(())
     }
 }

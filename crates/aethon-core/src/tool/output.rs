@@ -63,17 +63,29 @@ impl ToolOutput {
 pub struct ToolError {
     message: String,
     denied: bool,
+    is_owners: bool,
 }
 
 impl ToolError {
     /// It did not work.
     pub fn failed(message: impl Into<String>) -> Self {
-        Self { message: message.into(), denied: false }
+        Self { message: message.into(), denied: false, is_owners: false }
     }
 
     /// A rule forbids it.
     pub fn denied(message: impl Into<String>) -> Self {
-        Self { message: message.into(), denied: true }
+        Self { message: message.into(), denied: true, is_owners: false }
+    }
+
+    /// As the program's own word, although what the tool returns comes from outside as a rule.
+    #[must_use]
+    pub fn of_the_owner(self) -> Self {
+        Self { is_owners: true, ..self }
+    }
+
+    /// Whether nothing in it comes from outside, whatever holds for the tool.
+    pub fn is_owners(&self) -> bool {
+        self.is_owners || self.denied
     }
 
     /// Whether a rule forbade it.

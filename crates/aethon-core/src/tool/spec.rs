@@ -27,6 +27,9 @@ pub struct ToolSpec {
     /// Whether it only reads: it changes nothing, here or elsewhere, so that calls may run side by side.
     #[serde(skip)]
     pub read_only: bool,
+    /// Whether its calls may run side by side although they may change something: each looks after itself.
+    #[serde(skip)]
+    pub side_by_side: bool,
     /// Whether its output comes from outside and is data, never instructions.
     #[serde(skip)]
     pub untrusted_output: bool,
@@ -48,6 +51,7 @@ impl ToolSpec {
             parameters,
             roles: BTreeMap::new(),
             read_only: false,
+            side_by_side: false,
             untrusted_output: false,
             acts_outside: false,
             timeout: None,
@@ -83,6 +87,12 @@ impl ToolSpec {
     #[must_use]
     pub fn reading_only(self) -> Self {
         Self { read_only: true, ..self }
+    }
+
+    /// As one whose calls may run side by side, although they are more than reading.
+    #[must_use]
+    pub fn running_side_by_side(self) -> Self {
+        Self { side_by_side: true, ..self }
     }
 
     /// As one whose output comes from outside.

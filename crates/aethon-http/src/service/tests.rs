@@ -23,7 +23,7 @@ mod assets;
 mod bench;
 
 use super::*;
-use crate::deps::{Activity, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
+use crate::deps::{Activity, Archive, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
 use crate::fakes::{FakeAssistant, FakeConfig, FakeProvider};
 use crate::hex::hex;
 use crate::options::Options;
@@ -67,15 +67,22 @@ impl Bench {
     }
 
     fn at(options: Options, address: &str) -> Self {
-        Self::with_memory(options, address, None)
+        Self::knowing(options, address, Knowledge::default())
     }
 
     /// One with this memory.
     pub(crate) fn remembering(memory: Arc<dyn Memory>) -> Self {
-        Self::with_memory(Options::default(), "127.0.0.1:18790", Some(memory))
+        let knowledge = Knowledge { memory: Some(memory), ..Knowledge::default() };
+        Self::knowing(Options::default(), "127.0.0.1:18790", knowledge)
     }
 
-    fn with_memory(options: Options, address: &str, memory: Option<Arc<dyn Memory>>) -> Self {
+    /// One with these recordings.
+    pub(crate) fn recorded(archive: Archive) -> Self {
+        let knowledge = Knowledge { archive: Some(archive), ..Knowledge::default() };
+        Self::knowing(Options::default(), "127.0.0.1:18790", knowledge)
+    }
+
+    fn knowing(options: Options, address: &str, knowledge: Knowledge) -> Self {
         let (assistant, features) = (Arc::new(FakeAssistant::default()), Features::default());
         let hub = Arc::new(Hub::new(Arc::new(SystemClock)));
         let webchat = WebChat::new(assistant.clone(), Arc::clone(&hub));
@@ -91,6 +98,7 @@ impl Bench {
                 logs: Default::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
                 audit: Arc::new(aethon_core::audit::NoAudit),
+                agents: Default::default(),
                 telemetry: Arc::new(MemoryStore::default()),
                 outbox: Arc::new(MemoryStore::default()),
                 trail: aethon_core::audit::AuditTrail::new().0,
@@ -100,8 +108,9 @@ impl Bench {
                 sop_runs: Arc::new(MemoryStore::default()),
                 sop_runner: Arc::new(NoWorkflows),
                 schedule: Arc::new(NoWorkflows),
+                work: Arc::new(NoWorkflows),
             },
-            knowledge: Knowledge { memory },
+            knowledge,
             setup: Setup {
                 config: Arc::new(FakeConfig),
                 provider: Arc::new(FakeProvider::default()),

@@ -122,7 +122,7 @@ fn topic(event: &Event) -> &'static str {
         Event::Log(_) => "logs",
         Event::Usage { .. } => "usage",
         Event::Job { .. } => "scheduler",
-        Event::SopRun(_) => "agents",
+        Event::SopRun(_) | Event::Agent(_) => "agents",
         Event::Telemetry(_) => "telemetry",
         Event::Recording(_) => "recordings",
     }
@@ -171,6 +171,7 @@ fn data(event: &Event) -> Value {
             }
         },
         Event::SopRun(run) => json!({ "sop_run": **run }),
+        Event::Agent(activity) => json!(**activity),
         Event::Telemetry(event) => json!(**event),
         Event::Recording(news) => {
             let change = match news.change {

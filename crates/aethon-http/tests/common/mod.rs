@@ -48,6 +48,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             logs: LogBook::default(),
             ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
             audit: Arc::new(aethon_core::audit::NoAudit),
+            agents: Default::default(),
             telemetry: Arc::new(MemoryStore::default()),
             outbox: Arc::new(MemoryStore::default()),
             trail: aethon_core::audit::AuditTrail::new().0,
@@ -57,6 +58,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             sop_runs: Arc::new(MemoryStore::default()),
             sop_runner: Arc::new(NoWorkflows),
             schedule: Arc::new(NoWorkflows),
+            work: Arc::new(NoWorkflows),
         },
         knowledge: Default::default(),
         setup: Setup {

@@ -65,6 +65,7 @@ impl Stage {
                 logs: LogBook::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
                 audit: Arc::new(aethon_core::audit::NoAudit),
+                agents: Default::default(),
                 telemetry: Arc::new(MemoryStore::default()),
                 outbox: Arc::new(MemoryStore::default()),
                 trail: aethon_core::audit::AuditTrail::new().0,
@@ -74,6 +75,7 @@ impl Stage {
                 sop_runs: Arc::new(MemoryStore::default()),
                 sop_runner: Arc::new(NoWorkflows),
                 schedule: Arc::new(NoWorkflows),
+                work: Arc::new(NoWorkflows),
             },
             knowledge: Default::default(),
             setup: Setup {

@@ -30,6 +30,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0014_jobs.sql"),
     include_str!("migrations/0015_telemetry.sql"),
     include_str!("migrations/0016_channels.sql"),
+    include_str!("migrations/0017_work.sql"),
 ];
 
 /// The version that this program writes.

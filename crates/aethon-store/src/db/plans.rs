@@ -26,10 +26,11 @@ pub(super) fn note(connection: &Connection, sql: &'static str) {
 mod tests {
     use std::sync::Arc;
 
+    use aethon_core::agents::{AgentHistory, AgentRun};
     use aethon_core::channel::{DeliveryOutcome, NewDelivery, Outbox};
     use aethon_core::embed::EmbeddingCache;
     use aethon_core::history::{History, HistoryQuery};
-    use aethon_core::ids::{SessionId, TurnId};
+    use aethon_core::ids::{AgentName, SessionId, TurnId};
     use aethon_core::learned::{ModelFact, ModelKey, ModelMemory};
     use aethon_core::ledger::{Claim, Ledger, LedgerEntry, WorkKind};
     use aethon_core::memory::{
@@ -45,6 +46,7 @@ mod tests {
     };
     use aethon_core::session::{Begin, Clear, Finish, SessionQuery, Transcripts, TurnLog};
     use aethon_core::sop::{SopName, SopRun, SopRunChange, SopRunState, SopRuns};
+    use aethon_core::work::{Work, WorkOrigin, WorkSpent, WorkState, WorkStore};
     use jiff::Timestamp;
 
     use super::{BTreeMap, SEEN};
@@ -81,6 +83,9 @@ mod tests {
         "SELECT count(*) FROM jobs",             // before one is added
         "SELECT run_id, jobs.id, due, started_at", // the open runs: an index, at the start and once a minute
         "SELECT run_id, sop_name, session, turn, state, step, steps_done, steps, parameters,\n            started_at, updated_at, cost, error FROM sop_runs ORDER", // the newest
+        "SELECT run FROM agent_runs ORDER",                   // the newest
+        "SELECT work, wish FROM works ORDER",                 // the newest
+        "SELECT work, wish FROM works INDEXED BY works_open", // what is open: an index of its own
     ];
 
     #[tokio::test]
@@ -153,7 +158,7 @@ mod tests {
             paused: false,
             origin: Origin::Owner,
         };
-        store.add(&job, Some(now), 9).await.unwrap();
+        JobStore::add(store, &job, Some(now), 9).await.unwrap();
         store.replace(&job, Some(now)).await.unwrap();
         store.jobs().await.unwrap();
         store.job(&id).await.unwrap();
@@ -200,6 +205,55 @@ mod tests {
             SopRuns::runs(store, state, 9).await.unwrap();
         }
         store.discard("s").await.unwrap();
+        keep_work(store).await;
+    }
+
+    async fn keep_work(store: &Store) {
+        let session = SessionId::parse("webchat:plan").unwrap();
+        let run = AgentRun {
+            agent_id: "t".into(),
+            name: AgentName::default(),
+            role: "plans".into(),
+            session_id: session.clone(),
+            kind: WorkKind::Turn,
+            parent: None,
+            task: "plan".into(),
+            outcome: TurnEnd::End,
+            error: None,
+            started_at: Timestamp::UNIX_EPOCH,
+            ended_at: Timestamp::UNIX_EPOCH,
+            duration: 0.0,
+            tools: Vec::new(),
+            model: "m".into(),
+            usage: Usage::default(),
+        };
+        AgentHistory::add(store, run).await.unwrap();
+        AgentHistory::newest(store, 9).await.unwrap();
+        let work = Work {
+            work_id: "w".into(),
+            goal: "plan".into(),
+            session_id: session,
+            origin: WorkOrigin::Person,
+            state: WorkState::Running,
+            reason: None,
+            tasks: Vec::new(),
+            spent: WorkSpent::default(),
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+            receipt: None,
+            wish: None,
+        };
+        WorkStore::add(store, &work).await.unwrap();
+        store.save(&work).await.unwrap();
+        store.work("w").await.unwrap();
+        for open in [true, false] {
+            store.works(open, 9).await.unwrap();
+        }
+        store.set_wish("w", None).await.unwrap();
+        for on in [true, false] {
+            store.set_switch("s", on).await.unwrap();
+            store.switch("s").await.unwrap();
+        }
     }
 
     async fn spend(store: &Store) {

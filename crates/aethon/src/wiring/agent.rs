@@ -5,17 +5,21 @@ use std::time::Duration;
 
 use aethon_agent::hooks::{
     ApprovalRule, AutoRecall, CommandRules, InputLimits, NoSecretsKept, OutputCap, RedactOutput, Taint,
-    Unmarked,
+    Unmarked, WatchAgents,
 };
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
+use aethon_agent::specialists::SpecialistFolder;
+use aethon_agent::work::WorkLimits;
 use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, Options, Services};
 use aethon_config::Config;
+use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
-use aethon_core::hook::Hook;
+use aethon_core::hook::{Hook, Review};
 use aethon_core::memory::{Memory, MemoryGuard};
 use aethon_core::storage::Storage;
 use aethon_core::tool::ToolSource;
+use aethon_tools::VerifyEdits;
 
 use super::model::AgentModels;
 use crate::builder::Prepared;
@@ -31,44 +35,60 @@ pub(crate) struct Common<'s> {
     /// What keeps secrets out of what is kept.
     pub(crate) guard: MemoryGuard,
     pub(crate) memory: Option<Arc<dyn Memory>>,
-    /// What keeps runs of SOPs up to date.
-    pub(crate) sops: Arc<dyn Hook>,
+    /// What keeps runs of SOPs up to date, and what ends work that has reached its limits.
+    pub(crate) sops: (Arc<dyn Hook>, WorkLimits),
+    /// What each agent does.
+    pub(crate) board: AgentBoard,
+    /// Where specialists are kept that are made while the program runs.
+    pub(crate) folder: Option<Arc<SpecialistFolder>>,
+    /// What records turns, where that is wanted.
+    pub(crate) recorder: Option<Arc<dyn Hook>>,
 }
 
 pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>) -> Arc<Engine> {
-    let Common { models, meter, approvals, wake, tools, guard, memory, sops } = common;
+    let Common { models, meter, approvals, wake, tools, guard, memory, sops, board, folder, recorder } =
+        common;
     let prompt = Prompt::new(PromptOptions {
         name: "Aethon".into(),
         workspace: prepared.home.workspace(),
         seen: Some(prepared.home.run().join("pages.json")),
+        persona: None,
     });
     prepared.shared.features.offer(crate::features::tools(tools.clone()));
+    let crew = super::specialists::crew(prepared, &models, (&tools, folder));
     let agent = Agent::main(models.models, Arc::new(prompt)).with_small(models.small).with_tools(tools);
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let transcripts = storage.transcripts.clone();
     let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());
     services.health = storage.health.clone();
     services.learned = models.learned;
-    services.hooks = hooks(prepared, guard, memory, sops);
+    let verify = super::verification::hook(prepared);
+    services.review = verify.clone().map(|verify| verify as Arc<dyn Review>);
+    services.hooks = hooks(prepared, (guard, verify), memory, (sops, board.clone()), recorder);
+    services.board = board;
     services.approvals = approvals.clone();
     let (log, redactor) = (storage.audit.clone(), prepared.shared.redactor.clone());
     services.audit = Audit { log, redactor };
     services.bus = prepared.shared.bus.clone();
     services.wake = wake.clone();
-    Arc::new(Engine::new(agent, services, options(&prepared.config)))
+    Arc::new(Engine::with_specialists(agent, crew, services, options(&prepared.config)))
 }
 
-/// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder added last.
+/// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder
+/// added after that, and the recorder last.
 fn hooks(
     prepared: &Prepared,
-    guard: MemoryGuard,
+    (guard, verify): (MemoryGuard, Option<Arc<VerifyEdits>>),
     memory: Option<Arc<dyn Memory>>,
-    sops: Arc<dyn Hook>,
+    ((sops, work), board): ((Arc<dyn Hook>, WorkLimits), AgentBoard),
+    recorder: Option<Arc<dyn Hook>>,
 ) -> Hooks {
     let approval = &prepared.config.approval;
     let blocked = &prepared.config.security.blocked_commands;
-    let built_in: [Arc<dyn Hook>; 7] = [
+    let built_in: [Arc<dyn Hook>; 9] = [
+        Arc::new(WatchAgents(board.clone())),
         Arc::new(InputLimits::default()),
+        Arc::new(work),
         Arc::new(CommandRules::new(blocked, prepared.flags.user_home.as_deref())),
         Arc::new(NoSecretsKept(guard)),
         Arc::new(ApprovalRule {
@@ -81,11 +101,15 @@ fn hooks(
     ];
     // Before the marks are taken off, because it goes by them.
     let taint = (prepared.config.security.taint_requires_approval)
-        .then(|| Arc::new(Taint::default()) as Arc<dyn Hook>);
+        .then(|| Arc::new(Taint::along(board.clone())) as Arc<dyn Hook>);
     let unmarked =
         (!prepared.config.security.mark_untrusted_content).then(|| Arc::new(Unmarked) as Arc<dyn Hook>);
     let last = [taint, unmarked, recall(prepared, memory)].into_iter().flatten();
-    Hooks::new(built_in.into_iter().chain(last).chain(prepared.parts.hooks.iter().cloned()).collect())
+    // Before what takes secrets out of output and cuts it: what a check writes is output as well.
+    let verify = verify.map(|verify| verify as Arc<dyn Hook>);
+    let brought = prepared.parts.hooks.iter().cloned();
+    // The recorder sees what all others have made of it.
+    Hooks::new(verify.into_iter().chain(built_in).chain(last).chain(brought).chain(recorder).collect())
 }
 
 /// What lets the model know what is remembered, where that is wanted.

@@ -53,6 +53,22 @@ pub(crate) fn each_in_short(prepared: &Prepared, most_tokens: u32) -> Vec<(Model
     models.into_iter().map(build).collect()
 }
 
+/// What makes a model of an id, of the same provider and host as the usual one; `None` when that is the usual one, or when
+/// an embedding program has brought its own.
+pub(crate) fn by_id(prepared: &Prepared) -> impl Fn(&str) -> Option<Models> + Send + Sync + use<> {
+    let (model, aws, catalog) =
+        (prepared.config.model.clone(), prepared.aws.clone(), prepared.catalog.clone());
+    let has_own = prepared.parts.model.is_some();
+    move |id| {
+        let mut usual = model.clone();
+        id.clone_into(&mut usual.small);
+        let other = usual.small_one().filter(|_| !has_own)?;
+        let mut options = options(&other, &aws);
+        options.overrides.catalog = catalog.clone();
+        Some(Models::one(aethon_providers::build(options)))
+    }
+}
+
 fn build(prepared: &Prepared, model: &Model, learned: &[(ModelKey, ModelFact)]) -> Arc<dyn ModelProvider> {
     let mut options = options(model, &prepared.aws);
     options.overrides.catalog = prepared.catalog.clone();

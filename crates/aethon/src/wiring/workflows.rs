@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use aethon_agent::schedule::{BookOptions, JobBook};
 use aethon_agent::sop::{SopDoor, SopFolder, Sops};
+use aethon_agent::specialists::{ManageSpecialists, SpecialistFolder};
+use aethon_agent::work::{Tasks, WorkDoor, WorkLimits, Works};
 use aethon_config::Config;
+use aethon_core::agents::AgentBoard;
 use aethon_core::assistant::Assistant;
 use aethon_core::channel::Channel;
 use aethon_core::schedule::{Cron, Job, JobId, Missed, Origin, Task, Timing, zone, zone_name};
@@ -19,14 +22,24 @@ use crate::builder::Prepared;
 pub(crate) struct Groundwork {
     pub(crate) sops: Sops,
     pub(crate) book: JobBook,
+    /// What each agent does.
+    pub(crate) board: AgentBoard,
+    /// Where specialists are kept that are made while the program runs.
+    pub(crate) specialists: Option<Arc<SpecialistFolder>>,
+    /// Work that takes more than one turn.
+    pub(crate) works: Works,
+    /// What ends a piece of work in the middle of a turn.
+    pub(crate) limits: WorkLimits,
 }
 
 /// SOPs and jobs of a running assistant.
 #[derive(Clone)]
 pub(crate) struct Workflows {
     pub(crate) groundwork: Groundwork,
-    /// The door in front of the engine's.
+    /// The door in front of the engine's, which knows SOPs.
     pub(crate) door: Arc<SopDoor>,
+    /// The door in front of that, which everybody takes.
+    pub(crate) front: Arc<WorkDoor>,
 }
 
 impl Groundwork {
@@ -42,20 +55,32 @@ impl Groundwork {
             channels: channels(&prepared.config, &prepared.parts.channels),
         };
         let stored = (storage.workflows.jobs.clone(), storage.workflows.job_runs.clone());
-        Self { sops, book: JobBook::new(stored, catalog, options, (clock, bus)) }
+        let board = AgentBoard::new(bus.clone(), clock.clone(), storage.workflows.agent_runs.clone());
+        let limits = WorkLimits::new(board.clone(), clock.clone());
+        let works = super::work::works(&prepared.config, storage, clock.clone());
+        let book = JobBook::new(stored, catalog, options, (clock, bus));
+        let specialists = super::specialists::folder(prepared);
+        Self { sops, book, board, specialists, works, limits }
     }
 
     /// The tools that SOPs and jobs bring.
     pub(crate) fn tools(&self, prepared: &Prepared) -> Vec<Arc<dyn Tool>> {
         let sops = (self.sops.catalog(), self.sops.runs());
         let schedule = Arc::new(self.book.clone());
-        aethon_tools::workflow_tools(sops, schedule, prepared.shared.bus.clone())
+        let mut tools = aethon_tools::workflow_tools(sops, schedule, prepared.shared.bus.clone());
+        let manage = self.specialists.clone().map(ManageSpecialists::new);
+        tools.extend(manage.map(|manage| Arc::new(manage) as Arc<dyn Tool>));
+        if self.works.options().is_enabled {
+            tools.push(Arc::new(Tasks::new(self.works.clone())));
+        }
+        tools
     }
 
     /// With the engine behind it.
     pub(crate) fn in_front_of(self, engine: Arc<dyn Assistant>) -> Workflows {
         let door = Arc::new(SopDoor::new(engine, self.sops.clone()));
-        Workflows { groundwork: self, door }
+        let front = Arc::new(WorkDoor::new(door.clone(), self.works.clone()));
+        Workflows { groundwork: self, door, front }
     }
 }
 

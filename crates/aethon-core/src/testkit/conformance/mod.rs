@@ -21,6 +21,7 @@ mod suite;
 mod turns;
 mod upkeep;
 mod vectors;
+mod work;
 
 pub use stage::Stage;
 pub use suite::behaviours;

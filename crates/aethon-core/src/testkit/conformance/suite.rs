@@ -122,6 +122,10 @@ list! { $
         a_job_has_one_open_run,
         a_run_of_a_sop_is_kept_and_found_by_its_turn,
     }
+    work {
+        what_agents_have_done_is_kept_newest_first,
+        work_is_kept_whole_and_a_wish_beside_it,
+    }
     upkeep {
         upkeep_removes_what_has_had_its_time_and_nothing_else,
     }

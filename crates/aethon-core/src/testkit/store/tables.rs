@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::jobs::JobTables;
 use super::memory::MemoryRow;
 use super::records;
+use super::work::WorkTables;
 use crate::audit::AuditEntry;
 use crate::channel::{Delivery, NewDelivery};
 use crate::error::{Error, Result};
@@ -43,6 +44,7 @@ pub(super) struct Tables {
     pub(super) memories: Vec<MemoryRow>,
     pub(super) last_memory: i64,
     pub(super) jobs: JobTables,
+    pub(super) work: WorkTables,
     pub(super) maintained_at: Option<Timestamp>,
 }
 

@@ -1,0 +1,161 @@
+//! `tasks list|show|cancel|pause|resume`: work that takes more than one turn, through the daemon where one runs, else as it is
+//! kept.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use aethon::core::visible::readable;
+use aethon::core::work::WorkWish;
+use anyhow::{Result, anyhow};
+use serde_json::{Value, json};
+
+use super::{print, print_json};
+use crate::args::{Common, TasksCommand};
+use crate::daemon::{Daemon, encoded};
+
+/// How many pieces of work are listed.
+const LISTED: usize = 50;
+
+pub(crate) async fn run(common: &Common, command: TasksCommand) -> Result<ExitCode> {
+    let source = Source::open(common).await?;
+    let done = answer(&source, command).await;
+    source.close().await;
+    done
+}
+
+async fn answer(source: &Source, command: TasksCommand) -> Result<ExitCode> {
+    match command {
+        TasksCommand::List { json } => {
+            let list = source.list().await?;
+            if json { print_json(&list)? } else { print(&table(&list))? }
+        }
+        TasksCommand::Show { id, json } => {
+            let work = source.show(&id).await?;
+            if json { print_json(&work)? } else { print(&whole(&work))? }
+        }
+        TasksCommand::Cancel { id } => print(&line(&source.wish(&id, WorkWish::Stop).await?))?,
+        TasksCommand::Pause { id: Some(id) } => print(&line(&source.wish(&id, WorkWish::Pause).await?))?,
+        TasksCommand::Resume { id: Some(id) } => print(&line(&source.wish(&id, WorkWish::Resume).await?))?,
+        TasksCommand::Pause { id: None } => {
+            source.pause(true).await?;
+            print("all work is paused\n")?;
+        }
+        TasksCommand::Resume { id: None } => {
+            source.pause(false).await?;
+            print("work goes on\n")?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the work is.
+enum Source {
+    Daemon(Daemon),
+    Here(Box<aethon::Aethon>),
+}
+
+impl Source {
+    async fn open(common: &Common) -> Result<Self> {
+        let prepared = crate::prepared(common)?;
+        match Daemon::find(&prepared, common.connect.as_deref())? {
+            Some(daemon) => Ok(Self::Daemon(daemon)),
+            None => Ok(Self::Here(Box::new(prepared.open().await?))),
+        }
+    }
+
+    async fn list(&self) -> Result<Value> {
+        match self {
+            Self::Daemon(daemon) => daemon.get(format!("/api/work?limit={LISTED}")).await,
+            Self::Here(aethon) => {
+                let book = aethon.work();
+                let mut list = json!(book.status().await?);
+                list["work"] = json!(book.works(false, LISTED).await?);
+                Ok(list)
+            }
+        }
+    }
+
+    async fn show(&self, id: &str) -> Result<Value> {
+        match self {
+            Self::Daemon(daemon) => daemon.get(format!("/api/work/{}", encoded(id))).await,
+            Self::Here(aethon) => {
+                let work = aethon.work().work(id).await.map_err(|refusal| anyhow!("{refusal}"))?;
+                Ok(json!(work.ok_or_else(|| anyhow!("there is no work {id:?}"))?))
+            }
+        }
+    }
+
+    async fn wish(&self, id: &str, wish: WorkWish) -> Result<Value> {
+        match self {
+            Self::Daemon(daemon) => {
+                let word = if wish == WorkWish::Stop { "cancel" } else { wish.as_str() };
+                daemon.post(format!("/api/work/{}/{word}", encoded(id)), &json!({})).await
+            }
+            Self::Here(aethon) => {
+                Ok(json!(aethon.work().wish(id, wish).await.map_err(|refusal| anyhow!("{refusal}"))?))
+            }
+        }
+    }
+
+    async fn pause(&self, paused: bool) -> Result<()> {
+        match self {
+            Self::Daemon(daemon) => {
+                let word = if paused { "pause" } else { "resume" };
+                daemon.post(format!("/api/work/all/{word}"), &json!({})).await.map(drop)
+            }
+            Self::Here(aethon) => Ok(aethon.work().pause(paused).await?),
+        }
+    }
+
+    async fn close(self) {
+        if let Self::Here(aethon) = self {
+            aethon.shutdown(Duration::from_secs(2)).await;
+        }
+    }
+}
+
+fn text(value: &Value, key: &str) -> String {
+    readable(value[key].as_str().unwrap_or_default())
+}
+
+fn line(work: &Value) -> String {
+    let tasks = work["tasks"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let done = tasks.iter().filter(|task| task["state"] == "done").count();
+    let wish = work["wish"].as_str().map(|wish| format!(" (to {})", readable(wish))).unwrap_or_default();
+    let (id, state, goal) = (text(work, "work_id"), text(work, "state"), text(work, "goal"));
+    format!("{id}  {state}{wish}  {done}/{}  {goal}\n", tasks.len())
+}
+
+fn table(list: &Value) -> String {
+    let mut out: String = list["work"].as_array().into_iter().flatten().map(line).collect();
+    if out.is_empty() {
+        out.push_str("no work yet\n");
+    }
+    if list["enabled"] == false {
+        out.push_str("work is off (work.enabled): nothing is worked on\n");
+    } else if list["paused"] == true {
+        out.push_str("everything is paused: `aethon-cli tasks resume` goes on\n");
+    }
+    out
+}
+
+fn whole(work: &Value) -> String {
+    let mut out = line(work);
+    for task in work["tasks"].as_array().into_iter().flatten() {
+        // Writing into a string cannot fail.
+        let _ = writeln!(out, "  {}. {} ({})", task["number"], text(task, "title"), text(task, "state"));
+        for (key, name) in [("evidence", "evidence"), ("error", "why not")] {
+            if task[key].is_string() {
+                let _ = writeln!(out, "     {name}: {}", text(task, key));
+            }
+        }
+    }
+    let (turns, cost) = (&work["iterations"], &work["cost_usd"]);
+    let _ =
+        writeln!(out, "  {turns} turns, {:.0} s, {cost} USD", work["seconds"].as_f64().unwrap_or_default());
+    if work["reason"].is_string() {
+        let _ = writeln!(out, "  ended early: {}", text(work, "reason"));
+    }
+    out
+}

@@ -1,0 +1,169 @@
+//! The tool `ask_NAME`.
+
+use std::sync::{Arc, Weak};
+
+use aethon_core::agents::Caller;
+use aethon_core::ids::{AgentName, SessionId, unique};
+use aethon_core::ledger::WorkKind;
+use aethon_core::message::{Inbound, Message, Reply, TurnEnd};
+use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::CHANNEL;
+use super::conversations::Conversations;
+use super::stop::StopWithCaller;
+use super::surface::DelegatedSurface;
+use crate::agent::Agent;
+use crate::engine::outcome::outside;
+use crate::engine::shared::Shared;
+
+/// The longest task, in characters: as much as a model writes in one call.
+const LONGEST_TASK: usize = 64_000;
+
+/// How many messages of a specialist's session are looked at for content from outside.
+const MOST_SEEN: usize = 500;
+
+/// Asks one specialist.
+pub(super) struct Ask {
+    spec: ToolSpec,
+    name: AgentName,
+    shared: Weak<Shared>,
+    conversations: Arc<Conversations>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Arguments {
+    /// What is to be done, complete in itself: the specialist knows nothing of this conversation. Say what the result is
+    /// for, what is known already, and what the report must hold.
+    task: String,
+    /// Whether this goes on with the last request to the same specialist in this conversation, which it then remembers.
+    r#continue: Option<bool>,
+    /// Go on with this earlier conversation, by the id that stood under its report.
+    conversation: Option<String>,
+}
+
+impl Ask {
+    pub(super) fn new(agent: &Agent, shared: Weak<Shared>, conversations: Arc<Conversations>) -> Self {
+        let description = format!(
+            "Asks the {}, an assistant of its own with its own tools, and waits for its report. {}. Several requests in one \
+             response run side by side, so give them parts that do not touch the same files.",
+            agent.name, agent.role
+        );
+        let spec = ToolSpec::of::<Arguments>(format!("ask_{}", agent.name), description)
+            .running_side_by_side()
+            .with_untrusted_output();
+        Self { spec, name: agent.name.clone(), shared, conversations }
+    }
+
+    /// The session in which the request is worked on.
+    async fn session(
+        &self,
+        shared: &Shared,
+        context: &ToolContext,
+        arguments: &Arguments,
+    ) -> Result<SessionId, ToolError> {
+        if let Some(id) = &arguments.conversation {
+            return self.known(shared, context, id).await;
+        }
+        if arguments.r#continue == Some(true) {
+            return self.conversations.last(&context.session, &self.name).ok_or_else(|| {
+                ours(format!("there is no earlier request to the {} to go on with; ask anew", self.name))
+            });
+        }
+        SessionId::of(CHANNEL, &format!("{}:{}", self.name, unique()))
+            .map_err(|error| ours(error.to_string()))
+    }
+
+    /// A conversation of before. It must be one that this session has had with this specialist.
+    async fn known(&self, shared: &Shared, context: &ToolContext, id: &str) -> Result<SessionId, ToolError> {
+        let unknown =
+            || ours(format!("this conversation has no earlier one {id:?} with the {}; ask anew", self.name));
+        let begins = format!("{CHANNEL}:{}:", self.name);
+        let session = SessionId::parse(id).ok().filter(|_| id.starts_with(&begins)).ok_or_else(unknown)?;
+        let found = shared.services.transcripts.session(&session).await;
+        let found = found.map_err(|error| ours(format!("the conversation could not be read: {error}")))?;
+        found.filter(|found| found.sender == context.session.as_str()).map(|_| session).ok_or_else(unknown)
+    }
+
+    async fn ask(
+        &self,
+        shared: &Arc<Shared>,
+        context: &ToolContext,
+        task: String,
+        session: &SessionId,
+    ) -> Result<Arc<Reply>, ToolError> {
+        let board = &shared.services.board;
+        let caller = Caller { session: context.session.clone(), turn: context.turn.clone() };
+        board.called_by(session, caller);
+        // What nobody waits for stays that, whoever does a part of it.
+        let kind = match board.kind(&context.turn) {
+            Some(WorkKind::Background) => WorkKind::Background,
+            _ => WorkKind::Delegation,
+        };
+        let inbound = Inbound::say(session.clone(), task)
+            .for_agent(self.name.clone())
+            .of_kind(kind)
+            .from_sender(context.session.as_str())
+            .with_oneshot(true);
+        let mut stop = StopWithCaller::new(Arc::downgrade(shared), session.clone());
+        let surface = Arc::new(DelegatedSurface::new(self.name.clone(), context.clone()));
+        let submitted = shared.submit(inbound, surface).await;
+        let submitted =
+            submitted.map_err(|error| ours(format!("the {} cannot work now: {error}", self.name)))?;
+        stop.only(submitted.turn);
+        self.conversations.note(&context.session, &self.name, session);
+        let reply = submitted.reply.wait().await;
+        stop.disarm();
+        reply.map_err(|error| ours(format!("the {} was cut off: {error}", self.name)))
+    }
+
+    /// Whether the specialist has seen anything that came from outside. What cannot be read counts as if it had.
+    async fn saw_outside(&self, shared: &Shared, session: &SessionId) -> bool {
+        let Ok(messages) = shared.services.log.window(session, MOST_SEEN).await else { return true };
+        let inbound = Inbound::say(session.clone(), "");
+        let is_summary = |message: &Message| {
+            message.content.iter().any(|block| matches!(block, aethon_core::message::Block::Folded { .. }))
+        };
+        messages.iter().any(is_summary) || outside(&inbound, messages.iter()).is_some()
+    }
+}
+
+#[async_trait]
+impl Tool for Ask {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        let arguments: Arguments = self.spec.parse(input)?;
+        if !context.agent.is_main() {
+            return Err(ToolError::denied("a specialist asks no other one; report what is missing instead"));
+        }
+        let task = arguments.task.trim().to_owned();
+        if task.is_empty() || task.chars().count() > LONGEST_TASK {
+            return Err(ours(format!("give the task in 1 to {LONGEST_TASK} characters")));
+        }
+        let shared = self.shared.upgrade().ok_or_else(|| ours("the program is ending".to_owned()))?;
+        let session = self.session(&shared, context, &arguments).await?;
+        let reply = self.ask(&shared, context, task, &session).await?;
+        let is_own = !self.saw_outside(&shared, &session).await;
+        let under = format!("\n\n[conversation: {session}]");
+        match reply.end {
+            TurnEnd::End => Ok(ToolOutput::text(reply.text.trim().to_owned() + &under).of_the_owner(is_own)),
+            // What it had said until then may be of use; that it did not finish is the program's word.
+            _ => {
+                let why = format!("the {} did not finish ({}): ", self.name, reply.end.as_str());
+                let error = ToolError::failed(why + reply.text.trim() + &under);
+                Err(if is_own { error.of_the_owner() } else { error })
+            }
+        }
+    }
+}
+
+/// The program's own word on why nothing came back.
+fn ours(message: String) -> ToolError {
+    ToolError::failed(message).of_the_owner()
+}

@@ -1,0 +1,80 @@
+//! Who watches a specialist: whoever watches the turn that asked it. They see which tool it uses, and are asked what it needs
+//! a person's word for, in the conversation that they sit at.
+
+use std::sync::{Mutex, PoisonError};
+
+use aethon_core::approval::{ApprovalRequest, Decision};
+use aethon_core::ids::{AgentName, TurnId};
+use aethon_core::surface::{Surface, ToolPhase, ToolState, TurnEvent};
+use aethon_core::tool::ToolContext;
+use async_trait::async_trait;
+
+/// How many lines of its doings are shown.
+const MOST_LINES: usize = 12;
+
+/// The near end of a specialist's turn.
+pub(super) struct DelegatedSurface {
+    name: AgentName,
+    /// The call that waits for it.
+    caller: ToolContext,
+    lines: Mutex<Vec<String>>,
+}
+
+impl DelegatedSurface {
+    pub(super) fn new(name: AgentName, caller: ToolContext) -> Self {
+        Self { name, caller, lines: Mutex::default() }
+    }
+
+    /// A question as it is put to whoever watches the caller's turn.
+    fn in_the_callers_name(&self, request: ApprovalRequest) -> ApprovalRequest {
+        ApprovalRequest {
+            summary: format!("{}: {}", self.name, request.summary),
+            session_id: self.caller.session.clone(),
+            turn: self.caller.turn.clone(),
+            ..request
+        }
+    }
+
+    fn tell_up(&self, event: TurnEvent) {
+        self.caller.surface.emit(&self.caller.turn, event);
+    }
+
+    fn show(&self, state: &ToolState) {
+        let line = match state.phase {
+            // A later word of the same call has no arguments, and is about its output.
+            ToolPhase::Running if state.input.is_some() => format!("{}: {} ...", self.name, state.name),
+            ToolPhase::Running | ToolPhase::Ok => return,
+            ToolPhase::Error | ToolPhase::Denied => {
+                format!("{}: {} {}", self.name, state.name, state.phase.as_str())
+            }
+        };
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() >= MOST_LINES {
+            lines.remove(0);
+        }
+        lines.push(line);
+        let shown = lines.join("\n");
+        drop(lines);
+        self.caller.show_output(shown);
+    }
+}
+
+#[async_trait]
+impl Surface for DelegatedSurface {
+    fn emit(&self, _turn: &TurnId, event: TurnEvent) {
+        match event {
+            TurnEvent::Approval(request) => {
+                self.tell_up(TurnEvent::Approval(self.in_the_callers_name(request)))
+            }
+            TurnEvent::ApprovalDone { .. } | TurnEvent::Notice { .. } => self.tell_up(event),
+            TurnEvent::Tool(state) => self.show(&state),
+            // Its words are for its caller, and come with its report.
+            _ => {}
+        }
+    }
+
+    async fn decide(&self, request: &ApprovalRequest) -> Option<Decision> {
+        let request = self.in_the_callers_name(request.clone());
+        self.caller.surface.decide(&request).await
+    }
+}

@@ -1,0 +1,43 @@
+//! Keeps the board of agents up to date, and what is over in the history.
+//!
+//! It stands before all other hooks, so that a turn that one of them refuses is told as well. It holds nothing back: the
+//! board is memory, and a history that cannot be written is a line in the log.
+
+use aethon_core::agents::AgentBoard;
+use aethon_core::hook::{AddedContext, Hook, ToolDecision};
+use aethon_core::message::{Failure, Inbound, Reply, ToolCall, ToolResult};
+use aethon_core::tool::{ToolContext, ToolSpec};
+use aethon_core::turn::TurnContext;
+use async_trait::async_trait;
+
+/// Tells the board what happens.
+#[derive(Debug, Clone)]
+pub struct WatchAgents(pub AgentBoard);
+
+#[async_trait]
+impl Hook for WatchAgents {
+    fn name(&self) -> &'static str {
+        "agents"
+    }
+
+    async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
+        self.0.begin(turn, inbound);
+        Ok(Vec::new())
+    }
+
+    async fn before_tool(&self, context: &ToolContext, spec: &ToolSpec, call: &ToolCall) -> ToolDecision {
+        self.0.uses(&context.turn, &call.id, &spec.name);
+        ToolDecision::Allow
+    }
+
+    async fn after_tool(&self, context: &ToolContext, call: &ToolCall, result: &mut ToolResult) {
+        self.0.used(&context.turn, &call.id, !result.denied);
+    }
+
+    async fn after_turn(&self, _turn: &TurnContext, reply: &Reply) {
+        let Some(run) = self.0.end(reply) else { return };
+        if let Err(error) = self.0.history().add(run).await {
+            tracing::warn!(%error, turn = %reply.turn, "what an agent did was not written down");
+        }
+    }
+}

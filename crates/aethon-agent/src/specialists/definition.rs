@@ -1,0 +1,35 @@
+//! What a specialist is, before there is an agent of it.
+
+use aethon_core::ids::AgentName;
+
+/// The longest name: `ask_NAME` is the name of a tool.
+const LONGEST_NAME: usize = 32;
+
+/// A specialist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    /// Its name: it is asked by the tool `ask_NAME`.
+    pub name: AgentName,
+    /// What it is for, in a sentence: for people, and for the agent that asks it.
+    pub role: String,
+    /// What it is told before every request.
+    pub prompt: String,
+    /// The tools that it may use, by name; a `*` stands for any part of one.
+    pub tools: Vec<String>,
+    /// The model that it asks, by its id; the main agent's when absent.
+    pub model: Option<String>,
+}
+
+/// Whether a specialist can be called so.
+pub(super) fn name(name: &str) -> Result<AgentName, String> {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
+    let parsed = AgentName::parse(name).ok().filter(|name| !name.is_main());
+    match parsed.filter(|_| begins && name.len() <= LONGEST_NAME && name.bytes().all(is_plain)) {
+        Some(name) => Ok(name),
+        None => Err(format!(
+            "{name:?} is no name for a specialist; use 1 to {LONGEST_NAME} of a-z, 0-9 and _, beginning with a letter, and \
+             not `main`"
+        )),
+    }
+}

@@ -1,0 +1,171 @@
+//! The book of work: what tools, the API, the terminal and the chat ask for goes in and out here.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use aethon_core::clock::Clock;
+use aethon_core::error::Result;
+use aethon_core::ids::{SessionId, unique};
+use aethon_core::work::{
+    Plan, Work, WorkBook, WorkOrigin, WorkRefusal, WorkSpent, WorkState, WorkStatus, WorkStore, WorkWish,
+};
+use async_trait::async_trait;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// The most pieces of work that are not over.
+const MOST_OPEN: usize = 100;
+
+/// How many are looked through for one whose name begins so.
+const LOOKED_THROUGH: usize = 600;
+
+/// The switch that pauses everything.
+pub(super) const PAUSED: &str = "work.paused";
+
+/// What the configuration says.
+#[derive(Debug, Clone)]
+pub struct WorkOptions {
+    /// Whether work is worked on.
+    pub is_enabled: bool,
+    /// Whether idle time is used.
+    pub is_ambient: bool,
+    /// Whether a person must approve a plan.
+    pub approve_plan: bool,
+    /// Turns of a piece of work.
+    pub max_iterations: u32,
+    /// Attempts at a task.
+    pub max_attempts: u32,
+    /// Seconds of a piece of work.
+    pub max_seconds: f64,
+    /// Money of a piece of work, in USD; 0 for what the day allows.
+    pub max_usd: f64,
+}
+
+/// The work of an assistant. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct Works {
+    pub(super) store: Arc<dyn WorkStore>,
+    pub(super) options: Arc<WorkOptions>,
+    pub(super) clock: Arc<dyn Clock>,
+    wake: Arc<Notify>,
+    /// When somebody needed the assistant last.
+    needed_at: Arc<Mutex<Instant>>,
+}
+
+impl Works {
+    /// Work that is kept there.
+    pub fn new(store: Arc<dyn WorkStore>, options: WorkOptions, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            store,
+            options: Arc::new(options),
+            clock,
+            wake: Arc::default(),
+            needed_at: Arc::new(Mutex::new(Instant::now())),
+        }
+    }
+
+    /// What the configuration says.
+    pub fn options(&self) -> &WorkOptions {
+        &self.options
+    }
+
+    /// Somebody needs the assistant.
+    pub(super) fn note_need(&self) {
+        *self.needed_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// How long nobody has needed it.
+    pub(super) fn unneeded_for(&self) -> Duration {
+        self.needed_at.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    /// There is something to do.
+    pub(super) fn ring(&self) {
+        self.wake.notify_one();
+    }
+
+    pub(super) async fn rung(&self) {
+        self.wake.notified().await;
+    }
+
+    /// Keeps one as it is now.
+    pub(super) async fn save(&self, work: &mut Work) -> Result<()> {
+        work.updated_at = self.clock.now();
+        self.store.save(work).await.map(drop)
+    }
+}
+
+#[async_trait]
+impl WorkBook for Works {
+    async fn status(&self) -> Result<WorkStatus> {
+        let paused = self.store.switch(PAUSED).await?;
+        Ok(WorkStatus { enabled: self.options.is_enabled, ambient: self.options.is_ambient, paused })
+    }
+
+    async fn works(&self, open: bool, limit: usize) -> Result<Vec<Work>> {
+        self.store.works(open, limit).await
+    }
+
+    async fn work(&self, id: &str) -> Result<Option<Work>, WorkRefusal> {
+        if let Some(work) = self.store.work(id).await? {
+            return Ok(Some(work));
+        }
+        if id.len() < 4 {
+            return Ok(None);
+        }
+        // People see the last part of a name, which differs soonest.
+        let known = self.store.works(false, LOOKED_THROUGH).await?;
+        let mut fit =
+            known.into_iter().filter(|work| work.work_id.starts_with(id) || work.work_id.ends_with(id));
+        let first = fit.next();
+        match fit.next() {
+            Some(_) => Err(WorkRefusal::Conflict(format!(
+                "{id:?} fits several pieces of work; give more of the name"
+            ))),
+            None => Ok(first),
+        }
+    }
+
+    async fn plan(&self, session: &SessionId, plan: Plan, origin: WorkOrigin) -> Result<Work, WorkRefusal> {
+        let tasks = plan.tasks()?;
+        if self.store.works(true, MOST_OPEN).await?.len() >= MOST_OPEN {
+            return Err(WorkRefusal::Conflict(format!(
+                "{MOST_OPEN} pieces of work wait already; end some first"
+            )));
+        }
+        let now = self.clock.now();
+        let work = Work {
+            work_id: unique(),
+            goal: plan.goal.trim().to_owned(),
+            session_id: session.clone(),
+            origin,
+            state: WorkState::Queued,
+            reason: None,
+            tasks,
+            spent: WorkSpent::default(),
+            created_at: now,
+            updated_at: now,
+            receipt: None,
+            wish: None,
+        };
+        self.store.add(&work).await?;
+        self.ring();
+        Ok(work)
+    }
+
+    async fn wish(&self, id: &str, wish: WorkWish) -> Result<Work, WorkRefusal> {
+        let unknown = || WorkRefusal::Unknown(id.to_owned());
+        let work = self.work(id).await?.ok_or_else(unknown)?;
+        if !self.store.set_wish(&work.work_id, Some(wish)).await? {
+            return Err(WorkRefusal::Conflict(format!("the work is over ({})", work.state.as_str())));
+        }
+        self.ring();
+        self.store.work(&work.work_id).await?.ok_or_else(unknown)
+    }
+
+    async fn pause(&self, paused: bool) -> Result<()> {
+        self.store.set_switch(PAUSED, paused).await?;
+        self.ring();
+        Ok(())
+    }
+}

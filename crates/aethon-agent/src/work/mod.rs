@@ -1,0 +1,39 @@
+//! Work that takes more than one turn.
+//!
+//! A plan comes in by the tool `tasks` (or the API) and is kept whole. The `runner` of the daemon works its tasks one after
+//! the other, each in turns of its own, until all are done or a limit is reached; what it came to is told where the plan was
+//! made. `book` is what every door may do, `door` the command in a chat, `limits` what ends a piece of work, `brief` the
+//! words. What is stored decides: a task that is done is never begun again.
+
+mod book;
+mod brief;
+mod door;
+mod limits;
+mod runner;
+mod tell;
+mod tool;
+
+pub use book::{WorkOptions, Works};
+pub use door::WorkDoor;
+pub use limits::WorkLimits;
+pub use runner::{Idle, WorkRunner};
+pub use tool::Tasks;
+
+use aethon_core::ids::SessionId;
+
+/// The channel that the sessions of work belong to.
+const CHANNEL: &str = "work";
+
+/// The session in which a task is worked on.
+fn session_of(work_id: &str, task: u32) -> Option<SessionId> {
+    SessionId::of(CHANNEL, &format!("{work_id}:{task}")).ok()
+}
+
+/// The work and the task that a session is for.
+fn task_of(session: &SessionId) -> Option<(&str, u32)> {
+    if session.channel() != CHANNEL {
+        return None;
+    }
+    let (work, task) = session.name().split_once(':')?;
+    Some((work, task.parse().ok()?))
+}

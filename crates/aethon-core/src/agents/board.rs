@@ -1,0 +1,393 @@
+//! The board: one row for each agent at work, written by the engine and its hook, read by whoever looks.
+//!
+//! Every method takes the lock for a moment and asks nobody. A row is forgotten with its turn; the number of rows is bounded
+//! all the same, for turns whose end nobody was told.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+
+use super::activity::{AgentActivity, AgentProfile, AgentStanding, AgentState};
+use super::run::{AgentHistory, AgentRun, NoAgentHistory, ToolCount};
+use crate::clock::{Clock, SystemClock};
+use crate::event::{Event, EventBus};
+use crate::ids::{AgentName, SessionId, TurnId};
+use crate::ledger::WorkKind;
+use crate::message::{Inbound, Reply, TurnEnd};
+use crate::turn::TurnContext;
+
+/// How many rows there are at most: more than turns can run.
+const MOST_ROWS: usize = 4096;
+
+/// How many conversations of agents with agents are remembered.
+const MOST_CALLERS: usize = 4096;
+
+/// The most characters of the words that an agent was asked with.
+const MOST_TASK: usize = 160;
+
+/// What a profile says of an agent that nobody has introduced.
+const UNKNOWN_ROLE: &str = "agent";
+
+/// What every agent does now. Cheap to clone; clones share it.
+#[derive(Clone)]
+pub struct AgentBoard(Arc<Inner>);
+
+struct Inner {
+    bus: EventBus,
+    clock: Arc<dyn Clock>,
+    history: Arc<dyn AgentHistory>,
+    now: Mutex<Now>,
+}
+
+#[derive(Default)]
+struct Now {
+    profiles: Vec<AgentProfile>,
+    rows: BTreeMap<TurnId, Row>,
+    /// Agents whose last turn failed.
+    failed: Vec<AgentName>,
+    /// Who asked in a session of an agent, oldest first.
+    callers: Vec<(SessionId, Caller)>,
+}
+
+/// The turn that has asked another agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// Its session.
+    pub session: SessionId,
+    /// The turn.
+    pub turn: TurnId,
+}
+
+struct Row {
+    activity: AgentActivity,
+    /// The calls that run, with their tools.
+    calls: Vec<(String, String)>,
+    /// How many of them wait for a person.
+    waiting: usize,
+    used: Vec<ToolCount>,
+}
+
+impl Default for AgentBoard {
+    /// One that keeps no history and tells nobody.
+    fn default() -> Self {
+        Self::new(EventBus::default(), Arc::new(SystemClock), Arc::new(NoAgentHistory))
+    }
+}
+
+impl AgentBoard {
+    /// An empty one that tells changes on this bus and keeps what is over there.
+    pub fn new(bus: EventBus, clock: Arc<dyn Clock>, history: Arc<dyn AgentHistory>) -> Self {
+        Self(Arc::new(Inner { bus, clock, history, now: Mutex::default() }))
+    }
+
+    /// Introduces the agents that there are, in their order.
+    pub fn introduce(&self, profiles: Vec<AgentProfile>) {
+        self.lock().profiles = profiles;
+    }
+
+    /// What is kept of work that is over.
+    pub fn history(&self) -> &Arc<dyn AgentHistory> {
+        &self.0.history
+    }
+
+    /// Every agent at work, the longest at work first.
+    pub fn active(&self) -> Vec<AgentActivity> {
+        self.lock().rows.values().map(|row| row.activity.clone()).collect()
+    }
+
+    /// Every agent that there is, whether at work or not.
+    pub fn standing(&self) -> Vec<AgentStanding> {
+        let now = self.lock();
+        let standing = |profile: &AgentProfile| {
+            let of = |row: &&Row| row.activity.name == profile.name;
+            let states: Vec<AgentState> =
+                now.rows.values().filter(of).map(|row| row.activity.state).collect();
+            let most = [AgentState::WaitingApproval, AgentState::Tool, AgentState::Thinking];
+            let state = most.into_iter().find(|state| states.contains(state));
+            let rest = if now.failed.contains(&profile.name) { AgentState::Failed } else { AgentState::Idle };
+            AgentStanding { profile: profile.clone(), state: state.unwrap_or(rest), active: states.len() }
+        };
+        now.profiles.iter().map(standing).collect()
+    }
+
+    /// An agent begins to work on a turn.
+    pub fn begin(&self, turn: &TurnContext, inbound: &Inbound) {
+        let at = self.0.clock.now();
+        let mut now = self.lock();
+        let profile = now.profiles.iter().find(|profile| profile.name == turn.agent);
+        let role = profile.map_or_else(|| UNKNOWN_ROLE.to_owned(), |profile| profile.role.clone());
+        let parent = now.caller(&turn.session).map(|caller| caller.turn.to_string());
+        let activity = AgentActivity {
+            agent_id: turn.turn.to_string(),
+            name: turn.agent.clone(),
+            role,
+            session_id: turn.session.clone(),
+            state: AgentState::Thinking,
+            since: at,
+            tool: None,
+            started_at: at,
+            kind: turn.kind,
+            parent,
+            task: shortened(&inbound.text),
+        };
+        let row = Row { activity: activity.clone(), calls: Vec::new(), waiting: 0, used: Vec::new() };
+        now.rows.insert(turn.turn.clone(), row);
+        while now.rows.len() > MOST_ROWS {
+            now.rows.pop_first();
+        }
+        drop(now);
+        self.tell(activity);
+    }
+
+    /// What kind of work a turn is, while somebody works on it.
+    pub fn kind(&self, turn: &TurnId) -> Option<WorkKind> {
+        self.lock().rows.get(turn).map(|row| row.activity.kind)
+    }
+
+    /// A tool call begins.
+    pub fn uses(&self, turn: &TurnId, call: &str, tool: &str) {
+        self.change(turn, |row| row.calls.push((call.to_owned(), tool.to_owned())));
+    }
+
+    /// A tool call is over; `ran` says whether it was allowed to run.
+    pub fn used(&self, turn: &TurnId, call: &str, ran: bool) {
+        self.change(turn, |row| {
+            let Some(at) = row.calls.iter().position(|(id, _)| id == call) else { return };
+            let (_, name) = row.calls.remove(at);
+            if !ran {
+                return;
+            }
+            match row.used.iter_mut().find(|count| count.name == name) {
+                Some(count) => count.calls += 1,
+                None => row.used.push(ToolCount { name, calls: 1 }),
+            }
+        });
+    }
+
+    /// A person is asked about a call. The work waits until what this returns is dropped.
+    pub fn asks(&self, turn: &TurnId) -> Asking {
+        self.change(turn, |row| row.waiting += 1);
+        Asking { board: self.clone(), turn: turn.clone() }
+    }
+
+    /// The work on a turn is over. Returns what is to be kept of it, if anybody worked on it.
+    pub fn end(&self, reply: &Reply) -> Option<AgentRun> {
+        let at = self.0.clock.now();
+        let mut now = self.lock();
+        let row = now.rows.remove(&reply.turn)?;
+        let Row { mut activity, used, .. } = row;
+        let is_failed = matches!(reply.end, TurnEnd::Error | TurnEnd::Limit | TurnEnd::Budget);
+        now.failed.retain(|name| *name != activity.name);
+        if is_failed {
+            now.failed.push(activity.name.clone());
+        }
+        drop(now);
+        activity.state = if is_failed { AgentState::Failed } else { AgentState::Idle };
+        (activity.since, activity.tool) = (at, None);
+        self.tell(activity.clone());
+        let AgentActivity { agent_id, name, role, session_id, started_at, kind, parent, task, .. } = activity;
+        let duration = at.duration_since(started_at).as_secs_f64().max(0.0);
+        let error = reply.failure.as_ref().map(|failure| failure.message.clone());
+        Some(AgentRun {
+            agent_id,
+            name,
+            role,
+            session_id,
+            kind,
+            parent,
+            task,
+            outcome: reply.end,
+            error,
+            started_at,
+            ended_at: at,
+            duration,
+            tools: used,
+            model: reply.model.clone(),
+            usage: reply.usage,
+        })
+    }
+
+    /// Forgets a turn whose end nobody will be told.
+    pub fn forget(&self, turn: &TurnId) {
+        self.lock().rows.remove(turn);
+    }
+
+    /// Notes who asks in a session of an agent, before anything is asked there.
+    pub fn called_by(&self, session: &SessionId, caller: Caller) {
+        let mut now = self.lock();
+        now.callers.retain(|(known, _)| known != session);
+        if now.callers.len() >= MOST_CALLERS {
+            now.callers.remove(0);
+        }
+        now.callers.push((session.clone(), caller));
+    }
+
+    /// Who asks in a session of an agent; `None` for one that a person or a channel speaks in.
+    pub fn caller(&self, session: &SessionId) -> Option<Caller> {
+        self.lock().caller(session).cloned()
+    }
+
+    fn change(&self, turn: &TurnId, change: impl FnOnce(&mut Row)) {
+        let at = self.0.clock.now();
+        let mut now = self.lock();
+        let Some(row) = now.rows.get_mut(turn) else { return };
+        change(row);
+        if !row.settle(at) {
+            return;
+        }
+        let activity = row.activity.clone();
+        drop(now);
+        self.tell(activity);
+    }
+
+    fn tell(&self, activity: AgentActivity) {
+        self.0.bus.publish(|| Event::Agent(Arc::new(activity)));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Now> {
+        // Whole after every statement, so a panic elsewhere does not make it unusable.
+        self.0.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Now {
+    fn caller(&self, session: &SessionId) -> Option<&Caller> {
+        self.callers.iter().find(|(known, _)| known == session).map(|(_, caller)| caller)
+    }
+}
+
+impl Row {
+    /// Makes the activity what the calls say; whether that is a change.
+    fn settle(&mut self, at: Timestamp) -> bool {
+        let tool = self.calls.last().map(|(_, tool)| tool.clone());
+        let state = match (self.waiting > 0, &tool) {
+            (true, _) => AgentState::WaitingApproval,
+            (false, Some(_)) => AgentState::Tool,
+            (false, None) => AgentState::Thinking,
+        };
+        if (state, &tool) == (self.activity.state, &self.activity.tool) {
+            return false;
+        }
+        (self.activity.state, self.activity.tool, self.activity.since) = (state, tool, at);
+        true
+    }
+}
+
+/// A question to a person that is open.
+pub struct Asking {
+    board: AgentBoard,
+    turn: TurnId,
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.board.change(&self.turn, |row| row.waiting = row.waiting.saturating_sub(1));
+    }
+}
+
+impl fmt::Debug for AgentBoard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentBoard").field("active", &self.active().len()).finish()
+    }
+}
+
+/// The first line with words, cut.
+fn shortened(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match line.char_indices().nth(MOST_TASK) {
+        None => line.to_owned(),
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::{EndReason, Failure};
+    use crate::model::Usage;
+
+    fn turn(name: &str) -> (TurnContext, Inbound) {
+        let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "\n look it up \nnow");
+        (TurnContext::of(TurnId::existing(name), &inbound), inbound)
+    }
+
+    fn reply(turn: &TurnContext, end: TurnEnd) -> Reply {
+        let failure = (end == TurnEnd::Error).then(|| Failure::new(EndReason::Internal, "it broke"));
+        let usage = Usage { cost_usd: 0.5, ..Usage::default() };
+        let (turn, session) = (turn.turn.clone(), turn.session.clone());
+        Reply { turn, session, text: "done".into(), end, model: "m".into(), usage, failure }
+    }
+
+    fn board() -> AgentBoard {
+        let board = AgentBoard::default();
+        let profile = |name: &str| AgentProfile {
+            name: AgentName::parse(name).unwrap(),
+            role: format!("the {name}"),
+            model: "m".into(),
+        };
+        board.introduce(vec![profile("main"), profile("coder")]);
+        board
+    }
+
+    fn now(board: &AgentBoard) -> Vec<(AgentState, Option<String>)> {
+        board.active().into_iter().map(|row| (row.state, row.tool)).collect()
+    }
+
+    #[test]
+    fn a_turn_is_told_from_its_beginning_to_its_end() {
+        let board = board();
+        let mut events = board.0.bus.subscribe();
+        let (turn, inbound) = turn("t1");
+        board.begin(&turn, &inbound);
+        assert_eq!(now(&board), [(AgentState::Thinking, None)]);
+        board.uses(&turn.turn, "c1", "shell");
+        let asking = board.asks(&turn.turn);
+        assert_eq!(now(&board), [(AgentState::WaitingApproval, Some("shell".into()))]);
+        drop(asking);
+        board.uses(&turn.turn, "c2", "file_read");
+        assert_eq!(now(&board), [(AgentState::Tool, Some("file_read".into()))]);
+        board.used(&turn.turn, "c2", true);
+        board.used(&turn.turn, "c1", false);
+        assert_eq!(now(&board), [(AgentState::Thinking, None)]);
+        let states: Vec<_> = board.standing().into_iter().map(|one| (one.state, one.active)).collect();
+        assert_eq!(states, [(AgentState::Thinking, 1), (AgentState::Idle, 0)]);
+        let run = board.end(&reply(&turn, TurnEnd::End)).unwrap();
+        assert_eq!(run.tools, [ToolCount { name: "file_read".into(), calls: 1 }]);
+        assert_eq!((run.role.as_str(), run.task.as_str()), ("the main", "look it up"));
+        assert!((run.usage.cost_usd - 0.5).abs() < 1e-9 && run.error.is_none());
+        assert!(board.active().is_empty() && board.end(&reply(&turn, TurnEnd::End)).is_none());
+        let mut told = Vec::new();
+        while let Ok(Event::Agent(activity)) = events.try_recv() {
+            told.push(activity.state);
+        }
+        use AgentState::{Idle, Thinking, Tool, WaitingApproval};
+        assert_eq!(told, [Thinking, Tool, WaitingApproval, Tool, Tool, Tool, Thinking, Idle]);
+    }
+
+    #[test]
+    fn an_agent_that_failed_is_told_so_until_it_succeeds() {
+        let board = board();
+        for (end, expected) in [(TurnEnd::Error, AgentState::Failed), (TurnEnd::Stopped, AgentState::Idle)] {
+            let (turn, inbound) = turn("t1");
+            board.begin(&turn, &inbound);
+            let run = board.end(&reply(&turn, end)).unwrap();
+            assert_eq!(run.error.is_some(), end == TurnEnd::Error);
+            assert_eq!(board.standing()[0].state, expected);
+        }
+    }
+
+    #[test]
+    fn work_that_another_agent_asked_for_names_it() {
+        let board = board();
+        let (turn, inbound) = turn("t2");
+        let caller = Caller { session: turn.session.clone(), turn: TurnId::existing("t1") };
+        board.called_by(&turn.session, caller.clone());
+        assert_eq!(board.caller(&turn.session), Some(caller));
+        board.begin(&turn, &inbound);
+        assert_eq!(board.active()[0].parent.as_deref(), Some("t1"));
+        board.forget(&turn.turn);
+        assert!(board.active().is_empty());
+    }
+}

@@ -1,0 +1,98 @@
+//! `/api/work`: work that takes more than one turn, and pausing it.
+
+use aethon_core::ids::SessionId;
+use aethon_core::work::{NewTask, Plan, Work, WorkOrigin, WorkRefusal, WorkStatus, WorkWish};
+use http::StatusCode;
+use serde::Serialize;
+
+use crate::deps::Workflows;
+use crate::error::Problem;
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+/// The conversation that is told of work when none is named.
+const USUAL_SESSION: &str = "webchat:default";
+
+/// What stands in the place of a name for all work.
+const EVERYTHING: &str = "all";
+
+#[derive(Serialize)]
+struct Listed {
+    #[serde(flatten)]
+    status: WorkStatus,
+    work: Vec<Work>,
+}
+
+/// `GET /api/work?limit`: newest first.
+pub(super) async fn list(workflows: Workflows, request: Request) -> HandlerResult {
+    let limit = request.number("limit", 50, 1..=500)?;
+    let (status, work) = (workflows.work.status().await?, workflows.work.works(false, limit).await?);
+    response::json(&Listed { status, work })
+}
+
+/// `POST /api/work {goal, tasks, session_id?, when?}`: a plan.
+pub(super) async fn plan(workflows: Workflows, mut request: Request) -> HandlerResult {
+    let body = request.read().await?;
+    let wanted: serde_json::Value =
+        serde_json::from_slice(&body).map_err(|error| Problem::invalid("goal", error.to_string()))?;
+    let text = |name: &str| wanted.get(name).and_then(serde_json::Value::as_str);
+    let tasks = wanted.get("tasks").cloned().unwrap_or_default();
+    let tasks: Vec<NewTask> =
+        serde_json::from_value(tasks).map_err(|error| Problem::invalid("tasks", error.to_string()))?;
+    let session = SessionId::parse(text("session_id").unwrap_or(USUAL_SESSION))
+        .map_err(|error| Problem::invalid("session_id", error.to_string()))?;
+    let origin = match text("when") {
+        None | Some("now") => WorkOrigin::Person,
+        Some("idle") => WorkOrigin::Idle,
+        Some(_) => return Err(Problem::invalid("when", "now or idle")),
+    };
+    let plan = Plan { goal: text("goal").unwrap_or_default().to_owned(), tasks };
+    response::created(&workflows.work.plan(&session, plan, origin).await.map_err(refused)?)
+}
+
+/// `GET /api/work/{id}`.
+pub(super) async fn show(workflows: Workflows, request: Request) -> HandlerResult {
+    let id = id(&request);
+    let work = workflows.work.work(&id).await.map_err(refused)?;
+    response::json(&work.ok_or_else(|| refused(WorkRefusal::Unknown(id)))?)
+}
+
+/// `POST /api/work/{id}/cancel`.
+pub(super) async fn cancel(workflows: Workflows, request: Request) -> HandlerResult {
+    wish(workflows, request, WorkWish::Stop).await
+}
+
+/// `POST /api/work/{id}/pause`; of `all`, everything rests.
+pub(super) async fn pause(workflows: Workflows, request: Request) -> HandlerResult {
+    wish(workflows, request, WorkWish::Pause).await
+}
+
+/// `POST /api/work/{id}/resume`; of `all`, everything goes on that was not paused by itself.
+pub(super) async fn resume(workflows: Workflows, request: Request) -> HandlerResult {
+    wish(workflows, request, WorkWish::Resume).await
+}
+
+async fn wish(workflows: Workflows, request: Request, wish: WorkWish) -> HandlerResult {
+    let paused = wish == WorkWish::Pause;
+    if id(&request) == EVERYTHING && wish != WorkWish::Stop {
+        workflows.work.pause(paused).await?;
+        tracing::info!(paused, address = %request.client.address, "work was paused or let go on");
+        return response::json(&workflows.work.status().await?);
+    }
+    let work = workflows.work.wish(&id(&request), wish).await.map_err(refused)?;
+    tracing::info!(work = work.work_id, wish = wish.as_str(), address = %request.client.address, "a wish about work");
+    response::json(&work)
+}
+
+fn id(request: &Request) -> String {
+    request.params.get("id").unwrap_or_default()
+}
+
+fn refused(refusal: WorkRefusal) -> Problem {
+    match refusal {
+        WorkRefusal::Plan(fault) => Problem::invalid("tasks", fault.to_string()),
+        WorkRefusal::Unknown(_) => Problem::not_found(refusal.to_string()).with_code("unknown_work"),
+        WorkRefusal::Conflict(sentence) => Problem::new(StatusCode::CONFLICT, "work_conflict", sentence),
+        WorkRefusal::Failed(error) => Problem::from(error),
+    }
+}

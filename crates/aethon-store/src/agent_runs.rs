@@ -1,0 +1,37 @@
+//! What agents have done: appended, bounded, read newest first.
+
+use aethon_core::agents::{AgentHistory, AgentRun};
+use aethon_core::error::{Error as CoreError, Result as CoreResult};
+use async_trait::async_trait;
+
+use crate::db::{Sql, Urgency};
+use crate::store::Store;
+
+/// How many are kept.
+const KEPT: i64 = 2_000;
+
+#[async_trait]
+impl AgentHistory for Store {
+    async fn add(&self, run: AgentRun) -> CoreResult<()> {
+        const ADD: &str = "INSERT INTO agent_runs (run) VALUES (?1)";
+        const BOUND: &str =
+            "DELETE FROM agent_runs WHERE run_key <= (SELECT max(run_key) FROM agent_runs) - ?1";
+        let run = serde_json::to_string(&run)
+            .map_err(|error| CoreError::internal("what an agent did could not be written").because(error))?;
+        let add = move |sql: &Sql<'_>| {
+            sql.execute(ADD, [&run])?;
+            Ok(sql.execute(BOUND, [KEPT]).map(drop)?)
+        };
+        // The turn is over and stored; nobody waits for this.
+        Ok(self.write_later(Urgency::Welcome, add).await?)
+    }
+
+    async fn newest(&self, limit: usize) -> CoreResult<Vec<AgentRun>> {
+        const NEWEST: &str = "SELECT run FROM agent_runs ORDER BY run_key DESC LIMIT ?1";
+        self.flush().await?;
+        let most = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = self.read(move |sql| Ok(sql.all(NEWEST, [most], |row| row.get::<_, String>(0))?)).await?;
+        // What another version wrote may be none.
+        Ok(rows.iter().filter_map(|run| serde_json::from_str(run).ok()).collect())
+    }
+}

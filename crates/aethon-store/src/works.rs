@@ -1,0 +1,84 @@
+//! Work that takes more than one turn: a document each, and beside it what a person wishes of it, because another program
+//! may wish while one works.
+
+use aethon_core::error::{Error as CoreError, Result as CoreResult};
+use aethon_core::work::{Work, WorkStore, WorkWish};
+use async_trait::async_trait;
+use rusqlite::{Row, params};
+
+use crate::db::Sql;
+use crate::error::Error;
+use crate::store::Store;
+
+/// How many are kept that are over.
+const KEPT: i64 = 500;
+
+#[async_trait]
+impl WorkStore for Store {
+    async fn add(&self, work: &Work) -> CoreResult<()> {
+        const ADD: &str = "INSERT INTO works (work_id, is_open, work) VALUES (?1, ?2, ?3)";
+        const BOUND: &str =
+            "DELETE FROM works WHERE is_open = 0 AND work_key <= (SELECT max(work_key) FROM works) - ?1";
+        let (id, is_open, document) = (work.work_id.clone(), !work.state.is_over(), written(work)?);
+        let add = move |sql: &Sql<'_>| {
+            sql.execute(ADD, params![id, is_open, document])?;
+            Ok(sql.execute(BOUND, [KEPT]).map(drop)?)
+        };
+        Ok(self.write(add).await?)
+    }
+
+    async fn save(&self, work: &Work) -> CoreResult<bool> {
+        const SAVE: &str = "UPDATE works SET is_open = ?2, work = ?3 WHERE work_id = ?1";
+        let (id, is_open, document) = (work.work_id.clone(), !work.state.is_over(), written(work)?);
+        let save = move |sql: &Sql<'_>| Ok(sql.execute(SAVE, params![id, is_open, document])? > 0);
+        Ok(self.write(save).await?)
+    }
+
+    async fn work(&self, id: &str) -> CoreResult<Option<Work>> {
+        const WORK: &str = "SELECT work, wish FROM works WHERE work_id = ?1";
+        let id = id.to_owned();
+        Ok(self.read(move |sql| Ok(sql.first(WORK, [&id], work)?)).await?.flatten())
+    }
+
+    async fn works(&self, open: bool, limit: usize) -> CoreResult<Vec<Work>> {
+        const OPEN: &str = "SELECT work, wish FROM works INDEXED BY works_open WHERE is_open = 1
+            ORDER BY work_key LIMIT ?1";
+        const NEWEST: &str = "SELECT work, wish FROM works ORDER BY work_key DESC LIMIT ?1";
+        let most = i64::try_from(limit).unwrap_or(i64::MAX);
+        let query = if open { OPEN } else { NEWEST };
+        let rows = self.read(move |sql| Ok(sql.all(query, [most], work)?)).await?;
+        Ok(rows.into_iter().flatten().collect())
+    }
+
+    async fn set_wish(&self, id: &str, wish: Option<WorkWish>) -> CoreResult<bool> {
+        const WISH: &str = "UPDATE works SET wish = ?2 WHERE work_id = ?1 AND is_open = 1";
+        let (id, wish) = (id.to_owned(), wish.map(WorkWish::as_str));
+        Ok(self.write(move |sql| Ok(sql.execute(WISH, params![id, wish])? > 0)).await?)
+    }
+
+    async fn switch(&self, name: &str) -> CoreResult<bool> {
+        const IS_ON: &str = "SELECT EXISTS (SELECT 1 FROM switches WHERE name = ?1)";
+        let name = name.to_owned();
+        Ok(self.read(move |sql| Ok(sql.one(IS_ON, [&name], |row| row.get(0))?)).await?)
+    }
+
+    async fn set_switch(&self, name: &str, on: bool) -> CoreResult<()> {
+        const ON: &str = "INSERT OR IGNORE INTO switches (name) VALUES (?1)";
+        const OFF: &str = "DELETE FROM switches WHERE name = ?1";
+        let (name, change) = (name.to_owned(), if on { ON } else { OFF });
+        Ok(self.write(move |sql| Ok::<_, Error>(sql.execute(change, [&name]).map(drop)?)).await?)
+    }
+}
+
+fn written(work: &Work) -> CoreResult<String> {
+    let plain = Work { wish: None, ..work.clone() };
+    serde_json::to_string(&plain)
+        .map_err(|error| CoreError::internal("work could not be written").because(error))
+}
+
+/// `None` for what another version wrote.
+fn work(row: &Row<'_>) -> rusqlite::Result<Option<Work>> {
+    let (document, wish): (String, Option<String>) = (row.get(0)?, row.get(1)?);
+    let wish = wish.as_deref().and_then(WorkWish::parse);
+    Ok(serde_json::from_str::<Work>(&document).ok().map(|work| Work { wish, ..work }))
+}

@@ -1,0 +1,203 @@
+//! The hook: after an edit it runs the check, and tells the model what it showed in the result of the edit.
+//!
+//! A check is a command of the project, so it runs what stands in the project's files; it runs where every command runs, in
+//! the sandbox when there is one. What it writes is data like the output of every command.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use aethon_core::hook::{AddedContext, Hook, OWN_CONTEXT, Review, ToolDecision};
+use aethon_core::ids::TurnId;
+use aethon_core::live::Live;
+use aethon_core::message::{Failure, Inbound, Message, Reply, ToolCall, ToolResult};
+use aethon_core::redact::Redactor;
+use aethon_core::tool::{ArgumentRole, ToolContext, ToolSpec};
+use aethon_core::turn::TurnContext;
+use aethon_core::untrusted;
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::claims::Claims;
+use super::project::{Check, detect};
+use crate::files::Workspace;
+use crate::options::Options;
+use crate::shell::{Runner, Script, report_of};
+
+/// How much of what a check writes is told, in characters: the end, where compilers sum up.
+const LONGEST: usize = 4_000;
+
+/// How many edits are remembered that have not come back.
+const MOST_EDITS: usize = 1024;
+
+/// How a report begins of a command that succeeded.
+const SUCCEEDED: &str = "[exit status 0";
+
+/// The status by which a shell says that there is no such program.
+const NO_PROGRAM: &str = "[exit status 127";
+
+const REMINDER: &str = "A note of the program: your last answer reported success, but after your last edit nothing was run \
+that shows it. Run the check now, or say plainly that it is unchecked.";
+
+/// What is checked, and how.
+#[derive(Debug, Clone)]
+pub struct VerifyOptions {
+    /// The command of the owner; without one, what the project's files suggest.
+    pub command: Option<String>,
+    /// Whether a command may be made of the project's files.
+    pub detects: bool,
+    /// How long a check may take.
+    pub timeout: Duration,
+    /// Whether a check that fails makes the edit a failed call, and an empty claim is sent back.
+    pub strict: bool,
+}
+
+/// Checks what was edited.
+pub struct VerifyEdits {
+    runner: Runner,
+    workspace: Arc<Workspace>,
+    root: PathBuf,
+    options: VerifyOptions,
+    /// Edits that have begun: turn, call and file.
+    edits: Mutex<Vec<(TurnId, String, String)>>,
+    claims: Claims,
+}
+
+impl VerifyEdits {
+    /// Checks with what commands may reach.
+    pub fn new(tools: &Options, redactor: Live<Redactor>, options: VerifyOptions) -> Self {
+        Self {
+            runner: Runner::new(tools, redactor),
+            workspace: Arc::new(Workspace::new(tools)),
+            root: tools.workspace.clone(),
+            options,
+            edits: Mutex::default(),
+            claims: Claims::default(),
+        }
+    }
+
+    /// The file that a call edits, if it has begun here.
+    fn take(&self, turn: &TurnId, call: &ToolCall) -> Option<String> {
+        let mut edits = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = edits.iter().position(|(of, id, _)| of == turn && *id == call.id)?;
+        Some(edits.remove(at).2)
+    }
+
+    /// What checks this file.
+    async fn check(&self, file: String) -> Option<Check> {
+        let (workspace, root, own) =
+            (self.workspace.clone(), self.root.clone(), self.options.command.clone());
+        let detects = self.options.detects;
+        let found = tokio::task::spawn_blocking(move || {
+            let (path, whole) = (Path::new(&file), root.canonicalize().ok()?);
+            if let Some(command) = own {
+                return Some(Check { command, directory: whole });
+            }
+            let parent =
+                path.parent().map(|parent| parent.to_string_lossy().into_owned()).unwrap_or_default();
+            let directory = workspace.directory(&parent).ok()?;
+            let name = path.file_name()?.to_str()?;
+            // Outside the workspace a project begins where the file lies.
+            let end = if directory.starts_with(&whole) { whole } else { directory.clone() };
+            detect(&directory, name, &end).filter(|_| detects)
+        });
+        found.await.ok().flatten()
+    }
+
+    /// Runs a check and puts what it showed into the result of the edit.
+    async fn verify(&self, context: &ToolContext, check: Check, result: &mut ToolResult) {
+        let Check { command, directory } = check;
+        let script =
+            Script { session: &context.session, command: &command, directory, limit: self.options.timeout };
+        let (text, passed) = match report_of(&self.runner, script, context).await {
+            Ok(output) => {
+                let text = output.to_text();
+                let last = text.lines().last().unwrap_or_default();
+                if last.starts_with(NO_PROGRAM) {
+                    return note(result, &format!("not checked: there is no program for `{command}`"));
+                }
+                let passed = last.starts_with(SUCCEEDED);
+                (text, passed)
+            }
+            Err(error) => (error.to_string(), false),
+        };
+        if passed {
+            self.claims.proven(&context.turn);
+            return note(result, &format!("checked with `{command}`: it passed"));
+        }
+        let from = text.char_indices().rev().nth(LONGEST).map_or(0, |(at, _)| at);
+        result.output.push_str(&format!("\n\nOutput of the check `{command}`:\n{}", &text[from..]));
+        result.untrusted.get_or_insert_with(untrusted::boundary);
+        result.is_error |= self.options.strict;
+        note(
+            result,
+            &format!(
+                "the file was changed, and the check `{command}` fails after it: mend that before you go on, and do not \
+                 report success before it passes"
+            ),
+        );
+    }
+}
+
+#[async_trait]
+impl Hook for VerifyEdits {
+    fn name(&self) -> &'static str {
+        "verification"
+    }
+
+    async fn before_turn(
+        &self,
+        turn: &TurnContext,
+        _inbound: &Inbound,
+    ) -> Result<Vec<AddedContext>, Failure> {
+        let is_due = self.claims.take(&turn.session);
+        Ok(is_due.then(|| AddedContext::new(OWN_CONTEXT, REMINDER)).into_iter().collect())
+    }
+
+    async fn before_tool(&self, context: &ToolContext, spec: &ToolSpec, call: &ToolCall) -> ToolDecision {
+        let written = spec.roles.iter().find(|(_, role)| **role == ArgumentRole::WritePath);
+        let file = written.and_then(|(name, _)| call.input.get(name)).and_then(Value::as_str);
+        if let Some(file) = file {
+            let mut edits = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
+            if edits.len() >= MOST_EDITS {
+                edits.remove(0);
+            }
+            edits.push((context.turn.clone(), call.id.clone(), file.to_owned()));
+        }
+        ToolDecision::Allow
+    }
+
+    async fn after_tool(&self, context: &ToolContext, call: &ToolCall, result: &mut ToolResult) {
+        let Some(file) = self.take(&context.turn, call) else {
+            // A command that succeeded is evidence, whatever it was: what it shows, the model has seen.
+            if result.output.lines().last().is_some_and(|last| last.starts_with(SUCCEEDED)) {
+                self.claims.proven(&context.turn);
+            }
+            return;
+        };
+        if result.is_error {
+            return;
+        }
+        if let Some(check) = self.check(file).await {
+            self.claims.edited(&context.turn);
+            self.verify(context, check, result).await;
+        }
+    }
+
+    async fn after_turn(&self, turn: &TurnContext, reply: &Reply) {
+        self.claims.over(&turn.session, &turn.turn, &reply.text);
+    }
+}
+
+#[async_trait]
+impl Review for VerifyEdits {
+    async fn objection(&self, turn: &TurnContext, answer: &Message) -> Option<String> {
+        let is_empty = self.options.strict && self.claims.is_empty_claim(&turn.turn, &answer.text());
+        is_empty.then(|| REMINDER.to_owned())
+    }
+}
+
+fn note(result: &mut ToolResult, said: &str) {
+    let before = result.note.take().map(|note| note + "; ").unwrap_or_default();
+    result.note = Some(before + said);
+}

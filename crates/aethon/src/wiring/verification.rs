@@ -1,0 +1,36 @@
+//! `[verification]` to the checks after edits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_config::Config;
+use aethon_core::sandbox::Sandbox;
+use aethon_tools::{VerifyEdits, VerifyOptions};
+
+use crate::builder::Prepared;
+
+/// What checks edits, if that is wanted.
+pub(crate) fn hook(prepared: &Prepared) -> Option<Arc<VerifyEdits>> {
+    let verification = &prepared.config.verification;
+    if !verification.enabled {
+        return None;
+    }
+    let command = Some(verification.command.trim().to_owned()).filter(|command| !command.is_empty());
+    let options = VerifyOptions {
+        command,
+        detects: may_detect(&prepared.config),
+        timeout: Duration::from_secs(verification.timeout_seconds),
+        strict: verification.strict,
+    };
+    let redactor = prepared.shared.redactor.clone();
+    Some(Arc::new(VerifyEdits::new(&super::tools::options(prepared), redactor, options)))
+}
+
+/// Whether a check may be made of a project's files. It runs what stands in them, and the model writes them; so not where a
+/// command needs a person's word and nothing else holds it.
+pub(crate) fn may_detect(config: &Config) -> bool {
+    let approval = &config.approval;
+    let asks =
+        approval.enabled && approval.requires_approval.iter().any(|tool| tool == "shell" || tool == "*");
+    config.security.sandbox != Sandbox::None || !asks
+}
