@@ -40,6 +40,7 @@ mod models;
 mod money;
 mod openai;
 mod plain;
+mod recordings;
 mod reload;
 mod requests;
 mod responses;

@@ -117,6 +117,9 @@ pub(crate) enum Command {
     /// List, add, remove and run timed jobs.
     #[command(subcommand)]
     Jobs(JobsCommand),
+    /// List, show, check and go on from recordings of sessions.
+    #[command(subcommand)]
+    Recordings(RecordingsCommand),
     /// Work that takes more than one turn.
     #[command(subcommand)]
     Tasks(TasksCommand),
@@ -331,6 +334,48 @@ pub(crate) enum MemoryCommand {
         /// Do not ask for confirmation.
         #[arg(long)]
         yes: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RecordingsCommand {
+    /// List the recordings, newest first.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a recording: what it is of, its snapshots and its events.
+    Show {
+        /// Its name.
+        name: String,
+        /// Show the state at this snapshot instead.
+        #[arg(long, short, value_name = "N")]
+        snapshot: Option<u64>,
+        /// The number of events to show.
+        #[arg(long, default_value_t = 50)]
+        limit: usize,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check a recording: every sum, every event, every snapshot. The exit status is 1 if it is refused.
+    Verify {
+        /// Its name.
+        name: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a new session that holds the conversation as it was at a snapshot.
+    Resume {
+        /// The name of the recording.
+        name: String,
+        /// The number of the snapshot [default: the last one].
+        snapshot: Option<u64>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
     },
 }
 

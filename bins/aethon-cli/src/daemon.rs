@@ -164,6 +164,11 @@ pub(crate) fn is_final(error: &anyhow::Error) -> bool {
     !is_stopping && !error.chain().any(|cause| cause.is::<ureq::Error>())
 }
 
+/// The status of an answer that is an error.
+pub(crate) fn status_of(error: &anyhow::Error) -> Option<u16> {
+    error.downcast_ref::<Answer>().map(|answer| answer.status)
+}
+
 /// An answer that is an error, in the words of the daemon.
 #[derive(Debug)]
 struct Answer {

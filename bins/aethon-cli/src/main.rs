@@ -65,6 +65,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Sop(command) => runtime()?.block_on(commands::sop::run(common, command)),
         Command::Channels(command) => runtime()?.block_on(commands::channels::run(common, command)),
         Command::Jobs(command) => runtime()?.block_on(commands::jobs::run(common, command)),
+        Command::Recordings(command) => runtime()?.block_on(commands::recordings::run(common, command)),
         Command::Tasks(command) => runtime()?.block_on(commands::tasks::run(common, command)),
         Command::Outbox(command) => runtime()?.block_on(commands::outbox::run(common, command)),
         Command::Memory(command) => runtime()?.block_on(commands::memory::run(common, command)),

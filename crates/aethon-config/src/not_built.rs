@@ -19,7 +19,6 @@ const NOT_BUILT: &[(&str, &str)] = &[
     ("channels.whatsapp", "there is no WhatsApp channel"),
     ("channels.email", "there is no mail channel"),
     ("security.require_approval", "the key is reserved; set approval.enabled and approval.requires_approval"),
-    ("session_recorder", "sessions are not recorded"),
 ];
 
 /// A warning for each thing that the owner has switched on and that is not there.

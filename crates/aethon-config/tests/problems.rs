@@ -328,7 +328,7 @@ fn what_is_set_and_not_built_is_told_with_its_key() {
     check("[mcp.servers.files]\ncommand = \"x\"\n", &[]);
     check("[scheduler]\nenabled = true\n", &[]);
     check("[scheduler.jobs.morning]\ncron = \"@daily\"\nprompt = \"x\"\n", &[]);
-    check("[session_recorder]\nenabled = true\n", &["session_recorder"]);
+    check("[session_recorder]\nenabled = true\n", &[]);
     check("[session_recorder]\nkeep = 3\n", &[]);
     check("[memory]\nrecall_top_k = 3\n", &[]);
     check("[runtime_tools]\nenabled = true\n[agent]\ndynamic_specialists = true\n", &[]);

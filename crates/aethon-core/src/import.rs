@@ -1,7 +1,7 @@
 //! Making a whole conversation at once, out of messages that were said elsewhere: a recording that somebody goes on with.
 //!
-//! A door of its own beside [`crate::session::TurnLog`]: nothing of it belongs to a turn that runs, and it is one transaction
-//! whatever the length of the conversation.
+//! Whoever keeps the log of turns ([`crate::session::TurnLog`]) does this as well. Nothing of it belongs to a turn that runs, and it is
+//! one transaction whatever the length of the conversation.
 
 use std::collections::BTreeMap;
 

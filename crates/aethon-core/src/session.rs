@@ -11,12 +11,13 @@ use serde::Serialize;
 
 use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
+use crate::import::SessionImport;
 use crate::message::{Inbound, Message, Reply};
 
 /// The engine's side of the storage. What is accepted through it belongs to this [owner](crate::owner); a turn of another
 /// one is neither begun nor added to.
 #[async_trait]
-pub trait TurnLog: Send + Sync {
+pub trait TurnLog: SessionImport {
     /// Stores what came in, unless its dedupe id is known already: the acknowledgement that may be given afterwards.
     /// Creates the session if it is new. With `begin`, the turn also starts, in the same transaction, unless another
     /// owner has a turn in the session: then it waits.

@@ -10,7 +10,7 @@
 //!   and may be called again. A failure that calling again may mend (a full disk, a file in use) is an error of the kind
 //!   [`unavailable`](crate::error::Error::is_unavailable), and [`StorageHealth`] tells it to everybody until it is over.
 //! - **One transaction.** [`TurnLog::finish`] writes messages, outcome, deliveries and the start of the next turn together
-//!   or not at all. That is why [`TurnLog`], [`Transcripts`], [`SessionImport`] and [`Outbox`] must be the same backend.
+//!   or not at all. That is why [`TurnLog`], [`Transcripts`] and [`Outbox`] must be the same backend.
 //! - **Order.** Ids of messages and of deliveries grow in the order in which they were stored. Within a session the
 //!   engine calls one method after the other; calls for different sessions come side by side.
 //! - **Owners.** Each opened storage is one [owner](crate::owner) of turns. A session is written by one owner at a time,
@@ -87,8 +87,6 @@ pub struct Storage {
     pub owners: Arc<dyn Owners>,
     /// Conversations, for people.
     pub transcripts: Arc<dyn Transcripts>,
-    /// Whole conversations, made at once.
-    pub imports: Arc<dyn SessionImport>,
     /// Deliveries that are under way.
     pub outbox: Arc<dyn Outbox>,
     /// What channels remember.
@@ -122,7 +120,6 @@ impl Storage {
         Backend: TurnLog
             + Owners
             + Transcripts
-            + SessionImport
             + Outbox
             + ChannelRecords
             + Ledger
@@ -144,7 +141,6 @@ impl Storage {
             turns: backend.clone(),
             owners: backend.clone(),
             transcripts: backend.clone(),
-            imports: backend.clone(),
             outbox: backend.clone(),
             channel_records: backend.clone(),
             ledger: backend.clone(),
@@ -158,6 +154,11 @@ impl Storage {
             upkeep: backend,
             health: StorageHealth::default(),
         }
+    }
+
+    /// Whole conversations, made at once.
+    pub fn imports(&self) -> Arc<dyn SessionImport> {
+        self.turns.clone()
     }
 
     /// With the health that the backend tells.

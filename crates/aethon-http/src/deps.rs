@@ -13,10 +13,12 @@ use aethon_core::channel::{Channels, Outbox};
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
 use aethon_core::feature::Features;
+use aethon_core::import::SessionImport;
 use aethon_core::ledger::Ledger;
 use aethon_core::log::LogBook;
 use aethon_core::memory::Memory;
 use aethon_core::model::ModelProvider;
+use aethon_core::recording::Recordings;
 use aethon_core::schedule::Schedule;
 use aethon_core::service::ConfigView;
 use aethon_core::session::Transcripts;
@@ -99,6 +101,17 @@ pub struct Workflows {
 pub struct Knowledge {
     /// Long-term memory, which refuses secrets; `None` when it is switched off.
     pub memory: Option<Arc<dyn Memory>>,
+    /// Recordings of sessions; `None` where there is no place for them.
+    pub archive: Option<Archive>,
+}
+
+/// Recordings of sessions, and what a recording is gone on with.
+#[derive(Clone)]
+pub struct Archive {
+    /// The recordings.
+    pub recordings: Arc<dyn Recordings>,
+    /// Where a session is made of one.
+    pub sessions: Arc<dyn SessionImport>,
 }
 
 /// What runs, and how it is set up.

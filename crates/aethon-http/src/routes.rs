@@ -23,6 +23,7 @@ mod metrics;
 mod openapi;
 mod outbox;
 mod ready;
+mod recordings;
 mod scheduler;
 mod sessions;
 mod sign_ins;
@@ -166,6 +167,17 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/sign-ins", Takes::Nothing, sync!(sign_ins::list)),
     api(Method::DELETE, "/api/sign-ins/{id}", Takes::Nothing, later!(sign_ins::end)),
     api(Method::GET, "/api/sessions", Takes::Nothing, later!(sessions::list)),
+    api(Method::GET, "/api/sessions/recordings", Takes::Nothing, later!(recordings::list)),
+    api(Method::GET, "/api/sessions/recordings/{name}", Takes::Nothing, later!(recordings::show)),
+    api(Method::DELETE, "/api/sessions/recordings/{name}", Takes::Nothing, later!(recordings::remove)),
+    api(Method::GET, "/api/sessions/recordings/{name}/verify", Takes::Nothing, later!(recordings::verify)),
+    api(Method::GET, "/api/sessions/recordings/{name}/events", Takes::Nothing, later!(recordings::events)),
+    api(Method::GET, "/api/sessions/recordings/{name}/snapshots", Takes::Nothing, later!(recordings::snapshots)),
+    api(Method::GET, "/api/sessions/recordings/{name}/snapshots/{n}", Takes::Nothing, later!(recordings::snapshot)),
+    api(Method::GET, "/api/sessions/recordings/{name}/diff", Takes::Nothing, later!(recordings::diff)),
+    api(Method::GET, "/api/sessions/recordings/{name}/download", Takes::Nothing, later!(recordings::download)),
+    api(Method::POST, "/api/sessions/recordings/{name}/replay/{n}", Takes::Nothing, later!(recordings::replay)),
+    api(Method::POST, "/api/sessions/recordings/{name}/resume/{n}", Takes::Nothing, later!(recordings::resume)),
     api(Method::GET, "/api/sessions/{id}", Takes::Nothing, later!(sessions::show)),
     api(Method::DELETE, "/api/sessions/{id}", Takes::Nothing, later!(sessions::delete)),
     api(Method::PATCH, "/api/sessions/{id}", Json, later!(sessions::rename)),

@@ -69,10 +69,10 @@ impl Outbox for Store {
 fn undelivered(sql: &Sql<'_>, state: DeliveryState, limit: usize) -> Result<DeliveryPage, Error> {
     const WAITING: &str =
         "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside,
-        error, created_at, due_at FROM outbox WHERE due_at IS NOT NULL ORDER BY id DESC LIMIT ?1";
+        is_reply, error, created_at, due_at FROM outbox WHERE due_at IS NOT NULL ORDER BY id DESC LIMIT ?1";
     const FAILED: &str =
         "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside,
-        error, created_at, due_at FROM outbox INDEXED BY outbox_failed
+        is_reply, error, created_at, due_at FROM outbox INDEXED BY outbox_failed
         WHERE settled_at IS NOT NULL AND is_delivered = 0 ORDER BY id DESC LIMIT ?1";
     const COUNT_WAITING: &str = "SELECT count(*) FROM outbox WHERE due_at IS NOT NULL";
     const COUNT_FAILED: &str = "SELECT count(*) FROM outbox INDEXED BY outbox_failed
@@ -83,9 +83,9 @@ fn undelivered(sql: &Sql<'_>, state: DeliveryState, limit: usize) -> Result<Deli
     };
     let record = |row: &Row<'_>| {
         let Some(delivery) = delivery(row)? else { return Ok(None) };
-        let mut record = DeliveryRecord::new(delivery, state, from_millis(row.get(11)?));
-        record.error = row.get(10)?;
-        record.due_at = row.get::<_, Option<i64>>(12)?.map(from_millis);
+        let mut record = DeliveryRecord::new(delivery, state, from_millis(row.get(12)?));
+        record.error = row.get(11)?;
+        record.due_at = row.get::<_, Option<i64>>(13)?.map(from_millis);
         Ok(Some(record))
     };
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);

@@ -20,6 +20,7 @@ use aethon_core::live::Live;
 use aethon_core::memory::Memory;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
+use aethon_core::recording::Recordings;
 use aethon_core::schedule::{JobRefusal, RunRecord, Schedule};
 use aethon_core::session::{SessionQuery, Transcripts};
 use aethon_core::sop::{SopCatalog, SopRunner};
@@ -45,6 +46,7 @@ use crate::telemetry::TelemetryTask;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
+use crate::wiring::recorder::Recorded;
 use crate::wiring::tools::Tools;
 use crate::wiring::workflows::{Groundwork, Workflows};
 
@@ -87,6 +89,7 @@ pub(crate) struct ModelParts {
 struct Background {
     memory: Option<Remembering>,
     telemetry: TelemetryTask,
+    recorded: Recorded,
 }
 
 /// The memory, and what makes its vectors.
@@ -99,7 +102,8 @@ impl Aethon {
     pub(crate) async fn open(prepared: Prepared, mode: OpenMode) -> Result<Self> {
         prepared.home.prepare()?;
         let clock = prepared.clock();
-        let storage = wiring::store::storage(&prepared, mode)?;
+        let recorded = Recorded::open(&prepared).await?;
+        let storage = recorded.watch(wiring::store::storage(&prepared, mode)?);
         let models = AgentModels::of(&prepared, wiring::store::learned(&storage).await);
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
@@ -121,6 +125,7 @@ impl Aethon {
             let config = Live::new(prepared.config.clone());
             crate::features::offer_memory(&prepared.shared.features, config, memory);
         }
+        recorded.offer(&prepared.shared.features, Live::new(prepared.config.clone()));
         crate::mcp::offer(&prepared.shared.features, &tools.servers);
         let common = wiring::agent::Common {
             models,
@@ -133,6 +138,7 @@ impl Aethon {
             folder: groundwork.specialists.clone(),
             guard,
             memory: shared_memory,
+            recorder: recorded.hook(),
         };
         let engine = wiring::agent::engine(&prepared, &storage, common);
         groundwork.sops.load().await?;
@@ -168,7 +174,7 @@ impl Aethon {
             engine,
             workflows,
             models: ModelParts { meter, provider, embedder },
-            background: Background { memory, telemetry },
+            background: Background { memory, telemetry, recorded },
             desk,
             clock,
             deliveries,
@@ -300,6 +306,11 @@ impl Aethon {
         self.background.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
     }
 
+    /// Recordings of sessions. New ones come only while `session_recorder.enabled` is on.
+    pub fn recordings(&self) -> Arc<dyn Recordings> {
+        self.background.recorded.library()
+    }
+
     /// Where everything lies.
     pub fn home(&self) -> &Home {
         &self.home
@@ -363,8 +374,9 @@ impl Aethon {
         self.close().await;
     }
 
-    /// Books what was broken off, and closes the storage.
+    /// Ends recordings, books what was broken off, and closes the storage.
     pub(crate) async fn close(&self) {
+        self.background.recorded.close().await;
         if let Some(remembering) = &self.background.memory {
             remembering.vectors.stop().await;
         }

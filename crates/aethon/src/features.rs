@@ -57,19 +57,14 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         webhooks(config, ground),
         scheduler(config),
         memory(config),
+        wiring::recorder::feature(config),
         telemetry(config),
         crate::mcp::configured(config),
     ];
     rows.extend(wiring::web::features(config));
     rows.extend(crate::messengers::configured(config));
-    rows.extend(NOT_BUILT.iter().map(|(id, title, key)| {
-        Feature::new((id, title), FeatureState::Unavailable, "this version does not have it yet", key)
-    }));
     rows
 }
-
-/// What a person may look for and this build does not have. Whoever builds one moves it above.
-const NOT_BUILT: [(&str, &str, &str); 1] = [("recordings", "Session recordings", "session_recorder.enabled")];
 
 /// Puts what a configuration makes of each feature on the board, as it is whenever somebody looks.
 pub(crate) fn offer(board: &Features, config: Live<Config>, ground: Ground) {
@@ -360,6 +355,8 @@ mod tests {
         check("webhooks", |_| {}, FeatureState::Off, "webhook.secret");
         check("dashboard", |config| config.dashboard.enabled = false, FeatureState::Off, "not served");
         check("shell_sandbox", |_| {}, FeatureState::Off, "on this machine");
+        check("session_recorder", |_| {}, FeatureState::Off, "not recorded");
+        check("session_recorder", |config| config.session_recorder.enabled = true, FeatureState::On, "20");
         check("model", |_| {}, FeatureState::On, "openai");
     }
 

@@ -15,7 +15,7 @@ use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::storage::Storage;
 use aethon_core::surface::{Surface, Unattended};
-use aethon_http::deps::{Activity, Knowledge, Runtime, Setup, Workflows};
+use aethon_http::deps::{Activity, Archive, Knowledge, Runtime, Setup, Workflows};
 use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
@@ -234,7 +234,10 @@ async fn listen(
             schedule: aethon.schedule(),
             work: aethon.work(),
         },
-        knowledge: Knowledge { memory: aethon.memory() },
+        knowledge: Knowledge {
+            memory: aethon.memory(),
+            archive: Some(Archive { recordings: aethon.recordings(), sessions: aethon.storage.imports() }),
+        },
         setup,
         runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },
     };

@@ -272,6 +272,29 @@ pub(super) fn webhook_turns(bench: &Bench) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// What recording every session takes of the throughput of durable turns.
+pub(super) fn recorded_turns(bench: &Bench) -> Result<Vec<Row>> {
+    let body = "{\"text\":\"What is the weather like where you are?\"}";
+    let channels = 0..CONNECTIONS;
+    let requests: Vec<_> =
+        channels.map(|number| load::post(&format!("/webhook/bench-{number}"), body)).collect();
+    let rate = |settings: &[&str]| {
+        let home = bench.home()?;
+        let server = bench.start(&home, settings)?;
+        Result::Ok(bench.load(&server, &requests)?.outcome.rate())
+    };
+    let (plain, recorded) = (rate(&[])?, rate(&["session_recorder.enabled=true"])?);
+    let share = recorded / plain;
+    Ok(vec![
+        Row::new("durable turns while sessions are recorded", Unit::PerSecond, recorded),
+        Row::new("the same against turns that are not recorded", Unit::Times, share).at_least(
+            Unit::Times,
+            share,
+            0.9,
+        ),
+    ])
+}
+
 /// Round trips over a plain WebSocket, and whether a long transcript makes them slower.
 pub(super) fn long_session(bench: &Bench) -> Result<Vec<Row>> {
     const TURNS: usize = 10_000;

@@ -19,6 +19,7 @@ const GROUPS: &[Group] = &[
     ("memory", figures::memory),
     ("sockets", figures::idle_sockets),
     ("turns", figures::webhook_turns),
+    ("recorder", figures::recorded_turns),
     ("session", figures::long_session),
     ("engine", figures::engine),
     ("recall", figures::recall),

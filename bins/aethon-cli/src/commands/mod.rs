@@ -13,6 +13,7 @@ pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod models;
 pub(crate) mod outbox;
+pub(crate) mod recordings;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
 pub(crate) mod sop;

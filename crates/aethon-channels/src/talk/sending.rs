@@ -3,6 +3,7 @@
 //! A delivery that comes again, after a failure or a crash, goes on behind the last part that has arrived. Where nobody knows
 //! whether a part has arrived, it is repeated for as long as the platform throws the second one away, and else once.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use aethon_core::channel::{Delivery, DeliveryError};
@@ -72,7 +73,11 @@ impl<'a> Attempt<'a> {
             true => records.get(outlet.channel(), &record_of(&delivery.turn)).await.map_err(unstored)?,
             false => None,
         };
-        let parts = split(&styled(&delivery.content.labelled_text()), outlet.platform.dialect().fit);
+        // A reply in its own conversation stands below the question. What comes from elsewhere says what it was made of.
+        let is_own = delivery.content.is_reply && delivery.session.channel() == outlet.channel();
+        let text: Cow<'_, str> =
+            if is_own { delivery.content.text.as_str().into() } else { delivery.content.labelled_text() };
+        let parts = split(&styled(&text), outlet.platform.dialect().fit);
         let progress = Progress { parts, replaces, done: 0, doubts: 0 };
         let attempt = Self { outlet, chat, delivery, progress };
         attempt.store().await?;

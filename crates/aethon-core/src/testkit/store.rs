@@ -101,7 +101,6 @@ impl MemoryStore {
             turns: store.clone(),
             owners: store.clone(),
             transcripts: store.clone(),
-            imports: store.clone(),
             outbox: store.clone(),
             channel_records: store.clone(),
             history: store.clone(),

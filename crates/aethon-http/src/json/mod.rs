@@ -1,7 +1,7 @@
 //! Conversations as JSON, in the one form that the API, the sockets, the export and the terminal share.
 //!
 //! `message` has a message and its blocks, `conversation` the documents that `/api/sessions` answers, `export` a whole
-//! conversation as a file, `markdown` the same for people, `deliveries` what is on its way, `jobs` and `sops` are timed jobs and workflows, `memory` what is remembered beyond conversations. What is meant for providers and for the engine only stays out of
+//! conversation as a file, `markdown` the same for people, `deliveries` what is on its way, `jobs` and `sops` are timed jobs and workflows, `recordings` what was recorded, `memory` what is remembered beyond conversations. What is meant for providers and for the engine only stays out of
 //! here: whoever shows a message goes through these types.
 
 mod conversation;
@@ -11,6 +11,7 @@ mod jobs;
 mod markdown;
 mod memory;
 mod message;
+mod recordings;
 mod sops;
 
 pub use conversation::{Conversation, Listed, Page, list, show};
@@ -20,4 +21,8 @@ pub use jobs::{Jobs, ListedJob};
 pub use markdown::{Transcript, transcript};
 pub use memory::{MemoryList, MemoryNumbers, MemoryResults, memories, memory_numbers, memory_results};
 pub use message::{Block, Message, Rendering};
+pub use recordings::{
+    BAD_RECORDING, ListedDocument, RecordingList, difference, recorded_events, recording, recordings, replay,
+    snapshot, snapshots, verified,
+};
 pub use sops::{ListedSop, Sops};

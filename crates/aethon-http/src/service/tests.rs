@@ -22,7 +22,7 @@ mod assets;
 mod bench;
 
 use super::*;
-use crate::deps::{Activity, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
+use crate::deps::{Activity, Archive, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
 use crate::fakes::{FakeAssistant, FakeConfig, FakeProvider};
 use crate::hex::hex;
 use crate::options::Options;
@@ -66,15 +66,22 @@ impl Bench {
     }
 
     fn at(options: Options, address: &str) -> Self {
-        Self::with_memory(options, address, None)
+        Self::knowing(options, address, Knowledge::default())
     }
 
     /// One with this memory.
     pub(crate) fn remembering(memory: Arc<dyn Memory>) -> Self {
-        Self::with_memory(Options::default(), "127.0.0.1:18790", Some(memory))
+        let knowledge = Knowledge { memory: Some(memory), ..Knowledge::default() };
+        Self::knowing(Options::default(), "127.0.0.1:18790", knowledge)
     }
 
-    fn with_memory(options: Options, address: &str, memory: Option<Arc<dyn Memory>>) -> Self {
+    /// One with these recordings.
+    pub(crate) fn recorded(archive: Archive) -> Self {
+        let knowledge = Knowledge { archive: Some(archive), ..Knowledge::default() };
+        Self::knowing(Options::default(), "127.0.0.1:18790", knowledge)
+    }
+
+    fn knowing(options: Options, address: &str, knowledge: Knowledge) -> Self {
         let (assistant, features) = (Arc::new(FakeAssistant::default()), Features::default());
         let hub = Arc::new(Hub::new(Arc::new(SystemClock)));
         let webchat = WebChat::new(assistant.clone(), Arc::clone(&hub));
@@ -102,7 +109,7 @@ impl Bench {
                 schedule: Arc::new(NoWorkflows),
                 work: Arc::new(NoWorkflows),
             },
-            knowledge: Knowledge { memory },
+            knowledge,
             setup: Setup {
                 config: Arc::new(FakeConfig),
                 provider: Arc::new(FakeProvider::default()),

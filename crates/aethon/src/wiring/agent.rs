@@ -41,10 +41,13 @@ pub(crate) struct Common<'s> {
     pub(crate) board: AgentBoard,
     /// Where specialists are kept that are made while the program runs.
     pub(crate) folder: Option<Arc<SpecialistFolder>>,
+    /// What records turns, where that is wanted.
+    pub(crate) recorder: Option<Arc<dyn Hook>>,
 }
 
 pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>) -> Arc<Engine> {
-    let Common { models, meter, approvals, wake, tools, guard, memory, sops, board, folder } = common;
+    let Common { models, meter, approvals, wake, tools, guard, memory, sops, board, folder, recorder } =
+        common;
     let prompt = Prompt::new(PromptOptions {
         name: "Aethon".into(),
         workspace: prepared.home.workspace(),
@@ -61,7 +64,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     services.learned = models.learned;
     let verify = super::verification::hook(prepared);
     services.review = verify.clone().map(|verify| verify as Arc<dyn Review>);
-    services.hooks = hooks(prepared, (guard, verify), memory, (sops, board.clone()));
+    services.hooks = hooks(prepared, (guard, verify), memory, (sops, board.clone()), recorder);
     services.board = board;
     services.approvals = approvals.clone();
     let (log, redactor) = (storage.audit.clone(), prepared.shared.redactor.clone());
@@ -71,12 +74,14 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     Arc::new(Engine::with_specialists(agent, crew, services, options(&prepared.config)))
 }
 
-/// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder added last.
+/// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder
+/// added after that, and the recorder last.
 fn hooks(
     prepared: &Prepared,
     (guard, verify): (MemoryGuard, Option<Arc<VerifyEdits>>),
     memory: Option<Arc<dyn Memory>>,
     ((sops, work), board): ((Arc<dyn Hook>, WorkLimits), AgentBoard),
+    recorder: Option<Arc<dyn Hook>>,
 ) -> Hooks {
     let approval = &prepared.config.approval;
     let blocked = &prepared.config.security.blocked_commands;
@@ -102,9 +107,9 @@ fn hooks(
     let last = [taint, unmarked, recall(prepared, memory)].into_iter().flatten();
     // Before what takes secrets out of output and cuts it: what a check writes is output as well.
     let verify = verify.map(|verify| verify as Arc<dyn Hook>);
-    Hooks::new(
-        verify.into_iter().chain(built_in).chain(last).chain(prepared.parts.hooks.iter().cloned()).collect(),
-    )
+    let brought = prepared.parts.hooks.iter().cloned();
+    // The recorder sees what all others have made of it.
+    Hooks::new(verify.into_iter().chain(built_in).chain(last).chain(brought).chain(recorder).collect())
 }
 
 /// What lets the model know what is remembered, where that is wanted.

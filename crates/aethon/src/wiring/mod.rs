@@ -10,6 +10,7 @@ pub(crate) mod memory;
 pub(crate) mod messengers;
 pub(crate) mod model;
 pub(crate) mod prices;
+pub(crate) mod recorder;
 pub(crate) mod sandbox;
 pub(crate) mod specialists;
 pub(crate) mod store;

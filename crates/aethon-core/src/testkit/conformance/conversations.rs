@@ -48,7 +48,7 @@ pub async fn a_whole_conversation_is_made_at_once_or_not_at_all(stage: Stage) {
     let mut all = messages.clone();
     all.push(summary);
     let new = NewSession { id: made.clone(), title: "Again".into(), sender: "owner".into(), messages: all };
-    assert!(storage.imports.import(new.clone()).await.unwrap());
+    assert!(storage.imports().import(new.clone()).await.unwrap());
     let there = storage.transcripts.messages(&made, None, 10).await.unwrap();
     assert_eq!(texts(&there)[..4], ["q1", "a1", "q2", "a2"]);
     assert!(there.iter().zip(&messages).all(|(one, other)| one.turn != other.turn && one.id != other.id));
@@ -57,7 +57,7 @@ pub async fn a_whole_conversation_is_made_at_once_or_not_at_all(stage: Stage) {
     assert_eq!(texts(&storage.turns.window(&made, 10).await.unwrap())[..2], ["q2", "a2"]);
     let row = storage.transcripts.session(&made).await.unwrap().unwrap();
     assert_eq!((row.title.as_str(), row.message_count), ("Again", 5));
-    assert!(!storage.imports.import(new).await.unwrap(), "there is one already");
+    assert!(!storage.imports().import(new).await.unwrap(), "there is one already");
 
     // What was said there can be answered again, and the session goes on like any other.
     let turn = there[2].turn.clone().unwrap();

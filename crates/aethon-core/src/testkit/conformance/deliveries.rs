@@ -22,7 +22,13 @@ async fn due(stage: &Stage, seconds: i64) -> Vec<(i64, String, u32)> {
 async fn send(stage: &Stage, names: &[&str]) -> TurnId {
     let turn = stage.open_turn(S, "x").await;
     let mut end = finish(&turn, S, "y");
-    end.deliveries = names.iter().map(|text| delivery(text, 600)).collect();
+    // Each of several goes to somebody else: a storage may keep what goes to one recipient in its order.
+    let to = |text: &str| (names.len() > 1).then(|| text.to_owned());
+    let deliveries = names.iter().map(|text| match to(text) {
+        None => delivery(text, 600),
+        recipient => delivery(text, 600).with_recipient(recipient),
+    });
+    end.deliveries = deliveries.collect();
     stage.storage.turns.finish(end).await.unwrap();
     turn
 }

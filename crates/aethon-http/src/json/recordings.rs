@@ -1,0 +1,190 @@
+//! The documents of recordings. The API answers with these, and the terminal prints the same when no daemon runs.
+
+use std::collections::BTreeSet;
+
+use aethon_core::error::{Error, Result};
+use aethon_core::message::Message as StoredMessage;
+use aethon_core::recording::{
+    EventPage, ListedRecording, Manifest, RecordedState, Recording, RecordingName, Recordings, resumed_title,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::message::{Message, Rendering};
+
+/// The word of a recording that is refused.
+pub const BAD_RECORDING: &str = "bad_recording";
+
+/// How many messages of a state are told at most; the newest ones.
+const MOST_MESSAGES: usize = 1_000;
+
+/// The listing.
+#[derive(Debug, Serialize)]
+pub struct RecordingList {
+    /// The recordings, newest first.
+    pub recordings: Vec<ListedDocument>,
+    /// How many there are.
+    pub count: usize,
+}
+
+/// A recording of the listing. One that is refused has no more than its name, its size and why.
+#[derive(Debug, Serialize)]
+pub struct ListedDocument {
+    name: RecordingName,
+    session_id: Option<String>,
+    size: u64,
+    started_at: Option<String>,
+    ended_at: Option<String>,
+    events_count: u64,
+    snapshots_count: u64,
+    /// Whether it can be opened.
+    valid: bool,
+    /// `bad_recording` where it cannot.
+    code: Option<&'static str>,
+    /// Why not.
+    error: Option<String>,
+}
+
+impl From<ListedRecording> for ListedDocument {
+    fn from(listed: ListedRecording) -> Self {
+        let ListedRecording { name, size, manifest } = listed;
+        let (error, manifest) = (manifest.as_ref().err().cloned(), manifest.ok());
+        let text = |moment: fn(&Manifest) -> jiff::Timestamp| {
+            manifest.as_ref().map(|manifest| aethon_core::time::text(moment(manifest)))
+        };
+        Self {
+            session_id: manifest.as_ref().map(|manifest| manifest.session_id.clone()),
+            started_at: text(|manifest| manifest.started_at),
+            ended_at: text(|manifest| manifest.ended_at),
+            events_count: manifest.as_ref().map_or(0, |manifest| manifest.events_count),
+            snapshots_count: manifest.as_ref().map_or(0, |manifest| manifest.snapshots_count),
+            valid: manifest.is_some(),
+            code: error.is_some().then_some(BAD_RECORDING),
+            error,
+            name,
+            size,
+        }
+    }
+}
+
+/// The recordings there are.
+pub async fn recordings(recordings: &dyn Recordings) -> Result<RecordingList> {
+    let listed = recordings.list().await?;
+    let recordings: Vec<ListedDocument> = listed.into_iter().map(ListedDocument::from).collect();
+    Ok(RecordingList { count: recordings.len(), recordings })
+}
+
+/// One recording.
+pub fn recording(recording: &Recording) -> Value {
+    let manifest = &recording.manifest;
+    json!({
+        "name": recording.name,
+        "size": recording.size,
+        "metadata": manifest,
+        "session_id": manifest.session_id,
+        "events_count": manifest.events_count,
+        "snapshots_count": manifest.snapshots_count,
+        "duration": manifest.seconds(),
+        "has_resumable_state": manifest.snapshots_count > 0,
+    })
+}
+
+/// What was checked of one recording, all of which is as it must be.
+pub fn verified(recording: &Recording) -> Value {
+    json!({
+        "name": recording.name,
+        "valid": true,
+        "size": recording.size,
+        "session_id": recording.manifest.session_id,
+        "events_count": recording.manifest.events_count,
+        "snapshots_count": recording.manifest.snapshots_count,
+        "entries": recording.entries,
+    })
+}
+
+/// Some events.
+pub fn recorded_events(page: &EventPage) -> Value {
+    json!({ "events": page.events, "next_after": page.next_after })
+}
+
+/// The snapshots of a recording.
+pub async fn snapshots(recordings: &dyn Recordings, name: &RecordingName) -> Result<Value> {
+    Ok(json!({ "snapshots": recordings.snapshots(name).await? }))
+}
+
+/// The state at a snapshot.
+pub async fn snapshot(recordings: &dyn Recordings, (name, number): (&RecordingName, u64)) -> Result<Value> {
+    let state = recordings.snapshot(name, number).await?;
+    let render = move || {
+        let mut document = json!(state.summary);
+        let RecordedState { mut messages, system_prompt, tools, model, cwd, .. } = state;
+        let older = messages.len().saturating_sub(MOST_MESSAGES);
+        messages.drain(..older);
+        let messages: Vec<Message> =
+            messages.into_iter().map(|message| Message::new(message, Rendering::Html)).collect();
+        if let Some(fields) = document.as_object_mut() {
+            fields.extend([
+                ("messages".to_owned(), json!(messages)),
+                ("has_more".to_owned(), json!(older > 0)),
+                ("system_prompt".to_owned(), json!(system_prompt)),
+                ("tools".to_owned(), json!(tools)),
+                ("model".to_owned(), json!(model)),
+                ("cwd".to_owned(), json!(cwd)),
+            ]);
+        }
+        document
+    };
+    // Rendering takes a while, and the connections of this thread should not wait for it.
+    tokio::task::spawn_blocking(render)
+        .await
+        .map_err(|error| Error::internal("the snapshot could not be rendered").because(error))
+}
+
+/// What going on from a snapshot would make.
+pub async fn replay(recordings: &dyn Recordings, (name, number): (&RecordingName, u64)) -> Result<Value> {
+    let recording = recordings.show(name).await?;
+    let mut document = snapshot(recordings, (name, number)).await?;
+    if let Some(fields) = document.as_object_mut() {
+        let session = &recording.manifest.session_id;
+        fields.insert("session_id".into(), json!(session));
+        fields.insert("preview".into(), json!(true));
+        fields.insert(
+            "would_make".into(),
+            json!({ "channel": "webchat", "title": resumed_title(session, number) }),
+        );
+    }
+    Ok(document)
+}
+
+/// What is different at one snapshot from what it was at another.
+pub async fn difference(
+    recordings: &dyn Recordings,
+    name: &RecordingName,
+    (from, to): (u64, u64),
+) -> Result<Value> {
+    let (old, new) = (recordings.snapshot(name, from).await?, recordings.snapshot(name, to).await?);
+    let same = old.messages.iter().zip(&new.messages).take_while(|(old, new)| old == new).count();
+    let told = |messages: &[StoredMessage]| -> Vec<Message> {
+        let newest = messages.iter().skip(messages.len().saturating_sub(MOST_MESSAGES));
+        newest.map(|message| Message::new(message.clone(), Rendering::Source)).collect()
+    };
+    let (had, has) = (names(&old), names(&new));
+    let changed = |old: &str, new: &str| (old != new).then(|| json!({ "from": old, "to": new }));
+    Ok(json!({
+        "from": from,
+        "to": to,
+        "unchanged": same,
+        "removed": told(&old.messages[same..]),
+        "added": told(&new.messages[same..]),
+        "tools_added": has.difference(&had).collect::<Vec<_>>(),
+        "tools_removed": had.difference(&has).collect::<Vec<_>>(),
+        "system_prompt": changed(&old.system_prompt, &new.system_prompt),
+        "model": changed(&old.model, &new.model),
+        "cwd": changed(&old.cwd, &new.cwd),
+    }))
+}
+
+/// The names of the tools of a state.
+fn names(state: &RecordedState) -> BTreeSet<&str> {
+    state.tools.iter().filter_map(|tool| tool["name"].as_str().or_else(|| tool.as_str())).collect()
+}

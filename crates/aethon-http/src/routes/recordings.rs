@@ -1,0 +1,362 @@
+//! `/api/sessions/recordings`: recordings of sessions, to look into, to check, to go on from and to remove.
+//!
+//! A recording may come from a stranger. Whatever is wrong with one is 422 `bad_recording`, on every route that opens it.
+
+use std::io::Read;
+
+use aethon_core::error::Error;
+use aethon_core::event::{Event, SessionChange};
+use aethon_core::recording::{EventQuery, Layer, RecordingFile, RecordingName, resume as resume_session};
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue};
+use serde_json::json;
+
+use crate::body::{Body, BodyWriter};
+use crate::deps::{Activity, Archive, Knowledge};
+use crate::error::Problem;
+use crate::json;
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+/// How much of a file is read and handed over at once.
+const PART: usize = 256 << 10;
+
+/// `GET /api/sessions/recordings`: newest first; those that are refused say why.
+pub(super) async fn list(knowledge: Knowledge, _request: Request) -> HandlerResult {
+    match &knowledge.archive {
+        Some(archive) => response::json(&json::recordings(&*archive.recordings).await?),
+        None => response::json(&json!({ "recordings": [], "count": 0 })),
+    }
+}
+
+/// `GET .../{name}`.
+pub(super) async fn show(knowledge: Knowledge, request: Request) -> HandlerResult {
+    let (archive, name) = named(&knowledge, &request)?;
+    response::json(&json::recording(&archive.recordings.show(&name).await.map_err(refused)?))
+}
+
+/// `GET .../{name}/verify`: every sum of it is right, or it is refused.
+pub(super) async fn verify(knowledge: Knowledge, request: Request) -> HandlerResult {
+    let (archive, name) = named(&knowledge, &request)?;
+    response::json(&json::verified(&archive.recordings.show(&name).await.map_err(refused)?))
+}
+
+/// `DELETE .../{name}`: also of one that is refused.
+pub(super) async fn remove(knowledge: Knowledge, request: Request) -> HandlerResult {
+    let (archive, name) = named(&knowledge, &request)?;
+    if !archive.recordings.remove(&name).await? {
+        return Err(unknown());
+    }
+    tracing::info!(recording = %name, address = %request.client.address, "a recording was removed");
+    Ok(response::no_content())
+}
+
+/// `GET .../{name}/events?layer&type&after&limit`: `after` is the number of an event, which is not sent again.
+pub(super) async fn events(knowledge: Knowledge, request: Request) -> HandlerResult {
+    let (archive, name) = named(&knowledge, &request)?;
+    let layer = match request.query("layer") {
+        None => None,
+        Some(word) => {
+            Some(Layer::parse(&word).ok_or_else(|| Problem::invalid("layer", "must be sys, tool or agent"))?)
+        }
+    };
+    let after = match request.query("after") {
+        None => None,
+        Some(number) => {
+            let number =
+                number.parse().map_err(|_| Problem::invalid("after", "must be the seq of an event"))?;
+            Some(number)
+        }
+    };
+    let limit = request.number("limit", 200, 1..=1000)?;
+    let query = EventQuery { layer, kind: request.query("type"), after, limit };
+    let page = archive.recordings.events(&name, query).await.map_err(refused)?;
+    response::json(&json::recorded_events(&page))
+}
+
+/// `GET .../{name}/snapshots`.
+pub(super) async fn snapshots(knowledge: Knowledge, request: Request) -> HandlerResult {
+    let (archive, name) = named(&knowledge, &request)?;
+    response::json(&json::snapshots(&*archive.recordings, &name).await.map_err(refused)?)
+}
+
+/// `GET .../{name}/snapshots/{n}`: the whole state after that turn.
+pub(super) async fn snapshot(knowledge: Knowledge, request: Request) -> HandlerResult {
+    let (archive, name) = named(&knowledge, &request)?;
+    let at = (&name, number(&request)?);
+    response::json(&json::snapshot(&*archive.recordings, at).await.map_err(refused)?)
+}
+
+/// `GET .../{name}/diff?from&to`: what is different at one snapshot from what it was at another.
+pub(super) async fn diff(knowledge: Knowledge, request: Request) -> HandlerResult {
+    let (archive, name) = named(&knowledge, &request)?;
+    let number = |field: &'static str| {
+        let number = request.query(field).and_then(|text| text.parse::<u64>().ok());
+        number.ok_or_else(|| Problem::invalid(field, "must be the number of a snapshot"))
+    };
+    let between = (number("from")?, number("to")?);
+    response::json(&json::difference(&*archive.recordings, &name, between).await.map_err(refused)?)
+}
+
+/// `POST .../{name}/replay/{n}`: what going on from there would make. Changes nothing.
+pub(super) async fn replay(knowledge: Knowledge, request: Request) -> HandlerResult {
+    let (archive, name) = named(&knowledge, &request)?;
+    let at = (&name, number(&request)?);
+    response::json(&json::replay(&*archive.recordings, at).await.map_err(refused)?)
+}
+
+/// `POST .../{name}/resume/{n}`: a new session that holds the conversation as it was there.
+pub(super) async fn resume((knowledge, activity): (Knowledge, Activity), request: Request) -> HandlerResult {
+    let (archive, name) = named(&knowledge, &request)?;
+    let number = number(&request)?;
+    let session = resume_session(&*archive.recordings, &*archive.sessions, (&name, number)).await;
+    let session = session.map_err(refused)?;
+    tracing::info!(recording = %name, snapshot = number, %session, "a session goes on from a recording");
+    activity.bus.publish(|| Event::Session { session: session.clone(), change: SessionChange::Created });
+    response::created(&json!({ "session_id": session }))
+}
+
+/// `GET .../{name}/download`: the file itself, once it was checked.
+pub(super) async fn download(knowledge: Knowledge, request: Request) -> HandlerResult {
+    let (archive, name) = named(&knowledge, &request)?;
+    let file = archive.recordings.download(&name).await.map_err(refused)?;
+    let (writer, body) = Body::stream();
+    // Ends with the file, or as soon as the connection does: then writing fails.
+    tokio::spawn(send(file, writer));
+    let disposition = format!("attachment; filename=\"{}.zip\"", file_name(name.as_str()));
+    let disposition = HeaderValue::try_from(disposition).unwrap_or(HeaderValue::from_static("attachment"));
+    let mut answer = response::with_body(StatusCode::OK, body);
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/zip"));
+    answer.headers_mut().insert(CONTENT_DISPOSITION, disposition);
+    Ok(answer)
+}
+
+async fn send(file: RecordingFile, writer: BodyWriter) {
+    let mut bytes = file.bytes;
+    loop {
+        let read = tokio::task::spawn_blocking(move || {
+            let mut part = Vec::with_capacity(PART);
+            let read = Read::take(&mut *bytes, PART as u64).read_to_end(&mut part);
+            read.map(|_| (part, bytes))
+        });
+        let part = match read.await {
+            Ok(Ok((part, rest))) => {
+                bytes = rest;
+                part
+            }
+            Ok(Err(error)) => {
+                // The status is out, so the file can only be cut off.
+                tracing::error!(%error, "the download of a recording was cut off");
+                return;
+            }
+            Err(_) => return,
+        };
+        if part.is_empty() {
+            // A client that leaves at the very end misses nothing.
+            let _ = writer.finish().await;
+            return;
+        }
+        if writer.write(Bytes::from(part)).await.is_err() {
+            tracing::debug!("a client left during the download of a recording");
+            return;
+        }
+    }
+}
+
+/// The recording that a path names.
+fn named<'k>(knowledge: &'k Knowledge, request: &Request) -> Result<(&'k Archive, RecordingName), Problem> {
+    let name = request.params.get::<String>("name");
+    let name = name.and_then(|name| RecordingName::parse(&name)).ok_or_else(unknown)?;
+    Ok((knowledge.archive.as_ref().ok_or_else(unknown)?, name))
+}
+
+fn number(request: &Request) -> Result<u64, Problem> {
+    let detail = "there is no such snapshot; GET .../snapshots lists them";
+    request.params.get("n").ok_or_else(|| Problem::not_found(detail))
+}
+
+fn unknown() -> Problem {
+    Problem::not_found("there is no such recording; GET /api/sessions/recordings lists them")
+}
+
+/// What is wrong with a recording is the recording's fault, and never the program's.
+fn refused(error: Error) -> Problem {
+    let is_bad = error.is_invalid();
+    let problem = Problem::from(error);
+    if is_bad { problem.with_code(json::BAD_RECORDING) } else { problem }
+}
+
+/// A name of plain characters, whatever the file is called.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
+    name.chars().map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use aethon_core::error::Result;
+    use aethon_core::message::{Block, Message, Role};
+    use aethon_core::recording::{
+        EventPage, ListedRecording, Manifest, RecordedEvent, RecordedState, Recording, Recordings,
+        SnapshotSummary,
+    };
+    use aethon_core::testkit::MemoryStore;
+    use async_trait::async_trait;
+    use jiff::Timestamp;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::service::tests::Bench;
+
+    /// `good` has one snapshot, `bad` is refused.
+    struct Fake;
+
+    fn manifest() -> Manifest {
+        let started_at: Timestamp = "2026-11-22T10:00:00Z".parse().unwrap();
+        Manifest {
+            format_version: 1,
+            session_id: "telegram:7".into(),
+            started_at,
+            ended_at: started_at + jiff::SignedDuration::from_secs(90),
+            version: "0.3.0".into(),
+            events_count: 2,
+            snapshots_count: 1,
+        }
+    }
+
+    fn judge(name: &RecordingName) -> Result<()> {
+        match name.as_str() {
+            "good" => Ok(()),
+            "bad" => Err(Error::invalid("this recording is refused: it is not a ZIP file")),
+            _ => Err(Error::not_found("there is no such recording")),
+        }
+    }
+
+    #[async_trait]
+    impl Recordings for Fake {
+        async fn list(&self) -> Result<Vec<ListedRecording>> {
+            let row = |name: &str, manifest| ListedRecording {
+                name: RecordingName::parse(name).unwrap(),
+                size: 7,
+                manifest,
+            };
+            Ok(vec![row("good", Ok(manifest())), row("bad", Err("it is not a ZIP file".into()))])
+        }
+        async fn show(&self, name: &RecordingName) -> Result<Recording> {
+            judge(name)?;
+            Ok(Recording { name: name.clone(), size: 7, manifest: manifest(), entries: Vec::new() })
+        }
+        async fn events(&self, name: &RecordingName, query: EventQuery) -> Result<EventPage> {
+            judge(name)?;
+            let (ts, data) = (String::new(), json!({ "after": query.after }));
+            let layer = query.layer.unwrap_or(Layer::Sys);
+            let event = RecordedEvent { ts, layer, r#type: "x".into(), data, trace_id: "t".into(), seq: 2 };
+            Ok(EventPage { events: vec![event], next_after: None })
+        }
+        async fn snapshots(&self, name: &RecordingName) -> Result<Vec<SnapshotSummary>> {
+            judge(name)?;
+            Ok(vec![SnapshotSummary { n: 1, ts: None, message_count: 1, turn: None }])
+        }
+        async fn snapshot(&self, name: &RecordingName, number: u64) -> Result<RecordedState> {
+            judge(name)?;
+            if number != 1 {
+                return Err(Error::not_found("there is no such snapshot"));
+            }
+            let message = Message::new(Role::User, vec![Block::text("hello")], manifest().started_at);
+            Ok(RecordedState {
+                summary: SnapshotSummary { n: 1, ts: None, message_count: 1, turn: None },
+                messages: vec![message],
+                system_prompt: "p".into(),
+                tools: Vec::new(),
+                model: "m".into(),
+                cwd: "/".into(),
+            })
+        }
+        async fn download(&self, name: &RecordingName) -> Result<RecordingFile> {
+            judge(name)?;
+            Ok(RecordingFile { size: 7, bytes: Box::new(&b"PK-file"[..]) })
+        }
+        async fn remove(&self, name: &RecordingName) -> Result<bool> {
+            Ok(matches!(name.as_str(), "good" | "bad"))
+        }
+    }
+
+    fn bench() -> (Bench, Arc<MemoryStore>) {
+        let store = Arc::new(MemoryStore::default());
+        (Bench::recorded(Archive { recordings: Arc::new(Fake), sessions: store.clone() }), store)
+    }
+
+    #[tokio::test]
+    async fn every_route_has_its_document() {
+        let (bench, store) = bench();
+        let get = async |rest: &str| bench.get(&format!("/api/sessions/recordings{rest}"), &[]).await;
+        let list = get("").await.json();
+        let row = &list["recordings"][0];
+        assert_eq!(
+            (&row["name"], &row["session_id"], &row["valid"]),
+            (&json!("good"), &json!("telegram:7"), &json!(true))
+        );
+        assert_eq!(row["ended_at"], "2026-11-22T10:01:30.000Z");
+        let refused = &list["recordings"][1];
+        assert_eq!((&refused["code"], &refused["valid"]), (&json!("bad_recording"), &json!(false)));
+        let about = get("/good").await.json();
+        assert_eq!((&about["duration"], &about["has_resumable_state"]), (&json!(90.0), &json!(true)));
+        assert_eq!(about["metadata"]["format_version"], 1);
+        let events = get("/good/events?layer=tool&after=1").await.json();
+        assert_eq!(
+            (&events["events"][0]["layer"], &events["events"][0]["data"]["after"]),
+            (&json!("tool"), &json!(1))
+        );
+        assert_eq!(get("/good/events?layer=none").await.status, 422);
+        assert_eq!(get("/good/snapshots").await.json()["snapshots"][0]["message_count"], 1);
+        let state = get("/good/snapshots/1").await.json();
+        assert_eq!(
+            (&state["messages"][0]["content"][0]["text"], &state["cwd"]),
+            (&json!("hello"), &json!("/"))
+        );
+        assert_eq!(get("/good/diff?from=1&to=1").await.json()["added"], json!([]));
+        assert_eq!(get("/good/diff?from=1").await.status, 422);
+        assert_eq!(get("/good/verify").await.json()["valid"], true);
+        let file = get("/good/download").await;
+        assert_eq!((file.status, file.header("content-type")), (200, "application/zip"));
+        let post =
+            async |rest: &str| bench.send("POST", &format!("/api/sessions/recordings{rest}"), &[], "").await;
+        let preview = post("/good/replay/1").await.json();
+        assert_eq!((&preview["preview"], &preview["session_id"]), (&json!(true), &json!("telegram:7")));
+        let made = post("/good/resume/1").await;
+        assert_eq!(made.status, 201);
+        let session: Value = made.json()["session_id"].clone();
+        let id = aethon_core::ids::SessionId::parse(session.as_str().unwrap()).unwrap();
+        assert_eq!((id.channel(), store.transcript(&id).len()), ("webchat", 1));
+        assert_eq!(bench.send("DELETE", "/api/sessions/recordings/bad", &[], "").await.status, 204);
+    }
+
+    #[tokio::test]
+    async fn a_refused_recording_is_422_everywhere_and_an_unknown_one_404() {
+        let (bench, _) = bench();
+        for rest in ["", "/events", "/snapshots", "/snapshots/1", "/diff?from=1&to=1", "/verify", "/download"]
+        {
+            let bad = bench.get(&format!("/api/sessions/recordings/bad{rest}"), &[]).await;
+            assert_eq!((bad.status, bad.code().as_str()), (422, "bad_recording"), "{rest}");
+            let none = bench.get(&format!("/api/sessions/recordings/none{rest}"), &[]).await;
+            assert_eq!(none.code(), "not_found", "{rest}");
+        }
+        for rest in ["/replay/1", "/resume/1"] {
+            let bad = bench.send("POST", &format!("/api/sessions/recordings/bad{rest}"), &[], "").await;
+            assert_eq!(bad.code(), "bad_recording", "{rest}");
+        }
+        for path in ["good/snapshots/2", "good/snapshots/x", "..%2fx", "%2ehidden", "a%00"] {
+            assert_eq!(
+                bench.get(&format!("/api/sessions/recordings/{path}"), &[]).await.code(),
+                "not_found",
+                "{path}"
+            );
+        }
+        assert_eq!(bench.send("DELETE", "/api/sessions/recordings/none", &[], "").await.code(), "not_found");
+        let without = Bench::new(crate::options::Options::default());
+        assert_eq!(without.get("/api/sessions/recordings", &[]).await.json()["recordings"], json!([]));
+    }
+}

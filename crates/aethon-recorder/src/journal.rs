@@ -1,0 +1,273 @@
+//! The journal of a recording that runs: lines that are only ever appended, each with a checksum.
+//!
+//! A crash may tear the last line; whatever stands before it is whole. Who writes a journal holds a lock on it, which the
+//! system frees when the process dies, so that another process can tell a journal that is left over from one that lives. The
+//! file gets its name only after it was locked.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use flate2::Crc;
+
+use crate::names::{JOURNAL, ZIP};
+
+/// The longest record, in bytes; a larger one is not written.
+pub(crate) const MOST_RECORD: usize = 48 << 20;
+
+/// What a line is made of besides its JSON: a checksum, a blank, a letter, a blank, and the end of the line.
+const FRAME: usize = 8 + 1 + 1 + 1 + 1;
+
+/// How often a name may be taken already.
+const MOST_NAMES: u32 = 999;
+
+/// What a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// What the recording is of; the first record.
+    Head,
+    /// An event.
+    Event,
+    /// A snapshot.
+    Snapshot,
+}
+
+impl Kind {
+    fn letter(self) -> u8 {
+        match self {
+            Self::Head => b'H',
+            Self::Event => b'E',
+            Self::Snapshot => b'S',
+        }
+    }
+
+    fn of(letter: u8) -> Option<Self> {
+        [Self::Head, Self::Event, Self::Snapshot].into_iter().find(|kind| kind.letter() == letter)
+    }
+}
+
+/// A journal that is being written, under its lock.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    file: File,
+    folder: PathBuf,
+    stem: String,
+    waiting: Vec<u8>,
+    bytes: u64,
+}
+
+impl Journal {
+    /// Begins a journal of this name, or one behind it that is free.
+    pub(crate) fn create(folder: &Path, stem: &str) -> io::Result<Self> {
+        let temporary = folder.join(format!(".{stem}{JOURNAL}.new-{}", std::process::id()));
+        let mut options = File::options();
+        let file = options.read(true).append(true).create_new(true).mode(0o600).open(&temporary)?;
+        let named = private(&file).and_then(|()| {
+            file.try_lock()?;
+            (1..=MOST_NAMES)
+                .find_map(|number| name(folder, &temporary, stem, number).transpose())
+                .unwrap_or_else(|| {
+                    Err(io::Error::new(
+                        io::ErrorKind::AlreadyExists,
+                        "there are too many recordings of this name",
+                    ))
+                })
+        });
+        // The name that it had until it was locked, or has still because something failed.
+        let _ = fs::remove_file(&temporary);
+        Ok(Self { file, folder: folder.to_owned(), stem: named?, waiting: Vec::new(), bytes: 0 })
+    }
+
+    /// Takes over a journal that was left behind; `None` when somebody writes it, or when it is gone.
+    pub(crate) fn take_over(folder: &Path, stem: &str) -> io::Result<Option<Self>> {
+        let path = folder.join(format!("{stem}{JOURNAL}"));
+        let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        let file = match File::options().read(true).append(true).custom_flags(flags).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // Whoever had it may have been done with it in between.
+        if file.metadata()?.nlink() == 0 {
+            return Ok(None);
+        }
+        let bytes = file.metadata()?.len();
+        Ok(Some(Self { file, folder: folder.to_owned(), stem: stem.to_owned(), waiting: Vec::new(), bytes }))
+    }
+
+    /// Its name, and that of the recording that it becomes.
+    pub(crate) fn stem(&self) -> &str {
+        &self.stem
+    }
+
+    /// Where the recording will be.
+    pub(crate) fn zip(&self) -> PathBuf {
+        self.folder.join(format!("{}{ZIP}", self.stem))
+    }
+
+    /// How many bytes it has, those included that are not written yet.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Adds a record, which must have no line breaks; [`Self::flush`] writes it. Too large ones are left out: `false`.
+    pub(crate) fn append(&mut self, kind: Kind, json: &[u8]) -> bool {
+        if json.len() > MOST_RECORD {
+            return false;
+        }
+        let before = self.waiting.len();
+        // Writing into memory does not fail.
+        let _ = write!(self.waiting, "{:08x} {} ", checksum(kind.letter(), json), char::from(kind.letter()));
+        self.waiting.extend_from_slice(json);
+        self.waiting.push(b'\n');
+        self.bytes += (self.waiting.len() - before) as u64;
+        true
+    }
+
+    /// Writes what waits.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        if !self.waiting.is_empty() {
+            self.file.write_all(&self.waiting)?;
+            self.waiting.clear();
+            self.waiting.shrink_to(1 << 20);
+        }
+        Ok(())
+    }
+
+    /// What is written, from the beginning to the first record that is not whole.
+    pub(crate) fn records(&self) -> Records<'_> {
+        Records { lines: BufReader::with_capacity(64 << 10, Positioned { file: &self.file, at: 0 }) }
+    }
+
+    /// Removes it.
+    pub(crate) fn remove(self) -> io::Result<()> {
+        fs::remove_file(self.folder.join(format!("{}{JOURNAL}", self.stem)))
+    }
+}
+
+/// The records of a journal.
+pub(crate) struct Records<'j> {
+    lines: BufReader<Positioned<'j>>,
+}
+
+impl Records<'_> {
+    /// The next record; `None` at the end, and at the first that is not whole.
+    pub(crate) fn next(&mut self) -> io::Result<Option<(Kind, Vec<u8>)>> {
+        let mut line = Vec::new();
+        let most = (MOST_RECORD + FRAME) as u64;
+        Read::take(&mut self.lines, most).read_until(b'\n', &mut line)?;
+        if line.pop() != Some(b'\n') || line.len() < FRAME - 1 {
+            return Ok(None);
+        }
+        let json = line.split_off(FRAME - 1);
+        let (Some(kind), Ok(sum)) = (Kind::of(line[9]), std::str::from_utf8(&line[..8])) else {
+            return Ok(None);
+        };
+        let is_whole = u32::from_str_radix(sum, 16).ok() == Some(checksum(kind.letter(), &json));
+        Ok(is_whole.then_some((kind, json)))
+    }
+}
+
+fn checksum(letter: u8, json: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(&[letter]);
+    crc.update(json);
+    crc.sum()
+}
+
+/// Gives a locked file its name; `None` when that is taken.
+fn name(folder: &Path, temporary: &Path, stem: &str, number: u32) -> io::Result<Option<String>> {
+    let stem = if number == 1 { stem.to_owned() } else { format!("{stem}.{number}") };
+    if folder.join(format!("{stem}{ZIP}")).exists() {
+        return Ok(None);
+    }
+    // A hard link takes no name that is there already, which renaming would.
+    let journal = folder.join(format!("{stem}{JOURNAL}"));
+    match fs::hard_link(temporary, &journal) {
+        Ok(()) => Ok(Some(stem)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+        // A file system without hard links; two programs that begin at the same millisecond are less likely still.
+        Err(_) if !journal.exists() => fs::rename(temporary, &journal).map(|()| Some(stem)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Read and written by the owner only, whatever the umask.
+pub(crate) fn private(file: &File) -> io::Result<()> {
+    file.set_permissions(fs::Permissions::from_mode(0o600))
+}
+
+/// A file read from the beginning, whatever else is done with it.
+struct Positioned<'f> {
+    file: &'f File,
+    at: u64,
+}
+
+impl Read for Positioned<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(into, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_belongs_to_one_writer_until_that_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(folder.path(), "a").unwrap();
+        assert!(journal.append(Kind::Head, b"{}") && journal.append(Kind::Event, b"{\"x\":1}"));
+        journal.flush().unwrap();
+        assert!(Journal::take_over(folder.path(), "a").unwrap().is_none(), "it is being written");
+        assert_eq!(Journal::create(folder.path(), "a").unwrap().stem(), "a.2");
+        drop(journal);
+        let left = Journal::take_over(folder.path(), "a").unwrap().unwrap();
+        let mut records = left.records();
+        assert_eq!(records.next().unwrap(), Some((Kind::Head, b"{}".to_vec())));
+        assert_eq!(records.next().unwrap(), Some((Kind::Event, b"{\"x\":1}".to_vec())));
+        assert_eq!(records.next().unwrap(), None);
+        let mode = left.file.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        left.remove().unwrap();
+        assert!(Journal::take_over(folder.path(), "a").unwrap().is_none());
+        let hidden = fs::read_dir(folder.path()).unwrap();
+        assert!(hidden.flatten().all(|entry| !entry.file_name().to_string_lossy().starts_with('.')));
+    }
+
+    #[test]
+    fn a_journal_torn_anywhere_is_read_up_to_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(folder.path(), "a").unwrap();
+        let records: [&[u8]; 4] = [b"{}", b"{\"n\":1}", b"{\"text\":\"h\xc3\xa4\"}", b"{\"n\":22222}"];
+        let mut ends = vec![0];
+        for record in records {
+            assert!(journal.append(Kind::Event, record));
+            ends.push(journal.bytes());
+        }
+        journal.flush().unwrap();
+        let path = folder.path().join("a.journal");
+        let whole = fs::read(&path).unwrap();
+        let count = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            let mut read = journal.records();
+            std::iter::from_fn(|| read.next().unwrap()).count()
+        };
+        for cut in 0..=whole.len() {
+            let expected = ends.iter().filter(|&&end| end > 0 && end <= cut as u64).count();
+            assert_eq!(count(&whole[..cut]), expected, "cut at {cut}");
+            // What a disk without power leaves: the length is there, the content is not.
+            let mut zeros = whole[..cut].to_vec();
+            zeros.resize(whole.len(), 0);
+            assert_eq!(count(&zeros), expected, "zeros from {cut}");
+        }
+    }
+}

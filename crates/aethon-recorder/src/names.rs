@@ -1,0 +1,69 @@
+//! What the files of recordings are called: `SESSION-STARTED.zip`, and `.journal` while the session runs.
+//!
+//! A session may be called anything. In the name of a file it has plain characters only; which session it was stands in the
+//! manifest.
+
+use aethon_core::ids::SessionId;
+use aethon_core::time::text;
+use jiff::Timestamp;
+
+/// What recordings end with.
+pub(crate) const ZIP: &str = ".zip";
+
+/// What journals end with.
+pub(crate) const JOURNAL: &str = ".journal";
+
+/// The most characters of a session's name.
+const LONGEST: usize = 80;
+
+/// How long a moment is, as a name has it.
+const STAMP: usize = "20261122T202115123Z".len();
+
+/// The name of a recording that begins now, without an ending.
+pub(crate) fn stem(session: &SessionId, started: Timestamp) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
+    let session: String = session.as_str().chars().map(plain).take(LONGEST).collect();
+    format!("{session}-{}", stamp(started))
+}
+
+/// The moment in the name of a recording that was made here, as text that sorts by time; a second one of the same moment has a
+/// number behind it.
+pub(crate) fn started(stem: &str) -> Option<&str> {
+    let is_number =
+        |part: &str| !part.is_empty() && part.len() <= 3 && part.bytes().all(|b| b.is_ascii_digit());
+    let stem = match stem.rsplit_once('.') {
+        Some((stem, number)) if is_number(number) => stem,
+        _ => stem,
+    };
+    let at = stem.len().checked_sub(STAMP)?;
+    let (before, stamp) = (stem.get(..at)?, stem.get(at..)?);
+    let is_stamp = stamp.bytes().enumerate().all(|(place, byte)| match place {
+        8 => byte == b'T',
+        18 => byte == b'Z',
+        _ => byte.is_ascii_digit(),
+    });
+    (is_stamp && before.ends_with('-')).then_some(stamp)
+}
+
+/// A moment as names have it.
+pub(crate) fn stamp(moment: Timestamp) -> String {
+    text(moment).chars().filter(|c| c.is_ascii_alphanumeric()).collect()
+}
+
+#[cfg(test)]
+#[test]
+fn any_session_makes_a_plain_name_with_its_beginning() {
+    let moment: Timestamp = "2026-11-22T20:21:15.123Z".parse().unwrap();
+    let check = |id: &str, expected: &str| {
+        let stem = stem(&SessionId::parse(id).unwrap(), moment);
+        assert_eq!(stem, format!("{expected}-20261122T202115123Z"));
+        assert_eq!(started(&stem), Some("20261122T202115123Z"));
+        assert_eq!(started(&format!("{stem}.2")), Some("20261122T202115123Z"));
+    };
+    check("webchat:default", "webchat-default");
+    check("webchat:../..\\a b/ü", "webchat-------a-b--");
+    check(&format!("webchat:{}", "x".repeat(190)), &format!("webchat-{}", "x".repeat(72)));
+    for other in ["", "evil", "holiday-20261122", "x-20261122T202115123", "20261122T202115123Z"] {
+        assert_eq!(started(other), None, "{other}");
+    }
+}

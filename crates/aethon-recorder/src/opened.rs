@@ -1,0 +1,274 @@
+//! A recording that is opened: first its form, then, where that was not done before, every sum and every line of it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use aethon_core::recording::{
+    EventPage, EventQuery, RecordedEvent, RecordedState, RecordingEntry, SnapshotSummary,
+};
+use ring::digest::{Context, SHA256};
+
+use crate::error::{Error, Result};
+use crate::hex::hex;
+use crate::journal::MOST_RECORD;
+use crate::pack::{EVENTS, MANIFEST, snapshot_entry};
+use crate::record::{EventHead, FORMAT, SnapshotHead, StoredManifest, StoredSnapshot};
+use crate::zip::{Archive, Entry, MOST_ENTRIES, unpacking};
+
+/// The largest manifest.
+const MOST_MANIFEST: u64 = 4 << 20;
+
+/// The longest text in a manifest.
+const MOST_WORD: usize = 1_000;
+
+/// A recording whose form is right.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    archive: Archive,
+    pub(crate) manifest: StoredManifest,
+}
+
+impl Opened {
+    /// Opens a file and looks at its form: the directory, the manifest, and that each is about the other.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let archive = Archive::open(path)?;
+        let entry = archive.entry(MANIFEST).ok_or_else(|| Error::bad("it has no manifest.json"))?;
+        let manifest: StoredManifest = serde_json::from_slice(&archive.whole(entry, MOST_MANIFEST)?)
+            .map_err(|error| Error::bad(format!("its manifest.json cannot be read: {error}")))?;
+        let opened = Self { archive, manifest };
+        opened.check_manifest()?;
+        Ok(opened)
+    }
+
+    fn check_manifest(&self) -> Result<()> {
+        let manifest = &self.manifest;
+        if manifest.format_version != FORMAT {
+            let version = manifest.format_version;
+            return Err(Error::bad(format!(
+                "it is of the format {version}, and this program knows {FORMAT}"
+            )));
+        }
+        if manifest.session_id.len() > MOST_WORD || manifest.version.len() > MOST_WORD {
+            return Err(Error::bad("its manifest has a name that is too long"));
+        }
+        if manifest.snapshots_count > MOST_ENTRIES as u64 {
+            return Err(Error::bad("its manifest tells of more snapshots than a recording has"));
+        }
+        if let Some(missing) = manifest.entries.keys().find(|name| self.archive.entry(name).is_none()) {
+            return Err(Error::bad(format!("{missing:?} is in its manifest, and not in the file")));
+        }
+        let is_ours = |name: &str| name == EVENTS || snapshot_number(name).is_some();
+        let ours: Vec<&str> = self
+            .archive
+            .entries()
+            .iter()
+            .map(|entry| entry.name.as_str())
+            .filter(|name| is_ours(name))
+            .collect();
+        if let Some(unknown) = ours.iter().find(|name| !manifest.entries.contains_key(**name)) {
+            return Err(Error::bad(format!("{unknown:?} is not in its manifest")));
+        }
+        if !ours.contains(&EVENTS) {
+            return Err(Error::bad("it has no events.jsonl"));
+        }
+        let numbers: Vec<u64> = ours.iter().filter_map(|name| snapshot_number(name)).collect();
+        let has_all = (1..=manifest.snapshots_count).all(|number| numbers.contains(&number));
+        if !has_all || numbers.len() as u64 != manifest.snapshots_count {
+            return Err(Error::bad("it has other snapshots than its manifest says"));
+        }
+        Ok(())
+    }
+
+    /// Checks everything: each sum, each event, each snapshot.
+    pub(crate) fn check(&self) -> Result<()> {
+        for (name, expected) in &self.manifest.entries {
+            let entry = self.entry(name)?;
+            let mut content = Summed::new(self.archive.read(entry));
+            if name == EVENTS {
+                self.check_events(&mut content)?;
+            }
+            std::io::copy(&mut content, &mut std::io::sink()).map_err(unpacking)?;
+            if !content.sum().eq_ignore_ascii_case(expected) {
+                return Err(Error::bad(format!("{name:?} has another checksum than the manifest says")));
+            }
+        }
+        self.snapshots().map(drop)
+    }
+
+    fn check_events(&self, content: &mut impl Read) -> Result<()> {
+        let (mut lines, mut count, mut last) = (Lines::of(content), 0_u64, None);
+        while let Some(line) = lines.next()? {
+            let event: EventHead = serde_json::from_slice(&line)
+                .map_err(|error| Error::bad(format!("event {} cannot be read: {error}", count + 1)))?;
+            if last.is_some_and(|last| event.seq <= last) {
+                return Err(Error::bad(format!("event {} is out of order", count + 1)));
+            }
+            (count, last) = (count + 1, Some(event.seq));
+        }
+        if count != self.manifest.events_count {
+            let said = self.manifest.events_count;
+            return Err(Error::bad(format!("it has {count} events, and its manifest says {said}")));
+        }
+        Ok(())
+    }
+
+    /// The entries that the manifest names.
+    pub(crate) fn entries(&self) -> Vec<RecordingEntry> {
+        let entry = |(name, sum): (&String, &String)| {
+            let size = self.archive.entry(name)?.size;
+            Some(RecordingEntry { name: name.clone(), size, sha256: sum.to_ascii_lowercase() })
+        };
+        self.manifest.entries.iter().filter_map(entry).collect()
+    }
+
+    /// Some of the events.
+    pub(crate) fn events(&self, query: &EventQuery) -> Result<EventPage> {
+        let mut lines = Lines::of(self.archive.read(self.entry(EVENTS)?));
+        let mut page = EventPage::default();
+        while let Some(line) = lines.next()? {
+            let unreadable = |error| Error::bad(format!("an event cannot be read: {error}"));
+            let head: EventHead = serde_json::from_slice(&line).map_err(unreadable)?;
+            let is_wanted = query.after.is_none_or(|after| head.seq > after)
+                && query.layer.is_none_or(|layer| layer == head.layer)
+                && query.kind.as_ref().is_none_or(|kind| *kind == head.r#type);
+            if !is_wanted {
+                continue;
+            }
+            if page.events.len() >= query.limit {
+                page.next_after = page.events.last().map(|event: &RecordedEvent| event.seq);
+                break;
+            }
+            page.events.push(serde_json::from_slice(&line).map_err(unreadable)?);
+        }
+        Ok(page)
+    }
+
+    /// All snapshots, without their content.
+    pub(crate) fn snapshots(&self) -> Result<Vec<SnapshotSummary>> {
+        let mut count = 0_u64;
+        let mut summary = |n: u64| {
+            let head: SnapshotHead = self.snapshot_file(n)?;
+            count = after(count, head.keeps, n)? + head.messages.len() as u64;
+            Ok(SnapshotSummary { n, ts: head.ts, message_count: count, turn: head.turn })
+        };
+        (1..=self.manifest.snapshots_count).map(&mut summary).collect()
+    }
+
+    /// The state after a turn, put together from the first snapshot on.
+    pub(crate) fn state(&self, number: u64) -> Result<RecordedState> {
+        if number == 0 || number > self.manifest.snapshots_count {
+            let count = self.manifest.snapshots_count;
+            return Err(Error::not_found(format!(
+                "there is no snapshot {number}; the recording has {count}"
+            )));
+        }
+        let mut messages = Vec::new();
+        let (mut system_prompt, mut tools, mut model, mut cwd) = Default::default();
+        let (mut ts, mut turn) = (None, None);
+        for n in 1..=number {
+            let snapshot: StoredSnapshot = self.snapshot_file(n)?;
+            let stand = after(messages.len() as u64, snapshot.keeps, n)?;
+            messages.truncate(usize::try_from(stand).unwrap_or(usize::MAX));
+            let recorded = self.manifest.started_at;
+            messages.extend(snapshot.messages.into_iter().map(|message| message.into_message(recorded)));
+            replace(&mut system_prompt, snapshot.system_prompt);
+            replace(&mut tools, snapshot.tools);
+            replace(&mut model, snapshot.model);
+            replace(&mut cwd, snapshot.cwd);
+            (ts, turn) = (snapshot.ts, snapshot.turn);
+        }
+        let summary = SnapshotSummary { n: number, ts, message_count: messages.len() as u64, turn };
+        Ok(RecordedState { summary, messages, system_prompt, tools, model, cwd })
+    }
+
+    /// The file itself.
+    pub(crate) fn into_file(self) -> Result<std::fs::File> {
+        self.archive.into_file().map_err(|error| Error::io("the recording cannot be read", error))
+    }
+
+    fn entry(&self, name: &str) -> Result<&Entry> {
+        self.archive.entry(name).ok_or_else(|| Error::bad(format!("it has no {name}")))
+    }
+
+    fn snapshot_file<Stored: serde::de::DeserializeOwned>(&self, n: u64) -> Result<Stored> {
+        let content = self.archive.whole(self.entry(&snapshot_entry(n))?, MOST_RECORD as u64)?;
+        serde_json::from_slice(&content)
+            .map_err(|error| Error::bad(format!("snapshot {n} cannot be read: {error}")))
+    }
+}
+
+/// What is there stays unless a snapshot says something else.
+fn replace<T>(what: &mut T, by: Option<T>) {
+    if let Some(by) = by {
+        *what = by;
+    }
+}
+
+/// How many messages still stand at a snapshot.
+fn after(before: u64, keeps: Option<u64>, n: u64) -> Result<u64> {
+    let keeps = keeps.unwrap_or(before);
+    if keeps > before {
+        return Err(Error::bad(format!("snapshot {n} goes on from messages that are not there")));
+    }
+    Ok(keeps)
+}
+
+/// The number of a snapshot by the name of its entry.
+fn snapshot_number(name: &str) -> Option<u64> {
+    let number = name.strip_prefix("snapshots/")?.strip_suffix(".json")?.parse().ok()?;
+    (snapshot_entry(number) == name).then_some(number)
+}
+
+/// Lines of bounded length.
+struct Lines<Source: Read>(BufReader<Source>);
+
+impl<Source: Read> Lines<Source> {
+    fn of(source: Source) -> Self {
+        Self(BufReader::with_capacity(64 << 10, source))
+    }
+
+    /// The next line with something in it.
+    fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        loop {
+            let mut line = Vec::new();
+            let most = MOST_RECORD as u64 + 1;
+            let read = Read::take(&mut self.0, most).read_until(b'\n', &mut line).map_err(unpacking)?;
+            if read == 0 {
+                return Ok(None);
+            }
+            if read as u64 == most && line.last() != Some(&b'\n') {
+                return Err(Error::bad("one of its events is too long"));
+            }
+            if !line.trim_ascii().is_empty() {
+                return Ok(Some(line));
+            }
+        }
+    }
+}
+
+/// Reads on, and adds up what goes by.
+struct Summed<Source: Read> {
+    source: Source,
+    context: Context,
+}
+
+impl<Source: Read> Summed<Source> {
+    fn new(source: Source) -> Self {
+        Self { source, context: Context::new(&SHA256) }
+    }
+
+    fn sum(self) -> String {
+        hex(self.context.finish().as_ref())
+    }
+}
+
+impl<Source: Read> Read for Summed<Source> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.source.read(into)?;
+        self.context.update(&into[..read]);
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests;

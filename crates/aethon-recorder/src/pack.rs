@@ -1,0 +1,133 @@
+//! Turns a journal into its ZIP: written beside it, synced, renamed, and only then is the journal removed. Wherever this is
+//! cut off, the journal is there or the ZIP is whole.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use aethon_core::recording::Layer;
+use serde_json::json;
+
+use crate::journal::{Journal, Kind, private};
+use crate::names::ZIP;
+use crate::record::{EventHead, FORMAT, Head, NewEvent, StoredManifest};
+use crate::zip::ZipWriter;
+
+/// The entry of the manifest.
+pub(crate) const MANIFEST: &str = "manifest.json";
+
+/// The entry of the events.
+pub(crate) const EVENTS: &str = "events.jsonl";
+
+/// What the last event of a recording is called that came to its end.
+pub(crate) const ENDED: &str = "recording_ended";
+
+/// The entry of a snapshot.
+pub(crate) fn snapshot_entry(number: u64) -> String {
+    format!("snapshots/{number:06}.json")
+}
+
+/// Makes the ZIP and removes the journal. `false` when there was nothing in the journal that could be kept.
+pub(crate) fn pack(journal: Journal, folder: &Path) -> io::Result<bool> {
+    let Some(content) = Content::of(&journal)? else {
+        journal.remove()?;
+        return Ok(false);
+    };
+    let path = journal.zip();
+    let temporary = folder.join(format!(".{}{ZIP}.new-{}", journal.stem(), std::process::id()));
+    let made = write(&journal, &content, &temporary).and_then(|()| fs::rename(&temporary, &path));
+    if let Err(error) = made {
+        // The first failure is the one to report; the journal is still there.
+        let _ = fs::remove_file(&temporary);
+        return Err(error);
+    }
+    File::open(folder)?.sync_all()?;
+    journal.remove()?;
+    Ok(true)
+}
+
+/// What a journal has, without its content.
+struct Content {
+    head: Head,
+    events: u64,
+    snapshots: u64,
+    last: EventHead,
+}
+
+impl Content {
+    /// `None` where not even an event is whole.
+    fn of(journal: &Journal) -> io::Result<Option<Self>> {
+        let mut records = journal.records();
+        let Some((Kind::Head, head)) = records.next()? else { return Ok(None) };
+        let Ok(head) = serde_json::from_slice::<Head>(&head) else { return Ok(None) };
+        let (mut events, mut snapshots, mut last) = (0, 0, None);
+        while let Some((kind, json)) = records.next()? {
+            match kind {
+                Kind::Head => break,
+                Kind::Snapshot => snapshots += 1,
+                Kind::Event => {
+                    events += 1;
+                    last = Some(serde_json::from_slice::<EventHead>(&json)?);
+                }
+            }
+        }
+        Ok(last.map(|last| Self { head, events, snapshots, last }))
+    }
+
+    /// The line that says that the recording was broken off, if it was.
+    fn closing(&self) -> io::Result<Option<Vec<u8>>> {
+        if self.last.r#type == ENDED {
+            return Ok(None);
+        }
+        let (layer, data) = (Layer::Sys, json!({ "reason": "recovered" }));
+        let (seq, ts) = (self.last.seq + 1, self.last.ts.as_str());
+        let event = NewEvent { seq, ts, layer, r#type: ENDED, data: &data, trace_id: "" };
+        Ok(Some(serde_json::to_vec(&event)?))
+    }
+}
+
+fn write(journal: &Journal, content: &Content, path: &Path) -> io::Result<()> {
+    let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    private(&file)?;
+    let mut zip = ZipWriter::new(file);
+    let mut entries = BTreeMap::new();
+    let closing = content.closing()?;
+    let written = zip.add(EVENTS, |out| {
+        let mut records = journal.records();
+        while let Some((kind, json)) = records.next()? {
+            if kind == Kind::Event {
+                out.write_all(&json)?;
+                out.write_all(b"\n")?;
+            }
+        }
+        closing.iter().try_for_each(|line| out.write_all(line).and_then(|()| out.write_all(b"\n")))
+    })?;
+    entries.insert(EVENTS.to_owned(), written.sha256);
+    let (mut records, mut number) = (journal.records(), 0);
+    while number < content.snapshots
+        && let Some((kind, json)) = records.next()?
+    {
+        if kind == Kind::Snapshot {
+            number += 1;
+            let name = snapshot_entry(number);
+            let written = zip.add(&name, |out| out.write_all(&json))?;
+            entries.insert(name, written.sha256);
+        }
+    }
+    let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+    let manifest = StoredManifest {
+        format_version: FORMAT,
+        session_id: content.head.session_id.clone(),
+        started_at: content.head.started_at.parse().map_err(invalid)?,
+        ended_at: content.last.ts.parse().map_err(invalid)?,
+        version: content.head.version.clone(),
+        events_count: content.events + u64::from(closing.is_some()),
+        snapshots_count: number,
+        entries,
+    };
+    let manifest = serde_json::to_vec_pretty(&manifest)?;
+    zip.add(MANIFEST, |out| out.write_all(&manifest))?;
+    zip.finish()?.sync_all()
+}

@@ -1,0 +1,202 @@
+//! The forms in which a recording is written: the same in the journal and in the ZIP.
+//!
+//! What is read leaves out more than what is written: a recording may come from another program, and has to say no more than
+//! the contract asks for.
+
+use std::collections::BTreeMap;
+
+use aethon_core::ids::{MessageId, TurnId};
+use aethon_core::message::{Block, Message, Role, TurnEnd};
+use aethon_core::model::Usage;
+use aethon_core::recording::Manifest;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The version of the format that is written and read.
+pub(crate) const FORMAT: u32 = 1;
+
+/// The first record of a journal.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Head {
+    pub(crate) format_version: u32,
+    pub(crate) session_id: String,
+    pub(crate) started_at: String,
+    pub(crate) version: String,
+}
+
+/// `manifest.json`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct StoredManifest {
+    pub(crate) format_version: u32,
+    pub(crate) session_id: String,
+    pub(crate) started_at: Timestamp,
+    pub(crate) ended_at: Timestamp,
+    #[serde(default)]
+    pub(crate) version: String,
+    pub(crate) events_count: u64,
+    pub(crate) snapshots_count: u64,
+    /// The SHA-256 of each entry.
+    pub(crate) entries: BTreeMap<String, String>,
+}
+
+impl StoredManifest {
+    pub(crate) fn manifest(&self) -> Manifest {
+        Manifest {
+            format_version: self.format_version,
+            session_id: self.session_id.clone(),
+            started_at: self.started_at,
+            ended_at: self.ended_at,
+            version: self.version.clone(),
+            events_count: self.events_count,
+            snapshots_count: self.snapshots_count,
+        }
+    }
+}
+
+/// An event, as it is written.
+#[derive(Debug, Serialize)]
+pub(crate) struct NewEvent<'e> {
+    pub(crate) seq: u64,
+    pub(crate) ts: &'e str,
+    pub(crate) layer: aethon_core::recording::Layer,
+    pub(crate) r#type: &'e str,
+    pub(crate) data: &'e Value,
+    pub(crate) trace_id: &'e str,
+}
+
+/// When something was recorded, and which number it has: all that is read of an event without its content.
+#[derive(Debug, Deserialize)]
+pub(crate) struct EventHead {
+    pub(crate) ts: String,
+    pub(crate) seq: u64,
+    pub(crate) layer: aethon_core::recording::Layer,
+    pub(crate) r#type: String,
+}
+
+/// `snapshots/NNNNNN.json`, as it is written.
+#[derive(Debug, Serialize)]
+pub(crate) struct NewSnapshot<'s> {
+    pub(crate) n: u64,
+    pub(crate) ts: &'s str,
+    pub(crate) turn: &'s TurnId,
+    /// How many messages of the snapshot before still stand, counted from the first.
+    pub(crate) keeps: u64,
+    pub(crate) message_count: u64,
+    pub(crate) messages: &'s Value,
+    /// Null where it is as in the snapshot before.
+    pub(crate) system_prompt: Option<&'s str>,
+    /// Null where they are as in the snapshot before.
+    pub(crate) tools: Option<&'s Value>,
+    pub(crate) model: &'s str,
+    pub(crate) cwd: &'s str,
+}
+
+/// The same, as it is read.
+#[derive(Debug, Deserialize)]
+pub(crate) struct StoredSnapshot {
+    #[serde(default)]
+    pub(crate) ts: Option<String>,
+    #[serde(default)]
+    pub(crate) turn: Option<String>,
+    #[serde(default)]
+    pub(crate) keeps: Option<u64>,
+    pub(crate) messages: Vec<StoredMessage>,
+    #[serde(default)]
+    pub(crate) system_prompt: Option<String>,
+    #[serde(default)]
+    pub(crate) tools: Option<Vec<Value>>,
+    #[serde(default)]
+    pub(crate) model: Option<String>,
+    #[serde(default)]
+    pub(crate) cwd: Option<String>,
+}
+
+/// The same without its messages.
+#[derive(Debug, Deserialize)]
+pub(crate) struct SnapshotHead {
+    #[serde(default)]
+    pub(crate) ts: Option<String>,
+    #[serde(default)]
+    pub(crate) turn: Option<String>,
+    #[serde(default)]
+    pub(crate) keeps: Option<u64>,
+    pub(crate) messages: Vec<serde::de::IgnoredAny>,
+}
+
+/// A message, as it is written.
+#[derive(Debug, Serialize)]
+pub(crate) struct NewMessage<'m> {
+    pub(crate) id: MessageId,
+    pub(crate) role: Role,
+    pub(crate) content: &'m [Block],
+    #[serde(serialize_with = "aethon_core::time::serialize")]
+    pub(crate) created_at: Timestamp,
+    pub(crate) turn: Option<&'m TurnId>,
+    pub(crate) model: Option<&'m str>,
+    pub(crate) usage: Option<&'m Usage>,
+    pub(crate) stop_reason: Option<TurnEnd>,
+}
+
+impl<'m> NewMessage<'m> {
+    pub(crate) fn of(message: &'m Message) -> Self {
+        Self {
+            id: message.id,
+            role: message.role,
+            content: &message.content,
+            created_at: message.created_at,
+            turn: message.turn.as_ref(),
+            model: message.model.as_deref(),
+            usage: message.usage.as_ref(),
+            stop_reason: message.stop_reason,
+        }
+    }
+}
+
+/// A message, as it is read.
+#[derive(Debug, Deserialize)]
+pub(crate) struct StoredMessage {
+    #[serde(default)]
+    id: Option<Value>,
+    role: Role,
+    content: Content,
+    #[serde(default)]
+    created_at: Option<Timestamp>,
+    #[serde(default)]
+    turn: Option<String>,
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    usage: Option<Usage>,
+    #[serde(default)]
+    stop_reason: Option<TurnEnd>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Blocks(Vec<Block>),
+}
+
+impl StoredMessage {
+    /// The message; what it does not say of itself is taken from the recording.
+    pub(crate) fn into_message(self, recorded: Timestamp) -> Message {
+        let content = match self.content {
+            Content::Text(text) => vec![Block::text(text)],
+            Content::Blocks(blocks) => blocks,
+        };
+        let mut message = Message::new(self.role, content, self.created_at.unwrap_or(recorded));
+        let id = match &self.id {
+            Some(Value::String(id)) => id.parse().ok(),
+            Some(id) => id.as_i64(),
+            None => None,
+        };
+        message.id = MessageId(id.unwrap_or(0));
+        message.turn = self.turn.as_deref().map(TurnId::existing);
+        message.model = self.model;
+        message.usage = self.usage;
+        message.stop_reason = self.stop_reason;
+        message
+    }
+}

@@ -1,0 +1,55 @@
+//! Which recordings go because there are too many of them, or because they are too old. What was put into the folder by
+//! somebody else, and has no name of ours, stays.
+
+use std::fs;
+use std::path::Path;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::names::{self, ZIP};
+use crate::recorder::Keep;
+
+/// Removes what is not to be kept; the names of what went.
+pub(crate) fn remove_old(folder: &Path, keep: Keep, now: Timestamp) -> Vec<String> {
+    let Ok(files) = fs::read_dir(folder) else { return Vec::new() };
+    let stems = files.flatten().filter_map(|file| {
+        let name = file.file_name().into_string().ok()?;
+        let stem = name.strip_suffix(ZIP)?;
+        Some((names::started(stem)?.to_owned(), stem.to_owned()))
+    });
+    let mut stems: Vec<(String, String)> = stems.collect();
+    stems.sort_unstable_by(|one, other| other.cmp(one));
+    let age = SignedDuration::from_hours(24 * i64::from(keep.days));
+    let oldest = (keep.days > 0).then(|| names::stamp(now.saturating_sub(age).unwrap_or(Timestamp::MIN)));
+    let is_old = |place: usize, started: &str| {
+        (keep.most > 0 && place >= keep.most) || oldest.as_deref().is_some_and(|oldest| started < oldest)
+    };
+    let old = stems.into_iter().enumerate().filter(|(place, (started, _))| is_old(*place, started));
+    old.filter_map(|(_, (_, stem))| {
+        fs::remove_file(folder.join(format!("{stem}{ZIP}"))).ok()?;
+        Some(stem)
+    })
+    .collect()
+}
+
+#[cfg(test)]
+#[test]
+fn the_newest_stay_and_so_does_what_is_not_ours() {
+    let now: Timestamp = "2026-11-22T00:00:00Z".parse().unwrap();
+    let check = |most: usize, days: u32, expected: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a-20261121T100000000Z", "b-20261120T100000000Z", "c-20261001T100000000Z", "foreign"] {
+            fs::write(folder.path().join(format!("{name}.zip")), "x").unwrap();
+        }
+        fs::write(folder.path().join("d-20200101T100000000Z.journal"), "x").unwrap();
+        let mut removed = remove_old(folder.path(), Keep { most, days }, now);
+        removed.sort();
+        assert_eq!(removed, expected, "{most} and {days} days");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5 - expected.len());
+    };
+    check(0, 0, &[]);
+    check(2, 0, &["c-20261001T100000000Z"]);
+    check(1, 0, &["b-20261120T100000000Z", "c-20261001T100000000Z"]);
+    check(0, 30, &["c-20261001T100000000Z"]);
+    check(20, 1, &["b-20261120T100000000Z", "c-20261001T100000000Z"]);
+}

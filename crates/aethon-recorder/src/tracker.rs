@@ -1,0 +1,241 @@
+//! Which messages each recorded conversation has, so that a snapshot need hold no more than what is new.
+//!
+//! What the storage says counts. It names the newest message before each turn, and where that is not the one that is known
+//! here (another program has written in between, a delivery came, something was left out), nothing is known any more: the
+//! next snapshot is then made of the whole transcript. So a mistake here costs time and never a wrong recording.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use aethon_core::ids::{MessageId, SessionId, TurnId};
+use aethon_core::message::Message;
+
+/// How many turns may wait for their beginning before it is forgotten which session they are of.
+const MOST_WAITING: usize = 100_000;
+
+/// The conversations that are known.
+#[derive(Debug, Default)]
+pub(crate) struct Tracker(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    sessions: HashMap<SessionId, Conversation>,
+    /// Which session a turn is of that has not ended.
+    turns: HashMap<TurnId, SessionId>,
+}
+
+#[derive(Debug, Default)]
+struct Conversation {
+    messages: Vec<(MessageId, Option<TurnId>)>,
+    /// How many messages the last snapshot has.
+    base: usize,
+    /// How many of them still stand.
+    keeps: usize,
+    /// Those that came after them.
+    new: Vec<Message>,
+    /// The turn that runs.
+    running: Option<TurnId>,
+}
+
+/// What a snapshot is made of.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Difference {
+    pub(crate) base: usize,
+    pub(crate) keeps: usize,
+    pub(crate) messages: Vec<Message>,
+}
+
+impl Conversation {
+    fn newest(&self) -> Option<MessageId> {
+        self.messages.last().map(|(id, _)| *id)
+    }
+
+    fn push(&mut self, message: Message) {
+        self.messages.push((message.id, message.turn.clone()));
+        self.new.push(message);
+    }
+
+    /// Takes a turn and everything behind it out. `false` when it is not there.
+    fn cut(&mut self, turn: &TurnId) -> bool {
+        let Some(at) = self.messages.iter().position(|(_, of)| of.as_ref() == Some(turn)) else {
+            return false;
+        };
+        self.messages.truncate(at);
+        self.new.truncate(at.saturating_sub(self.keeps));
+        self.keeps = self.keeps.min(at);
+        true
+    }
+}
+
+impl Tracker {
+    /// A turn was taken in.
+    pub(crate) fn accepted(&self, turn: &TurnId, session: &SessionId) {
+        let mut known = self.known();
+        if known.turns.len() >= MOST_WAITING {
+            known.turns.clear();
+        }
+        known.turns.insert(turn.clone(), session.clone());
+    }
+
+    /// Which session a turn is of, where that is known.
+    pub(crate) fn session_of(&self, turn: &TurnId) -> Option<SessionId> {
+        self.known().turns.get(turn).cloned()
+    }
+
+    /// A turn began with this message, which has its number, behind `after`. `is_first` says that there is nothing before it if
+    /// `after` is nothing.
+    pub(crate) fn began(
+        &self,
+        session: &SessionId,
+        message: Message,
+        (after, replaces): (Option<MessageId>, Option<&TurnId>),
+        is_first: bool,
+    ) {
+        let mut known = self.known();
+        if is_first && after.is_none() {
+            known.sessions.insert(session.clone(), Conversation::default());
+        }
+        let Some(conversation) = known.sessions.get_mut(session) else { return };
+        let is_current = conversation.newest() == after && (after.is_some() || is_first);
+        if is_current && replaces.is_none_or(|replaced| conversation.cut(replaced)) {
+            conversation.running.clone_from(&message.turn);
+            conversation.push(message);
+        } else {
+            known.sessions.remove(session);
+        }
+    }
+
+    /// A turn got these messages, which have their numbers.
+    pub(crate) fn grew(&self, turn: &TurnId, messages: Vec<Message>) {
+        let mut known = self.known();
+        let Some(session) = known.turns.get(turn).cloned() else { return };
+        let Some(conversation) = known.sessions.get_mut(&session) else { return };
+        let is_current = conversation.running.as_ref() == Some(turn)
+            && messages.first().is_none_or(|first| conversation.newest() < Some(first.id));
+        if is_current {
+            messages.into_iter().for_each(|message| conversation.push(message));
+        } else {
+            known.sessions.remove(&session);
+        }
+    }
+
+    /// Somebody put a message in beside the turns.
+    pub(crate) fn posted(&self, session: &SessionId, message: Message) {
+        let mut known = self.known();
+        match known.sessions.get_mut(session) {
+            Some(conversation) if conversation.newest() < Some(message.id) => conversation.push(message),
+            Some(_) => drop(known.sessions.remove(session)),
+            None => {}
+        }
+    }
+
+    /// A turn ended with these messages, which have their numbers. What is new since the last snapshot; `None` where that is not
+    /// known, and [`Self::read_anew`] has to help.
+    pub(crate) fn ended(
+        &self,
+        session: &SessionId,
+        turn: &TurnId,
+        messages: Vec<Message>,
+    ) -> Option<Difference> {
+        self.grew(turn, messages);
+        let mut known = self.known();
+        known.turns.remove(turn);
+        let conversation = known.sessions.get_mut(session)?;
+        if conversation.running.take().as_ref() != Some(turn) {
+            known.sessions.remove(session);
+            return None;
+        }
+        Some(conversation.difference())
+    }
+
+    /// The whole transcript as it is after a turn. What is behind that turn is of the next one, which comes here by itself.
+    pub(crate) fn read_anew(&self, session: &SessionId, transcript: Vec<Message>) -> Difference {
+        let mut conversation = Conversation::default();
+        transcript.into_iter().for_each(|message| conversation.push(message));
+        let difference = Difference { base: 0, keeps: 0, messages: std::mem::take(&mut conversation.new) };
+        conversation.base = conversation.messages.len();
+        conversation.keeps = conversation.base;
+        self.known().sessions.insert(session.clone(), conversation);
+        difference
+    }
+
+    /// Nothing is known of a session any more.
+    pub(crate) fn forget(&self, session: &SessionId) {
+        self.known().sessions.remove(session);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Conversation {
+    fn difference(&mut self) -> Difference {
+        let (base, keeps, messages) = (self.base, self.keeps, std::mem::take(&mut self.new));
+        self.base = self.messages.len();
+        self.keeps = self.base;
+        Difference { base, keeps, messages }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::message::{Block, Role};
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn message(id: i64, turn: &str) -> Message {
+        let mut message = Message::new(Role::User, vec![Block::text("x")], Timestamp::default());
+        (message.id, message.turn) = (MessageId(id), Some(TurnId::existing(turn)));
+        message
+    }
+
+    fn ids(difference: Option<Difference>) -> Option<(usize, usize, Vec<i64>)> {
+        difference.map(|d| (d.base, d.keeps, d.messages.iter().map(|message| message.id.0).collect()))
+    }
+
+    #[test]
+    fn a_snapshot_has_what_is_new_and_a_retry_takes_back() {
+        let (tracker, session) = (Tracker::default(), SessionId::of("webchat", "a").unwrap());
+        let turn = TurnId::existing;
+        let began = |id: i64, of: &str, after: Option<i64>, replaces: Option<&str>| {
+            tracker.accepted(&turn(of), &session);
+            let replaces = replaces.map(turn);
+            tracker.began(&session, message(id, of), (after.map(MessageId), replaces.as_ref()), true);
+        };
+        let ended = |id: i64, of: &str| ids(tracker.ended(&session, &turn(of), vec![message(id, of)]));
+        began(1, "a", None, None);
+        tracker.grew(&turn("a"), vec![message(2, "a"), message(3, "a")]);
+        assert_eq!(ended(4, "a"), Some((0, 0, vec![1, 2, 3, 4])));
+        began(5, "b", Some(4), None);
+        tracker.posted(&session, message(6, "other"));
+        assert_eq!(ended(7, "b"), Some((4, 4, vec![5, 6, 7])));
+        began(8, "c", Some(7), Some("b"));
+        assert_eq!(ended(9, "c"), Some((7, 4, vec![8, 9])));
+        began(10, "d", Some(9), Some("a"));
+        assert_eq!(ended(11, "d"), Some((6, 0, vec![10, 11])));
+    }
+
+    #[test]
+    fn what_was_not_seen_is_read_anew() {
+        let (tracker, session) = (Tracker::default(), SessionId::of("webchat", "a").unwrap());
+        let turn = TurnId::existing;
+        // A conversation that was there before.
+        tracker.accepted(&turn("b"), &session);
+        tracker.began(&session, message(5, "b"), (Some(MessageId(4)), None), true);
+        assert_eq!(tracker.ended(&session, &turn("b"), vec![message(6, "b")]), None);
+        let whole: Vec<Message> = (1..=6).map(|id| message(id, "b")).collect();
+        assert_eq!(ids(Some(tracker.read_anew(&session, whole))), Some((0, 0, (1..=6).collect())));
+        // From here on it is known; what another program wrote in between is not.
+        tracker.accepted(&turn("c"), &session);
+        tracker.began(&session, message(7, "c"), (Some(MessageId(6)), None), true);
+        assert_eq!(ids(tracker.ended(&session, &turn("c"), vec![message(8, "c")])), Some((6, 6, vec![7, 8])));
+        tracker.accepted(&turn("e"), &session);
+        tracker.began(&session, message(11, "e"), (Some(MessageId(10)), None), true);
+        assert_eq!(tracker.ended(&session, &turn("e"), vec![message(12, "e")]), None);
+        // A turn whose beginning nobody saw, of a conversation that is known.
+        tracker.read_anew(&session, vec![message(12, "e")]);
+        assert_eq!(tracker.ended(&session, &turn("left-over"), vec![message(14, "left-over")]), None);
+    }
+}

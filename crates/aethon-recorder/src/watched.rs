@@ -1,0 +1,209 @@
+//! The storage as the engine gets it while sessions are recorded: it does what it always does, and the recorder sees every
+//! message as it was stored, with its number.
+//!
+//! Hooks see what happens, and not what is kept of it: a notice behind an answer, say, or what a turn keeps that was stopped.
+//! The bus tells all of that and may lose some. The log of turns loses nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::error::Result;
+use aethon_core::ids::{MessageId, SessionId, TurnId};
+use aethon_core::import::{NewSession, SessionImport};
+use aethon_core::message::{Inbound, Message};
+use aethon_core::session::{
+    Accepted, Begin, Begun, Clear, Finish, Finished, SessionPage, SessionQuery, SessionSummary, Transcripts,
+    TurnLog, TurnRecord,
+};
+use async_trait::async_trait;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::recorder::Shared;
+
+/// How many messages are read at once.
+const PAGE: usize = 500;
+
+/// How many messages of a conversation are recorded that began before its recording.
+const MOST_READ: usize = 20_000;
+
+/// How long the removal of a session waits for the end of its recording.
+const LONGEST_END: Duration = Duration::from_secs(2);
+
+/// The log of turns, watched.
+pub(crate) struct WatchedTurns {
+    pub(crate) turns: Arc<dyn TurnLog>,
+    pub(crate) transcripts: Arc<dyn Transcripts>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// The transcripts, watched.
+pub(crate) struct WatchedTranscripts {
+    pub(crate) transcripts: Arc<dyn Transcripts>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+#[async_trait]
+impl SessionImport for WatchedTurns {
+    async fn import(&self, session: NewSession) -> Result<bool> {
+        self.turns.import(session).await
+    }
+}
+
+#[async_trait]
+impl TurnLog for WatchedTurns {
+    async fn accept(&self, turn: &TurnId, inbound: &Inbound, begin: Option<Begin>) -> Result<Accepted> {
+        let seen = begin.clone();
+        let accepted = self.turns.accept(turn, inbound, begin).await?;
+        if let Accepted::New(begun) = &accepted {
+            self.shared.accepted(turn, inbound);
+            if let (Some(begin), Some(begun)) = (seen, begun) {
+                self.shared.began((&inbound.session, turn), begin, *begun, true);
+            }
+        }
+        Ok(accepted)
+    }
+
+    async fn begin(&self, turn: &TurnId, begin: Begin) -> Result<Begun> {
+        let seen = begin.clone();
+        let begun = self.turns.begin(turn, begin).await?;
+        if let Some(session) = self.shared.tracker.session_of(turn) {
+            self.shared.began((&session, turn), seen, begun, false);
+        }
+        Ok(begun)
+    }
+
+    async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>> {
+        let mut seen = messages.clone();
+        let ids = self.turns.append(turn, messages).await?;
+        number(&mut seen, turn, &ids);
+        self.shared.grew(turn, seen);
+        Ok(ids)
+    }
+
+    async fn finish(&self, finish: Finish) -> Result<Finished> {
+        let (messages, reply) = (finish.messages.clone(), finish.reply.clone());
+        let next = finish.next.clone();
+        let finished = self.turns.finish(finish).await?;
+        let (session, turn) = (&reply.session, &reply.turn);
+        let mut messages = (*messages).clone();
+        let known = if finished.messages.len() == messages.len() {
+            number(&mut messages, turn, &finished.messages);
+            self.shared.tracker.ended(session, turn, messages)
+        } else {
+            // They wait for their place in the transcript, and nobody says when they get it.
+            self.shared.tracker.forget(session);
+            None
+        };
+        let difference = match known {
+            Some(difference) => Some(difference),
+            None => self.read_anew(session, turn).await,
+        };
+        if let Some(difference) = difference {
+            self.shared.snapshot(&reply, difference);
+        }
+        if let (Some((turn, begin)), Some(begun)) = (next, finished.next) {
+            self.shared.began((session, &turn), begin, begun, false);
+        }
+        Ok(finished)
+    }
+
+    async fn window(&self, session: &SessionId, limit: usize) -> Result<Vec<Message>> {
+        self.turns.window(session, limit).await
+    }
+
+    async fn turn(&self, turn: &TurnId) -> Result<Option<TurnRecord>> {
+        self.turns.turn(turn).await
+    }
+
+    async fn unfinished(&self) -> Result<Vec<TurnRecord>> {
+        let unfinished = self.turns.unfinished().await?;
+        for record in &unfinished {
+            self.shared.accepted(&record.turn, &record.inbound);
+        }
+        Ok(unfinished)
+    }
+}
+
+impl WatchedTurns {
+    /// The transcript up to the end of a turn; `None` where the turn has nothing in it (any more).
+    async fn read_anew(&self, session: &SessionId, turn: &TurnId) -> Option<crate::tracker::Difference> {
+        let mut transcript: Vec<Message> = Vec::new();
+        loop {
+            let before = transcript.first().map(|message| message.id);
+            let page = self.transcripts.messages(session, before, PAGE).await;
+            let page = page.inspect_err(|error| {
+                tracing::warn!(%error, %session, "a conversation could not be read for its recording");
+            });
+            let page = page.ok()?;
+            if page.is_empty() || transcript.len() >= MOST_READ {
+                break;
+            }
+            transcript.splice(0..0, page);
+        }
+        let end = transcript.iter().rposition(|message| message.turn.as_ref() == Some(turn))?;
+        transcript.truncate(end + 1);
+        Some(self.shared.tracker.read_anew(session, transcript))
+    }
+}
+
+#[async_trait]
+impl Transcripts for WatchedTranscripts {
+    async fn sessions(&self, query: SessionQuery) -> Result<SessionPage> {
+        self.transcripts.sessions(query).await
+    }
+
+    async fn session(&self, id: &SessionId) -> Result<Option<SessionSummary>> {
+        self.transcripts.session(id).await
+    }
+
+    async fn messages(
+        &self,
+        id: &SessionId,
+        before: Option<MessageId>,
+        limit: usize,
+    ) -> Result<Vec<Message>> {
+        self.transcripts.messages(id, before, limit).await
+    }
+
+    async fn pending(&self, id: &SessionId) -> Result<Vec<TurnRecord>> {
+        self.transcripts.pending(id).await
+    }
+
+    async fn rename(&self, id: &SessionId, title: &str) -> Result<bool> {
+        self.transcripts.rename(id, title).await
+    }
+
+    async fn clear(&self, id: &SessionId, how: Clear) -> Result<bool> {
+        let existed = self.transcripts.clear(id, how).await?;
+        let reason = match how {
+            Clear::Reset => "session_reset",
+            Clear::Delete => "session_deleted",
+        };
+        let (done, ended) = oneshot::channel();
+        self.shared.end(id, reason, Some(done));
+        // Whoever looks for the recording next should find it; a disk that is slow keeps nobody.
+        if timeout(LONGEST_END, ended).await.is_err() {
+            tracing::warn!(session = %id, "the recording of a session that was removed is not finished yet");
+        }
+        Ok(existed)
+    }
+
+    async fn post(&self, id: &SessionId, key: &str, message: Message) -> Result<Option<MessageId>> {
+        let mut seen = message.clone();
+        let posted = self.transcripts.post(id, key, message).await?;
+        if let Some(number) = posted {
+            seen.id = number;
+            self.shared.posted(id, seen);
+        }
+        Ok(posted)
+    }
+}
+
+/// Gives messages the numbers under which they were stored.
+fn number(messages: &mut [Message], turn: &TurnId, ids: &[MessageId]) {
+    for (message, id) in messages.iter_mut().zip(ids) {
+        message.id = *id;
+        message.turn.get_or_insert_with(|| turn.clone());
+    }
+}

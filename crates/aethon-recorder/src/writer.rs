@@ -1,0 +1,285 @@
+//! The one thread that writes: takes what has come together, puts it into the journals, and ends recordings.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use aethon_core::event::{Event, RecordingChange, RecordingNews};
+use aethon_core::ids::SessionId;
+use aethon_core::recording::Layer;
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::live::Live;
+use crate::pack::pack;
+use crate::queue::{Entry, Happening, Snapshot};
+use crate::recorder::{Options, Shared};
+use crate::retention;
+
+/// How often it is looked whether a recording is to end because its session rests.
+const LOOK: Duration = Duration::from_secs(15);
+
+/// How long nothing new is recorded after something could not be written.
+const AFTER_FAILURE: Duration = Duration::from_secs(5);
+
+/// How many sessions are recorded at once; beyond, the one that rests longest ends.
+const MOST_LIVE: usize = 128;
+
+/// How many sessions that are used once are recorded in a minute. A webhook that is busy makes thousands of them, which nobody
+/// would look at.
+const ONCE_A_MINUTE: u32 = 20;
+
+/// From where on a recording goes on in a new one: a reader opens no larger ones.
+const MOST_BYTES: u64 = 64 << 20;
+const MOST_SNAPSHOTS: u64 = 4_000;
+
+/// How many names of sessions are remembered that are used once.
+const MOST_ONCE: usize = 10_000;
+
+/// What begins a recording.
+const FIRST: &str = "turn_started";
+
+pub(crate) struct Writer {
+    options: Options,
+    shared: Arc<Shared>,
+    live: BTreeMap<SessionId, Live>,
+    /// Sessions that are used once and have not ended.
+    once: BTreeSet<SessionId>,
+    /// The minute, and how many of them were recorded in it.
+    minute: (i64, u32),
+    looked: Instant,
+    failed: Option<Instant>,
+}
+
+impl Writer {
+    pub(crate) fn new(options: Options, shared: Arc<Shared>) -> Self {
+        let (live, once) = (BTreeMap::new(), BTreeSet::new());
+        Self { options, shared, live, once, minute: (0, 0), looked: Instant::now(), failed: None }
+    }
+
+    /// Writes until nothing comes any more, and ends everything.
+    pub(crate) fn run(&mut self) {
+        self.clean_up();
+        loop {
+            let wait = if self.live.is_empty() { LOOK * 240 } else { LOOK };
+            let batch = self.shared.queue.next(wait);
+            if batch.dropped > 0 {
+                self.note_loss(batch.dropped);
+            }
+            for entry in batch.entries {
+                self.take(entry);
+            }
+            self.flush();
+            if batch.is_last {
+                return self.end_all();
+            }
+            self.end_resting();
+        }
+    }
+
+    fn take(&mut self, entry: Entry) {
+        match entry {
+            Entry::Event(happening) => self.happened(happening),
+            Entry::Snapshot(snapshot) => self.snapshot(*snapshot),
+            Entry::Offer { session, system, tools } => {
+                if let Some(live) = self.live.get_mut(&session) {
+                    live.offer(system, tools);
+                }
+            }
+            Entry::Once { session } => {
+                if self.once.len() >= MOST_ONCE {
+                    self.once.clear();
+                }
+                self.once.insert(session);
+            }
+            Entry::Beside { session, at, data } => {
+                let redactor = self.options.redactor.get();
+                if let Some(live) = self.live.get_mut(&session) {
+                    live.event(&redactor, (at, ""), (Layer::Sys, "message_posted"), data);
+                }
+            }
+            Entry::End { session, reason, done } => {
+                self.end(&session, reason);
+                if let Some(done) = done {
+                    // Nobody waits any more.
+                    let _ = done.send(());
+                }
+            }
+        }
+    }
+
+    fn happened(&mut self, happening: Happening) {
+        let Happening { session, turn, at, layer, kind, data } = happening;
+        if kind == FIRST && !self.live.contains_key(&session) {
+            self.begin(&session, at);
+        }
+        let redactor = self.options.redactor.get();
+        let Some(live) = self.live.get_mut(&session) else { return };
+        let turn = turn.as_ref().map_or("", |turn| turn.as_str());
+        live.event(&redactor, (at, turn), (layer, kind), data);
+        if kind == "turn_ended" && self.once.remove(&session) {
+            self.end(&session, "session_used_once");
+        }
+    }
+
+    fn snapshot(&mut self, snapshot: Snapshot) {
+        let session = snapshot.session.clone();
+        let redactor = self.options.redactor.get();
+        let Some(live) = self.live.get_mut(&session) else { return self.shared.tracker.forget(&session) };
+        if !live.snapshot(&redactor, snapshot, &self.options.cwd) {
+            // Something was left out in between; the next one is whole again.
+            self.shared.tracker.forget(&session);
+        }
+        if live.bytes() >= MOST_BYTES || live.snapshots() >= MOST_SNAPSHOTS {
+            self.end(&session, "large");
+        }
+    }
+
+    /// Begins the recording of a session, unless it is one too many or nothing can be written.
+    fn begin(&mut self, session: &SessionId, at: Timestamp) {
+        if self.failed.is_some_and(|failed| failed.elapsed() < AFTER_FAILURE) || !self.may_record(session, at)
+        {
+            return;
+        }
+        if self.live.len() >= MOST_LIVE {
+            let resting = self.live.iter().min_by_key(|(_, live)| live.last());
+            if let Some(resting) = resting.map(|(session, _)| session.clone()) {
+                self.end(&resting, "many_sessions");
+            }
+        }
+        match Live::begin(&self.options.folder, session, at, self.options.version) {
+            Ok(mut live) => {
+                let data = json!({ "session_id": session, "version": self.options.version, "cwd": self.options.cwd });
+                live.event(&self.options.redactor.get(), (at, ""), (Layer::Sys, "recording_started"), data);
+                self.tell(live.stem(), session, RecordingChange::Began);
+                self.live.insert(session.clone(), live);
+                self.count();
+            }
+            Err(error) => self.trouble("a recording could not be begun", &error),
+        }
+    }
+
+    /// Whether a session that is used once is not one of very many.
+    fn may_record(&mut self, session: &SessionId, at: Timestamp) -> bool {
+        if !self.once.contains(session) {
+            return true;
+        }
+        let minute = at.as_second() / 60;
+        if self.minute.0 != minute {
+            self.minute = (minute, 0);
+        }
+        self.minute.1 += 1;
+        self.minute.1 <= ONCE_A_MINUTE
+    }
+
+    fn flush(&mut self) {
+        let flushed = self.live.iter_mut().map(|(session, live)| (session.clone(), live.flush()));
+        let failed: Vec<_> = flushed.filter_map(|(session, done)| Some((session, done.err()?))).collect();
+        for (session, error) in &failed {
+            // What is written so far is left to the next start.
+            self.live.remove(session);
+            self.shared.tracker.forget(session);
+            self.trouble("a recording could not be written", error);
+        }
+        if failed.is_empty() && !self.live.is_empty() && self.failed.take().is_some() {
+            self.status(|status| status.trouble = None);
+        }
+        self.count();
+    }
+
+    fn end_resting(&mut self) {
+        if self.looked.elapsed() < LOOK {
+            return;
+        }
+        self.looked = Instant::now();
+        let (now, idle) = (self.shared.clock.now(), self.options.idle);
+        let resting = self.live.iter().filter(|(_, live)| live.rests(now, idle));
+        let resting: Vec<_> = resting.map(|(session, _)| session.clone()).collect();
+        for session in resting {
+            self.end(&session, "idle");
+        }
+        self.clean_up();
+    }
+
+    fn end_all(&mut self) {
+        let redactor = self.options.redactor.get();
+        let now = self.shared.clock.now();
+        // What is quick comes first: from here on every journal says how it ended.
+        for live in self.live.values_mut() {
+            live.close(&redactor, now, "shutdown");
+            if let Err(error) = live.flush() {
+                tracing::warn!(%error, recording = live.stem(), "a recording could not be written to its end");
+            }
+        }
+        for (session, live) in std::mem::take(&mut self.live) {
+            self.finish(&session, live);
+        }
+        self.clean_up();
+    }
+
+    /// Ends the recording of a session, if there is one.
+    fn end(&mut self, session: &SessionId, reason: &str) {
+        self.shared.tracker.forget(session);
+        let Some(mut live) = self.live.remove(session) else { return };
+        live.close(&self.options.redactor.get(), self.shared.clock.now(), reason);
+        match live.flush() {
+            Ok(()) => self.finish(session, live),
+            Err(error) => self.trouble("a recording could not be written to its end", &error),
+        }
+        self.clean_up();
+        self.count();
+    }
+
+    fn finish(&mut self, session: &SessionId, live: Live) {
+        let name = live.stem().to_owned();
+        match pack(live.into_journal(), &self.options.folder) {
+            Ok(true) => self.tell(&name, session, RecordingChange::Ended),
+            Ok(false) => {}
+            Err(error) => {
+                self.trouble("a recording could not be finished; the next start tries again", &error)
+            }
+        }
+    }
+
+    fn clean_up(&self) {
+        let (folder, keep, now) = (&self.options.folder, self.options.keep, self.shared.clock.now());
+        for name in retention::remove_old(folder, keep, now) {
+            tracing::info!(recording = name, "an old recording was removed");
+            let news = RecordingNews { name, session: None, change: RecordingChange::Deleted };
+            self.options.bus.publish(|| Event::Recording(Arc::new(news)));
+        }
+    }
+
+    fn note_loss(&mut self, dropped: u64) {
+        tracing::warn!(dropped, "the recorder could not keep up; recordings have a gap");
+        let (redactor, now) = (self.options.redactor.get(), self.shared.clock.now());
+        for live in self.live.values_mut() {
+            live.event(&redactor, (now, ""), (Layer::Sys, "gap"), json!({ "dropped": dropped }));
+        }
+    }
+
+    fn trouble(&mut self, what: &str, error: &io::Error) {
+        if self.failed.is_none() {
+            tracing::warn!(error = error as &dyn std::error::Error, "{what}");
+        }
+        self.failed = Some(Instant::now());
+        self.status(|status| status.trouble = Some(format!("{what}: {error}")));
+    }
+
+    fn tell(&self, name: &str, session: &SessionId, change: RecordingChange) {
+        self.options.bus.publish(|| {
+            let (name, session) = (name.to_owned(), Some(session.clone()));
+            Event::Recording(Arc::new(RecordingNews { name, session, change }))
+        });
+    }
+
+    fn count(&self) {
+        let live = self.live.len();
+        self.status(|status| status.live = live);
+    }
+
+    fn status(&self, change: impl FnOnce(&mut crate::recorder::Status)) {
+        change(&mut self.shared.status.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}

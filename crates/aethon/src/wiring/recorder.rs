@@ -1,0 +1,111 @@
+//! `[session_recorder]` to the recorder, and the home's `recordings/` to those that are there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_config::Config;
+use aethon_core::feature::{Feature, FeatureState, Features};
+use aethon_core::hook::Hook;
+use aethon_core::live::Live;
+use aethon_core::recording::Recordings;
+use aethon_core::storage::Storage;
+use aethon_recorder::{Keep, Library, Options, Recorder};
+use tokio::time::timeout;
+
+use crate::builder::Prepared;
+use crate::error::{Error, Result};
+
+/// How long a start waits for recordings that were broken off. What takes longer is finished while the program runs.
+const LONGEST_RECOVERY: Duration = Duration::from_secs(3);
+
+/// How long the end of the program waits for its recordings.
+const LAST_RECORDINGS: Duration = Duration::from_secs(5);
+
+/// The recordings of the home, and what makes new ones where that is wanted.
+#[derive(Clone)]
+pub(crate) struct Recorded {
+    library: Library,
+    recorder: Option<Recorder>,
+}
+
+impl Recorded {
+    /// Finishes what an earlier run left behind, and starts the recorder.
+    pub(crate) async fn open(prepared: &Prepared) -> Result<Self> {
+        let library = Library::new(prepared.home.recordings(), prepared.shared.bus.clone());
+        let finishing = library.clone();
+        let recovery = tokio::spawn(async move { finishing.recover().await });
+        if timeout(LONGEST_RECOVERY, recovery).await.is_err() {
+            tracing::info!("recordings that were broken off are being finished");
+        }
+        let options = &prepared.config.session_recorder;
+        let recorder = if options.enabled { Some(start(prepared)?) } else { None };
+        Ok(Self { library, recorder })
+    }
+
+    /// The storage as the engine gets it.
+    pub(crate) fn watch(&self, storage: Storage) -> Storage {
+        match &self.recorder {
+            Some(recorder) => recorder.watch(storage),
+            None => storage,
+        }
+    }
+
+    /// What sees the turns.
+    pub(crate) fn hook(&self) -> Option<Arc<dyn Hook>> {
+        self.recorder.as_ref().map(Recorder::hook)
+    }
+
+    /// The recordings that are there.
+    pub(crate) fn library(&self) -> Arc<dyn Recordings> {
+        Arc::new(self.library.clone())
+    }
+
+    /// Puts on the board how the recorder is doing.
+    pub(crate) fn offer(&self, board: &Features, config: Live<Config>) {
+        let Some(recorder) = self.recorder.clone() else { return };
+        board.offer(move || {
+            let status = recorder.status();
+            let row = feature(&config.get());
+            let row = match (&status.trouble, status.live) {
+                (Some(trouble), _) => row.but(FeatureState::Degraded, trouble.clone()),
+                (None, 1) => row.but(FeatureState::On, "1 session is being recorded"),
+                (None, live) => row.but(FeatureState::On, format!("{live} sessions are being recorded")),
+            };
+            vec![row]
+        });
+    }
+
+    /// Ends what is being recorded.
+    pub(crate) async fn close(&self) {
+        if let Some(recorder) = &self.recorder {
+            recorder.close(LAST_RECORDINGS).await;
+        }
+    }
+}
+
+/// The row of the recorder, as far as the configuration goes.
+pub(crate) fn feature(config: &Config) -> Feature {
+    let options = &config.session_recorder;
+    let detail = match (options.enabled, options.keep) {
+        (false, _) => "sessions are not recorded".to_owned(),
+        (true, 0) => "every session is recorded, and all recordings are kept".to_owned(),
+        (true, keep) => format!("every session is recorded; the newest {keep} recordings are kept"),
+    };
+    let state = FeatureState::of_switch(options.enabled);
+    Feature::new(("session_recorder", "Session recordings"), state, detail, "session_recorder.enabled")
+}
+
+fn start(prepared: &Prepared) -> Result<Recorder> {
+    let options = &prepared.config.session_recorder;
+    let recorder = Recorder::start(Options {
+        folder: prepared.home.recordings(),
+        version: env!("CARGO_PKG_VERSION"),
+        cwd: prepared.home.workspace().display().to_string(),
+        idle: Duration::from_secs(60 * u64::from(options.idle_minutes)),
+        keep: Keep { most: options.keep as usize, days: options.max_age_days },
+        redactor: prepared.shared.redactor.clone(),
+        clock: prepared.clock(),
+        bus: prepared.shared.bus.clone(),
+    });
+    recorder.map_err(|error| Error::failed(error.to_string()).because(error))
+}
