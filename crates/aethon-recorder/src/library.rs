@@ -191,7 +191,7 @@ impl Shelf {
             let modified = Timestamp::from_second(about.mtime()).unwrap_or_default();
             found.push((modified, name, file.path(), about.len()));
         }
-        found.sort_unstable_by(|one, other| other.0.cmp(&one.0));
+        found.sort_unstable_by_key(|(modified, ..)| std::cmp::Reverse(*modified));
         found.truncate(MOST_LISTED);
         self.verdicts().retain(|path, _| found.iter().any(|(_, _, known, _)| known == path));
         let mut listed = Vec::with_capacity(found.len());

@@ -278,10 +278,10 @@ pub(super) fn recorded_turns(bench: &Bench) -> Result<Vec<Row>> {
     let channels = 0..CONNECTIONS;
     let requests: Vec<_> =
         channels.map(|number| load::post(&format!("/webhook/bench-{number}"), body)).collect();
-    let rate = |settings: &[&str]| {
+    let rate = |settings: &[&str]| -> Result<f64> {
         let home = bench.home()?;
         let server = bench.start(&home, settings)?;
-        Result::Ok(bench.load(&server, &requests)?.outcome.rate())
+        Ok(bench.load(&server, &requests)?.outcome.rate())
     };
     let (plain, recorded) = (rate(&[])?, rate(&["session_recorder.enabled=true"])?);
     let share = recorded / plain;

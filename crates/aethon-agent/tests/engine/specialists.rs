@@ -65,9 +65,9 @@ fn house_with(coder: Agent, plan: Plan) -> House {
 fn told_back(house: &House, session: &SessionId) -> aethon_core::message::ToolResult {
     let transcript = house.store.transcript(session);
     let blocks = transcript.iter().flat_map(|message| &message.content);
-    let results =
+    let mut results =
         blocks.filter_map(|block| if let Block::ToolResult(one) = block { Some(one.clone()) } else { None });
-    results.last().unwrap()
+    results.next_back().unwrap()
 }
 
 async fn sessions_of_agents(house: &House) -> Vec<SessionId> {
