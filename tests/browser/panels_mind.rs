@@ -77,3 +77,29 @@ fn features_lead_to_their_keys_and_secrets_are_never_on_the_page() {
     assert!(!browser.is("document.documentElement.outerHTML.includes('canary-of-the-webhook')"));
     page.assert_clean();
 }
+
+#[test]
+fn a_key_is_changed_with_the_difference_shown_first() {
+    let Some(page) = Page::open(&[]) else { return };
+    let (browser, server) = (&page.browser, page.server());
+    let file = server.home().path().join("config.toml");
+    let before = std::fs::read_to_string(&file).unwrap_or_default();
+    page.go("/dashboard#/config/agent.max_iterations");
+    page.until("it says where the value comes from", "/The built-in default/.test(one('dialog')?.innerText)");
+    browser.click("//dialog//button[normalize-space()='Change']");
+    page.fill("dialog input", "0");
+    browser.click("//dialog//button[normalize-space()='Show what changes']");
+    page.until("a value that it does not take is told", "one('dialog .field-error').innerText !== ''");
+    page.fill("dialog input", "17");
+    browser.click("//dialog//button[normalize-space()='Show what changes']");
+    page.until(
+        "the difference is shown",
+        "/max_iterations = 17/.test(one('dialog .diff .add')?.parentElement.innerText)",
+    );
+    assert_eq!(std::fs::read_to_string(&file).unwrap_or_default(), before, "and nothing is written yet");
+    browser.click("//dialog//button[normalize-space()='Save']");
+    page.until("it says that it is saved", "/Saved/.test(one('.toasts').innerText)");
+    let after = std::fs::read_to_string(&file).unwrap();
+    assert!(after.contains("max_iterations = 17"), "{after}");
+    page.assert_clean();
+}

@@ -28,6 +28,14 @@ fn an_sop_is_written_with_its_faults_told_then_read_and_deleted() {
     );
     assert!(browser.is("!one('.sop-text img') && typeof window.__xss === 'undefined'"));
     assert_eq!(server.get("/api/sops/tea-time").json()["content"], SOP);
+    browser.click("//main//button[normalize-space()='Run']");
+    page.until("it asks what it needs", "/leaf \\(needed\\)/.test(one('dialog')?.innerText)");
+    page.fill("dialog input", "green");
+    browser.click("//dialog//button[normalize-space()='Run']");
+    page.until("it has begun", "!one('dialog') && /Started/.test(one('.toasts').innerText)");
+    browser.click("//button[@role='tab'][normalize-space()='Runs']");
+    page.until("its run is listed", "/tea-time/.test(one('[role=tabpanel] .data-table')?.innerText)");
+    assert_eq!(server.get("/api/sop-runs").json()["runs"][0]["sop_name"], "tea-time");
     page.go("/dashboard#/sops/tea-time/edit");
     page.until("the editor is there", "shown(one('.sop-source'))");
     page.fill(".sop-source", &SOP.replace("Boil the water.", "Boil fresh water."));
@@ -73,6 +81,11 @@ fn a_job_is_planned_run_and_deleted() {
         (&jobs["jobs"][0]["cron"], &jobs["jobs"][0]["prompt"]),
         (&json!("30 7 * * 1-5"), &json!("!say hello from the job"))
     );
+    browser.click("//dialog//button[normalize-space()='Pause']");
+    page.until("it can be resumed", "all('dialog button').some((e) => e.innerText === 'Resume')");
+    assert_eq!(server.get("/api/scheduler").json()["jobs"][0]["enabled"], false);
+    browser.click("//dialog//button[normalize-space()='Resume']");
+    page.until("it can be paused", "all('dialog button').some((e) => e.innerText === 'Pause')");
     browser.click("//dialog//button[normalize-space()='Run now']");
     page.until("its history tells the run", "/Ok/.test(one('dialog .data-table tbody')?.innerText)");
     assert_eq!(server.get("/api/scheduler/jobs/greeting/runs").json()["runs"][0]["status"], "ok");

@@ -19,6 +19,7 @@ use aethon_http::deps::{Activity, Archive, Knowledge, Runtime, Setup, Workflows}
 use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
+use aethon_tools::DockerSandbox;
 use jiff::Timestamp;
 use tokio::task::JoinHandle;
 
@@ -66,14 +67,7 @@ impl Service {
         let lock = prepared.home.lock()?;
         let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_ins());
         if let Some(docker) = &prepared.shared.docker {
-            let reaped = tokio::time::timeout(LONGEST_REAP, docker.reap()).await;
-            match reaped.unwrap_or_else(|_| Err("the daemon took too long".into())) {
-                Ok(0) => {}
-                Ok(removed) => {
-                    tracing::info!(removed, "containers that an earlier run left over were removed")
-                }
-                Err(error) => tracing::warn!(error, "containers of an earlier run could not be looked for"),
-            }
+            reap(docker).await;
         }
         // The home is ours alone now, so whatever an earlier daemon had under way is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
@@ -186,6 +180,18 @@ fn greeting(aethon: &Aethon, server: Option<&Server>, lock: &HomeLock) -> Result
     })?;
     let demo = if aethon.is_demo { " (demo)" } else { "" };
     Ok(format!("aethon {version}{demo} listening on {address}"))
+}
+
+/// Removes containers that an earlier run left over.
+async fn reap(docker: &DockerSandbox) {
+    let reaped = tokio::time::timeout(LONGEST_REAP, docker.reap()).await;
+    match reaped.unwrap_or_else(|_| Err("the daemon took too long".into())) {
+        Ok(0) => {}
+        Ok(removed) => {
+            tracing::info!(removed, "containers that an earlier run left over were removed")
+        }
+        Err(error) => tracing::warn!(error, "containers of an earlier run could not be looked for"),
+    }
 }
 
 /// The scheduler, with the jobs of the configuration.

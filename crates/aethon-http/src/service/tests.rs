@@ -18,7 +18,6 @@ use http_body_util::BodyExt as _;
 use jiff::Timestamp;
 use ring::hmac;
 use serde_json::{Value, json};
-
 mod assets;
 mod bench;
 
