@@ -100,17 +100,7 @@ impl Service {
         crate::features::offer_channels(&setup.features, &channels);
         let (trail, rows) = AuditTrail::new();
         let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), (sign_ins, trail)).await?;
-        let greeting = match &server {
-            Some(server) => {
-                let address = format!("http://{}", server.local_addr());
-                lock.publish_address(&address).map_err(|error| {
-                    Error::failed("the address cannot be written under the home's run/").because(error)
-                })?;
-                let demo = if aethon.is_demo { " (demo)" } else { "" };
-                format!("aethon {}{demo} listening on {address}", env!("CARGO_PKG_VERSION"))
-            }
-            None => format!("aethon {} running without a listener", env!("CARGO_PKG_VERSION")),
-        };
+        let greeting = greeting(&aethon, server.as_ref(), &lock)?;
         let application = server.as_ref().map(|server| (server.app(), setup.clone()));
         let reloading = crate::view::grant(wishes, Reload::new(&aethon, config.clone(), application));
         let scheduler = scheduler(&aethon, &channels).await?;
@@ -178,6 +168,18 @@ impl Service {
         self.aethon.close().await;
         Ok(())
     }
+}
+
+/// The line that says that it runs, and where. Programs of this home find the address under `run/`.
+fn greeting(aethon: &Aethon, server: Option<&Server>, lock: &HomeLock) -> Result<String> {
+    let version = env!("CARGO_PKG_VERSION");
+    let Some(server) = server else { return Ok(format!("aethon {version} running without a listener")) };
+    let address = format!("http://{}", server.local_addr());
+    lock.publish_address(&address).map_err(|error| {
+        Error::failed("the address cannot be written under the home's run/").because(error)
+    })?;
+    let demo = if aethon.is_demo { " (demo)" } else { "" };
+    Ok(format!("aethon {version}{demo} listening on {address}"))
 }
 
 /// Removes containers that an earlier run left over.
