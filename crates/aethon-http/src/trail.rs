@@ -1,5 +1,5 @@
 //! What the doors write into the audit, and into the log beside it: who signed in, who came with a wrong token, what was
-//! removed and what was changed.
+//! removed.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Trail {
     }
 }
 
-/// A request that takes something away or changes how the program works.
+/// A request that takes something away.
 pub(crate) struct Change {
     action: AuditAction,
     subject: String,
@@ -70,7 +70,6 @@ impl Change {
             _ if route.access != Access::Gated => return None,
             Method::DELETE => AuditAction::Deletion,
             Method::POST if path.ends_with("/reset") => AuditAction::Deletion,
-            Method::PATCH | Method::PUT if path.starts_with("/api/config") => AuditAction::Config,
             _ => return None,
         };
         let subject = percent_decode_str(path.trim_start_matches("/api/")).decode_utf8_lossy().into_owned();

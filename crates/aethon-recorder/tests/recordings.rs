@@ -1,6 +1,6 @@
 //! Sessions that are recorded, from the storage and the hook to the files and back.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use aethon_config::Config;
 use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
-use aethon_core::channel::Outbox;
+use aethon_core::channel::{Channels, Outbox};
 use aethon_core::clock::Clock;
 use aethon_core::embed::Embedder;
 use aethon_core::event::EventBus;
@@ -92,6 +92,18 @@ struct Background {
     recorded: Recorded,
 }
 
+/// The channels of a program beside the daemon, which send and never receive.
+fn guest_channels(
+    prepared: &Prepared,
+    door: Arc<dyn Assistant>,
+    around: &aethon_channels::Surroundings,
+) -> Result<Channels> {
+    let hub = Arc::new(Hub::new(prepared.clock()));
+    let others = wiring::messengers::with_brought(&prepared.config, around, &prepared.parts.channels);
+    wiring::channels::channels(&prepared.config, door, hub, &others)
+        .map_err(|error| Error::refused(error.to_string()).because(error))
+}
+
 /// The memory, and what makes its vectors.
 struct Remembering {
     memory: GuardedMemory,
@@ -146,14 +158,8 @@ impl Aethon {
         if mode == OpenMode::Guest {
             // The daemon recovers first, and shows what goes on to those who watch.
             engine.watch(|_| Arc::new(Unattended));
-            let hub = Arc::new(Hub::new(clock.clone()));
             let around = wiring::messengers::surroundings(&storage, &desk, &deliveries, &clock);
-            let mut others = wiring::messengers::channels(&prepared.config, &around);
-            others.extend(prepared.parts.channels.iter().cloned());
-            let channels = wiring::channels::channels(&prepared.config, workflows.door.clone(), hub, &others);
-            deliveries
-                .channels
-                .set(channels.map_err(|error| Error::refused(error.to_string()).because(error))?);
+            deliveries.channels.set(guest_channels(&prepared, workflows.door.clone(), &around)?);
         }
         // Beside a daemon, what was left without a vector is the daemon's to make.
         let is_daemon = mode == OpenMode::Daemon;

@@ -73,8 +73,8 @@ impl Service {
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
-        let mut others = wiring::messengers::channels(&aethon.config, &aethon.surroundings());
-        others.extend(aethon.source.parts.channels.iter().cloned());
+        let brought = &aethon.source.parts.channels;
+        let others = wiring::messengers::with_brought(&aethon.config, &aethon.surroundings(), brought);
         let channels = wiring::channels::channels(&aethon.config, aethon.assistant(), hub.clone(), &others)
             .map_err(|error| Error::refused(error.to_string()).because(error))?;
         aethon.deliveries.channels.set(channels.clone());

@@ -170,5 +170,5 @@ fn is_live(key: &str) -> bool {
     ];
     let is_in =
         |part: &&str| key.strip_prefix(*part).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    key != "model.max_retries" && LIVE.iter().any(|part| is_in(&part))
+    key != "model.max_retries" && LIVE.iter().any(is_in)
 }

@@ -40,10 +40,19 @@ pub(crate) fn surroundings(
 }
 
 /// Those that are switched on, as channels.
-pub(crate) fn channels(config: &Config, around: &Surroundings) -> Vec<Arc<dyn Channel>> {
+fn channels(config: &Config, around: &Surroundings) -> Vec<Arc<dyn Channel>> {
     let messengers = NAMES.iter().filter(|name| is_enabled(config, name));
     let made = messengers.filter_map(|name| messenger(config, name, around));
     made.map(|messenger| Arc::new(messenger) as Arc<dyn Channel>).collect()
+}
+
+/// The same, and the channels that the embedding program brought.
+pub(crate) fn with_brought(
+    config: &Config,
+    around: &Surroundings,
+    brought: &[Arc<dyn Channel>],
+) -> Vec<Arc<dyn Channel>> {
+    channels(config, around).into_iter().chain(brought.iter().cloned()).collect()
 }
 
 /// Whether the owner has switched it on.

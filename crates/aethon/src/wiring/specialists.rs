@@ -51,7 +51,7 @@ pub(crate) fn crew(
             seen: None,
             persona: Some(definition.prompt.as_str().into()),
         });
-        let own = definition.model.as_deref().and_then(|id| by_id(id));
+        let own = definition.model.as_deref().and_then(&by_id);
         let follows = own.is_none();
         let chosen = |source: &Arc<dyn ToolSource>| {
             Arc::new(ChosenTools::new(source.clone(), definition.tools.clone())) as Arc<dyn ToolSource>
