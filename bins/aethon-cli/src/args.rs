@@ -1,11 +1,15 @@
 //! The command line: what can be asked of `aethon-cli`.
 
+mod workflows;
+
 use std::path::PathBuf;
 
 use aethon::LogFormat;
 use aethon::core::model::Effort;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use self::workflows::{JobArgs, JobsCommand, SopCommand, TasksCommand};
 
 /// Talk to your assistant and look after it.
 #[derive(Debug, Parser)]
@@ -380,123 +384,6 @@ pub(crate) enum RecordingsCommand {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum SopCommand {
-    /// List the SOPs.
-    List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Print a SOP.
-    Show {
-        /// Its name.
-        name: String,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Run a SOP and print the answer.
-    Run {
-        /// Its name.
-        name: String,
-        /// The text for it: free words, or KEY=VALUE for its parameters.
-        text: Vec<String>,
-        /// The session to run it in [default: a new one].
-        #[arg(long, short)]
-        session: Option<String>,
-        /// Print one JSON object instead of text.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Check SOP files: prints FILE:LINE: message for each fault, and exits with 1 if there is one.
-    Check {
-        /// The files [default: those of the workspace].
-        files: Vec<PathBuf>,
-    },
-    /// List the runs of SOPs, newest first.
-    Runs {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Go on with a run that was interrupted, at the step where it was.
-    Resume {
-        /// The run, as `sop runs` shows it.
-        run: String,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum JobsCommand {
-    /// List the jobs with their next and last runs.
-    List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Add a job.
-    Add(Box<JobArgs>),
-    /// Remove a job.
-    Rm {
-        /// Its name.
-        id: String,
-        /// Do not ask for confirmation.
-        #[arg(long)]
-        yes: bool,
-    },
-    /// Run a job now and wait for its end. The exit status is 1 if it fails.
-    Run {
-        /// Its name.
-        id: String,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// List the runs of a job, newest first.
-    Runs {
-        /// Its name.
-        id: String,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-/// Commands for work that takes more than one turn.
-#[derive(Debug, Subcommand)]
-pub(crate) enum TasksCommand {
-    /// List the newest work with its state.
-    List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show a piece of work with its tasks and their evidence.
-    Show {
-        /// Its name, or the end of it.
-        id: String,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// End a piece of work.
-    Cancel {
-        /// Its name, or the end of it.
-        id: String,
-    },
-    /// Pause a piece of work, or everything.
-    Pause {
-        /// Its name, or the end of it [default: everything].
-        id: Option<String>,
-    },
-    /// Let a piece of work go on, or everything.
-    Resume {
-        /// Its name, or the end of it [default: everything].
-        id: Option<String>,
-    },
-}
-
-#[derive(Debug, Subcommand)]
 pub(crate) enum OutboxCommand {
     /// List the messages that have not arrived, newest first.
     List {
@@ -578,44 +465,6 @@ pub(crate) enum ChannelsCommand {
         #[arg(long)]
         json: bool,
     },
-}
-
-/// A job to add.
-#[derive(Debug, Args)]
-pub(crate) struct JobArgs {
-    /// Its name [default: one is made up].
-    #[arg(long, visible_alias = "name", value_name = "NAME")]
-    pub(crate) id: Option<String>,
-    /// When, again and again: five cron fields such as "0 8 * * 1-5", or @daily.
-    #[arg(long, required_unless_present = "run_at", conflicts_with = "run_at")]
-    pub(crate) cron: Option<String>,
-    /// When, once, such as 2026-12-24T18:00:00Z.
-    #[arg(long, visible_alias = "at", value_name = "TIME")]
-    pub(crate) run_at: Option<String>,
-    /// The SOP to run.
-    #[arg(long, visible_alias = "sop-name", value_name = "NAME", required_unless_present = "prompt")]
-    pub(crate) sop: Option<String>,
-    /// What to do, or the input of the SOP.
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) prompt: Option<String>,
-    /// The channel that gets the result [default: scheduler.default_channel].
-    #[arg(long)]
-    pub(crate) channel: Option<String>,
-    /// Who gets it there.
-    #[arg(long)]
-    pub(crate) recipient: Option<String>,
-    /// The time zone of the times, such as Europe/Berlin [default: that of the machine].
-    #[arg(long)]
-    pub(crate) timezone: Option<String>,
-    /// What happens to a run whose time passed while the server was not running: skip or run_once.
-    #[arg(long)]
-    pub(crate) missed: Option<String>,
-    /// How often a run that failed is tried again.
-    #[arg(long)]
-    pub(crate) retries: Option<u32>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Reads an effort.

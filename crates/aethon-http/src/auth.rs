@@ -11,6 +11,7 @@ mod sign_in;
 #[cfg(test)]
 mod tests;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use aethon_core::secret::Secret;
@@ -21,7 +22,6 @@ use ring::hmac;
 pub(crate) use register::{Begun, Register};
 pub(crate) use sign_in::{SignIn, SignIns};
 
-use crate::request::Client;
 use carriers::{COOKIE_NAME, bearer, cookie, query_token};
 
 const ATTRIBUTES: &str = "HttpOnly; SameSite=Strict; Path=/";
@@ -160,10 +160,10 @@ impl TokenAuth {
     }
 
     /// The `Set-Cookie` that signs a browser in, with a sign-in of its own.
-    pub(crate) fn sign_in_cookie(&self, client: &Client) -> Option<HeaderValue> {
+    pub(crate) fn sign_in_cookie(&self, address: IpAddr, is_https: bool) -> Option<HeaderValue> {
         let keys = self.keys.as_ref()?;
-        let secure = if client.is_https { "; Secure" } else { "" };
-        let cookie = self.sign_ins.begin(&keys.cookies, client.address);
+        let secure = if is_https { "; Secure" } else { "" };
+        let cookie = self.sign_ins.begin(&keys.cookies, address);
         let value = format!("{COOKIE_NAME}={}; {ATTRIBUTES}{secure}", cookie.expose());
         let mut value = HeaderValue::try_from(value).ok()?;
         value.set_sensitive(true);

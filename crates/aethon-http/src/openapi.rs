@@ -4,21 +4,33 @@
 //! line an operation (`operations.json`: tag, summary, answers, query parameters, body) and a line a type (`schemas.json`),
 //! in a short form that is spelled out here. A test holds both against the table and against real answers.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
+use http::Method;
 use serde_json::{Map, Value, json};
 
-use crate::routes::{Access, ROUTES, Route, Takes};
+/// A row of the table of routes, as far as the document tells it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row {
+    /// The method.
+    pub(crate) method: &'static Method,
+    /// Literal segments, `{name}` for one segment, a last `*` for the rest.
+    pub(crate) pattern: &'static str,
+    /// Whether the token is asked for.
+    pub(crate) is_gated: bool,
+    /// Whether it takes a JSON document.
+    pub(crate) takes_json: bool,
+}
 
 /// The lines of the operations, by method and pattern.
 static OPERATIONS: LazyLock<Value> = LazyLock::new(|| read(include_str!("openapi/operations.json")));
 
 /// The document but for its version.
-static DOCUMENT: LazyLock<Value> = LazyLock::new(build);
+static DOCUMENT: OnceLock<Value> = OnceLock::new();
 
-/// The document of this version.
-pub(crate) fn document(version: &str) -> Value {
-    let mut document = DOCUMENT.clone();
+/// The document of this version; the rows of the table are always the same.
+pub(crate) fn document(version: &str, rows: impl Iterator<Item = Row>) -> Value {
+    let mut document = DOCUMENT.get_or_init(|| build(rows)).clone();
     document["info"]["version"] = version.into();
     document
 }
@@ -28,12 +40,12 @@ fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-fn build() -> Value {
+fn build(rows: impl Iterator<Item = Row>) -> Value {
     let mut paths = Map::new();
-    for route in ROUTES {
+    for route in rows {
         let path = route.pattern.replace('*', "{path}");
         let operations = paths.entry(path).or_insert_with(|| json!({}));
-        operations[route.method.as_str().to_lowercase()] = operation(route);
+        operations[route.method.as_str().to_lowercase()] = operation(&route);
     }
     json!({
         "openapi": "3.1.0",
@@ -56,11 +68,11 @@ fn build() -> Value {
 }
 
 /// The line of a row; null where nobody wrote one.
-fn line(route: &Route) -> &'static Value {
+fn line(route: &Row) -> &'static Value {
     OPERATIONS.get(format!("{} {}", route.method, route.pattern)).unwrap_or(&Value::Null)
 }
 
-fn operation(route: &Route) -> Value {
+fn operation(route: &Row) -> Value {
     let line = line(route);
     let (tag, summary) = (line[0].as_str().unwrap_or("Other"), line[1].as_str().unwrap_or_default());
     let mut operation = json!({
@@ -70,24 +82,24 @@ fn operation(route: &Route) -> Value {
         "parameters": parameters(route, &line[3]),
         "responses": responses(route, &line[2]),
     });
-    if route.takes == Takes::Json {
+    if route.takes_json {
         let schema = line[4].as_str().unwrap_or("Object");
         operation["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": schema_of(&json!(schema)) } } });
     }
-    if route.access == Access::Gated {
+    if route.is_gated {
         operation["security"] = json!([{ "bearer": [] }, { "cookie": [] }, { "query": [] }]);
     }
     operation
 }
 
 /// `get_api_sessions_id`.
-fn id(route: &Route) -> String {
+fn id(route: &Row) -> String {
     let words = route.pattern.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let words: Vec<String> = words.map(str::to_lowercase).collect();
     format!("{}_{}", route.method.as_str().to_lowercase(), words.join("_"))
 }
 
-fn parameters(route: &Route, query: &Value) -> Vec<Value> {
+fn parameters(route: &Row, query: &Value) -> Vec<Value> {
     let pattern = route.pattern.replace('*', "{path}");
     let names = pattern.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     let path = names.map(|name| {
@@ -99,7 +111,7 @@ fn parameters(route: &Route, query: &Value) -> Vec<Value> {
     path.chain(query).collect()
 }
 
-fn responses(route: &Route, told: &Value) -> Value {
+fn responses(route: &Row, told: &Value) -> Value {
     let mut responses = Map::new();
     for (status, form) in told.as_object().into_iter().flatten() {
         responses.insert(status.clone(), response(status, form.as_str().unwrap_or_default()));
@@ -107,13 +119,13 @@ fn responses(route: &Route, told: &Value) -> Value {
     let mut add = |status: &str| {
         responses.entry(status).or_insert_with(|| response(status, "Problem"));
     };
-    if route.access == Access::Gated {
+    if route.is_gated {
         ["401", "429"].into_iter().for_each(&mut add);
     }
     if route.pattern.contains('{') {
         add("404");
     }
-    if route.takes == Takes::Json {
+    if route.takes_json {
         ["400", "403", "413", "415", "422"].into_iter().for_each(&mut add);
     } else if route.pattern.starts_with("/api") {
         add("422");

@@ -10,7 +10,7 @@ use crate::assets::{self, Caching};
 use crate::auth::{Carrier, TokenAuth, TokenCheck};
 use crate::body::Response;
 use crate::error::CHALLENGE;
-use crate::request::Request;
+use crate::request::{Client, Request};
 use crate::response::{self, HandlerResult};
 use crate::trail::Trail;
 
@@ -54,8 +54,9 @@ pub(crate) fn sign_in_page(headers: &HeaderMap) -> Response {
 
 /// Puts the cookie on an answer.
 pub(crate) fn sign_in(auth: &TokenAuth, trail: &Trail, request: &Request, answer: &mut Response) {
-    if let Some(cookie) = auth.sign_in_cookie(&request.client) {
-        trail.signed("in", request.client.address);
+    let Client { address, is_https } = request.client;
+    if let Some(cookie) = auth.sign_in_cookie(address, is_https) {
+        trail.signed("in", address);
         answer.headers_mut().insert(SET_COOKIE, cookie);
     }
 }

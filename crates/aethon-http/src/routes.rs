@@ -20,7 +20,6 @@ mod features;
 mod logs;
 mod memory;
 mod metrics;
-mod openapi;
 mod outbox;
 mod ready;
 mod recordings;
@@ -34,9 +33,10 @@ mod telemetry;
 mod usage;
 mod work;
 
-use crate::app::App;
+use crate::app::{About, App};
+use crate::openapi::{self, Row};
 use crate::request::Request;
-use crate::response::HandlerResult;
+use crate::response::{self, HandlerResult};
 use crate::ws::SocketKind;
 use crate::{assets, pages, webhook};
 
@@ -104,6 +104,12 @@ impl Route {
         self.method == *method || (self.method == Method::GET && *method == Method::HEAD)
     }
 
+    /// What the document of the interface tells of it.
+    pub(crate) fn described(&'static self) -> Row {
+        let (is_gated, takes_json) = (self.access == Access::Gated, self.takes == Takes::Json);
+        Row { method: &self.method, pattern: self.pattern, is_gated, takes_json }
+    }
+
     /// The methods for an `Allow` header.
     pub(crate) fn methods(&self) -> &'static [&'static str] {
         match self.method {
@@ -118,6 +124,11 @@ impl Route {
 
 const fn get(pattern: &'static str, access: Access, needs: Needs, handler: Handler) -> Route {
     Route { method: Method::GET, pattern, access, needs, takes: Takes::Nothing, handler }
+}
+
+/// `GET /openapi.json`: what this table says, for programs to read.
+fn openapi_document(about: About, _request: &Request) -> HandlerResult {
+    response::json(&openapi::document(about.version, ROUTES.iter().map(Route::described)))
 }
 
 /// A gated row of the dashboard's interface.
@@ -161,7 +172,7 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/dashboard", Gated, Dashboard, sync!(pages::dashboard)),
     get("/api/status", Gated, Nothing, sync!(status::status)),
     get("/docs", Gated, Dashboard, sync!(pages::docs)),
-    get("/openapi.json", Gated, Dashboard, sync!(openapi::show)),
+    get("/openapi.json", Gated, Dashboard, sync!(openapi_document)),
     get("/metrics", Gated, Nothing, later!(metrics::show)),
     api(Method::POST, "/api/sign-out", Takes::Nothing, later!(sign_out::sign_out)),
     api(Method::GET, "/api/sign-ins", Takes::Nothing, sync!(sign_ins::list)),

@@ -164,7 +164,7 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
                 .then(|| standing(app, rules, &request));
             // A body that is not wanted is read all the same, so that the connection can be used again.
             let reads_body = route.takes == Takes::Nothing && request.changes_state();
-            let change = Change::of(route, &request);
+            let change = standing.as_ref().and_then(|_| Change::of(&request));
             let (app, handler) = (Arc::clone(app), *handler);
             Step::Pending(Box::pin(async move {
                 if reads_body {

@@ -12,7 +12,6 @@ use percent_encoding::percent_decode_str;
 use crate::app::{App, FromApp};
 use crate::limits::Strike;
 use crate::request::Request;
-use crate::routes::{Access, Route};
 
 /// Where doors note what they see.
 #[derive(Clone)]
@@ -63,11 +62,10 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// What a request to this row would be in the audit; `None` for what does not belong there.
-    pub(crate) fn of(route: &Route, request: &Request) -> Option<Self> {
+    /// What a request to a gated address would be in the audit; `None` for what does not belong there.
+    pub(crate) fn of(request: &Request) -> Option<Self> {
         let path = request.head.uri.path();
         let action = match request.head.method {
-            _ if route.access != Access::Gated => return None,
             Method::DELETE => AuditAction::Deletion,
             Method::POST if path.ends_with("/reset") => AuditAction::Deletion,
             _ => return None,

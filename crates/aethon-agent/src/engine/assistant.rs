@@ -14,6 +14,7 @@ use aethon_core::tool::Toolbox;
 use async_trait::async_trait;
 use tokio::time::timeout;
 
+use super::delegation::Delegation;
 use super::recover::Watchers;
 use super::shared::Shared;
 use crate::agent::{Agent, AgentModels};
@@ -48,7 +49,13 @@ impl Engine {
         services: Services,
         options: Options,
     ) -> Self {
-        Self(Shared::with_specialists(main, specialists, services, options))
+        Self(Arc::new_cyclic(|shared| {
+            let delegation = Delegation::new(specialists, shared.clone());
+            let mut tools = main.tools.clone();
+            tools.push(delegation.tool_source());
+            Shared::new((main.with_tools(tools), Vec::new()), services, options)
+                .with_team(Box::new(delegation))
+        }))
     }
 
     /// Looks after the turns that an earlier process left: takes up those that nobody can send again, closes the others

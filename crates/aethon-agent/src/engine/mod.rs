@@ -25,6 +25,7 @@ mod session_ops;
 mod shared;
 mod start;
 mod submit;
+mod team;
 mod turn;
 mod watch;
 

@@ -11,14 +11,13 @@ use aethon_core::message::Message;
 
 use super::agents::Agents;
 use super::compaction::Ahead;
-use super::delegation::Delegation;
 use super::long_ends::LongEnds;
+use super::team::Team;
 use crate::agent::{Agent, AgentModels};
 use crate::caught::caught;
 use crate::dispatcher::{Job, SessionQueues};
 use crate::options::Options;
 use crate::services::{Learned, Services};
-use crate::specialists::SpecialistSource;
 use crate::tasks::{BackgroundTask, Tasks};
 use crate::window::ContextWindows;
 
@@ -26,7 +25,7 @@ use crate::window::ContextWindows;
 pub(crate) struct Shared {
     agents: Live<Agents>,
     /// How specialists are asked, where there may be some.
-    delegation: Option<Delegation>,
+    team: Option<Box<dyn Team>>,
     pub(super) services: Services,
     pub(super) options: Options,
     pub(super) queues: SessionQueues,
@@ -50,30 +49,12 @@ impl ToldModels {
 }
 
 impl Shared {
-    /// With specialists of this source, which the main agent asks by tools.
-    pub(super) fn with_specialists(
-        main: Agent,
-        source: Arc<dyn SpecialistSource>,
-        services: Services,
-        options: Options,
-    ) -> Arc<Self> {
-        Arc::new_cyclic(|shared| {
-            let delegation = Delegation::new(source, shared.clone());
-            let mut tools = main.tools.clone();
-            tools.push(delegation.source());
-            let mut engine = Self::new((main.with_tools(tools), Vec::new()), services, options);
-            engine.delegation = Some(delegation);
-            engine.agents();
-            engine
-        })
-    }
-
     pub(super) fn new((main, others): (Agent, Vec<Agent>), services: Services, options: Options) -> Self {
         let agents = Agents::new(main, others, &services, &options);
         services.board.introduce(agents.profiles());
         Self {
             agents: Live::new(agents),
-            delegation: None,
+            team: None,
             ahead: Ahead::new(options.cache.sessions),
             told_models: ToldModels::default(),
             watch: BackgroundTask::default(),
@@ -86,15 +67,22 @@ impl Shared {
         }
     }
 
+    /// With specialists, which the main agent asks by tools.
+    pub(super) fn with_team(mut self, team: Box<dyn Team>) -> Self {
+        self.team = Some(team);
+        self.agents();
+        self
+    }
+
     /// The agents as they are now. Whoever works with one keeps it to the end of the work.
     pub(super) fn agents(&self) -> Arc<Agents> {
         let agents = self.agents.get();
-        let Some(delegation) = &self.delegation else { return agents };
-        let roster = delegation.roster();
+        let Some(team) = &self.team else { return agents };
+        let roster = team.roster();
         if roster.version == agents.asks().version {
             return agents;
         }
-        let tools = delegation.tools(&roster.agents);
+        let tools = team.tools(&roster.agents);
         let agents = agents.with_specialists(&roster, tools, &self.services, &self.options);
         self.services.board.introduce(agents.profiles());
         self.agents.set(agents);

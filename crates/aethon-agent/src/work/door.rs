@@ -13,8 +13,8 @@ use aethon_core::surface::Surface;
 use aethon_core::work::{WorkBook as _, WorkRefusal, WorkWish};
 use async_trait::async_trait;
 
-use super::CHANNEL;
 use super::book::Works;
+use super::places::CHANNEL;
 use super::tool::line;
 
 /// The command.

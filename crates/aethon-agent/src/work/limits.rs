@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use super::book::WorkOptions;
-use super::task_of;
+use super::places::task_of;
 
 /// The word for a turn that a limit of work has ended.
 const CODE: &str = "work_limit";

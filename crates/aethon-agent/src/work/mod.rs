@@ -9,6 +9,7 @@ mod book;
 mod brief;
 mod door;
 mod limits;
+mod places;
 mod runner;
 mod tell;
 mod tool;
@@ -18,22 +19,3 @@ pub use door::WorkDoor;
 pub use limits::WorkLimits;
 pub use runner::{Idle, WorkRunner};
 pub use tool::Tasks;
-
-use aethon_core::ids::SessionId;
-
-/// The channel that the sessions of work belong to.
-const CHANNEL: &str = "work";
-
-/// The session in which a task is worked on.
-fn session_of(work_id: &str, task: u32) -> Option<SessionId> {
-    SessionId::of(CHANNEL, &format!("{work_id}:{task}")).ok()
-}
-
-/// The work and the task that a session is for.
-fn task_of(session: &SessionId) -> Option<(&str, u32)> {
-    if session.channel() != CHANNEL {
-        return None;
-    }
-    let (work, task) = session.name().split_once(':')?;
-    Some((work, task.parse().ok()?))
-}

@@ -20,9 +20,10 @@ use jiff::Timestamp;
 use tokio::time::{Instant, sleep};
 
 use super::book::{PAUSED, Works};
+use super::brief;
 use super::limits::{WorkLimits, reached};
+use super::places::{CHANNEL, session_of};
 use super::tell::Teller;
-use super::{CHANNEL, brief, session_of};
 use crate::patience::until_stored;
 
 /// How often wishes, and whether somebody needs the assistant, are looked for.

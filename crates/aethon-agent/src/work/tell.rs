@@ -9,7 +9,7 @@ use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Dedupe, Destination, Handling, Inbound};
 use aethon_core::surface::Unattended;
 
-use super::CHANNEL;
+use super::places::CHANNEL;
 
 /// What telling takes.
 pub(super) struct Teller {

@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::book::Works;
-use super::{brief, task_of};
+use super::brief;
+use super::places::task_of;
 
 /// How many pieces of work are listed.
 const LISTED: usize = 20;

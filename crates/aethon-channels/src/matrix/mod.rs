@@ -14,9 +14,7 @@ use std::sync::Arc;
 use aethon_core::exchange::Exchange;
 use aethon_core::secret::Secret;
 
-use crate::options::{Rules, Surroundings};
-use crate::talk::Messenger;
-
+pub use platform::channel;
 pub use sync::POLL;
 
 /// What Matrix needs besides the rules.
@@ -29,9 +27,4 @@ pub struct Options {
     pub exchange: Arc<dyn Exchange>,
     /// For those that wait for events: it has to bear a silence of [`POLL`] and some seconds.
     pub polling: Arc<dyn Exchange>,
-}
-
-/// The channel.
-pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
-    Messenger::new(Arc::new(platform::Matrix::new(options)), platform::is_recipient, rules, around)
 }

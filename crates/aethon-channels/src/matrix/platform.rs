@@ -1,5 +1,6 @@
 //! Matrix as a platform: sending with a transaction id, editing, typing, fetching.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::error::Result;
@@ -12,8 +13,14 @@ use serde_json::{Value, json};
 
 use super::api::{Api, encoded};
 use super::{Options, form, sync};
-use crate::talk::{Check, Content, Dialect, Door, Fault, Offer, Platform};
+use crate::options::{Rules, Surroundings};
+use crate::talk::{Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
+
+/// The channel.
+pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
+    Messenger::new(Arc::new(Matrix::new(options)), is_recipient, rules, around)
+}
 
 /// How long a message may be in bytes. An event may have 65,536, and an edit says its text three times, once as HTML.
 const MOST_TEXT: usize = 8000;

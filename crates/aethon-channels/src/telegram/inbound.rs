@@ -37,11 +37,13 @@ pub(super) fn arrival(message: &Message, chat: i64, us: &Ourselves) -> Option<Ar
     };
     let addressed = Addressed::read(text, entities, us);
     let is_reply_to_us = message
+        .others
         .reply_to_message
         .as_ref()
         .and_then(|replied| replied.from.as_ref())
         .is_some_and(|replied| replied.id == us.id);
     let is_forwarded = message
+        .others
         .forward_origin
         .as_ref()
         .is_some_and(|origin| origin.sender_user.as_ref().is_none_or(|origin| origin.id != from.id));
@@ -109,14 +111,14 @@ impl Addressed {
 
 /// Words of others that the message answers. Our own are in the conversation already.
 fn quoted(message: &Message, from: &User, us: &Ourselves) -> Option<String> {
-    let replied = message.reply_to_message.as_ref();
+    let replied = message.others.reply_to_message.as_ref();
     let author = replied.and_then(|replied| replied.from.as_ref()).map(|author| author.id);
     if author == Some(us.id) || author == Some(from.id) {
         return None;
     }
     // A topic's first message is what everything in it answers.
     let replied = replied.filter(|replied| Some(replied.message_id) != message.message_thread_id);
-    let quote = message.quote.as_ref().map(|quote| quote.text.clone());
+    let quote = message.others.quote.as_ref().map(|quote| quote.text.clone());
     quote.or_else(|| {
         let replied = replied?;
         Some(if replied.text.is_empty() { replied.caption.clone() } else { replied.text.clone() })
@@ -130,14 +132,14 @@ fn files(message: &Message) -> Vec<Offer> {
         mime: file.mime_type.clone().unwrap_or_else(|| mime.to_owned()),
         size: file.file_size,
     };
-    let photo = message.photo.iter().max_by_key(|photo| photo.file_size);
+    let photo = message.files.photo.iter().max_by_key(|photo| photo.file_size);
     let photo = photo.map(|photo| offer(photo, "photo.jpg", "image/jpeg"));
     let others = [
-        (&message.document, "document", "application/octet-stream"),
-        (&message.voice, "voice message", "audio/ogg"),
-        (&message.audio, "audio", "audio/mpeg"),
-        (&message.video, "video", "video/mp4"),
-        (&message.video_note, "video message", "video/mp4"),
+        (&message.files.document, "document", "application/octet-stream"),
+        (&message.files.voice, "voice message", "audio/ogg"),
+        (&message.files.audio, "audio", "audio/mpeg"),
+        (&message.files.video, "video", "video/mp4"),
+        (&message.files.video_note, "video message", "video/mp4"),
     ];
     let others = others.into_iter().filter_map(|(file, name, mime)| Some(offer(file.as_ref()?, name, mime)));
     photo.into_iter().chain(others).collect()

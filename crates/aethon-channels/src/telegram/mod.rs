@@ -16,9 +16,7 @@ use std::sync::Arc;
 use aethon_core::exchange::Exchange;
 use aethon_core::secret::Secret;
 
-use crate::options::{Rules, Surroundings};
-use crate::talk::Messenger;
-
+pub use platform::channel;
 pub use updates::POLL;
 
 /// What Telegram needs besides the rules.
@@ -31,10 +29,4 @@ pub struct Options {
     pub exchange: Arc<dyn Exchange>,
     /// For those that wait for updates: it has to bear a silence of [`POLL`] and some seconds.
     pub polling: Arc<dyn Exchange>,
-}
-
-/// The channel.
-pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
-    let platform = platform::Telegram::new(options, around.records.clone());
-    Messenger::new(Arc::new(platform), platform::is_recipient, rules, around)
 }

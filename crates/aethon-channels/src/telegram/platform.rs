@@ -16,8 +16,15 @@ use super::api::{Api, Failure};
 use super::form::{MOST_ENTITIES, entities};
 use super::wire::{File, Message};
 use super::{updates, upload};
-use crate::talk::{Button, Check, Content, Dialect, Door, Fault, Offer, Platform};
+use crate::options::{Rules, Surroundings};
+use crate::talk::{Button, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
+
+/// The channel.
+pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
+    let platform = Telegram::new(options, around.records.clone());
+    Messenger::new(Arc::new(platform), is_recipient, rules, around)
+}
 
 /// What a message may have, in UTF-16 units.
 const MOST_TEXT: usize = 4096;

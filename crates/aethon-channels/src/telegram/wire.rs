@@ -73,9 +73,24 @@ pub(super) struct Message {
     pub(super) caption: String,
     #[serde(default)]
     pub(super) caption_entities: Vec<Entity>,
+    #[serde(flatten)]
+    pub(super) others: Others,
+    #[serde(flatten)]
+    pub(super) files: Files,
+    pub(super) migrate_to_chat_id: Option<i64>,
+}
+
+/// The words of others that a message brings along.
+#[derive(Debug, Deserialize)]
+pub(super) struct Others {
     pub(super) reply_to_message: Option<Box<Message>>,
     pub(super) quote: Option<Quote>,
     pub(super) forward_origin: Option<ForwardOrigin>,
+}
+
+/// What is attached to a message.
+#[derive(Debug, Deserialize)]
+pub(super) struct Files {
     #[serde(default)]
     pub(super) photo: Vec<File>,
     pub(super) document: Option<File>,
@@ -83,7 +98,6 @@ pub(super) struct Message {
     pub(super) audio: Option<File>,
     pub(super) video: Option<File>,
     pub(super) video_note: Option<File>,
-    pub(super) migrate_to_chat_id: Option<i64>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -23,13 +23,14 @@ fn auth_at(token: &str, clock: &Arc<ManualClock>) -> TokenAuth {
     TokenAuth::new(&Secret::new(token), Arc::new(sign_ins))
 }
 
-fn client(is_https: bool) -> Client {
-    Client { address: std::net::IpAddr::from([192, 0, 2, 1]), is_https }
+/// Where browsers sign in from.
+fn address() -> IpAddr {
+    IpAddr::from([192, 0, 2, 1])
 }
 
 /// The cookie of a new sign-in, as a browser sends it.
 fn signed_in(auth: &TokenAuth) -> HeaderMap {
-    let cookie = auth.sign_in_cookie(&client(false)).expect("a token is set");
+    let cookie = auth.sign_in_cookie(address(), false).expect("a token is set");
     let pair = cookie.to_str().unwrap().split(';').next().unwrap().to_owned();
     headers(&[(COOKIE, pair.as_bytes())])
 }
@@ -92,14 +93,14 @@ fn without_a_token_everything_is_open() {
     for token in ["", "   ", "\t\n"] {
         let gate = auth(token);
         assert_eq!(gate.check(&HeaderMap::new(), Some("token=")), TokenCheck::Open);
-        assert!(gate.sign_in_cookie(&client(false)).is_none());
+        assert!(gate.sign_in_cookie(address(), false).is_none());
     }
 }
 
 #[test]
 fn the_cookie_holds_a_derived_value_that_no_other_carrier_takes() {
     let gate = auth(TOKEN);
-    let cookie = gate.sign_in_cookie(&client(false)).expect("closed");
+    let cookie = gate.sign_in_cookie(address(), false).expect("closed");
     let cookie = cookie.to_str().expect("plain");
     let (pair, attributes) = cookie.split_once("; ").expect("has attributes");
     assert_eq!(attributes, "HttpOnly; SameSite=Strict; Path=/");
@@ -119,7 +120,7 @@ fn the_cookie_holds_a_derived_value_that_no_other_carrier_takes() {
     let again = auth(TOKEN);
     assert!(again.check(&headers(&[(COOKIE, pair.as_bytes())]), None).is_granted(), "survives a restart");
     assert!(
-        gate.sign_in_cookie(&client(true)).expect("closed").to_str().expect("plain").ends_with("; Secure")
+        gate.sign_in_cookie(address(), true).expect("closed").to_str().expect("plain").ends_with("; Secure")
     );
 }
 

@@ -1,7 +1,8 @@
 //! The service without a socket: a request goes in as a value, an answer comes out.
 
 use aethon_core::approval::{ApprovalRequest, PendingApprovals};
-use aethon_core::channel::Channels;
+use aethon_core::audit::{AuditTrail, NoAudit};
+use aethon_core::channel::{Channel, Channels};
 use aethon_core::clock::{Clock as _, SystemClock};
 use aethon_core::feature::Features;
 use aethon_core::ids::{SessionId, TurnId};
@@ -20,6 +21,7 @@ use ring::hmac;
 use serde_json::{Value, json};
 mod assets;
 mod bench;
+mod seen;
 
 use super::*;
 use crate::deps::{Activity, Archive, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
@@ -27,37 +29,13 @@ use crate::fakes::{FakeAssistant, FakeConfig, FakeProvider};
 use crate::hex::hex;
 use crate::options::Options;
 use crate::ws::{Hub, WebChat};
+pub(crate) use seen::Seen;
 
 /// An application, and the fakes behind it.
 pub(crate) struct Bench {
     app: Arc<App>,
     assistant: Arc<FakeAssistant>,
     pub(crate) features: Features,
-}
-
-/// An answer, read to its end.
-#[derive(Debug)]
-pub(crate) struct Seen {
-    pub(crate) status: u16,
-    headers: http::HeaderMap,
-    body: String,
-}
-
-impl Seen {
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.body).expect("JSON")
-    }
-
-    pub(crate) fn code(&self) -> String {
-        assert_eq!(self.header("content-type"), "application/problem+json", "{self:?}");
-        let problem = self.json();
-        assert_eq!(problem["status"], self.status);
-        problem["code"].as_str().expect("a code").to_owned()
-    }
-
-    pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().expect("plain"))
-    }
 }
 
 impl Bench {
@@ -84,7 +62,7 @@ impl Bench {
     fn knowing(options: Options, address: &str, knowledge: Knowledge) -> Self {
         let (assistant, features) = (Arc::new(FakeAssistant::default()), Features::default());
         let hub = Arc::new(Hub::new(Arc::new(SystemClock)));
-        let webchat = WebChat::new(assistant.clone(), Arc::clone(&hub));
+        let webchat: Arc<dyn Channel> = Arc::new(WebChat::new(assistant.clone(), Arc::clone(&hub)));
         let deps = Deps {
             chat: Chat {
                 assistant: assistant.clone(),
@@ -96,11 +74,11 @@ impl Bench {
                 bus: Default::default(),
                 logs: Default::default(),
                 ledger: Arc::new(MemoryLedger::new(Arc::new(SystemClock))),
-                audit: Arc::new(aethon_core::audit::NoAudit),
+                audit: Arc::new(NoAudit),
                 agents: Default::default(),
                 telemetry: Arc::new(MemoryStore::default()),
                 outbox: Arc::new(MemoryStore::default()),
-                trail: aethon_core::audit::AuditTrail::new().0,
+                trail: AuditTrail::new().0,
             },
             workflows: Workflows {
                 sops: Arc::new(NoWorkflows),
@@ -115,8 +93,7 @@ impl Bench {
                 provider: Arc::new(FakeProvider::default()),
                 reach: Default::default(),
                 features: features.clone(),
-                channels: Channels::new([Arc::new(webchat) as Arc<dyn aethon_core::channel::Channel>])
-                    .unwrap(),
+                channels: Channels::new([webchat]).unwrap(),
             },
             runtime: Runtime {
                 clock: Arc::new(SystemClock),

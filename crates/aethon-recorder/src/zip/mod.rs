@@ -5,6 +5,7 @@
 //! anything about it is not as it must be, before something is allocated for what it claims, and nothing is ever written.
 //! No encryption, no volumes, no ZIP64, no other compression than deflate: recordings have none of it.
 
+mod density;
 mod name;
 mod read;
 mod write;
@@ -38,11 +39,6 @@ const CENTRAL_BYTES: usize = 46;
 const END_BYTES: usize = 22;
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
-
-/// Whether so many bytes may come out of so few.
-fn is_too_dense(unpacked: u64, packed: u64) -> bool {
-    unpacked > ALWAYS_FINE && unpacked > packed.saturating_mul(MOST_RATIO)
-}
 
 #[cfg(test)]
 mod tests;

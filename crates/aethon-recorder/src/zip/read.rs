@@ -11,10 +11,11 @@ use flate2::read::DeflateDecoder;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use super::density::is_too_dense;
 use super::name;
 use super::{
     CENTRAL, CENTRAL_BYTES, DEFLATED, END, END_BYTES, LOCAL, LOCAL_BYTES, MOST_ENTRIES, MOST_ENTRY,
-    MOST_FILE, MOST_UNPACKED, STORED, is_too_dense,
+    MOST_FILE, MOST_UNPACKED, STORED,
 };
 use crate::error::{Error, Result};
 

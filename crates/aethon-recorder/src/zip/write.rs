@@ -7,7 +7,8 @@ use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
 use ring::digest::{Context, SHA256};
 
-use super::{CENTRAL, DEFLATED, END, LOCAL, LOCAL_BYTES, STORED, is_too_dense};
+use super::density::is_too_dense;
+use super::{CENTRAL, DEFLATED, END, LOCAL, LOCAL_BYTES, STORED};
 use crate::hex::hex;
 
 /// 1980-01-01, the first day that a ZIP can name. When things happened stands in the recording itself.

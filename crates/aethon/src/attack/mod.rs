@@ -5,57 +5,12 @@
 //! What has to hold follows from the configuration: with a token, nothing is told without it; without one, nobody but this
 //! machine reaches the listener, and no page of another site does.
 
+mod examine;
 mod flood;
 mod probes;
 mod wire;
 
-use aethon_config::schema::Config;
-
-use self::wire::Target;
-use crate::builder::Builder;
-use crate::doctor::Finding;
+pub use self::examine::examine;
 
 /// What all findings are about.
 const AREA: &str = "attack";
-
-/// Attacks the daemon that runs on this home.
-pub async fn examine(builder: Builder) -> Vec<Finding> {
-    let prepared = match builder.load() {
-        Ok(prepared) => prepared,
-        Err(error) => return vec![Finding::broken(AREA, error.to_string(), "mend the configuration first")],
-    };
-    let Some(base) = prepared.home().running_daemon() else {
-        return vec![Finding::broken(
-            AREA,
-            "no daemon runs on this home, so there is nothing to attack",
-            "start `aethon-server`, then ask again",
-        )];
-    };
-    let Some(target) = Target::parse(&base) else {
-        return vec![Finding::broken(
-            AREA,
-            format!("the daemon's address {base:?} cannot be read"),
-            "restart `aethon-server`",
-        )];
-    };
-    let config = prepared.config();
-    let mut findings = vec![credentials(config, &target)];
-    findings.extend(probes::all(&target, config).await);
-    // Last, because the address of the attacker has to wait for a minute after it.
-    findings.extend(flood::all(&target, config).await);
-    findings
-}
-
-/// Whether what listens asks for anything at all.
-fn credentials(config: &Config, target: &Target) -> Finding {
-    let is_open = config.dashboard.auth_token.is_empty();
-    match (is_open, target.is_loopback()) {
-        (false, _) => Finding::ok(AREA, "the token is asked for"),
-        (true, true) => Finding::ok(AREA, "no token is set, and only this machine reaches the listener"),
-        (true, false) => Finding::broken(
-            AREA,
-            format!("no token is set, and the listener is reached from other machines at {target}"),
-            "set dashboard.auth_token (`aethon-cli secrets set`), or bind to 127.0.0.1",
-        ),
-    }
-}
