@@ -27,6 +27,7 @@ async fn a_reply_is_stored_together_with_its_delivery() {
     harness.submit(inbound, quiet()).await.reply.wait().await.unwrap();
     let expires_at = now() + SignedDuration::from_hours(24);
     let expected = NewDelivery::new("telegram", "ok", expires_at).with_recipient(Some("42".into()));
+    let expected = expected.as_reply(true);
     assert_eq!(harness.store.deliveries(), [expected]);
 }
 
