@@ -100,7 +100,10 @@ fn logs_are_told() {
     let mut socket = subscribed(&server, &["logs"]);
     server.chat("default").say("m1", "!say hello");
     let record = socket.frame()["data"].clone();
-    assert!(record["level"].is_string() && record["message"].is_string(), "{record}");
+    assert!(
+        record["level"].is_string() && record["message"].is_string() && record["time"].is_string(),
+        "{record}"
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use aethon_core::event::{Event, EventBus, JobChange, RecordingChange, SessionChange};
 use aethon_core::ledger::LedgerEntry;
+use aethon_core::log::LogRecord;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
@@ -78,6 +79,13 @@ impl Subscriber {
         self.seq += 1;
         socket.send(frame(topic, &data(event), Some(self.seq))).await
     }
+}
+
+/// A record as the log has it; `time` is its contracted name here, `ts` that of the log files and `/api/logs`.
+fn logged(record: &LogRecord) -> Value {
+    let mut data = json!(record);
+    data["time"] = data["ts"].clone();
+    data
 }
 
 /// The topics that a frame subscribes to.
@@ -158,7 +166,7 @@ fn data(event: &Event) -> Value {
         Event::ApprovalDone { id, resolution } => {
             json!({ "state": "done", "id": id, "decision": resolution.decision, "reason": resolution.reason })
         }
-        Event::Log(record) => json!(**record),
+        Event::Log(record) => logged(record),
         Event::Usage { today, entry } => json!({ "today": today, "call": call(entry) }),
         Event::Job { job, change } => match change {
             JobChange::Added => json!({ "job_id": job.as_str(), "change": "added" }),
