@@ -24,7 +24,7 @@ fn the_office_shows_who_waits_and_the_approvals_settle_it() {
     let mut other = page.server().chat("office");
     send(&mut other, "m1", "!tool file_read {\"path\": \"notes.txt\"}");
     page.until("it waits for the owner", &format!("/approval to use file_read/.test({DOING})"));
-    page.until("the figure does too", "one('.person').dataset.state === 'waiting'");
+    page.until("the figure does too", "one('.person[data-state=waiting]')");
     page.until(
         "it is said",
         "/Aethon: Waits for your approval/.test(one('.panel-company [role=status]').textContent)",

@@ -230,7 +230,7 @@ impl Browser {
     }
 
     fn find(&self, selector: &str) -> Result<String, Failure> {
-        let using = if selector.starts_with('/') { "xpath" } else { "css selector" };
+        let using = if selector.starts_with(['/', '(']) { "xpath" } else { "css selector" };
         let found =
             self.try_command("POST", "/element", Some(&json!({"using": using, "value": selector})))?;
         Ok(found[ELEMENT].as_str().expect("an element has an id").to_owned())

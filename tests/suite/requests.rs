@@ -43,15 +43,14 @@ fn a_known_path_with_another_method_is_405_with_allow() {
         }
     };
     let odd = ["POST", "PUT", "DELETE", "PATCH", "PROPFIND", "TRACE", "LINK"];
-    for target in
-        ["/health", "/", "/dashboard", "/api/status", "/api/sessions", "/api/config", "/api/config/schema"]
-    {
+    for target in ["/health", "/", "/dashboard", "/api/status", "/api/sessions", "/api/config/schema"] {
         check(target, &odd, &["GET", "HEAD"]);
     }
     for target in ["/api/logs", "/api/approvals", "/dashboard/static/x.js", "/api/sessions/webchat:a/export"]
     {
         check(target, &odd, &["GET", "HEAD"]);
     }
+    check("/api/config", &["POST", "PUT", "DELETE", "LINK"], &["GET", "HEAD", "PATCH"]);
     check("/api/sessions/webchat:a", &["POST", "PUT", "LINK"], &["DELETE", "GET", "HEAD", "PATCH"]);
     for target in ["/api/sessions/webchat:a/reset", "/api/sessions/webchat:a/stop", "/api/approvals/a"] {
         check(target, &["GET", "PUT", "DELETE", "PATCH"], &["POST"]);

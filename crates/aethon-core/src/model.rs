@@ -64,6 +64,8 @@ pub struct Capabilities {
     pub hidden_output: bool,
     /// Whether its service cuts a conversation that is too long for it and does not say so; others refuse it.
     pub cuts_silently: bool,
+    /// Whether it reads the descriptions of tools, so that they take room and are billed. The offline models do not.
+    pub reads_tools: bool,
     /// What its service says that it costs; only a proxy that its owner runs says so.
     pub price: Option<Price>,
     /// Whether the model is known; `false` means that all of this is assumed until its service says more.
@@ -83,6 +85,7 @@ impl Capabilities {
             tools: true,
             hidden_output: false,
             cuts_silently: false,
+            reads_tools: true,
             price: None,
             is_known: true,
         }

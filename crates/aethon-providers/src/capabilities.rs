@@ -20,6 +20,7 @@ pub(crate) fn of(options: &Options) -> Capabilities {
         .with_known(is_described(options, &facts));
     capabilities.hidden_output = hides_output(options);
     capabilities.cuts_silently = options.provider == Provider::Ollama;
+    capabilities.reads_tools = !matches!(options.provider, Provider::Fake | Provider::Echo);
     capabilities
 }
 

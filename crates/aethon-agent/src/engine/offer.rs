@@ -28,23 +28,25 @@ pub(super) struct Offer {
     pub(super) all: Arc<[ToolSpec]>,
     /// What is offered.
     pub(super) specs: Arc<[ToolSpec]>,
-    /// What the descriptions of these are estimated at.
+    /// What the descriptions of these are estimated at; nothing for a model that does not read them.
     pub(super) tokens: u64,
+    is_read: bool,
     /// For requests of how many tokens that was decided.
     most: u64,
 }
 
 impl Offer {
     /// What is offered in requests of so many tokens at most.
-    pub(super) fn new(all: Arc<[ToolSpec]>, most: u64) -> Self {
+    pub(super) fn new(all: Arc<[ToolSpec]>, is_read: bool, most: u64) -> Self {
         let specs = offered(&all, most);
-        Self { tokens: estimate_tools(&specs), specs, most, all }
+        let tokens = if is_read { estimate_tools(&specs) } else { 0 };
+        Self { tokens, specs, is_read, most, all }
     }
 
     /// Chooses anew where requests may take more or less than before.
     pub(super) fn fit(&mut self, most: u64) {
         if most != self.most {
-            *self = Self::new(self.all.clone(), most);
+            *self = Self::new(self.all.clone(), self.is_read, most);
         }
     }
 }

@@ -132,8 +132,8 @@ impl<'e> Turn<'e> {
         let output_chars = limits.output_chars(shared.options.max_tool_output_chars);
         let tools = ToolContext::of(&context, job.surface.clone(), output_chars);
         let tools = ToolRun::new(tools, shared.options.loop_limit);
-        let can_call = agent.agent.models.capabilities().tools;
-        let specs = if can_call { agent.toolbox.specs() } else { Arc::default() };
+        let model = agent.agent.models.capabilities();
+        let specs = if model.tools { agent.toolbox.specs() } else { Arc::default() };
         Self {
             control: Control::new(job.stop.clone(), shared.options.turn_timeout),
             shared,
@@ -141,7 +141,7 @@ impl<'e> Turn<'e> {
             job,
             context,
             tools,
-            offer: Offer::new(specs, limits.tokens),
+            offer: Offer::new(specs, model.reads_tools, limits.tokens),
             has_looked: false,
             conversation: Conversation::new(window, start),
             dialogue: Dialogue::default(),

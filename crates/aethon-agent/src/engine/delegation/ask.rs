@@ -36,20 +36,18 @@ pub(super) struct Ask {
 
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
-    /// What is to be done, complete in itself: the specialist knows nothing of this conversation. Say what the result is
-    /// for, what is known already, and what the report must hold.
+    /// The whole task: nothing of this conversation is known there. Say what for, what you know, and what to report.
     task: String,
-    /// Whether this goes on with the last request to the same specialist in this conversation, which it then remembers.
+    /// Whether this goes on with the last request.
     r#continue: Option<bool>,
-    /// Go on with this earlier conversation, by the id that stood under its report.
+    /// Goes on with the conversation of this id, told under a report.
     conversation: Option<String>,
 }
 
 impl Ask {
     pub(super) fn new(agent: &Agent, shared: Weak<Shared>, conversations: Arc<Conversations>) -> Self {
         let description = format!(
-            "Asks the {}, an assistant of its own with its own tools, and waits for its report. {}. Several requests in one \
-             response run side by side, so give them parts that do not touch the same files.",
+            "Has the {} work on a task, and waits for its report. {}. Several in one response run side by side.",
             agent.name, agent.role
         );
         let spec = ToolSpec::of::<Arguments>(format!("ask_{}", agent.name), description)
