@@ -33,7 +33,7 @@ use tokio::net::TcpStream;
 const MESSAGES: i64 = 4000;
 const LENGTH: usize = 16 << 10;
 /// What may lie between the writer and the reader: the buffers of two sockets and a few chunks. A third of the whole.
-const AHEAD: usize = 20 << 20;
+const AHEAD: usize = 40 << 20;
 
 /// When reading the conversation fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
