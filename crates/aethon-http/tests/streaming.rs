@@ -32,7 +32,7 @@ use tokio::net::TcpStream;
 /// How many messages the conversation has, and how long each is.
 const MESSAGES: i64 = 4000;
 const LENGTH: usize = 16 << 10;
-/// What may lie between the writer and the reader: the buffers of two sockets and a few chunks. A third of the whole.
+/// What may lie between the writer and the reader: the buffers of two sockets and a few chunks. Less than the whole, clearly.
 const AHEAD: usize = 40 << 20;
 
 /// When reading the conversation fails.
