@@ -28,6 +28,7 @@ export const shell = {
 
   staleSince: (/** @type {string} */ when) => `Not up to date: from ${when}.`,
   refreshFailed: (/** @type {string} */ why) => `Could not be refreshed. ${why}`,
+  actionFailed: (/** @type {string} */ why) => `That did not work. ${why}`,
   retry: "Try again",
   more: "Show more",
   loadingMore: "Loading",
