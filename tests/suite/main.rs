@@ -57,6 +57,7 @@ mod stop;
 mod stopping;
 mod strict;
 mod telegram;
+mod telemetry;
 mod terminal;
 mod terminal_restart;
 mod terminal_screen;

@@ -194,7 +194,8 @@ mod tests {
 
     #[test]
     fn a_subscription_names_topics_and_all_else_is_passed_over() {
-        let check = |text: &str, expected: Option<&[&str]>| assert_eq!(wanted(text).as_deref(), expected, "{text}");
+        let check =
+            |text: &str, expected: Option<&[&str]>| assert_eq!(wanted(text).as_deref(), expected, "{text}");
         check(r#"{"channel":"subscribe","topics":["usage","logs"]}"#, Some(&["logs", "usage"]));
         check(&json!({"channel": "subscribe", "topics": TOPICS}).to_string(), Some(&TOPICS));
         check(r#"{"channel":"subscribe","topics":[]}"#, Some(&[]));

@@ -119,9 +119,13 @@ async fn a_settled_call_comes_with_the_money_of_the_day() {
 async fn frames_that_are_not_understood_are_ignored() {
     let stage = Stage::open().await;
     let mut client = listening(&stage).await;
-    for text in
-        ["hello", "[]", "{}", r#"{"channel":"subscribe","topics":"logs"}"#, r#"{"channel":"publish","topics":[]}"#]
-    {
+    for text in [
+        "hello",
+        "[]",
+        "{}",
+        r#"{"channel":"subscribe","topics":"logs"}"#,
+        r#"{"channel":"publish","topics":[]}"#,
+    ] {
         client.send(text).await;
     }
     client.settle().await.unwrap();
