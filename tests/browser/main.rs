@@ -26,6 +26,7 @@ mod keyboard;
 mod layout;
 mod long;
 mod page;
+mod panels_channels;
 mod panels_live;
 mod panels_mind;
 mod panels_sessions;

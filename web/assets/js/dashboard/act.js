@@ -5,7 +5,7 @@ import { shell } from "../texts/shell.js";
 
 /**
  * @param {() => Promise<any>} action
- * @param {string} done what the toast says afterwards
+ * @param {string | (() => string)} done what the toast says afterwards; nothing when that is empty
  * @param {() => void} then what follows once it is done
  */
 export async function act(action, done, then) {
@@ -15,7 +15,8 @@ export async function act(action, done, then) {
     failed(problem);
     return;
   }
-  toast(done);
+  const said = typeof done === "string" ? done : done();
+  if (said) toast(said);
   then();
 }
 

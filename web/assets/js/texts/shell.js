@@ -6,7 +6,7 @@ export const shell = {
   groups: { now: "Now", work: "Work", mind: "Mind", system: "System" },
   panels: {
     overview: "Overview", company: "Live Company", monitor: "Live Monitor", approvals: "Approvals", sessions: "Sessions", agents: "Agents",
-    sops: "SOPs", scheduler: "Scheduler", recordings: "Recordings", memory: "Memory", usage: "Usage", features: "Features",
+    sops: "SOPs", scheduler: "Scheduler", recordings: "Recordings", memory: "Memory", channels: "Channels", usage: "Usage", features: "Features",
     config: "Config", logs: "Logs",
   },
   search: "Search or jump to",
