@@ -29,6 +29,7 @@ mod page;
 mod panels_channels;
 mod panels_live;
 mod panels_mind;
+mod panels_recorded;
 mod panels_sessions;
 mod panels_shell;
 mod panels_work;
