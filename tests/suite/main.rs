@@ -25,6 +25,7 @@ mod cli_setup;
 mod config;
 mod connections;
 mod context;
+mod contract;
 mod dashboard_socket;
 mod dialects;
 mod durability;
