@@ -176,7 +176,8 @@ mod tests {
     #[test]
     fn what_happened_in_a_turn_is_below_its_span() {
         let turn = TurnId::fresh();
-        let call = ModelFacts { input_tokens: 7, ..ModelFacts::new("gemini", "gemini-x", WorkKind::Turn) };
+        let mut call = ModelFacts::new("gemini", "gemini-x", WorkKind::Turn);
+        call.input_tokens = 7;
         let events = [
             event(TelemetryKind::ModelCall, "gemini-x", Some(&turn)).with_call(call),
             event(TelemetryKind::ToolCall, "shell", Some(&turn)),
