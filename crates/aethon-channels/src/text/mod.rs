@@ -5,6 +5,6 @@ mod styled;
 mod table;
 mod tree;
 
-pub(crate) use split::{Fit, Measure, split};
+pub(crate) use split::{Fit, MOST_ADDRESS, Measure, split};
 pub(crate) use styled::{Span, Style, Styled};
 pub(crate) use tree::styled;
