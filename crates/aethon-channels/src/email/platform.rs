@@ -14,11 +14,12 @@ use lettre::message::Mailbox;
 
 use super::imap::{Failure, Imap};
 use super::letter::File;
+use super::options::UNPROVEN;
 use super::proof::{self, Trust};
 use super::reply::{self, Envelope};
 use super::smtp::Smtp;
 use super::thread::{self, Thread};
-use super::{Options, UNPROVEN, watch};
+use super::{Options, watch};
 use crate::options::{Rules, Surroundings};
 use crate::talk::{Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};

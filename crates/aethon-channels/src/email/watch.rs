@@ -11,10 +11,10 @@ use aethon_core::shutdown::Shutdown;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::sleep;
 
-use super::UNPROVEN;
 use super::head::Head;
 use super::imap::{Failure, Imap};
 use super::letter::{File, Letter};
+use super::options::UNPROVEN;
 use super::platform::{Mail, REMEMBERED};
 use super::thread::{self, Thread};
 use crate::talk::{Arrival, Door, Offer, Sender};
