@@ -21,6 +21,7 @@ mod logs;
 mod memory;
 mod metrics;
 mod outbox;
+mod pairings;
 mod ready;
 mod recordings;
 mod scheduler;
@@ -228,6 +229,10 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/outbox", Takes::Nothing, later!(outbox::list)),
     api(Method::DELETE, "/api/outbox/{id}", Takes::Nothing, later!(outbox::remove)),
     api(Method::POST, "/api/outbox/{id}/retry", Takes::Nothing, later!(outbox::retry)),
+    api(Method::GET, "/api/pairings", Takes::Nothing, later!(pairings::list)),
+    api(Method::POST, "/api/pairings", Json, later!(pairings::invite)),
+    api(Method::POST, "/api/pairings/approve", Json, later!(pairings::approve)),
+    api(Method::DELETE, "/api/pairings/{channel}/{sender}", Takes::Nothing, later!(pairings::revoke)),
     api(Method::GET, "/api/sops", Takes::Nothing, later!(sops::list)),
     api(Method::GET, "/api/sops/{name}", Takes::Nothing, later!(sops::show)),
     api(Method::POST, "/api/sops/check", Json, later!(sops::check)),

@@ -35,7 +35,7 @@ use crate::routes::{Access, Handler, Needs, Route, Takes};
 use crate::rules::Rules;
 use crate::signature;
 use crate::standing::Standing;
-use crate::trail::{Change, Trail};
+use crate::trail::{Removal, Trail};
 use crate::ws::{self, SocketKind};
 
 /// What hyper waits for: a response that is there, or the future of one.
@@ -166,15 +166,15 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
                 .then(|| standing(app, rules, &request));
             // A body that is not wanted is read all the same, so that the connection can be used again.
             let reads_body = route.takes == Takes::Nothing && request.changes_state();
-            let change = standing.as_ref().and_then(|_| Change::of(&request));
+            let removal = standing.as_ref().and_then(|_| Removal::of(&request));
             let (app, handler) = (Arc::clone(app), *handler);
             Step::Pending(Box::pin(async move {
                 if reads_body {
                     request.read().await?;
                 }
                 let mut answer = handler(&app, request).await?;
-                if let Some(change) = change.filter(|_| answer.status().is_success()) {
-                    app.part::<Trail>().done(change);
+                if let Some(removal) = removal.filter(|_| answer.status().is_success()) {
+                    app.part::<Trail>().removed(removal);
                 }
                 if let Some(standing) = standing.filter(|_| answer.body().is_stream()) {
                     answer.body_mut().end_with(standing.ended());

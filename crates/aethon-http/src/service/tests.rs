@@ -91,6 +91,7 @@ impl Bench {
             setup: Setup {
                 config: Arc::new(FakeConfig),
                 provider: Arc::new(FakeProvider::default()),
+                pairings: Arc::new(aethon_core::pairing::NoPairings),
                 reach: Default::default(),
                 features: features.clone(),
                 channels: Channels::new([webchat]).unwrap(),
