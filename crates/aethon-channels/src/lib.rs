@@ -9,6 +9,7 @@
 //! `ChannelRecords`. The facade makes a [`Messenger`] of a platform, and runs it as a channel.
 
 pub mod discord;
+pub mod email;
 pub mod matrix;
 mod multipart;
 mod options;

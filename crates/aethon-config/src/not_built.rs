@@ -15,7 +15,6 @@ use crate::schema::Config;
 /// A key, or a section (`NAME` stands for any name in it), and what there is instead.
 const NOT_BUILT: &[(&str, &str)] = &[
     ("channels.whatsapp", "there is no WhatsApp channel"),
-    ("channels.email", "there is no mail channel"),
     ("security.require_approval", "the key is reserved; set approval.enabled and approval.requires_approval"),
 ];
 

@@ -40,7 +40,7 @@ macro_rules! common {
 }
 
 /// Every messenger that this version has.
-pub(crate) const NAMES: [&str; 4] = ["telegram", "matrix", "discord", "slack"];
+pub(crate) const NAMES: [&str; 5] = ["telegram", "matrix", "discord", "slack", "email"];
 
 /// What messengers are given by the program.
 pub(crate) fn surroundings(
@@ -80,6 +80,7 @@ pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
         "matrix" => config.channels.matrix.enabled,
         "discord" => config.channels.discord.enabled,
         "slack" => config.channels.slack.enabled,
+        "email" => config.channels.email.enabled,
         _ => false,
     }
 }
@@ -91,6 +92,7 @@ pub(crate) fn messenger(config: &Config, name: &str, around: &Surroundings) -> O
         "matrix" => matrix(config, around.clone()),
         "discord" => discord(config, around.clone()),
         "slack" => slack(config, around.clone()),
+        "email" => super::mail::channel(config, around.clone()),
         _ => None,
     }
 }
@@ -158,18 +160,18 @@ fn exchange(channel: &str, address: &str, silence: Duration) -> Option<Arc<dyn E
 }
 
 /// The keys that all messengers have.
-struct Common<'c> {
-    groups: GroupMode,
-    streaming: Streaming,
-    pairing: schema::Pairing,
-    strangers: schema::Strangers,
-    home: &'c str,
-    max_file_mb: u32,
-    stale_minutes: u32,
+pub(super) struct Common<'c> {
+    pub(super) groups: GroupMode,
+    pub(super) streaming: Streaming,
+    pub(super) pairing: schema::Pairing,
+    pub(super) strangers: schema::Strangers,
+    pub(super) home: &'c str,
+    pub(super) max_file_mb: u32,
+    pub(super) stale_minutes: u32,
 }
 
 impl Common<'_> {
-    fn rules(&self, channel: &'static str, config: &Config) -> Rules {
+    pub(super) fn rules(&self, channel: &'static str, config: &Config) -> Rules {
         let security = &config.security;
         let prefix = format!("{channel}:");
         let owners =
