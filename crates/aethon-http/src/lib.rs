@@ -29,6 +29,7 @@ pub mod options;
 mod origin;
 mod pages;
 mod pattern;
+mod platform_calls;
 mod progress;
 mod request;
 mod response;

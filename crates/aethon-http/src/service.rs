@@ -23,9 +23,11 @@ use crate::app::App;
 use crate::auth::TokenCheck;
 use crate::body::Response;
 use crate::error::Problem;
+use crate::host;
 use crate::limits;
 use crate::pages;
 use crate::pattern::Params;
+use crate::platform_calls;
 use crate::request::{BodyLimits, Client, Request, RequestBody};
 use crate::response::{self, HandlerResult};
 use crate::router::{self, Target};
@@ -207,12 +209,18 @@ enum Next {
 
 /// Every check before a handler.
 fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Problem> {
-    let host = rules.hosts.check(&request.head.uri, &request.head.headers)?;
     let path = request.head.uri.path();
+    let is_called = platform_calls::is_on(app, path);
+    let host = match is_called {
+        // Nothing there acts without the platform's signature, so it is served under any name.
+        true => host::authority(&request.head.uri, &request.head.headers)?,
+        false => rules.hosts.check(&request.head.uri, &request.head.headers)?,
+    };
     let exists = |needs| match needs {
         Needs::Nothing => true,
         Needs::Dashboard => app.options.dashboard_enabled,
         Needs::Webhooks => rules.webhooks.exist,
+        Needs::PlatformCalls => is_called,
     };
     if let Some(socket) = socket(request, exists) {
         request.token = token(rules, request);
@@ -234,6 +242,9 @@ fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Proble
     if request.changes_state() {
         if route.needs == Needs::Webhooks && !rules.webhooks.signatures.is_signed(&request.head.headers) {
             return Err(signature::refusal());
+        }
+        if route.needs == Needs::PlatformCalls && platform_calls::signature(request).is_none() {
+            return Err(platform_calls::refusal());
         }
         request.check_content_type(route.takes == Takes::Json)?;
         rules.origins.check_change(&request.head.headers, &host)?;

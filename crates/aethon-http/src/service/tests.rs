@@ -105,6 +105,13 @@ impl Bench {
         Self { app: App::new(options, deps, address.parse().expect("an address")), assistant, features }
     }
 
+    /// This channel runs as well.
+    pub(crate) fn run_channel(&self, options: &Options, channel: Arc<dyn Channel>) {
+        let mut setup: Setup = self.app.part();
+        setup.channels = Channels::new([channel]).unwrap();
+        self.app.reload(options, setup);
+    }
+
     pub(crate) async fn send(
         &self,
         method: &str,
