@@ -90,7 +90,9 @@ impl Contract {
             return Err(format!("status {}", answer.status));
         }
         let (responses, status) = (&operation.about["responses"], answer.status.to_string());
-        let told = responses.get(&status).ok_or_else(|| format!("status {status} is not told"))?;
+        // What went wrong in a way of its own is a problem document all the same.
+        let other = responses.get("default").filter(|_| answer.status >= 400);
+        let told = responses.get(&status).or(other).ok_or_else(|| format!("status {status} is not told"))?;
         let Some(content) = told.get("content").and_then(Value::as_object) else { return Ok(()) };
         let media =
             answer.header("content-type").and_then(|media| media.split(';').next()).unwrap_or_default();
