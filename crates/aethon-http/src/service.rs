@@ -31,7 +31,7 @@ use crate::response::{self, HandlerResult};
 use crate::router::{self, Target};
 use crate::routes::{Access, Handler, Needs, Route, Takes};
 use crate::rules::Rules;
-use crate::signature;
+use crate::signature::Refusal;
 use crate::standing::Standing;
 use crate::trail::{Change, Trail};
 use crate::ws::{self, SocketKind};
@@ -233,7 +233,7 @@ fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Proble
     };
     if request.changes_state() {
         if route.needs == Needs::Webhooks && !rules.webhooks.signatures.is_signed(&request.head.headers) {
-            return Err(signature::refusal());
+            return Err(Refusal::Signature.problem());
         }
         request.check_content_type(route.takes == Takes::Json)?;
         rules.origins.check_change(&request.head.headers, &host)?;
