@@ -1,12 +1,15 @@
 //! What the tools may reach, as values. The facade fills them from the configuration.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::sandbox::Sandbox;
 
 use crate::docker::DockerSandbox;
+use crate::lsp::LanguageServers;
 use crate::sandbox_limits::SandboxLimits;
+use crate::shell::CommandSlots;
 use crate::web::WebOptions;
 
 /// Where programs are when the environment does not say.
@@ -37,12 +40,18 @@ pub struct Options {
     pub address_file: Option<PathBuf>,
     /// How commands run.
     pub shell: ShellOptions,
+    /// How many commands run at once.
+    pub commands: CommandSlots,
     /// Where the person's desktop is.
     pub desktop: DesktopOptions,
     /// The containers, where `security.sandbox` is `docker`.
     pub docker: Option<DockerSandbox>,
     /// What the web tools reach.
     pub web: WebOptions,
+    /// The language servers, where there are any.
+    pub lsp: Option<Arc<LanguageServers>>,
+    /// How many characters a map of a repository has; 0 where there is no such tool.
+    pub map_chars: usize,
 }
 
 /// The variables by which programs find a desktop.

@@ -23,7 +23,7 @@ use aethon_tools::{Options, VerifyEdits, VerifyOptions};
 use serde_json::json;
 
 fn options(strict: bool) -> VerifyOptions {
-    VerifyOptions { command: None, detects: true, timeout: Duration::from_secs(60), strict }
+    VerifyOptions { command: None, detects: true, timeout: Duration::from_secs(60), strict, runs: true }
 }
 
 struct Stage {

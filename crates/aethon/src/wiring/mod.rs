@@ -5,6 +5,7 @@ pub(crate) mod channels;
 pub(crate) mod deliveries;
 pub(crate) mod embedding;
 pub(crate) mod http;
+pub(crate) mod lsp;
 pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod messengers;

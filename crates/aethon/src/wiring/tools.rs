@@ -110,6 +110,10 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options.address_file = Some(home.address_file());
     options.shell = shell(prepared);
     options.docker = prepared.shared.docker.clone();
+    options.lsp = prepared.shared.lsp.clone();
+    let map = &prepared.config.repo_map;
+    options.map_chars = if map.enabled { map.max_chars } else { 0 };
+    options.commands = prepared.shared.commands.clone();
     options.desktop = desktop(prepared);
     options.web = super::web::options(&prepared.config);
     options
