@@ -11,7 +11,7 @@ pub(super) fn set(ground: &Ground<'_>) -> ToolSet {
         Some(servers) => set.with(Lsp::new(servers.clone())),
         None => set.switched_off(
             &["lsp"],
-            "Language servers are switched off, or cannot run in docker.",
+            "Language servers are switched off, or may not run: not in docker, and not without a sandbox while commands need your word.",
             "lsp.enabled",
         ),
     };

@@ -23,10 +23,14 @@ const USUAL: [(&str, &str, &[&str], &[&str]); 5] = [
 ];
 
 /// The language servers of the configuration. They talk over pipes, which the containers of docker have none of; around a
-/// sandbox nothing runs, so there are none then.
+/// sandbox nothing runs, so there are none then. Some run what stands in a project, such as build scripts, and the model writes
+/// that; so there are none either where a command needs a person's word and nothing else holds it.
 pub(crate) fn servers(prepared: &Prepared) -> Option<Arc<LanguageServers>> {
     let config = &prepared.config.lsp;
-    if !config.enabled || prepared.config.security.sandbox == Sandbox::Docker || prepared.flags.is_nested {
+    let may_run = prepared.config.security.sandbox != Sandbox::Docker
+        && super::verification::may_detect(&prepared.config)
+        && !prepared.flags.is_nested;
+    if !config.enabled || !may_run {
         return None;
     }
     let own = config.servers.iter().map(|(name, server)| LanguageServer {
