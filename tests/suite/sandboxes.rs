@@ -120,28 +120,32 @@ fn memory_has_an_end_and_there_is_no_network() {
     }
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let reach = format!(
-        "(exec 3<>/dev/tcp/127.0.0.1/{port}) && echo reached; ls /sys/class/net | tr '\\n' ' '; exit 0"
-    );
+    // In a file, because the danger list would refuse the words; it is a tripwire, and this is about the wall behind it.
+    let reach =
+        format!("(exec 3<>/dev/tcp/127.0.0.1/{port}) && echo reached\nls /sys/class/net\necho tried\n");
+    let put =
+        |server: &Server| std::fs::write(server.home().path().join("workspace/reach.sh"), &reach).unwrap();
     // What stands at the end of the pipe has to hold all of it, because there is no line end in it.
     let hold = "head -c 200000000 /dev/zero | tail -n 1 | wc -c";
 
     let server = Server::start(&[KERNEL, "security.sandbox_memory=64m"]);
+    put(&server);
     let mut chat = server.chat("default");
     let told = ran(&mut chat, "m1", hold);
     assert!(!output(&told).contains("200000000"), "64 MiB hold no 200 MB: {told}");
     let told = ran(&mut chat, "m2", "head -c 20000000 /dev/zero | tail -n 1 | wc -c");
     assert!(output(&told).contains("20000000"), "and they hold 20 MB: {told}");
-    let told = ran(&mut chat, "m3", &reach);
-    assert!(output(&told).contains("exit status 0") && !output(&told).contains("reached"), "{told}");
+    let told = ran(&mut chat, "m3", "bash reach.sh");
+    assert!(output(&told).contains("tried") && !output(&told).contains("reached"), "{told}");
 
     // The same with what takes the limits away, so that it is they that act.
     let open = [KERNEL, "security.sandbox_memory=1g", "security.sandbox_network=host"];
     let server = Server::start(&open);
+    put(&server);
     let mut chat = server.chat("default");
     let told = ran(&mut chat, "m1", hold);
     assert!(output(&told).contains("200000000"), "{told}");
-    let told = ran(&mut chat, "m2", &reach);
+    let told = ran(&mut chat, "m2", "bash reach.sh");
     assert!(output(&told).contains("reached"), "{told}");
 }
 
