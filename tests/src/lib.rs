@@ -15,6 +15,7 @@
 pub mod billing;
 pub mod browser;
 pub mod http;
+pub mod openapi;
 pub mod random;
 pub mod server;
 pub mod socket;

@@ -8,6 +8,7 @@
 //! The crate opens no connection itself: requests go through the core's `Exchange`, and what is remembered is in the core's
 //! `ChannelRecords`. The facade makes a [`Messenger`] of a platform, and runs it as a channel.
 
+pub mod email;
 pub mod matrix;
 mod options;
 pub mod pairing;

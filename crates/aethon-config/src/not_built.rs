@@ -17,7 +17,6 @@ const NOT_BUILT: &[(&str, &str)] = &[
     ("channels.discord", "there is no Discord channel"),
     ("channels.slack", "there is no Slack channel"),
     ("channels.whatsapp", "there is no WhatsApp channel"),
-    ("channels.email", "there is no mail channel"),
     ("security.require_approval", "the key is reserved; set approval.enabled and approval.requires_approval"),
 ];
 

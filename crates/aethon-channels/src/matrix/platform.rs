@@ -68,7 +68,7 @@ pub(super) fn is_recipient(recipient: &str) -> bool {
 impl Platform for Matrix {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Bytes, length: MOST_TEXT, spans: 500 };
-        Dialect { fit, pace: |_| PACE, sends_once: true, edits: true, buttons: false }
+        Dialect { fit, pace: |_| PACE, sends_once: true, edits: true, buttons: false, is_attended: true }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {

@@ -24,6 +24,7 @@ use super::command::{self, Command};
 use super::outlet::{self, Outlet};
 use super::platform::{Arrival, Offer, Press, Sender};
 use super::question::Questions;
+use super::sending;
 use super::standing::Standing;
 use super::stream::Streams;
 use crate::options::{Groups, Pairing, Strangers};
@@ -132,6 +133,11 @@ impl Door {
     /// A button was pressed. Returns what the person is told.
     pub(crate) fn press(&self, press: &Press) -> &'static str {
         self.questions.press(&press.data, &press.sender, &press.chat)
+    }
+
+    /// Something that was sent under this key has not arrived, although the platform said so at first.
+    pub(crate) async fn returned(&self, key: &str, why: &str) -> Result<()> {
+        sending::returned(&self.outlet, key, why).await
     }
 
     async fn stranger(&self, arrival: &Arrival) -> Result<()> {

@@ -166,7 +166,7 @@ fn message(text: &crate::text::Styled, buttons: &[Button]) -> Value {
 impl Platform for Telegram {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: MOST_TEXT, spans: MOST_ENTITIES / 2 };
-        Dialect { fit, pace, sends_once: false, edits: true, buttons: true }
+        Dialect { fit, pace, sends_once: false, edits: true, buttons: true, is_attended: true }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {

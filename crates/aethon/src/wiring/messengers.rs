@@ -22,7 +22,7 @@ const POLL_SLACK: Duration = Duration::from_secs(15);
 const MB: u64 = 1 << 20;
 
 /// Every messenger that this version has.
-pub(crate) const NAMES: [&str; 2] = ["telegram", "matrix"];
+pub(crate) const NAMES: [&str; 3] = ["telegram", "matrix", "email"];
 
 /// What messengers are given by the program.
 pub(crate) fn surroundings(
@@ -60,6 +60,7 @@ pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
     match name {
         "telegram" => config.channels.telegram.enabled,
         "matrix" => config.channels.matrix.enabled,
+        "email" => config.channels.email.enabled,
         _ => false,
     }
 }
@@ -69,6 +70,7 @@ pub(crate) fn messenger(config: &Config, name: &str, around: &Surroundings) -> O
     match name {
         "telegram" => telegram(config, around.clone()),
         "matrix" => matrix(config, around.clone()),
+        "email" => super::mail::channel(config, around.clone()),
         _ => None,
     }
 }
@@ -125,18 +127,18 @@ fn exchange(channel: &str, address: &str, silence: Duration) -> Option<Arc<dyn E
 }
 
 /// The keys that all messengers have.
-struct Common<'c> {
-    groups: GroupMode,
-    streaming: Streaming,
-    pairing: schema::Pairing,
-    strangers: schema::Strangers,
-    home: &'c str,
-    max_file_mb: u32,
-    stale_minutes: u32,
+pub(super) struct Common<'c> {
+    pub(super) groups: GroupMode,
+    pub(super) streaming: Streaming,
+    pub(super) pairing: schema::Pairing,
+    pub(super) strangers: schema::Strangers,
+    pub(super) home: &'c str,
+    pub(super) max_file_mb: u32,
+    pub(super) stale_minutes: u32,
 }
 
 impl Common<'_> {
-    fn rules(&self, channel: &'static str, config: &Config) -> Rules {
+    pub(super) fn rules(&self, channel: &'static str, config: &Config) -> Rules {
         let security = &config.security;
         let prefix = format!("{channel}:");
         let owners =
