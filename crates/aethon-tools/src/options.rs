@@ -1,13 +1,11 @@
 //! What the tools may reach, as values. The facade fills them from the configuration.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::sandbox::Sandbox;
 
 use crate::docker::DockerSandbox;
-use crate::lsp::LanguageServers;
 use crate::sandbox_limits::SandboxLimits;
 use crate::shell::CommandSlots;
 use crate::web::WebOptions;
@@ -48,8 +46,6 @@ pub struct Options {
     pub docker: Option<DockerSandbox>,
     /// What the web tools reach.
     pub web: WebOptions,
-    /// The language servers, where there are any.
-    pub lsp: Option<Arc<LanguageServers>>,
     /// How many characters a map of a repository has; 0 where there is no such tool.
     pub map_chars: usize,
 }

@@ -21,7 +21,9 @@ use aethon_core::live::Live;
 use aethon_core::message::{ToolCall, ToolResult};
 use aethon_core::program::{Program, ProgramLife, Programs, RunningProgram};
 use aethon_core::tool::{ArgumentRole, Tool, ToolSpec};
-use aethon_tools::{LanguageServer, LanguageServers, LspOptions, Options, VerifyEdits, VerifyOptions};
+use aethon_tools::{
+    LanguageServer, LanguageServers, LspOptions, Options, VerifyEdits, VerifyOptions, sets, tools,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex};
@@ -188,7 +190,8 @@ impl Server {
 
 /// The lines in which this stands.
 fn places(uri: &str, text: &str, what: &str) -> Vec<Value> {
-    let lines = text.lines().enumerate().filter_map(|(at, line)| Some((at, line.find(what)?)));
+    let found = |line: &str| Some(line[..line.find(what)?].encode_utf16().count());
+    let lines = text.lines().enumerate().filter_map(|(at, line)| Some((at, found(line)?)));
     let place = |(at, from)| {
         let range = json!({"start": {"line": at, "character": from}, "end": {"line": at, "character": from}});
         json!({"uri": uri, "range": range})
@@ -205,6 +208,7 @@ struct Stage {
     home: TempDir,
     strict: Arc<Strict>,
     options: Options,
+    lsp: Arc<LanguageServers>,
 }
 
 impl Stage {
@@ -221,8 +225,14 @@ impl Stage {
             extensions: vec!["tiny".into()],
         };
         let lsp = LspOptions { timeout: Duration::from_secs(60), servers: vec![server] };
-        options.lsp = Some(Arc::new(LanguageServers::new(lsp, strict.clone(), &options)));
-        Self { home, strict, options }
+        let lsp = Arc::new(LanguageServers::new(lsp, strict.clone(), &options));
+        Self { home, strict, options, lsp }
+    }
+
+    fn tool(&self) -> Arc<dyn Tool> {
+        let mut needs = common::needs();
+        needs.lsp = Some(self.lsp.clone());
+        common::named(&tools(&sets(&self.options, &needs)), "lsp")
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -241,7 +251,7 @@ const PROGRAM: &str = "def thing\nother ä thing here\nthing again\n";
 async fn definitions_references_hovers_and_symbols_are_told_with_their_lines() {
     let stage = Stage::new(Strict::default());
     stage.write("a.tiny", PROGRAM);
-    let tool = common::tool(&stage.options, "lsp");
+    let tool = stage.tool();
     let check = async |arguments: Value, expected: Result<&str, &str>| {
         let told = stage.ask(&tool, arguments.clone()).await;
         match expected {
@@ -274,7 +284,7 @@ async fn what_is_wrong_is_told_as_the_file_changes_by_both_ways() {
     for is_asked in [false, true] {
         let stage = Stage::new(Strict { is_asked, ..Strict::default() });
         stage.write("a.tiny", PROGRAM);
-        let tool = common::tool(&stage.options, "lsp");
+        let tool = stage.tool();
         let asked = json!({"action": "diagnostics", "path": "a.tiny"});
         assert_eq!(stage.ask(&tool, asked.clone()).await.unwrap(), "a.tiny: nothing is wrong");
         stage.write("a.tiny", "def thing\nbroken\n");
@@ -289,7 +299,7 @@ async fn a_server_that_dies_is_started_again() {
     // It dies at its second question; `initialize` is the first.
     let stage = Stage::new(Strict { dies_after: 1, ..Strict::default() });
     stage.write("a.tiny", PROGRAM);
-    let tool = common::tool(&stage.options, "lsp");
+    let tool = stage.tool();
     for expected in 1..=3 {
         let told = stage.ask(&tool, json!({"action": "symbols", "path": "a.tiny"})).await;
         assert!(told.as_ref().is_err_and(|told| told.contains("has ended")), "{told:?}");
@@ -306,6 +316,7 @@ async fn an_edit_is_told_what_the_server_finds_in_it() {
         timeout: Duration::from_secs(60),
         strict: false,
         runs: false,
+        lsp: Some(stage.lsp.clone()),
     };
     let hook = VerifyEdits::new(&stage.options, Live::default(), verify);
     let edit = async |path: &str| {

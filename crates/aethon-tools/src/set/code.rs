@@ -7,7 +7,7 @@ use crate::lsp::Lsp;
 
 pub(super) fn set(ground: &Ground<'_>) -> ToolSet {
     let set = ToolSet::new("code", "Code");
-    let set = match &ground.options.lsp {
+    let set = match &ground.needs.lsp {
         Some(servers) => set.with(Lsp::new(servers.clone())),
         None => set.switched_off(
             &["lsp"],

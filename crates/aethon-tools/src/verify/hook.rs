@@ -54,6 +54,8 @@ pub struct VerifyOptions {
     pub strict: bool,
     /// Whether commands check at all; without them only language servers say what is wrong.
     pub runs: bool,
+    /// What says more about code than a command.
+    pub lsp: Option<Arc<LanguageServers>>,
 }
 
 /// Checks what was edited.
@@ -62,8 +64,6 @@ pub struct VerifyEdits {
     workspace: Arc<Workspace>,
     root: PathBuf,
     options: VerifyOptions,
-    /// What says more about code than a command.
-    lsp: Option<Arc<LanguageServers>>,
     /// Edits that have begun: turn, call and file.
     edits: Mutex<Vec<(TurnId, String, String)>>,
     claims: Claims,
@@ -77,7 +77,6 @@ impl VerifyEdits {
             workspace: Arc::new(Workspace::new(tools)),
             root: tools.workspace.clone(),
             options,
-            lsp: tools.lsp.clone(),
             edits: Mutex::default(),
             claims: Claims::default(),
         }
@@ -116,7 +115,7 @@ impl VerifyEdits {
 
     /// Puts what a language server finds wrong with the file into the result of the edit.
     async fn look(&self, file: &str, result: &mut ToolResult) {
-        let Some(lsp) = &self.lsp else { return };
+        let Some(lsp) = &self.options.lsp else { return };
         match timeout(self.options.timeout, lsp.after_edit(file)).await {
             Ok(None) => {}
             Ok(Some(Ok(told))) if has_errors(&told) => {

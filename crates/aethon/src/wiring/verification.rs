@@ -22,6 +22,7 @@ pub(crate) fn hook(prepared: &Prepared) -> Option<Arc<VerifyEdits>> {
         timeout: Duration::from_secs(verification.timeout_seconds),
         strict: verification.strict,
         runs: verification.enabled,
+        lsp: prepared.shared.lsp.clone(),
     };
     let redactor = prepared.shared.redactor.clone();
     Some(Arc::new(VerifyEdits::new(&super::tools::options(prepared), redactor, options)))
