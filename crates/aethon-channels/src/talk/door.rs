@@ -69,6 +69,11 @@ impl Door {
         Self { outlet, streams, questions, assistant }
     }
 
+    /// The channel's name.
+    pub(crate) fn channel(&self) -> &'static str {
+        self.outlet.channel()
+    }
+
     /// How the channel does.
     pub(crate) fn standing(&self) -> &Standing {
         &self.outlet.standing
@@ -77,6 +82,11 @@ impl Door {
     /// What the channel remembers.
     pub(crate) fn records(&self) -> &dyn ChannelRecords {
         &*self.outlet.around.records
+    }
+
+    /// The time.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock().now()
     }
 
     fn clock(&self) -> &dyn Clock {
