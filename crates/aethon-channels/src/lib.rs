@@ -5,12 +5,18 @@
 //! reader's eyes, parts that are settled one by one, one budget of calls for each chat. `text` turns a model's Markdown into
 //! styled text, from which each platform writes its own form.
 //!
-//! The crate opens no connection itself: requests go through the core's `Exchange`, and what is remembered is in the core's
+//! Requests go through the core's `Exchange`, sockets through [`socket::Dial`], and what is remembered is in the core's
 //! `ChannelRecords`. The facade makes a [`Messenger`] of a platform, and runs it as a channel.
 
+pub mod discord;
+pub mod email;
 pub mod matrix;
+mod multipart;
 mod options;
 pub mod pairing;
+mod rest;
+pub mod slack;
+pub mod socket;
 mod talk;
 pub mod telegram;
 mod text;

@@ -61,6 +61,7 @@ pub(crate) const LIMITS: &[(&str, Range)] = &[
     ("channels.webchat.port", between(0.0, 65_535.0)),
     ("channels.email.imap_port", between(1.0, 65_535.0)),
     ("channels.email.smtp_port", between(1.0, 65_535.0)),
+    ("channels.email.poll_seconds", between(1.0, DAY)),
     ("security.sandbox_cpus", above(0.0, 1024.0)),
     ("security.sandbox_pids_limit", at_least(1.0)),
     ("tools.max_shells", between(1.0, 1_000.0)),

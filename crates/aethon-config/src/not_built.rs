@@ -14,10 +14,7 @@ use crate::schema::Config;
 
 /// A key, or a section (`NAME` stands for any name in it), and what there is instead.
 const NOT_BUILT: &[(&str, &str)] = &[
-    ("channels.discord", "there is no Discord channel"),
-    ("channels.slack", "there is no Slack channel"),
     ("channels.whatsapp", "there is no WhatsApp channel"),
-    ("channels.email", "there is no mail channel"),
     ("security.require_approval", "the key is reserved; set approval.enabled and approval.requires_approval"),
 ];
 

@@ -45,6 +45,9 @@ impl Config {
                 all.push((format!("model.fallbacks[{place}].api_key"), model.key()));
             }
         }
+        for (name, secret) in &self.telemetry.otlp_headers {
+            all.push((KeyPath::of(["telemetry", "otlp_headers", name]).to_string(), secret));
+        }
         for (name, server) in &self.mcp.servers {
             let key = |section: &str, entry: &str| {
                 KeyPath::of(["mcp", "servers", name, section, entry]).to_string()

@@ -30,6 +30,7 @@ mod origin;
 mod pace;
 mod pages;
 mod pattern;
+mod platform_calls;
 mod progress;
 mod request;
 mod response;

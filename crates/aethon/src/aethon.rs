@@ -43,7 +43,7 @@ use crate::features::Ground;
 use crate::home::Home;
 use crate::memory::{GuardedMemory, VectorTask};
 use crate::reach::Reach;
-use crate::telemetry::TelemetryTask;
+use crate::telemetry::{Collector, TelemetryTask};
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
@@ -170,8 +170,9 @@ impl Aethon {
         let bus = prepared.shared.bus.clone();
         let containers = ContainerTask::start(prepared.shared.docker.clone(), &bus);
         bus.telemetry().keep(prepared.config.telemetry.enabled);
-        let telemetry =
-            TelemetryTask::start(storage.telemetry.clone(), bus, prepared.shared.redactor.clone());
+        let collector = Collector::of(&prepared.config.telemetry);
+        let redactor = prepared.shared.redactor.clone();
+        let telemetry = TelemetryTask::start(storage.telemetry.clone(), bus, redactor, collector);
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
         let Prepared { home, config, is_demo, source, shared, .. } = prepared;
         Ok(Self {

@@ -58,6 +58,6 @@ pub use crate::harden::harden_process;
 pub use crate::home::{Home, HomeLock};
 pub use crate::logging::{LogLevel, Logging};
 pub use crate::mcp::serve_mcp;
-pub use crate::messengers::{ChannelTest, ConfiguredChannel, PairedSender, PairingCode};
+pub use crate::messengers::{ChannelTest, ConfiguredChannel};
 pub use crate::reload::{Reload, Reloaded};
 pub use crate::service::Service;

@@ -95,6 +95,7 @@ impl Service {
             }),
             provider: aethon.models.provider.clone(),
             channels: channels.clone(),
+            pairings: aethon.pairings(),
             reach: aethon.reach.clone(),
             features: aethon.shared.features.clone(),
         };

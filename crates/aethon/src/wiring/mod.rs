@@ -6,6 +6,7 @@ pub(crate) mod deliveries;
 pub(crate) mod embedding;
 pub(crate) mod http;
 pub(crate) mod lsp;
+mod mail;
 pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod messengers;
