@@ -86,7 +86,7 @@ fn torture(plan: &Plan) {
         next: AtomicUsize::new(1),
     };
     let begun = Instant::now();
-    let (records, asked) = std::thread::scope(|scope| {
+    let (records, asked, server) = std::thread::scope(|scope| {
         let stage = &stage;
         let mut clients = Vec::new();
         for number in 0..plan.each {
@@ -113,7 +113,7 @@ fn torture(plan: &Plan) {
         stage.is_over.store(true, Ordering::Relaxed);
         let records: Vec<Record> =
             clients.into_iter().flat_map(|client| client.join().expect("a client ends")).collect();
-        (records, person.join().expect("the person ends"))
+        (records, person.join().expect("the person ends"), server)
     });
     let acknowledged: usize = records.iter().map(|record| record.acknowledged.len()).sum();
     check::conversations(&server, &records);

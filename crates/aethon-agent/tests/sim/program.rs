@@ -129,6 +129,9 @@ pub async fn supervise(world: Arc<World>, place: usize, slot: Arc<Slot>) {
     // Some are told to end after a while.
     let mut polite_ends = world.below(3);
     for generation in 0.. {
+        if !world.violations().is_empty() {
+            return;
+        }
         let life = Life::new(place * 1_000 + generation);
         world.note(|| format!("{} starts", life.number));
         tokio::select! {
