@@ -90,7 +90,7 @@ pub(crate) fn fuzz(root: &Path, options: &FuzzOptions) -> Result<()> {
     let (seconds, seed) = ((options.minutes * 60).to_string(), options.seed.to_string());
     let variables = [("AETHON_FUZZ_SECONDS", seconds.as_str()), ("AETHON_FUZZ_SEED", seed.as_str())];
     for target in TARGETS {
-        let filter = ["--", options.target.as_str(), "--nocapture", "--test-threads=1"];
+        let filter = ["--", options.target.as_str(), "--ignored", "--nocapture", "--test-threads=1"];
         let arguments = [&["test", "--locked"], target, &filter].concat();
         process::run_with(root, "cargo", &arguments, &variables)?;
     }

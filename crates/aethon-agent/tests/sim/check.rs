@@ -40,7 +40,7 @@ pub async fn unrest(world: &World, programs: &[Program], sessions: usize) -> Opt
 
 /// Holds what is stored against what was seen.
 pub async fn check(world: &World, sessions: usize) {
-    let history = world.history(|history| std::mem::take(history));
+    let history = world.history(std::mem::take);
     for number in 0..sessions {
         check_session(world, &history, &session(number)).await;
     }

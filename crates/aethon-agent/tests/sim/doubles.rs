@@ -294,7 +294,8 @@ impl Surface for Watcher {
             let shown = *shown;
             (history.may_be_cleared_since(&reply.session, self.since), shown)
         });
-        if !is_done && !(is_gone && stored.is_none()) {
+        let was_removed = is_gone && stored.is_none();
+        if !is_done && !was_removed {
             self.world.violated(format!("the end of {turn} was shown before it was stored"));
         }
         if times > 1 {

@@ -1,8 +1,9 @@
 //! What clients did and saw, as they saw it: what the checks hold the storage against.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aethon_core::ids::{SessionId, TurnId};
+use jiff::Timestamp;
 
 /// A message that a client sent.
 #[derive(Debug, Clone)]
@@ -48,6 +49,8 @@ pub struct History {
     /// How often the end of a turn was shown, by surface.
     pub shown: BTreeMap<u64, usize>,
     pub deaths: usize,
+    /// Runs of jobs that began, by the time that they were due; retries not counted.
+    pub begun: BTreeSet<(String, Option<Timestamp>)>,
 }
 
 impl History {

@@ -9,6 +9,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::disallowed_methods,
+    clippy::print_stdout,
     missing_docs,
     unreachable_pub,
     reason = "tests, and the functions that they share"

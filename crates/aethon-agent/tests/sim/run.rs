@@ -61,9 +61,9 @@ async fn live(world: &Arc<World>) {
         clients.spawn(Client { world, slots, sender, sessions, waits }.run());
     }
     // Clients that are still at it go on when things have stopped failing.
-    let _ = timeout(LONGEST_STORM, join(&mut clients)).await;
+    let _ = timeout(LONGEST_STORM, join(world, &mut clients)).await;
     world.calm();
-    if timeout(LONGEST_CALM, join(&mut clients)).await.is_err() {
+    if timeout(LONGEST_CALM, join(world, &mut clients)).await.is_err() {
         return world.violated("a client never came to its end");
     }
     settle_down(world, &slots, (sessions, &waits)).await;
@@ -72,9 +72,12 @@ async fn live(world: &Arc<World>) {
     }
 }
 
-async fn join(clients: &mut JoinSet<()>) {
-    while let Some(ended) = clients.join_next().await {
-        ended.unwrap();
+/// Waits for the clients, as long as nothing has happened that must not.
+async fn join(world: &World, clients: &mut JoinSet<()>) {
+    while !clients.is_empty() && world.violations().is_empty() {
+        if let Ok(Some(ended)) = timeout(Duration::from_secs(1), clients.join_next()).await {
+            ended.unwrap();
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::mutants::Mutant;
 use crate::run::{Outcome, run};
 
 /// How many seeds the ordinary tests run.
-const USUAL: u64 = 1_000;
+const USUAL: u64 = 300;
 
 /// Seeds within which every mutant must be found.
 const MUTANTS_WITHIN: u64 = 400;

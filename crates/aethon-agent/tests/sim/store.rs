@@ -237,7 +237,16 @@ impl RunLog for FaultyStore {
     }
 
     async fn begin(&self, begin: BeginRun) -> Result<Option<RunRecord>> {
-        self.write("begin_run", mutants::begin_run(self, begin)).await
+        let begin = async {
+            let begun = mutants::begin_run(self, begin).await?;
+            if let Some(run) = begun.as_ref().filter(|run| run.attempt == 0)
+                && !self.world.history(|history| history.begun.insert((run.job_id.to_string(), run.due)))
+            {
+                self.world.violated(format!("{} was begun twice for {:?}", run.job_id, run.due));
+            }
+            Ok(begun)
+        };
+        self.write("begin_run", begin).await
     }
 
     async fn end(&self, run: &str, end: EndRun) -> Result<bool> {

@@ -19,7 +19,7 @@ use crate::mutants::Mutant;
 use crate::random::Random;
 
 /// Steps after which a run counts as one that never comes to rest.
-const MOST_STEPS: u64 = 60_000;
+const MOST_STEPS: u64 = 20_000;
 
 /// How likely each kind of fault is, in thousandths; drawn once for each seed.
 #[derive(Debug, Clone, Copy)]
