@@ -16,7 +16,6 @@ use crate::schema::Config;
 const NOT_BUILT: &[(&str, &str)] = &[
     ("channels.discord", "there is no Discord channel"),
     ("channels.slack", "there is no Slack channel"),
-    ("channels.whatsapp", "there is no WhatsApp channel"),
     ("security.require_approval", "the key is reserved; set approval.enabled and approval.requires_approval"),
 ];
 

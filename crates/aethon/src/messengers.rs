@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::wiring::messengers::{self, NAMES};
 
 /// The messengers of the configuration that this version does not have.
-const MISSING: [&str; 3] = ["discord", "slack", "whatsapp"];
+const MISSING: [&str; 2] = ["discord", "slack"];
 
 /// What a look at a messenger has found.
 #[derive(Debug, Clone, Serialize)]

@@ -69,6 +69,11 @@ impl Door {
         Self { outlet, streams, questions, assistant }
     }
 
+    /// The channel's name.
+    pub(crate) fn channel(&self) -> &'static str {
+        self.outlet.channel()
+    }
+
     /// How the channel does.
     pub(crate) fn standing(&self) -> &Standing {
         &self.outlet.standing

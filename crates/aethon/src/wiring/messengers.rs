@@ -15,14 +15,14 @@ use aethon_core::storage::Storage;
 use super::channels::Deliveries;
 
 /// How long a service may be silent that answers at once.
-const SILENCE: Duration = Duration::from_secs(30);
+pub(super) const SILENCE: Duration = Duration::from_secs(30);
 /// How much longer one may be that waits for something to happen.
 const POLL_SLACK: Duration = Duration::from_secs(15);
 /// A megabyte.
 const MB: u64 = 1 << 20;
 
 /// Every messenger that this version has.
-pub(crate) const NAMES: [&str; 3] = ["telegram", "matrix", "email"];
+pub(crate) const NAMES: [&str; 4] = ["telegram", "matrix", "whatsapp", "email"];
 
 /// What messengers are given by the program.
 pub(crate) fn surroundings(
@@ -60,6 +60,7 @@ pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
     match name {
         "telegram" => config.channels.telegram.enabled,
         "matrix" => config.channels.matrix.enabled,
+        "whatsapp" => config.channels.whatsapp.enabled,
         "email" => config.channels.email.enabled,
         _ => false,
     }
@@ -70,6 +71,7 @@ pub(crate) fn messenger(config: &Config, name: &str, around: &Surroundings) -> O
     match name {
         "telegram" => telegram(config, around.clone()),
         "matrix" => matrix(config, around.clone()),
+        "whatsapp" => super::whatsapp::channel(config, around.clone()),
         "email" => super::mail::channel(config, around.clone()),
         _ => None,
     }
@@ -115,7 +117,7 @@ fn matrix(config: &Config, around: Surroundings) -> Option<Messenger> {
     Some(matrix::channel(options, common.rules("matrix", config), around))
 }
 
-fn exchange(channel: &str, address: &str, silence: Duration) -> Option<Arc<dyn Exchange>> {
+pub(super) fn exchange(channel: &str, address: &str, silence: Duration) -> Option<Arc<dyn Exchange>> {
     match aethon_providers::exchange(address, silence) {
         Ok(exchange) => Some(Arc::new(exchange)),
         Err(error) => {
