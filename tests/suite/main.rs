@@ -30,6 +30,7 @@ mod dashboard_socket;
 mod dialects;
 mod durability;
 mod failing_storage;
+mod gateways;
 mod home;
 mod host;
 mod idempotency;

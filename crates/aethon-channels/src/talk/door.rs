@@ -84,6 +84,11 @@ impl Door {
         &*self.outlet.around.records
     }
 
+    /// The time.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock().now()
+    }
+
     fn clock(&self) -> &dyn Clock {
         &*self.outlet.around.clock
     }

@@ -219,8 +219,8 @@ impl Showing<'_> {
             }
             Err(fault) => {
                 self.failures += 1;
-                // After a doubtful first message another one could be a second.
-                if self.message.is_none() {
+                // After a doubtful first message another one could be a second, unless the platform knows it again.
+                if self.message.is_none() && !self.outlet.platform.dialect().sends_once {
                     self.failures = MOST_FAILURES;
                 }
                 tracing::debug!(

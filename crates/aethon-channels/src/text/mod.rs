@@ -7,6 +7,6 @@ mod table;
 mod tree;
 
 pub(crate) use html::html;
-pub(crate) use split::{Fit, Measure, split};
+pub(crate) use split::{Fit, MOST_ADDRESS, Measure, split};
 pub(crate) use styled::{Span, Style, Styled};
 pub(crate) use tree::styled;

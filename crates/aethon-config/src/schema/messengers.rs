@@ -112,6 +112,9 @@ pub struct Discord {
     /// The bot's token.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub token: Secret,
+    /// Whether to ask Discord for the content of messages that are not for the assistant: the privileged message content
+    /// intent, which `group_mode = "all"` needs and nothing else does.
+    pub message_content: bool,
     /// Whether a reply is shown while it is written.
     pub streaming: Streaming,
     /// Which messages of a group are answered.
@@ -134,6 +137,7 @@ impl Default for Discord {
             enabled: false,
             api_base: "https://discord.com/api/v10".to_owned(),
             token: Secret::default(),
+            message_content: false,
             streaming: Streaming::default(),
             group_mode: GroupMode::default(),
             pairing: Pairing::default(),

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_channels::{Groups, Messenger, Pairing, Rules, Strangers, Surroundings, matrix, telegram};
+use aethon_channels::socket::{Dial, Network};
+use aethon_channels::{
+    Groups, Messenger, Pairing, Rules, Strangers, Surroundings, discord, matrix, slack, telegram,
+};
 use aethon_config::Config;
 use aethon_config::schema::{self, GroupMode, Streaming};
 use aethon_core::approval::PendingApprovals;
@@ -21,8 +24,23 @@ const POLL_SLACK: Duration = Duration::from_secs(15);
 /// A megabyte.
 const MB: u64 = 1 << 20;
 
+/// The keys that the sections of all messengers have, of one of them.
+macro_rules! common {
+    ($section:expr) => {
+        Common {
+            groups: $section.group_mode,
+            streaming: $section.streaming,
+            pairing: $section.pairing,
+            strangers: $section.strangers,
+            home: &$section.home,
+            max_file_mb: $section.max_file_mb,
+            stale_minutes: $section.stale_minutes,
+        }
+    };
+}
+
 /// Every messenger that this version has.
-pub(crate) const NAMES: [&str; 4] = ["telegram", "matrix", "whatsapp", "email"];
+pub(crate) const NAMES: [&str; 6] = ["telegram", "matrix", "discord", "slack", "whatsapp", "email"];
 
 /// What messengers are given by the program.
 pub(crate) fn surroundings(
@@ -60,6 +78,8 @@ pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
     match name {
         "telegram" => config.channels.telegram.enabled,
         "matrix" => config.channels.matrix.enabled,
+        "discord" => config.channels.discord.enabled,
+        "slack" => config.channels.slack.enabled,
         "whatsapp" => config.channels.whatsapp.enabled,
         "email" => config.channels.email.enabled,
         _ => false,
@@ -71,6 +91,8 @@ pub(crate) fn messenger(config: &Config, name: &str, around: &Surroundings) -> O
     match name {
         "telegram" => telegram(config, around.clone()),
         "matrix" => matrix(config, around.clone()),
+        "discord" => discord(config, around.clone()),
+        "slack" => slack(config, around.clone()),
         "whatsapp" => super::whatsapp::channel(config, around.clone()),
         "email" => super::mail::channel(config, around.clone()),
         _ => None,
@@ -85,16 +107,7 @@ fn telegram(config: &Config, around: Surroundings) -> Option<Messenger> {
         exchange: exchange("telegram", &section.api_base, SILENCE)?,
         polling: exchange("telegram", &section.api_base, telegram::POLL + POLL_SLACK)?,
     };
-    let common = Common {
-        groups: section.group_mode,
-        streaming: section.streaming,
-        pairing: section.pairing,
-        strangers: section.strangers,
-        home: &section.home,
-        max_file_mb: section.max_file_mb,
-        stale_minutes: section.stale_minutes,
-    };
-    Some(telegram::channel(options, common.rules("telegram", config), around))
+    Some(telegram::channel(options, common!(section).rules("telegram", config), around))
 }
 
 fn matrix(config: &Config, around: Surroundings) -> Option<Messenger> {
@@ -105,16 +118,36 @@ fn matrix(config: &Config, around: Surroundings) -> Option<Messenger> {
         exchange: exchange("matrix", &section.api_base, SILENCE)?,
         polling: exchange("matrix", &section.api_base, matrix::POLL + POLL_SLACK)?,
     };
-    let common = Common {
-        groups: section.group_mode,
-        streaming: section.streaming,
-        pairing: section.pairing,
-        strangers: section.strangers,
-        home: &section.home,
-        max_file_mb: section.max_file_mb,
-        stale_minutes: section.stale_minutes,
+    Some(matrix::channel(options, common!(section).rules("matrix", config), around))
+}
+
+fn discord(config: &Config, around: Surroundings) -> Option<Messenger> {
+    let section = &config.channels.discord;
+    let options = discord::Options {
+        api_base: section.api_base.clone(),
+        token: section.token.clone(),
+        message_content: section.message_content,
+        exchange: exchange("discord", &section.api_base, SILENCE)?,
+        dial: network(),
     };
-    Some(matrix::channel(options, common.rules("matrix", config), around))
+    Some(discord::channel(options, common!(section).rules("discord", config), around))
+}
+
+fn slack(config: &Config, around: Surroundings) -> Option<Messenger> {
+    let section = &config.channels.slack;
+    let options = slack::Options {
+        api_base: section.api_base.clone(),
+        bot_token: section.bot_token.clone(),
+        app_token: section.app_token.clone(),
+        exchange: exchange("slack", &section.api_base, SILENCE)?,
+        dial: network(),
+    };
+    Some(slack::channel(options, common!(section).rules("slack", config), around))
+}
+
+/// What sockets are opened through.
+fn network() -> Arc<dyn Dial> {
+    Arc::new(Network)
 }
 
 pub(super) fn exchange(channel: &str, address: &str, silence: Duration) -> Option<Arc<dyn Exchange>> {
