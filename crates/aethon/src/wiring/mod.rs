@@ -5,6 +5,7 @@ pub(crate) mod channels;
 pub(crate) mod deliveries;
 pub(crate) mod embedding;
 pub(crate) mod http;
+pub(crate) mod lsp;
 mod mail;
 pub(crate) mod mcp;
 pub(crate) mod memory;
