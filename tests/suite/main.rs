@@ -18,6 +18,8 @@ mod bounded_memory;
 mod branch;
 mod browser;
 mod budget;
+mod builtin_sops;
+mod canary;
 mod catalog;
 mod chat;
 mod cli;

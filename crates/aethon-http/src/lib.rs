@@ -27,6 +27,7 @@ mod markdown;
 mod openapi;
 pub mod options;
 mod origin;
+mod pace;
 mod pages;
 mod pattern;
 mod platform_calls;

@@ -33,7 +33,7 @@ use crate::response::{self, HandlerResult};
 use crate::router::{self, Target};
 use crate::routes::{Access, Handler, Needs, Route, Takes};
 use crate::rules::Rules;
-use crate::signature;
+use crate::signature::Refusal;
 use crate::standing::Standing;
 use crate::trail::{Removal, Trail};
 use crate::ws::{self, SocketKind};
@@ -241,7 +241,7 @@ fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Proble
     };
     if request.changes_state() {
         if route.needs == Needs::Webhooks && !rules.webhooks.signatures.is_signed(&request.head.headers) {
-            return Err(signature::refusal());
+            return Err(Refusal::Signature.problem());
         }
         if route.needs == Needs::PlatformCalls && platform_calls::signature(request).is_none() {
             return Err(platform_calls::refusal());

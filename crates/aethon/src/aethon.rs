@@ -37,6 +37,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::builder::{Prepared, Shared, Source};
+use crate::containers::ContainerTask;
 use crate::error::{Error, Result};
 use crate::features::Ground;
 use crate::home::Home;
@@ -90,6 +91,8 @@ struct Background {
     memory: Option<Remembering>,
     telemetry: TelemetryTask,
     recorded: Recorded,
+    /// Has to be there as long as this is.
+    _containers: ContainerTask,
 }
 
 /// The channels of a program beside the daemon, which send and never receive.
@@ -165,6 +168,7 @@ impl Aethon {
         let is_daemon = mode == OpenMode::Daemon;
         let memory = memory.map(|memory| Remembering { vectors: memory.start(is_daemon), memory });
         let bus = prepared.shared.bus.clone();
+        let containers = ContainerTask::start(prepared.shared.docker.clone(), &bus);
         bus.telemetry().keep(prepared.config.telemetry.enabled);
         let collector = Collector::of(&prepared.config.telemetry);
         let redactor = prepared.shared.redactor.clone();
@@ -181,7 +185,7 @@ impl Aethon {
             engine,
             workflows,
             models: ModelParts { meter, provider, embedder },
-            background: Background { memory, telemetry, recorded },
+            background: Background { memory, telemetry, recorded, _containers: containers },
             desk,
             clock,
             deliveries,

@@ -5,7 +5,7 @@ const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {s
 export const channelWords = {
   title: "Where you can reach your assistant",
   failed: "The channels could not be loaded",
-  columns: { name: "Channel", state: "State", account: "Account", inbound: "Last received", outbound: "Last sent", waiting: "Waiting", what: "Message", where: "To", error: "What happened", at: "From", actions: "Actions" },
+  columns: { name: "Channel", state: "State", account: "Account", detail: "What there is to know", inbound: "Last received", outbound: "Last sent", waiting: "Waiting", what: "Message", where: "To", error: "What happened", at: "From", actions: "Actions" },
   states: /** @type {Record<string, {label: string, tone: "good" | "warn" | "bad" | "", icon: string}>} */ ({
     running: { label: "Running", tone: "good", icon: "check" },
     connecting: { label: "Connecting", tone: "warn", icon: "clock" },

@@ -1,6 +1,6 @@
 // The ways to people: how each channel is doing, what has not been delivered, who was paired, and which browsers are signed in.
 
-import { region, state } from "../../components/state.js";
+import { region } from "../../components/state.js";
 import { rowTitle, table } from "../../components/table.js";
 import { badge, button, iconButton, note } from "../../shared/controls.js";
 import { confirmDialog, openDialog, promptDialog } from "../../shared/dialog.js";
@@ -58,12 +58,12 @@ function channels(context) {
     label: words.title,
     key: (/** @type {any} */ row) => row.name,
     columns: [
-      { id: "name", title: columns.name, cell: (row) => [make("strong", {}, nameOf(row.name)), make("div", { class: "is-soft small" }, ...sentence(String(row.detail ?? "")))] },
-      { id: "state", title: columns.state, width: "w-m", cell: (row) => stateBadge(words.states, row.state) },
-      { id: "account", title: columns.account, width: "w-m", isWide: true, class: "is-soft", cell: (row) => visible(row.account ?? "") },
+      { id: "name", title: columns.name, cell: (row) => [make("strong", {}, nameOf(row.name)), row.account && make("span", { class: "is-soft small" }, " ", ...visible(row.account))] },
+      { id: "state", title: columns.state, width: "w-s", cell: (row) => make("span", { title: visibleText(row.detail ?? "") }, stateBadge(words.states, row.state)) },
+      { id: "detail", title: columns.detail, isWide: true, class: "is-soft small", cell: (row) => make("span", { title: visibleText(row.detail ?? "") }, ...sentence(String(row.detail ?? ""))) },
       { id: "inbound", title: columns.inbound, width: "w-s", isWide: true, cell: (row) => when(row.last_inbound) },
       { id: "outbound", title: columns.outbound, width: "w-s", isWide: true, cell: (row) => when(row.last_outbound) },
-      { id: "waiting", title: columns.waiting, width: "w-s", isWide: true, class: "is-number", cell: (row) => String(row.pending ?? 0) },
+      { id: "waiting", title: columns.waiting, width: "w-xs", isWide: true, class: "is-number", cell: (row) => String(row.pending ?? 0) },
       { id: "actions", title: columns.actions, width: "w-s", isSpoken: true, class: "is-actions", cell: (row) => channelAction(context, row) },
     ],
   });
@@ -98,7 +98,7 @@ function deliveries(context) {
     columns: [
       { id: "what", title: columns.what, cell: (row) => rowTitle({ href: hrefOf("sessions", [row.session_id]), label: visible(row.text.replace(/\s+/g, " ").slice(0, 160)), sub: [timeElement(row.created_at)] }) },
       { id: "where", title: columns.where, width: "w-m", isWide: true, cell: (row) => [nameOf(row.channel), make("div", { class: "is-soft small" }, ...visible(row.recipient ?? ""))] },
-      { id: "state", title: columns.state, width: "w-m", cell: (row) => [stateBadge(words.deliveryStates, row.state), make("div", { class: "is-soft small" }, words.attempts(row.attempts))] },
+      { id: "state", title: columns.state, width: "w-s", cell: (row) => [stateBadge(words.deliveryStates, row.state), make("div", { class: "is-soft small" }, words.attempts(row.attempts))] },
       { id: "error", title: columns.error, isWide: true, class: "is-soft small", cell: (row) => visible(row.error ?? "") },
       { id: "actions", title: columns.actions, width: "w-xs", isSpoken: true, class: "is-actions", cell: (row) => deliveryMenu(context, row) },
     ],
@@ -188,7 +188,7 @@ function signIns(context) {
       { id: "actions", title: columns.actions, width: "w-s", isSpoken: true, class: "is-actions", cell: (row) => !row.is_current && button({ label: words.end, look: "button-small", press: () => void end(context, row) }) },
     ],
   });
-  const show = (/** @type {any} */ { sign_ins: rows = [] }) => (rows.length > 0 ? list.show(rows) : state({ icon: "key", title: words.noSignIns, text: words.noSignInsHint }));
+  const show = (/** @type {any} */ { sign_ins: rows = [] }) => (rows.length > 0 ? list.show(rows) : note({ icon: "key", title: words.noSignIns, text: words.noSignInsHint }));
   const view = region(context, { path: signInsPath, failure: words.signInsFailed, lines: 2, show });
   return { element: make("section", {}, sectionHead(words.signIns), view.element), soon: view.soon };
 }
