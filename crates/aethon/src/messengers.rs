@@ -19,9 +19,6 @@ use crate::doctor::Finding;
 use crate::error::{Error, Result};
 use crate::wiring::messengers::{self, NAMES};
 
-/// The messengers of the configuration that this version does not have.
-const MISSING: [&str; 1] = ["whatsapp"];
-
 /// What a look at a messenger has found.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChannelTest {
@@ -157,13 +154,11 @@ fn known(name: &str) -> Result<()> {
 
 /// A row for each messenger, as the configuration has it.
 pub(crate) fn configured(config: &Config) -> Vec<Feature> {
-    let built = NAMES.iter().map(|name| {
+    let rows = NAMES.iter().map(|name| {
         let state = FeatureState::of_switch(messengers::is_enabled(config, name));
         row(name, state, &who_may_write(config, name))
     });
-    let missing =
-        MISSING.iter().map(|name| row(name, FeatureState::Unavailable, "this version does not have it yet"));
-    built.chain(missing).collect()
+    rows.collect()
 }
 
 fn row(name: &str, state: FeatureState, detail: &str) -> Feature {
