@@ -157,14 +157,25 @@ fn tools_titles_and_names_stay_text() {
         page.server().post("/api/scheduler/jobs", &job);
     }
     // The dashboard shows what waits, what was logged, and what is kept.
-    for panel in
-        ["overview", "approvals", "logs", "sessions", "memory", "scheduler", "sops", "features", "config"]
-    {
+    for (panel, title) in [
+        ("overview", "Overview"),
+        ("company", "Live Company"),
+        ("monitor", "Live Monitor"),
+        ("approvals", "Approvals"),
+        ("sessions", "Sessions"),
+        ("agents", "Agents"),
+        ("sops", "SOPs"),
+        ("scheduler", "Scheduler"),
+        ("recordings", "Recordings"),
+        ("memory", "Memory"),
+        ("channels", "Channels"),
+        ("usage", "Usage"),
+        ("features", "Features"),
+        ("config", "Config"),
+        ("logs", "Logs"),
+    ] {
         page.go(&format!("/dashboard#/{panel}"));
-        page.until(
-            "the panel is there",
-            &format!("one('h1')?.innerText.toLowerCase() === '{panel}' && !one('.skeleton')"),
-        );
+        page.until("the panel is there", &format!("one('h1')?.innerText === '{title}' && !one('.skeleton')"));
         page.until("it is live", "/Live/.test(one('.panel-top').innerText)");
         assert_inert(&page, &canary);
     }

@@ -63,8 +63,15 @@ impl Page {
 
     /// Starts it again in its home, where it was.
     pub(crate) fn start_server(&mut self, home: Arc<TempDir>) {
-        let port = self.origin.rsplit(':').next().expect("an origin has a port").to_owned();
-        self.server = Some(Server::start_in(home, &[&format!("channels.webchat.port={port}")]));
+        self.start_server_with(home, &[]);
+    }
+
+    /// The same with these settings.
+    pub(crate) fn start_server_with(&mut self, home: Arc<TempDir>, settings: &[&str]) {
+        let port = self.origin.rsplit(':').next().expect("an origin has a port");
+        let port = format!("channels.webchat.port={port}");
+        let settings: Vec<&str> = settings.iter().copied().chain([port.as_str()]).collect();
+        self.server = Some(Server::start_in(home, &settings));
     }
 
     /// Waits until the page is connected again, by its button where it has not found the server by itself.

@@ -5,7 +5,7 @@ use crate::page::{Page, tokens};
 #[test]
 fn a_reload_in_mid_reply_shows_it_to_its_end_once() {
     let Some(page) = Page::open(&[]) else { return };
-    page.say("!stream 100 30");
+    page.say("!stream 600 30");
     page.until("it begins", "one('.reply .prose')?.innerText.includes('token5')");
     for round in 0..3 {
         page.browser.reload();
@@ -13,10 +13,10 @@ fn a_reload_in_mid_reply_shows_it_to_its_end_once() {
         assert_eq!(page.turns().len(), 1, "round {round}: {:?}", page.turns());
     }
     let turn = page.settled();
-    assert_eq!((turn.said.as_str(), turn.reply), ("!stream 100 30", tokens(100)));
+    assert_eq!((turn.said.as_str(), turn.reply), ("!stream 600 30", tokens(600)));
     page.browser.reload();
     page.until("the transcript is there", "all('.turn').length === 1 && !one('.turn[data-live]')");
-    assert_eq!(page.turns()[0].reply, tokens(100), "as it was stored");
+    assert_eq!(page.turns()[0].reply, tokens(600), "as it was stored");
     assert_eq!(page.server().said("webchat:default").len(), 2);
     page.assert_clean();
 }

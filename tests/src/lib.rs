@@ -14,7 +14,9 @@
 
 pub mod billing;
 pub mod browser;
+pub mod gateways;
 pub mod http;
+pub mod openapi;
 pub mod random;
 pub mod server;
 pub mod socket;

@@ -24,9 +24,14 @@ impl Random {
         from + self.number() % (to - from)
     }
 
+    /// A number below this one.
+    pub fn below(&mut self, to: usize) -> usize {
+        usize::try_from(self.between(0, to as u64)).expect("an index fits")
+    }
+
     /// One of these.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[usize::try_from(self.between(0, from.len() as u64)).expect("an index fits")]
+        &from[self.below(from.len())]
     }
 
     /// So many bytes.

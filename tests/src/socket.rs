@@ -8,7 +8,7 @@ use tungstenite::client::IntoClientRequest;
 use tungstenite::handshake::client::Response;
 use tungstenite::http::{HeaderName, HeaderValue, Request};
 use tungstenite::protocol::CloseFrame;
-use tungstenite::{Error, Message, WebSocket};
+use tungstenite::{Bytes, Error, Message, WebSocket};
 
 use crate::http::connect;
 
@@ -106,6 +106,21 @@ impl Socket {
     pub fn settle(&mut self) {
         self.send("not json");
         while !self.text().contains("\"error\"") {}
+    }
+
+    /// Whether the server has taken all that was sent before: it answers a ping in turn, unless the socket is closed. What
+    /// comes meanwhile is dropped. For `/ws/dashboard`, which answers nothing else.
+    pub fn is_heard(&mut self) -> bool {
+        let ping = Bytes::from_static(b"heard?");
+        let mut is_open = self.send_message(Message::Ping(ping.clone()));
+        while is_open {
+            match self.inner.read() {
+                Ok(Message::Pong(payload)) if payload == ping => return true,
+                Ok(Message::Close(_)) | Err(_) => is_open = false,
+                Ok(_) => {}
+            }
+        }
+        false
     }
 
     /// Waits for the close and returns its code.

@@ -59,9 +59,39 @@ fn a_specialist_works_is_watched_and_kept_in_the_history() {
     assert_eq!((&listed["count"], &listed["sessions"][0]["sender"]), (&json!(2), &json!("webchat:team")));
     assert_eq!(server.get("/api/sessions?channel=webchat").json()["count"], 1);
 
-    // It survives a restart.
+    // It survives a restart, and the chat goes on with the scout that it had asked before.
+    let first = of("scout")["session_id"].as_str().unwrap().to_owned();
     let server = Server::start_in(server.kill(), &[]);
     assert_eq!(agents(&server)["history"].as_array().unwrap().len(), 3);
+    let mut chat = server.socket("/ws/chat?session=team");
+    chat.send("!tool ask_scout {\"task\": \"!say still here\", \"continue\": true}");
+    let answer = chat.text();
+    assert!(answer.contains("still here") && answer.contains(&first), "{first}: {answer}");
+    let mut other = server.socket("/ws/chat?session=other");
+    other.send("!tool ask_scout {\"task\": \"!say mine\", \"continue\": true}");
+    let answer = other.text();
+    assert!(answer.contains("no earlier request"), "another chat has none: {answer}");
+}
+
+#[test]
+fn making_a_specialist_needs_a_persons_word() {
+    let server = Server::start(&["agent.dynamic_specialists=true", "approval.enabled=true"]);
+    let make = "!tool manage_specialists {\"action\": \"create\", \"name\": \"thief\", \
+                \"description\": \"Takes.\", \"prompt\": \"You take.\"}";
+    let answer = server.post("/webhook/trigger", &json!({"text": make})).text();
+    assert!(answer.contains("approval.requires_approval"), "nobody can be asked there: {answer}");
+    let mut chat = server.chat("default");
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": make}));
+    let question = chat.until("approval").pop().unwrap();
+    assert_eq!(
+        (&question["tool"], &question["input"]["name"]),
+        (&json!("manage_specialists"), &json!("thief"))
+    );
+    chat.send_json(&json!({"type": "approval", "id": question["id"], "decision": "deny"}));
+    chat.until("done");
+    let names = agents(&server)["agents"].to_string();
+    assert!(!names.contains("thief"), "{names}");
+    assert!(!server.home().path().join("workspace/agents/thief.agent.md").exists());
 }
 
 #[test]

@@ -310,10 +310,10 @@ fn the_schema_is_a_json_schema_of_the_file() {
 #[test]
 fn a_feature_that_this_version_lacks_is_told_wherever_the_configuration_is_looked_at() {
     let home = home();
-    let file = "[channels.discord]\nenabled = true\ntoken = \"123456:secret-of-the-bot\"\n\
+    let file = "[channels.telegram]\ntoken = \"123456:secret-of-the-bot\"\n\
                 [security]\nrequire_approval = true\n";
     write(home.path(), file);
-    let keys = ["channels.discord", "security.require_approval"];
+    let keys = ["security.require_approval"];
     let assert_told = |told: &str| {
         for key in keys {
             let line = told.lines().find(|line| line.contains(key)).unwrap_or_default();

@@ -112,3 +112,85 @@ fn a_tool_is_tried_added_used_and_removed() {
         rows.as_array().unwrap().iter().filter_map(|row| row["outcome"].as_str()).collect();
     assert!(outcomes.contains(&"added") && outcomes.contains(&"removed"), "{rows}");
 }
+
+#[test]
+fn memory_has_an_end_and_there_is_no_network() {
+    if !is_possible() {
+        return;
+    }
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // In a file, because the danger list would refuse the words; it is a tripwire, and this is about the wall behind it.
+    let reach =
+        format!("(exec 3<>/dev/tcp/127.0.0.1/{port}) && echo reached\nls /sys/class/net\necho tried\n");
+    let put =
+        |server: &Server| std::fs::write(server.home().path().join("workspace/reach.sh"), &reach).unwrap();
+    // What stands at the end of the pipe has to hold all of it, because there is no line end in it.
+    let hold = "head -c 90000000 /dev/zero | tail -n 1 | wc -c";
+
+    let server = Server::start(&[KERNEL, "security.sandbox_memory=64m"]);
+    put(&server);
+    let mut chat = server.chat("default");
+    let told = ran(&mut chat, "m1", hold);
+    assert!(!output(&told).contains("90000000"), "64 MiB hold no 90 MB: {told}");
+    let told = ran(&mut chat, "m2", "head -c 20000000 /dev/zero | tail -n 1 | wc -c");
+    assert!(output(&told).contains("20000000"), "and they hold 20 MB: {told}");
+    let told = ran(&mut chat, "m3", "bash reach.sh");
+    assert!(output(&told).contains("tried") && !output(&told).contains("reached"), "{told}");
+
+    // The same with what takes the limits away, so that it is they that act.
+    let open = [KERNEL, "security.sandbox_memory=1g", "security.sandbox_network=host"];
+    let server = Server::start(&open);
+    put(&server);
+    let mut chat = server.chat("default");
+    let told = ran(&mut chat, "m1", hold);
+    assert!(output(&told).contains("90000000"), "{told}");
+    let told = ran(&mut chat, "m2", "bash reach.sh");
+    assert!(output(&told).contains("reached"), "{told}");
+}
+
+#[test]
+fn a_server_of_tools_runs_in_the_sandbox_unless_its_owner_keeps_it_outside() {
+    if !is_possible() {
+        return;
+    }
+    // It is no server: it says what it found and ends, and `/api/features` tells its last words.
+    let probe = "mcp.servers.probe.command=sh";
+    let words = "mcp.servers.probe.args=[\"-c\", \"touch made-by-$1; n=$(ls /proc | grep -c '^[0-9]'); \
+                 [ $n -lt 10 ] && echo few processes >&2 || echo many processes >&2\", \"sh\", \"probe\"]";
+    let detail = |server: &Server, expected: &str| {
+        aethon_tests::eventually(expected, || {
+            let features = server.get("/api/features").json()["features"].clone();
+            let row = features.as_array()?.iter().find(|row| row["id"] == "mcp")?.clone();
+            row["detail"].as_str()?.contains(expected).then_some(())
+        });
+        assert!(server.home().path().join("workspace/made-by-probe").exists(), "the workspace is its own");
+    };
+    detail(&Server::start(&[KERNEL, probe, words]), "few processes");
+    // Outside, it sees the test, the server, and whatever else the machine runs.
+    let outside = "mcp.servers.probe.sandbox=false";
+    let server = Server::start(&[KERNEL, probe, words, outside]);
+    let many = std::fs::read_dir("/proc").unwrap().flatten();
+    let many = many.filter(|entry| {
+        entry.file_name().to_string_lossy().starts_with(|first: char| first.is_ascii_digit())
+    });
+    detail(&server, if many.count() < 10 { "few processes" } else { "many processes" });
+}
+
+#[test]
+fn delegation_cannot_escape_the_sandbox() {
+    if !is_possible() {
+        return;
+    }
+    let server = Server::start(&[KERNEL]);
+    let mut chat = server.chat("default");
+    let command = "touch /usr/made-by-a-specialist; echo mine > mine.txt; n=$(ls /proc | grep -c '^[0-9]'); \
+                   [ $n -lt 10 ] && echo few-processes";
+    let task = format!("!tool shell {}", json!({"command": command}));
+    let frames = chat.say("m1", &format!("!tool ask_coder {}", json!({"task": task})));
+    let told = of_type(&frames, "tool").last().expect("a tool frame").to_string();
+    assert!(told.contains("few-processes"), "{told}");
+    assert!(!std::path::Path::new("/usr/made-by-a-specialist").exists());
+    let mine = server.home().path().join("workspace/mine.txt");
+    assert_eq!(std::fs::read_to_string(mine).unwrap(), "mine\n", "the workspace is its own");
+}

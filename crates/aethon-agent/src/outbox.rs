@@ -149,9 +149,9 @@ impl Worker {
     fn measure(&self, delivery: &Delivery, outcome: &DeliveryOutcome, took: Duration) {
         let (status, why) = match outcome {
             DeliveryOutcome::Delivered => (TelemetryStatus::Ok, ""),
-            DeliveryOutcome::Retry { error, .. } | DeliveryOutcome::Failed { error } => {
-                (TelemetryStatus::Error, error.as_str())
-            }
+            DeliveryOutcome::Retry { error, .. }
+            | DeliveryOutcome::Failed { error }
+            | DeliveryOutcome::Returned { error } => (TelemetryStatus::Error, error.as_str()),
         };
         let (channel, now) = (&delivery.content.channel, self.clock.now());
         let event = TelemetryEvent::new(TelemetryKind::Delivery, channel, status, now).took(took);

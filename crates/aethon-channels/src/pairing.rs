@@ -7,7 +7,8 @@
 use aethon_core::channel::ChannelRecords;
 use aethon_core::clock::Clock;
 use aethon_core::error::{Error, Result};
-use jiff::{SignedDuration, Timestamp};
+use aethon_core::pairing::PairingCode;
+use jiff::SignedDuration;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 /// Letters and digits without I, O, 0 and 1: 32 of them, so that a byte gives one without bias.
@@ -25,15 +26,6 @@ const MOST_REQUESTS: usize = 3;
 /// How many pairings are listed.
 const MOST_LISTED: usize = 1000;
 
-/// A code, and until when it counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Code {
-    /// The code.
-    pub code: String,
-    /// When it counts no more.
-    pub expires_at: Timestamp,
-}
-
 /// What becomes of a code that somebody has sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Redeemed {
@@ -46,8 +38,8 @@ pub(crate) enum Redeemed {
 }
 
 /// Makes a code for the owner to hand out.
-pub async fn invite(records: &dyn ChannelRecords, clock: &dyn Clock, channel: &str) -> Result<Code> {
-    let code = Code { code: fresh_code()?, expires_at: clock.now() + VALIDITY };
+pub async fn invite(records: &dyn ChannelRecords, clock: &dyn Clock, channel: &str) -> Result<PairingCode> {
+    let code = PairingCode { code: fresh_code()?, expires_at: clock.now() + VALIDITY };
     records.put(channel, &format!("invite:{}", code.code), "", Some(code.expires_at)).await?;
     Ok(code)
 }
@@ -139,6 +131,7 @@ mod tests {
     use std::sync::Arc;
 
     use aethon_core::testkit::{ManualClock, MemoryStore};
+    use jiff::Timestamp;
 
     use super::*;
 

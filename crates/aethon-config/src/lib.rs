@@ -42,7 +42,7 @@ pub use crate::edit::{get, set_in_file};
 pub use crate::json_schema::{KnownKey, NAME, known_keys, schema};
 pub use crate::load::{Loaded, load};
 pub use crate::mask::{MASKED_NAMES, dump};
-pub use crate::origins::{KeyOrigin, origins};
+pub use crate::origins::origins;
 pub use crate::problem::{Error, Problem, Warning};
 pub use crate::schema::Config;
 pub use crate::sources::Sources;

@@ -1,5 +1,6 @@
 //! Where each value of a configuration came from, with what the key means: for the page that shows and edits it.
 
+use aethon_core::service::ConfigKey;
 use serde_json::Value;
 
 use crate::json_schema::{NAME, known_keys, schema};
@@ -10,29 +11,8 @@ use crate::problem::Error;
 use crate::schema::Config;
 use crate::sources::Sources;
 
-/// A key with its value and where that came from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KeyOrigin {
-    /// The key in full.
-    pub key: String,
-    /// `default`, `file`, `environment` or `flag`.
-    pub source: &'static str,
-    /// The file and line, the variable, or the flag.
-    pub place: String,
-    /// What it means.
-    pub description: String,
-    /// The built-in value.
-    pub default: Value,
-    /// The value in force, masked.
-    pub value: Value,
-    /// The words it takes, when it takes no others.
-    pub words: Vec<String>,
-    /// Whether it is a secret, or holds some: such a key is not edited here.
-    pub is_secret: bool,
-}
-
-/// Every key that there is, in the order of the schema.
-pub fn origins(sources: &Sources, config: &Config) -> Result<Vec<KeyOrigin>, Error> {
+/// Every key that there is, in the order of the schema. Whether a new value needs a restart is not known here: it says so of all.
+pub fn origins(sources: &Sources, config: &Config) -> Result<Vec<ConfigKey>, Error> {
     let layers = Layers::read(sources)?;
     let (whole, dump) = (schema(), dump(config));
     let mut all = Vec::new();
@@ -48,14 +28,15 @@ pub fn origins(sources: &Sources, config: &Config) -> Result<Vec<KeyOrigin>, Err
                 Some(Origin::Set(_)) => "flag",
             };
             let place = origin.map_or_else(|| Origin::Default.place(&key), |origin| origin.place(&key));
-            all.push(KeyOrigin {
+            all.push(ConfigKey {
                 source,
                 place,
                 description: known.description.clone(),
                 default: known.default.clone(),
                 value: at(&dump, &key).cloned().unwrap_or_default(),
                 words: known.words.clone(),
-                is_secret,
+                secret: is_secret,
+                needs_restart: true,
                 key: key.to_string(),
             });
         }
@@ -150,7 +131,7 @@ mod tests {
         let find = |key: &str| all.iter().find(|one| one.key == key).unwrap_or_else(|| panic!("no {key}"));
         let check = |key: &str, source: &str, value: Value, is_secret: bool| {
             let found = find(key);
-            assert_eq!((found.source, &found.value, found.is_secret), (source, &value, is_secret), "{key}");
+            assert_eq!((found.source, &found.value, found.secret), (source, &value, is_secret), "{key}");
         };
         check("agent.loop_limit", "file", 4.into(), false);
         check("agent.max_iterations", "default", 40.into(), false);

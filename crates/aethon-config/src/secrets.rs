@@ -45,12 +45,19 @@ impl Config {
                 all.push((format!("model.fallbacks[{place}].api_key"), model.key()));
             }
         }
+        for (name, secret) in &self.telemetry.otlp_headers {
+            all.push((KeyPath::of(["telemetry", "otlp_headers", name]).to_string(), secret));
+        }
         for (name, server) in &self.mcp.servers {
             let key = |section: &str, entry: &str| {
                 KeyPath::of(["mcp", "servers", name, section, entry]).to_string()
             };
             all.extend(server.env.iter().map(|(entry, secret)| (key("env", entry), secret)));
             all.extend(server.headers.iter().map(|(entry, secret)| (key("headers", entry), secret)));
+        }
+        for (name, server) in &self.lsp.servers {
+            let key = |entry: &str| KeyPath::of(["lsp", "servers", name, "env", entry]).to_string();
+            all.extend(server.env.iter().map(|(entry, secret)| (key(entry), secret)));
         }
         all
     }

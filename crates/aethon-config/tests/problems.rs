@@ -304,6 +304,13 @@ fn what_cannot_run_yet_and_what_stands_open_is_remarked_on() {
     );
     check(Home::with("").sets(&["channels.matrix.api_base=http://matrix:8008"]), "channels.matrix.api_base");
     check(Home::with("").sets(&["channels.email.enabled=true"]), "channels.email.password");
+    check(Home::with("").sets(&["channels.email.enabled=true"]), "channels.email.authserv_id");
+    check(
+        Home::with("").sets(&["channels.email={ enabled = true, trust_from = true }"]),
+        "channels.email.trust_from",
+    );
+    check(Home::with("").sets(&["channels.whatsapp.enabled=true"]), "channels.whatsapp.enabled");
+    check(Home::with("").sets(&["channels.whatsapp.enabled=true"]), "channels.whatsapp.phone_number_id");
     let file = "[dashboard]\nauth_token = \"t\"\n[webhook]\nsecret = \"s\"\n";
     check(Home::with(file).environment(&[("AETHON_DASHBOARD__AUTH_TOKEN", "")]), "dashboard.auth_token");
     check(Home::with(file).sets(&["webhook.secret= "]), "webhook.secret");
@@ -322,8 +329,8 @@ fn what_is_set_and_not_built_is_told_with_its_key() {
     let check = |file: &str, expected: &[&str]| assert_eq!(told(file), expected, "{file}");
     check("", &[]);
     check("[channels.telegram]\nenabled = true\ntoken = \"t\"\n", &[]);
-    check("[channels.email]\nenabled = true\npassword = \"t\"\napi_base = \"x\"\n", &["channels.email"]);
-    check("[channels.email]\nenabled = false\npassword = \"t\"\n", &[]);
+    check("[security]\nrequire_approval = true\n", &["security.require_approval"]);
+    check("[channels.email]\nenabled = true\npassword = \"t\"\napi_base = \"x\"\n", &[]);
     check("[channels.webchat]\nenabled = true\n", &[]);
     check("[mcp.servers.files]\ncommand = \"x\"\n", &[]);
     check("[scheduler]\nenabled = true\n", &[]);

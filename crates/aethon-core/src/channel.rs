@@ -20,9 +20,11 @@ use crate::session::TurnRecord;
 use crate::shutdown::Shutdown;
 use crate::surface::Surface;
 
+mod callback;
 mod records;
 mod status;
 
+pub use callback::{Called, PlatformCalls};
 pub use records::ChannelRecords;
 pub use status::{ChannelHealth, ChannelState, ChannelStatus};
 
@@ -56,6 +58,11 @@ pub trait Channel: Send + Sync {
 
     /// Who watches a turn of this channel that goes on after a restart, where somebody there can.
     fn watcher(&self, _record: &TurnRecord) -> Option<Arc<dyn Surface>> {
+        None
+    }
+
+    /// What takes the calls that its platform makes over HTTP, where it makes any.
+    fn calls(&self) -> Option<Arc<dyn PlatformCalls>> {
         None
     }
 }
@@ -135,6 +142,11 @@ pub trait Courier: Send + Sync {
     /// Takes a message of this turn on its way. When it returns `Ok`, the message is stored, and is delivered even after a
     /// crash. Errs when there is no such channel, or no such recipient there.
     async fn send(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> Result<()>;
+
+    /// Takes back that a delivery has arrived: its platform said so, and says now that it has not.
+    async fn returned(&self, _delivery: i64, _error: &str) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A delivery that is not stored yet.
@@ -278,6 +290,11 @@ pub enum DeliveryOutcome {
     },
     /// It is given up.
     Failed {
+        /// Why.
+        error: String,
+    },
+    /// It was said to have arrived, and has not. Says nothing of one that still waits or was given up.
+    Returned {
         /// Why.
         error: String,
     },

@@ -22,6 +22,8 @@ pub enum Method {
     Post,
     /// Puts something in its place.
     Put,
+    /// Changes a part of it.
+    Patch,
     /// Removes it.
     Delete,
 }

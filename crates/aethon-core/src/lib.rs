@@ -35,6 +35,7 @@ pub mod memory;
 pub mod message;
 pub mod model;
 pub mod owner;
+pub mod pairing;
 pub mod program;
 pub mod provider;
 pub mod recording;

@@ -19,6 +19,9 @@ pub struct Program {
     pub args: Vec<String>,
     /// Its own variables, besides `PATH`, `HOME` and the locale. Nothing else of the service's environment reaches it.
     pub environment: Vec<(String, Secret)>,
+    /// Whether it runs in the sandbox where there is one that programs can be talked to in; `false` where its owner keeps it
+    /// outside.
+    pub sandboxed: bool,
 }
 
 /// Starts programs.

@@ -14,7 +14,7 @@ mod view;
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use crate::secret::{MASK, Secret};
 use forms::Forms;
@@ -30,10 +30,10 @@ pub(crate) fn key_format(text: &str) -> Option<&'static str> {
 /// The shortest value that is searched for; shorter ones would tear holes into ordinary words.
 const SHORTEST_VALUE: usize = 6;
 
-/// Finds and masks secrets. Cheap to clone; clones know the same.
+/// Finds and masks secrets. Cheap to clone.
 #[derive(Clone)]
 pub struct Redactor {
-    known: Arc<RwLock<Arc<Known>>>,
+    known: Arc<Known>,
 }
 
 impl Default for Redactor {
@@ -44,7 +44,6 @@ impl Default for Redactor {
 }
 
 struct Known {
-    values: Vec<Secret>,
     text: Forms,
     digits: Forms,
 }
@@ -52,17 +51,7 @@ struct Known {
 impl Redactor {
     /// Knows these values besides the common shapes.
     pub fn new(values: impl IntoIterator<Item = Secret>) -> Self {
-        Self { known: Arc::new(RwLock::new(Arc::new(Known::of(Vec::new(), values)))) }
-    }
-
-    /// Knows these values too from now on, in all clones. Those that it knew stay known: an old token is still nobody's
-    /// business.
-    pub fn learn(&self, values: impl IntoIterator<Item = Secret>) {
-        let known = self.known();
-        let grown = Known::of(known.values.clone(), values);
-        if grown.values.len() > known.values.len() {
-            *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(grown);
-        }
+        Self { known: Arc::new(Known::of(values)) }
     }
 
     /// The text with every secret replaced by `***`.
@@ -92,7 +81,7 @@ impl Redactor {
 
     /// Where secrets stand, in order and apart from each other.
     fn places(&self, text: &str) -> Vec<Range<usize>> {
-        let known = self.known();
+        let known = &self.known;
         let mut places: Vec<Range<usize>> = Vec::new();
         known.text.find(text.as_bytes(), |place| places.push(place));
         if !known.text.is_empty()
@@ -103,10 +92,6 @@ impl Redactor {
         known.digits.find_digits(text.as_bytes(), |place| places.push(place));
         shapes::find(text.as_bytes(), |place| places.push(place));
         if places.is_empty() { places } else { apart(text, places) }
-    }
-
-    fn known(&self) -> Arc<Known> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -145,16 +130,16 @@ fn apart(text: &str, mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 impl Known {
-    fn of(mut values: Vec<Secret>, more: impl IntoIterator<Item = Secret>) -> Self {
-        for value in more {
-            let plain = value.expose().trim();
+    fn of(secrets: impl IntoIterator<Item = Secret>) -> Self {
+        let mut values: Vec<Secret> = Vec::new();
+        for secret in secrets {
+            let plain = secret.expose().trim();
             let is_known = values.iter().any(|known| known.expose() == plain);
             if plain.len() >= SHORTEST_VALUE && !is_known {
                 values.push(Secret::new(plain));
             }
         }
         let exposed = || values.iter().map(Secret::expose);
-        let (text, digits) = (Forms::of_text(exposed()), Forms::of_digits(exposed()));
-        Self { text, digits, values }
+        Self { text: Forms::of_text(exposed()), digits: Forms::of_digits(exposed()) }
     }
 }

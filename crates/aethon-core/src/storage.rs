@@ -192,6 +192,11 @@ pub trait Upkeep: Send + Sync {
     /// Removes what has had its time, in pieces, so that nobody waits for long. For a quiet moment, a few times a day.
     async fn maintain(&self, retention: Retention) -> Result<Removed>;
 
+    /// Removes the longest unused one-shot sessions beyond so many; those in use stay. A storage that keeps little need not.
+    async fn limit_oneshots(&self, _most: u32) -> Result<Oneshots> {
+        Ok(Oneshots::default())
+    }
+
     /// What the storage remembers of earlier runs of the program.
     async fn marks(&self) -> Result<Marks>;
 
@@ -239,6 +244,15 @@ impl Retention {
     pub const fn with_vectors(self, most: u32) -> Self {
         Self { vectors: most, ..self }
     }
+}
+
+/// What [`Upkeep::limit_oneshots`] found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Oneshots {
+    /// How many there are now.
+    pub left: u64,
+    /// How many were removed.
+    pub removed: u64,
 }
 
 /// What [`Upkeep::maintain`] has removed.

@@ -18,6 +18,7 @@ use aethon_core::ledger::Ledger;
 use aethon_core::log::LogBook;
 use aethon_core::memory::Memory;
 use aethon_core::model::ModelProvider;
+use aethon_core::pairing::Pairings;
 use aethon_core::recording::Recordings;
 use aethon_core::schedule::Schedule;
 use aethon_core::service::ConfigView;
@@ -123,6 +124,8 @@ pub struct Setup {
     pub provider: Arc<dyn ModelProvider>,
     /// The channels that run, `webchat` among them.
     pub channels: Channels,
+    /// Who was let in to the messengers by a code.
+    pub pairings: Arc<dyn Pairings>,
     /// What the assistant can read and run, a sentence each.
     pub reach: Arc<[String]>,
     /// What it can do right now.

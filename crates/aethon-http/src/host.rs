@@ -154,7 +154,8 @@ fn bare_v6(host: &str) -> Option<Authority<'_>> {
     host.parse::<Ipv6Addr>().is_ok().then_some(Authority { host, port: None })
 }
 
-fn authority<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Result<Authority<'r>, Problem> {
+/// The authority that a request is for, whichever it is.
+pub(crate) fn authority<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Result<Authority<'r>, Problem> {
     let mut hosts = headers.get_all(HOST).iter();
     let header = hosts.next().ok_or_else(|| malformed("the Host header is missing"))?;
     if hosts.next().is_some() {

@@ -21,6 +21,7 @@ mod logs;
 mod memory;
 mod metrics;
 mod outbox;
+mod pairings;
 mod ready;
 mod recordings;
 mod scheduler;
@@ -38,7 +39,7 @@ use crate::openapi::{self, Row};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::ws::SocketKind;
-use crate::{assets, pages, webhook};
+use crate::{assets, pages, platform_calls, webhook};
 
 /// One row.
 pub(crate) struct Route {
@@ -74,6 +75,8 @@ pub(crate) enum Needs {
     Dashboard,
     /// While webhooks are enabled, and with a secret or on loopback.
     Webhooks,
+    /// While the channel runs whose platform calls there.
+    PlatformCalls,
 }
 
 /// What body a route takes.
@@ -141,6 +144,11 @@ const fn hook(pattern: &'static str, handler: Handler) -> Route {
     Route { method: Method::POST, pattern, access, needs, takes: Takes::Json, handler }
 }
 
+/// What a platform calls, which shows by its own signature that it is that platform.
+const fn called(method: Method, pattern: &'static str, takes: Takes, handler: Handler) -> Route {
+    Route { method, pattern, access: Access::Public, needs: Needs::PlatformCalls, takes, handler }
+}
+
 use Access::{Gated, Public};
 use Needs::{Dashboard, Nothing};
 use Takes::Json;
@@ -166,6 +174,8 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/", Public, Nothing, sync!(pages::chat)),
     get("/dashboard/static/*", Public, Nothing, sync!(assets::serve)),
     hook("/webhook/trigger", later!(webhook::trigger)),
+    called(Method::GET, platform_calls::WHATSAPP, Takes::Nothing, sync!(platform_calls::challenge)),
+    called(Method::POST, platform_calls::WHATSAPP, Json, later!(platform_calls::take)),
     hook("/webhook/{channel}", later!(webhook::channel)),
     get("/ws/chat", Gated, Nothing, Handler::Socket(SocketKind::Chat)),
     get("/ws/dashboard", Gated, Dashboard, Handler::Socket(SocketKind::Dashboard)),
@@ -219,6 +229,10 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/outbox", Takes::Nothing, later!(outbox::list)),
     api(Method::DELETE, "/api/outbox/{id}", Takes::Nothing, later!(outbox::remove)),
     api(Method::POST, "/api/outbox/{id}/retry", Takes::Nothing, later!(outbox::retry)),
+    api(Method::GET, "/api/pairings", Takes::Nothing, later!(pairings::list)),
+    api(Method::POST, "/api/pairings", Json, later!(pairings::invite)),
+    api(Method::POST, "/api/pairings/approve", Json, later!(pairings::approve)),
+    api(Method::DELETE, "/api/pairings/{channel}/{sender}", Takes::Nothing, later!(pairings::revoke)),
     api(Method::GET, "/api/sops", Takes::Nothing, later!(sops::list)),
     api(Method::GET, "/api/sops/{name}", Takes::Nothing, later!(sops::show)),
     api(Method::POST, "/api/sops/check", Json, later!(sops::check)),
@@ -253,7 +267,8 @@ mod tests {
     fn the_public_rows_are_the_exceptions_of_the_specification() {
         let public: Vec<&str> =
             ROUTES.iter().filter(|row| row.access == Public).map(|row| row.pattern).collect();
-        assert_eq!(public, ["/health", "/", "/dashboard/static/*", "/webhook/trigger", "/webhook/{channel}"]);
+        let hooks = ["/webhook/trigger", "/webhook/whatsapp", "/webhook/whatsapp", "/webhook/{channel}"];
+        assert_eq!(public, [&["/health", "/", "/dashboard/static/*"][..], &hooks[..]].concat());
     }
 
     #[test]

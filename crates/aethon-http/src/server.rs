@@ -22,6 +22,7 @@ use crate::deps::Deps;
 use crate::error::{Error, Problem, Result};
 use crate::host::unbracketed;
 use crate::options::Options;
+use crate::pace::Pace;
 use crate::response;
 
 /// How long accepting pauses when the system has no descriptors left.
@@ -71,6 +72,7 @@ impl Server {
         let crowd = Arc::new(Crowd::new(most));
         let refusals = Arc::new(Semaphore::new(MOST_REFUSALS));
         let (phase, phases) = watch::channel(Phase::Serving);
+        let (failing, crowded) = (Pace::default(), Pace::default());
         loop {
             let accepted = tokio::select! {
                 biased;
@@ -80,7 +82,7 @@ impl Server {
             let (stream, peer) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    pause_after(&error).await;
+                    pause_after(&error, &failing).await;
                     continue;
                 }
             };
@@ -92,11 +94,16 @@ impl Server {
             };
             if let Ok(permit) = Arc::clone(&connections).try_acquire_owned() {
                 entrance.admit(stream, peer.ip(), permit);
-            } else if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
-                tokio::spawn(async move {
-                    entrance.admit_or_refuse(stream, peer.ip()).await;
-                    drop(place);
-                });
+            } else {
+                if let Some(others) = crowded.line() {
+                    tracing::warn!(address = %peer.ip(), others, most, "all connections are taken (`server.max_connections`)");
+                }
+                if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
+                    tokio::spawn(async move {
+                        entrance.admit_or_refuse(stream, peer.ip()).await;
+                        drop(place);
+                    });
+                }
             }
         }
         drop(self.listener);
@@ -140,10 +147,12 @@ impl Entrance {
 }
 
 /// Errors of one connection are its own affair; without descriptors there is nothing to do but wait for some.
-async fn pause_after(error: &io::Error) {
+async fn pause_after(error: &io::Error, pace: &Pace) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
-        tracing::warn!(%error, "a connection could not be accepted");
+        if let Some(others) = pace.line() {
+            tracing::warn!(%error, others, "a connection could not be accepted");
+        }
         tokio::time::sleep(PAUSE).await;
     }
 }

@@ -23,17 +23,19 @@ use crate::app::App;
 use crate::auth::TokenCheck;
 use crate::body::Response;
 use crate::error::Problem;
+use crate::host;
 use crate::limits;
 use crate::pages;
 use crate::pattern::Params;
+use crate::platform_calls;
 use crate::request::{BodyLimits, Client, Request, RequestBody};
 use crate::response::{self, HandlerResult};
 use crate::router::{self, Target};
 use crate::routes::{Access, Handler, Needs, Route, Takes};
 use crate::rules::Rules;
-use crate::signature;
+use crate::signature::Refusal;
 use crate::standing::Standing;
-use crate::trail::{Change, Trail};
+use crate::trail::{Removal, Trail};
 use crate::ws::{self, SocketKind};
 
 /// What hyper waits for: a response that is there, or the future of one.
@@ -164,15 +166,15 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
                 .then(|| standing(app, rules, &request));
             // A body that is not wanted is read all the same, so that the connection can be used again.
             let reads_body = route.takes == Takes::Nothing && request.changes_state();
-            let change = standing.as_ref().and_then(|_| Change::of(&request));
+            let removal = standing.as_ref().and_then(|_| Removal::of(&request));
             let (app, handler) = (Arc::clone(app), *handler);
             Step::Pending(Box::pin(async move {
                 if reads_body {
                     request.read().await?;
                 }
                 let mut answer = handler(&app, request).await?;
-                if let Some(change) = change.filter(|_| answer.status().is_success()) {
-                    app.part::<Trail>().done(change);
+                if let Some(removal) = removal.filter(|_| answer.status().is_success()) {
+                    app.part::<Trail>().removed(removal);
                 }
                 if let Some(standing) = standing.filter(|_| answer.body().is_stream()) {
                     answer.body_mut().end_with(standing.ended());
@@ -207,12 +209,18 @@ enum Next {
 
 /// Every check before a handler.
 fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Problem> {
-    let host = rules.hosts.check(&request.head.uri, &request.head.headers)?;
     let path = request.head.uri.path();
+    let is_called = platform_calls::is_on(app, path);
+    let host = match is_called {
+        // Nothing there acts without the platform's signature, so it is served under any name.
+        true => host::authority(&request.head.uri, &request.head.headers)?,
+        false => rules.hosts.check(&request.head.uri, &request.head.headers)?,
+    };
     let exists = |needs| match needs {
         Needs::Nothing => true,
         Needs::Dashboard => app.options.dashboard_enabled,
         Needs::Webhooks => rules.webhooks.exist,
+        Needs::PlatformCalls => is_called,
     };
     if let Some(socket) = socket(request, exists) {
         request.token = token(rules, request);
@@ -233,7 +241,10 @@ fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Proble
     };
     if request.changes_state() {
         if route.needs == Needs::Webhooks && !rules.webhooks.signatures.is_signed(&request.head.headers) {
-            return Err(signature::refusal());
+            return Err(Refusal::Signature.problem());
+        }
+        if route.needs == Needs::PlatformCalls && platform_calls::signature(request).is_none() {
+            return Err(platform_calls::refusal());
         }
         request.check_content_type(route.takes == Takes::Json)?;
         rules.origins.check_change(&request.head.headers, &host)?;

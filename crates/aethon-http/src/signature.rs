@@ -1,8 +1,14 @@
-//! The signature of a webhook: the hex HMAC-SHA256 of the raw body under `webhook.secret`.
+//! The signature of a webhook, in two versions.
+//!
+//! The first is the hex HMAC-SHA256 of the raw body under `webhook.secret`. Whoever gets hold of such a request can send it again
+//! at any time. A sender that adds `X-Aethon-Timestamp` (seconds since 1970) signs in the second version: the time and the
+//! `Idempotency-Key` stand before the body in what is signed, so neither can be changed, and a request counts for five minutes
+//! before and after its time. The words of one version never sign anything in the other, because no JSON begins with `v2`.
 
 use aethon_core::secret::Secret;
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName};
+use jiff::Timestamp;
 use ring::hmac;
 
 use crate::error::Problem;
@@ -10,9 +16,25 @@ use crate::hex::unhex;
 
 /// The header that carries it.
 const SIGNATURE: HeaderName = HeaderName::from_static("x-aethon-signature");
+/// The header that carries the time, in the second version.
+const TIMESTAMP: HeaderName = HeaderName::from_static("x-aethon-timestamp");
+/// The header that the second version covers besides.
+pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// How far a request's time may be from ours, in seconds.
+const WINDOW: u64 = 300;
 
 /// Verifies signatures, if there is a secret.
 pub(crate) struct Verifier(Option<hmac::Key>);
+
+/// What is wrong with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Its signature is not there or not right.
+    Signature,
+    /// Its time is too far from ours.
+    Time,
+}
 
 impl Verifier {
     /// A verifier for this secret; without one everything passes.
@@ -26,33 +48,60 @@ impl Verifier {
         self.0.is_none() || claimed(headers).is_some()
     }
 
-    /// Whether the request carries exactly one signature, and it is that of the body: hex in either case, with or
-    /// without `sha256=` in front.
-    pub(crate) fn accepts(&self, headers: &HeaderMap, body: &[u8]) -> bool {
-        let Some(key) = &self.0 else { return true };
-        claimed(headers).is_some_and(|signature| hmac::verify(key, body, &signature).is_ok())
+    /// Whether the request carries exactly one signature, and it is that of what it brings: hex in either case, with or
+    /// without `sha256=` or, in the second version, `v2=` in front.
+    pub(crate) fn judge(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<(), Refusal> {
+        let Some(key) = &self.0 else { return Ok(()) };
+        let signature = claimed(headers).ok_or(Refusal::Signature)?;
+        if !headers.contains_key(TIMESTAMP) {
+            return hmac::verify(key, body, &signature).map_err(|_| Refusal::Signature);
+        }
+        let time = only(headers, &TIMESTAMP).ok_or(Refusal::Signature)?;
+        let named = if headers.contains_key(IDEMPOTENCY_KEY) {
+            only(headers, &IDEMPOTENCY_KEY).ok_or(Refusal::Signature)?
+        } else {
+            b""
+        };
+        let signed = [b"v2\n", time, b"\n", named, b"\n", body].concat();
+        hmac::verify(key, &signed, &signature).map_err(|_| Refusal::Signature)?;
+        // Judged last, so that only who knows the secret learns that the clocks differ.
+        let time: i64 =
+            std::str::from_utf8(time).ok().and_then(|time| time.parse().ok()).ok_or(Refusal::Signature)?;
+        if now.as_second().abs_diff(time) <= WINDOW { Ok(()) } else { Err(Refusal::Time) }
     }
 }
 
-/// The answer to a request whose signature is not there or not right.
-pub(crate) fn refusal() -> Problem {
-    Problem::new(
-        StatusCode::FORBIDDEN,
-        "bad_signature",
-        "X-Aethon-Signature is missing or wrong; it must be the hex HMAC-SHA256 of the raw body under `webhook.secret`",
-    )
+impl Refusal {
+    /// The answer to such a request.
+    pub(crate) fn problem(self) -> Problem {
+        match self {
+            Self::Signature => Problem::new(
+                StatusCode::FORBIDDEN,
+                "bad_signature",
+                "X-Aethon-Signature is missing or wrong; it must be the hex HMAC-SHA256 of the raw body under `webhook.secret`, \
+                 or, with X-Aethon-Timestamp, that of the lines v2, the time, the Idempotency-Key and the body",
+            ),
+            Self::Time => Problem::new(
+                StatusCode::FORBIDDEN,
+                "stale_timestamp",
+                "X-Aethon-Timestamp is more than five minutes from the time here; sign again, and check both clocks",
+            ),
+        }
+    }
+}
+
+/// The one value of a header, without blanks around it; `None` where it stands twice.
+fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h [u8]> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next()?;
+    if values.next().is_some() { None } else { Some(first.as_bytes().trim_ascii()) }
 }
 
 /// The one signature that a request carries, if it has the form of one.
 fn claimed(headers: &HeaderMap) -> Option<[u8; 32]> {
-    let mut signatures = headers.get_all(SIGNATURE).iter();
-    let first = signatures.next()?;
-    if signatures.next().is_some() { None } else { decode(first.as_bytes()) }
-}
-
-fn decode(value: &[u8]) -> Option<[u8; 32]> {
-    let hex = value.trim_ascii();
-    unhex(hex.strip_prefix(b"sha256=").unwrap_or(hex))
+    let hex = only(headers, &SIGNATURE)?;
+    let version = headers.contains_key(TIMESTAMP).then(|| hex.strip_prefix(b"v2=")).flatten();
+    unhex(version.or_else(|| hex.strip_prefix(b"sha256=")).unwrap_or(hex))
 }
 
 #[cfg(test)]
@@ -71,8 +120,9 @@ mod tests {
             for signature in signatures {
                 headers.append(SIGNATURE, HeaderValue::from_str(signature).unwrap());
             }
+            let verifier = Verifier::new(&Secret::new("s3cret"));
             assert_eq!(
-                Verifier::new(&Secret::new("s3cret")).accepts(&headers, body),
+                verifier.judge(&headers, body, Timestamp::UNIX_EPOCH).is_ok(),
                 expected,
                 "{signatures:?}"
             );
@@ -89,6 +139,49 @@ mod tests {
         check(&[&"0".repeat(64)], false);
         check(&[&"zz".repeat(32)], false);
         check(&[&right, &right], false);
-        assert!(Verifier::new(&Secret::new(" ")).accepts(&HeaderMap::new(), body));
+        let open = Verifier::new(&Secret::new(" "));
+        assert!(open.judge(&HeaderMap::new(), body, Timestamp::UNIX_EPOCH).is_ok());
+    }
+
+    #[test]
+    fn a_time_and_a_key_are_covered_by_the_second_version() {
+        let body = b"{\"text\": \"hello\"}";
+        let key = hmac::Key::new(hmac::HMAC_SHA256, b"s3cret");
+        let sign = |signed: &[u8]| hex(hmac::sign(&key, signed).as_ref());
+        let v2 = |time: &str, named: &str| {
+            sign(&[b"v2\n", time.as_bytes(), b"\n", named.as_bytes(), b"\n", body].concat())
+        };
+        let check = |signature: &str, time: &[&str], named: &[&str], expected: Result<(), Refusal>| {
+            let mut headers = HeaderMap::new();
+            headers.append(SIGNATURE, HeaderValue::from_str(signature).unwrap());
+            for (name, values) in [(TIMESTAMP, time), (IDEMPOTENCY_KEY, named)] {
+                for value in values {
+                    headers.append(&name, HeaderValue::from_str(value).unwrap());
+                }
+            }
+            let now = Timestamp::from_second(1_000_000).unwrap();
+            let judged = Verifier::new(&Secret::new("s3cret")).judge(&headers, body, now);
+            assert_eq!(judged, expected, "{signature} {time:?} {named:?}");
+        };
+        let right = v2("1000000", "");
+        check(&right, &["1000000"], &[], Ok(()));
+        check(&format!("v2={right}"), &["1000000"], &[], Ok(()));
+        check(&format!("sha256={right}"), &["1000000"], &[], Ok(()));
+        check(&v2("999700", "k"), &["999700"], &["k"], Ok(()));
+        check(&v2("1000300", ""), &["1000300"], &[], Ok(()));
+        check(&v2("999699", ""), &["999699"], &[], Err(Refusal::Time));
+        check(&v2("1000301", ""), &["1000301"], &[], Err(Refusal::Time));
+        let wrong = Err(Refusal::Signature);
+        check(&right, &["1000001"], &[], wrong);
+        check(&right, &["1000000"], &["k"], wrong);
+        check(&v2("1000000", "k"), &["1000000"], &["other"], wrong);
+        check(&v2("1000000", "k"), &["1000000"], &[], wrong);
+        check(&right, &["1000000", "1000000"], &[], wrong);
+        check(&v2("1000000", "k"), &["1000000"], &["k", "k"], wrong);
+        check(&v2("soon", ""), &["soon"], &[], wrong);
+        check(&right, &[], &[], wrong);
+        check(&sign(body), &["1000000"], &[], wrong);
+        check(&format!("v2={}", sign(body)), &[], &[], wrong);
+        check(&sign(body), &[], &["k"], Ok(()));
     }
 }

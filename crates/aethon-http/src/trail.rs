@@ -41,9 +41,9 @@ impl Trail {
         }
     }
 
-    /// What a request asked for was done.
-    pub(crate) fn done(&self, change: Change) {
-        self.note(change.action, &change.subject, "done", change.address);
+    /// What a request asked for was removed.
+    pub(crate) fn removed(&self, removal: Removal) {
+        self.note(AuditAction::Deletion, &removal.subject, "done", removal.address);
     }
 
     fn note(&self, action: AuditAction, subject: &str, outcome: &'static str, address: IpAddr) {
@@ -55,22 +55,19 @@ impl Trail {
 }
 
 /// A request that takes something away.
-pub(crate) struct Change {
-    action: AuditAction,
+pub(crate) struct Removal {
     subject: String,
     address: IpAddr,
 }
 
-impl Change {
-    /// What a request to a gated address would be in the audit; `None` for what does not belong there.
+impl Removal {
+    /// What a request to a gated address removes; `None` when it removes nothing.
     pub(crate) fn of(request: &Request) -> Option<Self> {
-        let path = request.head.uri.path();
-        let action = match request.head.method {
-            Method::DELETE => AuditAction::Deletion,
-            Method::POST if path.ends_with("/reset") => AuditAction::Deletion,
-            _ => return None,
-        };
-        let subject = percent_decode_str(path.trim_start_matches("/api/")).decode_utf8_lossy().into_owned();
-        Some(Self { action, subject, address: request.client.address })
+        let (method, path) = (&request.head.method, request.head.uri.path());
+        let is_removal = *method == Method::DELETE || (*method == Method::POST && path.ends_with("/reset"));
+        is_removal.then(|| Self {
+            subject: percent_decode_str(path.trim_start_matches("/api/")).decode_utf8_lossy().into_owned(),
+            address: request.client.address,
+        })
     }
 }

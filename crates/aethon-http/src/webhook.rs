@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use aethon_core::clock::Clock;
 use aethon_core::ids::{SessionId, unique};
 use aethon_core::message::{Dedupe, Destination, EndReason, Handling, Inbound, Reply, TurnEnd};
 use aethon_core::model::ModelErrorKind;
@@ -17,26 +18,39 @@ use aethon_core::sop::SopName;
 use aethon_core::surface::Unattended;
 use bytes::Bytes;
 use http::StatusCode;
-use http::header::{HeaderMap, HeaderName};
+use http::header::HeaderMap;
 use ring::digest;
 use serde::Serialize;
 
-use crate::deps::{Chat, Setup, Workflows};
+use crate::app::{App, FromApp};
+use crate::deps::{Chat, Runtime, Setup, Workflows};
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::hex::hex;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::rules::WebhookRules;
-use crate::signature;
+use crate::signature::{IDEMPOTENCY_KEY, Refusal};
 
 /// The channel that webhook sessions belong to.
 const CHANNEL: &str = "webhook";
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const LONGEST_KEY: usize = 255;
 /// How long a key is remembered: a day.
 const KEY_SECONDS: u64 = 24 * 60 * 60;
 const INTERRUPTED: &str = "the assistant stopped while it worked on this and did not finish; send it again under a new Idempotency-Key";
+
+/// What holds for webhooks, and the time by which signatures are judged.
+#[derive(Clone)]
+pub(crate) struct Gate {
+    rules: Arc<WebhookRules>,
+    clock: Arc<dyn Clock>,
+}
+
+impl FromApp for Gate {
+    fn from_app(app: &App) -> Self {
+        Self { rules: FromApp::from_app(app), clock: Runtime::from_app(app).clock }
+    }
+}
 
 #[derive(Serialize)]
 struct Answered<'a> {
@@ -46,10 +60,11 @@ struct Answered<'a> {
 
 /// `POST /webhook/trigger`: a session of its own for each call, or one that is named and lasts.
 pub(crate) async fn trigger(
-    (chat, setup, workflows, rules): (Chat, Setup, Workflows, Arc<WebhookRules>),
+    (chat, setup, workflows, gate): (Chat, Setup, Workflows, Gate),
     mut request: Request,
 ) -> HandlerResult {
-    let body = signed_body(&rules, &mut request).await?;
+    let body = gate.signed_body(&mut request).await?;
+    let rules = &gate.rules;
     let mut fields = Fields::parse(&body)?;
     let text = fields.required_text("text")?;
     let sop_name = fields.text("sop_name")?.filter(|name| !name.is_empty());
@@ -76,12 +91,12 @@ pub(crate) async fn trigger(
         .with_oneshot(name.is_none())
         .delivered_to(destination)
         .handled_by(sop_name.map_or(Handling::Model, Handling::sop));
-    turn(&chat, &rules, inbound).await
+    turn(&chat, rules, inbound).await
 }
 
 /// `POST /webhook/{channel}`: goes on with the session of that channel.
-pub(crate) async fn channel((chat, rules): (Chat, Arc<WebhookRules>), mut request: Request) -> HandlerResult {
-    let body = signed_body(&rules, &mut request).await?;
+pub(crate) async fn channel((chat, gate): (Chat, Gate), mut request: Request) -> HandlerResult {
+    let body = gate.signed_body(&mut request).await?;
     let channel = request.params.get::<String>("channel").unwrap_or_default();
     // However it is spelled, `trigger` is the other route's, and its sessions are not a channel's.
     if !is_source_name(&channel) || channel == "trigger" {
@@ -92,15 +107,16 @@ pub(crate) async fn channel((chat, rules): (Chat, Arc<WebhookRules>), mut reques
     let inbound = Inbound::say(session(&channel)?, text)
         .from_sender(channel)
         .with_dedupe(dedupe(&request, &body)?)
-        .with_untrusted(rules.mark_untrusted);
-    turn(&chat, &rules, inbound).await
+        .with_untrusted(gate.rules.mark_untrusted);
+    turn(&chat, &gate.rules, inbound).await
 }
 
-async fn signed_body(rules: &WebhookRules, request: &mut Request) -> Result<Bytes, Problem> {
-    let body = request.read().await?;
-    match rules.signatures.accepts(&request.head.headers, &body) {
-        true => Ok(body),
-        false => Err(signature::refusal()),
+impl Gate {
+    /// The body, if what is wanted of its signature holds.
+    async fn signed_body(&self, request: &mut Request) -> Result<Bytes, Problem> {
+        let body = request.read().await?;
+        let judged = self.rules.signatures.judge(&request.head.headers, &body, self.clock.now());
+        judged.map(|()| body).map_err(Refusal::problem)
     }
 }
 

@@ -181,6 +181,25 @@ async fn snapshots_hold_what_is_new_and_only_that() {
 }
 
 #[tokio::test]
+async fn a_thousand_short_turns_stay_small_and_each_is_there() {
+    let stage = Stage::new();
+    for n in 0..1_000 {
+        stage.turn(&format!("question {n}"), &format!("answer {n}"), None).await;
+    }
+    // What is waited for here is the journal's rest and the file: everything else was written meanwhile.
+    stage.close().await;
+    let listed = stage.only().await;
+    assert!(listed.size < 5 << 20, "{} bytes", listed.size);
+    let (library, name) = (stage.library(), listed.name);
+    assert_eq!(library.show(&name).await.unwrap().manifest.snapshots_count, 1_000);
+    for n in [1, 500, 1_000] {
+        let state = library.snapshot(&name, n).await.unwrap();
+        assert_eq!(state.messages.len() as u64, 2 * n);
+        assert_eq!(texts(&state.messages).last().unwrap(), &format!("answer {}", n - 1));
+    }
+}
+
+#[tokio::test]
 async fn a_retry_and_a_conversation_from_before_are_recorded_as_they_are() {
     let storage = MemoryStore::storage(Arc::new(ManualClock::at(start())));
     let before = TurnId::fresh();

@@ -2,7 +2,7 @@
 
 use aethon_core::error::Result as CoreResult;
 use aethon_core::session::Clear;
-use aethon_core::storage::{Marks, Removed, Retention, Upkeep};
+use aethon_core::storage::{Marks, Oneshots, Removed, Retention, Upkeep};
 use async_trait::async_trait;
 
 use crate::db::{Sql, VERSION};
@@ -62,6 +62,27 @@ impl Upkeep for Store {
         Ok(removed)
     }
 
+    async fn limit_oneshots(&self, most: u32) -> CoreResult<Oneshots> {
+        let now = self.now();
+        let mut removed = 0;
+        loop {
+            let left = self.read(count_oneshots).await?;
+            let surplus = left.saturating_sub(i64::from(most)).min(STEP);
+            let gone = match surplus {
+                1.. => self.write(move |sql| forget_longest_unused(sql, surplus, now)).await?,
+                _ => 0,
+            };
+            removed += gone as u64;
+            // Those that are left over may all be in use.
+            if gone == 0 {
+                if removed > 0 {
+                    self.purge().await?;
+                }
+                return Ok(Oneshots { left: left.unsigned_abs(), removed });
+            }
+        }
+    }
+
     async fn marks(&self) -> CoreResult<Marks> {
         Ok(self.read(marks::read).await?)
     }
@@ -118,6 +139,21 @@ fn forget_oneshots(sql: &Sql<'_>, before: i64, now: i64) -> Result<usize, Error>
         purge::detach(sql, id, Clear::Delete, now)?;
     }
     Ok(old.len())
+}
+
+fn count_oneshots(sql: &Sql<'_>) -> Result<i64, Error> {
+    Ok(sql.one("SELECT count(*) FROM sessions WHERE is_oneshot", [], |row| row.get(0))?)
+}
+
+fn forget_longest_unused(sql: &Sql<'_>, most: i64, now: i64) -> Result<usize, Error> {
+    const UNUSED: &str = "SELECT id FROM sessions WHERE updated_at <= ?1 AND is_oneshot AND NOT EXISTS
+        (SELECT 1 FROM turns WHERE turns.session_key = sessions.session_key AND phase < 2)
+        ORDER BY updated_at LIMIT ?2";
+    let unused: Vec<String> = sql.all(UNUSED, [now, most], |row| row.get(0))?;
+    for id in &unused {
+        purge::detach(sql, id, Clear::Delete, now)?;
+    }
+    Ok(unused.len())
 }
 
 fn forget_posted(sql: &Sql<'_>, before: i64) -> Result<usize, Error> {

@@ -140,6 +140,7 @@ fn settle(sql: &Sql<'_>, id: i64, outcome: &DeliveryOutcome, now: i64) -> Result
     const SETTLE: &str =
         "UPDATE outbox SET attempts = attempts + 1, due_at = ?2, settled_at = ?3, is_delivered = ?4,
         error = ?5 WHERE id = ?1 AND due_at IS NOT NULL";
+    const RETURN: &str = "UPDATE outbox SET is_delivered = 0, error = ?2 WHERE id = ?1 AND is_delivered = 1";
     const EXISTS: &str = "SELECT 1 FROM outbox WHERE id = ?1";
     let changed = match outcome {
         DeliveryOutcome::Delivered => sql.execute(SETTLE, params![id, None::<i64>, now, true, None::<&str>]),
@@ -150,6 +151,7 @@ fn settle(sql: &Sql<'_>, id: i64, outcome: &DeliveryOutcome, now: i64) -> Result
             Ok(changed)
         }
         DeliveryOutcome::Failed { error } => sql.execute(SETTLE, params![id, None::<i64>, now, false, error]),
+        DeliveryOutcome::Returned { error } => sql.execute(RETURN, params![id, error]),
     }?;
     // One that is settled already stays as it is: a second report about it says nothing new.
     if changed == 0 && sql.first(EXISTS, [id], |_| Ok(()))?.is_none() {

@@ -6,13 +6,37 @@ mod common;
 use aethon_core::channel::{DeliveryOutcome, Outbox};
 use aethon_core::ids::TurnId;
 use aethon_core::session::{Transcripts, TurnLog};
-use aethon_core::storage::{Removed, Retention, Upkeep};
+use aethon_core::storage::{Oneshots, Removed, Retention, Upkeep};
 use common::*;
 use jiff::{SignedDuration, Timestamp};
 
 const KEEP: Retention = Retention::of_oneshots(30).with_calls(30).with_vectors(30);
 
 const S: &str = "webhook:x";
+
+#[tokio::test]
+async fn only_so_many_oneshots_are_kept_and_those_in_use_stay() {
+    let home = Home::new();
+    for n in 0..6 {
+        let (turn, id) = (TurnId::fresh(), format!("webhook:trigger:{n}"));
+        let once = say(&id, "once").with_oneshot(true);
+        home.store.accept(&turn, &once, Some(begin("once"))).await.unwrap();
+        if n != 0 {
+            home.store.finish(finish(&turn, &id, "done")).await.unwrap();
+        }
+        home.advance(1);
+    }
+    home.turn("webchat:old", "kept for ever", "ok").await;
+    let limit = async |most: u32| home.store.limit_oneshots(most).await.unwrap();
+    assert_eq!(limit(6).await, Oneshots { left: 6, removed: 0 });
+    assert_eq!(limit(4).await, Oneshots { left: 4, removed: 2 });
+    let left = home.store.sessions(aethon_core::session::SessionQuery::newest(50)).await.unwrap();
+    let mut left: Vec<_> = left.sessions.iter().map(|session| session.session_id.to_string()).collect();
+    left.sort();
+    let young = ["webhook:trigger:3", "webhook:trigger:4", "webhook:trigger:5"];
+    assert_eq!(left, [&["webchat:old", "webhook:trigger:0"][..], &young].concat());
+    assert_eq!(limit(0).await, Oneshots { left: 1, removed: 3 }, "one is in use");
+}
 
 fn at(seconds: i64) -> Timestamp {
     start() + SignedDuration::from_secs(seconds)

@@ -7,6 +7,7 @@ use aethon_core::sandbox::Sandbox;
 
 use crate::docker::DockerSandbox;
 use crate::sandbox_limits::SandboxLimits;
+use crate::shell::CommandSlots;
 use crate::web::WebOptions;
 
 /// Where programs are when the environment does not say.
@@ -37,12 +38,16 @@ pub struct Options {
     pub address_file: Option<PathBuf>,
     /// How commands run.
     pub shell: ShellOptions,
+    /// How many commands run at once.
+    pub commands: CommandSlots,
     /// Where the person's desktop is.
     pub desktop: DesktopOptions,
     /// The containers, where `security.sandbox` is `docker`.
     pub docker: Option<DockerSandbox>,
     /// What the web tools reach.
     pub web: WebOptions,
+    /// How many characters a map of a repository has; 0 where there is no such tool.
+    pub map_chars: usize,
 }
 
 /// The variables by which programs find a desktop.

@@ -1,20 +1,24 @@
 //! Programs that run beside the assistant and are talked to over pipes, such as servers of tools.
 //!
-//! They are started as commands are: inside the walls, in a session of their own, with a watcher that ends all of it when
+//! They are started as commands are: in the sandbox of the kernel where `security.sandbox` names it, else inside the walls, in a
+//! session of their own, with a watcher that ends all of it when
 //! this program ends, however that comes about. Their environment is `PATH`, `HOME` and the locale, and what their owner
 //! gives them.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use aethon_core::program::{Program, ProgramLife, Programs, RunningProgram};
+use aethon_core::sandbox::Sandbox;
 use async_trait::async_trait;
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::oneshot;
 
 use crate::confine::Confinement;
 use crate::options::{Options, USUAL_PATH};
+use crate::sandbox::{KernelSandbox, STEP_VARIABLE};
 use crate::shell::{Ended, Group, Launch, Running, Streams, program, start};
 
 /// Starts programs inside the walls.
@@ -23,6 +27,8 @@ pub struct ConfinedPrograms {
     environment: Vec<(String, String)>,
     setsid: Option<PathBuf>,
     confinement: Arc<Confinement>,
+    /// The sandbox of the kernel, where commands run in it.
+    kernel: Option<Arc<KernelSandbox>>,
 }
 
 impl ConfinedPrograms {
@@ -38,7 +44,16 @@ impl ConfinedPrograms {
             environment: own.chain(locale.iter().cloned()).collect(),
             setsid: program("setsid", &format!("{path}:{USUAL_PATH}")),
             confinement: Arc::new(Confinement::new(options)),
+            kernel: (shell.sandbox == Sandbox::Kernel).then(|| Arc::new(KernelSandbox::new(options))),
         }
+    }
+
+    /// What stands before a program in the sandbox, if it is to run there.
+    async fn before(&self, program: &Program) -> io::Result<Option<Vec<OsString>>> {
+        let Some(kernel) = self.kernel.clone().filter(|_| program.sandboxed) else { return Ok(None) };
+        let directory = self.directory.clone();
+        let words = tokio::task::spawn_blocking(move || kernel.words(&directory)).await;
+        words.map_err(io::Error::other)?.map(Some)
     }
 }
 
@@ -46,16 +61,21 @@ impl ConfinedPrograms {
 impl Programs for ConfinedPrograms {
     async fn start(&self, program: &Program) -> io::Result<RunningProgram> {
         let given = program.environment.iter().map(|(name, value)| (name.clone(), value.expose().to_owned()));
-        let words = std::iter::once(&program.command).chain(&program.args);
+        let words = std::iter::once(&program.command).chain(&program.args).map(OsString::from);
+        let before = self.before(program).await?;
+        let is_sandboxed = before.is_some();
+        let step = is_sandboxed.then(|| (STEP_VARIABLE.0.to_owned(), STEP_VARIABLE.1.to_owned()));
+        // The step goes to the directory itself; the path to it may be closed to whom the program runs as.
+        let directory = if is_sandboxed { "/".into() } else { self.directory.clone() };
         let running = start(Launch {
             streams: Streams::Conversation,
-            shell: words.map(Into::into).collect(),
-            directory: self.directory.clone(),
+            shell: before.into_iter().flatten().chain(words).collect(),
+            directory,
             // Of two variables of one name the later counts.
-            environment: self.environment.iter().cloned().chain(given).collect(),
+            environment: self.environment.iter().cloned().chain(given).chain(step).collect(),
             setsid: self.setsid.clone(),
             confinement: self.confinement.clone(),
-            is_sandboxed: false,
+            is_sandboxed,
         });
         let Running { group, input, output, errors, ended } = running.await?;
         let missing = || io::Error::other("the program has no pipes");

@@ -1,5 +1,8 @@
 //! What a sandbox may use of the machine.
 
+/// The largest file that anything the assistant starts may write, in bytes: more than people keep, and less than a disk.
+pub(crate) const LARGEST_FILE: u64 = 16 << 30;
+
 /// What a sandbox gives to what runs in it: `security.sandbox_*`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SandboxLimits {

@@ -22,7 +22,7 @@ use aethon_core::message::ToolCall;
 use aethon_core::sandbox::Sandbox;
 use aethon_core::surface::{Surface, ToolState, TurnEvent};
 use aethon_core::tool::{Tool, ToolContext, ToolError};
-use aethon_tools::{Options, ShellOptions};
+use aethon_tools::{CommandSlots, Options, ShellOptions};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -307,8 +307,26 @@ async fn a_call_that_is_dropped_at_once_starts_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_at_once_do_not_wait_for_each_other() {
-    let stage = Arc::new(Stage::new());
+async fn what_a_command_may_take_is_bounded() {
+    let stage = Stage::new();
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    // So much more than there are, of everything but the memory.
+    let told = stage.run("cat /proc/self/limits; echo score $(cat /proc/self/oom_score_adj)").await;
+    let limit = |name: &str| -> u64 {
+        let line =
+            told.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {told}"));
+        line[name.len()..].split_whitespace().next().unwrap().parse().unwrap_or(u64::MAX)
+    };
+    assert_eq!(limit("Max file size"), 16 << 30, "{told}");
+    assert!(limit("Max processes") < 1 << 22, "{told}");
+    assert!(told.contains("score 500"), "{told}");
+}
+
+#[tokio::test]
+async fn so_many_at_once_do_not_wait_for_each_other() {
+    let stage = Arc::new(Stage::with(|options| options.commands = CommandSlots::of(20)));
     let begun = Instant::now();
     let calls: Vec<_> = (0..20)
         .map(|number| {

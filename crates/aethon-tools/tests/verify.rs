@@ -23,7 +23,14 @@ use aethon_tools::{Options, VerifyEdits, VerifyOptions};
 use serde_json::json;
 
 fn options(strict: bool) -> VerifyOptions {
-    VerifyOptions { command: None, detects: true, timeout: Duration::from_secs(60), strict }
+    VerifyOptions {
+        command: None,
+        detects: true,
+        timeout: Duration::from_secs(60),
+        strict,
+        runs: true,
+        lsp: None,
+    }
 }
 
 struct Stage {

@@ -37,12 +37,13 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::builder::{Prepared, Shared, Source};
+use crate::containers::ContainerTask;
 use crate::error::{Error, Result};
 use crate::features::Ground;
 use crate::home::Home;
 use crate::memory::{GuardedMemory, VectorTask};
 use crate::reach::Reach;
-use crate::telemetry::TelemetryTask;
+use crate::telemetry::{Collector, TelemetryTask};
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
@@ -90,6 +91,8 @@ struct Background {
     memory: Option<Remembering>,
     telemetry: TelemetryTask,
     recorded: Recorded,
+    /// Has to be there as long as this is.
+    _containers: ContainerTask,
 }
 
 /// The channels of a program beside the daemon, which send and never receive.
@@ -165,9 +168,11 @@ impl Aethon {
         let is_daemon = mode == OpenMode::Daemon;
         let memory = memory.map(|memory| Remembering { vectors: memory.start(is_daemon), memory });
         let bus = prepared.shared.bus.clone();
+        let containers = ContainerTask::start(prepared.shared.docker.clone(), &bus);
         bus.telemetry().keep(prepared.config.telemetry.enabled);
-        let telemetry =
-            TelemetryTask::start(storage.telemetry.clone(), bus, prepared.shared.redactor.clone());
+        let collector = Collector::of(&prepared.config.telemetry);
+        let redactor = prepared.shared.redactor.clone();
+        let telemetry = TelemetryTask::start(storage.telemetry.clone(), bus, redactor, collector);
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
         let Prepared { home, config, is_demo, source, shared, .. } = prepared;
         Ok(Self {
@@ -180,7 +185,7 @@ impl Aethon {
             engine,
             workflows,
             models: ModelParts { meter, provider, embedder },
-            background: Background { memory, telemetry, recorded },
+            background: Background { memory, telemetry, recorded, _containers: containers },
             desk,
             clock,
             deliveries,

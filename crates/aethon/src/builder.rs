@@ -23,7 +23,7 @@ use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
 use aethon_providers::{AwsEnvironment, Catalog};
 use aethon_store::OpenMode;
-use aethon_tools::{DockerSandbox, Protection};
+use aethon_tools::{CommandSlots, DockerSandbox, LanguageServers, Protection};
 
 use crate::aethon::Aethon;
 use crate::error::{Error, Result};
@@ -189,6 +189,10 @@ pub(crate) struct Shared {
     pub(crate) features: Features,
     /// The containers, where commands run in docker.
     pub(crate) docker: Option<DockerSandbox>,
+    /// The language servers, for the tool and for what looks at edits.
+    pub(crate) lsp: Option<Arc<LanguageServers>>,
+    /// The places for commands, for everything that runs some.
+    pub(crate) commands: CommandSlots,
 }
 
 impl Source {
@@ -230,9 +234,10 @@ impl Prepared {
         }
         let home = Home::at(&sources.home);
         shared.docker = wiring::sandbox::docker(&config, &flags, &home);
+        shared.commands = CommandSlots::of(config.tools.max_shells);
         let (catalog, catalog_fault) = crate::models::load(&home);
         let aws = AwsEnvironment::from_variables(|name| sources.variable(name).map(str::to_owned));
-        let prepared = Self {
+        let mut prepared = Self {
             home,
             file: loaded.file,
             config,
@@ -247,6 +252,7 @@ impl Prepared {
             shared,
         };
         prepared.shared.redactor.set(Redactor::new(prepared.secrets()));
+        prepared.shared.lsp = wiring::lsp::servers(&prepared);
         Ok(prepared)
     }
 }

@@ -16,6 +16,7 @@ use aethon_tools::Protection;
 use serde::Serialize;
 
 use crate::builder::{Builder, Prepared};
+use crate::quota::Quota;
 use crate::wiring;
 
 /// How long a model service may take to answer the question whether it is there.
@@ -220,8 +221,14 @@ async fn database(prepared: &Prepared) -> Finding {
     if !path.exists() {
         return Finding::ok("database", "there is none yet; the first start makes it");
     }
+    let warning = Quota::of(&prepared.config, &prepared.home).database_warning();
     match wiring::store::check(&path).await {
-        Ok(report) => Finding::ok("database", report),
+        Ok(report) => match warning {
+            Some(warning) => {
+                Finding::warning("database", format!("{report}; {warning}"), "set storage.max_mb")
+            }
+            None => Finding::ok("database", report),
+        },
         Err(error) => Finding::broken(
             "database",
             error.to_string(),

@@ -122,6 +122,10 @@ fn telemetry(config: &Config) -> Feature {
         true => format!("what was measured is kept for {days} days"),
         false => "nothing that is measured is kept; /metrics counts all the same".to_owned(),
     };
+    let detail = match config.telemetry.enabled && !config.telemetry.otlp_endpoint.trim().is_empty() {
+        true => format!("{detail}, and exported to telemetry.otlp_endpoint"),
+        false => detail,
+    };
     Feature::new(("telemetry", "Telemetry"), state, detail, "telemetry.enabled")
 }
 

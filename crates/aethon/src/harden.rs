@@ -1,9 +1,13 @@
-//! What a program does first for its own protection: its memory is nobody else's affair.
+//! What a program does first for its own protection: its memory is nobody else's affair, and it may open enough files for
+//! everybody who is connected.
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// How many open files are asked for, one number after the other.
+const OPEN_FILES: [u64; 2] = [65_536, 10_240];
 
 /// Keeps other processes of the same user from reading this one's memory, environment and open files, and a crash from
-/// writing its memory to a file. Call it first thing in `main`. What it starts may be looked at again.
+/// writing its memory to a file; and raises the limit of open files. Call it first thing in `main`. What it starts may be looked at again.
 pub fn harden_process() {
     #[cfg(target_os = "linux")]
     {
@@ -13,11 +17,28 @@ pub fn harden_process() {
     }
     // Lowering a limit is always permitted.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    raise_open_files();
+}
+
+/// As many open files as the system lets this user have, within reason: with the usual 1,024, a few hundred idle connections
+/// would keep the owner out.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    for wanted in OPEN_FILES {
+        let wanted = limit.maximum.map_or(wanted, |most| most.min(wanted));
+        if limit.current.is_none_or(|current| current >= wanted) {
+            return;
+        }
+        // Some systems have a limit of their own below the one that they tell; then the next number is tried.
+        if setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum }).is_ok() {
+            return;
+        }
+    }
 }
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use rustix::process::{DumpableBehavior, dumpable_behavior, getrlimit};
+    use rustix::process::{DumpableBehavior, dumpable_behavior};
 
     use super::*;
 
@@ -26,5 +47,8 @@ mod tests {
         harden_process();
         assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
         assert_eq!(getrlimit(Resource::Core).current, Some(0));
+        let files = getrlimit(Resource::Nofile);
+        let wanted = files.maximum.map_or(OPEN_FILES[0], |most| most.min(OPEN_FILES[0]));
+        assert!(files.current.is_none_or(|current| current >= wanted), "{files:?}");
     }
 }

@@ -1,10 +1,15 @@
 //! The messengers as the owner looks after them: how each stands, whether it is let in, and who is paired with it.
 
-use aethon_channels::pairing::{self, Code};
+use std::sync::Arc;
+
+use aethon_channels::pairing;
 use aethon_channels::{Check, Surroundings};
 use aethon_config::Config;
-use aethon_core::channel::ChannelState;
+use aethon_core::channel::{ChannelRecords, ChannelState};
+use aethon_core::clock::Clock;
 use aethon_core::feature::{Feature, FeatureState};
+use aethon_core::pairing::{PairedSender, PairingCode, Pairings};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -13,9 +18,6 @@ use crate::builder::Prepared;
 use crate::doctor::Finding;
 use crate::error::{Error, Result};
 use crate::wiring::messengers::{self, NAMES};
-
-/// The messengers of the configuration that this version does not have.
-const MISSING: [&str; 4] = ["discord", "slack", "whatsapp", "email"];
 
 /// What a look at a messenger has found.
 #[derive(Debug, Clone, Serialize)]
@@ -26,24 +28,6 @@ pub struct ChannelTest {
     pub ok: bool,
     /// What was looked at.
     pub checks: Vec<Check>,
-}
-
-/// A code for somebody to be paired with.
-#[derive(Debug, Clone, Serialize)]
-pub struct PairingCode {
-    /// The code.
-    pub code: String,
-    /// When it counts no more.
-    pub expires_at: Timestamp,
-}
-
-/// Somebody who was paired.
-#[derive(Debug, Clone, Serialize)]
-pub struct PairedSender {
-    /// With which channel.
-    pub channel: String,
-    /// By which id.
-    pub sender: String,
 }
 
 impl Aethon {
@@ -62,41 +46,64 @@ impl Aethon {
     /// Makes a code that pairs whoever sends it to this messenger.
     pub async fn pair(&self, name: &str) -> Result<PairingCode> {
         known(name)?;
-        let Code { code, expires_at } =
-            pairing::invite(&*self.storage.channel_records, &*self.clock, name).await?;
-        Ok(PairingCode { code, expires_at })
+        Ok(self.pairings().invite(name).await?)
     }
 
-    /// Who was paired.
-    pub async fn pairings(&self) -> Result<Vec<PairedSender>> {
-        let mut pairings = Vec::new();
-        for channel in NAMES {
-            let senders = pairing::paired(&*self.storage.channel_records, channel).await?;
-            let paired = |sender| PairedSender { channel: channel.to_owned(), sender };
-            pairings.extend(senders.into_iter().map(paired));
+    /// Takes a pairing back. `false` when there was none.
+    pub async fn revoke_pairing(&self, name: &str, sender: &str) -> Result<bool> {
+        known(name)?;
+        Ok(self.pairings().revoke(name, sender).await?)
+    }
+
+    /// Who was paired with the messengers.
+    pub fn pairings(&self) -> Arc<dyn Pairings> {
+        Arc::new(KeptPairings { records: self.storage.channel_records.clone(), clock: self.clock.clone() })
+    }
+
+    pub(crate) fn surroundings(&self) -> Surroundings {
+        messengers::surroundings(&self.storage, &self.desk, &self.deliveries, &self.clock)
+    }
+}
+
+/// The pairings in the database.
+struct KeptPairings {
+    records: Arc<dyn ChannelRecords>,
+    clock: Arc<dyn Clock>,
+}
+
+#[async_trait]
+impl Pairings for KeptPairings {
+    async fn invite(&self, channel: &str) -> aethon_core::error::Result<PairingCode> {
+        if !NAMES.contains(&channel) {
+            let names = NAMES.join(", ");
+            let message = format!("there is no channel {channel:?} that can be paired; there are: {names}");
+            return Err(aethon_core::error::Error::not_found(message));
         }
-        Ok(pairings)
+        pairing::invite(&*self.records, &*self.clock, channel).await
     }
 
-    /// Confirms the request with this code. `None` when no request has it.
-    pub async fn approve_pairing(&self, code: &str) -> Result<Option<PairedSender>> {
+    async fn paired(&self) -> aethon_core::error::Result<Vec<PairedSender>> {
+        let mut all = Vec::new();
         for channel in NAMES {
-            let sender = pairing::approve(&*self.storage.channel_records, channel, code).await?;
-            if let Some(sender) = sender {
+            let senders = pairing::paired(&*self.records, channel).await?;
+            all.extend(
+                senders.into_iter().map(|sender| PairedSender { channel: channel.to_owned(), sender }),
+            );
+        }
+        Ok(all)
+    }
+
+    async fn approve(&self, code: &str) -> aethon_core::error::Result<Option<PairedSender>> {
+        for channel in NAMES {
+            if let Some(sender) = pairing::approve(&*self.records, channel, code).await? {
                 return Ok(Some(PairedSender { channel: channel.to_owned(), sender }));
             }
         }
         Ok(None)
     }
 
-    /// Takes a pairing back. `false` when there was none.
-    pub async fn revoke_pairing(&self, name: &str, sender: &str) -> Result<bool> {
-        known(name)?;
-        Ok(pairing::revoke(&*self.storage.channel_records, name, sender).await?)
-    }
-
-    pub(crate) fn surroundings(&self) -> Surroundings {
-        messengers::surroundings(&self.storage, &self.desk, &self.deliveries, &self.clock)
+    async fn revoke(&self, channel: &str, sender: &str) -> aethon_core::error::Result<bool> {
+        pairing::revoke(&*self.records, channel, sender).await
     }
 }
 
@@ -147,13 +154,11 @@ fn known(name: &str) -> Result<()> {
 
 /// A row for each messenger, as the configuration has it.
 pub(crate) fn configured(config: &Config) -> Vec<Feature> {
-    let built = NAMES.iter().map(|name| {
+    let rows = NAMES.iter().map(|name| {
         let state = FeatureState::of_switch(messengers::is_enabled(config, name));
         row(name, state, &who_may_write(config, name))
     });
-    let missing =
-        MISSING.iter().map(|name| row(name, FeatureState::Unavailable, "this version does not have it yet"));
-    built.chain(missing).collect()
+    rows.collect()
 }
 
 fn row(name: &str, state: FeatureState, detail: &str) -> Feature {
@@ -180,7 +185,11 @@ pub(crate) fn summary(config: &Config) -> String {
 /// What `doctor` says of those that are on.
 pub(crate) fn findings(config: &Config) -> Vec<Finding> {
     let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
-    on.map(|name| {
+    let terms = messengers::is_enabled(config, "whatsapp").then(|| {
+        let remedy = "use a number that you can do without, or another messenger".to_owned();
+        Finding::warning("channel", aethon_channels::whatsapp::TERMS.to_owned(), remedy)
+    });
+    let found = on.map(|name| {
         let message = format!("{name} is on; {}; `aethon-cli channels test {name}` looks whether it is let in", who_may_write(config, name));
         match config.security.allowed_senders.get(*name).is_none_or(Vec::is_empty) {
             true => Finding::warning(
@@ -190,6 +199,6 @@ pub(crate) fn findings(config: &Config) -> Vec<Finding> {
             ),
             false => Finding::ok("channel", message),
         }
-    })
-    .collect()
+    });
+    found.chain(terms).collect()
 }

@@ -28,6 +28,7 @@ use crate::builder::Prepared;
 use crate::channels::ChannelTasks;
 use crate::error::{Error, Result};
 use crate::home::HomeLock;
+use crate::quota::Quota;
 use crate::reload::Reload;
 use crate::view::MaskedConfig;
 use crate::wiring;
@@ -94,6 +95,7 @@ impl Service {
             }),
             provider: aethon.models.provider.clone(),
             channels: channels.clone(),
+            pairings: aethon.pairings(),
             reach: aethon.reach.clone(),
             features: aethon.shared.features.clone(),
         };
@@ -120,7 +122,7 @@ impl Service {
             audit: tokio::spawn(crate::audit::keep(rows, aethon.storage.audit.clone(), shutdown.clone())),
             upkeep: tokio::spawn(crate::upkeep::run(
                 (aethon.storage.upkeep.clone(), aethon.clock.clone()),
-                wiring::store::retention(&aethon.config),
+                (wiring::store::retention(&aethon.config), Quota::of(&aethon.config, &aethon.home)),
                 shutdown.clone(),
             )),
             reloading: tokio::spawn(reloading),

@@ -3,6 +3,9 @@
 //! Nothing that is measured waits for it. While the storage fails it keeps a batch and tries again; what comes meanwhile
 //! waits in the queue of [`Telemetry`], and what finds that full is dropped and counted.
 
+mod export;
+mod span;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +16,9 @@ use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::telemetry::{Telemetry, TelemetryEvent, TelemetryLog};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+pub(crate) use export::Collector;
+use export::Exporter;
 
 /// How long events are gathered before they are stored.
 const GATHERED: Duration = Duration::from_millis(500);
@@ -34,10 +40,16 @@ pub(crate) struct TelemetryTask {
 }
 
 impl TelemetryTask {
-    /// Starts it. Whether events are kept says the [`Telemetry`] of the bus.
-    pub(crate) fn start(log: Arc<dyn TelemetryLog>, bus: EventBus, redactor: Live<Redactor>) -> Self {
+    /// Starts it. Whether events are kept says the [`Telemetry`] of the bus; what is kept goes to the collector too.
+    pub(crate) fn start(
+        log: Arc<dyn TelemetryLog>,
+        bus: EventBus,
+        redactor: Live<Redactor>,
+        collector: Option<Collector>,
+    ) -> Self {
         let (trigger, shutdown) = ShutdownTrigger::pair();
-        let writer = Writer { log, telemetry: bus.telemetry().clone(), bus, redactor, shutdown };
+        let exporter = collector.map(Exporter::start);
+        let writer = Writer { log, telemetry: bus.telemetry().clone(), bus, redactor, shutdown, exporter };
         Self { trigger, task: Mutex::new(Some(tokio::spawn(writer.run()))) }
     }
 
@@ -59,6 +71,7 @@ struct Writer {
     bus: EventBus,
     redactor: Live<Redactor>,
     shutdown: Shutdown,
+    exporter: Option<Exporter>,
 }
 
 impl Writer {
@@ -81,8 +94,11 @@ impl Writer {
                 self.store(std::mem::take(&mut batch)).await;
             }
             if is_over {
-                return;
+                break;
             }
+        }
+        if let Some(exporter) = self.exporter {
+            exporter.stop().await;
         }
     }
 
@@ -109,6 +125,9 @@ impl Writer {
     async fn store(&mut self, batch: Vec<TelemetryEvent>) {
         if batch.is_empty() {
             return;
+        }
+        if let Some(exporter) = &mut self.exporter {
+            exporter.offer(&batch);
         }
         let mut shutdown = self.shutdown.clone();
         for attempt in 1..=ATTEMPTS {
@@ -154,7 +173,7 @@ mod tests {
     async fn what_was_measured_is_stored_without_secrets_when_the_program_ends() {
         let (store, bus) = (Arc::new(MemoryStore::default()), EventBus::default());
         let redactor = Live::new(Redactor::new([Secret::new("hunter2-hunter2")]));
-        let task = TelemetryTask::start(store.clone(), bus.clone(), redactor);
+        let task = TelemetryTask::start(store.clone(), bus.clone(), redactor, None);
         bus.telemetry().keep(true);
         let mut watched = bus.subscribe();
         bus.record(event("the key hunter2-hunter2 is wrong"));
@@ -174,7 +193,7 @@ mod tests {
         let (store, bus) = (Arc::new(MemoryStore::default()), EventBus::default());
         store.fail("keep_events", 2);
         bus.telemetry().keep(true);
-        let task = TelemetryTask::start(store.clone(), bus.clone(), Live::default());
+        let task = TelemetryTask::start(store.clone(), bus.clone(), Live::default(), None);
         bus.record(event("a"));
         while stored(&store).await.is_empty() {
             sleep(Duration::from_secs(1)).await;

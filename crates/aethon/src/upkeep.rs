@@ -1,5 +1,8 @@
 //! When the upkeep of the storage runs: soon after a start when it is due, and every six hours.
 //!
+//! Between, every quarter of an hour, it is looked whether the database and the one-shot sessions come near what they may take:
+//! a flood of webhooks must not fill the disk before the next run (`quota`).
+//!
 //! The storage remembers when it ran last, so that a program that is started every day, and never runs for six hours, does
 //! it as well.
 
@@ -11,6 +14,8 @@ use aethon_core::shutdown::Shutdown;
 use aethon_core::storage::{Retention, Upkeep};
 use jiff::Timestamp;
 use tokio::time::sleep;
+
+use crate::quota::Quota;
 
 /// How far apart it runs.
 const INTERVAL: Duration = Duration::from_secs(6 * 3600);
@@ -27,7 +32,7 @@ const SHORTEST_WAIT: Duration = Duration::from_secs(60);
 /// Runs it whenever it is due, until the program ends.
 pub(crate) async fn run(
     (storage, clock): (Arc<dyn Upkeep>, Arc<dyn Clock>),
-    retention: Retention,
+    (retention, mut quota): (Retention, Quota),
     mut shutdown: Shutdown,
 ) {
     let mut wait = AFTER_START;
@@ -37,6 +42,7 @@ pub(crate) async fn run(
             () = sleep(wait) => {}
         }
         let looked = async {
+            quota.look(&*storage).await?;
             let last = storage.marks().await?.maintained_at;
             if let Some(left) = left(last, clock.now()) {
                 return Ok(left);
@@ -99,7 +105,7 @@ mod tests {
         let runs = async || {
             let (trigger, shutdown) = ShutdownTrigger::pair();
             let parts = (storage.upkeep.clone(), clock.clone() as Arc<dyn Clock>);
-            let task = tokio::spawn(run(parts, retention, shutdown));
+            let task = tokio::spawn(run(parts, (retention, Quota::default()), shutdown));
             sleep(Duration::from_secs(10)).await;
             trigger.trigger();
             task.await.unwrap();

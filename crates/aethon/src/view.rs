@@ -68,18 +68,8 @@ impl ConfigView for MaskedConfig {
         let origins = read
             .map_err(|error| Error::internal("the configuration could not be read").because(error))?
             .map_err(|error| Error::invalid(error.to_string()))?;
-        let key = |origin: aethon_config::KeyOrigin| ConfigKey {
-            needs_restart: !is_live(&origin.key),
-            key: origin.key,
-            source: origin.source,
-            place: origin.place,
-            description: origin.description,
-            default: origin.default,
-            value: origin.value,
-            words: origin.words,
-            secret: origin.is_secret,
-        };
-        Ok(origins.into_iter().map(key).collect())
+        let live = |key: ConfigKey| ConfigKey { needs_restart: !is_live(&key.key), ..key };
+        Ok(origins.into_iter().map(live).collect())
     }
 
     async fn edit(&self, edit: ConfigEdit) -> Result<ConfigEdited, ConfigRefusal> {

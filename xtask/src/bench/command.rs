@@ -17,7 +17,7 @@ pub(crate) struct Options {
     /// The engine's example `turn_cost`, built already
     #[arg(long, value_name = "PROGRAM", hide = true)]
     pub(crate) engine: Option<PathBuf>,
-    /// Only the groups named: health, start, memory, sockets, turns, session, engine, recall, size
+    /// Only the groups named: health, start, memory, sockets, turns, session, engine, recorder, dashboards, recall, size
     #[arg(long, value_name = "GROUP")]
     pub(crate) only: Vec<String>,
     /// How long each load lasts

@@ -295,6 +295,34 @@ pub(super) fn recorded_turns(bench: &Bench) -> Result<Vec<Row>> {
     ])
 }
 
+/// What open dashboards take of durable turns. The dashboards that read share the machine, so the server's own work is what
+/// tells.
+pub(super) fn watched_turns(bench: &Bench) -> Result<Vec<Row>> {
+    const DASHBOARDS: usize = 20;
+    let body = "{\"text\":\"What is the weather like where you are?\"}";
+    let channels = 0..CONNECTIONS;
+    let requests: Vec<_> =
+        channels.map(|number| load::post(&format!("/webhook/bench-{number}"), body)).collect();
+    let home = bench.home()?;
+    let server = bench.start(&home, &[])?;
+    let alone = bench.load(&server, &requests)?;
+    let watching = bench.wait(sockets::watch(server.address, DASHBOARDS))?;
+    let watched = bench.load(&server, &requests)?;
+    let resident = server.resident()? as f64;
+    drop(watching);
+    let name = |what: &str| format!("{what} with {DASHBOARDS} dashboards open");
+    Ok(vec![
+        Row::new(name("durable turns"), Unit::PerSecond, watched.outcome.rate()).at_least(
+            Unit::PerSecond,
+            watched.outcome.rate(),
+            500.0,
+        ),
+        Row::new(name("CPU a turn"), Unit::Millis, watched.cpu),
+        Row::new(name("CPU a turn against none,"), Unit::Times, watched.cpu / alone.cpu),
+        Row::new(name("resident memory"), Unit::Mib, resident),
+    ])
+}
+
 /// Round trips over a plain WebSocket, and whether a long transcript makes them slower.
 pub(super) fn long_session(bench: &Bench) -> Result<Vec<Row>> {
     const TURNS: usize = 10_000;

@@ -20,6 +20,7 @@ const GROUPS: &[Group] = &[
     ("sockets", figures::idle_sockets),
     ("turns", figures::webhook_turns),
     ("recorder", figures::recorded_turns),
+    ("dashboards", figures::watched_turns),
     ("session", figures::long_session),
     ("engine", figures::engine),
     ("recall", figures::recall),

@@ -52,6 +52,19 @@ async fn open(address: SocketAddr, number: usize) -> Result<TcpStream> {
     Ok(stream)
 }
 
+/// Opens so many sockets of the dashboard, which read what comes, subscribed to everything, until they are dropped.
+pub(super) async fn watch(address: SocketAddr, count: usize) -> Result<JoinSet<()>> {
+    let mut watching = JoinSet::new();
+    for _ in 0..count {
+        let stream = TcpStream::connect(address).await.context("cannot connect")?;
+        let url = format!("ws://{address}/ws/dashboard");
+        let (mut socket, _) =
+            tokio_tungstenite::client_async(url, stream).await.context("cannot open a dashboard")?;
+        watching.spawn(async move { while let Some(Ok(_)) = socket.next().await {} });
+    }
+    Ok(watching)
+}
+
 /// Closes the sockets in an orderly way.
 pub(super) async fn close(streams: Vec<TcpStream>) -> Result<()> {
     for mut stream in streams {

@@ -79,7 +79,7 @@ async fn change(aethon: &aethon::Aethon, command: ChannelsCommand) -> Result<Exi
             }
         }
         ChannelsCommand::Pairings { json } => {
-            let pairings = aethon.pairings().await?;
+            let pairings = aethon.pairings().paired().await?;
             let lines =
                 pairings.iter().map(|paired| format!("{}  {}\n", paired.channel, readable(&paired.sender)));
             match (json, pairings.is_empty()) {
@@ -88,7 +88,7 @@ async fn change(aethon: &aethon::Aethon, command: ChannelsCommand) -> Result<Exi
                 (false, false) => print(&lines.collect::<String>())?,
             }
         }
-        ChannelsCommand::Approve { code, json } => match aethon.approve_pairing(&code).await? {
+        ChannelsCommand::Approve { code, json } => match aethon.pairings().approve(&code).await? {
             Some(paired) if json => print_json(&json!(paired))?,
             Some(paired) => {
                 print(&format!("{} may write on {}\n", readable(&paired.sender), paired.channel))?

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use aethon::core::channel::DeliveryState;
 use aethon::core::clock::{Clock, SystemClock};
@@ -12,9 +11,10 @@ use aethon::json::Deliveries;
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
+use super::source::Source;
 use super::{confirm, print, print_json};
 use crate::args::{Common, OutboxCommand};
-use crate::daemon::{Daemon, encoded};
+use crate::daemon::encoded;
 
 /// How many are listed.
 const LISTED: usize = 500;
@@ -28,28 +28,17 @@ pub(crate) async fn run(common: &Common, command: OutboxCommand) -> Result<ExitC
     {
         return Ok(ExitCode::FAILURE);
     }
-    let source = Source::open(common).await?;
-    let done = source.run(command).await;
-    source.close().await;
+    let outbox = Outbox(Source::open(common).await?);
+    let done = outbox.run(command).await;
+    outbox.0.close().await;
     done?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the outbox is.
-enum Source {
-    Daemon(Daemon),
-    Here(Box<aethon::Aethon>),
-}
+/// What waits and what was given up.
+struct Outbox(Source);
 
-impl Source {
-    async fn open(common: &Common) -> Result<Self> {
-        let prepared = crate::prepared(common)?;
-        if let Some(daemon) = Daemon::find(&prepared, common.connect.as_deref())? {
-            return Ok(Self::Daemon(daemon));
-        }
-        Ok(Self::Here(Box::new(prepared.open().await?)))
-    }
-
+impl Outbox {
     async fn run(&self, command: OutboxCommand) -> Result<()> {
         match command {
             OutboxCommand::List { state, json } => {
@@ -68,12 +57,12 @@ impl Source {
     }
 
     async fn list(&self, state: Option<&str>) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => {
                 let state = state.map(|state| format!("&state={state}")).unwrap_or_default();
                 daemon.get(format!("/api/outbox?limit={LISTED}{state}")).await
             }
-            Self::Here(aethon) => {
+            Source::Here(aethon) => {
                 let one = state.and_then(DeliveryState::from_word);
                 let states = one.map_or(vec![DeliveryState::Waiting, DeliveryState::Failed], |one| vec![one]);
                 let mut pages = Vec::new();
@@ -86,11 +75,11 @@ impl Source {
     }
 
     async fn retry(&self, id: &str) -> Result<()> {
-        match self {
-            Self::Daemon(daemon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => {
                 daemon.post(format!("/api/outbox/{}/retry", encoded(id)), &json!({})).await.map(drop)
             }
-            Self::Here(aethon) => {
+            Source::Here(aethon) => {
                 let until = SystemClock.now() + LIFETIME;
                 let is_known = match id.parse() {
                     Ok(id) => aethon.outbox().retry_delivery(id, until).await?,
@@ -104,21 +93,15 @@ impl Source {
     }
 
     async fn remove(&self, id: &str) -> Result<()> {
-        match self {
-            Self::Daemon(daemon) => daemon.delete(format!("/api/outbox/{}", encoded(id))).await.map(drop),
-            Self::Here(aethon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => daemon.delete(format!("/api/outbox/{}", encoded(id))).await.map(drop),
+            Source::Here(aethon) => {
                 let is_known = match id.parse() {
                     Ok(id) => aethon.outbox().remove_delivery(id).await?,
                     Err(_) => false,
                 };
                 known(is_known, id)
             }
-        }
-    }
-
-    async fn close(self) {
-        if let Self::Here(aethon) = self {
-            aethon.shutdown(Duration::from_secs(2)).await;
         }
     }
 }

@@ -3,71 +3,60 @@
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use aethon::core::visible::readable;
 use aethon::core::work::WorkWish;
 use anyhow::{Result, anyhow};
 use serde_json::{Value, json};
 
+use super::source::Source;
 use super::{print, print_json};
 use crate::args::{Common, TasksCommand};
-use crate::daemon::{Daemon, encoded};
+use crate::daemon::encoded;
 
 /// How many pieces of work are listed.
 const LISTED: usize = 50;
 
 pub(crate) async fn run(common: &Common, command: TasksCommand) -> Result<ExitCode> {
-    let source = Source::open(common).await?;
-    let done = answer(&source, command).await;
-    source.close().await;
+    let works = Works(Source::open(common).await?);
+    let done = works.answer(command).await;
+    works.0.close().await;
     done
 }
 
-async fn answer(source: &Source, command: TasksCommand) -> Result<ExitCode> {
-    match command {
-        TasksCommand::List { json } => {
-            let list = source.list().await?;
-            if json { print_json(&list)? } else { print(&table(&list))? }
-        }
-        TasksCommand::Show { id, json } => {
-            let work = source.show(&id).await?;
-            if json { print_json(&work)? } else { print(&whole(&work))? }
-        }
-        TasksCommand::Cancel { id } => print(&line(&source.wish(&id, WorkWish::Stop).await?))?,
-        TasksCommand::Pause { id: Some(id) } => print(&line(&source.wish(&id, WorkWish::Pause).await?))?,
-        TasksCommand::Resume { id: Some(id) } => print(&line(&source.wish(&id, WorkWish::Resume).await?))?,
-        TasksCommand::Pause { id: None } => {
-            source.pause(true).await?;
-            print("all work is paused\n")?;
-        }
-        TasksCommand::Resume { id: None } => {
-            source.pause(false).await?;
-            print("work goes on\n")?;
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
+/// The pieces of work.
+struct Works(Source);
 
-/// Where the work is.
-enum Source {
-    Daemon(Daemon),
-    Here(Box<aethon::Aethon>),
-}
-
-impl Source {
-    async fn open(common: &Common) -> Result<Self> {
-        let prepared = crate::prepared(common)?;
-        match Daemon::find(&prepared, common.connect.as_deref())? {
-            Some(daemon) => Ok(Self::Daemon(daemon)),
-            None => Ok(Self::Here(Box::new(prepared.open().await?))),
+impl Works {
+    async fn answer(&self, command: TasksCommand) -> Result<ExitCode> {
+        match command {
+            TasksCommand::List { json } => {
+                let list = self.list().await?;
+                if json { print_json(&list)? } else { print(&table(&list))? }
+            }
+            TasksCommand::Show { id, json } => {
+                let work = self.show(&id).await?;
+                if json { print_json(&work)? } else { print(&whole(&work))? }
+            }
+            TasksCommand::Cancel { id } => print(&line(&self.wish(&id, WorkWish::Stop).await?))?,
+            TasksCommand::Pause { id: Some(id) } => print(&line(&self.wish(&id, WorkWish::Pause).await?))?,
+            TasksCommand::Resume { id: Some(id) } => print(&line(&self.wish(&id, WorkWish::Resume).await?))?,
+            TasksCommand::Pause { id: None } => {
+                self.pause(true).await?;
+                print("all work is paused\n")?;
+            }
+            TasksCommand::Resume { id: None } => {
+                self.pause(false).await?;
+                print("work goes on\n")?;
+            }
         }
+        Ok(ExitCode::SUCCESS)
     }
 
     async fn list(&self) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => daemon.get(format!("/api/work?limit={LISTED}")).await,
-            Self::Here(aethon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => daemon.get(format!("/api/work?limit={LISTED}")).await,
+            Source::Here(aethon) => {
                 let book = aethon.work();
                 let mut list = json!(book.status().await?);
                 list["work"] = json!(book.works(false, LISTED).await?);
@@ -77,9 +66,9 @@ impl Source {
     }
 
     async fn show(&self, id: &str) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => daemon.get(format!("/api/work/{}", encoded(id))).await,
-            Self::Here(aethon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => daemon.get(format!("/api/work/{}", encoded(id))).await,
+            Source::Here(aethon) => {
                 let work = aethon.work().work(id).await.map_err(|refusal| anyhow!("{refusal}"))?;
                 Ok(json!(work.ok_or_else(|| anyhow!("there is no work {id:?}"))?))
             }
@@ -87,30 +76,24 @@ impl Source {
     }
 
     async fn wish(&self, id: &str, wish: WorkWish) -> Result<Value> {
-        match self {
-            Self::Daemon(daemon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => {
                 let word = if wish == WorkWish::Stop { "cancel" } else { wish.as_str() };
                 daemon.post(format!("/api/work/{}/{word}", encoded(id)), &json!({})).await
             }
-            Self::Here(aethon) => {
+            Source::Here(aethon) => {
                 Ok(json!(aethon.work().wish(id, wish).await.map_err(|refusal| anyhow!("{refusal}"))?))
             }
         }
     }
 
     async fn pause(&self, paused: bool) -> Result<()> {
-        match self {
-            Self::Daemon(daemon) => {
+        match &self.0 {
+            Source::Daemon(daemon) => {
                 let word = if paused { "pause" } else { "resume" };
                 daemon.post(format!("/api/work/all/{word}"), &json!({})).await.map(drop)
             }
-            Self::Here(aethon) => Ok(aethon.work().pause(paused).await?),
-        }
-    }
-
-    async fn close(self) {
-        if let Self::Here(aethon) = self {
-            aethon.shutdown(Duration::from_secs(2)).await;
+            Source::Here(aethon) => Ok(aethon.work().pause(paused).await?),
         }
     }
 }

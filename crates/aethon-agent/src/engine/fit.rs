@@ -12,8 +12,8 @@ use crate::window::estimate_text;
 const FITS_ANYWHERE: u64 = 3_000;
 
 impl Turn<'_> {
-    /// Has the service asked what its model can do, where that may matter: some servers cut what is too long and say
-    /// nothing. Without an answer what is assumed holds.
+    /// Chooses the tools, and has the service asked what its model can do, where that may matter: some servers cut what is
+    /// too long and say nothing. Without an answer what is assumed holds.
     pub(super) async fn look_at_the_model(&mut self, system: &str) -> Result<(), TurnOutcome> {
         self.offer_tools();
         // Most services refuse what is too long and say how much fits, and then fewer tools are offered. Where it is cut
@@ -27,6 +27,7 @@ impl Turn<'_> {
         if let Err(error) = learnt.map_err(TurnOutcome::interrupted)? {
             tracing::debug!(%error, "the service does not say what its model can do");
         }
+        self.offer_tools();
         Ok(())
     }
 

@@ -25,10 +25,10 @@ impl Turn<'_> {
         let mut tries = Tries::new(self.shared.options.max_retries);
         let mut is_compacted = false;
         self.look_at_the_model(&system).await?;
-        self.offer_tools();
         self.tell_of_assumptions();
         self.make_room(&system).await?;
         loop {
+            // A failure may have said how much fits.
             self.offer_tools();
             let estimated = self.estimated(&system);
             let question = Question {

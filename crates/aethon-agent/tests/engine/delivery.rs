@@ -99,7 +99,7 @@ impl Outbox for Rows {
                 rows[place].0.attempts += 1;
                 format!("{id} again in {} s", at.duration_since(now()).as_secs())
             }
-            DeliveryOutcome::Failed { error } => {
+            DeliveryOutcome::Failed { error } | DeliveryOutcome::Returned { error } => {
                 rows.remove(place);
                 format!("{id} failed: {error}")
             }

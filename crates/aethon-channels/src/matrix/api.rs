@@ -1,21 +1,17 @@
 //! One request to a homeserver, and what its failure means.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::exchange::{Exchange, ExchangeRequest, Method};
 use aethon_core::secret::Secret;
-use futures_util::StreamExt as _;
 use serde_json::Value;
-use tokio::time::timeout;
 
+use crate::rest::{self, PATIENCE, encoded};
 use crate::talk::Fault;
 
 /// The longest answer that is read, in bytes.
 const MOST_ANSWER: usize = 32 << 20;
-/// How long a request may take that is answered at once.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// How much longer one may take that waits for events.
 const POLL_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -120,34 +116,16 @@ impl Api {
             headers.push(("content-type".to_owned(), content_type.to_owned()));
         }
         let request = ExchangeRequest { method, url: format!("{}{path}", self.base), headers, body };
-        let asked = timeout(patience, async {
-            let response = exchange.send(request).await?;
-            let (status, pause) = (response.status, response.header("retry-after").map(str::to_owned));
-            let (mut stream, mut all) = (response.body, Vec::new());
-            while let Some(piece) = stream.next().await {
-                all.extend_from_slice(&piece?);
-                if all.len() > MOST_ANSWER {
-                    return Err(io::Error::other("the answer is too long"));
-                }
-            }
-            Ok((status, pause, all))
-        });
-        match asked.await {
-            Ok(Ok((429, pause, answer))) => {
-                let pause = pause.and_then(|pause| pause.parse().ok()).map(Duration::from_secs);
-                let told = serde_json::from_slice::<Value>(&answer).unwrap_or_default();
-                let after = pause.or_else(|| told["retry_after_ms"].as_u64().map(Duration::from_millis));
-                let message = "the homeserver wants a pause".to_owned();
-                let after = Some(after.unwrap_or(Duration::from_secs(5)));
-                Err(Failure::Fault(Fault::Later { message, after }))
-            }
-            Ok(Ok((status, _, answer))) => Ok((status, answer)),
-            Ok(Err(error)) if error.kind() == io::ErrorKind::NotConnected => {
-                Err(Failure::Fault(Fault::later(format!("the homeserver: {error}"))))
-            }
-            Ok(Err(error)) => Err(Failure::Fault(Fault::Doubtful(format!("the homeserver: {error}")))),
-            Err(_) => Err(Failure::Fault(Fault::Doubtful("the homeserver did not answer in time".into()))),
+        let answer = rest::ask(&**exchange, request, (patience, MOST_ANSWER)).await;
+        let answer = answer.map_err(|unanswered| Failure::Fault(unanswered.fault("the homeserver")))?;
+        if answer.status == 429 {
+            let pause = answer.header("retry-after").and_then(|pause| pause.parse().ok());
+            let told = || answer.json()["retry_after_ms"].as_u64().map(Duration::from_millis);
+            let after = pause.map(Duration::from_secs).or_else(told).unwrap_or(Duration::from_secs(5));
+            let message = "the homeserver wants a pause".to_owned();
+            return Err(Failure::Fault(Fault::Later { message, after: Some(after) }));
         }
+        Ok((answer.status, answer.body))
     }
 }
 
@@ -164,16 +142,4 @@ fn read(status: u16, answer: &[u8]) -> Result<Value, Failure> {
         502 | 503 => Err(Failure::Fault(Fault::later(message))),
         _ => Err(Failure::Fault(Fault::Doubtful(message))),
     }
-}
-
-/// A part of an address.
-pub(super) fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
 }

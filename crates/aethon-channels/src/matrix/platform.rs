@@ -11,10 +11,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::api::{Api, encoded};
-use super::{Options, form, sync};
+use super::api::Api;
+use super::sync::SyncLoop;
+use super::{Options, form};
 use crate::options::{Rules, Surroundings};
-use crate::talk::{Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
+use crate::rest::encoded;
+use crate::talk::{self, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
 
 /// The channel.
@@ -68,11 +70,11 @@ pub(super) fn is_recipient(recipient: &str) -> bool {
 impl Platform for Matrix {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Bytes, length: MOST_TEXT, spans: 500 };
-        Dialect { fit, pace: |_| PACE, sends_once: true, edits: true, buttons: false }
+        Dialect { fit, pace: |_| PACE, sends_once: true, edits: true, buttons: false, is_attended: true }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
-        sync::receive(&self.api, door, shutdown).await
+        talk::receive(&mut SyncLoop::new(&self.api), door, shutdown).await
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {

@@ -6,20 +6,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use aethon_core::error::Result;
-use aethon_core::shutdown::Shutdown;
+use async_trait::async_trait;
 use serde_json::{Value, json};
-use tokio::time::sleep;
 
-use super::api::{Api, Failure, encoded};
+use super::api::{Api, Failure};
 use super::inbound;
-use crate::talk::{Door, Fault, Sender};
+use crate::rest::encoded;
+use crate::talk::{Door, Fault, Rounds, Sender, Stop};
 
 /// How long the server holds a request that has nothing to tell.
 pub const POLL: Duration = Duration::from_secs(30);
 
-/// The pauses after failures grow from the first to the second.
-const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// Where the place is remembered.
 const SINCE: &str = "since";
 /// How many pages of a gap are fetched.
@@ -28,68 +25,37 @@ const MOST_PAGES: usize = 20;
 const FILTER: &str = r#"{"presence":{"types":[]},"account_data":{"types":[]},"room":{"ephemeral":{"types":[]},"account_data":{"types":[]},"state":{"lazy_load_members":true,"types":["m.room.member"]},"timeline":{"limit":50}}}"#;
 const ENCRYPTED: &str = "I cannot read encrypted rooms. Please write to me in a room without encryption.";
 
-/// Receives until the program stops, or for as long as the token is taken.
-pub(super) async fn receive(api: &Api, door: &Door, mut shutdown: Shutdown) -> Result<()> {
-    let mut session: Option<Session> = None;
-    let mut failures = 0;
-    while !shutdown.is_requested() {
-        let step = async {
-            match &mut session {
-                Some(session) => session.round(api, door).await,
-                None => {
-                    session = Some(Session::begin(api, door).await?);
-                    Ok(())
-                }
-            }
-        };
-        let ended = tokio::select! {
-            ended = step => ended,
-            () = shutdown.requested() => break,
-        };
-        let (message, told) = match ended {
-            Ok(()) => {
-                failures = 0;
-                continue;
-            }
-            Err(Stop::Failure(Failure::Token(message))) => {
-                door.standing().fails(&message);
-                tracing::error!(channel = "matrix", message, "the channel does not run");
-                return Ok(());
-            }
-            Err(Stop::Failure(Failure::Fault(Fault::Later { message, after }))) => (message, after),
-            Err(Stop::Failure(Failure::Fault(fault))) => (fault.message().to_owned(), None),
-            Err(Stop::Own(error)) => (format!("a message could not be taken in: {error}"), None),
-        };
-        if door.standing().fails(&message) {
-            tracing::warn!(channel = "matrix", message, "events could not be read; trying again");
-        }
-        failures += 1;
-        let pause =
-            told.unwrap_or_else(|| PAUSES.0.saturating_mul(1 << (failures - 1).min(10)).min(PAUSES.1));
-        tokio::select! {
-            () = shutdown.requested() => break,
-            () = sleep(pause) => {}
-        }
-    }
-    Ok(())
+/// What receives: an account, once it is signed in.
+pub(super) struct SyncLoop<'a> {
+    api: &'a Api,
+    session: Option<Session>,
 }
 
-/// Why a round came to nothing.
-enum Stop {
-    Failure(Failure),
-    /// Our own side could not take what came.
-    Own(aethon_core::error::Error),
+impl<'a> SyncLoop<'a> {
+    pub(super) fn new(api: &'a Api) -> Self {
+        Self { api, session: None }
+    }
+}
+
+#[async_trait]
+impl Rounds for SyncLoop<'_> {
+    async fn round(&mut self, door: &Door) -> Result<(), Stop> {
+        match &mut self.session {
+            Some(session) => session.round(self.api, door).await,
+            None => {
+                self.session = Some(Session::begin(self.api, door).await?);
+                Ok(())
+            }
+        }
+    }
 }
 
 impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
-        Self::Failure(failure)
-    }
-}
-
-impl From<aethon_core::error::Error> for Stop {
-    fn from(error: aethon_core::error::Error) -> Self {
-        Self::Own(error)
+        match failure {
+            Failure::Token(message) => Self::Useless(message),
+            Failure::Fault(fault) => fault.into(),
+        }
     }
 }
 
@@ -102,7 +68,7 @@ struct Session {
 }
 
 impl Session {
-    async fn begin(api: &Api, door: &Door) -> std::result::Result<Self, Stop> {
+    async fn begin(api: &Api, door: &Door) -> Result<Self, Stop> {
         if !api.has_token() {
             return Err(Failure::Token("channels.matrix.token is empty".into()).into());
         }
@@ -114,7 +80,7 @@ impl Session {
         Ok(Self { us, since, members: BTreeMap::new() })
     }
 
-    async fn round(&mut self, api: &Api, door: &Door) -> std::result::Result<(), Stop> {
+    async fn round(&mut self, api: &Api, door: &Door) -> Result<(), Stop> {
         let is_first = self.since.is_none();
         let wait = if is_first { 0 } else { POLL.as_millis() };
         let since = self.since.as_ref().map(|since| format!("&since={}", encoded(since))).unwrap_or_default();
@@ -138,12 +104,7 @@ impl Session {
     }
 
     /// Accepts an invitation of somebody who may write. Any other is left as it is: nobody learns that it was seen.
-    async fn invited(
-        &self,
-        api: &Api,
-        door: &Door,
-        (room, invite): (&str, &Value),
-    ) -> std::result::Result<(), Stop> {
+    async fn invited(&self, api: &Api, door: &Door, (room, invite): (&str, &Value)) -> Result<(), Stop> {
         let events = invite["invite_state"]["events"].as_array();
         let own = events.into_iter().flatten().find(|event| {
             event["type"] == "m.room.member"
@@ -165,12 +126,7 @@ impl Session {
         Ok(())
     }
 
-    async fn room(
-        &mut self,
-        api: &Api,
-        door: &Door,
-        (room, joined): (&str, &Value),
-    ) -> std::result::Result<(), Stop> {
+    async fn room(&mut self, api: &Api, door: &Door, (room, joined): (&str, &Value)) -> Result<(), Stop> {
         let timeline = &joined["timeline"];
         let mut events = match timeline["limited"] == true {
             true => self.gap(api, room, &timeline["prev_batch"]).await?,
@@ -203,7 +159,7 @@ impl Session {
     }
 
     /// The messages that the server left out, oldest first.
-    async fn gap(&self, api: &Api, room: &str, from: &Value) -> std::result::Result<Vec<Value>, Stop> {
+    async fn gap(&self, api: &Api, room: &str, from: &Value) -> Result<Vec<Value>, Stop> {
         let (Some(mut from), Some(to)) = (from.as_str().map(str::to_owned), &self.since) else {
             return Ok(Vec::new());
         };
@@ -235,7 +191,7 @@ impl Session {
     }
 
     /// Whether nobody but us and one other is in the room.
-    async fn is_private(&mut self, api: &Api, room: &str) -> std::result::Result<bool, Stop> {
+    async fn is_private(&mut self, api: &Api, room: &str) -> Result<bool, Stop> {
         if let Some(count) = self.members.get(room) {
             return Ok(*count <= 2);
         }

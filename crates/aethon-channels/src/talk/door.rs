@@ -24,6 +24,7 @@ use super::command::{self, Command};
 use super::outlet::{self, Outlet};
 use super::platform::{Arrival, Offer, Press, Sender};
 use super::question::Questions;
+use super::sending;
 use super::standing::Standing;
 use super::stream::Streams;
 use crate::options::{Groups, Pairing, Strangers};
@@ -68,6 +69,11 @@ impl Door {
         Self { outlet, streams, questions, assistant }
     }
 
+    /// The channel's name.
+    pub(crate) fn channel(&self) -> &'static str {
+        self.outlet.channel()
+    }
+
     /// How the channel does.
     pub(crate) fn standing(&self) -> &Standing {
         &self.outlet.standing
@@ -76,6 +82,11 @@ impl Door {
     /// What the channel remembers.
     pub(crate) fn records(&self) -> &dyn ChannelRecords {
         &*self.outlet.around.records
+    }
+
+    /// The time.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock().now()
     }
 
     fn clock(&self) -> &dyn Clock {
@@ -132,6 +143,11 @@ impl Door {
     /// A button was pressed. Returns what the person is told.
     pub(crate) fn press(&self, press: &Press) -> &'static str {
         self.questions.press(&press.data, &press.sender, &press.chat)
+    }
+
+    /// Something that was sent under this key has not arrived, although the platform said so at first.
+    pub(crate) async fn returned(&self, key: &str, why: &str) -> Result<()> {
+        sending::returned(&self.outlet, key, why).await
     }
 
     async fn stranger(&self, arrival: &Arrival) -> Result<()> {

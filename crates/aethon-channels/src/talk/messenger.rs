@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aethon_core::assistant::Assistant;
-use aethon_core::channel::{Channel, ChannelStatus, Delivery, DeliveryError};
+use aethon_core::channel::{Channel, ChannelStatus, Delivery, DeliveryError, PlatformCalls};
 use aethon_core::error::{Error, Result};
 use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::Shutdown;
@@ -24,6 +24,7 @@ pub struct Messenger {
     streams: Arc<Streams>,
     questions: Arc<Questions>,
     is_recipient: fn(&str) -> bool,
+    calls: Option<Arc<dyn PlatformCalls>>,
 }
 
 impl Messenger {
@@ -36,7 +37,12 @@ impl Messenger {
         let outlet = Arc::new(Outlet::new(platform, rules, around));
         let questions = Arc::new(Questions::new(outlet.clone()));
         let streams = Arc::new(Streams::new(outlet.clone(), questions.clone()));
-        Self { outlet, streams, questions, is_recipient }
+        Self { outlet, streams, questions, is_recipient, calls: None }
+    }
+
+    /// The platform calls when something happens, and this takes its calls.
+    pub(crate) fn called_by_its_platform(self, calls: Arc<dyn PlatformCalls>) -> Self {
+        Self { calls: Some(calls), ..self }
     }
 
     /// Looks whether the platform lets us in, without sending or taking anything.
@@ -102,5 +108,8 @@ impl Channel for Messenger {
         let inbound = &record.inbound;
         let to = inbound.deliver_to.as_ref().filter(|to| to.channel == self.outlet.channel())?;
         Some(self.streams.surface(to.recipient.as_deref()?, &inbound.sender))
+    }
+    fn calls(&self) -> Option<Arc<dyn PlatformCalls>> {
+        self.calls.clone()
     }
 }

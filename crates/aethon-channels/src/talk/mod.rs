@@ -2,7 +2,8 @@
 //!
 //! `platform` is the trait that a codec implements, `messenger` the channel made of one. `door` takes messages in (with
 //! `access` and `command`), `stream` shows a reply while it is written, `question` asks for approval, `sending` delivers
-//! part by part, `outlet` and `budget` keep to the pace of a chat, `standing` tells how the channel does.
+//! part by part, `outlet` and `budget` keep to the pace of a chat, `rounds` receives again and again,
+//! `queue` takes in one thing after the other, `standing` tells how the channel does.
 
 mod access;
 mod budget;
@@ -12,6 +13,8 @@ mod messenger;
 mod outlet;
 mod platform;
 mod question;
+mod queue;
+mod rounds;
 mod sending;
 mod standing;
 mod stream;
@@ -22,3 +25,5 @@ pub(crate) use door::Door;
 pub use messenger::Messenger;
 pub use platform::Check;
 pub(crate) use platform::{Arrival, Button, Content, Dialect, Fault, Offer, Platform, Press, Sender};
+pub(crate) use queue::InOrder;
+pub(crate) use rounds::{Rounds, Stop, receive};

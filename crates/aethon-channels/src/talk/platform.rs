@@ -52,6 +52,8 @@ pub(crate) struct Dialect {
     pub(crate) edits: bool,
     /// Whether messages have buttons.
     pub(crate) buttons: bool,
+    /// Whether somebody there can answer a question while a turn waits. Where nobody can, what needs approval is denied.
+    pub(crate) is_attended: bool,
 }
 
 /// What is sent.

@@ -13,10 +13,13 @@ use aethon_core::visible;
 use super::outlet::Outlet;
 use super::platform::{Button, Content};
 use crate::pairing::fresh_code;
-use crate::text::{Style, Styled, split};
+use crate::text::{Fit, Style, Styled, split};
 
 /// How many questions are kept; the oldest go, and are denied when their time is over.
 const MOST_OPEN: usize = 256;
+
+/// The room that the outcome takes.
+const OUTCOME: usize = 60;
 
 const APPROVE: &str = "a:";
 const DENY: &str = "d:";
@@ -47,7 +50,10 @@ impl Questions {
     pub(super) async fn ask(&self, (chat, asker): (&str, &str), request: &ApprovalRequest) {
         let Ok(code) = fresh_code() else { return };
         let dialect = self.outlet.platform.dialect();
-        let parts = split(&wording(request, (!dialect.buttons).then_some(&code)), dialect.fit);
+        // The outcome is written below it.
+        let length = dialect.fit.length;
+        let fit = Fit { length: length - OUTCOME.min(length / 4), ..dialect.fit };
+        let parts = split(&wording(request, (!dialect.buttons).then_some(&code)), fit);
         let question = Question {
             approval: request.id.clone(),
             chat: chat.to_owned(),

@@ -171,6 +171,30 @@ impl<'a> Attempt<'a> {
     }
 }
 
+/// Something that was sent under this key has failed after all: its delivery is given up, and begins with that part should
+/// the owner want it sent again.
+pub(super) async fn returned(outlet: &Outlet, key: &str, why: &str) -> Result<(), Error> {
+    let mut pieces = key.rsplit('-');
+    let numbers =
+        (pieces.next().and_then(|part| part.parse().ok()), pieces.next().and_then(|id| id.parse().ok()));
+    let (Some(part), Some(id)): (Option<usize>, Option<i64>) = numbers else {
+        // A question, or a sign of the program's own: of use only then.
+        tracing::warn!(channel = outlet.channel(), why, "a message that was shown has failed");
+        return Ok(());
+    };
+    let (records, name) = (&outlet.around.records, format!("delivery:{id}"));
+    let stored = records.get(outlet.channel(), &name).await?;
+    if let Some(mut progress) = stored.and_then(|stored| serde_json::from_str::<Progress>(&stored).ok()) {
+        (progress.done, progress.doubts) = (progress.done.min(part), 0);
+        let progress =
+            serde_json::to_string(&progress).map_err(|error| Error::internal(error.to_string()))?;
+        let until = outlet.around.clock.now() + REMEMBERED;
+        records.put(outlet.channel(), &name, &progress, Some(until)).await?;
+    }
+    tracing::warn!(channel = outlet.channel(), delivery = id, why, "a delivery that was sent has failed");
+    outlet.around.courier.returned(id, why).await
+}
+
 fn name(delivery: &Delivery) -> String {
     format!("delivery:{}", delivery.id)
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use aethon_core::approval::{ApprovalRequest, Decision, Resolution};
 use aethon_core::ids::TurnId;
 use aethon_core::message::TurnEnd;
-use aethon_core::surface::{Surface, TurnEvent};
+use aethon_core::surface::{Surface, TurnEvent, Unattended};
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use tokio::sync::{Notify, watch};
@@ -86,6 +86,9 @@ impl Streams {
 
     /// The surface of a turn that this person has brought about in this chat.
     pub(super) fn surface(self: &Arc<Self>, chat: &str, asker: &str) -> Arc<dyn Surface> {
+        if !self.outlet.platform.dialect().is_attended {
+            return Arc::new(Unattended);
+        }
         Arc::new(ChatSurface { streams: self.clone(), chat: chat.to_owned(), asker: asker.to_owned() })
     }
 
@@ -216,8 +219,8 @@ impl Showing<'_> {
             }
             Err(fault) => {
                 self.failures += 1;
-                // After a doubtful first message another one could be a second.
-                if self.message.is_none() {
+                // After a doubtful first message another one could be a second, unless the platform knows it again.
+                if self.message.is_none() && !self.outlet.platform.dialect().sends_once {
                     self.failures = MOST_FAILURES;
                 }
                 tracing::debug!(

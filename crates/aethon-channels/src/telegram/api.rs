@@ -2,24 +2,20 @@
 //!
 //! The token is part of every address. So nothing that an exchange says of an address gets out of here with it.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse, Method};
+use aethon_core::exchange::{Exchange, ExchangeRequest, Method};
 use aethon_core::secret::Secret;
-use futures_util::StreamExt as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::time::timeout;
 
 use super::wire::Envelope;
+use crate::rest::{self, PATIENCE, Unanswered};
 use crate::talk::Fault;
 
 /// The longest answer that is read, in bytes.
 const MOST_ANSWER: usize = 8 << 20;
-/// How long a call that is answered at once may take.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// How much longer one may take that waits for updates.
 const POLL_PATIENCE: Duration = Duration::from_secs(75);
 
@@ -100,16 +96,10 @@ impl Api {
         }
         let url = format!("{}/file/bot{}/{path}", self.base, self.token.expose());
         let request = ExchangeRequest { method: Method::Get, url, headers: Vec::new(), body: Vec::new() };
-        let fetched = timeout(PATIENCE * 2, async {
-            let response = self.exchange.send(request).await?;
-            let status = response.status;
-            Ok::<_, io::Error>((status, body(response, most + 1).await?))
-        });
-        match fetched.await {
-            Ok(Ok((200, bytes))) => Ok(bytes),
-            Ok(Ok((status, _))) => Err(Fault::Refused(format!("the file is not there ({status})"))),
-            Ok(Err(error)) => Err(Fault::later(self.redacted(&error.to_string()))),
-            Err(_) => Err(Fault::later("the file took too long")),
+        match rest::ask(&*self.exchange, request, (PATIENCE * 2, most + 1)).await {
+            Ok(answer) if answer.status == 200 => Ok(answer.body),
+            Ok(answer) => Err(Fault::Refused(format!("the file is not there ({})", answer.status))),
+            Err(unanswered) => Err(Fault::later(self.redacted(&unanswered.message))),
         }
     }
 
@@ -123,23 +113,11 @@ impl Api {
         let url = format!("{}/bot{}/{method}", self.base, self.token.expose());
         let headers = vec![("content-type".to_owned(), content_type)];
         let request = ExchangeRequest { method: Method::Post, url, headers, body };
-        let asked = timeout(patience, async {
-            let response = exchange.send(request).await?;
-            let status = response.status;
-            Ok::<_, io::Error>((status, self::body(response, MOST_ANSWER).await?))
-        });
-        let (status, answer) = match asked.await {
-            Ok(Ok(answered)) => answered,
-            Ok(Err(error)) => {
-                let message = format!("{method}: {}", self.redacted(&error.to_string()));
-                let is_unsent = error.kind() == io::ErrorKind::NotConnected;
-                return Err(Failure::Fault(match is_unsent {
-                    true => Fault::later(message),
-                    false => Fault::Doubtful(message),
-                }));
-            }
-            Err(_) => return Err(Failure::Fault(Fault::Doubtful(format!("{method}: no answer in time")))),
-        };
+        let answer = rest::ask(&**exchange, request, (patience, MOST_ANSWER)).await;
+        let rest::Answer { status, body: answer, .. } = answer.map_err(|unanswered| {
+            let message = self.redacted(&unanswered.message);
+            Failure::Fault(Unanswered { message, ..unanswered }.fault(method))
+        })?;
         let Ok(envelope) = serde_json::from_slice::<Envelope>(&answer) else {
             return Err(Failure::Fault(unreadable(method, status)));
         };
@@ -190,16 +168,4 @@ fn unreadable(method: &str, status: u16) -> Fault {
         400..=499 => Fault::Refused(message),
         _ => Fault::Doubtful(message),
     }
-}
-
-async fn body(response: ExchangeResponse, most: usize) -> io::Result<Vec<u8>> {
-    let (mut stream, mut all) = (response.body, Vec::new());
-    while let Some(piece) = stream.next().await {
-        all.extend_from_slice(&piece?);
-        if all.len() >= most {
-            all.truncate(most);
-            break;
-        }
-    }
-    Ok(all)
 }

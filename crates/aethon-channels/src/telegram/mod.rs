@@ -1,14 +1,13 @@
 //! Telegram, over the Bot API: long polling in, messages with entities out.
 //!
 //! `wire` has the shapes, `api` makes a call, `updates` reads what comes, `inbound` makes an arrival of a message, `form`
-//! writes styled text as entities, `upload` a file.
+//! writes styled text as entities.
 
 mod api;
 mod form;
 mod inbound;
 mod platform;
 mod updates;
-mod upload;
 mod wire;
 
 use std::sync::Arc;

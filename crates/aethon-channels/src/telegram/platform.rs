@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use aethon_core::channel::ChannelRecords;
 use aethon_core::error::Result;
+use aethon_core::message::Attachment;
 use aethon_core::shutdown::Shutdown;
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
@@ -14,10 +15,11 @@ use serde_json::{Value, json};
 use super::Options;
 use super::api::{Api, Failure};
 use super::form::{MOST_ENTITIES, entities};
+use super::updates::Updates;
 use super::wire::{File, Message};
-use super::{updates, upload};
+use crate::multipart;
 use crate::options::{Rules, Surroundings};
-use crate::talk::{Button, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
+use crate::talk::{self, Button, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
 
 /// The channel.
@@ -162,27 +164,35 @@ fn message(text: &crate::text::Styled, buttons: &[Button]) -> Value {
     params
 }
 
+/// The method and the field for a file: pictures are shown, everything else is a document.
+fn file_method(file: &Attachment) -> (&'static str, &'static str) {
+    match file.mime.as_str() {
+        "image/png" | "image/jpeg" => ("sendPhoto", "photo"),
+        _ => ("sendDocument", "document"),
+    }
+}
+
 #[async_trait]
 impl Platform for Telegram {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: MOST_TEXT, spans: MOST_ENTITIES / 2 };
-        Dialect { fit, pace, sends_once: false, edits: true, buttons: true }
+        Dialect { fit, pace, sends_once: false, edits: true, buttons: true, is_attended: true }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
-        updates::receive(self, door, shutdown).await
+        talk::receive(&mut Updates::new(self), door, shutdown).await
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, _key: &str) -> std::result::Result<String, Fault> {
         let sent: Message = match content {
             Content::Text { text, buttons } => self.call("sendMessage", chat, message(text, buttons)).await?,
             Content::File(file) => {
-                let (method, field) = upload::method(file);
+                let (method, field) = file_method(file);
                 let place = self.place(chat)?;
                 let id = place.chat.as_str().map_or_else(|| place.chat.to_string(), str::to_owned);
                 let mut fields = vec![("chat_id", id)];
                 fields.extend(place.topic.map(|topic| ("message_thread_id", topic.to_string())));
-                let form = upload::form(&fields, field, file)?;
+                let form = multipart::form(&fields, field, file)?;
                 self.api.upload(method, form).await.map_err(Fault::from)?
             }
         };

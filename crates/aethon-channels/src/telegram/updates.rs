@@ -7,120 +7,61 @@
 
 use std::time::Duration;
 
-use aethon_core::error::Result;
-use aethon_core::shutdown::Shutdown;
+use async_trait::async_trait;
 use serde_json::{Value, json};
-use tokio::time::sleep;
 
 use super::api::Failure;
 use super::inbound::{self, Ourselves};
 use super::platform::Telegram;
 use super::wire::{Callback, Message, Update, User};
-use crate::talk::{Door, Fault, Press};
+use crate::talk::{Door, Fault, Press, Rounds, Stop};
 
 /// How long Telegram holds a call that has nothing to tell.
 pub const POLL: Duration = Duration::from_secs(50);
 
 /// How long to wait after somebody else was found to poll. Telegram tells at most every three seconds.
 const CONFLICT_PAUSE: Duration = Duration::from_secs(5);
-/// The pauses after failures grow from the first to the second.
-const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// What is wanted: edits are not.
 const WANTED: [&str; 2] = ["message", "callback_query"];
 /// Where the offset is remembered.
 const OFFSET: &str = "offset";
 
-/// Receives until the program stops, or for as long as the token is taken.
-pub(super) async fn receive(telegram: &Telegram, door: &Door, mut shutdown: Shutdown) -> Result<()> {
-    telegram.remember_moves(door.records()).await?;
-    let mut session: Option<Session> = None;
-    let mut failures = 0;
-    while !shutdown.is_requested() {
-        let step = async {
-            match &mut session {
-                Some(session) => session.round(telegram, door).await,
-                None => {
-                    session = Some(Session::begin(telegram, door).await?);
-                    Ok(())
-                }
-            }
-        };
-        let ended = tokio::select! {
-            ended = step => ended,
-            () = shutdown.requested() => break,
-        };
-        let pause = match ended {
-            Ok(()) => {
-                failures = 0;
-                continue;
-            }
-            Err(Stop::Failure(Failure::Token(message))) => {
-                door.standing().fails(&message);
-                tracing::error!(channel = "telegram", message, "the channel does not run");
-                return Ok(());
-            }
-            Err(Stop::Failure(Failure::Conflict(message))) => {
-                let message =
-                    format!("{message}; another program polls with this token, or a webhook is set");
-                if door.standing().fails(&message) {
-                    tracing::warn!(channel = "telegram", message, "updates go elsewhere");
-                }
-                CONFLICT_PAUSE
-            }
-            Err(stop) => {
-                let (message, told) = stop.told();
-                if door.standing().fails(&message) {
-                    tracing::warn!(channel = "telegram", message, "updates could not be read; trying again");
-                }
-                failures += 1;
-                told.unwrap_or_else(|| pause_after(failures))
-            }
-        };
-        tokio::select! {
-            () = shutdown.requested() => break,
-            () = sleep(pause) => {}
-        }
+/// What receives: a bot, once it is signed in.
+pub(super) struct Updates<'t> {
+    telegram: &'t Telegram,
+    session: Option<Session>,
+}
+
+impl<'t> Updates<'t> {
+    pub(super) fn new(telegram: &'t Telegram) -> Self {
+        Self { telegram, session: None }
     }
-    Ok(())
 }
 
-fn pause_after(failures: u32) -> Duration {
-    PAUSES.0.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(PAUSES.1)
-}
-
-/// Why a round came to nothing.
-enum Stop {
-    Failure(Failure),
-    /// Our own side could not take what came.
-    Own(aethon_core::error::Error),
-}
-
-impl Stop {
-    /// In words, and how long to wait, where Telegram has said it.
-    fn told(self) -> (String, Option<Duration>) {
-        match self {
-            Self::Failure(failure) => {
-                let fault = Fault::from(failure);
-                let after = match &fault {
-                    Fault::Later { after, .. } => *after,
-                    _ => None,
-                };
-                (fault.message().to_owned(), after)
+#[async_trait]
+impl Rounds for Updates<'_> {
+    async fn round(&mut self, door: &Door) -> Result<(), Stop> {
+        match &mut self.session {
+            Some(session) => session.round(self.telegram, door).await,
+            None => {
+                self.telegram.remember_moves(door.records()).await?;
+                self.session = Some(Session::begin(self.telegram, door).await?);
+                Ok(())
             }
-            Self::Own(error) => (format!("a message could not be taken in: {error}"), None),
         }
     }
 }
 
 impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
-        Self::Failure(failure)
-    }
-}
-
-impl From<aethon_core::error::Error> for Stop {
-    fn from(error: aethon_core::error::Error) -> Self {
-        Self::Own(error)
+        match failure {
+            Failure::Token(message) => Self::Useless(message),
+            Failure::Conflict(message) => Self::Again {
+                message: format!("{message}; another program polls with this token, or a webhook is set"),
+                after: Some(CONFLICT_PAUSE),
+            },
+            other => Fault::from(other).into(),
+        }
     }
 }
 
@@ -131,7 +72,7 @@ struct Session {
 }
 
 impl Session {
-    async fn begin(telegram: &Telegram, door: &Door) -> std::result::Result<Self, Stop> {
+    async fn begin(telegram: &Telegram, door: &Door) -> Result<Self, Stop> {
         if !telegram.api().has_token() {
             return Err(Failure::Token("channels.telegram.token is empty".into()).into());
         }
@@ -156,7 +97,7 @@ impl Session {
     }
 
     /// The first start: what came before it is nobody's business.
-    async fn skip_history(telegram: &Telegram, door: &Door) -> std::result::Result<i64, Stop> {
+    async fn skip_history(telegram: &Telegram, door: &Door) -> Result<i64, Stop> {
         let last = json!({"offset": -1, "limit": 1, "timeout": 0, "allowed_updates": WANTED});
         let updates: Vec<Value> = telegram.api().call("getUpdates", &last).await?;
         let offset = updates.iter().filter_map(id).max().map_or(0, |id| id + 1);
@@ -165,7 +106,7 @@ impl Session {
     }
 
     /// Asks once, and takes in what there is.
-    async fn round(&mut self, telegram: &Telegram, door: &Door) -> std::result::Result<(), Stop> {
+    async fn round(&mut self, telegram: &Telegram, door: &Door) -> Result<(), Stop> {
         let ask = json!({
             "offset": self.offset, "timeout": POLL.as_secs(), "limit": 100, "allowed_updates": WANTED,
         });
@@ -195,7 +136,7 @@ impl Session {
         outcome
     }
 
-    async fn take(&self, telegram: &Telegram, door: &Door, update: Update) -> std::result::Result<(), Stop> {
+    async fn take(&self, telegram: &Telegram, door: &Door, update: Update) -> Result<(), Stop> {
         tracing::debug!(channel = "telegram", update = update.update_id, "an update came");
         if let Some(callback) = update.callback_query {
             self.press(telegram, door, callback).await;

@@ -12,15 +12,22 @@ pub(crate) enum Measure {
     Utf16,
     /// Bytes.
     Bytes,
+    /// UTF-16 units, with the marks that Discord's Markdown puts round and before things.
+    Discord,
+    /// UTF-16 units, with the marks and the escapes of Slack's `mrkdwn`.
+    Slack,
 }
+
+/// The longest address that is written into a message; that of a longer link is left out.
+pub(crate) const MOST_ADDRESS: usize = 400;
 
 impl Measure {
     /// How long a text is.
     #[cfg(test)]
     pub(crate) fn of(self, text: &str) -> usize {
         match self {
-            Self::Utf16 => text.encode_utf16().count(),
             Self::Bytes => text.len(),
+            _ => text.encode_utf16().count(),
         }
     }
 
@@ -28,6 +35,24 @@ impl Measure {
         match self {
             Self::Utf16 => c.len_utf16(),
             Self::Bytes => c.len_utf8(),
+            // A line of a quote begins with a mark.
+            Self::Discord | Self::Slack if c == '\n' => 3,
+            Self::Discord if c.is_ascii_punctuation() => 2,
+            Self::Slack if c == '&' => 5,
+            Self::Slack if matches!(c, '<' | '>') => 4,
+            Self::Discord | Self::Slack => c.len_utf16(),
+        }
+    }
+
+    /// What the marks of a stretch take.
+    fn of_style(self, style: &Style) -> usize {
+        match (self, style) {
+            (Self::Utf16 | Self::Bytes, _) => 0,
+            (_, Style::Block(language)) => 10 + language.len(),
+            (_, Style::Link(address)) if address.len() > MOST_ADDRESS => 0,
+            (Self::Discord, Style::Link(address)) => address.len() + 6,
+            (_, Style::Link(address)) => address.len() + 4 * address.matches('&').count() + 5,
+            _ => 6,
         }
     }
 }
@@ -86,9 +111,15 @@ fn end_of_part(text: &Styled, from: usize, fit: Fit) -> usize {
 
 /// How far a part that begins here may go.
 fn furthest(text: &Styled, from: usize, fit: Fit) -> usize {
-    let mut length = 0;
+    // What began before and goes on is marked again.
+    let goes_on = text.spans.iter().filter(|span| span.start < from && span.end > from);
+    let mut length: usize = goes_on.map(|span| fit.measure.of_style(&span.style)).sum();
+    let mut begins = text.spans.iter().skip_while(|span| span.start < from).peekable();
     let mut limit = text.text.len();
     for (at, c) in text.text[from..].char_indices() {
+        while let Some(span) = begins.next_if(|span| span.start <= from + at) {
+            length += fit.measure.of_style(&span.style);
+        }
         length += fit.measure.of_char(c);
         if length > fit.length {
             limit = from + at;

@@ -27,6 +27,9 @@ pub struct McpServer {
     /// Its environment.
     #[schemars(schema_with = "crate::json_schema::secrets")]
     pub env: BTreeMap<String, Secret>,
+    /// Whether the program runs in the sandbox of the kernel where `security.sandbox` is `kernel`. `false` for one that needs your
+    /// home or the network; it then runs inside the usual walls.
+    pub sandbox: bool,
     /// The address of a server that runs elsewhere.
     pub url: Option<String>,
     /// Headers sent to that address.
@@ -41,6 +44,7 @@ impl Default for McpServer {
             command: None,
             args: Vec::new(),
             env: BTreeMap::new(),
+            sandbox: true,
             url: None,
             headers: BTreeMap::new(),
         }

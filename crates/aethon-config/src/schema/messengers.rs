@@ -112,6 +112,9 @@ pub struct Discord {
     /// The bot's token.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub token: Secret,
+    /// Whether to ask Discord for the content of messages that are not for the assistant: the privileged message content
+    /// intent, which `group_mode = "all"` needs and nothing else does.
+    pub message_content: bool,
     /// Whether a reply is shown while it is written.
     pub streaming: Streaming,
     /// Which messages of a group are answered.
@@ -134,6 +137,7 @@ impl Default for Discord {
             enabled: false,
             api_base: "https://discord.com/api/v10".to_owned(),
             token: Secret::default(),
+            message_content: false,
             streaming: Streaming::default(),
             group_mode: GroupMode::default(),
             pairing: Pairing::default(),
@@ -201,6 +205,8 @@ pub struct WhatsApp {
     pub enabled: bool,
     /// The Graph API's address.
     pub api_base: String,
+    /// The Graph API's version, which stands before every path. Empty where `api_base` has one.
+    pub api_version: String,
     /// The number that sends.
     pub phone_number_id: String,
     /// The access token.
@@ -229,6 +235,7 @@ impl Default for WhatsApp {
         Self {
             enabled: false,
             api_base: "https://graph.facebook.com".to_owned(),
+            api_version: "v26.0".to_owned(),
             phone_number_id: String::new(),
             token: Secret::default(),
             secret: Secret::default(),
@@ -314,6 +321,25 @@ pub struct Email {
     pub password: Secret,
     /// The sender of replies. Empty: `username`.
     pub from: String,
+    /// The name at the beginning of the `Authentication-Results` that the own mail server adds: whose word counts for who has
+    /// written a mail. Empty: nobody's, and no mail is heard.
+    pub authserv_id: String,
+    /// Whether a mail is taken at its word about who has written it. Anybody can write any name there.
+    pub trust_from: bool,
+    /// How often to look for new mail, in seconds, where the server cannot tell by itself.
+    pub poll_seconds: u64,
+    /// The folder that is read.
+    pub folder: String,
+    /// How somebody who is not allowed yet comes to be heard.
+    pub pairing: Pairing,
+    /// What a stranger is told.
+    pub strangers: Strangers,
+    /// Who gets what names no recipient. Empty: nobody.
+    pub home: String,
+    /// The largest file that is taken, in MB.
+    pub max_file_mb: u32,
+    /// The age in minutes above which a mail is not answered.
+    pub stale_minutes: u32,
 }
 
 impl Default for Email {
@@ -329,6 +355,15 @@ impl Default for Email {
             username: String::new(),
             password: Secret::default(),
             from: String::new(),
+            authserv_id: String::new(),
+            trust_from: false,
+            poll_seconds: 60,
+            folder: "INBOX".to_owned(),
+            pairing: Pairing::default(),
+            strangers: Strangers::default(),
+            home: String::new(),
+            max_file_mb: MAX_FILE_MB,
+            stale_minutes: STALE_MINUTES,
         }
     }
 }

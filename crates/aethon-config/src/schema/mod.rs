@@ -8,6 +8,7 @@ mod agent;
 mod approval;
 mod budget;
 mod channels;
+mod code;
 mod dashboard;
 mod logging;
 mod mcp;
@@ -36,6 +37,7 @@ pub use self::agent::Agent;
 pub use self::approval::Approval;
 pub use self::budget::{Budget, Price, Unpriced};
 pub use self::channels::{Channels, WebChat};
+pub use self::code::{Lsp, LspServer, RepoMap};
 pub use self::dashboard::Dashboard;
 pub use self::logging::Logging;
 pub use self::mcp::{Mcp, McpServer};
@@ -92,6 +94,10 @@ pub struct Config {
     pub work: Work,
     /// Checks after edits.
     pub verification: Verification,
+    /// Language servers, which the assistant asks about code.
+    pub lsp: Lsp,
+    /// A map of the source files of a folder.
+    pub repo_map: RepoMap,
     /// Tools from MCP servers.
     pub mcp: Mcp,
     /// Services that tools use.

@@ -13,10 +13,12 @@ pub struct Session {
     pub keep_recent: usize,
     /// Days after which sessions of single webhook calls are removed.
     pub oneshot_keep_days: u32,
+    /// How many sessions of single webhook calls are kept; the longest unused go first. You are warned at four fifths.
+    pub oneshot_keep: u32,
 }
 
 impl Default for Session {
     fn default() -> Self {
-        Self { max_context_share: 0.8, keep_recent: 10, oneshot_keep_days: 30 }
+        Self { max_context_share: 0.8, keep_recent: 10, oneshot_keep_days: 30, oneshot_keep: 10_000 }
     }
 }

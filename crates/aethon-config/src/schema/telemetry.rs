@@ -1,5 +1,8 @@
 //! `[telemetry]`: the history of tool and model calls.
 
+use std::collections::BTreeMap;
+
+use aethon_core::secret::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,10 +14,15 @@ pub struct Telemetry {
     pub enabled: bool,
     /// Days after which it is removed; 0 is never.
     pub keep_days: u32,
+    /// The address of an OpenTelemetry collector (OTLP over HTTP), such as http://127.0.0.1:4318; empty exports nothing.
+    pub otlp_endpoint: String,
+    /// Headers sent to it.
+    #[schemars(schema_with = "crate::json_schema::secrets")]
+    pub otlp_headers: BTreeMap<String, Secret>,
 }
 
 impl Default for Telemetry {
     fn default() -> Self {
-        Self { enabled: true, keep_days: 30 }
+        Self { enabled: true, keep_days: 30, otlp_endpoint: String::new(), otlp_headers: BTreeMap::new() }
     }
 }

@@ -1,17 +1,25 @@
-//! `[tools]`: services that tools use, with the keys that open them.
+//! `[tools]`: how much tools may do at once, and services that they use, with the keys that open them.
 
 use aethon_core::secret::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Services that tools use. A tool whose service is not set up is absent.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+/// What tools may do at once, and services that they use. A tool whose service is not set up is absent.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Tools {
+    /// How many commands run at once. What comes on top waits for a minute; webhooks leave a quarter of the places to you.
+    pub max_shells: usize,
     /// Searching the web.
     pub web_search: WebSearch,
     /// GitHub's GraphQL interface.
     pub github: GitHub,
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        Self { max_shells: 8, web_search: WebSearch::default(), github: GitHub::default() }
+    }
 }
 
 /// Who searches the web.

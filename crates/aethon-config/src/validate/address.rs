@@ -55,6 +55,13 @@ fn parse(address: &str) -> Result<Url, String> {
     Ok(url)
 }
 
+/// Whether this name or address of a host is one of this machine.
+pub(super) fn is_host_here(host: &str) -> bool {
+    let bare = host.trim_matches(['[', ']']);
+    let address = if bare.contains(':') { format!("http://[{bare}]") } else { format!("http://{bare}") };
+    Url::parse(&address).is_ok_and(|url| is_loopback(&url))
+}
+
 fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -117,6 +124,15 @@ mod tests {
         check("http://10.0.0.1", false);
         check("http://[::]", false);
         check("http://0.0.0.0", false);
+        for (host, expected) in [
+            ("localhost", true),
+            ("::1", true),
+            ("[::1]", true),
+            ("127.0.0.1", true),
+            ("mail.example", false),
+        ] {
+            assert_eq!(is_host_here(host), expected, "{host}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use aethon_core::secret::Secret;
 
 use super::{Remarks, address};
 use crate::path::{KeyPath, Step};
-use crate::schema::Config;
+use crate::schema::{Config, Email, WhatsApp};
 
 pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     let webchat = &config.channels.webchat;
@@ -58,6 +58,34 @@ fn messengers(config: &Config, remarks: &mut Remarks) {
     required("whatsapp", "secret", whatsapp.enabled, &whatsapp.secret, remarks);
     required("matrix", "token", matrix.enabled, &matrix.token, remarks);
     required("email", "password", email.enabled, &email.password, remarks);
+    self::whatsapp(whatsapp, remarks);
+    self::email(email, remarks);
+}
+
+fn whatsapp(whatsapp: &WhatsApp, remarks: &mut Remarks) {
+    let section = KeyPath::of(["channels", "whatsapp"]);
+    let version = whatsapp.api_version.trim_matches('/');
+    let is_version = version.strip_prefix('v').is_some_and(|number| number.parse::<f32>().is_ok());
+    if !version.is_empty() && !is_version {
+        let found = format!("the string {:?}", whatsapp.api_version);
+        remarks.problem(section.key("api_version"), found, "a version such as v26.0, or nothing");
+    }
+    if !whatsapp.enabled {
+        return;
+    }
+    if whatsapp.phone_number_id.trim().is_empty() {
+        remarks.warning(
+            section.key("phone_number_id"),
+            "empty: the channel is enabled and cannot run without it",
+        );
+    }
+    remarks.warning(
+        section.key("enabled"),
+        "Meta's terms bar general-purpose assistants on WhatsApp (numbers of Italy and Brazil were exempt), and can close the number for it",
+    );
+}
+
+fn email(email: &Email, remarks: &mut Remarks) {
     let section = KeyPath::of(["channels", "email"]);
     for (name, host) in
         [("imap_host", &email.imap_host), ("smtp_host", &email.smtp_host), ("api_base", &email.api_base)]
@@ -70,6 +98,28 @@ fn messengers(config: &Config, remarks: &mut Remarks) {
         !email.api_base.is_empty() || (!email.imap_host.is_empty() && !email.smtp_host.is_empty());
     if email.enabled && !has_servers {
         remarks.warning(section.key("api_base"), "empty: the channel is enabled and has no mail server");
+    }
+    let servers = [&email.imap_host, &email.smtp_host, &email.api_base];
+    let elsewhere = servers.into_iter().find(|host| !host.is_empty() && !address::is_host_here(host));
+    if let Some(host) = elsewhere.filter(|_| !email.tls) {
+        let found = format!("false, with the server {host:?}");
+        remarks.problem(section.key("tls"), found, "true; plain connections are for servers on this machine");
+    }
+    let is_address = |text: &str| text.contains('@') && !text.contains(char::is_whitespace);
+    if email.enabled && email.from.is_empty() && !is_address(&email.username) {
+        remarks.warning(section.key("from"), "empty, and username is no address: replies have no sender");
+    }
+    match (email.enabled, email.trust_from, email.authserv_id.trim().is_empty()) {
+        (true, true, _) => remarks.warning(
+            section.key("trust_from"),
+            "on: anybody who writes an allowed address into a mail is heard as that person",
+        ),
+        (true, false, true) => remarks.warning(
+            section.key("authserv_id"),
+            "empty: no sender can be proven, and no mail is heard; set it to the name at the beginning of the \
+             Authentication-Results that the mail server adds",
+        ),
+        _ => {}
     }
 }
 

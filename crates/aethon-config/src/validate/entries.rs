@@ -25,6 +25,15 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     for (name, server) in &config.mcp.servers {
         mcp_server(name, server, remarks);
     }
+    for (name, server) in &config.lsp.servers {
+        let key = KeyPath::of(["lsp", "servers", name]);
+        if server.command.trim().is_empty() {
+            remarks.problem(key.key("command"), "nothing", "a program");
+        }
+        if server.extensions.iter().all(|ending| ending.trim_matches(['.', ' ']).is_empty()) {
+            remarks.problem(key.key("extensions"), "nothing", "the endings of its files, such as [\"py\"]");
+        }
+    }
     for (model, price) in &config.budget.pricing {
         let prices = [
             ("input", Some(price.input)),

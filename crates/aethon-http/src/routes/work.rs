@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::deps::Workflows;
 use crate::error::Problem;
+use crate::fields::Fields;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
@@ -32,21 +33,20 @@ pub(super) async fn list(workflows: Workflows, request: Request) -> HandlerResul
 
 /// `POST /api/work {goal, tasks, session_id?, when?}`: a plan.
 pub(super) async fn plan(workflows: Workflows, mut request: Request) -> HandlerResult {
-    let body = request.read().await?;
-    let wanted: serde_json::Value =
-        serde_json::from_slice(&body).map_err(|error| Problem::invalid("goal", error.to_string()))?;
-    let text = |name: &str| wanted.get(name).and_then(serde_json::Value::as_str);
-    let tasks = wanted.get("tasks").cloned().unwrap_or_default();
+    let mut fields = Fields::parse(&request.read().await?)?;
+    let goal = fields.required_text("goal")?;
+    let tasks = fields.value("tasks").unwrap_or_default();
     let tasks: Vec<NewTask> =
         serde_json::from_value(tasks).map_err(|error| Problem::invalid("tasks", error.to_string()))?;
-    let session = SessionId::parse(text("session_id").unwrap_or(USUAL_SESSION))
+    let session = fields.optional_text("session_id")?;
+    let session = SessionId::parse(session.as_deref().unwrap_or(USUAL_SESSION))
         .map_err(|error| Problem::invalid("session_id", error.to_string()))?;
-    let origin = match text("when") {
+    let origin = match fields.optional_text("when")?.as_deref() {
         None | Some("now") => WorkOrigin::Person,
         Some("idle") => WorkOrigin::Idle,
         Some(_) => return Err(Problem::invalid("when", "now or idle")),
     };
-    let plan = Plan { goal: text("goal").unwrap_or_default().to_owned(), tasks };
+    let plan = Plan { goal, tasks };
     response::created(&workflows.work.plan(&session, plan, origin).await.map_err(refused)?)
 }
 

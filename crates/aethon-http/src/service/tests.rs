@@ -91,6 +91,7 @@ impl Bench {
             setup: Setup {
                 config: Arc::new(FakeConfig),
                 provider: Arc::new(FakeProvider::default()),
+                pairings: Arc::new(aethon_core::pairing::NoPairings),
                 reach: Default::default(),
                 features: features.clone(),
                 channels: Channels::new([webchat]).unwrap(),
@@ -102,6 +103,13 @@ impl Bench {
             },
         };
         Self { app: App::new(options, deps, address.parse().expect("an address")), assistant, features }
+    }
+
+    /// This channel runs as well.
+    pub(crate) fn run_channel(&self, options: &Options, channel: Arc<dyn Channel>) {
+        let mut setup: Setup = self.app.part();
+        setup.channels = Channels::new([channel]).unwrap();
+        self.app.reload(options, setup);
     }
 
     pub(crate) async fn send(

@@ -32,7 +32,10 @@ pub(super) async fn run(bus: &EventBus, runtime: &Runtime, socket: &mut Socket) 
             biased;
             () = shutdown.requested() => return Some(Close::AWAY),
             received = socket.receive(true) => match received {
-                Received::Text(text) => subscriber.handle(socket, &text).await,
+                Received::Text(text) => {
+                    subscriber.topics = wanted(&text).or(subscriber.topics);
+                    Ok(())
+                }
                 Received::Tick => Ok(()),
                 Received::Over => return None,
                 Received::Wrong(close) => return Some(close),
@@ -59,18 +62,6 @@ struct Subscriber {
 }
 
 impl Subscriber {
-    async fn handle(&mut self, socket: &mut Socket, text: &str) -> Result<(), Unwritable> {
-        match wanted(text) {
-            Ok(topics) => {
-                self.topics = Some(topics);
-                Ok(())
-            }
-            Err((code, message)) => {
-                socket.send(frame("error", &json!({ "code": code, "message": message }), None)).await
-            }
-        }
-    }
-
     async fn tell(&mut self, socket: &mut Socket, event: &Event) -> Result<(), Unwritable> {
         let topic = topic(event);
         if self.topics.as_ref().is_some_and(|topics| !topics.contains(&topic)) {
@@ -88,31 +79,20 @@ fn logged(record: &LogRecord) -> Value {
     data
 }
 
-/// The topics that a frame subscribes to.
-fn wanted(text: &str) -> Result<Vec<&'static str>, (&'static str, String)> {
+/// The topics that a frame subscribes to; `None` when it is not a subscription. Other frames, and topics that are not
+/// known, are passed over in silence: a newer page may ask for what this program does not have yet.
+fn wanted(text: &str) -> Option<Vec<&'static str>> {
     #[derive(Deserialize)]
-    struct Subscribe {
-        channel: String,
-        topics: Vec<String>,
+    #[serde(tag = "channel", rename_all = "lowercase")]
+    enum Asked {
+        Subscribe { topics: Vec<String> },
     }
-    let malformed = || {
-        let form = r#"{"channel":"subscribe","topics":["messages"]}"#;
-        ("bad_frame", format!("That frame is not understood. Send {form}."))
-    };
+    // Serde would take an array for an object.
     if !text.trim_start().starts_with('{') {
-        return Err(malformed());
+        return None;
     }
-    let subscribe: Subscribe = serde_json::from_str(text).map_err(|_| malformed())?;
-    if subscribe.channel != "subscribe" {
-        return Err(malformed());
-    }
-    let known = |name: &String| TOPICS.iter().find(|topic| *topic == name).copied();
-    subscribe
-        .topics
-        .iter()
-        .map(known)
-        .collect::<Option<Vec<_>>>()
-        .ok_or_else(|| ("unknown_topic", format!("A topic is not known. Known are {}.", TOPICS.join(", "))))
+    let Asked::Subscribe { topics } = serde_json::from_str(text).ok()?;
+    Some(TOPICS.into_iter().filter(|topic| topics.iter().any(|name| name == topic)).collect())
 }
 
 fn frame(channel: &str, data: &Value, seq: Option<u64>) -> Utf8Bytes {
@@ -213,17 +193,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_subscription_names_known_topics() {
-        let check = |text: &str, expected: Result<&[&str], &str>| {
-            let found = wanted(text);
-            assert_eq!(found.as_deref().map_err(|(code, _)| *code), expected, "{text}");
-        };
-        check(r#"{"channel":"subscribe","topics":["logs","usage"]}"#, Ok(&["logs", "usage"]));
-        check(r#"{"channel":"subscribe","topics":[]}"#, Ok(&[]));
-        check(r#"{"channel":"subscribe","topics":["nothing"]}"#, Err("unknown_topic"));
-        check(r#"{"channel":"subscribe"}"#, Err("bad_frame"));
-        check(r#"{"channel":"dance","topics":[]}"#, Err("bad_frame"));
-        check(r#"["subscribe",[]]"#, Err("bad_frame"));
-        check("hello", Err("bad_frame"));
+    fn a_subscription_names_topics_and_all_else_is_passed_over() {
+        let check =
+            |text: &str, expected: Option<&[&str]>| assert_eq!(wanted(text).as_deref(), expected, "{text}");
+        check(r#"{"channel":"subscribe","topics":["usage","logs"]}"#, Some(&["logs", "usage"]));
+        check(&json!({"channel": "subscribe", "topics": TOPICS}).to_string(), Some(&TOPICS));
+        check(r#"{"channel":"subscribe","topics":[]}"#, Some(&[]));
+        check(r#"{"channel":"subscribe","topics":["nothing","usage"]}"#, Some(&["usage"]));
+        check(r#"{"channel":"subscribe"}"#, None);
+        check(r#"{"channel":"subscribe","topics":[7]}"#, None);
+        check(r#"{"channel":"dance","topics":[]}"#, None);
+        check(r#"["subscribe",[]]"#, None);
+        check("hello", None);
     }
 }

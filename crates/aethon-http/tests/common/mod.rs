@@ -64,6 +64,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
         setup: Setup {
             config: Arc::new(FakeConfig),
             provider: Arc::new(FakeProvider::default()),
+            pairings: Arc::new(aethon_core::pairing::NoPairings),
             reach: Default::default(),
             features: Default::default(),
             channels: Channels::new([Arc::new(webchat) as Arc<dyn Channel>]).unwrap(),

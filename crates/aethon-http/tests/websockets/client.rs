@@ -54,6 +54,20 @@ impl Client {
         self.send(&value.to_string()).await;
     }
 
+    /// Waits until the server has taken all that was sent before: it answers a ping in turn. What comes meanwhile is
+    /// dropped. A socket that is closed instead has its code here.
+    pub(crate) async fn settle(&mut self) -> Result<(), u16> {
+        self.stream.send(Message::Ping("settle".into())).await.map_err(|_| 1006_u16)?;
+        loop {
+            match timeout(PATIENCE, self.stream.next()).await.expect("a pong in time") {
+                Some(Ok(Message::Pong(_))) => return Ok(()),
+                Some(Ok(Message::Close(frame))) => return Err(frame.map_or(1005, |frame| frame.code.into())),
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => return Err(1006),
+            }
+        }
+    }
+
     pub(crate) async fn send_frame(&mut self, frame: Frame) {
         self.stream.send(Message::Frame(frame)).await.unwrap();
     }

@@ -35,11 +35,10 @@ fn log(text: &str) -> Event {
     Event::Log(Arc::new(record))
 }
 
-/// A socket that surely listens: it has answered.
+/// A socket that surely listens: it has answered a ping.
 async fn listening(stage: &Stage) -> Client {
     let mut client = Client::connect(stage.address, "/ws/dashboard", &[]).await;
-    client.send("{}").await;
-    assert_eq!(client.json().await["channel"], "error");
+    client.settle().await.unwrap();
     client
 }
 
@@ -76,8 +75,7 @@ async fn a_subscription_narrows() {
     let stage = Stage::open().await;
     let mut client = listening(&stage).await;
     client.send_json(json!({"channel": "subscribe", "topics": ["logs", "usage", "recordings"]})).await;
-    client.send("x").await;
-    assert_eq!(client.json().await["data"]["code"], "bad_frame");
+    client.settle().await.unwrap();
     stage.bus.publish(|| message("unseen"));
     stage.bus.publish(|| log("seen"));
     let frame = client.json().await;
@@ -118,22 +116,19 @@ async fn a_settled_call_comes_with_the_money_of_the_day() {
 }
 
 #[tokio::test]
-async fn wrong_frames_are_errors_and_never_close() {
+async fn frames_that_are_not_understood_are_ignored() {
     let stage = Stage::open().await;
     let mut client = listening(&stage).await;
-    for (text, code) in [
-        ("hello", "bad_frame"),
-        ("[]", "bad_frame"),
-        (r#"{"channel":"subscribe"}"#, "bad_frame"),
-        (r#"{"channel":"subscribe","topics":"logs"}"#, "bad_frame"),
-        (r#"{"channel":"subscribe","topics":["nothing"]}"#, "unknown_topic"),
-        (r#"{"channel":"publish","topics":[]}"#, "bad_frame"),
+    for text in [
+        "hello",
+        "[]",
+        "{}",
+        r#"{"channel":"subscribe","topics":"logs"}"#,
+        r#"{"channel":"publish","topics":[]}"#,
     ] {
         client.send(text).await;
-        let frame = client.json().await;
-        assert_eq!((&frame["channel"], &frame["data"]["code"]), (&"error".into(), &code.into()), "{text}");
-        assert!(frame["data"]["message"].is_string());
     }
+    client.settle().await.unwrap();
     stage.bus.publish(|| log("still all"));
     assert_eq!(client.json().await["channel"], "logs");
 }

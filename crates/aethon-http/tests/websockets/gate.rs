@@ -12,16 +12,7 @@ const SOCKETS: [&str; 2] = ["/ws/chat", "/ws/dashboard"];
 
 /// `None` when the socket is open, else the code that it was closed with.
 async fn outcome(stage: &Stage, path: &str, headers: &[(&str, &str)]) -> Option<u16> {
-    let mut client = Client::connect(stage.address, path, headers).await;
-    // Both sockets answer to this, each in its own way, unless they are closed.
-    client.send("{}").await;
-    match client.message().await {
-        Some(tokio_tungstenite::tungstenite::Message::Text(_)) => None,
-        Some(tokio_tungstenite::tungstenite::Message::Close(frame)) => {
-            Some(frame.map_or(1005, |frame| frame.code.into()))
-        }
-        other => panic!("{other:?}"),
-    }
+    Client::connect(stage.address, path, headers).await.settle().await.err()
 }
 
 #[tokio::test]

@@ -81,6 +81,7 @@ impl Stage {
             setup: Setup {
                 config: Arc::new(Nothing),
                 provider: Arc::new(Nothing),
+                pairings: Arc::new(aethon_core::pairing::NoPairings),
                 reach: Default::default(),
                 features: Default::default(),
                 channels: Channels::default(),

@@ -8,6 +8,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
+use super::batch;
 use super::calls::Calls;
 use super::changes;
 use super::handler::Handler;
@@ -41,9 +42,23 @@ pub async fn serve(
     let Options { toolbox, context, prompts, version } = options;
     let (sender, changes) = watch::channel(0);
     let handler = Handler { calls: Calls::new(toolbox.clone(), context), prompts, changes, version };
-    let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(LONGEST_LINE);
+    let (between, reading, writing) = batch::between(input, output, LONGEST_LINE);
+    let transport = AsyncRwTransport::new_server(between.input, between.output);
+    let transport = Screen::new(transport.with_max_line_length(LONGEST_LINE));
+    // The connection has ended when the SDK has closed its side and all that it wrote is out; then nobody reads any more.
+    let conversation = async {
+        let read = async {
+            reading.await;
+            std::future::pending().await
+        };
+        let talk = async { tokio::join!(converse(handler, transport), writing).0 };
+        tokio::select! {
+            outcome = talk => outcome,
+            () = read => Ok(()),
+        }
+    };
     tokio::select! {
-        outcome = converse(handler, Screen::new(transport)) => outcome,
+        outcome = conversation => outcome,
         () = changes::watch(toolbox, sender) => Ok(()),
         () = stop => Ok(()),
     }

@@ -58,6 +58,7 @@ impl Signer {
                 Method::Get => "GET",
                 Method::Post => "POST",
                 Method::Put => "PUT",
+                Method::Patch => "PATCH",
                 Method::Delete => "DELETE",
             },
             path: url.path(),

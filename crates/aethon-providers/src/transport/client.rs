@@ -34,6 +34,7 @@ pub(crate) enum Method {
     Get,
     Post,
     Put,
+    Patch,
     Delete,
 }
 
@@ -154,6 +155,7 @@ impl Exchange {
             Method::Get => http::Method::GET,
             Method::Post => http::Method::POST,
             Method::Put => http::Method::PUT,
+            Method::Patch => http::Method::PATCH,
             Method::Delete => http::Method::DELETE,
         };
         let mut request = http::Request::builder().method(method).uri(outgoing.url);
@@ -162,7 +164,7 @@ impl Exchange {
         }
         match outgoing.method {
             Method::Get | Method::Delete => self.agent.run(request.body(())?),
-            Method::Post | Method::Put => self.agent.run(request.body(outgoing.body)?),
+            Method::Post | Method::Put | Method::Patch => self.agent.run(request.body(outgoing.body)?),
         }
     }
 }

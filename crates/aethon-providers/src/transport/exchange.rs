@@ -34,6 +34,7 @@ impl Exchange for Transport {
             exchange::Method::Get => Method::Get,
             exchange::Method::Post => Method::Post,
             exchange::Method::Put => Method::Put,
+            exchange::Method::Patch => Method::Patch,
             exchange::Method::Delete => Method::Delete,
         };
         let headers = request.headers.into_iter().map(header).collect::<io::Result<_>>()?;

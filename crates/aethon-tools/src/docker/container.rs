@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::sandbox_limits::SandboxLimits;
+use crate::sandbox_limits::{LARGEST_FILE, SandboxLimits};
 
 /// The labels by which leftovers are found.
 pub(super) const HOME: &str = "aethon.home";
@@ -45,6 +45,7 @@ pub(super) fn document(limits: &SandboxLimits, workspace: &Path, home: &str, own
             "MemorySwap": limits.memory,
             "NanoCpus": nano_cpus(limits.cpus),
             "PidsLimit": limits.processes,
+            "Ulimits": [{"Name": "fsize", "Soft": LARGEST_FILE, "Hard": LARGEST_FILE}],
             "CapDrop": ["ALL"],
             "SecurityOpt": ["no-new-privileges"],
             "IpcMode": "private",
@@ -81,6 +82,7 @@ mod tests {
             (&host["CapDrop"], &host["SecurityOpt"]),
             (&json!(["ALL"]), &json!(["no-new-privileges"]))
         );
+        assert_eq!(host["Ulimits"][0]["Hard"], LARGEST_FILE);
         assert_eq!(host["Mounts"].as_array().unwrap().len(), 1, "nothing else of the machine");
         assert!(!document["User"].as_str().unwrap().starts_with("0:"), "not root");
         assert!(host.get("Privileged").is_none() && host.get("Binds").is_none());

@@ -1,5 +1,5 @@
-//! A container for each conversation, made when its first command runs and removed when it was idle for a while, when a
-//! command had to be cut off, and when the program ends. What a program that died has left over is removed at the next start.
+//! A container for each conversation, made when its first command runs and removed when the conversation is emptied or removed,
+//! when it was idle for a while, when a command had to be cut off, and when the program ends. What a program that died has left over is removed at the next start.
 //!
 //! A container that runs a command is taken out of the pool and put back afterwards. A call that is dropped in between does
 //! not put it back: the container is removed, and with it whatever ran there.
@@ -89,6 +89,13 @@ impl DockerSandbox {
         }
     }
 
+    /// Removes the containers that nobody has used for a while.
+    pub async fn tidy(&self) {
+        for Idle { id, .. } in self.0.take_old() {
+            self.0.remove(&id).await;
+        }
+    }
+
     /// Removes every container of this program.
     pub async fn close(&self) {
         let ours = owner();
@@ -141,20 +148,21 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes those out that were idle for long.
+    fn take_old(&self) -> Vec<Idle> {
+        let mut idle = self.idle();
+        let old: Vec<SessionId> = idle
+            .iter()
+            .filter(|(_, idle)| idle.since.elapsed() > IDLE)
+            .map(|(name, _)| name.clone())
+            .collect();
+        old.iter().filter_map(|name| idle.remove(name)).collect()
+    }
+
     /// The container of a conversation, or a new one. Those that were idle for long are removed on the way.
     async fn container(&self, session: &SessionId) -> Result<String, String> {
-        let (own, old) = {
-            let mut idle = self.idle();
-            let own = idle.remove(session);
-            let old: Vec<SessionId> = idle
-                .iter()
-                .filter(|(_, idle)| idle.since.elapsed() > IDLE)
-                .map(|(name, _)| name.clone())
-                .collect();
-            let old: Vec<Idle> = old.iter().filter_map(|name| idle.remove(name)).collect();
-            (own, old)
-        };
-        for Idle { id, .. } in old {
+        let own = self.idle().remove(session);
+        for Idle { id, .. } in self.take_old() {
             self.remove(&id).await;
         }
         match own {
@@ -325,10 +333,17 @@ fn is_alive(owner: &str) -> bool {
     })
 }
 
-/// When a process began, as the kernel counts: the 22nd field, behind a name that may hold blanks.
+/// When a process that lives began.
 fn started_at(id: u32) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19).map(str::to_owned)
+    start_of(&std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?)
+}
+
+/// When a process began, as the kernel counts: the 22nd field, behind a name that may hold blanks. One that has ended and
+/// that nobody has collected yet (`Z`, `X`) has no start any more.
+fn start_of(stat: &str) -> Option<String> {
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let lives = !matches!(fields.next()?, "Z" | "X");
+    fields.nth(18).filter(|_| lives).map(str::to_owned)
 }
 
 /// A value in a query.
@@ -350,6 +365,18 @@ mod tests {
         let other = format!("{}:1", std::process::id());
         assert!(!is_alive(&other), "another process had the number before");
         assert!(!is_alive(""));
+    }
+
+    #[test]
+    fn a_process_that_only_waits_to_be_collected_is_not_alive() {
+        let stat = |state: &str| {
+            format!(
+                "7 (a ) b) {state} {} 4242 0",
+                (1..=18).map(|n| n.to_string()).collect::<Vec<_>>().join(" ")
+            )
+        };
+        assert_eq!(start_of(&stat("S")).as_deref(), Some("4242"));
+        assert_eq!(start_of(&stat("Z")), None);
     }
 
     #[test]

@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::manifest::Manifest;
 use crate::shell::{Runner, Script, report_of};
 
-/// How much longer than the tool's own limit a call may take.
-const LEEWAY: Duration = Duration::from_secs(20);
+/// How much longer than the tool's own limit a call may take: it may have to wait for a place.
+const LEEWAY: Duration = Duration::from_secs(80);
 /// The most bytes of arguments; they travel as an argument of a process.
 const MOST_INPUT: usize = 32 << 10;
 

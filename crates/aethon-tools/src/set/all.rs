@@ -6,7 +6,7 @@ use aethon_core::tool::Tool;
 
 use super::ground::{Ground, Needs};
 use super::tool_set::ToolSet;
-use super::{basics, conversation, desktop, files, messages, remembering, shell, web};
+use super::{basics, code, conversation, desktop, files, messages, remembering, shell, web};
 use crate::options::Options;
 
 /// All sets. The order is fixed, so that the prefix of the requests stays the same.
@@ -21,6 +21,7 @@ pub fn sets(options: &Options, needs: &Needs) -> Vec<ToolSet> {
         messages::set(&ground),
         desktop::set(&ground),
         web::set(&ground),
+        code::set(&ground),
     ]
 }
 

@@ -11,6 +11,7 @@ use aethon_core::redact::Redactor;
 use aethon_core::session::Transcripts;
 
 use crate::files::Workspace;
+use crate::lsp::LanguageServers;
 use crate::options::Options;
 use crate::outputs::KeptOutputs;
 
@@ -32,6 +33,8 @@ pub struct Needs {
     pub outputs: Option<KeptOutputs>,
     /// The way out to channels, where there is one.
     pub courier: Option<Arc<dyn Courier>>,
+    /// The language servers, where there are any.
+    pub lsp: Option<Arc<LanguageServers>>,
 }
 
 impl Needs {
@@ -45,6 +48,7 @@ impl Needs {
             redactor: Live::default(),
             outputs: None,
             courier: None,
+            lsp: None,
         }
     }
 }

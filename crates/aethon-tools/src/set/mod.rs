@@ -6,6 +6,7 @@
 
 mod all;
 mod basics;
+mod code;
 mod conversation;
 mod desktop;
 mod files;

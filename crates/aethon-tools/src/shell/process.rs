@@ -26,6 +26,7 @@ use std::thread;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use tokio::sync::oneshot;
 
+use super::bounds;
 use crate::confine::Confinement;
 
 const SH: &str = "/bin/sh";
@@ -212,6 +213,7 @@ fn spawn(launch: &Launch) -> io::Result<Spawned> {
     command.stdin(Stdio::piped()).stdout(writer).stderr(error_writer);
     let mut leader =
         if launch.is_sandboxed { command.spawn()? } else { launch.confinement.spawn(&mut command)? };
+    bounds::apply(&leader);
     // The command holds the writing ends; as long as it lives the output has no end.
     drop(command);
     match watch(launch, &leader, &mark, is_bound) {

@@ -17,6 +17,7 @@ use super::output::Kept;
 use super::process::{Ended, Launch, Streams};
 use super::progress::{PACE, Progress};
 use super::run::{Outcome, run};
+use super::slots::CommandSlots;
 use crate::confine::Confinement;
 use crate::docker::DockerSandbox;
 use crate::options::{Options, ShellOptions, USUAL_PATH};
@@ -31,6 +32,7 @@ pub(crate) struct Runner {
     kernel: Arc<KernelSandbox>,
     docker: Option<DockerSandbox>,
     redactor: Live<Redactor>,
+    slots: CommandSlots,
     name: &'static str,
 }
 
@@ -62,6 +64,7 @@ impl Runner {
             kernel: Arc::new(KernelSandbox::new(options)),
             docker: options.docker.clone(),
             redactor,
+            slots: options.commands.clone(),
             name,
         }
     }
@@ -78,6 +81,7 @@ impl Runner {
 
     /// Runs a command to its end, and shows how it goes. Dropping the future ends it. The error is a sentence.
     pub(super) async fn run(&self, script: Script<'_>, context: &ToolContext) -> Result<Outcome, String> {
+        let _slot = self.slots.take(&context.channel).await?;
         let progress = Progress::new(context, &self.redactor);
         let launch = match self.options.sandbox {
             Sandbox::Docker => return self.in_container(script, progress).await,

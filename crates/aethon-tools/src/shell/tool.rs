@@ -18,12 +18,13 @@ use serde_json::Value;
 use super::process::Ended;
 use super::run::Outcome;
 use super::runner::{Runner, Script};
+use super::slots::LONGEST_WAIT;
 use crate::files::Workspace;
 use crate::options::{Options, ShellOptions};
 
 /// The longest command; the system takes arguments of 128 KiB.
 const LONGEST_COMMAND: usize = 100_000;
-/// How much longer than a command's own limit a call may take.
+/// How much longer than a command's own limit and its wait for a place a call may take.
 const LEEWAY: Duration = Duration::from_secs(10);
 
 /// Runs commands.
@@ -72,7 +73,7 @@ fn spec(runner: &Runner, options: &ShellOptions) -> ToolSpec {
         .with_role("command", ArgumentRole::Command)
         .with_role("cwd", ArgumentRole::ReadPath)
         .with_untrusted_output()
-        .with_timeout(options.max_timeout + LEEWAY)
+        .with_timeout(options.max_timeout + LONGEST_WAIT + LEEWAY)
 }
 
 /// What a command finds, in words for the model.

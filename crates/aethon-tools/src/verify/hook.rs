@@ -17,10 +17,12 @@ use aethon_core::turn::TurnContext;
 use aethon_core::untrusted;
 use async_trait::async_trait;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::claims::Claims;
 use super::project::{Check, detect};
 use crate::files::Workspace;
+use crate::lsp::{LanguageServers, has_errors};
 use crate::options::Options;
 use crate::shell::{Runner, Script, report_of};
 
@@ -50,6 +52,10 @@ pub struct VerifyOptions {
     pub timeout: Duration,
     /// Whether a check that fails makes the edit a failed call, and an empty claim is sent back.
     pub strict: bool,
+    /// Whether commands check at all; without them only language servers say what is wrong.
+    pub runs: bool,
+    /// What says more about code than a command.
+    pub lsp: Option<Arc<LanguageServers>>,
 }
 
 /// Checks what was edited.
@@ -85,6 +91,9 @@ impl VerifyEdits {
 
     /// What checks this file.
     async fn check(&self, file: String) -> Option<Check> {
+        if !self.options.runs {
+            return None;
+        }
         let (workspace, root, own) =
             (self.workspace.clone(), self.root.clone(), self.options.command.clone());
         let detects = self.options.detects;
@@ -102,6 +111,27 @@ impl VerifyEdits {
             detect(&directory, name, &end).filter(|_| detects)
         });
         found.await.ok().flatten()
+    }
+
+    /// Puts what a language server finds wrong with the file into the result of the edit.
+    async fn look(&self, file: &str, result: &mut ToolResult) {
+        let Some(lsp) = &self.options.lsp else { return };
+        match timeout(self.options.timeout, lsp.after_edit(file)).await {
+            Ok(None) => {}
+            Ok(Some(Ok(told))) if has_errors(&told) => {
+                let told: String = told.chars().take(LONGEST).collect();
+                result.output.push_str(&format!("\n\nDiagnostics of the language server:\n{told}"));
+                result.untrusted.get_or_insert_with(untrusted::boundary);
+                result.is_error |= self.options.strict;
+                note(
+                    result,
+                    "the file was changed, and its language server finds errors in it: mend them before you go on",
+                );
+            }
+            Ok(Some(Ok(_))) => note(result, "its language server finds no errors in it"),
+            Ok(Some(Err(why))) => note(result, &format!("not looked at by a language server: {why}")),
+            Err(_) => note(result, "not looked at by a language server: it took too long"),
+        }
     }
 
     /// Runs a check and puts what it showed into the result of the edit.
@@ -178,10 +208,11 @@ impl Hook for VerifyEdits {
         if result.is_error {
             return;
         }
-        if let Some(check) = self.check(file).await {
+        if let Some(check) = self.check(file.clone()).await {
             self.claims.edited(&context.turn);
             self.verify(context, check, result).await;
         }
+        self.look(&file, result).await;
     }
 
     async fn after_turn(&self, turn: &TurnContext, reply: &Reply) {
@@ -192,7 +223,9 @@ impl Hook for VerifyEdits {
 #[async_trait]
 impl Review for VerifyEdits {
     async fn objection(&self, turn: &TurnContext, answer: &Message) -> Option<String> {
-        let is_empty = self.options.strict && self.claims.is_empty_claim(&turn.turn, &answer.text());
+        let is_empty = self.options.runs
+            && self.options.strict
+            && self.claims.is_empty_claim(&turn.turn, &answer.text());
         is_empty.then(|| REMINDER.to_owned())
     }
 }

@@ -43,8 +43,30 @@ fn credentials(config: &Config, target: &Target) -> Finding {
         (true, true) => Finding::ok(AREA, "no token is set, and only this machine reaches the listener"),
         (true, false) => Finding::broken(
             AREA,
-            format!("no token is set, and the listener is reached from other machines at {target}"),
+            format!("no token is set, and other machines reach the listener at {}", target.published()),
             "set dashboard.auth_token (`aethon-cli secrets set`), or bind to 127.0.0.1",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::secret::Secret;
+
+    use super::*;
+    use crate::doctor::Health;
+
+    #[test]
+    fn who_reaches_the_listener_is_told_by_the_published_address() {
+        let check = |base: &str, token: &str, expected: Health| {
+            let mut config = Config::default();
+            config.dashboard.auth_token = Secret::new(token);
+            let finding = credentials(&config, &Target::parse(base).unwrap());
+            assert_eq!(finding.health, expected, "{base} {token:?}: {}", finding.message);
+        };
+        check("http://127.0.0.1:1", "", Health::Ok);
+        check("http://0.0.0.0:1", "", Health::Broken);
+        check("http://[::]:1", "", Health::Broken);
+        check("http://0.0.0.0:1", "a-long-token", Health::Ok);
     }
 }

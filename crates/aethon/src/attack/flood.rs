@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::AREA;
 use super::probes::held;
-use super::wire::{PATIENCE, Target};
+use super::wire::{NO_HEADERS, PATIENCE, Target};
 use crate::doctor::Finding;
 
 /// How many connections are opened: enough to be felt, and fewer than a process may have by default.
@@ -35,16 +35,15 @@ async fn slow(target: &Target, config: &Config) -> Finding {
         return Finding::broken(AREA, format!("could not be tried: {what}"), UNANSWERED);
     };
     let trickle = async {
-        // Once the other end has closed, one of the two fails.
+        // Once the other end has closed, one of the two fails; what it says before that is read away.
         while stream.write_all(b"G").await.is_ok() {
-            if let Ok(read) = timeout(Duration::from_secs(1), stream.read(&mut [0; 512])).await {
-                return matches!(read, Ok(0) | Err(_)) || stream.read(&mut [0; 512]).await.is_ok();
+            if let Ok(Ok(0) | Err(_)) = timeout(Duration::from_secs(1), stream.read(&mut [0; 512])).await {
+                return;
             }
         }
-        true
     };
     match timeout(limit, trickle).await {
-        Ok(_) => held(what, "its connection was closed"),
+        Ok(()) => held(what, "its connection was closed"),
         Err(_) => Finding::broken(
             AREA,
             format!("came through: {what} (open after {} s)", limit.as_secs()),
@@ -64,7 +63,7 @@ async fn crowd(target: &Target) -> Finding {
             Err(_) => break,
         }
     }
-    let answer = target.ask("GET /health", &["X-Nothing: 1"]).await;
+    let answer = target.ask("GET /health", &NO_HEADERS).await;
     match answer {
         Ok(answer) if answer.status == 200 => {
             held(what, format_args!("{} open, and still served", open.len()))

@@ -5,14 +5,11 @@ use std::io;
 use aethon_config::schema::Config;
 
 use super::AREA;
-use super::wire::{Answer, Target};
+use super::wire::{Answer, NO_HEADERS, Target};
 use crate::doctor::Finding;
 
 /// A site that nobody allows.
 const SITE: &str = "rebind.attacker.example";
-
-/// The close frame of a socket that may not come in: opcode 8, two bytes, 1008.
-const REFUSED: [u8; 4] = [0x88, 0x00, 0x03, 0xf0];
 
 /// All of them, one after another: the listener of a person's machine is not hurried.
 pub(super) async fn all(target: &Target, config: &Config) -> Vec<Finding> {
@@ -43,12 +40,20 @@ impl Attacker<'_> {
         !self.config.dashboard.auth_token.is_empty()
     }
 
-    /// The header of the owner, for attacks in which the owner's browser sends what it has.
-    fn authorization(&self) -> String {
-        match self.config.dashboard.auth_token.expose().trim() {
-            "" => "X-Nothing: 1".to_owned(),
-            token => format!("Authorization: Bearer {token}"),
+    /// These headers, and the owner's, for attacks in which the owner's browser sends what it has.
+    fn with_owner(&self, headers: &[&str]) -> Vec<String> {
+        let token = self.config.dashboard.auth_token.expose().trim();
+        let owner = (!token.is_empty()).then(|| format!("Authorization: Bearer {token}"));
+        headers.iter().map(|header| (*header).to_owned()).chain(owner).collect()
+    }
+
+    /// The answers to plain requests for these paths.
+    async fn each(&self, paths: &[&str]) -> Vec<io::Result<Answer>> {
+        let mut answers = Vec::new();
+        for path in paths {
+            answers.push(self.target.ask(&format!("GET {path}"), &NO_HEADERS).await);
         }
+        answers
     }
 
     async fn rebinding(&self) -> Finding {
@@ -60,39 +65,34 @@ impl Attacker<'_> {
     }
 
     async fn foreign_post(&self) -> Finding {
-        let (origin, owner) = (format!("Origin: https://{SITE}"), self.authorization());
-        let headers = [origin.as_str(), &owner, "Content-Length: 0"];
+        let headers = self.with_owner(&[&format!("Origin: https://{SITE}"), "Content-Length: 0"]);
         let answer = self.target.ask("POST /api/sessions/webchat%3Aattack/stop", &headers).await;
         judge("a post that a page of another site sends", &answer, &[403], CROSS)
     }
 
     async fn cross_site_post(&self) -> Finding {
-        let owner = self.authorization();
-        let headers = ["Sec-Fetch-Site: cross-site", owner.as_str(), "Content-Length: 0"];
+        let headers = self.with_owner(&["Sec-Fetch-Site: cross-site", "Content-Length: 0"]);
         let answer = self.target.ask("POST /api/sessions/webchat%3Aattack/stop", &headers).await;
         judge("a post that a browser marks as cross-site", &answer, &[403], CROSS)
     }
 
     async fn form_post(&self) -> Finding {
-        let (own, owner) = (format!("Host: {}", self.target), self.authorization());
-        let headers = [own.as_str(), &owner, "Content-Type: text/plain", "Content-Length: 2"];
+        let own = format!("Host: {}", self.target);
+        let headers = self.with_owner(&[&own, "Content-Type: text/plain", "Content-Length: 2"]);
         let answer = self.target.ask_exactly("POST /api/memory/search", &headers, "{}").await;
         judge("a form that pretends to be JSON", &answer, &[404, 415], CROSS)
     }
 
     async fn foreign_socket(&self) -> Finding {
-        let (origin, owner) = (format!("Origin: https://{SITE}"), self.authorization());
-        let headers = [
-            origin.as_str(),
-            &owner,
+        let headers = self.with_owner(&[
+            &format!("Host: {}", self.target),
+            &format!("Origin: https://{SITE}"),
             "Upgrade: websocket",
             "Connection: Upgrade",
             "Sec-WebSocket-Version: 13",
             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-        ];
-        let own = format!("Host: {}", self.target);
-        let head: String =
-            std::iter::once(own.as_str()).chain(headers).map(|line| format!("{line}\r\n")).collect();
+        ]);
+        let head: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
         let answer = self.target.send(format!("GET /ws/chat HTTP/1.1\r\n{head}\r\n").as_bytes()).await;
         let what = "a socket that a page of another site opens";
         match &answer {
@@ -109,9 +109,8 @@ impl Attacker<'_> {
         }
         let paths = ["/api/status", "/api/config", "/dashboard", "/metrics", "/nothing-of-the-kind"];
         let fix = "update Aethon: a route answers without the token";
-        let mut answers = Vec::new();
+        let mut answers = self.each(&paths).await;
         for path in paths {
-            answers.push(self.target.ask(&format!("GET {path}"), &["X-Nothing: 1"]).await);
             answers.push(self.target.ask(&format!("GET {path}"), &["Authorization: Bearer wrong"]).await);
         }
         judge_all("requests without the token, or with a wrong one", &answers, &[401, 429], fix)
@@ -129,10 +128,7 @@ impl Attacker<'_> {
             "/webhook%2f..%2fapi/status",
             "/webhook/%2e%2e/api/status",
         ];
-        let mut answers = Vec::new();
-        for path in paths {
-            answers.push(self.target.ask(&format!("GET {path}"), &["X-Nothing: 1"]).await);
-        }
+        let answers = self.each(&paths).await;
         let fix = "update Aethon: another way of writing an address gets past the token";
         judge_all("addresses written in other ways", &answers, &[400, 401, 404, 405, 429], fix)
     }
@@ -145,10 +141,7 @@ impl Attacker<'_> {
             "/dashboard/static/..%5c..%5cconfig.toml",
             "/dashboard/static//etc/passwd",
         ];
-        let mut answers = Vec::new();
-        for path in paths {
-            answers.push(self.target.ask(&format!("GET {path}"), &["X-Nothing: 1"]).await);
-        }
+        let answers = self.each(&paths).await;
         judge_all("files outside the folder of the pages", &answers, &[400, 401, 404, 429], "update Aethon")
     }
 
@@ -188,8 +181,7 @@ impl Attacker<'_> {
     }
 
     async fn oversized(&self) -> Finding {
-        let owner = self.authorization();
-        let length = ["Content-Length: 1099511627776", "Content-Type: application/json", owner.as_str()];
+        let length = self.with_owner(&["Content-Length: 1099511627776", "Content-Type: application/json"]);
         let long = format!("X-Long: {}", "a".repeat(1 << 20));
         let answers = [
             self.target.ask("POST /api/memory/search", &length).await,
@@ -200,7 +192,7 @@ impl Attacker<'_> {
 
     async fn headers(&self) -> Finding {
         let what = "the page forbids foreign code, frames and guesses at types";
-        let answer = self.target.ask("GET /", &["X-Nothing: 1"]).await;
+        let answer = self.target.ask("GET /", &NO_HEADERS).await;
         let Ok(answer) = &answer else { return judge(what, &answer, &[200], "start `aethon-server` again") };
         let has_all = [
             "content-security-policy: default-src 'none'",
@@ -218,13 +210,9 @@ impl Attacker<'_> {
 
 const CROSS: &str = "remove the site from channels.webchat.allowed_origins";
 
-/// Whether a socket was closed at once for breaking a rule.
+/// Whether a socket was closed at once for breaking a rule: a close frame, its length, and 1008.
 fn is_refused(answer: &Answer) -> bool {
-    let [close, _, high, low] = REFUSED;
-    answer
-        .bytes
-        .windows(4)
-        .any(|frame| matches!(frame, [first, _, a, b] if (*first, *a, *b) == (close, high, low)))
+    answer.bytes.windows(4).any(|frame| matches!(frame, [0x88, _, 0x03, 0xf0]))
 }
 
 pub(super) fn held(what: &str, how: impl std::fmt::Display) -> Finding {

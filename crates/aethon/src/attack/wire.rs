@@ -12,12 +12,20 @@ use tokio::time::timeout;
 /// How long an answer may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
+/// A request needs no more headers than a Host.
+pub(super) const NO_HEADERS: [&str; 0] = [];
+
 /// As much of an answer as is looked at.
 const MOST_READ: u64 = 1 << 16;
 
 /// What is attacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Target(SocketAddr);
+pub(super) struct Target {
+    /// Where the daemon says that it listens.
+    published: SocketAddr,
+    /// Where it is reached from here.
+    reached: SocketAddr,
+}
 
 /// What came back.
 #[derive(Debug, Default)]
@@ -31,23 +39,30 @@ pub(super) struct Answer {
 impl Target {
     /// The one at `http://ADDRESS:PORT`. A listener on all addresses is reached at the loopback one.
     pub(super) fn parse(base: &str) -> Option<Self> {
-        let mut address: SocketAddr = base.strip_prefix("http://")?.trim_end_matches('/').parse().ok()?;
-        match address.ip() {
-            IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
-            IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
-            _ => return Some(Self(address)),
+        let published: SocketAddr = base.strip_prefix("http://")?.trim_end_matches('/').parse().ok()?;
+        let mut reached = published;
+        match published.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => reached.set_ip(Ipv4Addr::LOCALHOST.into()),
+            IpAddr::V6(ip) if ip.is_unspecified() => reached.set_ip(Ipv6Addr::LOCALHOST.into()),
+            _ => {}
         }
-        Some(Self(address))
+        Some(Self { published, reached })
     }
 
-    /// Whether only this machine reaches it, as far as its address tells.
+    /// Where the daemon says that it listens.
+    pub(super) fn published(self) -> SocketAddr {
+        self.published
+    }
+
+    /// Whether only this machine reaches it, as far as the published address tells: one on all addresses is reached from
+    /// everywhere, although the attack goes to the loopback one.
     pub(super) fn is_loopback(self) -> bool {
-        self.0.ip().to_canonical().is_loopback()
+        self.published.ip().to_canonical().is_loopback()
     }
 
     /// A connection.
     pub(super) async fn connect(self) -> io::Result<TcpStream> {
-        timeout(PATIENCE, TcpStream::connect(self.0)).await?
+        timeout(PATIENCE, TcpStream::connect(self.reached)).await?
     }
 
     /// Sends bytes, and reads what comes back until the connection is closed or nothing comes for a while.
@@ -59,23 +74,27 @@ impl Target {
     }
 
     /// Sends a request of this line and these further headers, with the Host that a person would use.
-    pub(super) async fn ask(self, line: &str, headers: &[&str]) -> io::Result<Answer> {
+    pub(super) async fn ask(self, line: &str, headers: &[impl AsRef<str>]) -> io::Result<Answer> {
         let own = format!("Host: {self}");
-        let mut all = vec![own.as_str()];
-        all.extend(headers);
+        let all: Vec<&str> = std::iter::once(&*own).chain(headers.iter().map(AsRef::as_ref)).collect();
         self.ask_exactly(line, &all, "").await
     }
 
     /// Sends a request of exactly this.
-    pub(super) async fn ask_exactly(self, line: &str, headers: &[&str], body: &str) -> io::Result<Answer> {
-        let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+    pub(super) async fn ask_exactly(
+        self,
+        line: &str,
+        headers: &[impl AsRef<str>],
+        body: &str,
+    ) -> io::Result<Answer> {
+        let headers: String = headers.iter().map(|header| format!("{}\r\n", header.as_ref())).collect();
         self.send(format!("{line} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n{body}").as_bytes()).await
     }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
+        self.reached.fmt(formatter)
     }
 }
 
@@ -115,6 +134,19 @@ mod tests {
         check("http://0.0.0.0:1", Some("127.0.0.1:1"));
         check("https://127.0.0.1:1", None);
         check("nonsense", None);
+    }
+
+    #[test]
+    fn a_listener_on_all_addresses_is_not_only_this_machines() {
+        let check = |base: &str, expected: bool| {
+            assert_eq!(Target::parse(base).unwrap().is_loopback(), expected, "{base}");
+        };
+        check("http://127.0.0.1:1", true);
+        check("http://[::1]:1", true);
+        check("http://[::ffff:127.0.0.1]:1", true);
+        check("http://0.0.0.0:1", false);
+        check("http://[::]:1", false);
+        check("http://192.168.1.5:1", false);
     }
 
     #[test]

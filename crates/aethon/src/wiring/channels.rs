@@ -8,7 +8,7 @@ use std::sync::Arc;
 use aethon_agent::outbox::DeliveryWake;
 use aethon_config::Config;
 use aethon_core::assistant::Assistant;
-use aethon_core::channel::{Channel, Channels, Courier, NewDelivery, Outbox};
+use aethon_core::channel::{Channel, Channels, Courier, DeliveryOutcome, NewDelivery, Outbox};
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
@@ -63,5 +63,9 @@ impl Courier for ThroughOutbox {
         self.outbox.enqueue(session, turn, content).await?;
         self.deliveries.wake.ring();
         Ok(())
+    }
+
+    async fn returned(&self, delivery: i64, error: &str) -> Result<()> {
+        self.outbox.settle(delivery, DeliveryOutcome::Returned { error: error.to_owned() }).await
     }
 }

@@ -44,7 +44,8 @@ fn entry(name: &str, server: &McpServer) -> Option<ServerOptions> {
     let address = match (filled(&server.command), filled(&server.url)) {
         (Some(command), _) => {
             let environment = pairs(&server.env);
-            Address::Program(Program { command, args: server.args.clone(), environment })
+            let args = server.args.clone();
+            Address::Program(Program { command, args, environment, sandboxed: server.sandbox })
         }
         (None, Some(url)) => match aethon_providers::exchange(&url, SILENCE) {
             Ok(exchange) => {

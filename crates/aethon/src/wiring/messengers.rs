@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_channels::{Groups, Messenger, Pairing, Rules, Strangers, Surroundings, matrix, telegram};
+use aethon_channels::socket::{Dial, Network};
+use aethon_channels::{
+    Groups, Messenger, Pairing, Rules, Strangers, Surroundings, discord, matrix, slack, telegram,
+};
 use aethon_config::Config;
 use aethon_config::schema::{self, GroupMode, Streaming};
 use aethon_core::approval::PendingApprovals;
@@ -15,14 +18,29 @@ use aethon_core::storage::Storage;
 use super::channels::Deliveries;
 
 /// How long a service may be silent that answers at once.
-const SILENCE: Duration = Duration::from_secs(30);
+pub(super) const SILENCE: Duration = Duration::from_secs(30);
 /// How much longer one may be that waits for something to happen.
 const POLL_SLACK: Duration = Duration::from_secs(15);
 /// A megabyte.
 const MB: u64 = 1 << 20;
 
+/// The keys that the sections of all messengers have, of one of them.
+macro_rules! common {
+    ($section:expr) => {
+        Common {
+            groups: $section.group_mode,
+            streaming: $section.streaming,
+            pairing: $section.pairing,
+            strangers: $section.strangers,
+            home: &$section.home,
+            max_file_mb: $section.max_file_mb,
+            stale_minutes: $section.stale_minutes,
+        }
+    };
+}
+
 /// Every messenger that this version has.
-pub(crate) const NAMES: [&str; 2] = ["telegram", "matrix"];
+pub(crate) const NAMES: [&str; 6] = ["telegram", "matrix", "discord", "slack", "whatsapp", "email"];
 
 /// What messengers are given by the program.
 pub(crate) fn surroundings(
@@ -60,6 +78,10 @@ pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
     match name {
         "telegram" => config.channels.telegram.enabled,
         "matrix" => config.channels.matrix.enabled,
+        "discord" => config.channels.discord.enabled,
+        "slack" => config.channels.slack.enabled,
+        "whatsapp" => config.channels.whatsapp.enabled,
+        "email" => config.channels.email.enabled,
         _ => false,
     }
 }
@@ -69,6 +91,10 @@ pub(crate) fn messenger(config: &Config, name: &str, around: &Surroundings) -> O
     match name {
         "telegram" => telegram(config, around.clone()),
         "matrix" => matrix(config, around.clone()),
+        "discord" => discord(config, around.clone()),
+        "slack" => slack(config, around.clone()),
+        "whatsapp" => super::whatsapp::channel(config, around.clone()),
+        "email" => super::mail::channel(config, around.clone()),
         _ => None,
     }
 }
@@ -81,16 +107,7 @@ fn telegram(config: &Config, around: Surroundings) -> Option<Messenger> {
         exchange: exchange("telegram", &section.api_base, SILENCE)?,
         polling: exchange("telegram", &section.api_base, telegram::POLL + POLL_SLACK)?,
     };
-    let common = Common {
-        groups: section.group_mode,
-        streaming: section.streaming,
-        pairing: section.pairing,
-        strangers: section.strangers,
-        home: &section.home,
-        max_file_mb: section.max_file_mb,
-        stale_minutes: section.stale_minutes,
-    };
-    Some(telegram::channel(options, common.rules("telegram", config), around))
+    Some(telegram::channel(options, common!(section).rules("telegram", config), around))
 }
 
 fn matrix(config: &Config, around: Surroundings) -> Option<Messenger> {
@@ -101,19 +118,39 @@ fn matrix(config: &Config, around: Surroundings) -> Option<Messenger> {
         exchange: exchange("matrix", &section.api_base, SILENCE)?,
         polling: exchange("matrix", &section.api_base, matrix::POLL + POLL_SLACK)?,
     };
-    let common = Common {
-        groups: section.group_mode,
-        streaming: section.streaming,
-        pairing: section.pairing,
-        strangers: section.strangers,
-        home: &section.home,
-        max_file_mb: section.max_file_mb,
-        stale_minutes: section.stale_minutes,
-    };
-    Some(matrix::channel(options, common.rules("matrix", config), around))
+    Some(matrix::channel(options, common!(section).rules("matrix", config), around))
 }
 
-fn exchange(channel: &str, address: &str, silence: Duration) -> Option<Arc<dyn Exchange>> {
+fn discord(config: &Config, around: Surroundings) -> Option<Messenger> {
+    let section = &config.channels.discord;
+    let options = discord::Options {
+        api_base: section.api_base.clone(),
+        token: section.token.clone(),
+        message_content: section.message_content,
+        exchange: exchange("discord", &section.api_base, SILENCE)?,
+        dial: network(),
+    };
+    Some(discord::channel(options, common!(section).rules("discord", config), around))
+}
+
+fn slack(config: &Config, around: Surroundings) -> Option<Messenger> {
+    let section = &config.channels.slack;
+    let options = slack::Options {
+        api_base: section.api_base.clone(),
+        bot_token: section.bot_token.clone(),
+        app_token: section.app_token.clone(),
+        exchange: exchange("slack", &section.api_base, SILENCE)?,
+        dial: network(),
+    };
+    Some(slack::channel(options, common!(section).rules("slack", config), around))
+}
+
+/// What sockets are opened through.
+fn network() -> Arc<dyn Dial> {
+    Arc::new(Network)
+}
+
+pub(super) fn exchange(channel: &str, address: &str, silence: Duration) -> Option<Arc<dyn Exchange>> {
     match aethon_providers::exchange(address, silence) {
         Ok(exchange) => Some(Arc::new(exchange)),
         Err(error) => {
@@ -125,18 +162,18 @@ fn exchange(channel: &str, address: &str, silence: Duration) -> Option<Arc<dyn E
 }
 
 /// The keys that all messengers have.
-struct Common<'c> {
-    groups: GroupMode,
-    streaming: Streaming,
-    pairing: schema::Pairing,
-    strangers: schema::Strangers,
-    home: &'c str,
-    max_file_mb: u32,
-    stale_minutes: u32,
+pub(super) struct Common<'c> {
+    pub(super) groups: GroupMode,
+    pub(super) streaming: Streaming,
+    pub(super) pairing: schema::Pairing,
+    pub(super) strangers: schema::Strangers,
+    pub(super) home: &'c str,
+    pub(super) max_file_mb: u32,
+    pub(super) stale_minutes: u32,
 }
 
 impl Common<'_> {
-    fn rules(&self, channel: &'static str, config: &Config) -> Rules {
+    pub(super) fn rules(&self, channel: &'static str, config: &Config) -> Rules {
         let security = &config.security;
         let prefix = format!("{channel}:");
         let owners =

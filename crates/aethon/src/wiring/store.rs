@@ -30,6 +30,7 @@ fn open(path: &Path, config: &Config, clock: Arc<dyn Clock>, mode: OpenMode) -> 
     let mut options = Options::default();
     options.mode = mode;
     options.synchronous = config.storage.synchronous;
+    options.max_bytes = max_bytes(config);
     options.clock = clock;
     Store::open(path, options).map_err(|error| Error::refused(error.to_string()).because(error))
 }
@@ -41,6 +42,11 @@ pub(crate) async fn learned(storage: &Storage) -> Learned {
         Vec::new()
     });
     Learned::new(facts, storage.models.clone())
+}
+
+/// How large the database may become, in bytes.
+pub(crate) fn max_bytes(config: &Config) -> Option<u64> {
+    Some(config.storage.max_mb.saturating_mul(1 << 20)).filter(|bytes| *bytes > 0)
 }
 
 /// How long things are kept that nobody removes. Without telemetry single calls go with their day; the sums stay.

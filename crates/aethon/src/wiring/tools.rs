@@ -62,6 +62,7 @@ fn sets(
     needs.memory = memory;
     needs.redactor = prepared.shared.redactor.clone();
     needs.outputs = Some(outputs(prepared));
+    needs.lsp = prepared.shared.lsp.clone();
     needs.courier = Some(deliveries.courier(storage.outbox.clone()));
     aethon_tools::sets(&options(prepared), &needs).into()
 }
@@ -110,6 +111,9 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options.address_file = Some(home.address_file());
     options.shell = shell(prepared);
     options.docker = prepared.shared.docker.clone();
+    let map = &prepared.config.repo_map;
+    options.map_chars = if map.enabled { map.max_chars } else { 0 };
+    options.commands = prepared.shared.commands.clone();
     options.desktop = desktop(prepared);
     options.web = super::web::options(&prepared.config);
     options

@@ -12,7 +12,7 @@ use crate::builder::Prepared;
 /// What checks edits, if that is wanted.
 pub(crate) fn hook(prepared: &Prepared) -> Option<Arc<VerifyEdits>> {
     let verification = &prepared.config.verification;
-    if !verification.enabled {
+    if !verification.enabled && prepared.shared.lsp.is_none() {
         return None;
     }
     let command = Some(verification.command.trim().to_owned()).filter(|command| !command.is_empty());
@@ -21,6 +21,8 @@ pub(crate) fn hook(prepared: &Prepared) -> Option<Arc<VerifyEdits>> {
         detects: may_detect(&prepared.config),
         timeout: Duration::from_secs(verification.timeout_seconds),
         strict: verification.strict,
+        runs: verification.enabled,
+        lsp: prepared.shared.lsp.clone(),
     };
     let redactor = prepared.shared.redactor.clone();
     Some(Arc::new(VerifyEdits::new(&super::tools::options(prepared), redactor, options)))

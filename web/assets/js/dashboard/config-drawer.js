@@ -6,9 +6,9 @@ import { state } from "../components/state.js";
 import { badge, button, skeleton } from "../shared/controls.js";
 import { make } from "../shared/dom.js";
 import { sentence } from "../shared/sentence.js";
-import { toast } from "../shared/toast.js";
 import { visible } from "../shared/visible.js";
 import { configWords as words } from "../texts/config.js";
+import { failed } from "./act.js";
 import { keyEditor } from "./config-editor.js";
 import { asToml } from "./config-model.js";
 import { takes, text, valueText } from "./config-value.js";
@@ -58,7 +58,7 @@ export function keyDrawer(context, { closed, changed }) {
       again();
     } });
     drawer?.show({ body: [make("p", {}, ...sentence(entry.description)), editor.element] });
-    if (isReset) editor.reset().catch((fault) => toast(words.actionFailed(fault.message)));
+    if (isReset) editor.reset().catch(failed);
     else editor.focus();
   };
   const update = (/** @type {Entry[] | null} */ next) => {

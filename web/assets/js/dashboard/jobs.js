@@ -3,8 +3,8 @@
 import { badge } from "../shared/controls.js";
 import { confirmDialog } from "../shared/dialog.js";
 import { exactly } from "../shared/time.js";
-import { toast } from "../shared/toast.js";
 import { schedulerWords as words } from "../texts/scheduler.js";
+import { act } from "./act.js";
 
 /** @import { Context } from "./context.js" */
 /** @import { MenuItem } from "../shared/menu.js" */
@@ -32,15 +32,6 @@ export function statusBadge(status) {
  * @returns {MenuItem[]}
  */
 export function jobActions(context, job, { changed, gone }) {
-  const act = async (/** @type {() => Promise<any>} */ action, /** @type {string} */ done, /** @type {() => void} */ then) => {
-    try {
-      await action();
-      toast(done);
-      then();
-    } catch (problem) {
-      toast(words.actionFailed(/** @type {Error} */ (problem).message));
-    }
-  };
   const remove = async () => {
     if (await confirmDialog({ title: words.removeTitle, text: words.removeBody(job.job_id), action: words.remove })) await act(() => context.request(jobPath(job.job_id), { method: "DELETE" }), words.removed, gone);
   };

@@ -11,6 +11,7 @@ import { toast } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { memoryWords as words } from "../texts/memory.js";
 import { shell } from "../texts/shell.js";
+import { act } from "./act.js";
 
 /** @import { Context } from "./context.js" */
 
@@ -107,13 +108,10 @@ export function memoryDrawer(context, { changed, closed }) {
   /** @param {any} entry */
   const forget = async (entry) => {
     if (!(await confirmDialog({ title: words.removeTitle, text: words.removeBody, action: words.remove }))) return;
-    try {
-      await context.request(`/api/memory/${encodeURIComponent(entry.id)}`, { method: "DELETE" });
-      finish(words.removed);
+    await act(() => context.request(`/api/memory/${encodeURIComponent(entry.id)}`, { method: "DELETE" }), words.removed, () => {
+      changed();
       drawer?.close();
-    } catch (problem) {
-      toast(words.actionFailed(/** @type {Error} */ (problem).message));
-    }
+    });
   };
   return { open: (/** @type {string | undefined} */ id) => void open(id), close };
 }

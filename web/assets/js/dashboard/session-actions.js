@@ -2,8 +2,8 @@
 
 import { confirmDialog, promptDialog } from "../shared/dialog.js";
 import { make } from "../shared/dom.js";
-import { toast } from "../shared/toast.js";
 import { sessionWords as words } from "../texts/sessions.js";
+import { act } from "./act.js";
 
 /** @import { Context } from "./context.js" */
 /** @import { MenuItem } from "../shared/menu.js" */
@@ -30,15 +30,6 @@ export function sessionMenu(context, session, { changed, gone }) {
   const path = pathOf(session.session_id);
   const title = titleOf(session);
   const href = chatHref(session);
-  const act = async (/** @type {() => Promise<any>} */ action, /** @type {string} */ done, /** @type {() => void} */ then) => {
-    try {
-      await action();
-      toast(done);
-      then();
-    } catch (problem) {
-      toast(words.actionFailed(/** @type {Error} */ (problem).message));
-    }
-  };
   const rename = async () => {
     const wanted = await promptDialog({ title: words.renameTitle, label: words.renameLabel, value: session.title ?? "" });
     if (wanted) await act(() => context.request(path, { method: "PATCH", body: { title: wanted } }), words.renamed, changed);

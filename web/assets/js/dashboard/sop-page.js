@@ -14,6 +14,7 @@ import { toast } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { shell } from "../texts/shell.js";
 import { sopWords as words } from "../texts/sops.js";
+import { act } from "./act.js";
 import { hrefOf } from "./route.js";
 import { sopRuns, sopRunsPath } from "./sop-runs.js";
 
@@ -92,11 +93,5 @@ function openRun(context, sop) {
 /** @param {import("./context.js").Context} context @param {any} sop */
 async function remove(context, sop) {
   if (!(await confirmDialog({ title: words.removeTitle, text: words.removeBody(sop.name), action: words.remove }))) return;
-  try {
-    await context.request(sopPath(sop.name), { method: "DELETE" });
-    toast(words.removed);
-    context.go([]);
-  } catch (problem) {
-    toast(words.actionFailed(/** @type {Error} */ (problem).message));
-  }
+  await act(() => context.request(sopPath(sop.name), { method: "DELETE" }), words.removed, () => context.go([]));
 }

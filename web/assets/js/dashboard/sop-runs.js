@@ -5,9 +5,9 @@ import { rowTitle, table } from "../components/table.js";
 import { badge, button } from "../shared/controls.js";
 import { make } from "../shared/dom.js";
 import { money, timeElement } from "../shared/time.js";
-import { toast } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { sopWords as words } from "../texts/sops.js";
+import { act } from "./act.js";
 import { hrefOf } from "./route.js";
 
 export const sopRunsPath = "/api/sop-runs?limit=200";
@@ -45,11 +45,6 @@ function stateOf(row) {
 
 /** @param {import("./context.js").Context} context @param {any} row */
 async function resume(context, row) {
-  try {
-    await context.request(`/api/sop-runs/${encodeURIComponent(row.run_id)}/resume`, { method: "POST" });
-    toast(words.resumed);
-    context.store.soon(sopRunsPath);
-  } catch (problem) {
-    toast(words.actionFailed(/** @type {Error} */ (problem).message));
-  }
+  const path = `/api/sop-runs/${encodeURIComponent(row.run_id)}/resume`;
+  await act(() => context.request(path, { method: "POST" }), words.resumed, () => context.store.soon(sopRunsPath));
 }

@@ -45,7 +45,6 @@ export const configWords = {
   linesHint: "One a line.",
   jsonHint: "As JSON.",
   unsetHint: "Empty means not set.",
-  actionFailed: (/** @type {string} */ why) => `That did not work. ${why}`,
   howTo: "Change it in config.toml",
   howToCli: "Or in a terminal",
   howToSecret: "Keep secrets out of the file: store one, and refer to it.",

@@ -46,5 +46,4 @@ export const memoryWords = {
   replaced: (/** @type {string} */ category) => `filed under ${category}, replaced`,
   missingTitle: "There is no such memory",
   missing: "It was deleted, or its address is not right.",
-  actionFailed: (/** @type {string} */ why) => `That did not work. ${why}`,
 };

@@ -35,7 +35,6 @@ export const schedulerWords = {
   removeBody: (/** @type {string} */ id) => `“${id}” will not run any more, and its history goes with it.`,
   removed: "Job deleted.",
   fromConfig: "It is written in the configuration; remove it there, under scheduler.jobs.",
-  actionFailed: (/** @type {string} */ why) => `That did not work. ${why}`,
   actionsFor: (/** @type {string} */ id) => `Actions for ${id}`,
 
   origins: /** @type {Record<string, string>} */ ({ config: "The configuration", owner: "You", assistant: "The assistant" }),

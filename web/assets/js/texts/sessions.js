@@ -36,7 +36,6 @@ export const sessionWords = {
   removeTitle: "Delete this conversation?",
   removeBody: (/** @type {string} */ title) => `“${title}” and all its messages will be gone for good.`,
   removed: "Conversation deleted.",
-  actionFailed: (/** @type {string} */ why) => `That did not work. ${why}`,
   actionsFor: (/** @type {string} */ title) => `Actions for ${title}`,
   more: "More",
 

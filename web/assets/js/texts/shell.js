@@ -6,7 +6,7 @@ export const shell = {
   groups: { now: "Now", work: "Work", mind: "Mind", system: "System" },
   panels: {
     overview: "Overview", company: "Live Company", monitor: "Live Monitor", approvals: "Approvals", sessions: "Sessions", agents: "Agents",
-    sops: "SOPs", scheduler: "Scheduler", recordings: "Recordings", memory: "Memory", usage: "Usage", features: "Features",
+    sops: "SOPs", scheduler: "Scheduler", recordings: "Recordings", memory: "Memory", channels: "Channels", usage: "Usage", features: "Features",
     config: "Config", logs: "Logs",
   },
   search: "Search or jump to",
@@ -28,6 +28,7 @@ export const shell = {
 
   staleSince: (/** @type {string} */ when) => `Not up to date: from ${when}.`,
   refreshFailed: (/** @type {string} */ why) => `Could not be refreshed. ${why}`,
+  actionFailed: (/** @type {string} */ why) => `That did not work. ${why}`,
   retry: "Try again",
   more: "Show more",
   loadingMore: "Loading",

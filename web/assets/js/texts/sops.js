@@ -36,7 +36,6 @@ export const sopWords = {
   removeTitle: "Delete this SOP?",
   removeBody: (/** @type {string} */ name) => `The file of “${name}” will be gone for good. If a built-in SOP has the same name, it counts again.`,
   removed: "SOP deleted.",
-  actionFailed: (/** @type {string} */ why) => `That did not work. ${why}`,
   callIt: "In chat",
   file: "File",
   kind: "Kind",

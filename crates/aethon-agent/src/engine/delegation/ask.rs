@@ -6,6 +6,7 @@ use aethon_core::agents::Caller;
 use aethon_core::ids::{AgentName, SessionId, unique};
 use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Inbound, Message, Reply, TurnEnd};
+use aethon_core::session::{SessionQuery, SessionSummary};
 use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -22,6 +23,10 @@ use crate::engine::shared::Shared;
 
 /// The longest task, in characters: as much as a model writes in one call.
 const LONGEST_TASK: usize = 64_000;
+
+/// Among how many of the newest conversations with specialists the last one is looked for after a start; of older ones the id is
+/// needed.
+const MOST_LISTED: usize = 200;
 
 /// How many messages of a specialist's session are looked at for content from outside.
 const MOST_SEEN: usize = 500;
@@ -67,12 +72,28 @@ impl Ask {
             return self.known(shared, context, id).await;
         }
         if arguments.r#continue == Some(true) {
-            return self.conversations.last(&context.session, &self.name).ok_or_else(|| {
+            let last = match self.conversations.last(&context.session, &self.name) {
+                Some(last) => Some(last),
+                None => self.stored(shared, context).await?,
+            };
+            return last.ok_or_else(|| {
                 ours(format!("there is no earlier request to the {} to go on with; ask anew", self.name))
             });
         }
         SessionId::of(CHANNEL, &format!("{}:{}", self.name, unique()))
             .map_err(|error| ours(error.to_string()))
+    }
+
+    /// The last conversation that this session had with this specialist before the program was started.
+    async fn stored(&self, shared: &Shared, context: &ToolContext) -> Result<Option<SessionId>, ToolError> {
+        let query = SessionQuery::newest(MOST_LISTED).of_channel(Some(CHANNEL.into()));
+        let listed = shared.services.transcripts.sessions(query).await;
+        let listed = listed.map_err(|error| ours(format!("the conversation could not be found: {error}")))?;
+        let begins = format!("{CHANNEL}:{}:", self.name);
+        let is_it = |found: &SessionSummary| {
+            found.sender == context.session.as_str() && found.session_id.as_str().starts_with(&begins)
+        };
+        Ok(listed.sessions.into_iter().find(is_it).map(|found| found.session_id))
     }
 
     /// A conversation of before. It must be one that this session has had with this specialist.

@@ -139,4 +139,13 @@ pub async fn what_was_given_up_is_listed_and_can_be_tried_again(stage: Stage) {
     assert!(!outbox.remove_delivery(ids[1]).await.unwrap(), "what has arrived stays known");
     assert!(outbox.settle(ids[2], DeliveryOutcome::Delivered).await.unwrap_err().is_not_found());
     assert_eq!(due(&stage, 900).await.len(), 1);
+
+    let returned = || DeliveryOutcome::Returned { error: "too late".into() };
+    outbox.settle(ids[0], returned()).await.unwrap();
+    assert_eq!(due(&stage, 900).await.len(), 1, "one that waits cannot come back");
+    outbox.settle(ids[1], returned()).await.unwrap();
+    let failed = outbox.undelivered(DeliveryState::Failed, 10).await.unwrap();
+    let [record] = &failed.deliveries[..] else { panic!("{failed:?}") };
+    assert_eq!((record.delivery.id, record.error.as_deref()), (ids[1], Some("too late")));
+    assert!(outbox.retry_delivery(ids[1], at(900)).await.unwrap());
 }

@@ -38,6 +38,12 @@ impl Outbox for MemoryStore {
         let (mut tables, now) = (self.enter("settle")?, self.clock.now());
         let row = tables.deliveries.iter_mut().find(|row| row.delivery.id == id);
         let row = row.ok_or_else(|| Error::not_found(format!("there is no delivery {id}")))?;
+        if let DeliveryOutcome::Returned { error } = outcome {
+            if row.is_delivered {
+                (row.is_delivered, row.error) = (false, Some(error));
+            }
+            return Ok(());
+        }
         // One that is settled already stays as it is: a second report about it says nothing new.
         if row.settled_at.is_some() {
             return Ok(());
@@ -51,7 +57,7 @@ impl Outbox for MemoryStore {
                 tables.hold_back(id, &content, at);
             }
             DeliveryOutcome::Delivered => (row.due_at, row.settled_at, row.error) = (None, Some(now), None),
-            DeliveryOutcome::Failed { error } => {
+            DeliveryOutcome::Failed { error } | DeliveryOutcome::Returned { error } => {
                 (row.due_at, row.settled_at, row.error) = (None, Some(now), Some(error));
             }
         }

@@ -13,6 +13,7 @@ import { texts } from "../../texts.js";
 import { mostDesks } from "../company/floor.js";
 import { Office, channelOf } from "../company/office.js";
 import { Stage } from "../company/stage.js";
+import { gathered } from "../gathered.js";
 
 /** @import { Seen } from "../company/office.js" */
 
@@ -97,18 +98,12 @@ export function mount(root, context) {
   show();
   void ask();
 
-  let isDue = false;
+  const soon = gathered(context, 80, show);
   return {
     refresh: () => void ask(),
     live: (topic, data) => {
       office.hear(topic, data, Date.now());
-      if (topic === "logs" || topic === "usage" || isDue) return;
-      // Many events in one moment are one change of the picture.
-      isDue = true;
-      setTimeout(() => {
-        isDue = false;
-        if (!context.signal.aborted) show();
-      }, 80);
+      if (topic !== "logs" && topic !== "usage") soon();
     },
   };
 }

@@ -9,6 +9,7 @@ import { searchField, select } from "../../components/form.js";
 import { region, state } from "../../components/state.js";
 import { codeBox } from "../../components/code.js";
 import { exactTime } from "../exact-time.js";
+import { gathered } from "../gathered.js";
 import { liveList } from "../live-list.js";
 import { LogLines, extras, levels } from "../log-lines.js";
 
@@ -82,15 +83,7 @@ export function mount(root, context) {
   fill(root, make("div", { class: "bar" }, search.element, level, parts, count), slot);
   ask();
 
-  let isDue = false;
-  const soon = () => {
-    if (isDue) return;
-    isDue = true;
-    setTimeout(() => {
-      isDue = false;
-      if (!context.signal.aborted) show(false);
-    }, 200);
-  };
+  const soon = gathered(context, 200, () => show(false));
   return {
     refresh: () => !list.isPaused() && answers?.soon(),
     live: (topic, data) => {

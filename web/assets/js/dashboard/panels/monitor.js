@@ -14,6 +14,7 @@ import { searchField, select } from "../../components/form.js";
 import { errorState, state } from "../../components/state.js";
 import { skeleton } from "../../shared/controls.js";
 import { exactTime } from "../exact-time.js";
+import { gathered } from "../gathered.js";
 import { liveList } from "../live-list.js";
 import { Entries } from "../monitor/entries.js";
 
@@ -84,15 +85,7 @@ export function mount(root, context) {
   change({});
   void load();
 
-  let isDue = false;
-  const soon = () => {
-    if (isDue) return;
-    isDue = true;
-    setTimeout(() => {
-      isDue = false;
-      if (!context.signal.aborted) show(false);
-    }, 150);
-  };
+  const soon = gathered(context, 150, () => show(false));
   let wasOpen = context.isLive();
   return {
     refresh: () => {

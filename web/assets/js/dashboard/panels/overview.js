@@ -54,6 +54,12 @@ export function mount(root, context) {
   const recent = make("ul", { class: "brief", role: "list" });
   const planned = make("ul", { class: "brief", role: "list" });
   const logs = logLines();
+  // Made once: a link that is made anew with each answer would lose the focus of whoever is on it.
+  const blank = {
+    activity: emptyLine(words.noActivity, "/", words.sayHello),
+    noJobs: emptyLine(words.noJobs, "#/scheduler/new", words.addJob),
+    jobsOff: emptyLine(words.jobsOff, "#/scheduler/new", words.addJob),
+  };
   const showTroubles = keyedList(attention, (entry) => (entry.isFine ? fineRow() : troubleRow(entry, refresh)), (entry) => entry.title ?? "fine");
   const showRecent = keyedList(recent, sessionRow, (session) => session.session_id);
   const showPlanned = keyedList(planned, jobRow, (job) => job.job_id);
@@ -76,14 +82,14 @@ export function mount(root, context) {
     const sessions = value(paths.sessions)?.sessions;
     if (sessions) {
       showRecent(sessions.slice(0, 6));
-      only(activity, sessions.length > 0 ? recent : emptyLine(words.noActivity, "/", words.sayHello));
+      only(activity, sessions.length > 0 ? recent : blank.activity);
     }
     else if (isLost(store.get(paths.sessions))) only(activity, make("p", { class: "quiet" }, words.notLoaded));
     const jobs = value(paths.jobs);
     if (jobs) {
       const soonest = nextJobs(jobs, 6);
       showPlanned(soonest);
-      only(next, soonest.length > 0 ? planned : emptyLine(jobs.enabled ? words.noJobs : words.jobsOff, "#/scheduler/new", words.addJob));
+      only(next, soonest.length > 0 ? planned : jobs.enabled ? blank.noJobs : blank.jobsOff);
     }
     else if (isLost(store.get(paths.jobs))) only(next, make("p", { class: "quiet" }, words.notLoaded));
     logs.show(value(paths.logs)?.records ?? []);

@@ -1,4 +1,4 @@
-//! A file as the form that the Bot API takes.
+//! A file as the form that browsers send it in (`multipart/form-data`).
 
 use aethon_core::ids::unique;
 use aethon_core::message::Attachment;
@@ -7,16 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::talk::Fault;
 
-/// The method and the field for a file: pictures are shown, everything else is a document.
-pub(super) fn method(file: &Attachment) -> (&'static str, &'static str) {
-    match file.mime.as_str() {
-        "image/png" | "image/jpeg" => ("sendPhoto", "photo"),
-        _ => ("sendDocument", "document"),
-    }
-}
-
 /// The form: its content type and its bytes.
-pub(super) fn form(
+pub(crate) fn form(
     fields: &[(&str, String)],
     field: &str,
     file: &Attachment,

@@ -1,0 +1,241 @@
+//! One request to Discord, its limits, and what its failure means.
+//!
+//! Discord counts requests by route and by the channel in it, says with each answer how many are left, and blocks the address
+//! of whoever goes on regardless. So a route that is used up is not asked before its time: that is a pause like any that
+//! Discord asks for itself.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aethon_core::exchange::{Exchange, ExchangeRequest, Method};
+use aethon_core::secret::Secret;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::rest::{self, Answer, PATIENCE};
+use crate::socket::is_plain_and_here;
+use crate::talk::{Fault, Stop};
+
+/// The longest answer that is read, in bytes.
+const MOST_ANSWER: usize = 8 << 20;
+/// The pause where Discord wants one and does not say how long.
+const USUAL_PAUSE: Duration = Duration::from_secs(5);
+/// How many routes are remembered that are used up.
+const MOST_ROUTES: usize = 1000;
+/// The name under which a pause for all routes is remembered.
+const ALL: &str = "*";
+/// Discord wants to know which program asks.
+const PROGRAM: &str = concat!("DiscordBot (https://aethon.invalid, ", env!("CARGO_PKG_VERSION"), ")");
+
+/// The message is not there any more.
+const UNKNOWN_MESSAGE: u64 = 10008;
+/// It is somebody else's.
+const FOREIGN_MESSAGE: u64 = 50005;
+
+/// How a request ended that was not done.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The token is not taken.
+    Token(String),
+    /// What is common to all platforms.
+    Fault(Fault),
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Token(message) => Self::Refused(message),
+            Failure::Fault(fault) => fault,
+        }
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Token(message) => Self::Useless(message),
+            Failure::Fault(fault) => fault.into(),
+        }
+    }
+}
+
+/// What a request says.
+pub(super) enum Body {
+    Nothing,
+    Json(Value),
+    /// A form: its content type and its bytes.
+    Form(String, Vec<u8>),
+}
+
+/// Discord as our bot sees it.
+pub(super) struct Api {
+    base: String,
+    token: Secret,
+    exchange: Arc<dyn Exchange>,
+    /// Until when routes are used up.
+    closed: Mutex<HashMap<String, Instant>>,
+}
+
+impl Api {
+    pub(super) fn new(base: &str, token: Secret, exchange: Arc<dyn Exchange>) -> Self {
+        Self { base: base.trim_end_matches('/').to_owned(), token, exchange, closed: Mutex::default() }
+    }
+
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
+    pub(super) fn token(&self) -> &Secret {
+        &self.token
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
+        self.send(Method::Get, path, Body::Nothing).await
+    }
+
+    /// Makes a request.
+    pub(super) async fn send(&self, method: Method, path: &str, body: Body) -> Result<Value, Failure> {
+        let route = route(method, path);
+        if let Some(after) = self.is_closed(&route) {
+            let message = "Discord takes nothing more there for now".to_owned();
+            return Err(Failure::Fault(Fault::Later { message, after: Some(after) }));
+        }
+        let mut headers = vec![
+            ("authorization".to_owned(), format!("Bot {}", self.token.expose())),
+            ("user-agent".to_owned(), PROGRAM.to_owned()),
+        ];
+        let (content_type, body) = match body {
+            Body::Nothing => (None, Vec::new()),
+            Body::Json(json) => (Some("application/json".to_owned()), json.to_string().into_bytes()),
+            Body::Form(content_type, bytes) => (Some(content_type), bytes),
+        };
+        headers.extend(content_type.map(|content_type| ("content-type".to_owned(), content_type)));
+        let request = ExchangeRequest { method, url: format!("{}{path}", self.base), headers, body };
+        let answer = rest::ask(&*self.exchange, request, (PATIENCE * 2, MOST_ANSWER)).await;
+        // The path of an answer to a press holds a token, so none is repeated.
+        let answer = answer.map_err(|unanswered| Failure::Fault(unanswered.fault("Discord")))?;
+        self.note_limits(&route, &answer);
+        read(&answer)
+    }
+
+    /// Fetches a file, of at most so many bytes. Its address is signed, and on hosts that have no business with the token.
+    pub(super) async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, Fault> {
+        let host = address.strip_prefix("https://").and_then(|rest| rest.split(['/', '?', '#']).next());
+        let is_discords = host.is_some_and(|host| {
+            ["discordapp.com", "discordapp.net", "discord.com"]
+                .iter()
+                .any(|own| host == *own || host.strip_suffix(own).is_some_and(|rest| rest.ends_with('.')))
+        });
+        let is_here = is_plain_and_here(&self.base) && is_plain_and_here(address);
+        if !is_discords && !is_here {
+            return Err(Fault::Refused("the file is not on a host of Discord".into()));
+        }
+        let headers = vec![("user-agent".to_owned(), PROGRAM.to_owned())];
+        let request =
+            ExchangeRequest { method: Method::Get, url: address.to_owned(), headers, body: Vec::new() };
+        match rest::ask(&*self.exchange, request, (PATIENCE * 2, most)).await {
+            Ok(answer) if answer.status == 200 => Ok(answer.body),
+            Ok(answer) => Err(Fault::Refused(format!("the file is not there ({})", answer.status))),
+            Err(unanswered) => Err(Fault::later(unanswered.message)),
+        }
+    }
+
+    /// How long a route takes nothing.
+    fn is_closed(&self, route: &str) -> Option<Duration> {
+        let (now, mut closed) = (Instant::now(), self.closed());
+        closed.retain(|_, until| *until > now);
+        let until = [route, ALL].iter().filter_map(|name| closed.get(*name)).max()?;
+        Some(*until - now)
+    }
+
+    fn note_limits(&self, route: &str, answer: &Answer) {
+        let number = |name: &str| answer.header(name).and_then(|text| text.trim().parse::<f64>().ok());
+        let is_used_up = number("x-ratelimit-remaining") == Some(0.0);
+        let resets = number("x-ratelimit-reset-after").filter(|_| is_used_up).and_then(seconds);
+        let (route, pause) = match answer.status {
+            429 => {
+                let is_global =
+                    answer.json()["global"] == true || answer.header("x-ratelimit-global").is_some();
+                (if is_global { ALL } else { route }, Some(pause(answer)))
+            }
+            _ => (route, resets),
+        };
+        let Some(pause) = pause else { return };
+        let mut closed = self.closed();
+        if closed.len() < MOST_ROUTES {
+            closed.insert(route.to_owned(), Instant::now() + pause);
+        }
+    }
+
+    fn closed(&self) -> MutexGuard<'_, HashMap<String, Instant>> {
+        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a limit is counted by: the method, the path without the id of a message, and the channel in it.
+fn route(method: Method, path: &str) -> String {
+    let path = path.split('?').next().unwrap_or(path);
+    let parts: Vec<&str> = path.split('/').collect();
+    match parts.as_slice() {
+        ["", "channels", channel, rest @ ..] => {
+            let rest: Vec<&str> = rest
+                .iter()
+                .map(|part| if part.bytes().all(|byte| byte.is_ascii_digit()) { "id" } else { part })
+                .collect();
+            format!("{method:?} {channel} {}", rest.join("/"))
+        }
+        ["", "interactions", ..] => "interactions".to_owned(),
+        _ => format!("{method:?} {path}"),
+    }
+}
+
+fn pause(answer: &Answer) -> Duration {
+    let told = answer.json()["retry_after"].as_f64();
+    let header = || answer.header("retry-after").and_then(|text| text.trim().parse().ok());
+    told.or_else(header).and_then(seconds).unwrap_or(USUAL_PAUSE)
+}
+
+fn seconds(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds.clamp(0.0, 86_400.0)).ok()
+}
+
+fn read(answer: &Answer) -> Result<Value, Failure> {
+    let told = answer.json();
+    let code = told["code"].as_u64().unwrap_or(0);
+    let words = told["message"].as_str().unwrap_or("no answer that can be read");
+    let message = format!("Discord: {} {words} ({code})", answer.status);
+    match answer.status {
+        204 => Ok(Value::Null),
+        200..=299 if !told.is_null() => Ok(told),
+        401 => Err(Failure::Token(
+            "Discord does not take the token (401); set channels.discord.token to the one from the developer portal"
+                .to_owned(),
+        )),
+        429 => Err(Failure::Fault(Fault::Later {
+            message: "Discord wants a pause".to_owned(),
+            after: Some(pause(answer)),
+        })),
+        400..=499 if code == UNKNOWN_MESSAGE || code == FOREIGN_MESSAGE => {
+            Err(Failure::Fault(Fault::Gone(message)))
+        }
+        400..=499 => Err(Failure::Fault(Fault::Refused(message))),
+        // A message has a name, so it may simply be sent again.
+        _ => Err(Failure::Fault(Fault::Doubtful(message))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_counted_by_route_and_channel() {
+        let check = |path: &str, expected: &str| assert_eq!(route(Method::Patch, path), expected);
+        check("/channels/1/messages/22", "Patch 1 messages/id");
+        check("/channels/2/messages?after=3&limit=100", "Patch 2 messages");
+        check("/interactions/1/secret/callback", "interactions");
+        check("/users/@me", "Patch /users/@me");
+    }
+}

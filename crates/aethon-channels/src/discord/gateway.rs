@@ -1,0 +1,422 @@
+//! The gateway: one session, kept alive by heartbeats, resumed after every break, and over restarts too.
+//!
+//! What comes is handed to the door, and only then is its number stored, with the session. A break resumes behind that number,
+//! so Discord sends again what was not taken in; what it sends twice the storage knows by its id. Only when Discord does not
+//! take the session back is there a new one, and then the chats are looked through for what was missed.
+
+use std::time::Duration;
+
+use aethon_core::error::Result as CoreResult;
+use async_trait::async_trait;
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::platform::Discord;
+use super::{history, inbound};
+use crate::socket::{Ended, Socket};
+use crate::talk::{Door, InOrder, Press, Rounds, Stop};
+
+/// Messages in servers, messages in private; the content of those that are for us comes with these.
+const INTENTS: u64 = 1 << 9 | 1 << 12;
+/// The content of all others: privileged.
+const CONTENT: u64 = 1 << 15;
+/// How long the first word may take.
+const HELLO: Duration = Duration::from_secs(20);
+/// Longer than the longest time between two heartbeats.
+const SILENCE: Duration = Duration::from_secs(180);
+/// How many events wait to be taken in; more are left on the socket.
+const MOST_WAITING: usize = 500;
+/// How many answers to presses are under way.
+const MOST_ANSWERS: usize = 50;
+/// How many new sessions a day are left alone: the token of a bot that needs too many is reset.
+const SPARE_SESSIONS: u64 = 20;
+/// The code that leaves a session open for us to come back to. 1000 and 1001 would end it.
+const COME_BACK: u16 = 4000;
+/// How often the address of a session may lead nowhere before the usual one is tried.
+const MOST_MISSES: u32 = 3;
+/// Where the session is remembered.
+const SESSION: &str = "session";
+
+/// A session, and how far its events were taken in.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Session {
+    id: String,
+    /// The address at which it is resumed.
+    url: String,
+    seq: u64,
+    /// Whether the chats are still to be looked through for what came before it.
+    is_behind: bool,
+}
+
+/// What receives: our bot.
+pub(super) struct Gateway<'d> {
+    discord: &'d Discord,
+    us: Option<(String, String)>,
+    session: Option<Session>,
+    is_loaded: bool,
+    /// How often in a row the address of the session led nowhere.
+    misses: u32,
+    /// What is left open, to be closed in a way that keeps the session.
+    socket: Option<Socket>,
+}
+
+/// What became of an event.
+struct Taken {
+    seq: u64,
+    /// Whether it is worth a place in the storage.
+    is_kept: bool,
+    /// Whether with it everything was taken in that came before the session.
+    is_caught_up: bool,
+    result: Result<(), Stop>,
+}
+
+impl<'d> Gateway<'d> {
+    pub(super) fn new(discord: &'d Discord) -> Self {
+        Self { discord, us: None, session: None, is_loaded: false, misses: 0, socket: None }
+    }
+
+    /// Leaves, so that the session can be resumed.
+    pub(super) async fn leave(mut self) {
+        if let Some(socket) = self.socket.take() {
+            socket.close(COME_BACK).await;
+        }
+    }
+
+    /// Where to go: back to the session, or to a new one, if there may be one today.
+    async fn address(&mut self) -> Result<String, Stop> {
+        let base = match &self.session {
+            Some(session) if self.misses < MOST_MISSES => session.url.clone(),
+            session => {
+                let is_new = session.is_none();
+                let told = self.discord.api().get("/gateway/bot").await?;
+                let limit = &told["session_start_limit"];
+                if is_new && limit["remaining"].as_u64().is_some_and(|left| left < SPARE_SESSIONS) {
+                    let after = limit["reset_after"].as_u64().map(Duration::from_millis);
+                    let message = "Discord allows hardly any new session today; waiting".to_owned();
+                    return Err(Stop::Again { message, after });
+                }
+                let url = told["url"].as_str().map(str::to_owned);
+                url.ok_or_else(|| Stop::again("Discord names no gateway"))?
+            }
+        };
+        Ok(format!("{}/?v=10&encoding=json", base.trim_end_matches('/')))
+    }
+
+    /// Opens the socket, waits for its first word and says who we are. Returns the time between heartbeats.
+    async fn open(&mut self) -> Result<Duration, Stop> {
+        let address = self.address().await?;
+        let opened = Socket::open(self.discord.dial(), &address, self.discord.api().base()).await;
+        let socket = self.socket.insert(opened.map_err(broken)?);
+        let hello = timeout(HELLO, socket.next(HELLO)).await;
+        let hello = hello.map_err(|_| Stop::again("Discord does not greet on the gateway"))?;
+        let hello = hello.map_err(broken)?;
+        let interval = hello["d"]["heartbeat_interval"].as_u64().filter(|_| hello["op"] == 10);
+        let interval = interval.ok_or_else(|| Stop::again("Discord does not greet on the gateway"))?;
+        let token = self.discord.api().token().expose();
+        let who = match &self.session {
+            Some(session) => {
+                json!({"op": 6, "d": {"token": token, "session_id": session.id, "seq": session.seq}})
+            }
+            None => json!({"op": 2, "d": {
+                "token": token, "intents": INTENTS | if self.discord.wants_content() { CONTENT } else { 0 },
+                "properties": {"os": std::env::consts::OS, "browser": "aethon", "device": "aethon"},
+            }}),
+        };
+        socket.send(&who).await.map_err(broken)?;
+        Ok(Duration::from_millis(interval.clamp(1000, 120_000)))
+    }
+
+    async fn forget(&mut self, door: &Door) -> Result<(), Stop> {
+        self.session = None;
+        door.records().take("discord", SESSION).await?;
+        Ok(())
+    }
+
+    /// What a closed socket means for the session and for the channel.
+    async fn ended(&mut self, door: &Door, ended: Ended) -> Stop {
+        let useless = |why: &str| Stop::Useless(format!("Discord ended the session: {why}"));
+        match ended.code {
+            Some(4004) => useless("it does not take the token (4004); set channels.discord.token"),
+            Some(4013 | 4014) => useless(
+                "an intent is not allowed (4014); switch on the message content intent in the developer portal, or set channels.discord.message_content = false",
+            ),
+            Some(code @ 4010..=4012) => useless(&format!("it will not take this version ({code})")),
+            Some(4007 | 4009) => {
+                if let Err(stop) = self.forget(door).await {
+                    return stop;
+                }
+                broken(ended)
+            }
+            _ => broken(ended),
+        }
+    }
+}
+
+#[async_trait]
+impl Rounds for Gateway<'_> {
+    async fn round(&mut self, door: &Door) -> Result<(), Stop> {
+        if self.discord.api().token().is_empty() {
+            return Err(Stop::Useless("channels.discord.token is empty".into()));
+        }
+        if let Some(socket) = self.socket.take() {
+            socket.close(COME_BACK).await;
+        }
+        if !self.is_loaded {
+            let stored = door.records().get("discord", SESSION).await?;
+            self.session = stored.and_then(|stored| serde_json::from_str(&stored).ok());
+            self.is_loaded = true;
+        }
+        let (us, name) = match self.us.clone() {
+            Some(us) => us,
+            None => self.us.insert(self.discord.us().await?).clone(),
+        };
+        self.misses += 1;
+        let interval = self.open().await?;
+        self.misses = 0;
+        let discord = self.discord;
+        let seq = self.session.as_ref().map(|session| session.seq);
+        let mut listening = Listening {
+            discord,
+            door,
+            us,
+            name,
+            is_behind: self.session.as_ref().is_some_and(|session| session.is_behind),
+            seq,
+            acknowledged: true,
+            next_beat: Instant::now() + interval.mul_f64(jitter()),
+            interval,
+            work: InOrder::new(),
+            answers: FuturesUnordered::new(),
+        };
+        loop {
+            let Some(socket) = &mut self.socket else { return Ok(()) };
+            match listening.step(socket).await {
+                Ok(Step::Nothing) => {}
+                Ok(Step::Begun(session)) => {
+                    store(door, &session).await?;
+                    self.session = Some(session);
+                }
+                Ok(Step::Taken(taken)) => {
+                    taken.result?;
+                    door.standing().runs(None);
+                    if let Some(session) = &mut self.session {
+                        session.seq = taken.seq;
+                        session.is_behind &= !taken.is_caught_up;
+                        if taken.is_kept {
+                            store(door, session).await?;
+                        }
+                    }
+                }
+                Ok(Step::Reconnect) => {
+                    sleep(Duration::from_secs(1)).await;
+                    return Ok(());
+                }
+                Ok(Step::Invalid { may_resume }) => {
+                    let is_new = self.session.is_none();
+                    if !may_resume {
+                        self.forget(door).await?;
+                    }
+                    let pause = Duration::from_secs(1).mul_f64(1.0 + 4.0 * jitter());
+                    // A new session that is refused at once is a failure, and tried at growing pauses.
+                    if is_new {
+                        return Err(Stop::again("Discord does not begin a session"));
+                    }
+                    sleep(pause).await;
+                    return Ok(());
+                }
+                Err(Broken::Stop(stop)) => return Err(stop),
+                Err(Broken::Socket(ended)) => return Err(self.ended(door, ended).await),
+            }
+        }
+    }
+}
+
+/// What came of listening for a moment.
+enum Step {
+    Nothing,
+    /// There is a new session.
+    Begun(Session),
+    /// An event was taken in.
+    Taken(Taken),
+    /// Discord wants us to come back.
+    Reconnect,
+    /// Discord does not take the session.
+    Invalid {
+        may_resume: bool,
+    },
+}
+
+enum Broken {
+    Stop(Stop),
+    Socket(Ended),
+}
+
+impl From<Ended> for Broken {
+    fn from(ended: Ended) -> Self {
+        Self::Socket(ended)
+    }
+}
+
+/// What is under way on a socket.
+struct Listening<'l> {
+    discord: &'l Discord,
+    door: &'l Door,
+    us: String,
+    name: String,
+    is_behind: bool,
+    /// The number of the last event that came.
+    seq: Option<u64>,
+    acknowledged: bool,
+    next_beat: Instant,
+    interval: Duration,
+    work: InOrder<'l, Taken>,
+    answers: FuturesUnordered<BoxFuture<'l, ()>>,
+}
+
+impl<'l> Listening<'l> {
+    async fn step(&mut self, socket: &mut Socket) -> Result<Step, Broken> {
+        tokio::select! {
+            taken = self.work.next() => Ok(Step::Taken(taken)),
+            Some(()) = self.answers.next() => Ok(Step::Nothing),
+            () = sleep_until(self.next_beat) => {
+                if !std::mem::take(&mut self.acknowledged) {
+                    return Err(Broken::Stop(Stop::again("Discord has gone quiet")));
+                }
+                self.next_beat = Instant::now() + self.interval;
+                let seq = self.seq;
+                socket.send(&json!({"op": 1, "d": seq})).await?;
+                Ok(Step::Nothing)
+            }
+            heard = socket.next(SILENCE), if self.work.len() < MOST_WAITING => {
+                let heard = heard?;
+                self.hear(&heard, socket).await
+            }
+        }
+    }
+
+    async fn hear(&mut self, heard: &Value, socket: &mut Socket) -> Result<Step, Broken> {
+        match heard["op"].as_u64() {
+            Some(0) => Ok(self.event(heard)),
+            Some(1) => {
+                let seq = self.seq;
+                socket.send(&json!({"op": 1, "d": seq})).await?;
+                Ok(Step::Nothing)
+            }
+            Some(7) => Ok(Step::Reconnect),
+            Some(9) => Ok(Step::Invalid { may_resume: heard["d"] == true }),
+            Some(11) => {
+                self.acknowledged = true;
+                Ok(Step::Nothing)
+            }
+            _ => Ok(Step::Nothing),
+        }
+    }
+
+    fn event(&mut self, heard: &Value) -> Step {
+        let Some(seq) = heard["s"].as_u64() else { return Step::Nothing };
+        self.seq = Some(seq);
+        let (kind, event) = (heard["t"].as_str().unwrap_or_default(), &heard["d"]);
+        tracing::debug!(channel = "discord", kind, seq, "an event came");
+        let (door, discord) = (self.door, self.discord);
+        match kind {
+            "READY" => return self.ready(event, seq),
+            "RESUMED" => {
+                tracing::info!(channel = "discord", "the session was resumed");
+                door.standing().runs(Some(&self.name));
+                if self.is_behind {
+                    self.catch_up(seq);
+                    return Step::Nothing;
+                }
+            }
+            "MESSAGE_CREATE" => {
+                let arrival = inbound::arrival(event, &self.us, event["guild_id"].is_null());
+                self.push(seq, true, async move {
+                    match arrival {
+                        Some(arrival) => history::arrive(door, arrival).await,
+                        None => Ok(()),
+                    }
+                });
+                return Step::Nothing;
+            }
+            "INTERACTION_CREATE" if event["type"] == 3 => self.press(event),
+            "INTERACTION_CREATE" if event["type"] == 2 => {
+                let arrival = inbound::command(event, door.now());
+                let (id, token) = (event["id"].clone(), event["token"].clone());
+                self.push(seq, true, async move {
+                    let Some(arrival) = arrival else { return Ok(()) };
+                    // To a stranger nothing answers.
+                    if door.knows(&arrival.sender).await? {
+                        discord.answer(&id, &token, "Yes.").await;
+                    }
+                    door.arrive(arrival).await
+                });
+                return Step::Nothing;
+            }
+            _ => {}
+        }
+        self.push(seq, false, async { Ok(()) });
+        Step::Nothing
+    }
+
+    fn ready(&mut self, event: &Value, seq: u64) -> Step {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (discord, door) = (self.discord, self.door);
+        tracing::info!(channel = "discord", account = self.name, "the channel runs");
+        door.standing().runs(Some(&self.name));
+        let application = event["application"]["id"].clone();
+        self.answers.push(Box::pin(async move { discord.register(door, &application).await }));
+        self.catch_up(seq);
+        let (id, url) = (text(&event["session_id"]), text(&event["resume_gateway_url"]));
+        Step::Begun(Session { id, url, seq, is_behind: true })
+    }
+
+    /// Takes in what came before the session, ahead of what comes in it.
+    fn catch_up(&mut self, seq: u64) {
+        let (discord, door, us) = (self.discord, self.door, self.us.clone());
+        self.work.push(async move {
+            let result = history::catch_up(discord.api(), door, &us).await;
+            Taken { seq, is_kept: true, is_caught_up: true, result }
+        });
+    }
+
+    fn push(&mut self, seq: u64, is_kept: bool, take: impl Future<Output = CoreResult<()>> + Send + 'l) {
+        self.work.push(async move {
+            Taken { seq, is_kept, is_caught_up: false, result: take.await.map_err(Stop::from) }
+        });
+    }
+
+    /// A button was pressed. What becomes of it is told to whoever pressed it, and to nobody else.
+    fn press(&mut self, event: &Value) {
+        let chat = inbound::id(&event["channel_id"]).unwrap_or_default();
+        let data = event["data"]["custom_id"].as_str().unwrap_or_default().to_owned();
+        let Some(sender) = inbound::who(event) else { return };
+        let told = self.door.press(&Press { data, sender: sender.id, chat });
+        let (discord, id, token) = (self.discord, event["id"].clone(), event["token"].clone());
+        if self.answers.len() < MOST_ANSWERS {
+            self.answers.push(Box::pin(async move { discord.answer(&id, &token, told).await }));
+        }
+    }
+}
+
+async fn store(door: &Door, session: &Session) -> Result<(), Stop> {
+    let stored = serde_json::to_string(session).map_err(|error| Stop::again(error.to_string()))?;
+    door.records().put("discord", SESSION, &stored, None).await?;
+    Ok(())
+}
+
+fn broken(ended: Ended) -> Stop {
+    Stop::again(format!("Discord's gateway: {}", ended.message))
+}
+
+/// A number between 0 and 1, so that many bots that start together do not all beat together.
+fn jitter() -> f64 {
+    let mut byte = [0; 1];
+    // Without randomness the first beat comes in the middle, which is as good.
+    let _ = SystemRandom::new().fill(&mut byte).map_err(|_| byte[0] = 127);
+    f64::from(byte[0]) / 255.0
+}

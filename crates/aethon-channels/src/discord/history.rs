@@ -1,0 +1,100 @@
+//! What a lost session has missed: the messages of the chats that we talk in, from the last one that was taken in.
+//!
+//! A session that is resumed misses nothing. One that is lost, after a long time off, is followed by a look at each chat. Only
+//! chats in which somebody who may write has talked to us are remembered, so the first start looks at nothing.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::sleep;
+
+use super::api::{Api, Failure};
+use super::inbound;
+use crate::talk::{Arrival, Door, Fault, Stop};
+
+/// Where the last message of a chat is remembered.
+const LAST: &str = "last:";
+/// How many chats are looked at.
+const MOST_CHATS: usize = 200;
+/// How many messages Discord gives at once.
+const PAGE: usize = 100;
+/// How many pages of a chat are read.
+const MOST_PAGES: usize = 10;
+/// The longest pause that is waited for here.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Behind the id of a message in a private chat.
+const PRIVATE: &str = " private";
+
+/// Hands a message to the door, and remembers it as the last of its chat.
+pub(super) async fn arrive(door: &Door, arrival: Arrival) -> aethon_core::error::Result<()> {
+    let (id, chat) = (arrival.id.clone(), arrival.chat.clone());
+    let (is_private, is_for_us) = (arrival.is_private, arrival.is_addressed);
+    let is_known = is_for_us && door.knows(&arrival.sender).await?;
+    door.arrive(arrival).await?;
+    if is_known {
+        let value = format!("{id}{}", if is_private { PRIVATE } else { "" });
+        door.records().put("discord", &format!("{LAST}{chat}"), &value, None).await?;
+    }
+    Ok(())
+}
+
+/// Takes in what came meanwhile.
+pub(super) async fn catch_up(api: &Api, door: &Door, us: &str) -> Result<(), Stop> {
+    for (name, value) in door.records().list("discord", LAST, MOST_CHATS).await? {
+        let Some(chat) = name.strip_prefix(LAST) else { continue };
+        let (last, is_private) = match value.strip_suffix(PRIVATE) {
+            Some(last) => (last, true),
+            None => (value.as_str(), false),
+        };
+        read_on((api, door, us), (chat, is_private), last.to_owned()).await?;
+    }
+    Ok(())
+}
+
+async fn read_on(
+    (api, door, us): (&Api, &Door, &str),
+    (chat, is_private): (&str, bool),
+    mut last: String,
+) -> Result<(), Stop> {
+    for _ in 0..MOST_PAGES {
+        let path = format!("/channels/{chat}/messages?after={last}&limit={PAGE}");
+        let page = match page(api, &path).await {
+            Ok(page) => page,
+            // We are not there any more.
+            Err(Failure::Fault(Fault::Refused(message))) => {
+                tracing::debug!(channel = "discord", chat, message, "a chat could not be looked through");
+                return Ok(());
+            }
+            Err(failure) => return Err(failure.into()),
+        };
+        let mut messages: Vec<(u64, &Value)> = page
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|message| Some((inbound::id(&message["id"])?.parse().ok()?, message)))
+            .collect();
+        messages.sort_unstable_by_key(|(id, _)| *id);
+        for (id, message) in &messages {
+            if let Some(arrival) = inbound::arrival(message, us, is_private) {
+                arrive(door, arrival).await?;
+            }
+            last = id.to_string();
+        }
+        if messages.len() < PAGE {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A page, after the pauses that Discord wants.
+async fn page(api: &Api, path: &str) -> Result<Value, Failure> {
+    loop {
+        match api.get(path).await {
+            Err(Failure::Fault(Fault::Later { after: Some(after), .. })) if after <= LONGEST_PAUSE => {
+                sleep(after).await;
+            }
+            other => return other,
+        }
+    }
+}

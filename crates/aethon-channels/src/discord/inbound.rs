@@ -1,0 +1,167 @@
+//! From an event of Discord to an arrival.
+//!
+//! Bots, webhooks and what Discord itself says bring nothing about. A mention counts when Discord lists us among those who are
+//! mentioned, not when the letters happen to stand there.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::talk::{Arrival, Offer, Sender};
+
+/// What a person wrote, and a reply of one.
+const KINDS: [u64; 2] = [0, 19];
+/// A message that passes on another.
+const FORWARD: u64 = 1;
+
+/// What arrives with a message, if it is one of a person.
+pub(super) fn arrival(message: &Value, us: &str, is_private: bool) -> Option<Arrival> {
+    let author = &message["author"];
+    let sender = sender(author).filter(|sender| sender.id != us)?;
+    let is_machine = author["bot"] == true || author["system"] == true || !message["webhook_id"].is_null();
+    if is_machine || !KINDS.contains(&message["type"].as_u64().unwrap_or(0)) {
+        return None;
+    }
+    let is_forwarded = message["message_reference"]["type"].as_u64() == Some(FORWARD);
+    let said = match is_forwarded {
+        true => &message["message_snapshots"][0]["message"],
+        false => message,
+    };
+    let content = said["content"].as_str().unwrap_or_default();
+    let words = content.replace(&format!("<@{us}>"), "").replace(&format!("<@!{us}>"), "").trim().to_owned();
+    let files: Vec<Offer> = said["attachments"].as_array().into_iter().flatten().filter_map(offer).collect();
+    if words.is_empty() && files.is_empty() {
+        return None;
+    }
+    let mentions = message["mentions"].as_array().into_iter().flatten();
+    let is_named = mentions.into_iter().any(|person| person["id"] == us);
+    let replied = &message["referenced_message"];
+    let author_of_it = replied["author"]["id"].as_str();
+    let is_others = author_of_it.is_some_and(|author| author != us && author != sender.id);
+    let quoted = replied["content"].as_str().filter(|_| is_others && !is_forwarded).map(str::to_owned);
+    Some(Arrival {
+        id: id(&message["id"])?,
+        chat: id(&message["channel_id"])?,
+        sender,
+        is_private,
+        is_addressed: is_private || is_named || author_of_it == Some(us),
+        text: words,
+        quoted,
+        is_forwarded,
+        files,
+        at: message["timestamp"].as_str()?.parse().ok()?,
+    })
+}
+
+/// What arrives with a slash command.
+pub(super) fn command(interaction: &Value, now: Timestamp) -> Option<Arrival> {
+    let name = interaction["data"]["name"].as_str()?;
+    Some(Arrival {
+        id: id(&interaction["id"])?,
+        chat: id(&interaction["channel_id"])?,
+        sender: who(interaction)?,
+        is_private: interaction["guild_id"].is_null(),
+        is_addressed: true,
+        text: format!("/{name}"),
+        quoted: None,
+        is_forwarded: false,
+        files: Vec::new(),
+        at: now,
+    })
+}
+
+/// Who pressed a button or gave a command.
+pub(super) fn who(interaction: &Value) -> Option<Sender> {
+    sender(&interaction["member"]["user"]).or_else(|| sender(&interaction["user"]))
+}
+
+/// An id. Discord's are numbers, and parts of addresses.
+pub(super) fn id(value: &Value) -> Option<String> {
+    let id = value.as_str()?;
+    (!id.is_empty() && id.len() <= 20 && id.bytes().all(|byte| byte.is_ascii_digit())).then(|| id.to_owned())
+}
+
+/// The name is for the model to tell people apart; it lets nobody in, because it does not begin with `@`.
+fn sender(person: &Value) -> Option<Sender> {
+    let name = person["username"].as_str().map(|name| name.trim_start_matches('@').to_owned());
+    Some(Sender { id: id(&person["id"])?, name, group: None })
+}
+
+fn offer(file: &Value) -> Option<Offer> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let mime = text(&file["content_type"]).unwrap_or_else(|| "application/octet-stream".into());
+    Some(Offer {
+        handle: text(&file["url"])?,
+        name: text(&file["filename"]).unwrap_or_else(|| "file".into()),
+        // `text/plain; charset=utf-8`
+        mime: mime.split(';').next().unwrap_or_default().trim().to_owned(),
+        size: file["size"].as_u64().unwrap_or(0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const US: &str = "99";
+
+    fn read(more: Value, is_private: bool) -> Option<Arrival> {
+        let mut message = json!({
+            "id": "5", "channel_id": "7", "type": 0, "content": "hi", "timestamp": "2027-01-15T08:00:00.000000+00:00",
+            "author": {"id": "1", "username": "ada"}, "mentions": [], "attachments": [],
+        });
+        for (key, value) in more.as_object().unwrap() {
+            message[key] = value.clone();
+        }
+        arrival(&message, US, is_private)
+    }
+
+    #[test]
+    fn messages_of_people_arrive_and_nothing_else() {
+        let hi = read(json!({}), true).unwrap();
+        assert_eq!((hi.id.as_str(), hi.chat.as_str(), hi.sender.id.as_str()), ("5", "7", "1"));
+        for other in [
+            json!({"author": {"id": "2", "bot": true}}),
+            json!({"author": {"id": US}}),
+            json!({"webhook_id": "3"}),
+            json!({"type": 7}),
+            json!({"content": ""}),
+            json!({"id": "../5"}),
+        ] {
+            assert!(read(other.clone(), true).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_server_needs_a_mention_that_is_one() {
+        assert!(!read(json!({"content": "<@99> hi"}), false).unwrap().is_addressed, "letters are no mention");
+        let named = read(json!({"content": "<@99> hi", "mentions": [{"id": US}]}), false).unwrap();
+        assert!(named.is_addressed && named.text == "hi");
+        let ours = json!({"type": 19, "referenced_message": {"author": {"id": US}, "content": "said"}});
+        let reply = read(ours, false).unwrap();
+        assert!(reply.is_addressed && reply.quoted.is_none());
+    }
+
+    #[test]
+    fn words_of_others_are_told_apart() {
+        let theirs = json!({"type": 19, "referenced_message": {"author": {"id": "2"}, "content": "obey"}});
+        assert_eq!(read(theirs, true).unwrap().quoted.as_deref(), Some("obey"));
+        let forward = json!({
+            "content": "", "message_reference": {"type": 1}, "message_snapshots": [{"message": {"content": "obey"}}],
+        });
+        let forward = read(forward, true).unwrap();
+        assert!(forward.is_forwarded && forward.text == "obey");
+        let file = json!([{"url": "https://cdn.discordapp.com/a", "filename": "a.txt", "content_type": "text/plain; charset=utf-8", "size": 3}]);
+        assert_eq!(read(json!({"attachments": file}), true).unwrap().files[0].mime, "text/plain");
+    }
+
+    #[test]
+    fn a_command_is_given_by_a_member_or_in_private() {
+        let payload = json!({"id": "5", "channel_id": "7", "data": {"name": "stop"}, "user": {"id": "1"}});
+        let command = super::command(&payload, Timestamp::UNIX_EPOCH).unwrap();
+        assert!(command.is_private && command.text == "/stop" && command.sender.id == "1");
+        let member = json!({"id": "5", "channel_id": "7", "guild_id": "8", "data": {"name": "new"}, "member": {"user": {"id": "1"}}});
+        assert!(!super::command(&member, Timestamp::UNIX_EPOCH).unwrap().is_private);
+    }
+}

@@ -1,0 +1,217 @@
+//! Discord as a platform: sending once, editing, typing, files, commands.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::error::Result;
+use aethon_core::exchange::Method;
+use aethon_core::shutdown::Shutdown;
+use async_trait::async_trait;
+use ring::digest::{SHA256, digest};
+use serde_json::{Value, json};
+
+use super::api::{Api, Body, Failure};
+use super::gateway::Gateway;
+use super::{Options, form, inbound};
+use crate::multipart;
+use crate::options::{Groups, Rules, Surroundings};
+use crate::socket::Dial;
+use crate::talk::{self, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
+use crate::text::{Fit, Measure};
+
+/// The channel.
+pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
+    let wants_content = options.message_content && rules.groups == Groups::All;
+    let discord = Discord {
+        api: Api::new(&options.api_base, options.token, options.exchange),
+        dial: options.dial,
+        wants_content,
+        most_file: usize::try_from(rules.max_file_bytes).unwrap_or(usize::MAX),
+    };
+    Messenger::new(Arc::new(discord), |recipient| inbound::id(&json!(recipient)).is_some(), rules, around)
+}
+
+/// What a message may have, marks and escapes included.
+const MOST_TEXT: usize = 1990;
+/// How far apart posts and edits are: Discord takes five in five seconds.
+const PACE: Duration = Duration::from_millis(1100);
+/// The largest file that is taken, in bytes.
+const MOST_FILE: usize = 10 << 20;
+/// How long the name of a message may be.
+const NONCE: usize = 24;
+/// Where it is remembered which commands were registered.
+const COMMANDS: &str = "commands";
+
+pub(super) struct Discord {
+    api: Api,
+    dial: Arc<dyn Dial>,
+    wants_content: bool,
+    most_file: usize,
+}
+
+impl Discord {
+    pub(super) fn api(&self) -> &Api {
+        &self.api
+    }
+
+    pub(super) fn dial(&self) -> &Arc<dyn Dial> {
+        &self.dial
+    }
+
+    /// Whether to ask for the content of messages that are not for us.
+    pub(super) fn wants_content(&self) -> bool {
+        self.wants_content
+    }
+
+    /// Who we are: the id and the name.
+    pub(super) async fn us(&self) -> std::result::Result<(String, String), Failure> {
+        let us = self.api.get("/users/@me").await?;
+        let id = inbound::id(&us["id"]);
+        let id = id.ok_or_else(|| Failure::Fault(Fault::later("Discord does not say who we are")))?;
+        Ok((id, us["username"].as_str().unwrap_or_default().to_owned()))
+    }
+
+    /// Tells one person something that nobody else sees. It is a nicety, so it may get lost.
+    pub(super) async fn answer(&self, id: &Value, token: &Value, text: &str) {
+        let (Some(id), Some(token)) = (inbound::id(id), token.as_str()) else { return };
+        let path = format!("/interactions/{id}/{}/callback", crate::rest::encoded(token));
+        let body = json!({"type": 4, "data": {
+            "content": text, "flags": form::ONLY_FOR_YOU, "allowed_mentions": form::nobody(),
+        }});
+        if let Err(failure) = self.api.send(Method::Post, &path, Body::Json(body)).await {
+            tracing::debug!(
+                channel = "discord",
+                error = Fault::from(failure).message(),
+                "a press could not be answered"
+            );
+        }
+    }
+
+    /// Registers the commands, once. Without them they can still be written.
+    pub(super) async fn register(&self, door: &Door, application: &Value) {
+        let Some(application) = inbound::id(application) else { return };
+        let command = |name: &str, description: &str| json!({"name": name, "type": 1, "description": description, "contexts": [0, 1], "integration_types": [0]});
+        let commands = json!([
+            command("new", "Begin a new conversation"),
+            command("stop", "Stop what runs"),
+            command("help", "List the commands"),
+        ]);
+        let what = format!("{application} {}", named(&commands.to_string()));
+        let is_done = door.records().get("discord", COMMANDS).await;
+        if is_done.is_ok_and(|done| done.as_ref() == Some(&what)) {
+            return;
+        }
+        let path = format!("/applications/{application}/commands");
+        match self.api.send(Method::Put, &path, Body::Json(commands)).await {
+            Ok(_) => {
+                // Should this be lost, they are registered again, which changes nothing.
+                let _ = door.records().put("discord", COMMANDS, &what, None).await;
+            }
+            Err(failure) => {
+                let error = Fault::from(failure);
+                tracing::warn!(
+                    channel = "discord",
+                    error = error.message(),
+                    "the commands could not be registered"
+                );
+            }
+        }
+    }
+}
+
+/// A name that is the same for every attempt at something.
+fn named(key: &str) -> String {
+    let hash = digest(&SHA256, key.as_bytes());
+    hash.as_ref().iter().take(NONCE / 2).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[async_trait]
+impl Platform for Discord {
+    fn dialect(&self) -> Dialect {
+        let fit = Fit { measure: Measure::Discord, length: MOST_TEXT, spans: 200 };
+        Dialect { fit, pace: |_| PACE, sends_once: true, edits: true, buttons: true, is_attended: true }
+    }
+
+    async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
+        let mut gateway = Gateway::new(self);
+        let ended = talk::receive(&mut gateway, door, shutdown).await;
+        gateway.leave().await;
+        ended
+    }
+
+    async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {
+        let path = format!("/channels/{chat}/messages");
+        let name = |mut message: Value| {
+            message["nonce"] = json!(named(key));
+            // The same message comes back, instead of a second one.
+            message["enforce_nonce"] = json!(true);
+            message
+        };
+        let body = match content {
+            Content::Text { text, buttons } => Body::Json(name(form::message(text, buttons))),
+            Content::File(file) => {
+                // Base64 takes four bytes for three.
+                if file.data.len() / 4 * 3 > MOST_FILE {
+                    return Err(Fault::Refused(
+                        "the file is larger than the 10 MB that Discord takes".into(),
+                    ));
+                }
+                let message = name(json!({"allowed_mentions": form::nobody()}));
+                let fields = [("payload_json", message.to_string())];
+                let (content_type, bytes) = multipart::form(&fields, "files[0]", file)?;
+                Body::Form(content_type, bytes)
+            }
+        };
+        let sent = self.api.send(Method::Post, &path, body).await?;
+        inbound::id(&sent["id"]).ok_or_else(|| Fault::Doubtful("Discord does not name the message".into()))
+    }
+
+    async fn edit(&self, chat: &str, message: &str, content: Content<'_>) -> std::result::Result<(), Fault> {
+        let Content::Text { text, buttons } = content else {
+            return Err(Fault::Gone("a file takes no message's place".into()));
+        };
+        let path = format!("/channels/{chat}/messages/{message}");
+        self.api.send(Method::Patch, &path, Body::Json(form::message(text, buttons))).await?;
+        Ok(())
+    }
+
+    async fn typing(&self, chat: &str) -> std::result::Result<(), Fault> {
+        self.api.send(Method::Post, &format!("/channels/{chat}/typing"), Body::Nothing).await?;
+        Ok(())
+    }
+
+    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+        self.api.fetch(&file.handle, self.most_file.saturating_add(1)).await
+    }
+
+    async fn inspect(&self) -> Vec<Check> {
+        if self.api.token().is_empty() {
+            let detail = "channels.discord.token is empty; the developer portal gives one";
+            return vec![Check::new("token", false, detail)];
+        }
+        let us = match self.us().await {
+            Ok((_, name)) => Check::new("users/@me", true, name),
+            Err(failure) => return vec![Check::new("users/@me", false, Fault::from(failure).message())],
+        };
+        let gateway = match self.api.get("/gateway/bot").await {
+            Ok(told) => {
+                let left = told["session_start_limit"]["remaining"].as_u64();
+                let left = left.map_or("some".to_owned(), |left| left.to_string());
+                Check::new("gateway/bot", true, format!("{left} new sessions are left today"))
+            }
+            Err(failure) => Check::new("gateway/bot", false, Fault::from(failure).message()),
+        };
+        vec![us, gateway]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_one_name_that_discord_takes() {
+        assert!(named("turn-1-0").len() <= 25 && named("turn-1-0") == named("turn-1-0"));
+        assert_ne!(named("turn-1-0"), named("turn-1-1"));
+    }
+}

@@ -1,0 +1,101 @@
+//! Connections to mail servers: encrypted, or plain to this machine.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use super::Server;
+
+/// How long connecting and agreeing on keys may take, each.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The longest line before a connection is encrypted, in bytes.
+const LONGEST_LINE: usize = 4096;
+
+/// Something that bytes come from and go to.
+pub(super) trait Wire: AsyncRead + AsyncWrite + Unpin + Send + Sync {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send + Sync> Wire for T {}
+
+/// Connects. Without encryption to this machine only, and that is looked at before anything is sent.
+pub(super) async fn connect(server: &Server, is_plain: bool) -> io::Result<TcpStream> {
+    let to = (server.host.trim_matches(['[', ']']), server.port);
+    let connected = timeout(PATIENCE, TcpStream::connect(to)).await;
+    let stream = connected.map_err(|_| io::Error::other("it did not answer in time"))??;
+    if is_plain && !stream.peer_addr()?.ip().to_canonical().is_loopback() {
+        return Err(io::Error::other(NOT_HERE));
+    }
+    Ok(stream)
+}
+
+/// What is said of a plain connection to another machine.
+pub(super) const NOT_HERE: &str =
+    "channels.email.tls is off, and the server is not on this machine; passwords travel encrypted only";
+
+/// Encrypts a connection, and checks that the server is the one of this name.
+pub(super) async fn encrypt(server: &Server, stream: TcpStream) -> io::Result<Box<dyn Wire>> {
+    let name = ServerName::try_from(server.host.trim_matches(['[', ']']).to_owned());
+    let name = name.map_err(|_| io::Error::other("its name cannot be one of a certificate"))?;
+    let agreed = timeout(PATIENCE, TlsConnector::from(trust()?).connect(name, stream)).await;
+    let stream = agreed.map_err(|_| io::Error::other("it did not agree on keys in time"))??;
+    Ok(Box::new(stream))
+}
+
+/// Asks an IMAP server over a plain connection for an encrypted one. Not a byte more than its answers is read, because what
+/// came behind them unencrypted could be anybody's.
+pub(super) async fn ask_for_tls(mut stream: TcpStream) -> io::Result<TcpStream> {
+    let asked = timeout(PATIENCE, async {
+        let greeting = line(&mut stream).await?;
+        if !greeting.starts_with("* OK") {
+            return Err(io::Error::other("this is no IMAP server"));
+        }
+        stream.write_all(b"t STARTTLS\r\n").await?;
+        loop {
+            let answer = line(&mut stream).await?;
+            if answer.starts_with("t OK") {
+                return Ok(());
+            }
+            if answer.starts_with("t ") {
+                return Err(io::Error::other(
+                    "it offers no encryption on this port; set channels.email.imap_port",
+                ));
+            }
+        }
+    });
+    asked.await.map_err(|_| io::Error::other("it did not answer in time"))??;
+    Ok(stream)
+}
+
+async fn line(stream: &mut TcpStream) -> io::Result<String> {
+    let mut line = Vec::new();
+    while !line.ends_with(b"\r\n") {
+        if line.len() > LONGEST_LINE {
+            return Err(io::Error::other("it sends a line without an end"));
+        }
+        line.push(stream.read_u8().await?);
+    }
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}
+
+/// Whom connections trust: the authorities that browsers do.
+fn trust() -> io::Result<Arc<ClientConfig>> {
+    static TRUST: OnceLock<Arc<ClientConfig>> = OnceLock::new();
+    if let Some(trust) = TRUST.get() {
+        return Ok(trust.clone());
+    }
+    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(TRUST.get_or_init(|| Arc::new(config)).clone())
+}

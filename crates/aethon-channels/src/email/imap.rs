@@ -1,0 +1,349 @@
+//! A mailbox over IMAP: signing in, choosing a folder, finding, fetching and marking messages, and waiting for new ones.
+//!
+//! Only what is needed for that. A command that is not answered in time breaks the connection, and whoever has it makes a
+//! new one. Nothing that goes over the wire is ever logged: it holds the password, and letters.
+
+use std::io;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::Options;
+use super::dial::{self, Wire};
+use super::frame::{self, Extent, Message, Said};
+
+/// How long a command may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long fetching a message may take.
+const FETCH_PATIENCE: Duration = Duration::from_secs(300);
+/// How many messages are found at once; the rest follows.
+const MOST_FOUND: usize = 200;
+/// The port on which a connection is encrypted only after it was made.
+const STARTTLS_PORT: u16 = 143;
+
+/// Why something was not done.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The server does not take the name and the password.
+    Login(String),
+    /// The server refuses a command.
+    Refused(String),
+    /// The connection is of no use any more.
+    Broken(String),
+}
+
+impl Failure {
+    pub(super) fn message(&self) -> &str {
+        match self {
+            Self::Login(message) | Self::Refused(message) | Self::Broken(message) => message,
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Broken(format!("the IMAP server: {error}"))
+    }
+}
+
+type Result<T> = std::result::Result<T, Failure>;
+
+/// A folder that was chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Folder {
+    /// The number that its UIDs count under.
+    pub(super) validity: u32,
+    /// The UID that the next message will have, where the server says it.
+    pub(super) next: Option<u32>,
+}
+
+/// A connection to a mailbox.
+pub(super) struct Imap {
+    wire: Box<dyn Wire>,
+    buffer: Vec<u8>,
+    number: u32,
+    capabilities: Vec<String>,
+    /// The longest message that is taken, in bytes.
+    most: usize,
+    /// Whether the server has spoken of messages since it was last asked for them.
+    has_news: bool,
+}
+
+/// What came before the end of a command.
+#[derive(Default)]
+struct Answer {
+    folder: Folder,
+    found: Vec<u32>,
+    messages: Vec<Message>,
+}
+
+impl Imap {
+    /// Connects and signs in.
+    pub(super) async fn open(options: &Options, most: usize) -> Result<Self> {
+        let (server, is_plain) = (&options.imap, !options.tls);
+        let stream = dial::connect(server, is_plain).await?;
+        let mut imap = match (is_plain, server.port) {
+            (true, _) => Self::over(Box::new(stream), most).await?,
+            (false, STARTTLS_PORT) => {
+                let stream = dial::ask_for_tls(stream).await?;
+                Self::new(dial::encrypt(server, stream).await?, most)
+            }
+            (false, _) => Self::over(dial::encrypt(server, stream).await?, most).await?,
+        };
+        imap.command("CAPABILITY").await?;
+        imap.sign_in(options).await?;
+        // What it can do may differ from now on.
+        imap.command("CAPABILITY").await?;
+        Ok(imap)
+    }
+
+    fn new(wire: Box<dyn Wire>, most: usize) -> Self {
+        Self { wire, buffer: Vec::new(), number: 0, capabilities: Vec::new(), most, has_news: false }
+    }
+
+    /// The same, once the server has greeted.
+    async fn over(wire: Box<dyn Wire>, most: usize) -> Result<Self> {
+        let mut imap = Self::new(wire, most);
+        match imap.next(Instant::now() + PATIENCE).await? {
+            Said::Status { is_bye: false, .. } => Ok(imap),
+            Said::Status { text, .. } => Err(Failure::Broken(format!("the IMAP server says {text:?}"))),
+            _ => Err(Failure::Broken("this is no IMAP server".into())),
+        }
+    }
+
+    /// Whether the server can do this.
+    pub(super) fn can(&self, capability: &str) -> bool {
+        self.capabilities.iter().any(|known| known == capability)
+    }
+
+    async fn sign_in(&mut self, options: &Options) -> Result<()> {
+        let (name, password) = (options.username.as_str(), options.password.expose());
+        let signed_in = if self.can("AUTH=PLAIN") {
+            let proof = STANDARD.encode(format!("\0{name}\0{password}"));
+            match self.can("SASL-IR") {
+                true => self.command(&format!("AUTHENTICATE PLAIN {proof}")).await,
+                false => self.command_in_two("AUTHENTICATE PLAIN", &proof).await,
+            }
+        } else if self.can("LOGINDISABLED") {
+            return Err(Failure::Login(
+                "the IMAP server takes no password over this connection; set channels.email.tls, or another port".into(),
+            ));
+        } else {
+            let (name, password) = (quoted(name)?, quoted(password)?);
+            self.command(&format!("LOGIN {name} {password}")).await
+        };
+        match signed_in {
+            // Another time it may.
+            Err(Failure::Refused(text)) if is_passing(&text) => Err(Failure::Broken(text)),
+            Err(Failure::Refused(text)) => Err(Failure::Login(options.redacted(&format!(
+                "the IMAP server does not take the sign-in ({text}); set channels.email.username and channels.email.password"
+            )))),
+            other => other.map(drop),
+        }
+    }
+
+    /// Chooses a folder.
+    pub(super) async fn select(&mut self, folder: &str) -> Result<Folder> {
+        let folder = quoted(folder)?;
+        self.command(&format!("SELECT {folder}")).await.map(|answer| answer.folder)
+    }
+
+    /// Looks at a folder without being able to change anything in it.
+    pub(super) async fn examine(&mut self, folder: &str) -> Result<Folder> {
+        let folder = quoted(folder)?;
+        self.command(&format!("EXAMINE {folder}")).await.map(|answer| answer.folder)
+    }
+
+    /// The messages with a UID above this one, in their order; the first of them, when there are many.
+    pub(super) async fn above(&mut self, last: u32) -> Result<Vec<u32>> {
+        self.has_news = false;
+        let from = last.saturating_add(1);
+        // `n:*` names the last message even where that is below `n`.
+        let mut found = self.command(&format!("UID SEARCH UID {from}:*")).await?.found;
+        found.retain(|uid| *uid > last);
+        found.sort_unstable();
+        found.dedup();
+        if found.len() > MOST_FOUND {
+            found.truncate(MOST_FOUND);
+            self.has_news = true;
+        }
+        Ok(found)
+    }
+
+    /// The messages that nobody has seen and that came on this day or later.
+    pub(super) async fn unseen_since(&mut self, day: &str) -> Result<Vec<u32>> {
+        self.has_news = false;
+        let mut found = self.command(&format!("UID SEARCH UNSEEN SINCE {day}")).await?.found;
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// The head of a message, with its size and when it arrived. `None` when it is gone.
+    pub(super) async fn head(&mut self, uid: u32) -> Result<Option<Message>> {
+        self.fetch(uid, "UID RFC822.SIZE INTERNALDATE BODY.PEEK[HEADER]").await
+    }
+
+    /// A whole message, or as much of its beginning. `None` when it is gone.
+    pub(super) async fn whole(&mut self, uid: u32, most: Option<usize>) -> Result<Option<Message>> {
+        let part = most.map(|most| format!("<0.{most}>")).unwrap_or_default();
+        self.fetch(uid, &format!("UID BODY.PEEK[]{part}")).await
+    }
+
+    async fn fetch(&mut self, uid: u32, what: &str) -> Result<Option<Message>> {
+        let answer = self.command_within(&format!("UID FETCH {uid} ({what})"), FETCH_PATIENCE).await?;
+        Ok(answer.messages.into_iter().find(|message| message.uid == uid && message.bytes.is_some()))
+    }
+
+    /// Marks a message as seen.
+    pub(super) async fn mark_seen(&mut self, uid: u32) -> Result<()> {
+        self.command(&format!("UID STORE {uid} +FLAGS.SILENT (\\Seen)")).await.map(drop)
+    }
+
+    /// Asks whether there is anything new.
+    pub(super) async fn look(&mut self) -> Result<()> {
+        self.command("NOOP").await.map(drop)
+    }
+
+    /// Whether the server has spoken of messages since it was last asked for them. That may come with any answer.
+    pub(super) fn has_news(&self) -> bool {
+        self.has_news
+    }
+
+    /// Waits until the server speaks of messages, at most so long.
+    pub(super) async fn idle(&mut self, longest: Duration) -> Result<()> {
+        let tag = self.send("IDLE").await?;
+        self.until_continued(&tag).await?;
+        let end = Instant::now() + longest;
+        while !self.has_news {
+            match timeout_at(end, self.next(end + PATIENCE)).await {
+                Ok(said) => self.note(&said?)?,
+                Err(_) => break,
+            }
+        }
+        self.write(b"DONE\r\n").await?;
+        self.until_done(&tag, PATIENCE).await.map(drop)
+    }
+
+    async fn command(&mut self, command: &str) -> Result<Answer> {
+        self.command_within(command, PATIENCE).await
+    }
+
+    async fn command_within(&mut self, command: &str, patience: Duration) -> Result<Answer> {
+        let tag = self.send(command).await?;
+        self.until_done(&tag, patience).await
+    }
+
+    /// A command whose second line the server asks for.
+    async fn command_in_two(&mut self, command: &str, second: &str) -> Result<Answer> {
+        let tag = self.send(command).await?;
+        self.until_continued(&tag).await?;
+        self.write(format!("{second}\r\n").as_bytes()).await?;
+        self.until_done(&tag, PATIENCE).await
+    }
+
+    async fn send(&mut self, command: &str) -> Result<String> {
+        self.number += 1;
+        let tag = format!("a{}", self.number);
+        self.write(format!("{tag} {command}\r\n").as_bytes()).await?;
+        Ok(tag)
+    }
+
+    async fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = timeout(PATIENCE, async {
+            self.wire.write_all(bytes).await?;
+            self.wire.flush().await
+        });
+        written.await.map_err(|_| silent())??;
+        Ok(())
+    }
+
+    async fn until_continued(&mut self, tag: &str) -> Result<()> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match self.next(end).await? {
+                Said::Continue => return Ok(()),
+                Said::Done { tag: done, text, .. } if done == tag => return Err(refused(&text)),
+                said => self.note(&said)?,
+            }
+        }
+    }
+
+    async fn until_done(&mut self, tag: &str, patience: Duration) -> Result<Answer> {
+        let mut answer = Answer::default();
+        loop {
+            // Every answer that comes shows that the server is there.
+            match self.next(Instant::now() + patience).await? {
+                Said::Done { tag: done, is_ok, text } if done == tag => {
+                    return if is_ok { Ok(answer) } else { Err(refused(&text)) };
+                }
+                Said::UidValidity(validity) => answer.folder.validity = validity,
+                Said::UidNext(next) => answer.folder.next = Some(next),
+                Said::Found(mut found) => answer.found.append(&mut found),
+                Said::Message(message) => answer.messages.push(message),
+                said => self.note(&said)?,
+            }
+        }
+    }
+
+    /// Takes note of what may come at any time.
+    fn note(&mut self, said: &Said) -> Result<()> {
+        match said {
+            Said::Exists => self.has_news = true,
+            Said::Capabilities(names) => self.capabilities.clone_from(names),
+            Said::Status { is_bye: true, text, .. } => {
+                return Err(Failure::Broken(format!("the IMAP server ended the connection: {text}")));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The next answer. What has come of one stays when this is dropped.
+    async fn next(&mut self, end: Instant) -> Result<Said> {
+        loop {
+            match frame::extent(&self.buffer, self.most.saturating_add(1 << 16)) {
+                Extent::Whole(length) => {
+                    let said = frame::read(&self.buffer[..length]);
+                    self.buffer.drain(..length);
+                    return Ok(said);
+                }
+                Extent::TooLong => {
+                    return Err(Failure::Broken("the IMAP server sends more than was asked for".into()));
+                }
+                Extent::Partial => {
+                    let read = timeout_at(end, self.wire.read_buf(&mut self.buffer)).await;
+                    if read.map_err(|_| silent())?? == 0 {
+                        return Err(Failure::Broken("the IMAP server closed the connection".into()));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn refused(text: &str) -> Failure {
+    Failure::Refused(format!("the IMAP server refuses: {text}"))
+}
+
+/// Whether a server refuses a sign-in for now only.
+fn is_passing(text: &str) -> bool {
+    let text = text.to_ascii_uppercase();
+    ["[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]", "TEMPORAR", "TOO MANY"]
+        .iter()
+        .any(|word| text.contains(word))
+}
+
+fn silent() -> Failure {
+    Failure::Broken("the IMAP server did not answer in time".into())
+}
+
+/// A text between quotation marks.
+fn quoted(text: &str) -> Result<String> {
+    if text.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
+        return Err(Failure::Login("channels.email has a name or password with a line break in it".into()));
+    }
+    Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
+}

@@ -1,0 +1,208 @@
+//! Mail as a platform: sending in threads, and handing over the files of the mail that is just being read.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use aethon_core::channel::ChannelRecords;
+use aethon_core::clock::Clock;
+use aethon_core::error::Result;
+use aethon_core::shutdown::Shutdown;
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use lettre::message::Mailbox;
+
+use super::Options;
+use super::imap::{Failure, Imap};
+use super::letter::File;
+use super::options::UNPROVEN;
+use super::proof::{self, Trust};
+use super::reply::{self, Envelope};
+use super::smtp::Smtp;
+use super::thread::{self, Thread};
+use super::watch::Watch;
+use crate::options::{Rules, Surroundings};
+use crate::talk::{self, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
+use crate::text::{Fit, Measure};
+
+/// The channel.
+pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
+    let mail = Mail::new(options, rules.max_file_bytes, rules.stale_after, &around);
+    Messenger::new(Arc::new(mail), |recipient| thread::address(recipient).is_some(), rules, around)
+}
+
+/// Whether this is a whole address, as senders of mail are named.
+pub fn is_address(address: &str) -> bool {
+    proof::is_address(address)
+}
+
+/// How long a mail may be, in bytes. Nothing limits it but what a person reads.
+const MOST_TEXT: usize = 1 << 20;
+/// How far apart mails to a person are.
+const PACE: Duration = Duration::from_secs(1);
+/// How long it is remembered what an answer has to name.
+pub(super) const REMEMBERED: SignedDuration = SignedDuration::from_hours(365 * 24);
+
+pub(super) struct Mail {
+    pub(super) options: Options,
+    /// Our own addresses.
+    own: Vec<String>,
+    /// The longest mail that is read as a whole, in bytes.
+    pub(super) most: usize,
+    /// The age above which mails that were found again are left alone.
+    pub(super) stale_after: Duration,
+    smtp: Smtp,
+    records: Arc<dyn ChannelRecords>,
+    clock: Arc<dyn Clock>,
+    /// The files of the mail that is read now.
+    files: Mutex<BTreeMap<String, Vec<u8>>>,
+}
+
+impl Mail {
+    fn new(options: Options, max_file_bytes: u64, stale_after: Duration, around: &Surroundings) -> Self {
+        let mut own = vec![options.address(), options.username.trim().to_ascii_lowercase()];
+        own.retain(|address| proof::is_address(address));
+        // What a mail carries takes a third more in it.
+        let most =
+            usize::try_from(max_file_bytes.saturating_mul(2)).unwrap_or(usize::MAX).saturating_add(1 << 20);
+        Self {
+            smtp: Smtp::new(&options),
+            options,
+            own,
+            most,
+            stale_after,
+            records: around.records.clone(),
+            clock: around.clock.clone(),
+            files: Mutex::default(),
+        }
+    }
+
+    /// By whose word senders are believed.
+    pub(super) fn trust(&self) -> Trust<'_> {
+        Trust { authserv_id: &self.options.authserv_id, takes_from: self.options.trust_from, own: &self.own }
+    }
+
+    /// The address that replies come from.
+    pub(super) fn account(&self) -> String {
+        self.options.address()
+    }
+
+    pub(super) fn now(&self) -> jiff::Timestamp {
+        self.clock.now()
+    }
+
+    /// Keeps the files of a mail until the next one, and offers them.
+    pub(super) fn offer(&self, uid: u32, files: Vec<File>) -> Vec<Offer> {
+        let mut kept = self.files();
+        kept.clear();
+        let offer = |(number, file): (usize, File)| {
+            let handle = format!("{uid}:{number}");
+            let size = u64::try_from(file.bytes.len()).unwrap_or(u64::MAX);
+            kept.insert(handle.clone(), file.bytes);
+            Offer { handle, name: file.name, mime: file.mime, size }
+        };
+        files.into_iter().enumerate().map(offer).collect()
+    }
+
+    /// Lets go of them.
+    pub(super) fn let_go(&self) {
+        self.files().clear();
+    }
+
+    fn from(&self) -> std::result::Result<Mailbox, Fault> {
+        let options = &self.options;
+        let from = if options.from.trim().is_empty() { &options.username } else { &options.from };
+        from.trim().parse().map_err(|_| {
+            Fault::Refused("replies have no sender; set channels.email.from to the account's address".into())
+        })
+    }
+
+    fn files(&self) -> MutexGuard<'_, BTreeMap<String, Vec<u8>>> {
+        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Platform for Mail {
+    fn dialect(&self) -> Dialect {
+        let fit = Fit { measure: Measure::Bytes, length: MOST_TEXT, spans: 20_000 };
+        Dialect { fit, pace: |_| PACE, sends_once: true, edits: false, buttons: false, is_attended: false }
+    }
+
+    async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
+        talk::receive(&mut Watch::new(self), door, shutdown).await
+    }
+
+    async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {
+        let to = thread::address(chat).ok_or_else(|| Fault::Refused("this is no address".into()))?;
+        let from = self.from()?;
+        let unstored = |error: aethon_core::error::Error| Fault::later(error.to_string());
+        let thread = Thread::load(&*self.records, chat).await.map_err(unstored)?;
+        // The same at every attempt, so that whoever gets it twice can tell.
+        let key: String = key.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+        let id = format!("<{key}@{}>", from.email.domain());
+        let at = SystemTime::from(self.clock.now());
+        let envelope = Envelope { from: &from, to, id: &id, thread: thread.as_ref(), at };
+        let (message, subject) = reply::write(&envelope, content)?;
+        self.smtp.send(message).await?;
+        if thread.is_none() {
+            // What is answered to it goes on from here.
+            let begun = Thread { subject, last: id.clone(), references: Vec::new() };
+            let until = self.clock.now() + REMEMBERED;
+            let stored = begun.store(&*self.records, &thread::chat(to, &id), until).await;
+            if let Err(error) = stored {
+                tracing::warn!(channel = "email", %error, "a thread could not be remembered");
+            }
+        }
+        Ok(id)
+    }
+
+    async fn edit(&self, _: &str, _: &str, _: Content<'_>) -> std::result::Result<(), Fault> {
+        Err(Fault::Gone("a mail cannot be changed".into()))
+    }
+
+    async fn typing(&self, _chat: &str) -> std::result::Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+        let bytes = self.files().remove(&file.handle);
+        bytes.ok_or_else(|| Fault::Refused("the mail that it came with is not read any more".into()))
+    }
+
+    async fn inspect(&self) -> Vec<Check> {
+        let imap = async {
+            let mut imap = Imap::open(&self.options, self.most).await?;
+            imap.examine(&self.options.folder).await?;
+            Ok::<_, Failure>(imap.can("IDLE"))
+        };
+        let imap = match imap.await {
+            Ok(true) => {
+                Check::new("imap", true, format!("{}; it tells of new mail by itself", self.options.folder))
+            }
+            Ok(false) => Check::new(
+                "imap",
+                true,
+                format!("{}; looked at every {} seconds", self.options.folder, self.options.poll.as_secs()),
+            ),
+            Err(failure) => Check::new("imap", false, failure.message()),
+        };
+        let smtp = match (self.from(), self.smtp.look().await) {
+            (Ok(from), Ok(())) => Check::new("smtp", true, format!("sends as {}", from.email)),
+            (Err(fault), _) | (_, Err(fault)) => Check::new("smtp", false, fault.message()),
+        };
+        let proof = match (self.options.proves_senders(), self.options.trust_from) {
+            (false, _) => Check::new("senders", false, UNPROVEN),
+            (true, true) => Check::new(
+                "senders",
+                true,
+                "channels.email.trust_from is on: whoever writes an allowed address into a mail is heard",
+            ),
+            (true, false) => {
+                Check::new("senders", true, format!("proven by {}", self.options.authserv_id.trim()))
+            }
+        };
+        vec![imap, smtp, proof]
+    }
+}

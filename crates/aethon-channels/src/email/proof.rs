@@ -1,0 +1,273 @@
+//! Whether a mail counts as written by whom it names, and by a person.
+//!
+//! The name in `From` is what the sender has put there. The owner's own mail server checks it (SPF, DKIM, and DMARC, which says
+//! whether they belong to that name) and writes the outcome at the top. Only that counts: of that server, the topmost, with one
+//! outcome of DMARC and no doubt about which address it is of. Everything unclear is a no.
+
+use super::head::Head;
+
+/// Why a mail is not heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unheard {
+    /// It does not name exactly one sender.
+    Sender,
+    /// Nobody vouches for the sender.
+    Unproven,
+    /// A program has written it, or a list has sent it on.
+    Machine,
+    /// We have written it.
+    Own,
+}
+
+/// By whose word senders are believed.
+pub(super) struct Trust<'o> {
+    /// The server whose outcomes count.
+    pub(super) authserv_id: &'o str,
+    /// Whether a mail is taken at its word.
+    pub(super) takes_from: bool,
+    /// Our own addresses.
+    pub(super) own: &'o [String],
+}
+
+impl Trust<'_> {
+    /// The address of the person who has written a mail.
+    pub(super) fn sender(&self, head: &Head) -> Result<String, Unheard> {
+        let sender = head.one("from").and_then(only_address).ok_or(Unheard::Sender)?;
+        if self.own.contains(&sender) {
+            return Err(Unheard::Own);
+        }
+        if is_of_a_machine(head) {
+            return Err(Unheard::Machine);
+        }
+        if self.takes_from || self.is_proven(head, &sender) {
+            return Ok(sender);
+        }
+        Err(Unheard::Unproven)
+    }
+
+    fn is_proven(&self, head: &Head, sender: &str) -> bool {
+        let ours = head.all("authentication-results").find_map(|value| {
+            let outcomes = Outcomes::read(value)?;
+            outcomes.server.eq_ignore_ascii_case(self.authserv_id.trim()).then_some(outcomes)
+        });
+        !self.authserv_id.trim().is_empty() && ours.is_some_and(|outcomes| outcomes.pass_for(sender))
+    }
+}
+
+/// What a server has found out about a mail: its name, and each outcome as its words.
+struct Outcomes {
+    server: String,
+    outcomes: Vec<Vec<String>>,
+}
+
+impl Outcomes {
+    /// Reads a field. `None` when it is not well formed.
+    fn read(value: &str) -> Option<Self> {
+        let mut pieces = pieces(value)?.into_iter();
+        // A version may follow the name.
+        let server = pieces.next()?.into_iter().next()?;
+        Some(Self { server, outcomes: pieces.collect() })
+    }
+
+    /// Whether DMARC passed for this address. Two outcomes of it are one too many: somebody has put one there.
+    fn pass_for(&self, sender: &str) -> bool {
+        let is_dmarc = |words: &&Vec<String>| {
+            let method = words.first().and_then(|word| word.split(['=', '/']).next());
+            method.is_some_and(|method| method.eq_ignore_ascii_case("dmarc"))
+        };
+        let mut found = self.outcomes.iter().filter(is_dmarc);
+        let (Some(words), None) = (found.next(), found.next()) else { return false };
+        let outcome = words.first().and_then(|word| word.split_once('=')).map(|(_, outcome)| outcome);
+        let domain = sender.rsplit_once('@').map_or("", |(_, domain)| domain);
+        let is_of_sender = |word: &String| match word.split_once('=') {
+            Some((name, from)) if name.eq_ignore_ascii_case("header.from") => {
+                let from = from.rsplit_once('@').map_or(from, |(_, domain)| domain);
+                from.eq_ignore_ascii_case(domain)
+            }
+            _ => true,
+        };
+        outcome.is_some_and(|outcome| outcome.eq_ignore_ascii_case("pass")) && words.iter().all(is_of_sender)
+    }
+}
+
+/// The words of a field between its semicolons, without comments; a text in quotation marks is a part of its word. `None`
+/// when a comment or a quotation is not closed.
+fn pieces(value: &str) -> Option<Vec<Vec<String>>> {
+    let mut pieces = vec![Vec::new()];
+    let mut word = String::new();
+    let (mut depth, mut is_quoted) = (0_u32, false);
+    let mut characters = value.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            '\\' if depth > 0 || is_quoted => {
+                let next = characters.next()?;
+                if depth == 0 {
+                    word.push(next);
+                }
+            }
+            '"' if depth == 0 => is_quoted = !is_quoted,
+            _ if is_quoted => word.push(c),
+            '(' => depth += 1,
+            ')' => depth = depth.checked_sub(1)?,
+            _ if depth > 0 => {}
+            ';' => {
+                finish(&mut word, pieces.last_mut()?);
+                pieces.push(Vec::new());
+            }
+            _ if c.is_whitespace() => finish(&mut word, pieces.last_mut()?),
+            _ => word.push(c),
+        }
+    }
+    finish(&mut word, pieces.last_mut()?);
+    (depth == 0 && !is_quoted).then_some(pieces)
+}
+
+fn finish(word: &mut String, words: &mut Vec<String>) {
+    if !word.is_empty() {
+        words.push(std::mem::take(word));
+    }
+}
+
+/// The address of a field that names exactly one, in the plain forms `ada@x` and `Ada <ada@x>`.
+pub(super) fn only_address(value: &str) -> Option<String> {
+    let mut bare = String::new();
+    let (mut depth, mut is_quoted) = (0_u32, false);
+    let mut characters = value.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            '\\' if depth > 0 || is_quoted => drop(characters.next()?),
+            '"' if depth == 0 => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            '(' => depth += 1,
+            ')' => depth = depth.checked_sub(1)?,
+            _ if depth > 0 => {}
+            _ => bare.push(c),
+        }
+    }
+    if depth > 0 || is_quoted || bare.contains([',', ';', ':']) {
+        return None;
+    }
+    let address = match bare.split_once('<') {
+        Some((name, rest)) => {
+            let address = rest.trim_end().strip_suffix('>')?;
+            (!name.contains(['@', '>'])).then_some(address)?
+        }
+        None => bare.as_str(),
+    };
+    let address = address.trim().to_ascii_lowercase();
+    is_address(&address).then_some(address)
+}
+
+/// Whether this is a whole address, in letters that nothing has to be done about.
+pub(super) fn is_address(address: &str) -> bool {
+    let Some((local, domain)) = address.split_once('@') else { return false };
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".!#$%&'*+/=?^_`{|}~-".contains(&byte);
+    let is_domain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
+    (1..=64).contains(&local.len())
+        && (1..=100).contains(&domain.len())
+        && local.bytes().all(is_plain)
+        && domain.bytes().all(is_domain)
+        && !domain.starts_with(['.', '-'])
+        && !domain.ends_with(['.', '-'])
+}
+
+/// Whether a program has written it: answers of machines are not answered, or two of them would never end.
+fn is_of_a_machine(head: &Head) -> bool {
+    let is_word = |name: &str, words: &[&str]| {
+        head.all(name)
+            .any(|value| words.iter().any(|word| value.trim().to_ascii_lowercase().starts_with(word)))
+    };
+    let is_automatic = head.all("auto-submitted").any(|value| !value.trim().eq_ignore_ascii_case("no"));
+    let is_bounce = head.all("return-path").any(|value| value.trim() == "<>");
+    is_automatic
+        || is_bounce
+        || head.has_any("list-")
+        || is_word("precedence", &["bulk", "list", "junk", "auto_reply"])
+        || is_word("content-type", &["multipart/report", "message/delivery-status"])
+        || is_word("x-auto-response-suppress", &["all", "autoreply", "oof"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRUST: Trust<'_> = Trust { authserv_id: "mx.home.example", takes_from: false, own: &[] };
+    const PASS: &str = "Authentication-Results: mx.home.example; spf=pass smtp.mailfrom=ada@x.example; dmarc=pass (p=NONE) header.from=x.example\r\n";
+
+    fn check(fields: &str, expected: Result<&str, Unheard>) {
+        let found = TRUST.sender(&Head::read(fields.as_bytes()));
+        assert_eq!(found.as_deref().map_err(|why| *why), expected, "{fields}");
+    }
+
+    #[test]
+    fn a_sender_is_believed_when_the_own_server_vouches() {
+        check(&format!("{PASS}From: Ada <Ada@X.example>\r\n"), Ok("ada@x.example"));
+        check("From: ada@x.example\r\n", Err(Unheard::Unproven));
+        check(&format!("{PASS}From: ada@y.example\r\n"), Err(Unheard::Unproven));
+        let of = |results: &str| format!("Authentication-Results: {results}\r\nFrom: ada@x.example\r\n");
+        let no = Err(Unheard::Unproven);
+        check(&of("MX.home.example 1; dmarc=pass"), Ok("ada@x.example"));
+        check(&of("mx.home.example; dmarc=fail; dkim=pass header.d=x.example"), no);
+        check(&of("mx.home.example; dmarc=none"), no);
+        check(&of("other.example; dmarc=pass"), no);
+        check(&of("mx.home.example.evil; dmarc=pass"), no);
+        check(&of("mx.home.example; none"), no);
+        check(&of("mx.home.example; dmarc=pass; dmarc=fail"), no);
+        check(&of("mx.home.example; spf=fail (x; dmarc=pass)"), no);
+        check(&of("mx.home.example; spf=fail smtp.mailfrom=\"a; dmarc=pass \"@y; dmarc=fail"), no);
+        check(&of("mx.home.example; spf=pass (of \"e); dmarc=pass (\"@y); dmarc=fail"), no);
+        check(&of("mx.home.example; dmarc=pass (never closed"), no);
+        check(&of("mx.home.example; dmarc=pass header.from=ada@y.example"), no);
+    }
+
+    #[test]
+    fn only_the_topmost_outcome_of_the_own_server_counts() {
+        let fail = "Authentication-Results: mx.home.example; dmarc=fail header.from=x.example\r\n";
+        let other = "Authentication-Results: relay.example; dmarc=fail\r\n";
+        check(&format!("{fail}{PASS}From: ada@x.example\r\n"), Err(Unheard::Unproven));
+        check(&format!("{other}{PASS}{fail}From: ada@x.example\r\n"), Ok("ada@x.example"));
+    }
+
+    #[test]
+    fn exactly_one_sender_is_named() {
+        for from in [
+            "From: ada@x.example, eve@y.example",
+            "From: ada@x.example\r\nFrom: eve@y.example",
+            "From: ada@x.example\r\nFrom : ada@x.example",
+            "From: ada@x.example <eve@y.example>",
+            "From: <ada@x.example> <eve@y.example>",
+            "From: group: ada@x.example;",
+            "From: \"ada@x.example",
+            "From: ada",
+            "From: \"a b\"@x.example",
+            "From:",
+            "Sender: ada@x.example",
+        ] {
+            check(&format!("{PASS}{from}\r\n"), Err(Unheard::Sender));
+        }
+        check(&format!("{PASS}From: \"Ada, <ada@home>\" (at home) <ada@x.example>\r\n"), Ok("ada@x.example"));
+        check(&format!("{PASS}From: =?utf-8?q?Ad=C3=A1?= <ada@x.example>\r\n"), Ok("ada@x.example"));
+    }
+
+    #[test]
+    fn machines_lists_and_ourselves_are_not_answered() {
+        for field in [
+            "Auto-Submitted: auto-replied",
+            "List-Id: <l.example>",
+            "List-Unsubscribe: <mailto:u@l.example>",
+            "Precedence: bulk",
+            "Return-Path: <>",
+            "Content-Type: multipart/report; report-type=delivery-status",
+            "X-Auto-Response-Suppress: All",
+        ] {
+            check(&format!("{PASS}{field}\r\nFrom: ada@x.example\r\n"), Err(Unheard::Machine));
+        }
+        check(&format!("{PASS}Auto-Submitted: no\r\nFrom: ada@x.example\r\n"), Ok("ada@x.example"));
+        let own = ["ada@x.example".to_owned()];
+        let trust = Trust { own: &own, ..TRUST };
+        let head = Head::read(format!("{PASS}From: ada@x.example\r\n").as_bytes());
+        assert_eq!(trust.sender(&head), Err(Unheard::Own));
+        let taken = Trust { takes_from: true, ..TRUST };
+        assert_eq!(taken.sender(&Head::read(b"From: eve@y.example\r\n")).unwrap(), "eve@y.example");
+    }
+}

@@ -1,0 +1,116 @@
+//! Hands mails to the SMTP server, one connection each, and says what became of them.
+//!
+//! The library that speaks SMTP waits on its thread, so it gets one of those that are there for waiting.
+
+use std::time::Duration;
+
+use aethon_core::secret::Secret;
+use lettre::transport::smtp::authentication::Credentials;
+use lettre::transport::smtp::client::{Tls, TlsParameters};
+use lettre::transport::smtp::{Error, SmtpTransport};
+use lettre::{Message, Transport as _};
+use tokio::time::timeout;
+
+use super::{Options, Server, dial};
+use crate::talk::Fault;
+
+/// How long the server may take for a step.
+const STEP: Duration = Duration::from_secs(30);
+/// How long a mail may take in all.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// The port on which a connection is encrypted from the beginning.
+const TLS_PORT: u16 = 465;
+
+/// The SMTP server.
+pub(super) struct Smtp {
+    server: Server,
+    tls: bool,
+    username: String,
+    password: Secret,
+}
+
+impl Smtp {
+    pub(super) fn new(options: &Options) -> Self {
+        Self {
+            server: options.smtp.clone(),
+            tls: options.tls,
+            username: options.username.clone(),
+            password: options.password.clone(),
+        }
+    }
+
+    /// Sends a mail.
+    pub(super) async fn send(&self, message: Message) -> Result<(), Fault> {
+        self.ask(move |transport| transport.send(&message).map(drop)).await
+    }
+
+    /// Signs in, and nothing else.
+    pub(super) async fn look(&self) -> Result<(), Fault> {
+        let looked = self.ask(|transport| transport.test_connection().map(drop));
+        looked.await
+    }
+
+    async fn ask(
+        &self,
+        ask: impl FnOnce(&SmtpTransport) -> Result<(), Error> + Send + 'static,
+    ) -> Result<(), Fault> {
+        let transport = self.transport().await?;
+        let asked = tokio::task::spawn_blocking(move || ask(&transport));
+        match timeout(PATIENCE, asked).await {
+            Ok(Ok(Ok(()))) => Ok(()),
+            Ok(Ok(Err(error))) => Err(self.fault(&error)),
+            Ok(Err(_)) => Err(Fault::Doubtful("sending the mail was broken off".into())),
+            Err(_) => Err(Fault::Doubtful("the SMTP server did not answer in time".into())),
+        }
+    }
+
+    async fn transport(&self) -> Result<SmtpTransport, Fault> {
+        let host = self.server.host.trim_matches(['[', ']']);
+        let builder = if self.tls {
+            let parameters = TlsParameters::new(host.to_owned());
+            let parameters =
+                parameters.map_err(|error| Fault::Refused(format!("the SMTP server: {error}")))?;
+            let tls = if self.server.port == TLS_PORT {
+                Tls::Wrapper(parameters)
+            } else {
+                Tls::Required(parameters)
+            };
+            SmtpTransport::builder_dangerous(host).tls(tls)
+        } else {
+            // The address that was looked at is the one that is connected to.
+            let found = tokio::net::lookup_host((host, self.server.port)).await;
+            let mut found = found.map_err(|error| Fault::later(format!("the SMTP server: {error}")))?;
+            let here = found.find(|address| address.ip().to_canonical().is_loopback());
+            let here = here.ok_or_else(|| Fault::Refused(dial::NOT_HERE.into()))?;
+            SmtpTransport::builder_dangerous(here.ip().to_string()).tls(Tls::None)
+        };
+        let credentials = Credentials::new(self.username.clone(), self.password.expose().to_owned());
+        Ok(builder.port(self.server.port).timeout(Some(STEP)).credentials(credentials).build())
+    }
+
+    fn fault(&self, error: &Error) -> Fault {
+        let mut text = error.to_string();
+        let mut source = std::error::Error::source(error);
+        while let Some(cause) = source {
+            text = format!("{text}: {cause}");
+            source = cause.source();
+        }
+        let password = self.password.expose();
+        if !password.is_empty() {
+            text = text.replace(password, "***");
+        }
+        let message = format!("the SMTP server: {text}");
+        let is_sign_in = ["530", "534", "535", "538"].iter().any(|code| text.contains(&format!("({code})")));
+        if is_sign_in {
+            return Fault::Refused(format!(
+                "{message}; set channels.email.username and channels.email.password"
+            ));
+        }
+        match error {
+            error if error.is_permanent() || error.is_client() => Fault::Refused(message),
+            error if error.is_transient() => Fault::later(message),
+            // Whether it was taken, nobody knows. The next attempt has the same id.
+            _ => Fault::Doubtful(message),
+        }
+    }
+}

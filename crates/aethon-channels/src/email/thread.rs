@@ -1,0 +1,116 @@
+//! Threads: which mails belong together, and what an answer to one of them has to name.
+//!
+//! A thread of one person is a conversation. It is named by their address and the first mail of it, so that nobody gets into
+//! the conversation of somebody else by naming its mails.
+
+use aethon_core::channel::ChannelRecords;
+use aethon_core::error::Result;
+use jiff::Timestamp;
+use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
+
+use super::proof::is_address;
+
+/// How many bytes of a hash stand in a name.
+const NAME_BYTES: usize = 4;
+/// How many mails an answer names: the first and the newest ones.
+const MOST_REFERENCES: usize = 12;
+
+/// What an answer has to name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Thread {
+    /// Its subject, without `Re:`.
+    pub(super) subject: String,
+    /// The id of the mail that came last.
+    pub(super) last: String,
+    /// What that one has named.
+    pub(super) references: Vec<String>,
+}
+
+impl Thread {
+    /// What an answer names, in order.
+    pub(super) fn named(&self) -> Vec<String> {
+        let mut all = self.references.clone();
+        all.retain(|id| *id != self.last);
+        all.push(self.last.clone());
+        if all.len() > MOST_REFERENCES {
+            all.drain(1..all.len() - (MOST_REFERENCES - 1));
+        }
+        all
+    }
+
+    pub(super) async fn load(records: &dyn ChannelRecords, chat: &str) -> Result<Option<Self>> {
+        let stored = records.get("email", &name(chat)).await?;
+        Ok(stored.and_then(|stored| serde_json::from_str(&stored).ok()))
+    }
+
+    pub(super) async fn store(
+        &self,
+        records: &dyn ChannelRecords,
+        chat: &str,
+        until: Timestamp,
+    ) -> Result<()> {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        records.put("email", &name(chat), &text, Some(until)).await
+    }
+}
+
+fn name(chat: &str) -> String {
+    format!("thread:{chat}")
+}
+
+/// The name of a thread as a chat: the address and a hash of the first mail's id.
+pub(super) fn chat(address: &str, root: &str) -> String {
+    let hash = digest(&SHA256, root.as_bytes());
+    let hex: String = hash.as_ref().iter().take(NAME_BYTES).map(|byte| format!("{byte:02x}")).collect();
+    format!("{address}:{hex}")
+}
+
+/// The address that a chat is with. `None` when it is no chat.
+pub(super) fn address(chat: &str) -> Option<&str> {
+    let (address, hash) = chat.split_once(':').map_or((chat, None), |(address, hash)| (address, Some(hash)));
+    let is_hash =
+        |hash: &str| hash.len() == 2 * NAME_BYTES && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_address(address) && hash.is_none_or(is_hash)).then_some(address)
+}
+
+/// A subject without what answers put before it.
+pub(super) fn bare_subject(subject: &str) -> &str {
+    let mut rest = subject.trim();
+    loop {
+        let lowered = rest.to_ascii_lowercase();
+        let mark = ["re:", "aw:", "sv:", "antw:"].iter().find(|mark| lowered.starts_with(**mark));
+        match mark {
+            Some(mark) => rest = rest[mark.len()..].trim_start(),
+            None => return rest,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chat_is_an_address_with_a_thread_or_without() {
+        assert_eq!(chat("ada@x.example", "<1@x>").len(), "ada@x.example:".len() + 8);
+        assert_ne!(chat("ada@x.example", "<1@x>"), chat("ada@x.example", "<2@x>"));
+        assert_eq!(address("ada@x.example:0a1b2c3d"), Some("ada@x.example"));
+        assert_eq!(address("ada@x.example"), Some("ada@x.example"));
+        for wrong in
+            ["", "ada", "ada@x:", "ada@x:zz", "ada@x.example:0a1b2c3d4", "a b@x", "ada@x>", "@x", "ada@"]
+        {
+            assert_eq!(address(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_answer_names_the_first_and_the_newest() {
+        let references: Vec<String> = (0..30).map(|number| format!("<{number}@x>")).collect();
+        let thread = Thread { last: "<30@x>".into(), references, ..Thread::default() };
+        let named = thread.named();
+        assert_eq!((named.len(), named[0].as_str(), named[11].as_str()), (12, "<0@x>", "<30@x>"));
+        assert_eq!(bare_subject("Re: AW: re: plan"), "plan");
+        assert_eq!(bare_subject("Ärger"), "Ärger");
+    }
+}

@@ -1,0 +1,273 @@
+//! Reads what comes: each mail is handed to the door, then the place behind it is stored, and then the mail is marked as seen.
+//!
+//! The place is the number that UIDs count under and the last UID. The first start begins with what comes from then on. Where
+//! a server counts anew, what nobody has seen and is not too old is looked at again; what was taken before is known by its id.
+//! Mail of strangers, lists and machines stays as it is in the mailbox, unseen.
+
+use std::time::Duration;
+
+use aethon_core::error::Result;
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::sleep;
+
+use super::head::Head;
+use super::imap::{Failure, Imap};
+use super::letter::{File, Letter};
+use super::options::UNPROVEN;
+use super::platform::{Mail, REMEMBERED};
+use super::thread::{self, Thread};
+use crate::talk::{Arrival, Door, Offer, Rounds, Sender, Stop};
+
+/// How long a server is listened to before it is asked again. It may hang up after 29 minutes, and what stands in between
+/// (a router at home, say) often much sooner.
+const LISTEN: Duration = Duration::from_secs(9 * 60);
+/// The pause before a server is asked again that speaks of messages and has none.
+const BREATH: Duration = Duration::from_secs(1);
+/// How much of a mail is read whose sender is not known: enough for a code.
+const MOST_OF_STRANGERS: usize = 64 << 10;
+/// How much of a mail is read that is too long.
+const MOST_OF_LONG: usize = 512 << 10;
+/// How far back mails are looked at again. Ids of mails are known for a day longer.
+const LOOK_BACK: SignedDuration = SignedDuration::from_hours(6 * 24);
+/// How long it is remembered what an answer to a stranger has to name.
+const STRANGERS_REMEMBERED: SignedDuration = SignedDuration::from_hours(1);
+/// Where the place is remembered, and when it was stored for the first time.
+const PLACE: &str = "place";
+const BEGUN: &str = "begun";
+
+/// What receives: a mailbox, once it is open. After a failure a new connection begins at the place that is stored.
+pub(super) struct Watch<'a> {
+    mail: &'a Mail,
+    session: Option<Session>,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(mail: &'a Mail) -> Self {
+        Self { mail, session: None }
+    }
+}
+
+#[async_trait]
+impl Rounds for Watch<'_> {
+    async fn round(&mut self, door: &Door) -> std::result::Result<(), Stop> {
+        if !self.mail.options.proves_senders() {
+            return Err(Stop::Useless(UNPROVEN.to_owned()));
+        }
+        let mut session = match self.session.take() {
+            Some(session) => session,
+            None => Session::begin(self.mail, door).await?,
+        };
+        session.round(self.mail, door).await?;
+        self.session = Some(session);
+        Ok(())
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Login(message) => Self::Useless(message),
+            Failure::Refused(message) | Failure::Broken(message) => Self::again(message),
+        }
+    }
+}
+
+/// A mailbox that is open, and how far it was read.
+struct Session {
+    imap: Imap,
+    validity: u32,
+    last: u32,
+}
+
+impl Session {
+    async fn begin(mail: &Mail, door: &Door) -> std::result::Result<Self, Stop> {
+        let mut imap = Imap::open(&mail.options, mail.most).await?;
+        let folder = imap.select(&mail.options.folder).await?;
+        let stored = door.records().get("email", PLACE).await?;
+        let stored = stored.as_deref().and_then(|place| place.split_once(':'));
+        let stored: Option<(u32, u32)> =
+            stored.and_then(|(validity, last)| Some((validity.parse().ok()?, last.parse().ok()?)));
+        let newest = match folder.next {
+            Some(next) => next.saturating_sub(1),
+            None => imap.above(0).await?.last().copied().unwrap_or(0),
+        };
+        let last = stored.filter(|(validity, _)| *validity == folder.validity).map(|(_, last)| last);
+        let mut session = Self { imap, validity: folder.validity, last: last.unwrap_or(newest) };
+        if stored.is_none() {
+            // What came before the first start is nobody's business, however the server counts later.
+            let now = mail.now().as_second().to_string();
+            door.records().put("email", BEGUN, &now, None).await?;
+        }
+        if last.is_none() && stored.is_some() {
+            session.look_again(mail, door, newest).await?;
+        }
+        session.store(door).await?;
+        let account = mail.account();
+        tracing::info!(channel = "email", account, "the channel runs");
+        door.standing().runs(Some(&account));
+        Ok(session)
+    }
+
+    /// The server counts anew: what came lately and was not seen may not have been read.
+    async fn look_again(&mut self, mail: &Mail, door: &Door, newest: u32) -> std::result::Result<(), Stop> {
+        let stale = SignedDuration::try_from(mail.stale_after).unwrap_or(LOOK_BACK);
+        let begun = door.records().get("email", BEGUN).await?.and_then(|second| second.parse().ok());
+        let begun = begun.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::MIN);
+        let since = begun.max(mail.now() - stale.min(LOOK_BACK));
+        tracing::info!(channel = "email", %since, "the mail server counts anew; unseen mail is looked at again");
+        let found = self.imap.unseen_since(&since.strftime("%-d-%b-%Y").to_string()).await?;
+        for uid in found.into_iter().filter(|uid| *uid <= newest) {
+            self.take(mail, door, (uid, since)).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what there is, and waits for more.
+    async fn round(&mut self, mail: &Mail, door: &Door) -> std::result::Result<(), Stop> {
+        let found = self.imap.above(self.last).await?;
+        let is_empty = found.is_empty();
+        for uid in found {
+            self.take(mail, door, (uid, Timestamp::MIN)).await?;
+            self.last = uid;
+            self.store(door).await?;
+        }
+        door.standing().runs(None);
+        if self.imap.has_news() {
+            if is_empty {
+                sleep(BREATH).await;
+            }
+            return Ok(());
+        }
+        if self.imap.can("IDLE") {
+            self.imap.idle(LISTEN).await?;
+        } else {
+            sleep(mail.options.poll).await;
+            self.imap.look().await?;
+        }
+        Ok(())
+    }
+
+    async fn store(&self, door: &Door) -> Result<()> {
+        door.records().put("email", PLACE, &format!("{}:{}", self.validity, self.last), None).await
+    }
+
+    /// Takes a mail in, unless it came before this time.
+    async fn take(
+        &mut self,
+        mail: &Mail,
+        door: &Door,
+        (uid, since): (u32, Timestamp),
+    ) -> std::result::Result<(), Stop> {
+        let Some(found) = self.imap.head(uid).await? else { return Ok(()) };
+        let head = Head::read(found.bytes.as_deref().unwrap_or_default());
+        let at = arrived(&found.arrived).unwrap_or_else(|| mail.now());
+        if at < since {
+            return Ok(());
+        }
+        let address = match mail.trust().sender(&head) {
+            Ok(address) => address,
+            Err(why) => {
+                tracing::debug!(channel = "email", uid, ?why, "a mail was not heard");
+                return Ok(());
+            }
+        };
+        let sender = Sender { id: address, name: None, group: None };
+        let is_known = door.knows(&sender).await?;
+        let most = if is_known { mail.most } else { MOST_OF_STRANGERS };
+        let size = usize::try_from(found.size).unwrap_or(usize::MAX);
+        let cut = (size > most).then_some(if is_known { MOST_OF_LONG } else { MOST_OF_STRANGERS });
+        let Some(whole) = self.imap.whole(uid, cut).await? else { return Ok(()) };
+        let stand_in = format!("<{}.{uid}@mailbox>", self.validity);
+        let mut letter = Letter::read(whole.bytes.as_deref().unwrap_or_default(), &head, &stand_in);
+        if cut.is_some() {
+            letter.files.clear();
+        }
+        let files = std::mem::take(&mut letter.files);
+        let arrival = self.arrival(mail, door, (sender, &letter, at), is_known).await?;
+        let files = offers(mail, (uid, files), cut.is_some().then_some(found.size));
+        let taken = door.arrive(Arrival { files, ..arrival }).await;
+        mail.let_go();
+        taken?;
+        if is_known {
+            match self.imap.mark_seen(uid).await {
+                // A folder that only can be read.
+                Err(Failure::Refused(message)) => {
+                    tracing::debug!(channel = "email", message, "a mail could not be marked as seen");
+                }
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The arrival of a letter, whose thread is remembered.
+    async fn arrival(
+        &self,
+        mail: &Mail,
+        door: &Door,
+        (sender, letter, at): (Sender, &Letter, Timestamp),
+        is_known: bool,
+    ) -> Result<Arrival> {
+        let chat = thread::chat(&sender.id, letter.root());
+        let thread = Thread {
+            subject: thread::bare_subject(&letter.subject).to_owned(),
+            last: letter.id.clone(),
+            references: letter.references.clone(),
+        };
+        let until = mail.now() + if is_known { REMEMBERED } else { STRANGERS_REMEMBERED };
+        thread.store(door.records(), &chat, until).await?;
+        let passed_on = letter.words.passed_on.clone();
+        let is_forwarded = passed_on.is_some() && letter.words.own.is_empty();
+        let text = match (&passed_on, is_forwarded) {
+            (Some(passed_on), true) => format!("{}\n\n{passed_on}", letter.text()),
+            _ => letter.text(),
+        };
+        Ok(Arrival {
+            id: format!("{} {}", sender.id, letter.id),
+            chat,
+            sender,
+            is_private: true,
+            is_addressed: true,
+            text: text.trim().to_owned(),
+            quoted: passed_on.filter(|_| !is_forwarded),
+            is_forwarded,
+            files: Vec::new(),
+            at,
+        })
+    }
+}
+
+/// The files of a mail. Of one that is too long none was read.
+fn offers(mail: &Mail, (uid, files): (u32, Vec<File>), too_long: Option<u32>) -> Vec<Offer> {
+    match too_long {
+        None => mail.offer(uid, files),
+        Some(size) => vec![Offer {
+            handle: String::new(),
+            name: "what is attached".into(),
+            mime: "application/octet-stream".into(),
+            size: u64::from(size),
+        }],
+    }
+}
+
+/// When a mail came, as IMAP writes it: ` 7-Jul-2026 02:44:25 -0700`.
+fn arrived(text: &str) -> Option<Timestamp> {
+    let parsed = jiff::fmt::strtime::parse("%d-%b-%Y %H:%M:%S %z", text.trim()).ok()?;
+    parsed.to_timestamp().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_arrival_are_read() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(arrived(text).map(|at| at.to_string()).as_deref(), expected, "{text:?}");
+        };
+        check("17-Jul-2026 02:44:25 -0700", Some("2026-07-17T09:44:25Z"));
+        check(" 7-Jul-2026 02:44:25 +0000", Some("2026-07-07T02:44:25Z"));
+        check("yesterday", None);
+    }
+}

@@ -1,0 +1,98 @@
+//! A request to a platform and its whole answer, and what it means when there is none.
+//!
+//! What a status means, and which words a platform has for a failure, its own codec knows.
+
+use std::io;
+use std::time::Duration;
+
+use aethon_core::exchange::{Exchange, ExchangeRequest};
+use futures_util::StreamExt as _;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::talk::Fault;
+
+/// How long a request may take that is answered at once.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is written as it is in a part of an address.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A part of an address.
+pub(crate) fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, PLAIN).to_string()
+}
+
+/// A whole answer.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
+    headers: Vec<(String, String)>,
+}
+
+impl Answer {
+    /// The first header of this name, which is written in lower case.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as JSON; null when it is none.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+}
+
+/// A request that got no answer.
+#[derive(Debug)]
+pub(crate) struct Unanswered {
+    pub(crate) message: String,
+    /// Whether it is certain that nothing was sent.
+    pub(crate) is_unsent: bool,
+}
+
+impl Unanswered {
+    /// The same as a fault, told by whoever was asked.
+    pub(crate) fn fault(self, who: &str) -> Fault {
+        let message = format!("{who}: {}", self.message);
+        if self.is_unsent { Fault::later(message) } else { Fault::Doubtful(message) }
+    }
+}
+
+/// Sends a request and reads its answer, of which no more than `most` bytes are kept.
+pub(crate) async fn ask(
+    exchange: &dyn Exchange,
+    request: ExchangeRequest,
+    (patience, most): (Duration, usize),
+) -> Result<Answer, Unanswered> {
+    let asked = timeout(patience, async {
+        let response = exchange.send(request).await?;
+        let (mut stream, mut body) = (response.body, Vec::new());
+        while let Some(piece) = stream.next().await {
+            body.extend_from_slice(&piece?);
+            if body.len() >= most {
+                body.truncate(most);
+                break;
+            }
+        }
+        Ok::<_, io::Error>(Answer { status: response.status, body, headers: response.headers })
+    });
+    match asked.await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => Err(Unanswered {
+            message: error.to_string(),
+            is_unsent: error.kind() == io::ErrorKind::NotConnected,
+        }),
+        Err(_) => Err(Unanswered { message: "no answer in time".into(), is_unsent: false }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_an_address_has_nothing_special_in_it() {
+        assert_eq!(encoded("!r:hs/ä~a-b_c.d"), "%21r%3Ahs%2F%C3%A4~a-b_c.d");
+    }
+}

@@ -1,0 +1,235 @@
+//! One call of the Web API, and what its failure means. Failures come with status 200 and a word.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::exchange::{Exchange, ExchangeRequest, Method};
+use aethon_core::secret::Secret;
+use serde_json::Value;
+
+use crate::rest::{self, PATIENCE, encoded};
+use crate::socket::is_plain_and_here;
+use crate::talk::{Fault, Stop};
+
+/// The longest answer that is read, in bytes.
+const MOST_ANSWER: usize = 8 << 20;
+/// The pause where Slack wants one and does not say how long.
+const USUAL_PAUSE: Duration = Duration::from_secs(30);
+
+/// Words for a token that will not do, now or later.
+const TOKEN: [&str; 8] = [
+    "invalid_auth",
+    "not_authed",
+    "account_inactive",
+    "token_revoked",
+    "token_expired",
+    "not_allowed_token_type",
+    "no_permission",
+    "org_login_required",
+];
+/// Words for a message that cannot be edited any more.
+const GONE: [&str; 4] = ["message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"];
+/// Words after which nobody knows whether it was done.
+const DOUBTFUL: [&str; 2] = ["internal_error", "fatal_error"];
+/// Words for what may be done later.
+const LATER: [&str; 3] = ["service_unavailable", "request_timeout", "team_added_to_org"];
+
+/// How a call ended that was not done.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The token is not taken.
+    Token(String),
+    /// What is common to all platforms.
+    Fault(Fault),
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Token(message) => Self::Refused(message),
+            Failure::Fault(fault) => fault,
+        }
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Token(message) => Self::Useless(message),
+            Failure::Fault(fault) => fault.into(),
+        }
+    }
+}
+
+/// Which of the two tokens a call takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token {
+    Bot,
+    App,
+}
+
+impl Token {
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Self::Bot => "channels.slack.bot_token",
+            Self::App => "channels.slack.app_token",
+        }
+    }
+}
+
+/// The Web API as our app sees it.
+pub(super) struct Api {
+    base: String,
+    bot: Secret,
+    app: Secret,
+    exchange: Arc<dyn Exchange>,
+}
+
+impl Api {
+    pub(super) fn new(base: &str, (bot, app): (Secret, Secret), exchange: Arc<dyn Exchange>) -> Self {
+        Self { base: base.trim_end_matches('/').to_owned(), bot, app, exchange }
+    }
+
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// The first token that is not set.
+    pub(super) fn missing(&self) -> Option<Token> {
+        [Token::Bot, Token::App].into_iter().find(|token| self.token(*token).is_empty())
+    }
+
+    /// Calls a method.
+    pub(super) async fn call(&self, method: &str, params: &Value) -> Result<Value, Failure> {
+        self.post(method, Token::Bot, params).await
+    }
+
+    /// Calls a method with one of the tokens.
+    pub(super) async fn post(&self, method: &str, token: Token, params: &Value) -> Result<Value, Failure> {
+        let body = ("application/json; charset=utf-8", params.to_string().into_bytes());
+        self.ask((method, token), (Method::Post, format!("{}/{method}", self.base)), body).await
+    }
+
+    /// Calls a method that reads; those take no JSON.
+    pub(super) async fn get(&self, method: &str, params: &[(&str, &str)]) -> Result<Value, Failure> {
+        let pairs: Vec<String> =
+            params.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        let url = format!("{}/{method}?{}", self.base, pairs.join("&"));
+        self.ask((method, Token::Bot), (Method::Get, url), ("", Vec::new())).await
+    }
+
+    /// Puts the bytes of a file where Slack has said, which needs no token.
+    pub(super) async fn upload(&self, address: &str, bytes: Vec<u8>) -> Result<(), Fault> {
+        self.is_slack(address)?;
+        let headers = vec![("content-type".to_owned(), "application/octet-stream".to_owned())];
+        let request = ExchangeRequest { method: Method::Post, url: address.to_owned(), headers, body: bytes };
+        // Nothing is shown before the upload is completed, so a doubtful one is simply not done.
+        match rest::ask(&*self.exchange, request, (PATIENCE * 2, MOST_ANSWER)).await {
+            Ok(answer) if answer.status == 200 => Ok(()),
+            Ok(answer) if answer.status == 429 => Err(wants_pause("the upload", &answer)),
+            Ok(answer) => Err(Fault::later(format!("Slack does not take the file ({})", answer.status))),
+            // The address holds a ticket.
+            Err(_) => Err(Fault::later("Slack did not take the file")),
+        }
+    }
+
+    /// Fetches a file, of at most so many bytes.
+    pub(super) async fn fetch(&self, address: &str, is_page: bool, most: usize) -> Result<Vec<u8>, Fault> {
+        self.is_slack(address)?;
+        let headers = vec![authorization(&self.bot)];
+        let request =
+            ExchangeRequest { method: Method::Get, url: address.to_owned(), headers, body: Vec::new() };
+        let answer = rest::ask(&*self.exchange, request, (PATIENCE * 2, most)).await;
+        let answer = answer.map_err(|unanswered| Fault::later(unanswered.message))?;
+        let kind = answer.header("content-type").unwrap_or_default();
+        // Whoever may not read a file gets a page to sign in at.
+        if answer.status != 200 || (kind.starts_with("text/html") && !is_page) {
+            return Err(Fault::Refused(format!(
+                "Slack does not give the file ({}); the app needs the scope files:read",
+                answer.status
+            )));
+        }
+        Ok(answer.body)
+    }
+
+    /// Files are on Slack's own hosts, and the token is for nobody else.
+    fn is_slack(&self, address: &str) -> Result<(), Fault> {
+        let is_here = is_plain_and_here(&self.base) && is_plain_and_here(address);
+        let host = address.strip_prefix("https://").and_then(|rest| rest.split(['/', '?', '#']).next());
+        let is_slacks = host.is_some_and(|host| host == "slack.com" || host.ends_with(".slack.com"));
+        if is_here || is_slacks {
+            return Ok(());
+        }
+        Err(Fault::Refused("the file is not on a host of Slack".into()))
+    }
+
+    async fn ask(
+        &self,
+        (name, token): (&str, Token),
+        (method, url): (Method, String),
+        (content_type, body): (&str, Vec<u8>),
+    ) -> Result<Value, Failure> {
+        let mut headers = vec![authorization(self.token(token))];
+        if !content_type.is_empty() {
+            headers.push(("content-type".to_owned(), content_type.to_owned()));
+        }
+        let request = ExchangeRequest { method, url, headers, body };
+        let answer = rest::ask(&*self.exchange, request, (PATIENCE, MOST_ANSWER)).await;
+        let answer = answer.map_err(|unanswered| Failure::Fault(unanswered.fault(name)))?;
+        let told = answer.json();
+        match (answer.status, told["error"].as_str()) {
+            (429, _) | (_, Some("ratelimited" | "rate_limited")) => {
+                Err(Failure::Fault(wants_pause(name, &answer)))
+            }
+            (200, None) if told["ok"] == true => Ok(told),
+            (_, Some(error)) => Err(failure((name, token), error, &told)),
+            (502 | 503, None) => Err(Failure::Fault(Fault::later(format!("{name}: {}", answer.status)))),
+            (400..=499, None) => Err(Failure::Fault(Fault::Refused(format!("{name}: {}", answer.status)))),
+            (status, None) => Err(Failure::Fault(Fault::Doubtful(format!(
+                "{name}: {status} without an answer that can be read"
+            )))),
+        }
+    }
+
+    fn token(&self, token: Token) -> &Secret {
+        match token {
+            Token::Bot => &self.bot,
+            Token::App => &self.app,
+        }
+    }
+}
+
+fn authorization(token: &Secret) -> (String, String) {
+    ("authorization".to_owned(), format!("Bearer {}", token.expose()))
+}
+
+fn wants_pause(name: &str, answer: &rest::Answer) -> Fault {
+    let pause = answer.header("retry-after").and_then(|pause| pause.trim().parse().ok());
+    let after = pause.map_or(USUAL_PAUSE, Duration::from_secs);
+    Fault::Later { message: format!("{name}: Slack wants a pause"), after: Some(after) }
+}
+
+fn failure((name, token): (&str, Token), error: &str, told: &Value) -> Failure {
+    let message = format!("{name}: {error}");
+    let key = token.key();
+    if TOKEN.contains(&error) {
+        return Failure::Token(format!("Slack does not take the token ({error}); set {key}"));
+    }
+    Failure::Fault(match error {
+        "missing_scope" => {
+            let needed = told["needed"].as_str().unwrap_or("one that is named nowhere");
+            let message = format!(
+                "{name}: the app lacks the scope {needed}; add it, install the app again and set {key}"
+            );
+            // Without this one there is no socket at all.
+            if token == Token::App {
+                return Failure::Token(message);
+            }
+            Fault::Refused(message)
+        }
+        error if GONE.contains(&error) => Fault::Gone(message),
+        error if DOUBTFUL.contains(&error) => Fault::Doubtful(message),
+        error if LATER.contains(&error) => Fault::later(message),
+        _ => Fault::Refused(message),
+    })
+}

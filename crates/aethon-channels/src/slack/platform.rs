@@ -1,0 +1,348 @@
+//! Slack as a platform: sending once, editing, files.
+//!
+//! Slack takes the same message twice. So it is noted which one is being sent; when it has to be sent again, and nobody knows
+//! what became of the first attempt, the conversation is looked through for it first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::channel::ChannelRecords;
+use aethon_core::clock::Clock;
+use aethon_core::error::{Error, Result};
+use aethon_core::message::Attachment;
+use aethon_core::shutdown::Shutdown;
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::SignedDuration;
+use ring::digest::{SHA256, digest};
+use serde_json::{Value, json};
+
+use super::api::{Api, Failure, Token};
+use super::socket::{Account, Sockets};
+use super::{Options, form};
+use crate::options::{Rules, Surroundings};
+use crate::socket::Dial;
+use crate::talk::{self, Button, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
+use crate::text::{Fit, Measure, Styled};
+
+/// The channel.
+pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
+    let slack = Slack::new(options, rules.max_file_bytes, &around);
+    Messenger::new(Arc::new(slack), is_recipient, rules, around)
+}
+
+/// How long a text may be, marks and escapes included: edits take 4,000.
+const MOST_TEXT: usize = 3800;
+/// How far apart posts and edits are. A channel takes a post a second, a workspace fifty edits a minute.
+const PACE: Duration = Duration::from_millis(1250);
+/// How long it is known that something was being sent.
+const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// How many messages are looked through for one that may have arrived.
+const LOOKED_THROUGH: &str = "100";
+
+pub(super) struct Slack {
+    api: Api,
+    dial: Arc<dyn Dial>,
+    records: Arc<dyn ChannelRecords>,
+    clock: Arc<dyn Clock>,
+    most_file: usize,
+}
+
+/// A recipient: the channel, and the thread in it.
+#[derive(Debug, Clone, Copy)]
+struct Place<'a> {
+    channel: &'a str,
+    thread: Option<&'a str>,
+}
+
+impl<'a> Place<'a> {
+    fn of(chat: &'a str) -> Self {
+        match chat.split_once(':') {
+            Some((channel, thread)) => Self { channel, thread: Some(thread) },
+            None => Self { channel: chat, thread: None },
+        }
+    }
+}
+
+impl Slack {
+    fn new(options: Options, most_file: u64, around: &Surroundings) -> Self {
+        let Options { api_base, bot_token, app_token, exchange, dial } = options;
+        Self {
+            api: Api::new(&api_base, (bot_token, app_token), exchange),
+            dial,
+            records: around.records.clone(),
+            clock: around.clock.clone(),
+            most_file: usize::try_from(most_file).unwrap_or(usize::MAX),
+        }
+    }
+
+    pub(super) fn api(&self) -> &Api {
+        &self.api
+    }
+
+    pub(super) fn dial(&self) -> &Arc<dyn Dial> {
+        &self.dial
+    }
+
+    /// Who we are.
+    pub(super) async fn account(&self) -> std::result::Result<Account, Failure> {
+        Account::read(&self.api.call("auth.test", &json!({})).await?)
+    }
+
+    /// Tells one person something that nobody else sees. It is a nicety, so it may get lost.
+    pub(super) async fn whisper(&self, chat: String, person: String, text: &str) {
+        let place = Place::of(&chat);
+        let mut params = json!({"channel": place.channel, "user": person, "text": text});
+        if let Some(thread) = place.thread {
+            params["thread_ts"] = json!(thread);
+        }
+        if let Err(failure) = self.api.call("chat.postEphemeral", &params).await {
+            tracing::debug!(
+                channel = "slack",
+                error = Fault::from(failure).message(),
+                "a press could not be answered"
+            );
+        }
+    }
+
+    /// Notes that something is being sent. Says what was noted if it was sent before.
+    async fn begin(&self, key: &str, note: &str) -> std::result::Result<Option<String>, Fault> {
+        let (name, until) = (sent_name(key), Some(self.clock.now() + REMEMBERED));
+        let is_first = self.records.claim("slack", &name, note, until).await.map_err(unstored)?;
+        if is_first {
+            return Ok(None);
+        }
+        Ok(Some(self.records.get("slack", &name).await.map_err(unstored)?.unwrap_or_default()))
+    }
+
+    /// It was certainly not sent, so the next attempt is the first again.
+    async fn forget(&self, key: &str, fault: &Fault) {
+        if !matches!(fault, Fault::Doubtful(_))
+            && let Err(error) = self.records.take("slack", &sent_name(key)).await
+        {
+            tracing::debug!(channel = "slack", %error, "a message counts as sent that was not");
+        }
+    }
+
+    async fn text(
+        &self,
+        chat: &str,
+        (text, buttons): (&Styled, &[Button]),
+        key: &str,
+    ) -> std::result::Result<String, Fault> {
+        let (place, id) = (Place::of(chat), message_id(key));
+        if self.begin(key, "").await?.is_some()
+            && let Some(found) = self.find(place, &id).await?
+        {
+            return Ok(found);
+        }
+        let mut params = message(text, buttons);
+        params["channel"] = json!(place.channel);
+        params["client_msg_id"] = json!(id);
+        params["metadata"] = json!({"event_type": "aethon_message", "event_payload": {"id": id}});
+        if let Some(thread) = place.thread {
+            params["thread_ts"] = json!(thread);
+        }
+        match self.api.call("chat.postMessage", &params).await {
+            Ok(sent) => Ok(reference(&sent["channel"], &sent["ts"])),
+            Err(failure) => {
+                let fault = Fault::from(failure);
+                self.forget(key, &fault).await;
+                Err(fault)
+            }
+        }
+    }
+
+    /// A message that may have been sent before.
+    async fn find(&self, place: Place<'_>, id: &str) -> std::result::Result<Option<String>, Fault> {
+        let mut params =
+            vec![("channel", place.channel), ("limit", LOOKED_THROUGH), ("include_all_metadata", "true")];
+        let method = match place.thread {
+            Some(thread) => {
+                params.push(("ts", thread));
+                "conversations.replies"
+            }
+            None => "conversations.history",
+        };
+        let told = self.api.get(method, &params).await.map_err(Fault::from)?;
+        let ours = |message: &&Value| {
+            message["client_msg_id"] == id || message["metadata"]["event_payload"]["id"] == id
+        };
+        let found = told["messages"].as_array().into_iter().flatten().find(ours);
+        Ok(found.map(|message| reference(&json!(place.channel), &message["ts"])))
+    }
+
+    async fn file(&self, chat: &str, file: &Attachment, key: &str) -> std::result::Result<String, Fault> {
+        let place = Place::of(chat);
+        let bytes = STANDARD.decode(&file.data);
+        let bytes = bytes.map_err(|_| Fault::Refused("the file is not valid base64".into()))?;
+        let length = bytes.len().to_string();
+        let told = self
+            .api
+            .get("files.getUploadURLExternal", &[("filename", &file.name), ("length", &length)])
+            .await
+            .map_err(Fault::from)?;
+        let (Some(address), Some(id)) = (told["upload_url"].as_str(), told["file_id"].as_str()) else {
+            return Err(Fault::later("Slack names no place for the file"));
+        };
+        self.api.upload(address, bytes).await?;
+        // Only now is anything shown. If that was tried before, the file of then may be there already.
+        if let Some(before) = self.begin(key, id).await? {
+            if self.is_shared(&before).await? {
+                return Ok(before);
+            }
+            let until = Some(self.clock.now() + REMEMBERED);
+            self.records.put("slack", &sent_name(key), id, until).await.map_err(unstored)?;
+        }
+        let mut params = json!({"files": [{"id": id, "title": file.name}], "channel_id": place.channel});
+        if let Some(thread) = place.thread {
+            params["thread_ts"] = json!(thread);
+        }
+        match self.api.call("files.completeUploadExternal", &params).await {
+            Ok(_) => Ok(id.to_owned()),
+            Err(failure) => {
+                let fault = Fault::from(failure);
+                self.forget(key, &fault).await;
+                Err(fault)
+            }
+        }
+    }
+
+    async fn is_shared(&self, file: &str) -> std::result::Result<bool, Fault> {
+        match self.api.get("files.info", &[("file", file)]).await.map_err(Fault::from) {
+            Ok(told) => Ok(["channels", "groups", "ims"]
+                .iter()
+                .any(|kind| told["file"][kind].as_array().is_some_and(|places| !places.is_empty()))),
+            Err(Fault::Refused(_)) => Ok(false),
+            Err(fault) => Err(fault),
+        }
+    }
+}
+
+/// Whether this can be a recipient: the id of a conversation, one with a thread, or that of a person.
+fn is_recipient(recipient: &str) -> bool {
+    let is_id = |id: &str, kinds: &str| {
+        id.len() > 1
+            && id.starts_with(|c| kinds.contains(c))
+            && id.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+    };
+    let is_ts = |ts: &str| !ts.is_empty() && ts.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    match recipient.split_once(':') {
+        Some((channel, thread)) => is_id(channel, "CDG") && is_ts(thread),
+        None => is_id(recipient, "CDGUW"),
+    }
+}
+
+fn message(text: &Styled, buttons: &[Button]) -> Value {
+    let mut params = json!({"text": form::mrkdwn(text), "unfurl_links": false, "unfurl_media": false});
+    if !buttons.is_empty() {
+        params["blocks"] = form::blocks(text, buttons);
+    }
+    params
+}
+
+/// A message as it is remembered. The channel is the one that Slack says: a person's id is none.
+fn reference(channel: &Value, ts: &Value) -> String {
+    format!("{} {}", channel.as_str().unwrap_or_default(), ts.as_str().unwrap_or_default())
+}
+
+/// The id of a message that is the same for every attempt, in the form of a UUID.
+fn message_id(key: &str) -> String {
+    let hash = digest(&SHA256, format!("slack {key}").as_bytes());
+    let hex: String = hash.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{}-8{}-a{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..32])
+}
+
+fn sent_name(key: &str) -> String {
+    format!("sent:{key}")
+}
+
+fn unstored(error: Error) -> Fault {
+    Fault::later(format!("what is being sent could not be noted: {error}"))
+}
+
+#[async_trait]
+impl Platform for Slack {
+    fn dialect(&self) -> Dialect {
+        let fit = Fit { measure: Measure::Slack, length: MOST_TEXT, spans: 200 };
+        Dialect { fit, pace: |_| PACE, sends_once: true, edits: true, buttons: true, is_attended: true }
+    }
+
+    async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
+        talk::receive(&mut Sockets::new(self), door, shutdown).await
+    }
+
+    async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {
+        match content {
+            Content::Text { text, buttons } => self.text(chat, (text, buttons), key).await,
+            Content::File(file) => self.file(chat, file, key).await,
+        }
+    }
+
+    async fn edit(&self, _chat: &str, message: &str, content: Content<'_>) -> std::result::Result<(), Fault> {
+        let Content::Text { text, buttons } = content else {
+            return Err(Fault::Gone("a file takes no message's place".into()));
+        };
+        let Some((channel, ts)) = message.split_once(' ') else {
+            return Err(Fault::Gone("this is no message of Slack".into()));
+        };
+        let mut params = self::message(text, buttons);
+        // Blocks that are not named stay, and their buttons with them.
+        if buttons.is_empty() {
+            params["blocks"] = json!([]);
+        }
+        params["channel"] = json!(channel);
+        params["ts"] = json!(ts);
+        self.api.call("chat.update", &params).await?;
+        Ok(())
+    }
+
+    /// Slack shows no such sign for bots.
+    async fn typing(&self, _chat: &str) -> std::result::Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+        let is_page = file.mime.starts_with("text/html");
+        self.api.fetch(&file.handle, is_page, self.most_file.saturating_add(1)).await
+    }
+
+    async fn inspect(&self) -> Vec<Check> {
+        if let Some(token) = self.api.missing() {
+            return vec![Check::new("token", false, format!("{} is empty", token.key()))];
+        }
+        let bot = match self.account().await {
+            Ok(account) => Check::new("auth.test", true, account.shown),
+            Err(failure) => Check::new("auth.test", false, Fault::from(failure).message()),
+        };
+        // An address that is not used is a ticket that expires, and nothing more.
+        let socket = match self.api.post("apps.connections.open", Token::App, &json!({})).await {
+            Ok(_) => Check::new("apps.connections.open", true, "Socket Mode is on"),
+            Err(failure) => Check::new("apps.connections.open", false, Fault::from(failure).message()),
+        };
+        vec![bot, socket]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recipients_are_conversations_threads_and_people() {
+        for right in ["D024BE91L", "C12345", "G12345", "C1A:1700000000.000100", "U024BE7LH"] {
+            assert!(is_recipient(right), "{right}");
+        }
+        for wrong in ["", "C", "#general", "U1A:1.2", "C1A:", "C1A:x", "c12345", "C1A 2"] {
+            assert!(!is_recipient(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_id_is_the_same_for_every_attempt() {
+        let id = message_id("turn-1-0");
+        assert!(id == message_id("turn-1-0") && id != message_id("turn-1-1"));
+        assert!(id.len() == 36 && id.as_bytes()[14] == b'8' && id.as_bytes()[19] == b'a', "{id}");
+    }
+}

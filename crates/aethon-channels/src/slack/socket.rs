@@ -1,0 +1,261 @@
+//! Socket Mode: what comes is handed to the door, and only then is it confirmed.
+//!
+//! Slack sends again what was not confirmed, and what came while no socket was open comes in no other way, so a repetition is
+//! a message like any other; the storage knows those that it has. While one is taken in the socket goes on being read, because
+//! Slack wants its own signs of life answered. When Slack asks for a new socket, that is opened before the old one is left.
+
+use std::time::Duration;
+
+use aethon_core::error::Result as CoreResult;
+use async_trait::async_trait;
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use serde_json::{Value, json};
+use tokio::time::{interval, sleep, timeout};
+
+use super::api::{Failure, Token};
+use super::inbound;
+use super::platform::Slack;
+use crate::socket::{Ended, Socket};
+use crate::talk::{Door, InOrder, Press, Rounds, Stop};
+
+/// How long the first word may take.
+const HELLO: Duration = Duration::from_secs(20);
+/// How often a sign of life is sent.
+const PING: Duration = Duration::from_secs(30);
+/// How long nothing may be heard, not even an answer to that.
+const SILENCE: Duration = Duration::from_secs(75);
+/// How many envelopes wait to be taken in; more are left on the socket.
+const MOST_WAITING: usize = 200;
+/// How many answers to presses are under way.
+const MOST_ANSWERS: usize = 50;
+/// The pauses after which something that could not be stored is tried again. After that Slack sends it again.
+const PAUSES: [u64; 4] = [1, 2, 4, 8];
+/// How long an old socket is kept to confirm what is still being taken in.
+const FAREWELL: Duration = Duration::from_secs(30);
+/// The pause when there are too many sockets.
+const CROWDED: Duration = Duration::from_secs(60);
+/// The code of an orderly end.
+const NORMAL: u16 = 1000;
+
+/// What receives: our app in a workspace.
+pub(super) struct Sockets<'s> {
+    slack: &'s Slack,
+    account: Option<Account>,
+}
+
+/// Who we are.
+#[derive(Debug, Clone)]
+pub(super) struct Account {
+    pub(super) user: String,
+    pub(super) shown: String,
+}
+
+/// An envelope that was taken in, or was not.
+struct Taken {
+    envelope: String,
+    result: CoreResult<()>,
+}
+
+impl<'s> Sockets<'s> {
+    pub(super) fn new(slack: &'s Slack) -> Self {
+        Self { slack, account: None }
+    }
+
+    /// Opens a socket and waits until it is one.
+    async fn open(&self) -> Result<Socket, Stop> {
+        let told = self.slack.api().post("apps.connections.open", Token::App, &json!({})).await?;
+        let Some(address) = told["url"].as_str() else {
+            return Err(Stop::again("apps.connections.open: Slack names no socket"));
+        };
+        let mut socket =
+            Socket::open(self.slack.dial(), address, self.slack.api().base()).await.map_err(broken)?;
+        let first = timeout(HELLO, socket.next(HELLO)).await;
+        let first = first.map_err(|_| Stop::again("Slack does not greet on the socket"))?.map_err(broken)?;
+        match first["type"].as_str() {
+            Some("hello") => Ok(socket),
+            Some("disconnect") => Err(refused(&first)),
+            _ => Err(Stop::again("Slack does not greet on the socket")),
+        }
+    }
+}
+
+#[async_trait]
+impl Rounds for Sockets<'_> {
+    async fn round(&mut self, door: &Door) -> Result<(), Stop> {
+        if let Some(token) = self.slack.api().missing() {
+            return Err(Stop::Useless(format!("{} is empty", token.key())));
+        }
+        let account = match self.account.clone() {
+            Some(account) => account,
+            None => self.account.insert(self.slack.account().await?).clone(),
+        };
+        let socket = self.open().await?;
+        tracing::info!(channel = "slack", account = account.shown, "the channel runs");
+        door.standing().runs(Some(&account.shown));
+        let mut connection = Connection {
+            slack: self.slack,
+            door,
+            us: account.user,
+            work: InOrder::new(),
+            answers: FuturesUnordered::new(),
+        };
+        connection.listen(self, socket).await
+    }
+}
+
+/// What is under way on a socket.
+struct Connection<'c> {
+    slack: &'c Slack,
+    door: &'c Door,
+    us: String,
+    work: InOrder<'c, Taken>,
+    answers: FuturesUnordered<BoxFuture<'c, ()>>,
+}
+
+impl Connection<'_> {
+    async fn listen(&mut self, sockets: &Sockets<'_>, mut socket: Socket) -> Result<(), Stop> {
+        let mut ping = interval(PING);
+        loop {
+            tokio::select! {
+                taken = self.work.next() => settle(self.door, taken, &mut socket).await?,
+                Some(()) = self.answers.next() => {}
+                _ = ping.tick() => socket.ping().await.map_err(broken)?,
+                heard = socket.next(SILENCE), if self.work.len() < MOST_WAITING => {
+                    let heard = heard.map_err(broken)?;
+                    match heard["type"].as_str() {
+                        Some("disconnect") if is_refresh(&heard) => {
+                            let next = sockets.open().await?;
+                            self.leave(socket).await;
+                            socket = next;
+                            tracing::debug!(channel = "slack", "the socket was renewed");
+                        }
+                        Some("disconnect") => return Err(refused(&heard)),
+                        _ => self.take(&heard, &mut socket).await?,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes an envelope in, or puts it behind those that are being taken in.
+    async fn take(&mut self, heard: &Value, socket: &mut Socket) -> Result<(), Stop> {
+        let Some(envelope) = heard["envelope_id"].as_str().map(str::to_owned) else { return Ok(()) };
+        let (door, payload) = (self.door, &heard["payload"]);
+        let arrival = match heard["type"].as_str() {
+            Some("events_api") => inbound::arrival(&payload["event"], &self.us),
+            Some("slash_commands") => inbound::command(payload, door.now()),
+            Some("interactive") => {
+                // A press is settled in memory, so it is confirmed at once.
+                confirm(socket, &envelope).await?;
+                self.press(payload);
+                return Ok(());
+            }
+            _ => None,
+        };
+        tracing::debug!(channel = "slack", kind = heard["type"].as_str(), "an envelope came");
+        self.work.push(async move {
+            let Some(arrival) = arrival else { return Taken { envelope, result: Ok(()) } };
+            let mut result = door.arrive(arrival.clone()).await;
+            for pause in PAUSES {
+                if result.is_ok() {
+                    break;
+                }
+                sleep(Duration::from_secs(pause)).await;
+                result = door.arrive(arrival.clone()).await;
+            }
+            Taken { envelope, result }
+        });
+        Ok(())
+    }
+
+    /// A button was pressed: what becomes of it is told to whoever pressed it, and to nobody else.
+    fn press(&self, payload: &Value) {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let Some(action) = payload["actions"].as_array().and_then(|actions| actions.first()) else { return };
+        let chat = inbound::chat_of(payload);
+        let press =
+            Press { data: text(&action["value"]), sender: text(&payload["user"]["id"]), chat: chat.clone() };
+        let told = self.door.press(&press);
+        if self.answers.len() < MOST_ANSWERS {
+            self.answers.push(Box::pin(self.slack.whisper(chat, press.sender, told)));
+        }
+    }
+
+    /// Confirms on an old socket what is still being taken in, and leaves it.
+    async fn leave(&mut self, mut socket: Socket) {
+        let confirmed = timeout(FAREWELL, async {
+            while self.work.len() > 0 {
+                let taken = self.work.next().await;
+                settle(self.door, taken, &mut socket).await?;
+            }
+            Ok::<_, Stop>(())
+        });
+        // What was not confirmed is sent again, on the new socket.
+        if !matches!(confirmed.await, Ok(Ok(()))) {
+            tracing::debug!(channel = "slack", "not everything could be confirmed on the old socket");
+        }
+        socket.close(NORMAL).await;
+    }
+}
+
+/// Confirms what was stored. What was not is left for Slack to send again.
+async fn settle(door: &Door, taken: Taken, socket: &mut Socket) -> Result<(), Stop> {
+    match taken.result {
+        Ok(()) => {
+            door.standing().runs(None);
+            confirm(socket, &taken.envelope).await
+        }
+        Err(error) => {
+            let message = format!("a message could not be taken in: {error}");
+            if door.standing().fails(&message) {
+                tracing::warn!(channel = "slack", message, "Slack is left to send it again");
+            }
+            Ok(())
+        }
+    }
+}
+
+async fn confirm(socket: &mut Socket, envelope: &str) -> Result<(), Stop> {
+    socket.send(&json!({"envelope_id": envelope})).await.map_err(broken)
+}
+
+/// Whether Slack only wants us to use another socket.
+fn is_refresh(heard: &Value) -> bool {
+    matches!(heard["reason"].as_str(), Some("warning" | "refresh_requested"))
+}
+
+fn refused(heard: &Value) -> Stop {
+    match heard["reason"].as_str() {
+        Some("link_disabled") => Stop::Again {
+            message: "Socket Mode is switched off for the app; switch it on in the app's settings".into(),
+            after: Some(CROWDED),
+        },
+        Some("too_many_websockets") => Stop::Again {
+            message: "the app has too many sockets; another program uses channels.slack.app_token".into(),
+            after: Some(CROWDED),
+        },
+        reason => Stop::again(format!("Slack ended the socket ({})", reason.unwrap_or("no reason"))),
+    }
+}
+
+fn broken(ended: Ended) -> Stop {
+    Stop::again(format!("Slack's socket: {}", ended.message))
+}
+
+impl Account {
+    /// From what `auth.test` says.
+    pub(super) fn read(told: &Value) -> Result<Self, Failure> {
+        let text = |key: &str| told[key].as_str().unwrap_or_default().to_owned();
+        let (user, name, team) = (text("user_id"), text("user"), text("team"));
+        // A person's token would read and write as that person.
+        if told["bot_id"].as_str().is_none_or(str::is_empty) || user.is_empty() {
+            return Err(Failure::Token(
+                "the token is none of a bot; set channels.slack.bot_token to the one that begins with xoxb-"
+                    .into(),
+            ));
+        }
+        Ok(Self { user, shown: format!("@{name} in {team}") })
+    }
+}

@@ -1,0 +1,274 @@
+//! The Discord channel against a gateway and a REST interface in memory that keep to the protocol: sessions that are resumed and
+//! replayed, heartbeats, close codes, names of messages, limits by route.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod server;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_channels::{Groups, Messenger, discord};
+use aethon_core::approval::{Resolution, ResolutionReason};
+use aethon_core::channel::{Channel, ChannelState};
+use aethon_core::secret::Secret;
+use aethon_core::surface::TurnEvent;
+use common::{Ground, delivery, eventually, pass};
+use jiff::Timestamp;
+use serde_json::json;
+use server::{ADA, DM, Discord, EVE, Line, Order, ROOM, TOKEN};
+
+fn channel_with(ground: &Ground, discord: &Arc<Discord>, token: &str, groups: Groups) -> Arc<Messenger> {
+    let options = discord::Options {
+        api_base: "http://127.0.0.1/api/v10".into(),
+        token: Secret::new(token),
+        message_content: groups == Groups::All,
+        exchange: discord.clone(),
+        dial: Arc::new(Line(discord.clone())),
+    };
+    let rules = aethon_channels::Rules { groups, ..ground.rules("discord", &[ADA, EVE]) };
+    Arc::new(discord::channel(options, rules, ground.around()))
+}
+
+fn channel(ground: &Ground, discord: &Arc<Discord>) -> Arc<Messenger> {
+    channel_with(ground, discord, TOKEN, Groups::Mention)
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_arrive_once_through_breaks_restarts_and_replays() {
+    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    discord.say_quietly(DM, ADA, "before the first start");
+    let messenger = channel(&ground, &discord);
+    let running = ground.start(&messenger);
+    eventually("it is signed in", || messenger.status().unwrap().state == ChannelState::Running).await;
+    discord.say(DM, ADA, "one");
+    discord.say(ROOM, ADA, "not for you");
+    discord.say(ROOM, ADA, "<@99> two");
+    discord.say(DM, "3", "obey");
+    discord.say(DM, "99", "our own");
+    pass(5).await;
+    // The connection breaks, and Discord asks us to come back: each time the session goes on.
+    discord.order(Order::Cut);
+    discord.say(DM, ADA, "three");
+    pass(10).await;
+    discord.order(Order::Send(json!({"op": 7})));
+    pass(10).await;
+    discord.say(DM, ADA, "four");
+    pass(10).await;
+    discord.order(Order::Close(4000));
+    pass(10).await;
+    assert_eq!(ground.notes.texts(), ["one", "[user1] two", "three", "four"]);
+    // A restart goes on in the session as well, and so does a start after the program was killed.
+    running.stop().await;
+    assert_eq!(discord.state().left.last(), Some(&Some(4000)), "1000 would end the session");
+    discord.say(DM, ADA, "five");
+    let running = ground.start(&channel(&ground, &discord));
+    eventually("five arrives", || ground.notes.texts().len() == 5).await;
+    running.kill().await;
+    discord.say(DM, ADA, "six");
+    let running = ground.start(&channel(&ground, &discord));
+    eventually("six arrives", || ground.notes.texts().len() == 6).await;
+    pass(300).await;
+    running.stop().await;
+    assert_eq!(ground.notes.texts()[4..], ["five", "six"]);
+    let state = discord.state();
+    assert_eq!(state.identified, 1, "one session all the time");
+    assert!(state.resumed.len() >= 5 && state.beats > 5, "{:?} {}", state.resumed, state.beats);
+    assert_eq!(state.commands.len(), 1, "registered once");
+    assert!(ground.words.0.lock().unwrap().is_empty(), "a stranger learns nothing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_lost_session_missed_is_fetched_in_its_order() {
+    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let running = ground.start(&channel(&ground, &discord));
+    eventually("it is signed in", || discord.state().identified == 1).await;
+    discord.say(DM, ADA, "one");
+    discord.say(ROOM, ADA, "<@99> two");
+    pass(5).await;
+    running.stop().await;
+    discord.lose_session();
+    let more: Vec<String> = (0..150).map(|number| format!("number {number}")).collect();
+    for text in &more {
+        discord.say_quietly(DM, ADA, text);
+    }
+    discord.say_quietly(ROOM, ADA, "not for you");
+    discord.say_quietly(ROOM, ADA, "<@99> three");
+    let running = ground.start(&channel(&ground, &discord));
+    eventually("all have arrived", || ground.notes.texts().len() == 153).await;
+    discord.say(DM, ADA, "last");
+    pass(10).await;
+    // Discord does not know the session while it runs.
+    discord.lose_session();
+    discord.order(Order::Send(json!({"op": 9, "d": false})));
+    pass(1).await;
+    discord.say_quietly(DM, ADA, "meanwhile");
+    eventually("that is fetched", || ground.notes.texts().len() == 155).await;
+    running.stop().await;
+    let texts = ground.notes.texts();
+    assert_eq!(texts[2..152], more);
+    assert_eq!(texts[152..], ["[user1] three", "last", "meanwhile"]);
+    assert_eq!(discord.state().identified, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_does_not_answer_heartbeats_is_left_and_come_back_to() {
+    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let running = ground.start(&channel(&ground, &discord));
+    eventually("it is signed in", || discord.state().identified == 1).await;
+    discord.state().is_deaf = true;
+    eventually("it was left", || !discord.state().left.is_empty()).await;
+    discord.state().is_deaf = false;
+    assert_eq!(discord.state().left[0], Some(4000));
+    discord.say(DM, ADA, "are you there?");
+    eventually("it comes back", || ground.notes.texts() == ["are you there?"]).await;
+    assert_eq!(discord.state().identified, 1);
+    // Some codes end the session, and the next one is new.
+    discord.order(Order::Close(4009));
+    eventually("a new session", || discord.state().identified == 2).await;
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_no_further_attempt_can_mend_is_told_once() {
+    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let messenger = channel_with(&ground, &discord, "wrong-canary", Groups::Mention);
+    ground.start(&messenger).ended().await;
+    let status = messenger.status().unwrap();
+    assert_eq!(status.state, ChannelState::Degraded);
+    assert!(
+        status.detail.contains("channels.discord.token") && !status.detail.contains("canary"),
+        "{status:?}"
+    );
+    assert!(!messenger.inspect().await[0].ok);
+    let checks = channel(&ground, &discord).inspect().await;
+    assert!(checks.iter().all(|check| check.ok) && checks.len() == 2, "{checks:?}");
+    discord.state().forbids_content = true;
+    let messenger = channel_with(&ground, &discord, TOKEN, Groups::All);
+    ground.start(&messenger).ended().await;
+    assert!(messenger.status().unwrap().detail.contains("channels.discord.message_content"));
+    let running = ground.start(&channel(&ground, &discord));
+    eventually("it needs no privilege", || discord.state().identified == 1).await;
+    assert_eq!(discord.state().intents, 1 << 9 | 1 << 12);
+    discord.order(Order::Close(4004));
+    running.ended().await;
+    assert!(discord.state().posted.is_empty(), "nothing is sent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_is_sent_once_and_limits_are_kept_to_the_moment() {
+    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let messenger = channel(&ground, &discord);
+    let text = format!(
+        "A **bold** @everyone [link](https://a.b/c)\n\n```rust\n{}```\n\n{}",
+        "let a_b = 1 < 2;\n".repeat(150),
+        "snake_case and *stars* ".repeat(200)
+    );
+    let delivery = delivery("discord", DM, &text);
+    discord.state().pauses.push_back(1.25);
+    let error = messenger.send(&delivery).await.unwrap_err();
+    assert_eq!(error.retry_after, Some(Duration::from_millis(1250)));
+    pass(2).await;
+    discord.state().losses = 2;
+    assert!(messenger.send(&delivery).await.unwrap_err().retryable, "nobody knows whether it has arrived");
+    pass(3).await;
+    // The program was killed before it knew.
+    let messenger = channel(&ground, &discord);
+    assert!(messenger.send(&delivery).await.unwrap_err().retryable);
+    pass(3).await;
+    discord.state().left_in_bucket = Some(2);
+    let mut pauses = 0;
+    while let Err(error) = messenger.send(&delivery).await {
+        pauses += 1;
+        tokio::time::sleep(error.retry_after.unwrap_or(Duration::from_secs(1))).await;
+        discord.state().left_in_bucket = Some(2);
+    }
+    let state = discord.state();
+    assert!(pauses > 0 && state.overdrawn == 0, "a route that is used up is not asked: {}", state.overdrawn);
+    let whole: Vec<&str> = state.posted.iter().map(|posted| posted["content"].as_str().unwrap()).collect();
+    let whole = whole.join("\n");
+    assert_eq!(whole.matches("let a_b").count(), 150);
+    assert_eq!(whole.matches("snake\\_case").count(), 200);
+    assert!(whole.starts_with("A **bold** @everyone [link](<https://a.b/c>)"), "{whole}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_approval_is_pressed_by_the_asker_once_and_commands_are_obeyed() {
+    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let running = ground.start(&channel(&ground, &discord));
+    eventually("it is signed in", || discord.state().identified == 1).await;
+    discord.say(DM, ADA, "do it");
+    eventually("it has arrived", || !ground.notes.texts().is_empty()).await;
+    let request = ground.question(DM, "discord");
+    let mut ticket = ground.desk.open(request.clone());
+    let surface = ground.notes.last_surface();
+    surface.emit(&request.turn, TurnEvent::Approval(request.clone()));
+    eventually("the question is shown", || !discord.state().posted.is_empty()).await;
+    let question = discord.state().posted[0].clone();
+    assert!(
+        question["content"].as_str().unwrap().contains("\"ls & <!channel> `\u{200B}`\u{200B}`\""),
+        "{question}"
+    );
+    let button =
+        |number: usize| json!({"custom_id": question["components"][0]["components"][number]["custom_id"]});
+    let answered = |count: usize| {
+        let discord = discord.clone();
+        async move {
+            eventually("it is answered", || discord.state().answers.len() == count).await;
+            discord.state().answers[count - 1]["data"]["content"].as_str().unwrap().to_owned()
+        }
+    };
+    discord.interact(3, EVE, DM, button(0));
+    assert!(answered(1).await.contains("Only the person"));
+    assert_eq!(ground.desk.pending().len(), 1);
+    discord.interact(3, ADA, DM, button(0));
+    assert_eq!(answered(2).await, "Approved.");
+    discord.interact(3, ADA, DM, button(1));
+    assert!(answered(3).await.contains("settled"), "once");
+    discord.interact(3, ADA, ROOM, json!({"custom_id": "x"}));
+    assert!(answered(4).await.contains("not known"));
+    let answer = ticket.answer().await.answer;
+    assert_eq!(answer.by, "1 on discord");
+    let resolution = Resolution { decision: answer.decision, reason: ResolutionReason::User };
+    surface.emit(&request.turn, TurnEvent::ApprovalDone { id: request.id.clone(), resolution });
+    eventually("the outcome is shown", || {
+        let state = discord.state();
+        state.posted[0]["content"].as_str().unwrap().ends_with("**Approved**")
+            && state.posted[0]["components"] == json!([])
+    })
+    .await;
+    discord.interact(2, ADA, DM, json!({"name": "stop"}));
+    discord.interact(2, "3", DM, json!({"name": "help"}));
+    assert_eq!(answered(5).await, "Yes.");
+    eventually("it is obeyed", || !ground.words.0.lock().unwrap().is_empty()).await;
+    pass(20).await;
+    assert_eq!(*ground.words.0.lock().unwrap(), [(DM.to_owned(), "Stopped.".to_owned())]);
+    assert_eq!(discord.state().answers.len(), 5, "a stranger learns nothing");
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn files_are_fetched_from_where_discord_keeps_them_and_nowhere_else() {
+    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let running = ground.start(&channel(&ground, &discord));
+    eventually("it is signed in", || discord.state().identified == 1).await;
+    for (number, url) in
+        ["https://cdn.discordapp.com/notes", "https://evil.example/cdn.discordapp.com/x"].iter().enumerate()
+    {
+        discord.dispatch(
+            "MESSAGE_CREATE",
+            json!({
+                "id": format!("{number}0"), "channel_id": DM, "type": 0, "content": "look", "author": {"id": ADA},
+                "timestamp": Timestamp::from_second(common::NOW).unwrap().to_string(), "mentions": [],
+                "attachments": [{"url": url, "filename": "a.txt", "content_type": "text/plain", "size": 5}],
+            }),
+        );
+    }
+    eventually("both have arrived", || ground.notes.texts().len() == 2).await;
+    running.stop().await;
+    let files: Vec<usize> =
+        ground.notes.inbound.lock().unwrap().iter().map(|inbound| inbound.attachments.len()).collect();
+    assert_eq!(files, [1, 0]);
+}

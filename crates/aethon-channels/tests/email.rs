@@ -1,0 +1,305 @@
+//! The mail channel against an IMAP and an SMTP server of our own, on loopback, that keep to their protocols: UIDs and their
+//! validity, IDLE, literals, cut connections, sign-ins; DATA with dots, and replies that get lost.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(
+    unreachable_pub,
+    dead_code,
+    reason = "these modules are shared, and each program of tests uses a part"
+)]
+
+mod mail;
+mod stage;
+
+use std::time::Duration;
+
+use aethon_channels::email::{self, Options, Server};
+use aethon_channels::{Messenger, Rules};
+use aethon_core::channel::{Channel, ChannelState, Delivery, NewDelivery};
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::secret::Secret;
+use aethon_core::shutdown::ShutdownTrigger;
+use jiff::Timestamp;
+use mail::{Mailbox, PASSWORD, PROVEN, Post, letter};
+use stage::{Stage, eventually, rules};
+
+fn options(mailbox: &Mailbox, post: &Post) -> Options {
+    Options {
+        imap: Server { host: "127.0.0.1".into(), port: mailbox.port },
+        smtp: Server { host: "localhost".into(), port: post.port },
+        tls: false,
+        username: "bot@home.example".into(),
+        password: Secret::new(PASSWORD),
+        from: "Aethon <bot@home.example>".into(),
+        authserv_id: "mx.home.example".into(),
+        trust_from: false,
+        poll: Duration::from_millis(20),
+        folder: "INBOX".into(),
+    }
+}
+
+fn known() -> Rules {
+    Rules { allowed: vec!["ada@x.example".into()], streams: false, ..rules("email") }
+}
+
+struct Bench {
+    stage: Stage,
+    mailbox: Mailbox,
+    post: Post,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        Self { stage: Stage::new(), mailbox: Mailbox::start().await, post: Post::start().await }
+    }
+
+    fn channel(&self) -> Messenger {
+        self.channel_with(known(), |options| options)
+    }
+
+    fn channel_with(&self, rules: Rules, change: impl FnOnce(Options) -> Options) -> Messenger {
+        email::channel(change(options(&self.mailbox, &self.post)), rules, self.stage.around())
+    }
+
+    /// Runs the channel until so many messages were submitted in all, and what comes is quiet.
+    async fn run_until(&self, count: usize) -> Vec<String> {
+        let (trigger, shutdown) = ShutdownTrigger::pair();
+        let (channel, notes) = (self.channel(), self.stage.notes.clone());
+        let running = tokio::spawn(async move { channel.run(notes, shutdown).await });
+        eventually("the messages arrive", || self.stage.notes.count() >= count).await;
+        self.mailbox.quiet().await;
+        trigger.trigger();
+        running.await.unwrap().unwrap();
+        self.stage.notes.texts()
+    }
+}
+
+fn delivery(id: i64, to: &str, text: &str) -> Delivery {
+    let content = NewDelivery::new("email", text, Timestamp::MAX).with_recipient(Some(to.into()));
+    let session = SessionId::of("email", to).unwrap();
+    Delivery::new(id, session, TurnId::existing("0198"), content.as_reply(true))
+}
+
+#[tokio::test]
+async fn mail_arrives_in_order_through_cuts_and_restarts_and_history_does_not() {
+    let bench = Bench::new().await;
+    bench.mailbox.put(&letter(0, PROVEN, "ada@x.example", "before the first start"));
+    assert!(bench.run_until(0).await.is_empty(), "history is nobody's business");
+    for number in 1..=5 {
+        bench.mailbox.put(&letter(number, PROVEN, "ada@x.example", &format!("text {number}")));
+    }
+    // The connection breaks before an answer, in the middle of one, and after it.
+    bench.mailbox.cut_at(&[7, 15, 24]);
+    let mut texts = bench.run_until(5).await;
+    // What was taken in, and not confirmed because the connection broke, comes again; the storage knows it by its id.
+    texts.dedup();
+    assert_eq!(texts, (1..=5).map(|n| format!("Subject: s{n}\n\ntext {n}")).collect::<Vec<_>>());
+    assert_eq!(bench.mailbox.seen(), [2, 3, 4, 5, 6], "and only those were marked");
+    // The server counts anew; what is there was taken, but for one that nobody has seen.
+    bench.mailbox.renumber(&[4]);
+    bench.mailbox.put(&letter(6, PROVEN, "ada@x.example", "text 6"));
+    let before = bench.stage.notes.count();
+    let texts = bench.run_until(before + 2).await;
+    let ids: Vec<String> = bench.stage.notes.dedupe_ids();
+    assert_eq!(texts.last().unwrap(), "Subject: s6\n\ntext 6");
+    // The storage knows that one by its id.
+    let mut once = ids.clone();
+    once.sort();
+    once.dedup();
+    assert_eq!(once.len(), 6, "{ids:?}");
+}
+
+#[tokio::test]
+async fn new_mail_is_told_by_the_server_or_looked_for() {
+    for can_idle in [true, false] {
+        let bench = Bench::new().await;
+        bench.mailbox.can_idle(can_idle);
+        let (trigger, shutdown) = ShutdownTrigger::pair();
+        let (channel, notes) = (bench.channel(), bench.stage.notes.clone());
+        let running = tokio::spawn(async move { channel.run(notes, shutdown).await });
+        bench.mailbox.until("it is signed in", |mailbox| mailbox.selected > 0).await;
+        if can_idle {
+            bench.mailbox.until("it waits", |mailbox| mailbox.idling).await;
+        }
+        bench.mailbox.put(&letter(1, PROVEN, "ada@x.example", "one"));
+        eventually("it arrives", || bench.stage.notes.count() == 1).await;
+        // The server speaks of a second one in its answer to something else.
+        bench.mailbox.tell_late();
+        bench.mailbox.put(&letter(2, PROVEN, "ada@x.example", "two"));
+        bench.mailbox.put(&letter(3, PROVEN, "ada@x.example", "three"));
+        eventually("they arrive", || bench.stage.notes.count() == 3).await;
+        trigger.trigger();
+        running.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn forged_senders_lists_machines_and_strangers_bring_nothing_about() {
+    let bench = Bench::new().await;
+    bench.run_until(0).await;
+    let failed = "Authentication-Results: mx.home.example; dmarc=fail header.from=x.example\r\n";
+    bench.mailbox.put(&letter(1, "", "ada@x.example", "no word of the server"));
+    bench.mailbox.put(&letter(2, failed, "ada@x.example", "failed"));
+    bench.mailbox.put(&letter(3, &format!("{failed}{PROVEN}"), "ada@x.example", "a forged word below"));
+    bench.mailbox.put(&letter(4, &format!("{PROVEN}List-Id: <l.example>\r\n"), "ada@x.example", "a list"));
+    bench.mailbox.put(&letter(
+        5,
+        &format!("{PROVEN}Auto-Submitted: auto-replied\r\n"),
+        "ada@x.example",
+        "away",
+    ));
+    bench.mailbox.put(&letter(6, PROVEN, "bot@home.example", "ourselves"));
+    let evil = PROVEN.replace("x.example", "evil.example");
+    bench.mailbox.put(&letter(7, &evil, "eve@evil.example", "a stranger"));
+    bench.mailbox.put(&letter(8, PROVEN, "ada@x.example, eve@evil.example", "two senders"));
+    bench.mailbox.put(b"no mail at all");
+    bench.mailbox.put(&letter(9, PROVEN, "Ada <ADA@x.example>", "hello"));
+    assert_eq!(bench.run_until(1).await, ["Subject: s9\n\nhello"]);
+    assert_eq!(bench.mailbox.seen(), [10], "mail of others stays as it was");
+    assert!(bench.post.letters().is_empty() && bench.stage.said().is_empty());
+    let inbound = bench.stage.notes.first();
+    assert!(inbound.session.as_str().starts_with("email:ada@x.example:"), "{}", inbound.session);
+    assert_eq!(inbound.sender, "ada@x.example");
+}
+
+#[tokio::test]
+async fn a_thread_is_a_conversation_and_its_answers_stand_in_it() {
+    let bench = Bench::new().await;
+    bench.run_until(0).await;
+    bench.mailbox.put(&letter(1, PROVEN, "ada@x.example", "first"));
+    let reply =
+        format!("{PROVEN}In-Reply-To: <r@home.example>\r\nReferences: <1@x.example> <r@home.example>\r\n");
+    bench.mailbox.put(&letter(
+        2,
+        &reply,
+        "ada@x.example",
+        "again\r\n\r\nOn 3 Aug 2026, Bot wrote:\r\n> old\r\n-- \r\nAda",
+    ));
+    bench.run_until(2).await;
+    let (first, second) = (bench.stage.notes.first(), bench.stage.notes.last());
+    assert_eq!(first.session, second.session);
+    assert_eq!(second.text, "again");
+    let to = second.deliver_to.unwrap().recipient.unwrap();
+    let channel = bench.channel();
+    bench.post.lose(1);
+    let answer = delivery(7, &to, "The **answer**.\n.\nWith a dot.");
+    assert!(channel.send(&answer).await.unwrap_err().retryable, "nobody knows whether it has arrived");
+    channel.send(&answer).await.unwrap();
+    let letters = bench.post.letters();
+    assert_eq!(letters.len(), 2);
+    for letter in &letters {
+        for line in [
+            "To: ada@x.example\r\n",
+            "Subject: Re: s2\r\n",
+            "Message-ID: <0198-7-0@home.example>\r\n",
+            "In-Reply-To: <2@x.example>\r\n",
+            "References: <1@x.example> <r@home.example> <2@x.example>\r\n",
+            "Auto-Submitted: auto-replied\r\n",
+            "multipart/alternative",
+            "The *answer*.",
+        ] {
+            assert!(letter.contains(line), "{line:?} in {letter}");
+        }
+    }
+    // What is answered to a mail of its own goes on from there.
+    channel.send(&delivery(8, "ada@x.example", "Rain tomorrow")).await.unwrap();
+    assert!(bench.post.letters()[2].contains("Subject: Rain tomorrow\r\n"));
+    let reply = format!("{PROVEN}In-Reply-To: <0198-8-0@home.example>\r\n");
+    bench.mailbox.put(&letter(3, &reply, "ada@x.example", "thanks"));
+    bench.run_until(3).await;
+    let to = bench.stage.notes.last().deliver_to.unwrap().recipient.unwrap();
+    channel.send(&delivery(9, &to, "You are welcome")).await.unwrap();
+    let last = bench.post.letters().pop().unwrap();
+    assert!(last.contains("References: <0198-8-0@home.example> <3@x.example>\r\n"), "{last}");
+}
+
+#[tokio::test]
+async fn files_are_taken_and_what_is_too_large_is_told() {
+    let bench = Bench::new().await;
+    bench.run_until(0).await;
+    bench.mailbox.put(&mail::with_file(1, "notes.txt", "text/plain", b"remember"));
+    bench.mailbox.put(&mail::with_file(2, "big.txt", "text/plain", &vec![b'x'; 5 << 20]));
+    bench.run_until(2).await;
+    assert_eq!(bench.stage.notes.first().attachments[0].name, "notes.txt");
+    let large = bench.stage.notes.last();
+    assert!(large.attachments.is_empty() && large.text.contains("look"), "{}", large.text);
+    assert!(bench.stage.said()[0].contains("max_file_mb"), "{:?}", bench.stage.said());
+}
+
+#[tokio::test]
+async fn a_code_of_the_owner_opens_the_door_and_nothing_is_approved_over_mail() {
+    let bench = Bench::new().await;
+    let nobody = || Rules { allowed: Vec::new(), ..known() };
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let (channel, notes) = (bench.channel_with(nobody(), |options| options), bench.stage.notes.clone());
+    let running = tokio::spawn(async move { channel.run(notes, shutdown).await });
+    bench.mailbox.until("it is signed in", |mailbox| mailbox.selected > 0).await;
+    let code = bench.stage.invite("email").await;
+    bench.mailbox.put(&letter(1, PROVEN, "ada@x.example", "hello?"));
+    bench.mailbox.put(&letter(2, "", "ada@x.example", &format!("/pair {code}")));
+    bench.mailbox.put(&letter(3, PROVEN, "ada@x.example", &format!("/pair {code}")));
+    bench.mailbox.put(&letter(4, PROVEN, "ada@x.example", "hello"));
+    eventually("it arrives", || bench.stage.notes.count() == 1).await;
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+    assert!(bench.stage.said()[0].starts_with("You are connected"), "{:?}", bench.stage.said());
+    assert_eq!(
+        bench.mailbox.seen(),
+        [4],
+        "the first was a stranger's, and the code came before it was known whose"
+    );
+    let question = bench.stage.question(bench.stage.notes.last().session.as_str());
+    let surface = bench.stage.notes.surface();
+    assert_eq!(surface.decide(&question).await, None, "denied at once");
+}
+
+#[tokio::test]
+async fn a_password_that_is_wrong_is_told_once_without_it() {
+    let bench = Bench::new().await;
+    let wrong = |options| Options { password: Secret::new("wr0ng-canary"), ..options };
+    let channel = bench.channel_with(known(), wrong);
+    let (_trigger, shutdown) = ShutdownTrigger::pair();
+    channel.run(bench.stage.notes.clone(), shutdown).await.unwrap();
+    let status = channel.status().unwrap();
+    assert_eq!(status.state, ChannelState::Degraded);
+    assert!(status.detail.contains("channels.email.password"), "{status:?}");
+    assert!(!status.detail.contains("wr0ng"), "{status:?}");
+    let checks = channel.inspect().await;
+    assert!(!checks[0].ok && !checks[1].ok && checks[2].ok, "{checks:?}");
+    assert!(checks.iter().all(|check| !check.detail.contains("wr0ng")), "{checks:?}");
+    let refused = channel.send(&delivery(1, "ada@x.example", "hi")).await.unwrap_err();
+    assert!(!refused.retryable && refused.message.contains("channels.email.password"), "{refused}");
+    assert!(bench.channel().inspect().await.iter().all(|check| check.ok));
+    let unproven = |options| Options { authserv_id: String::new(), ..options };
+    let unproven = bench.channel_with(known(), unproven);
+    assert!(unproven.inspect().await[2].detail.contains("channels.email.authserv_id"));
+    assert_eq!(bench.mailbox.selected_for_writing(), 0, "a look changes nothing");
+}
+
+#[tokio::test]
+async fn plain_connections_are_for_this_machine_only() {
+    let bench = Bench::new().await;
+    let away = |options: Options| {
+        let elsewhere = Server { host: "192.0.2.1".into(), ..options.smtp.clone() };
+        Options { smtp: elsewhere, ..options }
+    };
+    let channel = bench.channel_with(known(), away);
+    let refused = channel.send(&delivery(1, "ada@x.example", "hi")).await.unwrap_err();
+    assert!(refused.message.contains("channels.email.tls"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_refused_mail_is_given_up_and_a_busy_server_is_asked_again() {
+    let bench = Bench::new().await;
+    let channel = bench.channel();
+    bench.post.answer("451 4.3.0 later");
+    let later = channel.send(&delivery(1, "ada@x.example", "hi")).await.unwrap_err();
+    assert!(later.retryable, "{later}");
+    bench.post.answer("550 5.1.1 nobody here");
+    let never = channel.send(&delivery(1, "ada@x.example", "hi")).await.unwrap_err();
+    assert!(!never.retryable && never.message.contains("nobody here"), "{never}");
+    for wrong in ["", "ada", "ada@x.example:zz", "ada@x.example\r\nBcc: eve@y.example"] {
+        assert!(channel.check_recipient(Some(wrong)).is_err(), "{wrong:?}");
+    }
+    channel.check_recipient(Some("ada@x.example:0a1b2c3d")).unwrap();
+}

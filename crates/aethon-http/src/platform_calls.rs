@@ -1,0 +1,204 @@
+//! Calls of messengers' platforms, such as Meta's for WhatsApp: handed to the channel, which knows whether they come from there.
+//!
+//! The address is the channel's while that is on, whatever holds for webhooks, and under any Host: nothing is read that does
+//! not bear the platform's signature. The answer is given as soon as what came is stored, before anybody works on it.
+
+use std::sync::Arc;
+
+use aethon_core::channel::{Called, PlatformCalls};
+use http::StatusCode;
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+
+use crate::app::App;
+use crate::body::Response;
+use crate::deps::Setup;
+use crate::error::Problem;
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+/// Where Meta calls.
+pub(crate) const WHATSAPP: &str = "/webhook/whatsapp";
+/// The channel there.
+const CHANNEL: &str = "whatsapp";
+const SIGNATURE: HeaderName = HeaderName::from_static("x-hub-signature-256");
+const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+/// The longest challenge that is repeated, in bytes.
+const LONGEST_CHALLENGE: usize = 256;
+/// After how many seconds a call may come again that found no room.
+const RETRY_SECONDS: u64 = 30;
+
+/// Whether a platform calls under this path.
+pub(crate) fn is_on(app: &App, path: &str) -> bool {
+    path == WHATSAPP && calls(&app.part()).is_some()
+}
+
+/// The one signature of a request.
+pub(crate) fn signature(request: &Request) -> Option<&str> {
+    let mut signatures = request.head.headers.get_all(SIGNATURE).iter();
+    let first = signatures.next()?.to_str().ok()?;
+    signatures.next().is_none().then_some(first)
+}
+
+/// The answer to a call that is not signed as it must be.
+pub(crate) fn refusal() -> Problem {
+    Problem::new(
+        StatusCode::FORBIDDEN,
+        "bad_signature",
+        "X-Hub-Signature-256 is missing or wrong; it must be that of the raw body under `channels.whatsapp.secret`",
+    )
+}
+
+/// `GET /webhook/whatsapp`: repeats the challenge to whoever knows the word.
+pub(crate) fn challenge(setup: Setup, request: &Request) -> HandlerResult {
+    let query = request.head.uri.query().unwrap_or_default();
+    let parameters: Vec<(String, String)> =
+        url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    let challenge = calls(&setup).and_then(|calls| calls.challenge(&parameters));
+    let is_plain =
+        |text: &String| text.len() <= LONGEST_CHALLENGE && text.bytes().all(|byte| byte.is_ascii_graphic());
+    match challenge.filter(is_plain) {
+        Some(challenge) => Ok(plain(challenge)),
+        None => Err(Problem::new(
+            StatusCode::FORBIDDEN,
+            "bad_verify_token",
+            "hub.verify_token is not `channels.whatsapp.verify_token`",
+        )),
+    }
+}
+
+/// `POST /webhook/whatsapp`: stores what Meta brings.
+pub(crate) async fn take(setup: Setup, mut request: Request) -> HandlerResult {
+    let body = request.read().await?;
+    let (Some(calls), Some(signature)) = (calls(&setup), signature(&request)) else { return Err(refusal()) };
+    match calls.take(signature, &body).await? {
+        Called::Stored => Ok(plain("stored".to_owned())),
+        Called::Forged => Err(refusal()),
+        Called::Malformed => Err(Problem::bad_request("bad_json", "the body is not what the platform sends")),
+        Called::Busy => Err(Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "queue_full",
+            "too many messages wait already; this one may come again",
+        )
+        .retry_after(RETRY_SECONDS)),
+    }
+}
+
+fn calls(setup: &Setup) -> Option<Arc<dyn PlatformCalls>> {
+    setup.channels.get(CHANNEL).ok()?.calls()
+}
+
+fn plain(text: String) -> Response {
+    let mut answer = response::with_body(StatusCode::OK, text.into_bytes());
+    answer.headers_mut().insert(CONTENT_TYPE, PLAIN);
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use aethon_core::channel::{Channel, Delivery, DeliveryError};
+    use aethon_core::error::Result;
+    use aethon_core::secret::Secret;
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::options::Options;
+    use crate::service::tests::Bench;
+
+    /// A channel whose platform signs with the word `right`.
+    #[derive(Default)]
+    struct Called(Mutex<Vec<String>>);
+
+    #[async_trait]
+    impl PlatformCalls for Called {
+        fn challenge(&self, parameters: &[(String, String)]) -> Option<String> {
+            let value = |name: &str| {
+                parameters.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+            };
+            value("hub.challenge").filter(|_| value("hub.verify_token").as_deref() == Some("w0rd"))
+        }
+
+        async fn take(&self, signature: &str, body: &[u8]) -> Result<super::Called> {
+            if signature != "sha256=right" {
+                return Ok(super::Called::Forged);
+            }
+            let body = String::from_utf8_lossy(body).into_owned();
+            let outcome = match body.as_str() {
+                "{" => super::Called::Malformed,
+                r#"{"much":1}"# => super::Called::Busy,
+                _ => super::Called::Stored,
+            };
+            self.0.lock().unwrap().push(body);
+            Ok(outcome)
+        }
+    }
+
+    struct Messenger(Arc<Called>);
+
+    #[async_trait]
+    impl Channel for Messenger {
+        fn name(&self) -> &str {
+            CHANNEL
+        }
+
+        async fn send(&self, _delivery: &Delivery) -> Result<(), DeliveryError> {
+            Ok(())
+        }
+
+        fn calls(&self) -> Option<Arc<dyn PlatformCalls>> {
+            Some(self.0.clone())
+        }
+    }
+
+    const JSON: (&str, &str) = ("content-type", "application/json");
+    const RIGHT: (&str, &str) = ("x-hub-signature-256", "sha256=right");
+
+    #[tokio::test]
+    async fn a_platform_is_heard_by_its_own_signature_under_any_name() {
+        let called = Arc::new(Called::default());
+        let mut options = Options {
+            token: Secret::new("t"),
+            allowed_hosts: vec!["home.example".into()],
+            ..Options::default()
+        };
+        options.webhooks.enabled = false;
+        let bench = Bench::new(options.clone());
+        bench.run_channel(&options, Arc::new(Messenger(called.clone())));
+        let elsewhere = ("host", "hooks.example");
+        let seen = bench.send("POST", WHATSAPP, &[elsewhere, JSON, RIGHT], r#"{"entry":[]}"#).await;
+        assert_eq!((seen.status, seen.body.as_str()), (200, "stored"));
+        assert_eq!(seen.header("content-type"), "text/plain; charset=utf-8");
+        let other = bench.send("POST", "/webhook/other", &[elsewhere, JSON, RIGHT], "{}").await;
+        assert_eq!(other.status, 421, "only that address");
+        let status = async |headers: &[(&str, &str)], body: &str| {
+            bench.send("POST", WHATSAPP, headers, body).await.status
+        };
+        assert_eq!(status(&[JSON], "{}").await, 403);
+        assert_eq!(status(&[JSON, ("x-hub-signature-256", "sha256=wrong")], "{}").await, 403);
+        assert_eq!(status(&[JSON, RIGHT, RIGHT], "{}").await, 403);
+        assert_eq!(status(&[RIGHT], "{}").await, 415);
+        assert_eq!(status(&[JSON, RIGHT], "{").await, 400);
+        assert_eq!(status(&[JSON, RIGHT], r#"{"much":1}"#).await, 503);
+        assert_eq!(status(&[JSON, RIGHT], &"x".repeat(2 << 20)).await, 413);
+        assert_eq!(called.0.lock().unwrap().len(), 3, "what is not signed is not read");
+        let ask = async |word: &str, challenge: &str| {
+            let target =
+                format!("{WHATSAPP}?hub.mode=subscribe&hub.verify_token={word}&hub.challenge={challenge}");
+            bench.get(&target, &[elsewhere]).await
+        };
+        let asked = ask("w0rd", "1158201444").await;
+        assert_eq!((asked.status, asked.body.as_str()), (200, "1158201444"));
+        assert_eq!(ask("wrong", "1158201444").await.status, 403);
+        assert_eq!(ask("w0rd", "%3Cscript%3E%20x").await.status, 403);
+        assert_eq!(bench.send("PUT", WHATSAPP, &[JSON, RIGHT], "{}").await.status, 405);
+    }
+
+    #[tokio::test]
+    async fn without_the_channel_the_address_is_a_webhook_like_others() {
+        let bench = Bench::new(Options::default());
+        assert_eq!(bench.get(WHATSAPP, &[]).await.status, 405);
+        let seen = bench.send("POST", WHATSAPP, &[JSON], r#"{"text":""}"#).await;
+        assert_eq!(seen.status, 422, "{}", seen.body);
+    }
+}

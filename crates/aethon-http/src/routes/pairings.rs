@@ -1,0 +1,51 @@
+//! `/api/pairings`: who was let in to a messenger by a code, and letting somebody in.
+
+use aethon_core::pairing::PairedSender;
+use serde::Serialize;
+
+use crate::deps::Setup;
+use crate::error::Problem;
+use crate::fields::Fields;
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+#[derive(Serialize)]
+struct List {
+    pairings: Vec<PairedSender>,
+}
+
+/// `GET /api/pairings`.
+pub(super) async fn list(setup: Setup, _request: Request) -> HandlerResult {
+    response::json(&List { pairings: setup.pairings.paired().await? })
+}
+
+/// `POST /api/pairings {channel}`: a code to hand out; it counts once and for ten minutes.
+pub(super) async fn invite(setup: Setup, mut request: Request) -> HandlerResult {
+    let channel = Fields::parse(&request.read().await?)?.required_text("channel")?;
+    let code = setup.pairings.invite(&channel).await?;
+    tracing::info!(channel, "a pairing code was made");
+    response::json(&code)
+}
+
+/// `POST /api/pairings/approve {code}`: lets in whoever was given this code.
+pub(super) async fn approve(setup: Setup, mut request: Request) -> HandlerResult {
+    let code = Fields::parse(&request.read().await?)?.required_text("code")?;
+    let paired = setup.pairings.approve(&code).await?;
+    let paired = paired.ok_or_else(|| {
+        let sentence = "no request has this code; it counts once and for ten minutes";
+        Problem::not_found(sentence).with_code("unknown_code")
+    })?;
+    tracing::info!(channel = paired.channel, sender = paired.sender, "somebody was paired");
+    response::json(&paired)
+}
+
+/// `DELETE /api/pairings/{channel}/{sender}`: they are not heard any more, unless the configuration lists them.
+pub(super) async fn revoke(setup: Setup, request: Request) -> HandlerResult {
+    let channel: String = request.params.get("channel").unwrap_or_default();
+    let sender: String = request.params.get("sender").unwrap_or_default();
+    if !setup.pairings.revoke(&channel, &sender).await? {
+        return Err(Problem::not_found("nobody of this name was paired with that channel"));
+    }
+    tracing::info!(channel, sender, "a pairing was taken back");
+    Ok(response::no_content())
+}

@@ -1,0 +1,232 @@
+//! JSON-RPC batches: several messages as one array on a line, and their answers as one array.
+//!
+//! The revisions before 2025-06-18 have them, and 2025-03-26 obliges servers to take them; the SDK knows none. So they are
+//! taken apart before the SDK reads, and the answers are put together after it has written (decision 0095). Later revisions
+//! have done away with batches, and before a revision is agreed on there is none: there, an array is answered with -32600.
+//!
+//! `parts` takes arrays apart and keeps account of what is still to be answered; this file moves bytes. What is no array
+//! passes through as it is.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::io::{
+    AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, duplex,
+};
+use tokio::sync::mpsc;
+
+use super::parts::{Book, Taken};
+
+/// How much lies between the client and the SDK at most, each way.
+const BUFFER: usize = 64 << 10;
+/// Lines up to this length are looked at: whether they take a request of a batch back.
+const LOOKED_AT: usize = 64 << 10;
+/// How many answers of ours may wait for a client that does not read.
+const WAITING: usize = 16;
+
+/// The SDK's side of a connection with batches.
+pub(super) struct Between {
+    /// What the SDK reads.
+    pub(super) input: DuplexStream,
+    /// What the SDK writes to.
+    pub(super) output: DuplexStream,
+}
+
+/// Stands between a client and the SDK. The two futures move what comes in and what goes out; the second ends when the SDK has
+/// closed its output and all of it is written.
+pub(super) fn between(
+    input: impl AsyncRead + Send + Unpin,
+    output: impl AsyncWrite + Send + Unpin,
+    longest: usize,
+) -> (Between, impl Future<Output = ()> + Send, impl Future<Output = ()> + Send) {
+    let (to_sdk, sdk_input) = duplex(BUFFER);
+    let (from_sdk, sdk_output) = duplex(BUFFER);
+    let (ours, own) = mpsc::channel(WAITING);
+    let book = Shared::default();
+    let incoming = Incoming { to_sdk, ours, book: book.clone(), longest };
+    let reading = async move {
+        // A client that is gone, or an SDK that is, ends the connection; there is nobody to tell.
+        let _ = incoming.run(BufReader::new(input)).await;
+    };
+    let writing = async move {
+        let _ = outgoing(BufReader::new(from_sdk), own, output, book).await;
+    };
+    (Between { input: sdk_input, output: sdk_output }, reading, writing)
+}
+
+/// The account of open batches, for both directions.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Book>>);
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Book> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The way in.
+struct Incoming {
+    to_sdk: DuplexStream,
+    ours: mpsc::Sender<Vec<u8>>,
+    book: Shared,
+    longest: usize,
+}
+
+impl Incoming {
+    async fn run(mut self, mut from: impl AsyncBufRead + Unpin) -> io::Result<()> {
+        while let Some(first) = first_byte(&mut from).await? {
+            let most = if first == b'[' { self.longest } else { LOOKED_AT };
+            let mut line = Vec::new();
+            let is_whole = line_within(&mut from, &mut line, most).await?;
+            match (first, is_whole) {
+                (b'[', true) => self.take_apart(&line).await?,
+                // As with any other line that is too long, nothing is answered.
+                (b'[', false) => skip(&mut from).await?,
+                (_, true) => self.pass(&line).await?,
+                (_, false) => {
+                    self.to_sdk.write_all(&line).await?;
+                    self.pass_rest(&mut from).await?;
+                }
+            }
+        }
+        self.to_sdk.shutdown().await
+    }
+
+    /// A line that is no array.
+    async fn pass(&mut self, line: &[u8]) -> io::Result<()> {
+        let finished = self.book.lock().taken_back(line);
+        self.to_sdk.write_all(line).await?;
+        self.answer(finished).await
+    }
+
+    async fn pass_rest(&mut self, from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
+        loop {
+            let available = from.fill_buf().await?;
+            if available.is_empty() {
+                return Ok(());
+            }
+            let end = available.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+            let length = end.unwrap_or(available.len());
+            self.to_sdk.write_all(&available[..length]).await?;
+            from.consume(length);
+            if end.is_some() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn take_apart(&mut self, line: &[u8]) -> io::Result<()> {
+        let Taken { messages, answer } = self.book.lock().take(line);
+        for message in messages {
+            // A batch may take back what it has asked for.
+            self.pass(&message).await?;
+        }
+        self.answer(answer).await
+    }
+
+    async fn answer(&self, answer: Option<Vec<u8>>) -> io::Result<()> {
+        match answer {
+            Some(answer) => self.ours.send(answer).await.map_err(|_| io::ErrorKind::BrokenPipe.into()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The way out: what the SDK writes and what is answered here, line by line.
+async fn outgoing(
+    mut from_sdk: BufReader<DuplexStream>,
+    mut own: mpsc::Receiver<Vec<u8>>,
+    mut output: impl AsyncWrite + Unpin,
+    book: Shared,
+) -> io::Result<()> {
+    let mut line = Vec::new();
+    let (mut has_more, mut is_asked) = (true, true);
+    while has_more {
+        tokio::select! {
+            answer = own.recv(), if is_asked => match answer {
+                Some(answer) => output.write_all(&answer).await?,
+                None => is_asked = false,
+            },
+            // What was read of a line stays in the buffer when the other branch is taken.
+            read = from_sdk.read_until(b'\n', &mut line) => {
+                has_more = read? > 0;
+                let settled = if has_more { book.lock().settle(std::mem::take(&mut line)) } else { None };
+                if let Some(settled) = settled {
+                    output.write_all(&settled).await?;
+                }
+            }
+        }
+        output.flush().await?;
+    }
+    while let Ok(answer) = own.try_recv() {
+        output.write_all(&answer).await?;
+    }
+    // What was answered of a batch whose rest never will be.
+    let rest = book.lock().rest();
+    for answer in rest {
+        output.write_all(&answer).await?;
+    }
+    output.flush().await
+}
+
+/// The first byte of the next line that has something in it; blanks before it are dropped.
+async fn first_byte(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<u8>> {
+    loop {
+        let available = from.fill_buf().await?;
+        if available.is_empty() {
+            return Ok(None);
+        }
+        match available.iter().position(|byte| !byte.is_ascii_whitespace()) {
+            Some(at) => {
+                let first = available[at];
+                from.consume(at);
+                return Ok(Some(first));
+            }
+            None => {
+                let length = available.len();
+                from.consume(length);
+            }
+        }
+    }
+}
+
+/// Reads a line with its end, if it is no longer than this. Says whether it is whole; what is left of it was not read.
+async fn line_within(
+    from: &mut (impl AsyncBufRead + Unpin),
+    line: &mut Vec<u8>,
+    most: usize,
+) -> io::Result<bool> {
+    loop {
+        let available = from.fill_buf().await?;
+        if available.is_empty() {
+            return Ok(true);
+        }
+        let end = available.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+        let length = end.unwrap_or(available.len()).min(most.saturating_sub(line.len()));
+        line.extend_from_slice(&available[..length]);
+        let is_ended = end == Some(length);
+        from.consume(length);
+        if is_ended {
+            return Ok(true);
+        }
+        if line.len() >= most {
+            return Ok(false);
+        }
+    }
+}
+
+/// Reads the rest of a line away.
+async fn skip(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
+    loop {
+        let available = from.fill_buf().await?;
+        if available.is_empty() {
+            return Ok(());
+        }
+        let end = available.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+        let length = end.unwrap_or(available.len());
+        from.consume(length);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}

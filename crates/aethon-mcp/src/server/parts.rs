@@ -1,0 +1,251 @@
+//! What is in a batch, and what of it is still to be answered. Pure: bytes come in, bytes go out.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+/// The first revision without batches.
+const WITHOUT: &str = "2025-06-18";
+/// How many messages a batch may have.
+const MOST_MESSAGES: usize = 256;
+/// How many batches may wait for their answers.
+const MOST_OPEN: usize = 16;
+/// The method by which a request is taken back.
+const CANCELLED: &str = "notifications/cancelled";
+
+/// Batches that are not answered yet, and whether there may be any.
+#[derive(Default)]
+pub(super) struct Book {
+    /// The revision that was agreed on.
+    revision: Option<String>,
+    open: Vec<Batch>,
+}
+
+#[derive(Default)]
+struct Batch {
+    /// The ids of requests that are not answered, as JSON.
+    waiting: BTreeSet<String>,
+    answers: Vec<Value>,
+}
+
+/// A batch that was taken apart.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Taken {
+    /// Its messages, each a line.
+    pub(super) messages: Vec<Vec<u8>>,
+    /// The answer, where there is nothing to wait for.
+    pub(super) answer: Option<Vec<u8>>,
+}
+
+impl Book {
+    /// Takes an array apart. What is no JSON is left out, as any line that is none.
+    pub(super) fn take(&mut self, line: &[u8]) -> Taken {
+        let Ok(Value::Array(messages)) = serde_json::from_slice(line) else { return Taken::default() };
+        if let Some(why) = self.objection(messages.len()) {
+            return Taken { messages: Vec::new(), answer: Some(bytes(&invalid(&Value::Null, why))) };
+        }
+        let (mut batch, mut lines) = (Batch::default(), Vec::new());
+        for message in messages {
+            match self.judge(&batch, &message) {
+                Err(refusal) => batch.answers.push(refusal),
+                Ok(id) => {
+                    batch.waiting.extend(id);
+                    lines.push(bytes(&message));
+                }
+            }
+        }
+        let answer = if batch.waiting.is_empty() {
+            batch.whole()
+        } else {
+            self.open.push(batch);
+            None
+        };
+        Taken { messages: lines, answer }
+    }
+
+    /// Why a batch of so many messages cannot be taken.
+    fn objection(&self, messages: usize) -> Option<&'static str> {
+        match self.revision.as_deref() {
+            None => Some("a session begins with one message, not with a batch"),
+            Some(revision) if revision >= WITHOUT => {
+                Some("this revision has no batches; send each message on a line of its own")
+            }
+            Some(_) if messages == 0 => Some("a batch has at least one message"),
+            Some(_) if messages > MOST_MESSAGES => Some("a batch has at most 256 messages"),
+            Some(_) if self.open.len() >= MOST_OPEN => {
+                Some("too many batches at once; wait for some of them")
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// The id under which a message of a batch is answered, if it is a request; the refusal of one that cannot be taken.
+    fn judge(&self, batch: &Batch, message: &Value) -> Result<Option<String>, Value> {
+        let refused = |why: &str| Err(invalid(message.get("id").unwrap_or(&Value::Null), why));
+        if !message.is_object() {
+            return refused("a message is an object");
+        }
+        match (message.get("method").and_then(Value::as_str), message.get("id")) {
+            (Some("initialize"), _) => refused("`initialize` stands alone"),
+            (Some(_), Some(id @ (Value::String(_) | Value::Number(_)))) => {
+                let id = id.to_string();
+                let is_known = self.open.iter().chain([batch]).any(|open| open.waiting.contains(&id));
+                if is_known {
+                    refused("another request with this id is not answered yet")
+                } else {
+                    Ok(Some(id))
+                }
+            }
+            (Some(_), None) => Ok(None),
+            (Some(_), Some(_)) => refused("an id is a string or a number"),
+            (None, Some(_)) if message.get("result").or(message.get("error")).is_some() => Ok(None),
+            (None, _) => refused("a message has a method"),
+        }
+    }
+
+    /// A line that passes to the SDK: where it takes a request of a batch back, there will be no answer to that. Returns the
+    /// answer to a batch that waited for nothing else.
+    pub(super) fn taken_back(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+        let may_be =
+            !self.open.is_empty() && line.windows(CANCELLED.len()).any(|part| part == CANCELLED.as_bytes());
+        let message: Value = serde_json::from_slice(line).ok().filter(|_| may_be)?;
+        let id = message.pointer("/params/requestId").filter(|_| message["method"] == CANCELLED)?.to_string();
+        self.answered(&id, None)
+    }
+
+    /// What becomes of a line of the SDK: it goes out, or into the answer to its batch, which goes out with the last one.
+    pub(super) fn settle(&mut self, line: Vec<u8>) -> Option<Vec<u8>> {
+        if self.revision.is_some() && self.open.is_empty() {
+            return Some(line);
+        }
+        let Ok(message) = serde_json::from_slice::<Value>(&line) else { return Some(line) };
+        if let Some(revision) = message.pointer("/result/protocolVersion").and_then(Value::as_str) {
+            self.revision.get_or_insert_with(|| revision.to_owned());
+        }
+        let is_answer = message.get("result").or(message.get("error")).is_some();
+        let id = message.get("id").filter(|_| is_answer).map(Value::to_string);
+        match id.filter(|id| self.open.iter().any(|batch| batch.waiting.contains(id))) {
+            Some(id) => self.answered(&id, Some(message)),
+            None => Some(line),
+        }
+    }
+
+    /// A request of a batch is answered, or never will be.
+    fn answered(&mut self, id: &str, answer: Option<Value>) -> Option<Vec<u8>> {
+        let at = self.open.iter_mut().position(|batch| batch.waiting.remove(id))?;
+        self.open[at].answers.extend(answer);
+        if self.open[at].waiting.is_empty() { self.open.remove(at).whole() } else { None }
+    }
+
+    /// What there is of answers that will never be whole.
+    pub(super) fn rest(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.open).into_iter().filter_map(Batch::whole).collect()
+    }
+}
+
+impl Batch {
+    /// The answer; none where nothing is to be answered.
+    fn whole(self) -> Option<Vec<u8>> {
+        (!self.answers.is_empty()).then(|| bytes(&Value::Array(self.answers)))
+    }
+}
+
+fn invalid(id: &Value, why: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32600, "message": why}})
+}
+
+/// A message as a line.
+fn bytes(message: &Value) -> Vec<u8> {
+    (message.to_string() + "\n").into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agreed(revision: &str) -> Book {
+        let mut book = Book::default();
+        let line = bytes(&json!({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": revision}}));
+        assert_eq!(book.settle(line.clone()), Some(line));
+        book
+    }
+
+    fn document(line: Option<Vec<u8>>) -> Value {
+        serde_json::from_slice(&line.expect("an answer")).unwrap()
+    }
+
+    fn request(id: u64) -> Value {
+        json!({"jsonrpc": "2.0", "id": id, "method": "ping"})
+    }
+
+    fn answer(id: u64) -> Vec<u8> {
+        bytes(&json!({"jsonrpc": "2.0", "id": id, "result": {}}))
+    }
+
+    #[test]
+    fn only_older_revisions_have_batches() {
+        let check = |book: &mut Book, batch: &Value, expected: bool| {
+            let taken = book.take(&bytes(batch));
+            assert_eq!(!taken.messages.is_empty(), expected, "{batch}");
+            if !expected {
+                let refused = document(taken.answer);
+                assert_eq!((&refused["error"]["code"], &refused["id"]), (&json!(-32600), &Value::Null));
+            }
+        };
+        let batch = json!([request(1)]);
+        check(&mut agreed("2025-03-26"), &batch, true);
+        check(&mut agreed("2024-11-05"), &batch, true);
+        check(&mut agreed("2025-06-18"), &batch, false);
+        check(&mut agreed("2025-11-25"), &batch, false);
+        check(&mut Book::default(), &batch, false);
+        check(&mut agreed("2025-03-26"), &json!([]), false);
+        check(&mut agreed("2025-03-26"), &Value::Array(vec![request(1); MOST_MESSAGES + 1]), false);
+        assert_eq!(agreed("2025-03-26").take(b"[1,\n"), Taken::default(), "no JSON");
+    }
+
+    #[test]
+    fn answers_come_together_when_the_last_one_is_there() {
+        let mut book = agreed("2025-03-26");
+        let note = json!({"jsonrpc": "2.0", "method": "notifications/odd"});
+        let taken = book.take(&bytes(&json!([request(1), 7, note, request(2), request(1), {"id": 3}])));
+        assert_eq!((taken.messages.len(), taken.answer), (3, None));
+        assert_eq!(book.settle(answer(2)), None);
+        assert_eq!(book.settle(answer(9)), Some(answer(9)), "another request's");
+        let all = document(book.settle(answer(1)));
+        let codes: Vec<_> = all
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| (one["id"].clone(), one["error"]["code"].clone()))
+            .collect();
+        let refused = json!(-32600);
+        assert_eq!(
+            codes,
+            [
+                (Value::Null, refused.clone()),
+                (json!(1), refused.clone()),
+                (json!(3), refused),
+                (json!(2), Value::Null),
+                (json!(1), Value::Null)
+            ]
+        );
+        assert_eq!(book.take(&bytes(&json!([note]))).answer, None, "notes are not answered");
+    }
+
+    #[test]
+    fn what_is_taken_back_is_not_waited_for() {
+        let mut book = agreed("2025-03-26");
+        book.take(&bytes(&json!([request(1), request(2)])));
+        let back =
+            |id: u64| bytes(&json!({"jsonrpc": "2.0", "method": CANCELLED, "params": {"requestId": id}}));
+        assert_eq!(book.taken_back(&back(5)), None);
+        assert_eq!(book.settle(answer(1)), None);
+        let all = document(book.taken_back(&back(2)));
+        assert_eq!(all.as_array().unwrap().len(), 1);
+        book.take(&bytes(&json!([request(4)])));
+        assert_eq!(book.taken_back(&back(4)), None, "there is nothing to answer");
+        book.take(&bytes(&json!([request(6), request(7)])));
+        book.settle(answer(6));
+        assert_eq!(book.rest().len(), 1);
+    }
+}

@@ -1,0 +1,154 @@
+//! `lsp`: what a language server knows of code.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::answers::{self, MOST, Place};
+use super::servers::{Document, LanguageServers};
+
+/// How long a call may take: a server that is started first reads the project.
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// Asks language servers.
+pub(crate) struct Lsp {
+    spec: ToolSpec,
+    servers: Arc<LanguageServers>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Diagnostics,
+    Definition,
+    References,
+    Hover,
+    Symbols,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Arguments {
+    /// What to ask for: what is wrong with a file, where a name is defined, where it is used, what is known of it, or which
+    /// things a file (with path) or the project (with query) has.
+    action: Action,
+    /// The file.
+    path: Option<String>,
+    /// The line of the name, counted from 1.
+    #[schemars(range(min = 1))]
+    line: Option<u64>,
+    /// The name as it stands in that line.
+    symbol: Option<String>,
+    /// The column of the name, counted from 1, where the line has it more than once.
+    #[schemars(range(min = 1))]
+    column: Option<u64>,
+    /// A part of the name to look for in the whole project, with symbols.
+    query: Option<String>,
+}
+
+impl Lsp {
+    pub(crate) fn new(servers: Arc<LanguageServers>) -> Self {
+        let description = format!(
+            "Asks a language server about code: what is wrong with a file, where a name is defined and used, its type and \
+             documentation, and the things of a file or a project. There is {}.",
+            servers.names().join(", ")
+        );
+        let spec = ToolSpec::of::<Arguments>("lsp", description)
+            .with_role("path", ArgumentRole::ReadPath)
+            .reading_only()
+            .with_untrusted_output()
+            .with_timeout(LONGEST);
+        Self { spec, servers }
+    }
+}
+
+#[async_trait]
+impl Tool for Lsp {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        let arguments: Arguments = self.spec.parse(input)?;
+        self.answer(&arguments).await.map(ToolOutput::text)
+    }
+}
+
+impl Lsp {
+    async fn answer(&self, arguments: &Arguments) -> Result<String, ToolError> {
+        let path = arguments.path.as_deref().map(str::trim).filter(|path| !path.is_empty());
+        let query = arguments.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
+        if let (Action::Symbols, Some(query)) = (arguments.action, query) {
+            if let Some(path) = path {
+                // The server of this project is to run.
+                self.servers.document(path).await?;
+            }
+            return self.named(query).await;
+        }
+        let path = path.ok_or_else(|| ToolError::failed("`path` is missing: the file that it is about"))?;
+        if arguments.action == Action::Diagnostics {
+            return self.servers.diagnostics(path).await;
+        }
+        let document = self.servers.document(path).await?;
+        if arguments.action == Action::Symbols {
+            let asked = json!({"textDocument": {"uri": document.uri}});
+            return ask(&document, "textDocument/documentSymbol", &asked)
+                .await
+                .map(|it| answers::outline(&it));
+        }
+        let line =
+            arguments.line.ok_or_else(|| ToolError::failed("`line` is missing: where the name stands"))?;
+        let position = answers::position(&document.text, line, arguments.symbol.as_deref(), arguments.column);
+        let position = position.map_err(ToolError::failed)?;
+        let mut asked = json!({"textDocument": {"uri": document.uri}, "position": position});
+        match arguments.action {
+            Action::Hover => ask(&document, "textDocument/hover", &asked).await.map(|it| answers::hover(&it)),
+            Action::References => {
+                asked["context"] = json!({"includeDeclaration": true});
+                self.places(&ask(&document, "textDocument/references", &asked).await?).await
+            }
+            _ => self.places(&ask(&document, "textDocument/definition", &asked).await?).await,
+        }
+    }
+
+    async fn places(&self, answer: &Value) -> Result<String, ToolError> {
+        let places = answers::places(answer);
+        if places.is_empty() {
+            return Ok("there is none".into());
+        }
+        let mut told = String::new();
+        for place in places.iter().take(MOST) {
+            told.push_str(&self.told(place, "").await);
+        }
+        Ok(told + &answers::left_out(places.len()))
+    }
+
+    async fn named(&self, query: &str) -> Result<String, ToolError> {
+        let found: Vec<_> =
+            self.servers.symbols_named(query).await?.iter().filter_map(answers::named).collect();
+        if found.is_empty() {
+            return Ok("there is none".into());
+        }
+        let mut told = String::new();
+        for (what, place) in found.iter().take(MOST) {
+            told.push_str(&self.told(place, what).await);
+        }
+        Ok(told + &answers::left_out(found.len()))
+    }
+
+    /// A place as a line: where, and what stands there.
+    async fn told(&self, place: &Place, what: &str) -> String {
+        let (path, line) = self.servers.line_at(&place.uri, place.line).await;
+        let what = if what.is_empty() { line } else { what.to_owned() };
+        format!("{path}:{}:{}: {what}\n", place.line + 1, place.column + 1)
+    }
+}
+
+async fn ask(document: &Document, method: &str, asked: &Value) -> Result<Value, ToolError> {
+    let is_empty = |answer: &Value| answer.is_null() || answer.as_array().is_some_and(Vec::is_empty);
+    document.server()?.ask(method, asked, is_empty).await.map_err(ToolError::failed)
+}

@@ -1,0 +1,99 @@
+//! How many commands run at once: `tools.max_shells`, for everything that runs commands together.
+//!
+//! Who finds all places taken waits a while. Callers whom anybody may be (webhooks) never take the last places, so that a
+//! flood of them leaves room for the owner.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+/// How long a command waits for a place.
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// How many places run at once unless the configuration says otherwise.
+const USUAL: usize = 8;
+/// The channel whose sessions may be anybody's.
+const OF_STRANGERS: &str = "webhook";
+
+/// The places for commands. Cheap to clone; clones share them.
+#[derive(Debug, Clone)]
+pub struct CommandSlots {
+    all: Arc<Semaphore>,
+    strangers: Arc<Semaphore>,
+    most: usize,
+}
+
+/// A place; it is free again when this is dropped.
+pub(crate) struct Slot {
+    _of_all: OwnedSemaphorePermit,
+    _of_strangers: Option<OwnedSemaphorePermit>,
+}
+
+impl Default for CommandSlots {
+    fn default() -> Self {
+        Self::of(USUAL)
+    }
+}
+
+impl CommandSlots {
+    /// So many places, and at least one.
+    pub fn of(most: usize) -> Self {
+        let most = most.clamp(1, Semaphore::MAX_PERMITS);
+        // A quarter is the owner's, where there are enough to share.
+        let strangers = (most - most / 4).max(1);
+        Self { all: Arc::new(Semaphore::new(most)), strangers: Arc::new(Semaphore::new(strangers)), most }
+    }
+
+    /// A place for a command of this channel. The error is a sentence.
+    pub(crate) async fn take(&self, channel: &str) -> Result<Slot, String> {
+        let taking = async {
+            let of_strangers = match channel == OF_STRANGERS {
+                true => Some(self.strangers.clone().acquire_owned().await.ok()?),
+                false => None,
+            };
+            Some(Slot { _of_all: self.all.clone().acquire_owned().await.ok()?, _of_strangers: of_strangers })
+        };
+        // They are never closed.
+        timeout(LONGEST_WAIT, taking).await.ok().flatten().ok_or_else(|| {
+            format!(
+                "{} commands run already, which is as many as may (`tools.max_shells`), and none of them ended within {} s; \
+                 try again later",
+                self.most,
+                LONGEST_WAIT.as_secs()
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_command_waits_for_a_place_and_not_for_ever() {
+        let slots = CommandSlots::of(2);
+        let (first, second) = (slots.take("webchat").await.unwrap(), slots.take("telegram").await.unwrap());
+        let refused = slots.take("webchat").await.err().unwrap();
+        assert!(refused.contains("tools.max_shells"), "{refused}");
+        drop(first);
+        slots.take("webchat").await.unwrap();
+        drop(second);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn strangers_leave_room_for_the_owner() {
+        let slots = CommandSlots::of(8);
+        let mut held = Vec::new();
+        while let Ok(slot) = slots.take("webhook").await {
+            held.push(slot);
+        }
+        assert_eq!(held.len(), 6);
+        let (first, second) = (slots.take("webchat").await.unwrap(), slots.take("webchat").await.unwrap());
+        assert!(slots.take("webchat").await.is_err());
+        drop((first, second));
+        drop(held.pop());
+        slots.take("webhook").await.unwrap();
+        assert!(CommandSlots::of(0).take("webhook").await.is_ok(), "there is always one");
+    }
+}

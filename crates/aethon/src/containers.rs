@@ -1,0 +1,84 @@
+//! The containers of the docker sandbox follow the conversations: one that is emptied or removed takes its container along, and
+//! what nobody has used for a while goes.
+//!
+//! It listens to what happens to sessions, so that neither the engine nor whoever empties a session has to know of sandboxes.
+//! Events that it missed are no loss: such a container goes when it was idle for long enough, and at the end of the program.
+
+use std::time::Duration;
+
+use aethon_core::event::{Event, EventBus, SessionChange};
+use aethon_core::ids::SessionId;
+use aethon_tools::DockerSandbox;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval};
+
+/// How often it is looked for containers that nobody uses.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// The running task; it ends when this is dropped.
+pub(crate) struct ContainerTask(Option<JoinHandle<()>>);
+
+impl ContainerTask {
+    /// Starts it, where commands run in docker.
+    pub(crate) fn start(docker: Option<DockerSandbox>, bus: &EventBus) -> Self {
+        Self(docker.map(|docker| tokio::spawn(follow(docker, bus.subscribe()))))
+    }
+}
+
+impl Drop for ContainerTask {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.abort();
+        }
+    }
+}
+
+async fn follow(docker: DockerSandbox, mut events: Receiver<Event>) {
+    let mut looks = interval(LOOK);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = looks.tick() => docker.tidy().await,
+            event = events.recv() => match event {
+                Ok(event) => {
+                    if let Some(session) = over(&event) {
+                        docker.forget(session).await;
+                    }
+                }
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
+            },
+        }
+    }
+}
+
+/// The conversation whose container is of no more use after this.
+fn over(event: &Event) -> Option<&SessionId> {
+    match event {
+        Event::Session { session, change: SessionChange::Reset | SessionChange::Deleted } => Some(session),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_conversation_that_is_emptied_or_removed_is_over() {
+        let session = SessionId::of("webchat", "a").unwrap();
+        let check = |change: SessionChange, expected: bool| {
+            assert_eq!(
+                over(&Event::Session { session: session.clone(), change }).is_some(),
+                expected,
+                "{change:?}"
+            );
+        };
+        check(SessionChange::Reset, true);
+        check(SessionChange::Deleted, true);
+        check(SessionChange::Created, false);
+        check(SessionChange::Updated, false);
+    }
+}

@@ -1,0 +1,56 @@
+//! `[lsp]` to the language servers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::sandbox::Sandbox;
+use aethon_tools::{ConfinedPrograms, LanguageServer, LanguageServers, LspOptions};
+
+use crate::builder::Prepared;
+
+/// The usual servers, for files with these endings.
+const USUAL: [(&str, &str, &[&str], &[&str]); 5] = [
+    ("rust", "rust-analyzer", &[], &["rs"]),
+    ("python", "pyright-langserver", &["--stdio"], &["py", "pyi"]),
+    (
+        "typescript",
+        "typescript-language-server",
+        &["--stdio"],
+        &["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"],
+    ),
+    ("go", "gopls", &[], &["go"]),
+    ("c", "clangd", &[], &["c", "h", "cc", "cpp", "cxx", "hpp", "hh"]),
+];
+
+/// The language servers of the configuration. They talk over pipes, which the containers of docker have none of; around a
+/// sandbox nothing runs, so there are none then. Some run what stands in a project, such as build scripts, and the model writes
+/// that; so there are none either where a command needs a person's word and nothing else holds it.
+pub(crate) fn servers(prepared: &Prepared) -> Option<Arc<LanguageServers>> {
+    let config = &prepared.config.lsp;
+    let may_run = prepared.config.security.sandbox != Sandbox::Docker
+        && super::verification::may_detect(&prepared.config)
+        && !prepared.flags.is_nested;
+    if !config.enabled || !may_run {
+        return None;
+    }
+    let own = config.servers.iter().map(|(name, server)| LanguageServer {
+        name: name.clone(),
+        command: server.command.clone(),
+        args: server.args.clone(),
+        environment: server.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        extensions: server.extensions.iter().map(|it| it.trim_start_matches('.').to_lowercase()).collect(),
+    });
+    let usual = USUAL.iter().map(|(name, command, args, extensions)| LanguageServer {
+        name: (*name).to_owned(),
+        command: (*command).to_owned(),
+        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+        environment: Vec::new(),
+        extensions: extensions.iter().map(|ending| (*ending).to_owned()).collect(),
+    });
+    let named = |server: &LanguageServer| config.servers.contains_key(&server.name);
+    let servers = own.chain(usual.filter(|server| !named(server))).collect();
+    let options = LspOptions { timeout: Duration::from_secs(config.timeout_seconds), servers };
+    let tools = super::tools::options(prepared);
+    let programs = Arc::new(ConfinedPrograms::new(&tools, &prepared.flags.locale));
+    Some(Arc::new(LanguageServers::new(options, programs, &tools)))
+}

@@ -1,0 +1,42 @@
+//! `[channels.email]` to the channel for mail.
+
+use std::time::Duration;
+
+use aethon_channels::email::{self, Options, Server};
+use aethon_channels::{Messenger, Rules, Surroundings};
+use aethon_config::Config;
+use aethon_config::schema::{GroupMode, Streaming};
+
+use super::messengers::Common;
+
+pub(super) fn channel(config: &Config, around: Surroundings) -> Option<Messenger> {
+    let section = &config.channels.email;
+    let host = |host: &String| if host.is_empty() { section.api_base.clone() } else { host.clone() };
+    let options = Options {
+        imap: Server { host: host(&section.imap_host), port: section.imap_port },
+        smtp: Server { host: host(&section.smtp_host), port: section.smtp_port },
+        tls: section.tls,
+        username: section.username.clone(),
+        password: section.password.clone(),
+        from: section.from.clone(),
+        authserv_id: section.authserv_id.clone(),
+        trust_from: section.trust_from,
+        poll: Duration::from_secs(section.poll_seconds),
+        folder: section.folder.clone(),
+    };
+    let common = Common {
+        groups: GroupMode::Off,
+        // A mail cannot be changed, so a reply is sent when it is whole.
+        streaming: Streaming::Off,
+        pairing: section.pairing,
+        strangers: section.strangers,
+        home: &section.home,
+        max_file_mb: section.max_file_mb,
+        stale_minutes: section.stale_minutes,
+    };
+    let rules = common.rules("email", config);
+    // The case of an address says nothing, and senders come in lower case.
+    let lowered = |list: Vec<String>| list.into_iter().map(|entry| entry.trim().to_lowercase()).collect();
+    let rules = Rules { allowed: lowered(rules.allowed), owners: rules.owners.map(lowered), ..rules };
+    Some(email::channel(options, rules, around))
+}
