@@ -185,7 +185,11 @@ pub(crate) fn summary(config: &Config) -> String {
 /// What `doctor` says of those that are on.
 pub(crate) fn findings(config: &Config) -> Vec<Finding> {
     let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
-    on.map(|name| {
+    let terms = messengers::is_enabled(config, "whatsapp").then(|| {
+        let remedy = "use a number that you can do without, or another messenger".to_owned();
+        Finding::warning("channel", aethon_channels::whatsapp::TERMS.to_owned(), remedy)
+    });
+    let found = on.map(|name| {
         let message = format!("{name} is on; {}; `aethon-cli channels test {name}` looks whether it is let in", who_may_write(config, name));
         match config.security.allowed_senders.get(*name).is_none_or(Vec::is_empty) {
             true => Finding::warning(
@@ -195,6 +199,6 @@ pub(crate) fn findings(config: &Config) -> Vec<Finding> {
             ),
             false => Finding::ok("channel", message),
         }
-    })
-    .collect()
+    });
+    found.chain(terms).collect()
 }
