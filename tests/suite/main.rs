@@ -68,6 +68,7 @@ mod terminal_screen;
 mod together;
 mod token;
 mod tools;
+mod torture;
 mod untrusted;
 mod usage;
 mod web_tools;

@@ -126,13 +126,13 @@ fn memory_has_an_end_and_there_is_no_network() {
     let put =
         |server: &Server| std::fs::write(server.home().path().join("workspace/reach.sh"), &reach).unwrap();
     // What stands at the end of the pipe has to hold all of it, because there is no line end in it.
-    let hold = "head -c 200000000 /dev/zero | tail -n 1 | wc -c";
+    let hold = "head -c 90000000 /dev/zero | tail -n 1 | wc -c";
 
     let server = Server::start(&[KERNEL, "security.sandbox_memory=64m"]);
     put(&server);
     let mut chat = server.chat("default");
     let told = ran(&mut chat, "m1", hold);
-    assert!(!output(&told).contains("200000000"), "64 MiB hold no 200 MB: {told}");
+    assert!(!output(&told).contains("90000000"), "64 MiB hold no 90 MB: {told}");
     let told = ran(&mut chat, "m2", "head -c 20000000 /dev/zero | tail -n 1 | wc -c");
     assert!(output(&told).contains("20000000"), "and they hold 20 MB: {told}");
     let told = ran(&mut chat, "m3", "bash reach.sh");
@@ -144,7 +144,7 @@ fn memory_has_an_end_and_there_is_no_network() {
     put(&server);
     let mut chat = server.chat("default");
     let told = ran(&mut chat, "m1", hold);
-    assert!(output(&told).contains("200000000"), "{told}");
+    assert!(output(&told).contains("90000000"), "{told}");
     let told = ran(&mut chat, "m2", "bash reach.sh");
     assert!(output(&told).contains("reached"), "{told}");
 }

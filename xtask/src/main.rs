@@ -12,6 +12,7 @@ mod docs;
 mod fuzz;
 mod howto;
 mod process;
+mod proof;
 mod test;
 mod tidy;
 
@@ -46,6 +47,14 @@ enum Chore {
     Catalog(catalog::Options),
     /// Hold the shell rules against bash: command lines at random, and bytes that mean nothing
     FuzzShell(fuzz::Options),
+    /// Run the engine in simulated worlds of many seeds: faults, crashes, any order of steps
+    Sim(proof::SimOptions),
+    /// Have every write, sync, truncation and read of a run fail once under the real store
+    IoFaults,
+    /// Clients of every surface through kills of the built server, and a checker over what they were told
+    Torture(proof::TortureOptions),
+    /// Damaged inputs for everything that reads what strangers send
+    Fuzz(proof::FuzzOptions),
     /// Measure speed and size of the release build against a bare hyper server
     Bench(bench::Options),
     /// The measuring process of `bench`
@@ -78,6 +87,10 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Docs => docs::run(root),
         Chore::Catalog(options) => catalog::run(root, &options),
         Chore::FuzzShell(options) => fuzz::run(root, &options),
+        Chore::Sim(options) => proof::sim(root, &options),
+        Chore::IoFaults => proof::io_faults(root),
+        Chore::Torture(options) => proof::torture(root, &options),
+        Chore::Fuzz(options) => proof::fuzz(root, &options),
         Chore::Bench(options) => bench::run(root, &options),
         #[cfg(feature = "bench")]
         Chore::Measure(options) => bench::measure(root, &options),

@@ -86,12 +86,14 @@ impl Worker {
                     tracing::error!(%error, "the outbox cannot be read or written");
                     // The wake-up would only bring it back to the same error.
                     tokio::select! {
+                        biased;
                         () = shutdown.requested() => return,
                         () = sleep(STORAGE_PAUSE) => continue,
                     }
                 }
             };
             tokio::select! {
+                biased;
                 () = shutdown.requested() => return,
                 () = self.wake.0.notified() => {}
                 () = sleep(pause) => {}
@@ -160,6 +162,7 @@ impl Worker {
     async fn settle(&self, id: i64, outcome: DeliveryOutcome, mut shutdown: Shutdown) -> Result<()> {
         let settle = || self.outbox.settle(id, outcome.clone());
         tokio::select! {
+            biased;
             settled = until_stored("what became of a delivery could not be stored; trying again", settle) => settled,
             () = shutdown.requested() => settle().await,
         }

@@ -5,8 +5,8 @@
 //! reader's eyes, parts that are settled one by one, one budget of calls for each chat. `text` turns a model's Markdown into
 //! styled text, from which each platform writes its own form.
 //!
-//! Requests go through the core's `Exchange`, sockets through [`socket::Dial`], and what is remembered is in the core's
-//! `ChannelRecords`. The facade makes a [`Messenger`] of a platform, and runs it as a channel.
+//! Requests go through the core's `Exchange`, sockets through [`socket::Dial`], mail has connections of its own, and what is
+//! remembered is in the core's `ChannelRecords`. The facade makes a [`Messenger`] of a platform, and runs it as a channel.
 
 pub mod discord;
 pub mod email;
@@ -20,6 +20,7 @@ pub mod socket;
 mod talk;
 pub mod telegram;
 mod text;
+pub mod whatsapp;
 
 pub use options::{Groups, Pairing, Rules, Strangers, Surroundings};
 pub use talk::{Check, Messenger};

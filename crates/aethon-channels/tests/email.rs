@@ -2,6 +2,11 @@
 //! validity, IDLE, literals, cut connections, sign-ins; DATA with dots, and replies that get lost.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(
+    unreachable_pub,
+    dead_code,
+    reason = "these modules are shared, and each program of tests uses a part"
+)]
 
 mod mail;
 mod stage;
@@ -14,7 +19,6 @@ use aethon_core::channel::{Channel, ChannelState, Delivery, NewDelivery};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::ShutdownTrigger;
-use aethon_core::surface::Surface as _;
 use jiff::Timestamp;
 use mail::{Mailbox, PASSWORD, PROVEN, Post, letter};
 use stage::{Stage, eventually, rules};

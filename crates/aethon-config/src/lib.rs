@@ -14,6 +14,8 @@ mod batch;
 mod changes;
 mod decode;
 mod edit;
+#[cfg(test)]
+mod fuzz;
 mod hint;
 mod json_schema;
 mod layers;

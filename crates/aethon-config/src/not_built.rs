@@ -13,10 +13,10 @@ use crate::problem::Warning;
 use crate::schema::Config;
 
 /// A key, or a section (`NAME` stands for any name in it), and what there is instead.
-const NOT_BUILT: &[(&str, &str)] = &[
-    ("channels.whatsapp", "there is no WhatsApp channel"),
-    ("security.require_approval", "the key is reserved; set approval.enabled and approval.requires_approval"),
-];
+const NOT_BUILT: &[(&str, &str)] = &[(
+    "security.require_approval",
+    "the key is reserved; set approval.enabled and approval.requires_approval",
+)];
 
 /// A warning for each thing that the owner has switched on and that is not there.
 pub(crate) fn warnings(layers: &Layers, config: &Config) -> Vec<Warning> {

@@ -132,6 +132,10 @@ impl Serialize for MessageId {
 
 /// A fresh unique word that grows with time (UUID v7 in its simple form of 32 hexadecimal digits).
 pub fn unique() -> String {
+    #[cfg(feature = "testkit")]
+    if let Some(word) = crate::testkit::counted_word() {
+        return word;
+    }
     uuid::Uuid::now_v7().simple().to_string()
 }
 

@@ -18,6 +18,8 @@ mod error;
 #[path = "../tests/fakes/mod.rs"]
 mod fakes;
 mod fields;
+#[cfg(test)]
+mod fuzz;
 mod guarded_stream;
 mod hex;
 pub mod host;

@@ -11,6 +11,8 @@
 //! files. What a recording means to others is [`aethon_core::recording`].
 
 mod error;
+#[cfg(test)]
+mod fuzz;
 mod hex;
 mod hook;
 mod journal;

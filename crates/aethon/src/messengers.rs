@@ -19,9 +19,6 @@ use crate::doctor::Finding;
 use crate::error::{Error, Result};
 use crate::wiring::messengers::{self, NAMES};
 
-/// The messengers of the configuration that this version does not have.
-const MISSING: [&str; 1] = ["whatsapp"];
-
 /// What a look at a messenger has found.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChannelTest {
@@ -157,13 +154,11 @@ fn known(name: &str) -> Result<()> {
 
 /// A row for each messenger, as the configuration has it.
 pub(crate) fn configured(config: &Config) -> Vec<Feature> {
-    let built = NAMES.iter().map(|name| {
+    let rows = NAMES.iter().map(|name| {
         let state = FeatureState::of_switch(messengers::is_enabled(config, name));
         row(name, state, &who_may_write(config, name))
     });
-    let missing =
-        MISSING.iter().map(|name| row(name, FeatureState::Unavailable, "this version does not have it yet"));
-    built.chain(missing).collect()
+    rows.collect()
 }
 
 fn row(name: &str, state: FeatureState, detail: &str) -> Feature {
@@ -190,7 +185,11 @@ pub(crate) fn summary(config: &Config) -> String {
 /// What `doctor` says of those that are on.
 pub(crate) fn findings(config: &Config) -> Vec<Finding> {
     let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
-    on.map(|name| {
+    let terms = messengers::is_enabled(config, "whatsapp").then(|| {
+        let remedy = "use a number that you can do without, or another messenger".to_owned();
+        Finding::warning("channel", aethon_channels::whatsapp::TERMS.to_owned(), remedy)
+    });
+    let found = on.map(|name| {
         let message = format!("{name} is on; {}; `aethon-cli channels test {name}` looks whether it is let in", who_may_write(config, name));
         match config.security.allowed_senders.get(*name).is_none_or(Vec::is_empty) {
             true => Finding::warning(
@@ -200,6 +199,6 @@ pub(crate) fn findings(config: &Config) -> Vec<Finding> {
             ),
             false => Finding::ok("channel", message),
         }
-    })
-    .collect()
+    });
+    found.chain(terms).collect()
 }

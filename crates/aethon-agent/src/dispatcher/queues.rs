@@ -6,7 +6,7 @@
 //! what goes on and not as the number of sessions. One mutex guards all of it and is never held across an await: every
 //! method is a few steps in memory, and finer locks would only make the order of a session depend on luck.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aethon_core::assistant::{ActiveTurn, PendingReply};
@@ -26,7 +26,8 @@ pub(crate) struct SessionQueues {
 
 #[derive(Default)]
 struct AllQueues {
-    queues: HashMap<SessionId, SessionQueue>,
+    /// In order, so that what is done to all of them is done in the same order in every run.
+    queues: BTreeMap<SessionId, SessionQueue>,
     /// How many turns are in all queues: counting them anew would take longer the more there are.
     turns: usize,
     /// Whether the program ends, and takes nothing more in.
@@ -224,8 +225,13 @@ impl SessionQueues {
     }
 
     /// Puts the running turn of a session back to the front of those that wait, behind these: it has to let them, or another
-    /// program, go first. Returns what runs next. When the program ends, it is let go: it stays stored as it is.
-    pub(crate) fn step_back(&self, job: Job, before: Vec<(TurnHandle, Job)>) -> Option<Job> {
+    /// program, go first. Where an order is given, all that wait are put into it. Returns what runs next. When the program ends, it is let go: it stays stored as it is.
+    pub(crate) fn step_back(
+        &self,
+        job: Job,
+        before: Vec<(TurnHandle, Job)>,
+        order: &[TurnId],
+    ) -> Option<Job> {
         let mut all = self.lock();
         let session = job.session().clone();
         if all.ending {
@@ -236,6 +242,10 @@ impl SessionQueues {
         let live = queue.running.take()?;
         queue.waiting.push_front((live, job));
         all.put_before(&session, before);
+        if let Some(queue) = all.queues.get_mut(&session).filter(|_| !order.is_empty()) {
+            let place = |turn: &TurnId| order.iter().position(|other| other == turn).unwrap_or(usize::MAX);
+            queue.waiting.make_contiguous().sort_by_key(|(live, _)| place(&live.turn));
+        }
         all.start(&session)
     }
 

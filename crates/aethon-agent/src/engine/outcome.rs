@@ -232,9 +232,10 @@ impl Shared {
         self.end_unasked(job, &TurnOutcome::fault(EndReason::Gone, &sentence), Vec::new()).await;
     }
 
-    /// Ends a turn that another program has ended, with what that one has stored.
+    /// Ends a turn that another program has ended, with what that one has stored. Of one that has not ended nothing is told.
     pub(super) async fn end_with_stored(&self, job: Job) {
-        let reply = match self.services.log.turn(&job.turn).await {
+        let read = || self.services.log.turn(&job.turn);
+        let reply = match until_stored("the outcome of a turn could not be read; trying again", read).await {
             Ok(record) => record.and_then(|record| record.reply),
             Err(error) => return log_storage("the outcome of a turn could not be read", &error),
         };
@@ -249,6 +250,8 @@ impl Shared {
         let reply = Arc::new(outcome.reply(&job, String::new(), model, Usage::default()));
         let reply = match self.store(&Arc::new(messages), &reply, Vec::new(), None).await {
             Ok(_) => Some(reply),
+            // Another program has ended it, or has it still: then it has not ended, whatever was wished here.
+            Err(error) if error.is_invalid() => return self.end_with_stored(job).await,
             Err(error) => unstored(reply, &error),
         };
         if let Some(reply) = reply {

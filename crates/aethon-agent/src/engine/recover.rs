@@ -55,7 +55,7 @@ impl Shared {
         }
         let taken_over = async {
             let records = self.services.owners.take_over(session).await?;
-            Ok::<_, Error>(self.readmit(records, watchers).await)
+            Ok::<_, Error>(self.readmit(records, false, watchers).await)
         };
         let jobs = match caught(taken_over).await {
             Ok(Ok(jobs)) => jobs,
@@ -77,10 +77,11 @@ impl Shared {
     }
 
     /// Makes turns that were taken over ready to run, and closes those that are not worth it. What would be put into the
-    /// transcript behind others is closed when it comes up.
+    /// transcript behind others is closed when it comes up; `others_wait` says that there may be such others already.
     pub(super) async fn readmit(
         self: &Arc<Self>,
         mut records: Vec<TurnRecord>,
+        others_wait: bool,
         watchers: &Watchers,
     ) -> Vec<(TurnHandle, Job)> {
         let mut jobs = Vec::new();
@@ -99,7 +100,7 @@ impl Shared {
                 Err(error) => log_storage("an interrupted turn could not be taken up", &error),
             }
             let is_kept = record.phase == TurnPhase::Queued && record.inbound.intent == Intent::Say;
-            let closed = if is_kept && !jobs.is_empty() {
+            let closed = if is_kept && (others_wait || !jobs.is_empty()) {
                 Err(Error::elsewhere("others come before it"))
             } else {
                 self.close_now(&record).await

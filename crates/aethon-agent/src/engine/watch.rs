@@ -10,13 +10,14 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use aethon_core::ids::SessionId;
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::surface::{TurnEvent, Unattended};
 use tokio::time::{sleep, timeout};
 
 use super::recover::{Watchers, stage_of};
 use super::shared::Shared;
 use crate::dispatcher::Job;
+use crate::patience::until_stored;
 use crate::storage_log::log_storage;
 
 /// How often a lease is renewed while it lasts. Three signs of life may be late without harm.
@@ -70,14 +71,31 @@ impl Shared {
                 let (code, message) = ("waiting".to_owned(), WAITING.to_owned());
                 job.surface.emit(&job.turn, TurnEvent::Notice { code, message });
             }
-            // Who is stopped is looked at once more, and ended.
-            let _ = timeout(POLL, job.stop.stopped()).await;
+            if job.stop.cause().is_some() {
+                // It was looked at since it was stopped, and could not be ended.
+                sleep(POLL).await;
+            } else {
+                // Who is stopped is looked at once more, and ended.
+                let _ = timeout(POLL, job.stop.stopped()).await;
+            }
         }
         if let Some(own) = taken_over.iter().position(|record| record.turn == job.turn) {
             job.stage = stage_of(&taken_over.remove(own));
         }
-        let before = self.readmit(taken_over, &|_| Arc::new(Unattended)).await;
-        self.queues.step_back(job, before)
+        // What the other program had waiting may have come behind what waits here.
+        let order = if taken_over.is_empty() { Vec::new() } else { self.order_of(&session).await };
+        let before = self.readmit(taken_over, true, &|_| Arc::new(Unattended)).await;
+        self.queues.step_back(job, before, &order)
+    }
+
+    /// The open turns of a session in the order in which they were stored.
+    async fn order_of(&self, session: &SessionId) -> Vec<TurnId> {
+        let pending = || self.services.transcripts.pending(session);
+        let pending =
+            until_stored("the order of waiting turns could not be read; trying again", pending).await;
+        let pending =
+            pending.inspect_err(|error| log_storage("the order of waiting turns is unknown", error));
+        pending.unwrap_or_default().into_iter().map(|record| record.turn).collect()
     }
 }
 

@@ -82,6 +82,7 @@ impl Scheduler {
                 }
             };
             tokio::select! {
+                biased;
                 () = shutdown.requested() => break,
                 Some(ended) = self.tasks.join_next() => self.forget(ended),
                 () = wake.rung() => {}

@@ -14,6 +14,7 @@
 
 mod bash;
 mod budget;
+mod fuzz;
 mod grammar;
 mod oracle;
 mod random;

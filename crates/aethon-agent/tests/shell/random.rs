@@ -20,6 +20,7 @@ impl Random {
         usize::try_from(self.number() % end as u64).unwrap()
     }
 
+    #[allow(dead_code, reason = "the simulation picks in its own way")]
     pub fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
         from[self.below(from.len())]
     }

@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 use lettre::message::Mailbox;
 
+use super::Options;
 use super::imap::{Failure, Imap};
 use super::letter::File;
 use super::options::UNPROVEN;
@@ -19,9 +20,9 @@ use super::proof::{self, Trust};
 use super::reply::{self, Envelope};
 use super::smtp::Smtp;
 use super::thread::{self, Thread};
-use super::{Options, watch};
+use super::watch::Watch;
 use crate::options::{Rules, Surroundings};
-use crate::talk::{Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
+use crate::talk::{self, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
 
 /// The channel.
@@ -130,7 +131,7 @@ impl Platform for Mail {
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
-        watch::receive(self, door, shutdown).await
+        talk::receive(&mut Watch::new(self), door, shutdown).await
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use aethon_core::error::Result;
-use aethon_core::shutdown::Shutdown;
+use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::sleep;
 
@@ -17,13 +17,11 @@ use super::letter::{File, Letter};
 use super::options::UNPROVEN;
 use super::platform::{Mail, REMEMBERED};
 use super::thread::{self, Thread};
-use crate::talk::{Arrival, Door, Offer, Sender};
+use crate::talk::{Arrival, Door, Offer, Rounds, Sender, Stop};
 
 /// How long a server is listened to before it is asked again. It may hang up after 29 minutes, and what stands in between
 /// (a router at home, say) often much sooner.
 const LISTEN: Duration = Duration::from_secs(9 * 60);
-/// The pauses after failures grow from the first to the second.
-const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 /// The pause before a server is asked again that speaks of messages and has none.
 const BREATH: Duration = Duration::from_secs(1);
 /// How much of a mail is read whose sender is not known: enough for a code.
@@ -38,74 +36,40 @@ const STRANGERS_REMEMBERED: SignedDuration = SignedDuration::from_hours(1);
 const PLACE: &str = "place";
 const BEGUN: &str = "begun";
 
-/// Receives until the program stops, or for as long as the server lets us in.
-pub(super) async fn receive(mail: &Mail, door: &Door, mut shutdown: Shutdown) -> Result<()> {
-    if !mail.options.proves_senders() {
-        door.standing().fails(UNPROVEN);
-        tracing::error!(channel = "email", message = UNPROVEN, "no mail is read");
-        return Ok(());
-    }
-    let mut session: Option<Session> = None;
-    let mut failures = 0;
-    while !shutdown.is_requested() {
-        let step = async {
-            match &mut session {
-                Some(session) => session.round(mail, door).await,
-                None => {
-                    session = Some(Session::begin(mail, door).await?);
-                    Ok(())
-                }
-            }
-        };
-        let ended = tokio::select! {
-            ended = step => ended,
-            () = shutdown.requested() => break,
-        };
-        let message = match ended {
-            Ok(()) => {
-                failures = 0;
-                continue;
-            }
-            Err(Stop::Imap(Failure::Login(message))) => {
-                door.standing().fails(&message);
-                tracing::error!(channel = "email", message, "the channel does not run");
-                return Ok(());
-            }
-            Err(Stop::Imap(failure)) => failure.message().to_owned(),
-            Err(Stop::Own(error)) => format!("a mail could not be taken in: {error}"),
-        };
-        // Whatever happened, a new connection begins at the place that is stored.
-        session = None;
-        let message = mail.options.redacted(&message);
-        if door.standing().fails(&message) {
-            tracing::warn!(channel = "email", message, "mail could not be read; trying again");
-        }
-        failures += 1;
-        let pause = PAUSES.0.saturating_mul(1 << (failures - 1).min(10)).min(PAUSES.1);
-        tokio::select! {
-            () = shutdown.requested() => break,
-            () = sleep(pause) => {}
-        }
-    }
-    Ok(())
+/// What receives: a mailbox, once it is open. After a failure a new connection begins at the place that is stored.
+pub(super) struct Watch<'a> {
+    mail: &'a Mail,
+    session: Option<Session>,
 }
 
-/// Why a round came to nothing.
-enum Stop {
-    Imap(Failure),
-    /// Our own side could not take what came.
-    Own(aethon_core::error::Error),
+impl<'a> Watch<'a> {
+    pub(super) fn new(mail: &'a Mail) -> Self {
+        Self { mail, session: None }
+    }
+}
+
+#[async_trait]
+impl Rounds for Watch<'_> {
+    async fn round(&mut self, door: &Door) -> std::result::Result<(), Stop> {
+        if !self.mail.options.proves_senders() {
+            return Err(Stop::Useless(UNPROVEN.to_owned()));
+        }
+        let mut session = match self.session.take() {
+            Some(session) => session,
+            None => Session::begin(self.mail, door).await?,
+        };
+        session.round(self.mail, door).await?;
+        self.session = Some(session);
+        Ok(())
+    }
 }
 
 impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
-        Self::Imap(failure)
-    }
-}
-
-impl From<aethon_core::error::Error> for Stop {
-    fn from(error: aethon_core::error::Error) -> Self {
-        Self::Own(error)
+        match failure {
+            Failure::Login(message) => Self::Useless(message),
+            Failure::Refused(message) | Failure::Broken(message) => Self::again(message),
+        }
     }
 }
 

@@ -3,18 +3,23 @@
 
 mod clock;
 pub mod conformance;
+mod counted;
 mod embeddings;
 mod ledger;
 mod model;
+mod mutator;
 pub mod phrases;
 mod store;
 mod surface;
 mod workflows;
 
 pub use clock::ManualClock;
+pub use counted::count_words;
+pub(crate) use counted::counted_word;
 pub use embeddings::MemoryEmbeddings;
 pub use ledger::MemoryLedger;
 pub use model::{Aside, Gate, ScriptedModel, Step};
+pub use mutator::{Mutator, USUAL};
 pub use store::MemoryStore;
 pub use surface::{CollectingSurface, DeskSurface};
 pub use workflows::NoWorkflows;

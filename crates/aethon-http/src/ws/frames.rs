@@ -458,4 +458,21 @@ mod tests {
             (&"usage".into(), &2.into(), &8.into())
         );
     }
+
+    const FRAMES: [&str; 6] = [
+        r#"{"type":"message","id":"m1","text":"hello","session":"a","attachments":[{"name":"a.png","mime":"image/png","data":"iVBO"}]}"#,
+        r#"{"type":"stop","turn":"0198"}"#,
+        r#"{"type":"approval","id":"x","decision":"approve","scope":"session"}"#,
+        r#"{"type":"resume","after":17,"session":"a"}"#,
+        r#"{"type":"retry","id":"m2","turn":"0198"}"#,
+        r#"{"type":"edit","id":"m3","turn":"0198","text":"better","attachments":[]}"#,
+    ];
+
+    aethon_core::fuzz_targets! {
+        fuzz_frames: FRAMES => |input| {
+            if let Err(refusal) = Request::parse(&String::from_utf8_lossy(input)) {
+                assert!(["bad_json", "bad_frame", "unknown_type"].contains(&refusal.code()), "{:?}", refusal.code());
+            }
+        };
+    }
 }

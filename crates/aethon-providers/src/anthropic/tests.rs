@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{stream, wire};
 use crate::lessons::Lesson;
 use crate::options::{Options, Provider};
-use crate::stream::replay::{Outcome, replay, survive};
+use crate::stream::replay::{Outcome, replay, survive, survive_damage};
 use crate::stream::{Decoder, Framing};
 use crate::terms::Terms;
 use crate::testing::{call, conversation, message, request, result, service, terms, tool, two_steps};
@@ -341,4 +341,9 @@ fn at_most_four_places_are_marked_and_none_of_what_is_asked_only_once() {
     let mut summary = conversation();
     summary.tools = Default::default();
     assert_eq!(marks(&summary), 1, "only the system prompt");
+}
+
+aethon_core::fuzz_targets! {
+    fuzz_stream: [recording!("two_tools.sse"), recording!("text.sse"), recording!("thinking.sse")]
+        => |input| survive_damage(Framing::Events, reader, input);
 }

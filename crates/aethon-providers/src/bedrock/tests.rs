@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{DIALECT, stream, wire};
 use crate::options::{Options, Provider};
 use crate::stream::binary::writing;
-use crate::stream::replay::{Outcome, replay, survive};
+use crate::stream::replay::{Outcome, replay, survive, survive_damage};
 use crate::stream::{CallIds, Decoder, Framing};
 use crate::testing::{call, conversation, message, request, result, service, terms, tool};
 
@@ -291,4 +291,14 @@ fn an_effort_goes_through_to_the_model_in_its_vendors_form() {
     check(CLAUDE, Effort::None, json!({"thinking": {"type": "disabled"}}), true);
     check("openai.gpt-oss-120b-1:0", Effort::Low, json!({"reasoning_effort": "low"}), true);
     check("meta.llama3-3-70b-instruct-v1:0", Effort::High, Value::Null, true);
+}
+
+fn in_binary() -> Vec<Vec<u8>> {
+    let recordings =
+        [recording!("two_tools.events"), recording!("text.events"), recording!("thinking.events")];
+    recordings.into_iter().map(writing::recording).collect()
+}
+
+aethon_core::fuzz_targets! {
+    fuzz_stream: in_binary() => |input| survive_damage(Framing::Binary, reader, input);
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{DIALECT, stream, wire};
 use crate::options::{Options, Provider};
-use crate::stream::replay::{Outcome, replay, survive};
+use crate::stream::replay::{Outcome, replay, survive, survive_damage};
 use crate::stream::{CallIds, Decoder, Framing};
 use crate::testing::{call, conversation, message, request, result, service, terms, tool, two_steps};
 
@@ -290,4 +290,9 @@ fn newer_generations_insist_on_signatures() {
             assert_eq!(part["thoughtSignature"], "skip_thought_signature_validator", "{model}");
         }
     }
+}
+
+aethon_core::fuzz_targets! {
+    fuzz_stream: [recording!("two_tools.sse"), recording!("text.sse"), recording!("thinking.sse")]
+        => |input| survive_damage(Framing::Events, reader, input);
 }

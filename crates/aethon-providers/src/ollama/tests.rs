@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{stream, wire};
 use crate::options::{Options, Overrides, Provider};
-use crate::stream::replay::{Outcome, replay, survive};
+use crate::stream::replay::{Outcome, replay, survive, survive_damage};
 use crate::stream::{CallIds, Decoder, Framing};
 use crate::testing::{conversation, message, request, service, terms, tool};
 
@@ -165,4 +165,9 @@ fn an_effort_is_a_yes_or_no_and_for_gpt_oss_a_level() {
     check("gpt-oss:20b", Some(Effort::High), json!("high"));
     check("gpt-oss:20b", Some(Effort::None), json!("low"));
     check("somebody/unheard-of", Some(Effort::High), json!(true));
+}
+
+aethon_core::fuzz_targets! {
+    fuzz_stream: [recording!("text.ndjson"), recording!("one_tool.ndjson"), recording!("length.ndjson")]
+        => |input| survive_damage(Framing::Lines, reader, input);
 }

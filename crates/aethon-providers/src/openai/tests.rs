@@ -11,7 +11,7 @@ use crate::lessons::Lesson;
 use crate::mistral;
 use crate::options::{Options, Provider};
 use crate::prompt;
-use crate::stream::replay::{Outcome, replay, survive};
+use crate::stream::replay::{Outcome, replay, survive, survive_damage};
 use crate::stream::{CallIds, Decoder, Framing};
 use crate::terms::Terms;
 use crate::testing::{
@@ -445,4 +445,10 @@ fn content_beside_calls_is_empty_where_null_is_refused() {
     };
     assert_eq!(content(&[]), Value::Null);
     assert_eq!(content(&[Lesson::NoNullContent]), json!(""));
+}
+
+aethon_core::fuzz_targets! {
+    fuzz_stream: [recording!("two_tools.sse"), recording!("text.sse"), recording!("reasoning.sse")]
+        => |input| survive_damage(Framing::Events, reader, input);
+    fuzz_whole: [recording!("whole.json")] => |input| survive_damage(Framing::Whole, reader, input);
 }

@@ -10,7 +10,7 @@ use crate::lessons::Lesson;
 use crate::options::{Options, Provider};
 use crate::prompt;
 use crate::remote::Dialect;
-use crate::stream::replay::{Outcome, replay, survive};
+use crate::stream::replay::{Outcome, replay, survive, survive_damage};
 use crate::stream::{CallIds, Decoder, Framing};
 use crate::terms::Terms;
 use crate::testing::{call, conversation, message, request, result, service, terms, terms_of, tool};
@@ -310,4 +310,9 @@ fn the_interface_is_chosen_by_host_and_model_and_by_what_the_service_asks_for() 
     check("", "gpt-4.1", &[], chat);
     check("https://example.com/v1", "gpt-5.4", &[], chat);
     check("https://example.com/v1", "gpt-5.4", &[Lesson::Responses], responses);
+}
+
+aethon_core::fuzz_targets! {
+    fuzz_stream: [recording!("two_tools.sse"), recording!("text.sse"), recording!("reasoning.sse")]
+        => |input| survive_damage(Framing::Events, reader, input);
 }

@@ -59,3 +59,10 @@ pub(crate) fn survive(framing: Framing, decoder: Box<dyn Decoder>, pieces: &[Vec
     let ends = outcome.events.iter().filter(|event| matches!(event, ModelEvent::Finished { .. })).count();
     assert_eq!(ends, usize::from(outcome.error.is_none()), "{outcome:?}");
 }
+
+/// The same with one input, whole and in two pieces.
+pub(crate) fn survive_damage(framing: Framing, decoder: fn() -> Box<dyn Decoder>, input: &[u8]) {
+    let (first, second) = input.split_at(input.len() / 2);
+    survive(framing, decoder(), &[first.to_vec(), second.to_vec()]);
+    survive(framing, decoder(), &[input.to_vec()]);
+}

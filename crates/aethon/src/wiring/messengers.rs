@@ -18,7 +18,7 @@ use aethon_core::storage::Storage;
 use super::channels::Deliveries;
 
 /// How long a service may be silent that answers at once.
-const SILENCE: Duration = Duration::from_secs(30);
+pub(super) const SILENCE: Duration = Duration::from_secs(30);
 /// How much longer one may be that waits for something to happen.
 const POLL_SLACK: Duration = Duration::from_secs(15);
 /// A megabyte.
@@ -40,7 +40,7 @@ macro_rules! common {
 }
 
 /// Every messenger that this version has.
-pub(crate) const NAMES: [&str; 5] = ["telegram", "matrix", "discord", "slack", "email"];
+pub(crate) const NAMES: [&str; 6] = ["telegram", "matrix", "discord", "slack", "whatsapp", "email"];
 
 /// What messengers are given by the program.
 pub(crate) fn surroundings(
@@ -80,6 +80,7 @@ pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
         "matrix" => config.channels.matrix.enabled,
         "discord" => config.channels.discord.enabled,
         "slack" => config.channels.slack.enabled,
+        "whatsapp" => config.channels.whatsapp.enabled,
         "email" => config.channels.email.enabled,
         _ => false,
     }
@@ -92,6 +93,7 @@ pub(crate) fn messenger(config: &Config, name: &str, around: &Surroundings) -> O
         "matrix" => matrix(config, around.clone()),
         "discord" => discord(config, around.clone()),
         "slack" => slack(config, around.clone()),
+        "whatsapp" => super::whatsapp::channel(config, around.clone()),
         "email" => super::mail::channel(config, around.clone()),
         _ => None,
     }
@@ -148,7 +150,7 @@ fn network() -> Arc<dyn Dial> {
     Arc::new(Network)
 }
 
-fn exchange(channel: &str, address: &str, silence: Duration) -> Option<Arc<dyn Exchange>> {
+pub(super) fn exchange(channel: &str, address: &str, silence: Duration) -> Option<Arc<dyn Exchange>> {
     match aethon_providers::exchange(address, silence) {
         Ok(exchange) => Some(Arc::new(exchange)),
         Err(error) => {

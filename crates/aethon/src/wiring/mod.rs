@@ -19,5 +19,6 @@ pub(crate) mod store;
 pub(crate) mod tools;
 pub(crate) mod verification;
 pub(crate) mod web;
+mod whatsapp;
 pub(crate) mod work;
 pub(crate) mod workflows;

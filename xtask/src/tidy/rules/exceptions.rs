@@ -4,12 +4,24 @@ use crate::tidy::finding::Finding;
 use crate::tidy::tree::Tree;
 use syn::visit::Visit;
 
+/// The one file that may hold unsafe code.
+const HOME_OF_UNSAFE: &str = "crates/aethon-store/tests/faults/vfs.rs";
+
 /// `#[allow]` and `#[expect]` carry a `reason`.
 pub(crate) fn lint_exceptions_have_a_reason(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for (file, source) in tree.rust() {
         let mut search = Search::default();
         search.visit_file(&source.ast);
+        for line in search.unsafe_code.into_iter().filter(|_| file.path != HOME_OF_UNSAFE) {
+            found.push(Finding::new(
+                "lint-exception",
+                &file.path,
+                line,
+                "unsafe code",
+                "use what is safe; only the failing disk of the store's tests speaks to C",
+            ));
+        }
         for line in search.found {
             found.push(Finding::new(
                 "lint-exception",
@@ -25,7 +37,10 @@ pub(crate) fn lint_exceptions_have_a_reason(tree: &Tree) -> Vec<Finding> {
 
 #[derive(Default)]
 struct Search {
+    /// Exceptions without a reason.
     found: Vec<usize>,
+    /// Exceptions that let unsafe code in.
+    unsafe_code: Vec<usize>,
 }
 
 impl<'ast> Visit<'ast> for Search {
@@ -34,6 +49,11 @@ impl<'ast> Visit<'ast> for Search {
         let excepts = path.is_ident("allow") || path.is_ident("expect");
         let reasoned =
             attribute.meta.require_list().is_ok_and(|list| list.tokens.to_string().contains("reason"));
+        let names_unsafe =
+            attribute.meta.require_list().is_ok_and(|list| list.tokens.to_string().contains("unsafe_code"));
+        if excepts && names_unsafe {
+            self.unsafe_code.extend(path.get_ident().map(|ident| ident.span().start().line));
+        }
         if excepts && !reasoned {
             self.found.extend(path.get_ident().map(|ident| ident.span().start().line));
         }

@@ -1,0 +1,196 @@
+//! One request to the Graph API, and what its failure means.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::exchange::{Exchange, ExchangeRequest, Method};
+use aethon_core::secret::Secret;
+use serde_json::Value;
+
+use super::Options;
+use crate::rest::{self, Answer, PATIENCE, encoded};
+use crate::talk::Fault;
+
+/// The longest answer that is read, in bytes.
+const MOST_ANSWER: usize = 1 << 20;
+/// How long a file may take.
+const FILE_PATIENCE: Duration = Duration::from_secs(90);
+/// How long to wait when Meta wants a pause and does not say how long.
+const PAUSE: Duration = Duration::from_secs(10);
+/// Where files are fetched from, besides the Graph API's own address.
+const FILE_HOSTS: [&str; 4] = [".fbsbx.com", ".facebook.com", ".fbcdn.net", ".whatsapp.net"];
+
+/// How a request ended that was not done.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The token is not taken.
+    Token(String),
+    /// What is common to all platforms.
+    Fault(Fault),
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Token(message) => Self::Refused(message),
+            Failure::Fault(fault) => fault,
+        }
+    }
+}
+
+/// The Graph API as our number sees it.
+pub(super) struct Api {
+    host: String,
+    base: String,
+    number: String,
+    token: Secret,
+    exchange: Arc<dyn Exchange>,
+}
+
+impl Api {
+    pub(super) fn new(options: Options) -> Self {
+        let host = options.api_base.trim_end_matches('/').to_owned();
+        let base = match options.api_version.trim_matches('/') {
+            "" => host.clone(),
+            version => format!("{host}/{version}"),
+        };
+        let Options { phone_number_id, token, exchange, .. } = options;
+        Self { host, base, number: phone_number_id, token, exchange }
+    }
+
+    /// The key that is to be set before anything can be done.
+    pub(super) fn missing(&self) -> Option<&'static str> {
+        if self.token.is_empty() {
+            Some("channels.whatsapp.token is empty; set it to an access token of the app")
+        } else if self.number.trim().is_empty() {
+            Some("channels.whatsapp.phone_number_id is empty; set it to Meta's id of the number")
+        } else {
+            None
+        }
+    }
+
+    /// Meta's id of our number.
+    pub(super) fn number(&self) -> &str {
+        &self.number
+    }
+
+    /// What Meta knows of our number.
+    pub(super) async fn look(&self) -> Result<Value, Failure> {
+        let url =
+            format!("{}/{}?fields=display_phone_number,verified_name", self.base, encoded(&self.number));
+        read(self.ask(Method::Get, url, None).await?)
+    }
+
+    /// Sends a message, or says that one was read.
+    pub(super) async fn messages(&self, body: &Value) -> Result<Value, Failure> {
+        let url = format!("{}/{}/messages", self.base, encoded(&self.number));
+        let body = ("application/json".to_owned(), body.to_string().into_bytes());
+        read(self.ask(Method::Post, url, Some(body)).await?)
+    }
+
+    /// Stores a file for a message. Returns its id.
+    pub(super) async fn upload(&self, form: (String, Vec<u8>)) -> Result<String, Failure> {
+        let url = format!("{}/{}/media", self.base, encoded(&self.number));
+        let stored = read(self.ask(Method::Post, url, Some(form)).await?)?;
+        let id = stored["id"].as_str().map(str::to_owned);
+        id.ok_or_else(|| Failure::Fault(Fault::Refused("WhatsApp gives no id for the file".into())))
+    }
+
+    /// Fetches a file of at most so many bytes, and one more.
+    pub(super) async fn download(&self, id: &str, most: usize) -> Result<Vec<u8>, Failure> {
+        let found = read(self.ask(Method::Get, format!("{}/{}", self.base, encoded(id)), None).await?)?;
+        let url = found["url"].as_str().unwrap_or_default().to_owned();
+        if !self.is_own(&url) {
+            // The token goes along, so the address has to be one of Meta's.
+            return Err(Failure::Fault(Fault::Refused("the file is not where WhatsApp keeps files".into())));
+        }
+        let answer = self.fetch((Method::Get, url), None, (FILE_PATIENCE, most.saturating_add(1))).await?;
+        if answer.status == 200 { Ok(answer.body) } else { read(answer).map(|_| Vec::new()) }
+    }
+
+    fn is_own(&self, url: &str) -> bool {
+        if url.strip_prefix(&self.host).is_some_and(|rest| rest.starts_with('/')) {
+            return true;
+        }
+        let host = url.strip_prefix("https://").and_then(|rest| rest.split(['/', '?', '#']).next());
+        host.is_some_and(|host| {
+            let is_name = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+            is_name && FILE_HOSTS.iter().any(|known| host.ends_with(known))
+        })
+    }
+
+    async fn ask(
+        &self,
+        method: Method,
+        url: String,
+        body: Option<(String, Vec<u8>)>,
+    ) -> Result<Answer, Failure> {
+        self.fetch((method, url), body, (PATIENCE, MOST_ANSWER)).await
+    }
+
+    async fn fetch(
+        &self,
+        (method, url): (Method, String),
+        body: Option<(String, Vec<u8>)>,
+        within: (Duration, usize),
+    ) -> Result<Answer, Failure> {
+        let mut headers = vec![("authorization".to_owned(), format!("Bearer {}", self.token.expose()))];
+        let body = body.map(|(kind, bytes)| {
+            headers.push(("content-type".to_owned(), kind));
+            bytes
+        });
+        let request = ExchangeRequest { method, url, headers, body: body.unwrap_or_default() };
+        let answered = rest::ask(&*self.exchange, request, within).await;
+        answered.map_err(|unanswered| Failure::Fault(unanswered.fault("WhatsApp")))
+    }
+}
+
+fn read(answer: Answer) -> Result<Value, Failure> {
+    let told = answer.json();
+    if (200..300).contains(&answer.status) && told.is_object() {
+        return Ok(told);
+    }
+    let pause = answer.header("retry-after").and_then(|pause| pause.parse().ok()).map(Duration::from_secs);
+    Err(failure(answer.status, &told["error"], pause))
+}
+
+/// What Meta says by status and code.
+fn failure(status: u16, error: &Value, pause: Option<Duration>) -> Failure {
+    let code = error["code"].as_i64().unwrap_or(0);
+    let said =
+        error["error_data"]["details"].as_str().or_else(|| error["message"].as_str()).unwrap_or("no reason");
+    let said: String = said.chars().filter(|c| !c.is_control()).take(300).collect();
+    let message = format!("WhatsApp: {status} {code} {said}");
+    Failure::Fault(match (status, code) {
+        (401, _) | (_, 190) => {
+            return Failure::Token(format!(
+                "WhatsApp does not take the token ({status} {code}); set channels.whatsapp.token"
+            ));
+        }
+        // Too much at once: of the app, of the number, to one person.
+        (429, _) | (_, 4 | 80007 | 130_429 | 131_048 | 131_056) => {
+            Fault::Later { message, after: Some(pause.unwrap_or(PAUSE)) }
+        }
+        // Meta says itself that it was not done.
+        (_, 131_016) | (502 | 503, _) => Fault::Later { message, after: pause },
+        (400..=499, _) => Fault::Refused(message),
+        _ => Fault::Doubtful(message),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn failures_are_told_apart_by_code() {
+        let fault = |status, code| Fault::from(failure(status, &json!({"code": code, "message": "m"}), None));
+        assert!(matches!(failure(400, &json!({"code": 190}), None), Failure::Token(_)));
+        assert!(matches!(fault(400, 131_056), Fault::Later { after: Some(_), .. }));
+        assert!(matches!(fault(400, 100), Fault::Refused(_)));
+        assert!(matches!(fault(500, 1), Fault::Doubtful(_)));
+        assert!(matches!(fault(503, 2), Fault::Later { after: None, .. }));
+    }
+}

@@ -1,0 +1,131 @@
+//! Meta's calls: whether they are Meta's, and storing what they bring before it is dealt with.
+//!
+//! Meta wants its answer at once, and brings what got none again for days. So a call is verified over its raw bytes, its
+//! messages are stored one by one, and that is the answer; `inbox` goes on from there, after a crash too.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use aethon_core::channel::{Called, ChannelRecords, PlatformCalls};
+use aethon_core::clock::Clock;
+use aethon_core::error::Result;
+use aethon_core::secret::Secret;
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use ring::hmac;
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use super::Options;
+use super::inbound;
+use crate::options::Surroundings;
+
+/// Where what has come is kept until it was dealt with.
+pub(super) const WAITING: &str = "inbox:";
+/// How much waits at most.
+const MOST_WAITING: usize = 1000;
+/// For how long. Older messages are not answered anyway.
+const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// Takes Meta's calls.
+pub(super) struct Calls {
+    secret: Secret,
+    verify_token: Secret,
+    number: String,
+    records: Arc<dyn ChannelRecords>,
+    clock: Arc<dyn Clock>,
+    counter: AtomicU32,
+    /// Whether the last call was not Meta's, which is told once.
+    was_forged: AtomicBool,
+    /// Rung when something was stored.
+    pub(super) rung: Notify,
+}
+
+impl Calls {
+    pub(super) fn new(options: &Options, around: &Surroundings) -> Self {
+        Self {
+            secret: options.secret.clone(),
+            verify_token: options.verify_token.clone(),
+            number: options.phone_number_id.clone(),
+            records: around.records.clone(),
+            clock: around.clock.clone(),
+            counter: AtomicU32::new(0),
+            was_forged: AtomicBool::new(false),
+            rung: Notify::new(),
+        }
+    }
+
+    fn is_metas(&self, signature: &str, body: &[u8]) -> bool {
+        if self.secret.is_empty() {
+            return false;
+        }
+        let key = hmac::Key::new(hmac::HMAC_SHA256, self.secret.expose().as_bytes());
+        let claimed = signature.trim().strip_prefix("sha256=").and_then(unhex);
+        // Compared in constant time.
+        claimed.is_some_and(|claimed| hmac::verify(&key, body, &claimed).is_ok())
+    }
+
+    /// A name behind all that were given so far: the time, and a number where several came at once.
+    fn name(&self) -> String {
+        let number = self.counter.fetch_add(1, Ordering::Relaxed);
+        format!("{WAITING}{:015}{number:010}", self.clock.now().as_millisecond().max(0))
+    }
+}
+
+#[async_trait]
+impl PlatformCalls for Calls {
+    fn challenge(&self, parameters: &[(String, String)]) -> Option<String> {
+        let value =
+            |name: &str| parameters.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        let word = self.verify_token.expose();
+        let is_metas = !self.verify_token.is_empty()
+            && value("hub.mode") == Some("subscribe")
+            && value("hub.verify_token").is_some_and(|claimed| is_same(claimed, word));
+        value("hub.challenge").filter(|_| is_metas).map(str::to_owned)
+    }
+
+    async fn take(&self, signature: &str, body: &[u8]) -> Result<Called> {
+        if !self.is_metas(signature, body) {
+            // Anybody can call, so only the first of a row is told.
+            if !self.was_forged.swap(true, Ordering::Relaxed) {
+                tracing::warn!(
+                    channel = "whatsapp",
+                    "a call does not bear Meta's signature; if it was Meta's, channels.whatsapp.secret is not the app's secret"
+                );
+            }
+            return Ok(Called::Forged);
+        }
+        self.was_forged.store(false, Ordering::Relaxed);
+        let Ok(body) = serde_json::from_slice::<Value>(body) else { return Ok(Called::Malformed) };
+        let parts = inbound::parts(&body, &self.number);
+        if parts.is_empty() {
+            return Ok(Called::Stored);
+        }
+        let waiting = self.records.list("whatsapp", WAITING, MOST_WAITING).await?.len();
+        if waiting + parts.len() > MOST_WAITING {
+            return Ok(Called::Busy);
+        }
+        let until = Some(self.clock.now() + KEPT);
+        for part in parts {
+            self.records.put("whatsapp", &self.name(), &part.to_string(), until).await?;
+        }
+        self.rung.notify_one();
+        Ok(Called::Stored)
+    }
+}
+
+/// Whether two words are the same, in a time that tells nothing about where they differ.
+fn is_same(claimed: &str, word: &str) -> bool {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, b"a word of the owner");
+    let tag = hmac::sign(&key, word.as_bytes());
+    hmac::verify(&key, claimed.as_bytes(), tag.as_ref()).is_ok()
+}
+
+fn unhex(hex: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let pair = |pair: &[u8]| match pair {
+        [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+        _ => None,
+    };
+    hex.as_bytes().chunks(2).map(pair).collect()
+}

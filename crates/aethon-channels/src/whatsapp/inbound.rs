@@ -1,0 +1,239 @@
+//! From what Meta brings to arrivals, and to what has failed of what was sent.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::talk::{Arrival, Offer, Sender};
+
+/// What a call brings of use, one value each, the oldest first: messages of people with who wrote them, and failures.
+pub(super) fn parts(body: &Value, number: &str) -> Vec<Value> {
+    let list = |value: &Value, name: &str| value[name].as_array().cloned().unwrap_or_default();
+    let mut parts = Vec::new();
+    for entry in list(body, "entry") {
+        for change in list(&entry, "changes") {
+            let value = &change["value"];
+            if change["field"] != "messages" || value["metadata"]["phone_number_id"] != number {
+                continue;
+            }
+            let contacts = list(value, "contacts");
+            for message in list(value, "messages") {
+                let wrote = |contact: &&Value| {
+                    let is = |known: &Value, other: &Value| known.is_string() && known == other;
+                    is(&contact["wa_id"], &message["from"])
+                        || is(&contact["user_id"], &message["from_user_id"])
+                };
+                let contact = contacts.iter().find(wrote).or(match contacts.as_slice() {
+                    [only] => Some(only),
+                    _ => None,
+                });
+                let user = contact.map(|contact| contact["user_id"].clone()).unwrap_or_default();
+                parts.push(json!({"message": message, "user_id": user}));
+            }
+            let failed = list(value, "statuses").into_iter().filter(|status| status["status"] == "failed");
+            parts.extend(failed.map(|status| json!({"failed": status})));
+        }
+    }
+    parts.sort_by_key(|part| second(&part["message"]).or_else(|| second(&part["failed"])));
+    parts
+}
+
+fn second(value: &Value) -> Option<i64> {
+    let at = &value["timestamp"];
+    at.as_i64().or_else(|| at.as_str()?.parse().ok())
+}
+
+/// Whether this is a number without `+`, or an id that stands for one that is hidden, such as `US.1349120`.
+pub(super) fn is_person(text: &str) -> bool {
+    let is_number = (5..=20).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number || is_user_id(text)
+}
+
+/// Whether this stands for a number that is hidden.
+pub(super) fn is_user_id(text: &str) -> bool {
+    let Some((country, id)) = text.split_once('.') else { return false };
+    country.len() == 2
+        && country.bytes().all(|byte| byte.is_ascii_uppercase())
+        && (1..=150).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+}
+
+/// What arrives with a part, if it is a message of a person in private. `is_listed` says whether the owner names them so.
+pub(super) fn arrival(part: &Value, is_listed: impl Fn(&str) -> bool) -> Option<Arrival> {
+    let message = &part["message"];
+    let named = |value: &Value| value.as_str().filter(|text| is_person(text)).map(str::to_owned);
+    let number = named(&message["from"]);
+    let user = named(&message["from_user_id"]).or_else(|| named(&part["user_id"]));
+    // Groups have members who may not write.
+    if message["group_id"].is_string() {
+        return None;
+    }
+    let chat = number.clone().or_else(|| user.clone())?;
+    // The owner may have named either.
+    let id = user.filter(|user| is_listed(user) || number.is_none()).unwrap_or_else(|| chat.clone());
+    let (text, files) = content(message)?;
+    let context = &message["context"];
+    Some(Arrival {
+        id: message["id"].as_str()?.to_owned(),
+        chat,
+        sender: Sender { id, name: None, group: None },
+        is_private: true,
+        is_addressed: true,
+        text,
+        quoted: None,
+        is_forwarded: context["forwarded"] == true || context["frequently_forwarded"] == true,
+        files,
+        at: Timestamp::from_second(second(message)?).ok()?,
+    })
+}
+
+/// The words and files of a message. What is only a sign (a reaction, a change of number) is none.
+fn content(message: &Value) -> Option<(String, Vec<Offer>)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().trim().to_owned();
+    let kind = message["type"].as_str()?;
+    let body = &message[kind];
+    match kind {
+        "text" => Some((text(&body["body"]), Vec::new())),
+        "button" => Some((text(&body["text"]), Vec::new())),
+        "interactive" => {
+            let reply = &body[body["type"].as_str()?];
+            Some((pressed(reply["id"].as_str()?).unwrap_or_else(|| text(&reply["title"])), Vec::new()))
+        }
+        "image" | "document" | "audio" | "video" | "sticker" => {
+            let mime = text(&body["mime_type"]);
+            let mime = mime.split(';').next().unwrap_or_default().trim().to_owned();
+            let name = Some(text(&body["filename"])).filter(|name| !name.is_empty());
+            let name = name.unwrap_or_else(|| kind.to_owned());
+            let offer = Offer { handle: body["id"].as_str()?.to_owned(), name, mime, size: 0 };
+            Some((text(&body["caption"]), vec![offer]))
+        }
+        "location" => {
+            let words = [text(&body["name"]), text(&body["address"])].join(" ");
+            Some((
+                format!("A place: {} {} {words}", body["latitude"], body["longitude"]).trim().to_owned(),
+                Vec::new(),
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// A button of ours as the words that do the same, so that it is answered as they are.
+fn pressed(data: &str) -> Option<String> {
+    let code = |code: &str, word: &str| {
+        let is_code = !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        is_code.then(|| format!("{word} {code}"))
+    };
+    match data.split_once(':')? {
+        ("a", rest) => code(rest, "approve"),
+        ("d", rest) => code(rest, "deny"),
+        _ => None,
+    }
+}
+
+/// What has failed of what was sent: the message, and why.
+pub(super) fn failure(part: &Value) -> Option<(String, String)> {
+    let failed = &part["failed"];
+    let error = &failed["errors"][0];
+    let code = error["code"].as_i64().unwrap_or(0);
+    let said =
+        error["error_data"]["details"].as_str().or_else(|| error["title"].as_str()).unwrap_or("no reason");
+    let said: String = said.chars().filter(|c| !c.is_control()).take(300).collect();
+    let why = match code {
+        131_047 => format!(
+            "WhatsApp: {code} more than a day after the person's last message; they have to write first"
+        ),
+        _ => format!("WhatsApp: {code} {said}"),
+    };
+    Some((failed["id"].as_str()?.to_owned(), why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(value: Value) -> Value {
+        let mut value = value;
+        value["metadata"] = json!({"phone_number_id": "11"});
+        json!({"entry": [{"changes": [{"field": "messages", "value": value}]}]})
+    }
+
+    fn read(message: Value) -> Option<Arrival> {
+        let mut whole = json!({"from": "4915112345", "id": "wamid.1", "timestamp": "1800000000"});
+        for (key, value) in message.as_object().unwrap() {
+            whole[key] = value.clone();
+        }
+        arrival(&json!({"message": whole}), |_| false)
+    }
+
+    #[test]
+    fn messages_and_failures_come_in_their_order_and_nothing_else_does() {
+        let value = json!({
+            "contacts": [{"wa_id": "1555000", "user_id": "US.1"}],
+            "messages": [{"id": "b", "timestamp": "20", "from": "1555000"}, {"id": "a", "timestamp": "10", "from": "1555000"}],
+            "statuses": [{"id": "x", "status": "delivered"}, {"id": "y", "status": "failed", "timestamp": "15"}],
+        });
+        let parts = parts(&call(value.clone()), "11");
+        let ids: Vec<&str> = parts
+            .iter()
+            .filter_map(|part| part["message"]["id"].as_str().or(part["failed"]["id"].as_str()))
+            .collect();
+        assert_eq!(ids, ["a", "y", "b"]);
+        assert_eq!(parts[0]["user_id"], "US.1");
+        assert!(super::parts(&call(value), "12").is_empty(), "another number's");
+        assert!(super::parts(&json!([1, {"entry": 7}]), "11").is_empty());
+    }
+
+    #[test]
+    fn messages_of_people_arrive() {
+        let hi = read(json!({"type": "text", "text": {"body": "hi"}})).unwrap();
+        assert_eq!(
+            (hi.id.as_str(), hi.chat.as_str(), hi.sender.id.as_str(), hi.text.as_str()),
+            ("wamid.1", "4915112345", "4915112345", "hi")
+        );
+        let image =
+            json!({"type": "image", "image": {"id": "7", "mime_type": "image/jpeg", "caption": "look"}});
+        let image = read(image).unwrap();
+        assert_eq!((image.text.as_str(), image.files[0].handle.as_str()), ("look", "7"));
+        let voice =
+            read(json!({"type": "audio", "audio": {"id": "8", "mime_type": "audio/ogg; codecs=opus"}}))
+                .unwrap();
+        assert_eq!(voice.files[0].mime, "audio/ogg");
+        let button = |id: &str| json!({"type": "interactive", "interactive": {"type": "button_reply", "button_reply": {"id": id, "title": "Approve"}}});
+        assert_eq!(read(button("a:ABCD2345")).unwrap().text, "approve ABCD2345");
+        assert_eq!(read(button("d:ABCD2345")).unwrap().text, "deny ABCD2345");
+        assert_eq!(read(button("other")).unwrap().text, "Approve");
+        let passed = json!({"type": "text", "text": {"body": "x"}, "context": {"forwarded": true}});
+        assert!(read(passed).unwrap().is_forwarded);
+        for nothing in [
+            json!({"type": "reaction", "reaction": {"emoji": "x"}}),
+            json!({"type": "text", "text": {"body": "x"}, "group_id": "g"}),
+            json!({"type": "text", "text": {"body": "x"}, "from": "+49151"}),
+            json!({}),
+        ] {
+            assert!(read(nothing.clone()).is_none(), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn whoever_hides_their_number_is_known_by_another_id() {
+        let message = json!({"id": "1", "timestamp": "1", "type": "text", "text": {"body": "x"}, "from_user_id": "US.13"});
+        let hidden = arrival(&json!({"message": message}), |_| false).unwrap();
+        assert_eq!((hidden.chat.as_str(), hidden.sender.id.as_str()), ("US.13", "US.13"));
+        let mut both = message.clone();
+        both["from"] = json!("1555000");
+        let both = json!({"message": both});
+        let listed = arrival(&both, |id| id == "US.13").unwrap();
+        assert_eq!((listed.chat.as_str(), listed.sender.id.as_str()), ("1555000", "US.13"));
+        assert_eq!(arrival(&both, |_| false).unwrap().sender.id, "1555000");
+        for (text, expected) in [
+            ("US.1", true),
+            ("us.1", false),
+            ("4915", false),
+            ("49151", true),
+            ("US.", false),
+            ("+49151", false),
+        ] {
+            assert_eq!(is_person(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Deals with what Meta's calls have brought, in the order in which it came: messages go to the door, and what has failed of
+//! what was sent goes back to the outbox. What was dealt with is removed, so after a crash the rest goes on.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::api::Failure;
+use super::calls::WAITING;
+use super::platform::WhatsApp;
+use super::{inbound, window};
+use crate::talk::{Door, Rounds, Stop};
+
+/// How much is dealt with in a round.
+const BATCH: usize = 100;
+/// How long to wait for a call before looking again.
+const LOOK: Duration = Duration::from_secs(300);
+
+/// What receives, once Meta has said who we are.
+pub(super) struct Inbox<'a> {
+    whatsapp: &'a WhatsApp,
+    is_open: bool,
+}
+
+impl<'a> Inbox<'a> {
+    pub(super) fn new(whatsapp: &'a WhatsApp) -> Self {
+        Self { whatsapp, is_open: false }
+    }
+
+    async fn open(&mut self, door: &Door) -> Result<(), Stop> {
+        if let Some(missing) = self.whatsapp.missing() {
+            return Err(Stop::Useless(missing.to_owned()));
+        }
+        let number = self.whatsapp.api().look().await?;
+        let account = number["display_phone_number"].as_str().unwrap_or_else(|| self.whatsapp.api().number());
+        tracing::info!(channel = "whatsapp", account, "the channel runs");
+        door.standing().runs(Some(account));
+        self.is_open = true;
+        Ok(())
+    }
+
+    async fn deal(&self, door: &Door, part: &Value) -> Result<(), Stop> {
+        if let Some((message, why)) = inbound::failure(part) {
+            let key = door.records().take("whatsapp", &WhatsApp::sent(&message)).await?;
+            match key {
+                Some(key) => door.returned(&key, &why).await?,
+                None => tracing::warn!(channel = "whatsapp", why, "something that was sent has failed"),
+            }
+            return Ok(());
+        }
+        let Some(arrival) = inbound::arrival(part, |id| self.whatsapp.is_listed(id)) else { return Ok(()) };
+        if door.knows(&arrival.sender).await? {
+            window::opened(door.records(), &arrival.chat, arrival.at).await?;
+            self.whatsapp.note_last(&arrival.chat, &arrival.id);
+        }
+        door.arrive(arrival).await?;
+        Ok(())
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Token(message) => Self::Useless(message),
+            Failure::Fault(fault) => fault.into(),
+        }
+    }
+}
+
+#[async_trait]
+impl Rounds for Inbox<'_> {
+    async fn round(&mut self, door: &Door) -> Result<(), Stop> {
+        if !self.is_open {
+            self.open(door).await?;
+        }
+        let waiting = door.records().list("whatsapp", WAITING, BATCH).await?;
+        if waiting.is_empty() {
+            // Whatever woke this up, the round after it looks.
+            let _ = timeout(LOOK, self.whatsapp.calls().rung.notified()).await;
+            return Ok(());
+        }
+        for (name, part) in waiting {
+            let part: Value = serde_json::from_str(&part).unwrap_or_default();
+            self.deal(door, &part).await?;
+            door.records().take("whatsapp", &name).await?;
+        }
+        door.standing().runs(None);
+        Ok(())
+    }
+}

@@ -1,0 +1,239 @@
+//! WhatsApp as a platform: sending within the day after a message, files, and the sign that an answer is written.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aethon_core::channel::ChannelRecords;
+use aethon_core::clock::Clock;
+use aethon_core::error::{Error, Result};
+use aethon_core::message::Attachment;
+use aethon_core::shutdown::Shutdown;
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::api::{Api, Failure};
+use super::calls::Calls;
+use super::inbox::Inbox;
+use super::{Options, TERMS, form, inbound, window};
+use crate::multipart;
+use crate::options::{Rules, Surroundings};
+use crate::talk::{self, Button, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
+use crate::text::{Fit, Measure, Styled};
+
+/// The channel.
+pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
+    let platform = Arc::new(WhatsApp::new(options, &rules, &around));
+    let calls = platform.calls.clone();
+    Messenger::new(platform, inbound::is_person, rules, around).called_by_its_platform(calls)
+}
+
+/// How long a message may be, so that there is room for its marks.
+const MOST_TEXT: usize = 3800;
+/// How long the text above buttons may be, in UTF-16 units.
+const MOST_ABOVE_BUTTONS: usize = 1024;
+/// How many marks a message has at most.
+const MOST_SPANS: usize = 100;
+/// How far apart messages to a person are.
+const PACE: Duration = Duration::from_secs(1);
+/// How long the sign lasts that an answer is written.
+const TYPING: Duration = Duration::from_secs(20);
+/// How many chats are remembered for it.
+const MOST_CHATS: usize = 1000;
+/// How long Meta may take to say that a message has failed.
+const FAILS_WITHIN: SignedDuration = SignedDuration::from_hours(72);
+
+pub(super) struct WhatsApp {
+    api: Api,
+    calls: Arc<Calls>,
+    /// What cannot run without; with what to set.
+    missing: Option<&'static str>,
+    records: Arc<dyn ChannelRecords>,
+    clock: Arc<dyn Clock>,
+    allowed: Vec<String>,
+    max_file_bytes: usize,
+    last: Mutex<BTreeMap<String, Last>>,
+}
+
+/// The last message of a chat, which the sign of writing goes along with.
+struct Last {
+    message: String,
+    signed_at: Option<Instant>,
+}
+
+impl WhatsApp {
+    fn new(options: Options, rules: &Rules, around: &Surroundings) -> Self {
+        let calls = Arc::new(Calls::new(&options, around));
+        let unsigned = options.secret.is_empty();
+        let api = Api::new(options);
+        let missing = api.missing().or_else(|| {
+            unsigned.then_some("channels.whatsapp.secret is empty; set it to the app's secret, under which Meta signs its calls")
+        });
+        Self {
+            api,
+            calls,
+            missing,
+            records: around.records.clone(),
+            clock: around.clock.clone(),
+            allowed: rules.allowed.clone(),
+            max_file_bytes: usize::try_from(rules.max_file_bytes).unwrap_or(usize::MAX),
+            last: Mutex::default(),
+        }
+    }
+
+    pub(super) fn api(&self) -> &Api {
+        &self.api
+    }
+
+    pub(super) fn calls(&self) -> &Calls {
+        &self.calls
+    }
+
+    pub(super) fn missing(&self) -> Option<&'static str> {
+        self.missing
+    }
+
+    /// Whether the owner's list has this id.
+    pub(super) fn is_listed(&self, id: &str) -> bool {
+        self.allowed.iter().any(|allowed| allowed == id)
+    }
+
+    /// Where it is remembered what a message was sent for.
+    pub(super) fn sent(message: &str) -> String {
+        format!("sent:{message}")
+    }
+
+    /// The last message of a chat.
+    pub(super) fn note_last(&self, chat: &str, message: &str) {
+        let mut last = self.last();
+        if last.len() >= MOST_CHATS {
+            last.pop_first();
+        }
+        last.insert(chat.to_owned(), Last { message: message.to_owned(), signed_at: None });
+    }
+
+    fn last(&self) -> MutexGuard<'_, BTreeMap<String, Last>> {
+        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn send(&self, chat: &str, kind: &str, content: Value) -> std::result::Result<String, Fault> {
+        // A number that is hidden is another field.
+        let to = if inbound::is_user_id(chat) { "recipient" } else { "to" };
+        let mut body = json!({"messaging_product": "whatsapp", "recipient_type": "individual", "type": kind});
+        body[to] = json!(chat);
+        body[kind] = content;
+        let sent = self.api.messages(&body).await?;
+        Ok(sent["messages"][0]["id"].as_str().unwrap_or_default().to_owned())
+    }
+
+    async fn text(
+        &self,
+        chat: &str,
+        text: &Styled,
+        buttons: &[Button],
+    ) -> std::result::Result<String, Fault> {
+        let body = form::marked(text);
+        if buttons.is_empty() {
+            return self.send(chat, "text", json!({"preview_url": false, "body": body})).await;
+        }
+        let is_short = body.encode_utf16().count() <= MOST_ABOVE_BUTTONS;
+        if !is_short {
+            self.send(chat, "text", json!({"preview_url": false, "body": body})).await?;
+        }
+        let above = if is_short { body.as_str() } else { "Your answer to what stands above:" };
+        let button =
+            |button: &Button| json!({"type": "reply", "reply": {"id": button.data, "title": button.label}});
+        let buttons: Vec<Value> = buttons.iter().take(3).map(button).collect();
+        let content = json!({"type": "button", "body": {"text": above}, "action": {"buttons": buttons}});
+        self.send(chat, "interactive", content).await
+    }
+
+    async fn file(&self, chat: &str, file: &Attachment) -> std::result::Result<String, Fault> {
+        let is_picture = matches!(file.mime.as_str(), "image/png" | "image/jpeg");
+        let fields = [("messaging_product", "whatsapp".to_owned()), ("type", file.mime.clone())];
+        let id = self.api.upload(multipart::form(&fields, "file", file)?).await?;
+        match is_picture {
+            true => self.send(chat, "image", json!({"id": id})).await,
+            false => self.send(chat, "document", json!({"id": id, "filename": file.name})).await,
+        }
+    }
+}
+
+#[async_trait]
+impl Platform for WhatsApp {
+    fn dialect(&self) -> Dialect {
+        let fit = Fit { measure: Measure::Utf16, length: MOST_TEXT, spans: MOST_SPANS };
+        Dialect { fit, pace: |_| PACE, sends_once: false, edits: false, buttons: true, is_attended: true }
+    }
+
+    async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
+        tracing::warn!(channel = "whatsapp", "{TERMS}");
+        talk::receive(&mut Inbox::new(self), door, shutdown).await
+    }
+
+    async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {
+        let unstored = |error: Error| Fault::later(error.to_string());
+        let now = self.clock.now();
+        if window::is_closed(&*self.records, chat, now).await.map_err(unstored)? {
+            return Err(Fault::Refused(
+                "more than a day after the person's last message WhatsApp takes no free text; they have to write first".into(),
+            ));
+        }
+        let message = match content {
+            Content::Text { text, buttons } => self.text(chat, text, buttons).await?,
+            Content::File(file) => self.file(chat, file).await?,
+        };
+        // Should Meta say later that it has failed, it is known what that was. The message is sent, whatever becomes of this.
+        let kept = self.records.put("whatsapp", &Self::sent(&message), key, Some(now + FAILS_WITHIN)).await;
+        if let Err(error) = kept {
+            tracing::warn!(channel = "whatsapp", %error, "it could not be remembered what was sent");
+        }
+        Ok(message)
+    }
+
+    async fn edit(&self, _: &str, _: &str, _: Content<'_>) -> std::result::Result<(), Fault> {
+        Err(Fault::Gone("messages of WhatsApp cannot be changed".into()))
+    }
+
+    async fn typing(&self, chat: &str) -> std::result::Result<(), Fault> {
+        let message = {
+            let mut last = self.last();
+            let Some(last) = last.get_mut(chat) else { return Ok(()) };
+            if last.signed_at.is_some_and(|at| at.elapsed() < TYPING) {
+                return Ok(());
+            }
+            last.signed_at = Some(Instant::now());
+            last.message.clone()
+        };
+        let read = json!({
+            "messaging_product": "whatsapp", "status": "read", "message_id": message,
+            "typing_indicator": {"type": "text"},
+        });
+        self.api.messages(&read).await?;
+        Ok(())
+    }
+
+    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+        Ok(self.api.download(&file.handle, self.max_file_bytes).await?)
+    }
+
+    async fn inspect(&self) -> Vec<Check> {
+        let terms = Check::new("terms", true, TERMS);
+        if let Some(missing) = self.missing {
+            return vec![Check::new("keys", false, missing), terms];
+        }
+        let number = match self.api.look().await {
+            Ok(number) => {
+                let shown = |name: &str| number[name].as_str().unwrap_or_default().to_owned();
+                let account = [shown("display_phone_number"), shown("verified_name")].join(" ");
+                Check::new("number", true, account.trim())
+            }
+            Err(Failure::Token(message)) => Check::new("number", false, message),
+            Err(failure) => Check::new("number", false, Fault::from(failure).message()),
+        };
+        vec![number, terms]
+    }
+}

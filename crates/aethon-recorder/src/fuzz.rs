@@ -1,0 +1,24 @@
+//! Damaged recordings: each is refused or read, and nothing is written or allocated for what it merely claims.
+
+use std::io::Write as _;
+
+use aethon_core::fuzz_targets;
+use aethon_core::recording::EventQuery;
+
+use crate::opened::Opened;
+
+fn read(input: &[u8]) {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(input).unwrap();
+    let Ok(opened) = Opened::open(file.path()) else { return };
+    let _ = opened.check();
+    let _ = opened.events(&EventQuery::default());
+    let _ = opened.entries();
+    for snapshot in opened.snapshots().unwrap_or_default() {
+        let _ = opened.state(snapshot.n);
+    }
+}
+
+fuzz_targets! {
+    fuzz_recordings: [include_bytes!("../tests/data/foreign.zip").as_slice()] => read;
+}

@@ -1,0 +1,32 @@
+//! `[channels.whatsapp]` to the channel for WhatsApp.
+
+use aethon_channels::whatsapp::{self, Options};
+use aethon_channels::{Messenger, Surroundings};
+use aethon_config::Config;
+use aethon_config::schema::{GroupMode, Streaming};
+
+use super::messengers::{Common, SILENCE, exchange};
+
+pub(super) fn channel(config: &Config, around: Surroundings) -> Option<Messenger> {
+    let section = &config.channels.whatsapp;
+    let options = Options {
+        api_base: section.api_base.clone(),
+        api_version: section.api_version.clone(),
+        phone_number_id: section.phone_number_id.clone(),
+        token: section.token.clone(),
+        secret: section.secret.clone(),
+        verify_token: section.verify_token.clone(),
+        exchange: exchange("whatsapp", &section.api_base, SILENCE)?,
+    };
+    let common = Common {
+        groups: GroupMode::Off,
+        // A message cannot be changed, so a reply is sent when it is whole.
+        streaming: Streaming::Off,
+        pairing: section.pairing,
+        strangers: section.strangers,
+        home: &section.home,
+        max_file_mb: section.max_file_mb,
+        stale_minutes: section.stale_minutes,
+    };
+    Some(whatsapp::channel(options, common.rules("whatsapp", config), around))
+}

@@ -1,0 +1,98 @@
+//! Chores that try to prove the promises wrong: `sim`, `io-faults`, `torture` and `fuzz`. Each runs tests of the workspace for longer
+//! than the ordinary run does, or with inputs of one's own.
+
+use crate::process;
+use anyhow::Result;
+use std::path::Path;
+
+/// Which simulated runs.
+#[derive(clap::Args)]
+pub(crate) struct SimOptions {
+    /// How many seeds
+    #[arg(long, default_value_t = 10_000)]
+    seeds: u64,
+    /// The first of them
+    #[arg(long, default_value_t = 1)]
+    from: u64,
+    /// Run this one alone, with all its steps
+    #[arg(long, conflicts_with_all = ["seeds", "from"])]
+    seed: Option<u64>,
+}
+
+/// Which damaged inputs.
+#[derive(clap::Args)]
+pub(crate) struct FuzzOptions {
+    /// Only targets whose name contains this, such as `fuzz_markdown`
+    #[arg(default_value = "fuzz_")]
+    target: String,
+    /// Minutes for each target
+    #[arg(long, default_value_t = 10)]
+    minutes: u64,
+    /// The seed of the inputs
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// How much torture.
+#[derive(clap::Args)]
+pub(crate) struct TortureOptions {
+    /// Kills of the server
+    #[arg(long, default_value_t = 1_000)]
+    kills: u64,
+    /// The seed of their order
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Where the targets of `fuzz` are.
+const TARGETS: [&[&str]; 6] = [
+    &["-p", "aethon-providers", "--lib"],
+    &["-p", "aethon-http", "--lib"],
+    &["-p", "aethon-http", "--test", "heads"],
+    &["-p", "aethon-recorder", "--lib"],
+    &["-p", "aethon-config", "--lib"],
+    &["-p", "aethon-agent", "--test", "shell"],
+];
+
+/// Runs simulated seeds.
+pub(crate) fn sim(root: &Path, options: &SimOptions) -> Result<()> {
+    let (seeds, from) = (options.seeds.to_string(), options.from.to_string());
+    let seed = options.seed.map(|seed| seed.to_string());
+    let mut variables = vec![("AETHON_SIM_SEEDS", seeds.as_str()), ("AETHON_SIM_FROM", from.as_str())];
+    variables.extend(seed.as_deref().map(|seed| ("AETHON_SIM_SEED", seed)));
+    let test = ["-p", "aethon-agent", "--test", "sim"];
+    long(root, &test, "seeds_that_somebody_asks_for", &variables)
+}
+
+/// Has every operation of the disk fail under the store.
+pub(crate) fn io_faults(root: &Path) -> Result<()> {
+    let test = ["-p", "aethon-store", "--test", "faults"];
+    long(root, &test, "every_operation_fails_once", &[])
+}
+
+/// Kills the built server under clients of every surface.
+pub(crate) fn torture(root: &Path, options: &TortureOptions) -> Result<()> {
+    let (kills, seed) = (options.kills.to_string(), options.seed.to_string());
+    let variables = [("AETHON_TORTURE_KILLS", kills.as_str()), ("AETHON_TORTURE_SEED", seed.as_str())];
+    process::run(root, "cargo", &["build", "--locked", "--bins"])?;
+    let test = ["-p", "aethon-tests", "--test", "suite"];
+    long(root, &test, "clients_of_every_surface_through_many_kills", &variables)
+}
+
+/// Runs a test that the ordinary run leaves out.
+fn long(root: &Path, test: &[&str], name: &str, variables: &[(&str, &str)]) -> Result<()> {
+    let arguments = [&["test", "--locked"], test, &["--", name, "--ignored", "--nocapture"]].concat();
+    process::run_with(root, "cargo", &arguments, variables)
+}
+
+/// Runs the targets, one after the other.
+pub(crate) fn fuzz(root: &Path, options: &FuzzOptions) -> Result<()> {
+    let (seconds, seed) = ((options.minutes * 60).to_string(), options.seed.to_string());
+    let variables = [("AETHON_FUZZ_SECONDS", seconds.as_str()), ("AETHON_FUZZ_SEED", seed.as_str())];
+    for target in TARGETS {
+        let filter = ["--", options.target.as_str(), "--ignored", "--nocapture", "--test-threads=1"];
+        let arguments = [&["test", "--locked"], target, &filter].concat();
+        process::run_with(root, "cargo", &arguments, &variables)?;
+    }
+    Ok(())
+}
