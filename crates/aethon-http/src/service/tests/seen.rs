@@ -7,7 +7,7 @@ use serde_json::Value;
 pub(crate) struct Seen {
     pub(crate) status: u16,
     pub(super) headers: http::HeaderMap,
-    pub(super) body: String,
+    pub(crate) body: String,
 }
 
 impl Seen {
