@@ -152,7 +152,10 @@ fn every_default_is_the_one_of_the_contract() {
     check("memory.recall_top_k", json!(4));
     check("memory.recall_max_chars", json!(1500));
     check("memory.embedding.provider", json!("none"));
-    check("session", json!({"max_context_share": 0.8, "keep_recent": 10, "oneshot_keep_days": 30}));
+    check(
+        "session",
+        json!({"max_context_share": 0.8, "keep_recent": 10, "oneshot_keep_days": 30, "oneshot_keep": 10000}),
+    );
     check("agent.max_iterations", json!(40));
     check("agent.max_tool_output_chars", json!(12000));
     check("agent.turn_timeout_seconds", json!(600));
@@ -180,14 +183,16 @@ fn every_default_is_the_one_of_the_contract() {
     check("runtime_tools", json!({"enabled": false}));
     check("scheduler", json!({"enabled": true, "default_channel": "webchat", "jobs": {}}));
     check("mcp", json!({"servers": {}}));
-    check("telemetry", json!({"enabled": true, "keep_days": 30}));
+    check("telemetry", json!({"enabled": true, "keep_days": 30, "otlp_endpoint": "", "otlp_headers": {}}));
+    check("tools.max_shells", json!(8));
+    check("lsp.enabled", json!(false));
     check("logging", json!({"level": "info", "keep_files": 7}));
     check(
         "server",
         json!({"max_body_bytes": 1_048_576, "max_connections": 4096, "header_timeout_seconds": 10,
             "body_timeout_seconds": 30, "shutdown_grace": 10, "webhook_timeout_seconds": 600, "trusted_proxies": []}),
     );
-    check("storage", json!({"synchronous": "normal"}));
+    check("storage", json!({"synchronous": "normal", "max_mb": 16384}));
     assert_eq!(aethon_config::dump(&config), aethon_config::dump(&Config::default()));
 }
 

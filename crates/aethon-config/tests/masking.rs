@@ -35,7 +35,11 @@ fn secret_keys() -> Vec<String> {
 fn a_canary_in_every_secret_is_nowhere_to_be_seen_and_listed_for_redaction() {
     let keys = secret_keys();
     assert!(keys.len() > 13 && keys.contains(&"mcp.servers.entry.env.entry".to_owned()), "{keys:?}");
-    let mut home = Home::with("").sets(&["mcp.servers.entry.command=x"]);
+    let mut home = Home::with("").sets(&[
+        "mcp.servers.entry.command=x",
+        "lsp.servers.entry.command=x",
+        "lsp.servers.entry.extensions=[\"x\"]",
+    ]);
     for (index, key) in keys.iter().enumerate() {
         home = home.sets(&[&format!("{key}=canary-{index}-end")]);
     }
