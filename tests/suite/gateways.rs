@@ -5,13 +5,11 @@ use aethon_tests::{Server, eventually, home, run_cli};
 use serde_json::Value;
 
 #[test]
-#[ignore = "not seen to pass on the built programs yet; run it with --run-ignored all"]
 fn slack_is_answered_once_through_a_crash_and_approves_by_buttons() {
     story(Kind::Slack, "slack", "slack:D1");
 }
 
 #[test]
-#[ignore = "not seen to pass on the built programs yet; run it with --run-ignored all"]
 fn discord_is_answered_once_through_a_crash_and_approves_by_buttons() {
     story(Kind::Discord, "discord", "discord:70");
 }

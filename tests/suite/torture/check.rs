@@ -13,7 +13,7 @@ const LONG: Duration = Duration::from_secs(180);
 
 /// The questions of a session with what was answered, in their order.
 fn stored(server: &Server, session: &str) -> Vec<(String, Vec<String>)> {
-    eventually("everything that waits has run", || {
+    eventually(&format!("everything that waits in {session} has run"), || {
         let detail = server.get(&format!("/api/sessions/{session}?limit=1")).json();
         (detail["busy"] == false && detail["pending"].as_array()?.is_empty()).then_some(())
     });

@@ -195,7 +195,7 @@ pub(super) fn remover(stage: &Stage, number: usize) -> Vec<Record> {
 pub(super) fn hook(stage: &Stage, number: usize) -> Vec<Record> {
     let writer = format!("hook{number}");
     let mut record =
-        Record { writer: writer.clone(), session: format!("webhook:{writer}"), ..Record::default() };
+        Record { writer: writer.clone(), session: format!("webhook:trigger:{writer}"), ..Record::default() };
     record.is_whole = true;
     while !stage.is_over() {
         let (question, answer) = stage.question();
