@@ -79,6 +79,8 @@ fn start(home: &Arc<TempDir>, telegram: &Telegram) -> Server {
 fn torture(plan: &Plan) {
     let (telegram, home) = (Telegram::start(), home());
     let mut server = start(&home, &telegram);
+    // What is said before the first start has asked is history to it.
+    telegram.await_poll();
     let stage = Stage {
         address: Mutex::new(server.address),
         home: home.clone(),
