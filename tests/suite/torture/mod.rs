@@ -137,7 +137,6 @@ fn tell(line: &str) {
 }
 
 #[test]
-#[ignore = "has not been seen green yet: cargo xtask torture"]
 fn clients_of_every_surface_through_kills() {
     torture(&Plan { kills: 8, seed: 7, each: 1 });
 }
