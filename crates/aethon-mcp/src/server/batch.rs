@@ -81,11 +81,11 @@ impl Incoming {
             match (first, is_whole) {
                 (b'[', true) => self.take_apart(&line).await?,
                 // As with any other line that is too long, nothing is answered.
-                (b'[', false) => skip(&mut from).await?,
+                (b'[', false) => rest_of_line(&mut from, &mut tokio::io::sink()).await?,
                 (_, true) => self.pass(&line).await?,
                 (_, false) => {
                     self.to_sdk.write_all(&line).await?;
-                    self.pass_rest(&mut from).await?;
+                    rest_of_line(&mut from, &mut self.to_sdk).await?;
                 }
             }
         }
@@ -97,22 +97,6 @@ impl Incoming {
         let finished = self.book.lock().taken_back(line);
         self.to_sdk.write_all(line).await?;
         self.answer(finished).await
-    }
-
-    async fn pass_rest(&mut self, from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
-        loop {
-            let available = from.fill_buf().await?;
-            if available.is_empty() {
-                return Ok(());
-            }
-            let end = available.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
-            let length = end.unwrap_or(available.len());
-            self.to_sdk.write_all(&available[..length]).await?;
-            from.consume(length);
-            if end.is_some() {
-                return Ok(());
-            }
-        }
     }
 
     async fn take_apart(&mut self, line: &[u8]) -> io::Result<()> {
@@ -215,8 +199,11 @@ async fn line_within(
     }
 }
 
-/// Reads the rest of a line away.
-async fn skip(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
+/// Hands over the rest of a line, piece by piece.
+async fn rest_of_line(
+    from: &mut (impl AsyncBufRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+) -> io::Result<()> {
     loop {
         let available = from.fill_buf().await?;
         if available.is_empty() {
@@ -224,6 +211,7 @@ async fn skip(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
         }
         let end = available.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
         let length = end.unwrap_or(available.len());
+        to.write_all(&available[..length]).await?;
         from.consume(length);
         if end.is_some() {
             return Ok(());
