@@ -24,6 +24,17 @@ pub(crate) fn encoded(text: &str) -> String {
     utf8_percent_encode(text, PLAIN).to_string()
 }
 
+/// Whether an address is an encrypted one on one of these hosts: on the very one, or below it where it begins with a dot. A host
+/// that is written with anything but letters, digits, dots and hyphens is none of them: programs read such ones differently.
+pub(crate) fn is_on(address: &str, hosts: &[&str]) -> bool {
+    let host = address.strip_prefix("https://").and_then(|rest| rest.split(['/', '?', '#']).next());
+    host.is_some_and(|host| {
+        let is_name = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+        let is_known = |known: &&str| host == *known || (known.starts_with('.') && host.ends_with(known));
+        is_name && hosts.iter().any(is_known)
+    })
+}
+
 /// A whole answer.
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -94,5 +105,21 @@ mod tests {
     #[test]
     fn a_part_of_an_address_has_nothing_special_in_it() {
         assert_eq!(encoded("!r:hs/ä~a-b_c.d"), "%21r%3Ahs%2F%C3%A4~a-b_c.d");
+    }
+
+    #[test]
+    fn a_file_is_on_a_host_that_is_known() {
+        let check = |address: &str, expected: bool| {
+            assert_eq!(is_on(address, &["a.example", ".a.example", ".below.example"]), expected, "{address}");
+        };
+        check("https://a.example", true);
+        check("https://files.a.example/x?y", true);
+        check("https://below.example/x", false);
+        check("https://x.below.example#z", true);
+        check("http://a.example/x", false);
+        check("https://nota.example/x", false);
+        check("https://a.example.evil.example/x", false);
+        check("https://evil.example\\@x.a.example/", false);
+        check("https://evil.example?.a.example", false);
     }
 }

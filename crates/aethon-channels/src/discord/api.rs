@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::rest::{self, Answer, PATIENCE};
 use crate::socket::is_plain_and_here;
-use crate::talk::{Fault, Stop};
+use crate::talk::{Failure, Fault};
 
 /// The longest answer that is read, in bytes.
 const MOST_ANSWER: usize = 8 << 20;
@@ -25,6 +25,9 @@ const USUAL_PAUSE: Duration = Duration::from_secs(5);
 const MOST_ROUTES: usize = 1000;
 /// The name under which a pause for all routes is remembered.
 const ALL: &str = "*";
+/// Where files are.
+const FILE_HOSTS: [&str; 6] =
+    ["discordapp.com", ".discordapp.com", "discordapp.net", ".discordapp.net", "discord.com", ".discord.com"];
 /// Discord wants to know which program asks.
 const PROGRAM: &str = concat!("DiscordBot (https://aethon.invalid, ", env!("CARGO_PKG_VERSION"), ")");
 
@@ -32,33 +35,6 @@ const PROGRAM: &str = concat!("DiscordBot (https://aethon.invalid, ", env!("CARG
 const UNKNOWN_MESSAGE: u64 = 10008;
 /// It is somebody else's.
 const FOREIGN_MESSAGE: u64 = 50005;
-
-/// How a request ended that was not done.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// The token is not taken.
-    Token(String),
-    /// What is common to all platforms.
-    Fault(Fault),
-}
-
-impl From<Failure> for Fault {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Token(message) => Self::Refused(message),
-            Failure::Fault(fault) => fault,
-        }
-    }
-}
-
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Token(message) => Self::Useless(message),
-            Failure::Fault(fault) => fault.into(),
-        }
-    }
-}
 
 /// What a request says.
 pub(super) enum Body {
@@ -121,14 +97,8 @@ impl Api {
 
     /// Fetches a file, of at most so many bytes. Its address is signed, and on hosts that have no business with the token.
     pub(super) async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, Fault> {
-        let host = address.strip_prefix("https://").and_then(|rest| rest.split(['/', '?', '#']).next());
-        let is_discords = host.is_some_and(|host| {
-            ["discordapp.com", "discordapp.net", "discord.com"]
-                .iter()
-                .any(|own| host == *own || host.strip_suffix(own).is_some_and(|rest| rest.ends_with('.')))
-        });
         let is_here = is_plain_and_here(&self.base) && is_plain_and_here(address);
-        if !is_discords && !is_here {
+        if !rest::is_on(address, &FILE_HOSTS) && !is_here {
             return Err(Fault::Refused("the file is not on a host of Discord".into()));
         }
         let headers = vec![("user-agent".to_owned(), PROGRAM.to_owned())];

@@ -8,9 +8,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::api::{Api, Failure};
+use super::api::Api;
 use super::inbound;
-use crate::talk::{Arrival, Door, Fault, Stop};
+use crate::talk::{Arrival, Door, Failure, Fault, Stop};
 
 /// Where the last message of a chat is remembered.
 const LAST: &str = "last:";

@@ -10,13 +10,13 @@ use async_trait::async_trait;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-use super::api::{Api, Body, Failure};
+use super::api::{Api, Body};
 use super::gateway::Gateway;
 use super::{Options, form, inbound};
 use crate::multipart;
 use crate::options::{Groups, Rules, Surroundings};
 use crate::socket::Dial;
-use crate::talk::{self, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
+use crate::talk::{self, Check, Content, Dialect, Door, Failure, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
 
 /// The channel.

@@ -8,30 +8,12 @@ use aethon_core::secret::Secret;
 use serde_json::Value;
 
 use crate::rest::{self, PATIENCE, encoded};
-use crate::talk::Fault;
+use crate::talk::{Failure, Fault};
 
 /// The longest answer that is read, in bytes.
 const MOST_ANSWER: usize = 32 << 20;
 /// How much longer one may take that waits for events.
 const POLL_PATIENCE: Duration = Duration::from_secs(60);
-
-/// How a request ended that was not done.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// The token is not taken.
-    Token(String),
-    /// What is common to all platforms.
-    Fault(Fault),
-}
-
-impl From<Failure> for Fault {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Token(message) => Self::Refused(message),
-            Failure::Fault(fault) => fault,
-        }
-    }
-}
 
 /// A homeserver as our account sees it.
 pub(super) struct Api {

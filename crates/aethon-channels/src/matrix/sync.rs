@@ -9,10 +9,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::api::{Api, Failure};
+use super::api::Api;
 use super::inbound;
 use crate::rest::encoded;
-use crate::talk::{Door, Fault, Rounds, Sender, Stop};
+use crate::talk::{Door, Failure, Fault, Rounds, Sender, Stop};
 
 /// How long the server holds a request that has nothing to tell.
 pub const POLL: Duration = Duration::from_secs(30);
@@ -46,15 +46,6 @@ impl Rounds for SyncLoop<'_> {
                 self.session = Some(Session::begin(self.api, door).await?);
                 Ok(())
             }
-        }
-    }
-}
-
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Token(message) => Self::Useless(message),
-            Failure::Fault(fault) => fault.into(),
         }
     }
 }

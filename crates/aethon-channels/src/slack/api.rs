@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::rest::{self, PATIENCE, encoded};
 use crate::socket::is_plain_and_here;
-use crate::talk::{Fault, Stop};
+use crate::talk::{Failure, Fault};
 
 /// The longest answer that is read, in bytes.
 const MOST_ANSWER: usize = 8 << 20;
@@ -33,33 +33,6 @@ const GONE: [&str; 4] = ["message_not_found", "cant_update_message", "edit_windo
 const DOUBTFUL: [&str; 2] = ["internal_error", "fatal_error"];
 /// Words for what may be done later.
 const LATER: [&str; 3] = ["service_unavailable", "request_timeout", "team_added_to_org"];
-
-/// How a call ended that was not done.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// The token is not taken.
-    Token(String),
-    /// What is common to all platforms.
-    Fault(Fault),
-}
-
-impl From<Failure> for Fault {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Token(message) => Self::Refused(message),
-            Failure::Fault(fault) => fault,
-        }
-    }
-}
-
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Token(message) => Self::Useless(message),
-            Failure::Fault(fault) => fault.into(),
-        }
-    }
-}
 
 /// Which of the two tokens a call takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,9 +128,7 @@ impl Api {
     /// Files are on Slack's own hosts, and the token is for nobody else.
     fn is_slack(&self, address: &str) -> Result<(), Fault> {
         let is_here = is_plain_and_here(&self.base) && is_plain_and_here(address);
-        let host = address.strip_prefix("https://").and_then(|rest| rest.split(['/', '?', '#']).next());
-        let is_slacks = host.is_some_and(|host| host == "slack.com" || host.ends_with(".slack.com"));
-        if is_here || is_slacks {
+        if is_here || rest::is_on(address, &["slack.com", ".slack.com"]) {
             return Ok(());
         }
         Err(Fault::Refused("the file is not on a host of Slack".into()))

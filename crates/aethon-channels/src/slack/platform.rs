@@ -18,12 +18,12 @@ use jiff::SignedDuration;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-use super::api::{Api, Failure, Token};
+use super::api::{Api, Token};
 use super::socket::{Account, Sockets};
 use super::{Options, form};
 use crate::options::{Rules, Surroundings};
 use crate::socket::Dial;
-use crate::talk::{self, Button, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
+use crate::talk::{self, Button, Check, Content, Dialect, Door, Failure, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure, Styled};
 
 /// The channel.

@@ -14,11 +14,11 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use tokio::time::{interval, sleep, timeout};
 
-use super::api::{Failure, Token};
+use super::api::Token;
 use super::inbound;
 use super::platform::Slack;
 use crate::socket::{Ended, Socket};
-use crate::talk::{Door, InOrder, Press, Rounds, Stop};
+use crate::talk::{Door, Failure, InOrder, Press, Rounds, Stop};
 
 /// How long the first word may take.
 const HELLO: Duration = Duration::from_secs(20);

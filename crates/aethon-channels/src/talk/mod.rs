@@ -26,4 +26,4 @@ pub use messenger::Messenger;
 pub use platform::Check;
 pub(crate) use platform::{Arrival, Button, Content, Dialect, Fault, Offer, Platform, Press, Sender};
 pub(crate) use queue::InOrder;
-pub(crate) use rounds::{Rounds, Stop, receive};
+pub(crate) use rounds::{Failure, Rounds, Stop, receive};

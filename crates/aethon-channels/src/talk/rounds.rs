@@ -44,6 +44,33 @@ impl From<Fault> for Stop {
     }
 }
 
+/// How a request to a platform ended that was not done.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The token is not taken: no other request will be done either. Says what to set.
+    Token(String),
+    /// Any other way.
+    Fault(Fault),
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Token(message) => Self::Refused(message),
+            Failure::Fault(fault) => fault,
+        }
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Token(message) => Self::Useless(message),
+            Failure::Fault(fault) => fault.into(),
+        }
+    }
+}
+
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
         Self::again(format!("a message could not be taken in: {error}"))

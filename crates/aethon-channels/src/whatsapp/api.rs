@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::Options;
 use crate::rest::{self, Answer, PATIENCE, encoded};
-use crate::talk::Fault;
+use crate::talk::{Failure, Fault};
 
 /// The longest answer that is read, in bytes.
 const MOST_ANSWER: usize = 1 << 20;
@@ -19,24 +19,6 @@ const FILE_PATIENCE: Duration = Duration::from_secs(90);
 const PAUSE: Duration = Duration::from_secs(10);
 /// Where files are fetched from, besides the Graph API's own address.
 const FILE_HOSTS: [&str; 4] = [".fbsbx.com", ".facebook.com", ".fbcdn.net", ".whatsapp.net"];
-
-/// How a request ended that was not done.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// The token is not taken.
-    Token(String),
-    /// What is common to all platforms.
-    Fault(Fault),
-}
-
-impl From<Failure> for Fault {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Token(message) => Self::Refused(message),
-            Failure::Fault(fault) => fault,
-        }
-    }
-}
 
 /// The Graph API as our number sees it.
 pub(super) struct Api {
@@ -109,14 +91,8 @@ impl Api {
     }
 
     fn is_own(&self, url: &str) -> bool {
-        if url.strip_prefix(&self.host).is_some_and(|rest| rest.starts_with('/')) {
-            return true;
-        }
-        let host = url.strip_prefix("https://").and_then(|rest| rest.split(['/', '?', '#']).next());
-        host.is_some_and(|host| {
-            let is_name = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
-            is_name && FILE_HOSTS.iter().any(|known| host.ends_with(known))
-        })
+        url.strip_prefix(&self.host).is_some_and(|rest| rest.starts_with('/'))
+            || rest::is_on(url, &FILE_HOSTS)
     }
 
     async fn ask(

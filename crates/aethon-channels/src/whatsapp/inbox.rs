@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::api::Failure;
 use super::calls::WAITING;
 use super::platform::WhatsApp;
 use super::{inbound, window};
@@ -57,15 +56,6 @@ impl<'a> Inbox<'a> {
         }
         door.arrive(arrival).await?;
         Ok(())
-    }
-}
-
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Token(message) => Self::Useless(message),
-            Failure::Fault(fault) => fault.into(),
-        }
     }
 }
 

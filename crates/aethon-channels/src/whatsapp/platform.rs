@@ -14,13 +14,13 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::api::{Api, Failure};
+use super::api::Api;
 use super::calls::Calls;
 use super::inbox::Inbox;
 use super::{Options, TERMS, form, inbound, window};
 use crate::multipart;
 use crate::options::{Rules, Surroundings};
-use crate::talk::{self, Button, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
+use crate::talk::{self, Button, Check, Content, Dialect, Door, Failure, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure, Styled};
 
 /// The channel.
