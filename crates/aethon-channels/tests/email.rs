@@ -64,13 +64,13 @@ impl Bench {
     /// Runs the channel until so many messages were submitted in all, and what comes is quiet.
     async fn run_until(&self, count: usize) -> Vec<String> {
         let (trigger, shutdown) = ShutdownTrigger::pair();
-        let (channel, notes) = (self.channel(), self.stage.notes.clone());
-        let running = tokio::spawn(async move { channel.run(notes, shutdown).await });
-        eventually("the messages arrive", || self.stage.notes.count() >= count).await;
+        let (channel, assistant) = (self.channel(), self.stage.assistant.clone());
+        let running = tokio::spawn(async move { channel.run(assistant, shutdown).await });
+        eventually("the messages arrive", || self.stage.assistant.count() >= count).await;
         self.mailbox.quiet().await;
         trigger.trigger();
         running.await.unwrap().unwrap();
-        self.stage.notes.texts()
+        self.stage.assistant.texts()
     }
 }
 
@@ -98,9 +98,9 @@ async fn mail_arrives_in_order_through_cuts_and_restarts_and_history_does_not() 
     // The server counts anew; what is there was taken, but for one that nobody has seen.
     bench.mailbox.renumber(&[4]);
     bench.mailbox.put(&letter(6, PROVEN, "ada@x.example", "text 6"));
-    let before = bench.stage.notes.count();
+    let before = bench.stage.assistant.count();
     let texts = bench.run_until(before + 2).await;
-    let ids: Vec<String> = bench.stage.notes.dedupe_ids();
+    let ids: Vec<String> = bench.stage.assistant.dedupe_ids();
     assert_eq!(texts.last().unwrap(), "Subject: s6\n\ntext 6");
     // The storage knows that one by its id.
     let mut once = ids.clone();
@@ -115,19 +115,19 @@ async fn new_mail_is_told_by_the_server_or_looked_for() {
         let bench = Bench::new().await;
         bench.mailbox.can_idle(can_idle);
         let (trigger, shutdown) = ShutdownTrigger::pair();
-        let (channel, notes) = (bench.channel(), bench.stage.notes.clone());
-        let running = tokio::spawn(async move { channel.run(notes, shutdown).await });
+        let (channel, assistant) = (bench.channel(), bench.stage.assistant.clone());
+        let running = tokio::spawn(async move { channel.run(assistant, shutdown).await });
         bench.mailbox.until("it is signed in", |mailbox| mailbox.selected > 0).await;
         if can_idle {
             bench.mailbox.until("it waits", |mailbox| mailbox.idling).await;
         }
         bench.mailbox.put(&letter(1, PROVEN, "ada@x.example", "one"));
-        eventually("it arrives", || bench.stage.notes.count() == 1).await;
+        eventually("it arrives", || bench.stage.assistant.count() == 1).await;
         // The server speaks of a second one in its answer to something else.
         bench.mailbox.tell_late();
         bench.mailbox.put(&letter(2, PROVEN, "ada@x.example", "two"));
         bench.mailbox.put(&letter(3, PROVEN, "ada@x.example", "three"));
-        eventually("they arrive", || bench.stage.notes.count() == 3).await;
+        eventually("they arrive", || bench.stage.assistant.count() == 3).await;
         trigger.trigger();
         running.await.unwrap().unwrap();
     }
@@ -157,7 +157,7 @@ async fn forged_senders_lists_machines_and_strangers_bring_nothing_about() {
     assert_eq!(bench.run_until(1).await, ["Subject: s9\n\nhello"]);
     assert_eq!(bench.mailbox.seen(), [10], "mail of others stays as it was");
     assert!(bench.post.letters().is_empty() && bench.stage.said().is_empty());
-    let inbound = bench.stage.notes.first();
+    let inbound = bench.stage.assistant.first().unwrap();
     assert!(inbound.session.as_str().starts_with("email:ada@x.example:"), "{}", inbound.session);
     assert_eq!(inbound.sender, "ada@x.example");
 }
@@ -176,7 +176,7 @@ async fn a_thread_is_a_conversation_and_its_answers_stand_in_it() {
         "again\r\n\r\nOn 3 Aug 2026, Bot wrote:\r\n> old\r\n-- \r\nAda",
     ));
     bench.run_until(2).await;
-    let (first, second) = (bench.stage.notes.first(), bench.stage.notes.last());
+    let (first, second) = (bench.stage.assistant.first().unwrap(), bench.stage.assistant.last().unwrap());
     assert_eq!(first.session, second.session);
     assert_eq!(second.text, "again");
     let to = second.deliver_to.unwrap().recipient.unwrap();
@@ -207,7 +207,7 @@ async fn a_thread_is_a_conversation_and_its_answers_stand_in_it() {
     let reply = format!("{PROVEN}In-Reply-To: <0198-8-0@home.example>\r\n");
     bench.mailbox.put(&letter(3, &reply, "ada@x.example", "thanks"));
     bench.run_until(3).await;
-    let to = bench.stage.notes.last().deliver_to.unwrap().recipient.unwrap();
+    let to = bench.stage.assistant.last().unwrap().deliver_to.unwrap().recipient.unwrap();
     channel.send(&delivery(9, &to, "You are welcome")).await.unwrap();
     let last = bench.post.letters().pop().unwrap();
     assert!(last.contains("References: <0198-8-0@home.example> <3@x.example>\r\n"), "{last}");
@@ -220,8 +220,8 @@ async fn files_are_taken_and_what_is_too_large_is_told() {
     bench.mailbox.put(&mail::with_file(1, "notes.txt", "text/plain", b"remember"));
     bench.mailbox.put(&mail::with_file(2, "big.txt", "text/plain", &vec![b'x'; 5 << 20]));
     bench.run_until(2).await;
-    assert_eq!(bench.stage.notes.first().attachments[0].name, "notes.txt");
-    let large = bench.stage.notes.last();
+    assert_eq!(bench.stage.assistant.first().unwrap().attachments[0].name, "notes.txt");
+    let large = bench.stage.assistant.last().unwrap();
     assert!(large.attachments.is_empty() && large.text.contains("look"), "{}", large.text);
     assert!(bench.stage.said()[0].contains("max_file_mb"), "{:?}", bench.stage.said());
 }
@@ -231,15 +231,16 @@ async fn a_code_of_the_owner_opens_the_door_and_nothing_is_approved_over_mail() 
     let bench = Bench::new().await;
     let nobody = || Rules { allowed: Vec::new(), ..known() };
     let (trigger, shutdown) = ShutdownTrigger::pair();
-    let (channel, notes) = (bench.channel_with(nobody(), |options| options), bench.stage.notes.clone());
-    let running = tokio::spawn(async move { channel.run(notes, shutdown).await });
+    let (channel, assistant) =
+        (bench.channel_with(nobody(), |options| options), bench.stage.assistant.clone());
+    let running = tokio::spawn(async move { channel.run(assistant, shutdown).await });
     bench.mailbox.until("it is signed in", |mailbox| mailbox.selected > 0).await;
     let code = bench.stage.invite("email").await;
     bench.mailbox.put(&letter(1, PROVEN, "ada@x.example", "hello?"));
     bench.mailbox.put(&letter(2, "", "ada@x.example", &format!("/pair {code}")));
     bench.mailbox.put(&letter(3, PROVEN, "ada@x.example", &format!("/pair {code}")));
     bench.mailbox.put(&letter(4, PROVEN, "ada@x.example", "hello"));
-    eventually("it arrives", || bench.stage.notes.count() == 1).await;
+    eventually("it arrives", || bench.stage.assistant.count() == 1).await;
     trigger.trigger();
     running.await.unwrap().unwrap();
     assert!(bench.stage.said()[0].starts_with("You are connected"), "{:?}", bench.stage.said());
@@ -248,8 +249,8 @@ async fn a_code_of_the_owner_opens_the_door_and_nothing_is_approved_over_mail() 
         [4],
         "the first was a stranger's, and the code came before it was known whose"
     );
-    let question = bench.stage.question(bench.stage.notes.last().session.as_str());
-    let surface = bench.stage.notes.surface();
+    let question = bench.stage.question(bench.stage.assistant.last().unwrap().session.as_str());
+    let surface = bench.stage.assistant.surface().unwrap();
     assert_eq!(surface.decide(&question).await, None, "denied at once");
 }
 
@@ -259,7 +260,7 @@ async fn a_password_that_is_wrong_is_told_once_without_it() {
     let wrong = |options| Options { password: Secret::new("wr0ng-canary"), ..options };
     let channel = bench.channel_with(known(), wrong);
     let (_trigger, shutdown) = ShutdownTrigger::pair();
-    channel.run(bench.stage.notes.clone(), shutdown).await.unwrap();
+    channel.run(bench.stage.assistant.clone(), shutdown).await.unwrap();
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(status.detail.contains("channels.email.password"), "{status:?}");

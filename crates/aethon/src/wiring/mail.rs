@@ -7,7 +7,7 @@ use aethon_channels::{Messenger, Rules, Surroundings};
 use aethon_config::Config;
 use aethon_config::schema::{GroupMode, Streaming};
 
-use super::messengers::Common;
+use super::messengers::common;
 
 pub(super) fn channel(config: &Config, around: Surroundings) -> Option<Messenger> {
     let section = &config.channels.email;
@@ -24,16 +24,8 @@ pub(super) fn channel(config: &Config, around: Surroundings) -> Option<Messenger
         poll: Duration::from_secs(section.poll_seconds),
         folder: section.folder.clone(),
     };
-    let common = Common {
-        groups: GroupMode::Off,
-        // A mail cannot be changed, so a reply is sent when it is whole.
-        streaming: Streaming::Off,
-        pairing: section.pairing,
-        strangers: section.strangers,
-        home: &section.home,
-        max_file_mb: section.max_file_mb,
-        stale_minutes: section.stale_minutes,
-    };
+    // A mail cannot be changed, so a reply is sent when it is whole.
+    let common = common!(section, GroupMode::Off, Streaming::Off);
     let rules = common.rules("email", config);
     // The case of an address says nothing, and senders come in lower case.
     let lowered = |list: Vec<String>| list.into_iter().map(|entry| entry.trim().to_lowercase()).collect();

@@ -27,9 +27,12 @@ const MB: u64 = 1 << 20;
 /// The keys that the sections of all messengers have, of one of them.
 macro_rules! common {
     ($section:expr) => {
-        Common {
-            groups: $section.group_mode,
-            streaming: $section.streaming,
+        $crate::wiring::messengers::common!($section, $section.group_mode, $section.streaming)
+    };
+    ($section:expr, $groups:expr, $streaming:expr) => {
+        $crate::wiring::messengers::Common {
+            groups: $groups,
+            streaming: $streaming,
             pairing: $section.pairing,
             strangers: $section.strangers,
             home: &$section.home,
@@ -38,6 +41,7 @@ macro_rules! common {
         }
     };
 }
+pub(super) use common;
 
 /// Every messenger that this version has.
 pub(crate) const NAMES: [&str; 6] = ["telegram", "matrix", "discord", "slack", "whatsapp", "email"];
