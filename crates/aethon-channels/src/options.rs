@@ -48,7 +48,7 @@ pub struct Rules {
     pub channel: &'static str,
     /// Who may write, by the platform's own ids. Empty: nobody but those who were paired.
     pub allowed: Vec<String>,
-    /// Whose words count as the owner's; `None` for everybody who may write.
+    /// Who the owners are: they alone are asked for approval, and their words are not marked. `None` for everybody who may write.
     pub owners: Option<Vec<String>>,
     /// Which messages of a group are answered.
     pub groups: Groups,
@@ -64,6 +64,8 @@ pub struct Rules {
     pub max_file_bytes: u64,
     /// The age above which a message is not answered.
     pub stale_after: Duration,
+    /// Whether the words of those who are no owners are marked as somebody else's.
+    pub marks_others: bool,
 }
 
 /// What every channel is given by the program.

@@ -49,7 +49,7 @@ pub(super) struct Streams {
 struct Stream {
     turn: TurnId,
     chat: String,
-    asker: String,
+    sender: String,
     state: Mutex<State>,
     changed: Notify,
     ended: watch::Sender<bool>,
@@ -84,12 +84,25 @@ impl Streams {
         Self { outlet, questions, open: Mutex::default(), tasks: Mutex::default() }
     }
 
-    /// The surface of a turn that this person has brought about in this chat.
-    pub(super) fn surface(self: &Arc<Self>, chat: &str, asker: &str) -> Arc<dyn Surface> {
+    /// The surface of a turn that this person has brought about in this chat. Whoever is no owner sees their turn, and is asked
+    /// nothing: what needs a word of the owner's is denied.
+    pub(super) fn surface(
+        self: &Arc<Self>,
+        chat: &str,
+        (sender, is_owner): (&str, bool),
+    ) -> Arc<dyn Surface> {
         if !self.outlet.platform.dialect().is_attended {
             return Arc::new(Unattended);
         }
-        Arc::new(ChatSurface { streams: self.clone(), chat: chat.to_owned(), asker: asker.to_owned() })
+        let (chat, sender) = (chat.to_owned(), sender.to_owned());
+        Arc::new(ChatSurface { streams: self.clone(), chat, sender, is_owner })
+    }
+
+    /// The turns of this person that are shown in this chat now.
+    pub(super) fn turns_of(&self, chat: &str, sender: &str) -> Vec<TurnId> {
+        let open = lock(&self.open);
+        let own = open.values().filter(|stream| stream.chat == chat && stream.sender == sender);
+        own.map(|stream| stream.turn.clone()).collect()
     }
 
     /// Ends the stream of a turn, and waits until nothing of it is under way.
@@ -115,7 +128,7 @@ impl Streams {
         lock(&self.open).get(turn).cloned()
     }
 
-    fn open(self: &Arc<Self>, turn: &TurnId, chat: &str, asker: &str) -> Arc<Stream> {
+    fn open(self: &Arc<Self>, turn: &TurnId, chat: &str, sender: &str) -> Arc<Stream> {
         let mut open = lock(&self.open);
         if let Some(stream) = open.get(turn) {
             return stream.clone();
@@ -123,7 +136,7 @@ impl Streams {
         let stream = Arc::new(Stream {
             turn: turn.clone(),
             chat: chat.to_owned(),
-            asker: asker.to_owned(),
+            sender: sender.to_owned(),
             state: Mutex::default(),
             changed: Notify::new(),
             ended: watch::Sender::new(false),
@@ -151,7 +164,7 @@ impl Streams {
             for ask in asks {
                 match ask {
                     Ask::Open(request) => {
-                        self.questions.ask((&stream.chat, &stream.asker), &request).await;
+                        self.questions.ask((&stream.chat, &stream.sender), &request).await;
                     }
                     Ask::Settled(id, resolution) => self.questions.settled(&id, resolution).await,
                 }
@@ -299,7 +312,8 @@ impl Drop for Ended<'_> {
 struct ChatSurface {
     streams: Arc<Streams>,
     chat: String,
-    asker: String,
+    sender: String,
+    is_owner: bool,
 }
 
 #[async_trait]
@@ -313,7 +327,7 @@ impl Surface for ChatSurface {
             }
             return;
         }
-        let stream = self.streams.open(turn, &self.chat, &self.asker);
+        let stream = self.streams.open(turn, &self.chat, &self.sender);
         match event {
             TurnEvent::Text(text) => stream.change(|state| {
                 if std::mem::take(&mut state.is_after_tool) {
@@ -323,7 +337,7 @@ impl Surface for ChatSurface {
                 state.is_dirty = true;
             }),
             TurnEvent::Tool(_) => lock(&stream.state).is_after_tool = true,
-            TurnEvent::Approval(request) => {
+            TurnEvent::Approval(request) if self.is_owner => {
                 stream.change(|state| state.questions.push(Ask::Open(Box::new(request))));
             }
             TurnEvent::ApprovalDone { id, resolution } => {
@@ -334,6 +348,9 @@ impl Surface for ChatSurface {
     }
 
     async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
+        if !self.is_owner {
+            return None;
+        }
         // Answers come to the desk.
         std::future::pending().await
     }
