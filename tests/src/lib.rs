@@ -16,6 +16,7 @@ pub mod billing;
 pub mod browser;
 pub mod gateways;
 pub mod http;
+pub mod mail;
 pub mod openapi;
 pub mod random;
 pub mod server;
