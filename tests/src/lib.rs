@@ -17,6 +17,7 @@ pub mod browser;
 pub mod docker;
 pub mod gateways;
 pub mod http;
+pub mod mail;
 pub mod openapi;
 pub mod random;
 pub mod server;

@@ -57,3 +57,14 @@ pub trait ProgramLife: Send + Sync {
     /// Waits until the program has ended, and says how in a few words, such as "with exit status 1".
     async fn ended(&mut self) -> String;
 }
+
+/// Starts nothing: for embedders and tests that have no programs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoPrograms;
+
+#[async_trait]
+impl Programs for NoPrograms {
+    async fn start(&self, program: &Program) -> io::Result<RunningProgram> {
+        Err(io::Error::other(format!("no programs are started here, and so not {}", program.command)))
+    }
+}
