@@ -14,6 +14,7 @@
 
 pub mod billing;
 pub mod browser;
+pub mod docker;
 pub mod gateways;
 pub mod http;
 pub mod mail;

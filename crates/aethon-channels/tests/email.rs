@@ -320,7 +320,7 @@ fn by_token(printer: &Arc<Printer>) -> impl FnOnce(Options) -> Options {
         command: "mail-token".into(),
         args: vec!["bot".into()],
         environment: Vec::new(),
-        sandboxed: false,
+        sandbox: None,
     };
     let tokens = TokenSource::Command { program, programs: printer.clone() };
     |options| Options { tokens: Some(tokens), password: Secret::default(), ..options }

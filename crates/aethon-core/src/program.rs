@@ -19,9 +19,17 @@ pub struct Program {
     pub args: Vec<String>,
     /// Its own variables, besides `PATH`, `HOME` and the locale. Nothing else of the service's environment reaches it.
     pub environment: Vec<(String, Secret)>,
-    /// Whether it runs in the sandbox where there is one that programs can be talked to in; `false` where its owner keeps it
-    /// outside.
-    pub sandboxed: bool,
+    /// What it needs of the sandbox, where there is one; `None` where its owner keeps it outside.
+    pub sandbox: Option<ProgramSandbox>,
+}
+
+/// What a program needs of the sandbox besides what commands get.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProgramSandbox {
+    /// The image that it lies in, where the sandbox is a container; else the one for commands.
+    pub image: Option<String>,
+    /// Its network; else the one for commands.
+    pub network: Option<String>,
 }
 
 /// Starts programs.

@@ -42,6 +42,6 @@ fn tokens(section: &Email, around: &Surroundings) -> Option<TokenSource> {
     };
     // It reads what its owner keeps for it, which no sandbox shows it.
     let program =
-        Program { command: command.clone(), args: args.to_vec(), environment: Vec::new(), sandboxed: false };
+        Program { command: command.clone(), args: args.to_vec(), environment: Vec::new(), sandbox: None };
     Some(TokenSource::Command { program, programs: around.programs.clone() })
 }
