@@ -14,8 +14,10 @@
 
 pub mod billing;
 pub mod browser;
+pub mod docker;
 pub mod gateways;
 pub mod http;
+pub mod mail;
 pub mod openapi;
 pub mod random;
 pub mod server;

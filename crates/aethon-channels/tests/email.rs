@@ -11,16 +11,22 @@
 mod mail;
 mod stage;
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aethon_channels::email::{self, Options, Server};
+use aethon_channels::email::{self, Options, Server, TokenSource};
 use aethon_channels::{Messenger, Rules};
 use aethon_core::channel::{Channel, ChannelState, Delivery, NewDelivery};
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::Attachment;
+use aethon_core::program::{Program, ProgramLife, Programs, RunningProgram};
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::ShutdownTrigger;
+use async_trait::async_trait;
+use base64::Engine as _;
 use jiff::Timestamp;
-use mail::{Mailbox, PASSWORD, PROVEN, Post, letter};
+use mail::{Mailbox, PASSWORD, PROVEN, Post, TOKEN, letter};
 use stage::{Stage, eventually, rules};
 
 fn options(mailbox: &Mailbox, post: &Post) -> Options {
@@ -30,6 +36,7 @@ fn options(mailbox: &Mailbox, post: &Post) -> Options {
         tls: false,
         username: "bot@home.example".into(),
         password: Secret::new(PASSWORD),
+        tokens: None,
         from: "Aethon <bot@home.example>".into(),
         authserv_id: "mx.home.example".into(),
         trust_from: false,
@@ -275,6 +282,123 @@ async fn a_password_that_is_wrong_is_told_once_without_it() {
     let unproven = bench.channel_with(known(), unproven);
     assert!(unproven.inspect().await[2].detail.contains("channels.email.authserv_id"));
     assert_eq!(bench.mailbox.selected_for_writing(), 0, "a look changes nothing");
+}
+
+/// A command that prints these tokens, one each time; the last one again and again.
+struct Printer(Mutex<Vec<&'static str>>, AtomicU32);
+
+struct Over;
+
+#[async_trait]
+impl ProgramLife for Over {
+    async fn ended(&mut self) -> String {
+        "with exit status 0".to_owned()
+    }
+}
+
+#[async_trait]
+impl Programs for Printer {
+    async fn start(&self, program: &Program) -> std::io::Result<RunningProgram> {
+        assert_eq!(
+            (program.command.as_str(), program.args.as_slice()),
+            ("mail-token", &["bot".to_owned()][..])
+        );
+        self.1.fetch_add(1, Ordering::SeqCst);
+        let mut tokens = self.0.lock().unwrap();
+        let token = if tokens.len() > 1 { tokens.remove(0) } else { tokens[0] };
+        Ok(RunningProgram {
+            input: Box::new(tokio::io::sink()),
+            output: Box::new(std::io::Cursor::new(format!("{token}\n"))),
+            errors: Box::new(tokio::io::empty()),
+            life: Box::new(Over),
+        })
+    }
+}
+
+fn by_token(printer: &Arc<Printer>) -> impl FnOnce(Options) -> Options {
+    let program = Program {
+        command: "mail-token".into(),
+        args: vec!["bot".into()],
+        environment: Vec::new(),
+        sandbox: None,
+    };
+    let tokens = TokenSource::Command { program, programs: printer.clone() };
+    |options| Options { tokens: Some(tokens), password: Secret::default(), ..options }
+}
+
+#[tokio::test]
+async fn an_account_signs_in_by_tokens_that_a_command_prints() {
+    let bench = Bench::new().await;
+    let printer = Arc::new(Printer(Mutex::new(vec![TOKEN]), AtomicU32::new(0)));
+    let channel = Arc::new(bench.channel_with(known(), by_token(&printer)));
+    let checks = channel.inspect().await;
+    assert!(checks.iter().all(|check| check.ok), "{checks:?}");
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let (running, notes) = (channel.clone(), bench.stage.assistant.clone());
+    let running = tokio::spawn(async move { running.run(notes, shutdown).await });
+    bench.mailbox.until("it waits", |mailbox| mailbox.idling).await;
+    bench.mailbox.put(&letter(1, PROVEN, "ada@x.example", "one"));
+    eventually("it arrives", || bench.stage.assistant.count() == 1).await;
+    channel.send(&delivery(1, "ada@x.example", "hi")).await.unwrap();
+    assert_eq!(bench.post.letters().len(), 1);
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+    assert_eq!(printer.1.load(Ordering::SeqCst), 1, "a token is used for some minutes");
+}
+
+#[tokio::test]
+async fn a_token_that_has_expired_is_fetched_anew_and_one_that_is_wrong_is_told_without_it() {
+    let bench = Bench::new().await;
+    let printer = Arc::new(Printer(Mutex::new(vec!["0ld-canary", TOKEN]), AtomicU32::new(0)));
+    let channel = bench.channel_with(known(), by_token(&printer));
+    // Refused when it was quite fresh, and fetched again for the next one.
+    let refused = channel.send(&delivery(1, "ada@x.example", "hi")).await.unwrap_err();
+    assert!(refused.message.contains("channels.email.oauth_command"), "{refused}");
+    channel.send(&delivery(2, "ada@x.example", "hi")).await.unwrap();
+    let printer = Arc::new(Printer(Mutex::new(vec!["wr0ng-canary"]), AtomicU32::new(0)));
+    let channel = bench.channel_with(known(), by_token(&printer));
+    let (_trigger, shutdown) = ShutdownTrigger::pair();
+    channel.run(bench.stage.assistant.clone(), shutdown).await.unwrap();
+    let status = channel.status().unwrap();
+    assert_eq!(status.state, ChannelState::Degraded);
+    assert!(status.detail.contains("oauth_command") && !status.detail.contains("wr0ng"), "{status:?}");
+    let printer = Arc::new(Printer(Mutex::new(vec!["no token at all"]), AtomicU32::new(0)));
+    let checks = bench.channel_with(known(), by_token(&printer)).inspect().await;
+    assert!(!checks[0].ok && checks[0].detail.contains("printed no token"), "{checks:?}");
+}
+
+#[tokio::test]
+async fn a_reply_and_its_files_are_one_mail() {
+    let bench = Bench::new().await;
+    let channel = bench.channel();
+    let file = |name: &str, size: usize| Attachment {
+        name: name.into(),
+        mime: "text/plain".into(),
+        data: base64::engine::general_purpose::STANDARD.encode("x".repeat(size)),
+    };
+    let with = |mut delivery: Delivery, files: Vec<Attachment>| {
+        delivery.content.attachments = files;
+        delivery
+    };
+    let two = with(delivery(1, "ada@x.example", "Two lists"), vec![file("a.txt", 9), file("b.txt", 9)]);
+    channel.send(&two).await.unwrap();
+    let letters = bench.post.letters();
+    assert_eq!(letters.len(), 1);
+    for part in ["Subject: Two lists\r\n", "\"a.txt\"", "\"b.txt\"", "multipart/alternative"] {
+        assert!(letters[0].contains(part), "{part}");
+    }
+    // What one mail does not hold follows in the next, each once.
+    let large = vec![file("c.txt", 8 << 20), file("d.txt", 8 << 20), file("e.txt", 1)];
+    let large = with(delivery(2, "ada@x.example", "Large"), large);
+    channel.send(&large).await.unwrap();
+    channel.send(&large).await.unwrap();
+    let names =
+        |letter: &String| ["c.txt", "d.txt", "e.txt"].map(|name| letter.contains(&format!("\"{name}\"")));
+    let letters = bench.post.letters();
+    assert_eq!(
+        letters[1..].iter().map(names).collect::<Vec<_>>(),
+        [[true, false, false], [false, true, true]]
+    );
 }
 
 #[tokio::test]

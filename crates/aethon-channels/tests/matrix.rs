@@ -193,6 +193,7 @@ impl Stage {
         let rules = Rules {
             channel: "matrix",
             allowed: vec!["@ada:hs".into()],
+            people: None,
             owners: None,
             groups: Groups::Mention,
             pairing: Pairing::Off,
@@ -207,6 +208,7 @@ impl Stage {
             records: self.records.clone(),
             desk: PendingApprovals::default(),
             courier: Arc::new(CollectingCourier::default()),
+            programs: Arc::new(aethon_core::program::NoPrograms),
             clock: self.clock.clone(),
         };
         let options = matrix::Options {

@@ -32,6 +32,7 @@ pub(super) fn rules() -> Rules {
         channel: "telegram",
         allowed: Vec::new(),
         owners: None,
+        people: None,
         groups: Groups::Mention,
         pairing: Pairing::Invite,
         strangers: Strangers::Silence,
@@ -60,7 +61,15 @@ impl Platform for Paper {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: 40, spans: 100 };
         let pace = |_: &str| Duration::from_secs(1);
-        Dialect { fit, pace, sends_once: false, edits: true, buttons: true, is_attended: true }
+        Dialect {
+            fit,
+            pace,
+            sends_once: false,
+            edits: true,
+            buttons: true,
+            is_attended: true,
+            attaches: None,
+        }
     }
 
     async fn receive(&self, _door: &Door, mut shutdown: Shutdown) -> Result<()> {
@@ -74,6 +83,7 @@ impl Platform for Paper {
             let (text, buttons) = match content {
                 Content::Text { text, buttons } => (text.text.clone(), buttons.to_vec()),
                 Content::File(file) => (format!("file {}", file.name), Vec::new()),
+                Content::Letter { .. } => return Err(Fault::no_letter()),
             };
             self.messages.lock().unwrap().push(text);
             self.buttons.lock().unwrap().push(buttons);
@@ -136,6 +146,7 @@ impl Stage {
             records: self.records.clone(),
             desk: self.desk.clone(),
             courier: self.courier.clone(),
+            programs: Arc::new(aethon_core::program::NoPrograms),
             clock: self.clock.clone(),
         }
     }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use aethon_channels::{Groups, Messenger, Pairing, Rules, Strangers, Surroundings};
 use aethon_core::approval::{ApprovalRequest, PendingApprovals};
-use aethon_core::channel::{Delivery, NewDelivery};
-use aethon_core::error::{Error, Result};
+use aethon_core::channel::{Channel, Delivery, NewDelivery};
+use aethon_core::error::Result;
 use aethon_core::exchange::{ExchangeRequest, ExchangeResponse};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
@@ -51,6 +51,7 @@ impl Ground {
             channel,
             allowed: allowed.iter().map(|&id| id.to_owned()).collect(),
             owners: None,
+            people: None,
             groups: Groups::Mention,
             pairing: Pairing::Invite,
             strangers: Strangers::Silence,
@@ -67,6 +68,7 @@ impl Ground {
             records: self.records.clone(),
             desk: self.desk.clone(),
             courier: self.courier.clone(),
+            programs: Arc::new(aethon_core::program::NoPrograms),
             clock: self.clock.clone(),
         }
     }

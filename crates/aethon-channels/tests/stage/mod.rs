@@ -21,6 +21,7 @@ pub fn rules(channel: &'static str) -> Rules {
         channel,
         allowed: Vec::new(),
         owners: None,
+        people: None,
         groups: Groups::Mention,
         pairing: Pairing::Invite,
         strangers: Strangers::Silence,
@@ -59,6 +60,7 @@ impl Stage {
             records: self.records.clone(),
             desk: self.desk.clone(),
             courier: self.courier.clone(),
+            programs: Arc::new(aethon_core::program::NoPrograms),
             clock: self.clock.clone(),
         }
     }

@@ -13,6 +13,7 @@ use aethon_core::approval::PendingApprovals;
 use aethon_core::channel::Channel;
 use aethon_core::clock::Clock;
 use aethon_core::exchange::Exchange;
+use aethon_core::program::Programs;
 use aethon_core::storage::Storage;
 
 use super::channels::Deliveries;
@@ -51,9 +52,11 @@ pub(crate) fn surroundings(
     storage: &Storage,
     desk: &PendingApprovals,
     deliveries: &Deliveries,
+    programs: &Arc<dyn Programs>,
     clock: &Arc<dyn Clock>,
 ) -> Surroundings {
     Surroundings {
+        programs: programs.clone(),
         records: storage.channel_records.clone(),
         desk: desk.clone(),
         courier: deliveries.courier(storage.outbox.clone()),
@@ -187,6 +190,7 @@ impl Common<'_> {
             channel,
             allowed: security.allowed_senders.get(channel).cloned().unwrap_or_default(),
             owners: are_named.then(|| owners.collect()),
+            people: super::household::members(config, channel),
             groups: match self.groups {
                 GroupMode::Mention => Groups::Mention,
                 GroupMode::All => Groups::All,
