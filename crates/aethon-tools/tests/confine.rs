@@ -187,6 +187,9 @@ async fn the_own_port_is_closed_and_others_are_open() {
     }
     let text = stage.run(&connect(port(&other))).await;
     assert!(text.contains("connected"), "{text}");
+    // This wall is not about files.
+    let text = stage.run("echo linked > one; mkdir a; ln one a/two && cat a/two").await;
+    assert!(text.contains("linked"), "{text}");
     let text = stage.run(&attacker("connects_in_other_ways", &port(&own).to_string())).await;
     assert!(text.contains("1 passed"), "{text}");
 }
