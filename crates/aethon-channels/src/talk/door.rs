@@ -244,7 +244,7 @@ impl Door {
 
     async fn submit(&self, admitted: Admitted) -> Result<()> {
         let Admitted { arrival, session, person } = admitted;
-        let (attachments, notes) = self.files(&arrival).await?;
+        let (mut attachments, notes) = self.files(&arrival).await?;
         for note in &notes {
             tracing::info!(channel = self.outlet.channel(), "a file was not taken");
             self.tell_once(&arrival, "file", note.clone()).await?;
@@ -256,6 +256,9 @@ impl Door {
         let rules = &self.outlet.rules;
         let is_owner = access::is_owner(rules, &arrival.sender);
         let is_foreign = arrival.is_forwarded || (rules.marks_others && !is_owner);
+        // Files that come with others' words are most likely theirs.
+        let are_foreign = is_foreign || arrival.quoted.is_some();
+        attachments.iter_mut().for_each(|file| file.untrusted = are_foreign);
         let dedupe = Dedupe { id: arrival.id.clone(), fingerprint: None, valid_for: Some(KNOWN_FOR) };
         let to =
             Destination { channel: self.outlet.channel().to_owned(), recipient: Some(arrival.chat.clone()) };
@@ -321,7 +324,7 @@ impl Door {
         if u64::try_from(bytes.len()).is_ok_and(|size| size > most) {
             return Err(too_large());
         }
-        Ok(Attachment { name: offer.name.clone(), mime: offer.mime.clone(), data: STANDARD.encode(bytes) })
+        Ok(Attachment::new(offer.name.clone(), offer.mime.clone(), STANDARD.encode(bytes)))
     }
 
     /// The session in which a conversation goes on.
