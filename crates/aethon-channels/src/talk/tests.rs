@@ -1,6 +1,7 @@
 //! The common parts with a platform in memory: who is heard, what arrives, and that it arrives once.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -53,6 +54,9 @@ struct Paper {
     faults: Mutex<Vec<Fault>>,
     /// Whether a doubtful message has arrived all the same.
     loses_answers: bool,
+    /// Whether what is sent twice under a key is one message, and which that is.
+    sends_once: bool,
+    keys: Mutex<HashMap<String, String>>,
 }
 
 #[async_trait]
@@ -60,7 +64,8 @@ impl Platform for Paper {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: 40, spans: 100 };
         let pace = |_: &str| Duration::from_secs(1);
-        Dialect { fit, pace, sends_once: false, edits: true, buttons: true, is_attended: true }
+        let sends_once = self.sends_once;
+        Dialect { fit, pace, sends_once, edits: true, buttons: true, is_attended: true }
     }
 
     async fn receive(&self, _door: &Door, mut shutdown: Shutdown) -> Result<()> {
@@ -68,7 +73,10 @@ impl Platform for Paper {
         Ok(())
     }
 
-    async fn post(&self, _chat: &str, content: Content<'_>, _key: &str) -> Result<String, Fault> {
+    async fn post(&self, _chat: &str, content: Content<'_>, key: &str) -> Result<String, Fault> {
+        if let Some(known) = self.keys.lock().unwrap().get(key).filter(|_| self.sends_once) {
+            return Ok(known.clone());
+        }
         let fault = self.faults.lock().unwrap().pop();
         if fault.as_ref().is_none_or(|fault| matches!(fault, Fault::Doubtful(_)) && self.loses_answers) {
             let (text, buttons) = match content {
@@ -79,6 +87,7 @@ impl Platform for Paper {
             self.buttons.lock().unwrap().push(buttons);
         }
         let id = self.messages.lock().unwrap().len().saturating_sub(1);
+        self.keys.lock().unwrap().insert(key.to_owned(), id.to_string());
         fault.map_or(Ok(id.to_string()), Err)
     }
 
@@ -148,7 +157,7 @@ impl Assistant for Notes {
 
 /// What the program says of its own.
 #[derive(Default)]
-struct Said(Mutex<Vec<String>>);
+struct Said(Mutex<Vec<String>>, AtomicBool);
 
 #[async_trait]
 impl Courier for Said {
@@ -159,6 +168,10 @@ impl Courier for Said {
     async fn send(&self, _session: &SessionId, _turn: &TurnId, content: NewDelivery) -> Result<()> {
         self.0.lock().unwrap().push(content.text);
         Ok(())
+    }
+
+    async fn is_waiting(&self, _channel: &str, _recipient: &str) -> Result<bool> {
+        Ok(self.1.load(Ordering::Relaxed))
     }
 }
 
@@ -380,6 +393,37 @@ async fn a_reply_grows_in_one_message_that_its_delivery_finishes() {
     besides.id = 6;
     stage.messenger().send(&besides).await.unwrap();
     assert_eq!(stage.shown(), ["One two three.", "besides"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_nobody_knows_of_is_found_where_the_platform_can_tell() {
+    let shown = async |sends_once: bool| {
+        let mut stage = Stage::new(known());
+        stage.paper = Arc::new(Paper { sends_once, loses_answers: true, ..Paper::default() });
+        stage.paper.faults.lock().unwrap().push(Fault::Doubtful("the program died".into()));
+        let turn = TurnId::fresh();
+        let surface = stage.messenger().streams().surface("7", "1");
+        surface.emit(&turn, TurnEvent::Text("growing".into()));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        // As after a crash: another messenger, the same storage.
+        stage.messenger().send(&delivery(&turn, "whole", true)).await.unwrap();
+        stage.shown()
+    };
+    assert_eq!(shown(true).await, ["whole"]);
+    assert_eq!(shown(false).await, ["growing …", "whole"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_does_not_begin_above_one_that_is_on_its_way() {
+    let stage = Stage::new(known());
+    stage.said.1.store(true, Ordering::Relaxed);
+    let messenger = stage.messenger();
+    messenger.streams().surface("7", "1").emit(&TurnId::fresh(), TurnEvent::Text("growing".into()));
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert!(stage.shown().is_empty());
+    stage.said.1.store(false, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(stage.shown(), ["growing …"]);
 }
 
 #[tokio::test(start_paused = true)]
