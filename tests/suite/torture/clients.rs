@@ -4,7 +4,6 @@ use std::net::TcpStream;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use aethon_tests::telegram::Telegram;
 use aethon_tests::{Random, Request, Response, program};
 use serde_json::{Value, json};
 use tungstenite::client::IntoClientRequest;
@@ -14,10 +13,7 @@ use tungstenite::{Error, Message, WebSocket};
 use super::{Record, Stage};
 
 /// How long anybody waits for something that must come.
-const LONG: Duration = Duration::from_secs(150);
-
-/// Who writes on Telegram.
-pub(super) const PERSON: i64 = 42;
+const LONG: Duration = Duration::from_secs(300);
 
 /// A page that speaks `aethon.chat.v1` and connects again whenever it has to.
 struct Page<'a> {
@@ -94,7 +90,7 @@ impl<'a> Page<'a> {
 }
 
 /// Sends a request until somebody answers it.
-fn until_answered(stage: &Stage, request: &Request) -> Response {
+pub(super) fn until_answered(stage: &Stage, request: &Request) -> Response {
     let deadline = Instant::now() + LONG;
     loop {
         let address = stage.address();
@@ -226,16 +222,4 @@ pub(super) fn terminal(stage: &Stage, number: usize) -> Vec<Record> {
         }
     }
     vec![record]
-}
-
-/// A person who writes on Telegram and does not wait. Returns the answers that must come.
-pub(super) fn person(stage: &Stage, telegram: &Telegram) -> Vec<String> {
-    let mut asked = Vec::new();
-    while !stage.is_over() {
-        let (question, answer) = stage.question();
-        telegram.say(PERSON, &question);
-        asked.push(answer);
-        std::thread::sleep(Duration::from_millis(400));
-    }
-    asked
 }
