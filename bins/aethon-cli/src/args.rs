@@ -294,6 +294,9 @@ pub(crate) enum MemoryCommand {
         /// List only memories of this category.
         #[arg(long, short)]
         category: Option<String>,
+        /// List only memories of this person: `owner`, `shared` or a name of the household.
+        #[arg(long)]
+        scope: Option<String>,
         /// The number of memories to list.
         #[arg(long, default_value_t = 50)]
         limit: usize,
@@ -327,6 +330,9 @@ pub(crate) enum MemoryCommand {
         /// The category to file it under [default: general].
         #[arg(long, short)]
         category: Option<String>,
+        /// Whose memory it is: `owner`, `shared` or a name of the household [default: owner].
+        #[arg(long)]
+        scope: Option<String>,
         /// Print JSON.
         #[arg(long)]
         json: bool,

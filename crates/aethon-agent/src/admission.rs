@@ -25,15 +25,20 @@ const TEXTS: [&str; 6] = [
 /// How many retries of retries are followed to find what was said at first.
 const LONGEST_CHAIN: usize = 64;
 
-/// A retry or an edit that names no effort of its own keeps that of the message which it repeats; an edit that names no
-/// files keeps its files.
+/// A retry or an edit is for the person whose message it repeats, whoever asks for it. One that names no effort of its own
+/// keeps that of the message; an edit that names no files keeps its files.
 pub(crate) async fn keep_what_was_said(log: &dyn TurnLog, inbound: &mut Inbound) -> Result<()> {
-    let (Intent::Retry { turn } | Intent::Edit { turn }) = &inbound.intent else { return Ok(()) };
-    let turn = turn.clone();
+    let (turn, keeps_attachments) = match &mut inbound.intent {
+        Intent::Say => return Ok(()),
+        Intent::Retry { turn } => (turn.clone(), false),
+        Intent::Edit { turn, keeps_attachments } => (turn.clone(), std::mem::take(keeps_attachments)),
+    };
+    let repeated = earlier(log, inbound, &turn).await?.inbound;
+    inbound.person = repeated.person;
     if inbound.effort.is_none() {
-        inbound.effort = earlier(log, inbound, &turn).await?.inbound.effort;
+        inbound.effort = repeated.effort;
     }
-    if std::mem::take(&mut inbound.keeps_attachments) {
+    if keeps_attachments {
         inbound.attachments = said_at_first(log, inbound, &turn).await?.attachments;
     }
     Ok(())
@@ -47,7 +52,7 @@ pub(crate) async fn admit(
 ) -> Result<(Message, Option<TurnId>)> {
     let replaces = match &inbound.intent {
         Intent::Say => None,
-        Intent::Retry { turn } | Intent::Edit { turn } => {
+        Intent::Retry { turn } | Intent::Edit { turn, .. } => {
             let record = earlier(log, inbound, turn).await?;
             if record.phase != TurnPhase::Done {
                 return Err(Error::invalid("this turn has not ended yet; stop it first"));

@@ -6,6 +6,8 @@ use std::time::Duration;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::channel::{ChannelRecords, Courier};
 use aethon_core::clock::Clock;
+use aethon_core::person::Person;
+use aethon_core::program::Programs;
 
 /// Which messages of a group are answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,6 +43,17 @@ pub enum Strangers {
     Once,
 }
 
+/// A sender who is somebody in the household.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// By the platform's own id, or the name there.
+    pub sender: String,
+    /// Who it is.
+    pub person: Person,
+    /// The conversation to which private messages go from this and other messengers; a chat is its own without one.
+    pub conversation: Option<String>,
+}
+
 /// What the owner has set for a channel.
 #[derive(Debug, Clone)]
 pub struct Rules {
@@ -50,6 +63,8 @@ pub struct Rules {
     pub allowed: Vec<String>,
     /// Whose words count as the owner's; `None` for everybody who may write.
     pub owners: Option<Vec<String>>,
+    /// Who is who among the senders; `None` without a household.
+    pub people: Option<Vec<Member>>,
     /// Which messages of a group are answered.
     pub groups: Groups,
     /// How somebody comes to be heard.
@@ -75,6 +90,8 @@ pub struct Surroundings {
     pub desk: PendingApprovals,
     /// The way out for what it says itself.
     pub courier: Arc<dyn Courier>,
+    /// What starts a program of the owner's, where one is named.
+    pub programs: Arc<dyn Programs>,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }

@@ -11,16 +11,22 @@
 mod mail;
 mod stage;
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aethon_channels::email::{self, Options, Server};
+use aethon_channels::email::{self, Options, Server, TokenSource};
 use aethon_channels::{Messenger, Rules};
 use aethon_core::channel::{Channel, ChannelState, Delivery, NewDelivery};
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::Attachment;
+use aethon_core::program::{Program, ProgramLife, Programs, RunningProgram};
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::ShutdownTrigger;
+use async_trait::async_trait;
+use base64::Engine as _;
 use jiff::Timestamp;
-use mail::{Mailbox, PASSWORD, PROVEN, Post, letter};
+use mail::{Mailbox, PASSWORD, PROVEN, Post, TOKEN, letter};
 use stage::{Stage, eventually, rules};
 
 fn options(mailbox: &Mailbox, post: &Post) -> Options {
@@ -30,6 +36,7 @@ fn options(mailbox: &Mailbox, post: &Post) -> Options {
         tls: false,
         username: "bot@home.example".into(),
         password: Secret::new(PASSWORD),
+        tokens: None,
         from: "Aethon <bot@home.example>".into(),
         authserv_id: "mx.home.example".into(),
         trust_from: false,
@@ -64,13 +71,13 @@ impl Bench {
     /// Runs the channel until so many messages were submitted in all, and what comes is quiet.
     async fn run_until(&self, count: usize) -> Vec<String> {
         let (trigger, shutdown) = ShutdownTrigger::pair();
-        let (channel, notes) = (self.channel(), self.stage.notes.clone());
-        let running = tokio::spawn(async move { channel.run(notes, shutdown).await });
-        eventually("the messages arrive", || self.stage.notes.count() >= count).await;
+        let (channel, assistant) = (self.channel(), self.stage.assistant.clone());
+        let running = tokio::spawn(async move { channel.run(assistant, shutdown).await });
+        eventually("the messages arrive", || self.stage.assistant.count() >= count).await;
         self.mailbox.quiet().await;
         trigger.trigger();
         running.await.unwrap().unwrap();
-        self.stage.notes.texts()
+        self.stage.assistant.texts()
     }
 }
 
@@ -98,9 +105,9 @@ async fn mail_arrives_in_order_through_cuts_and_restarts_and_history_does_not() 
     // The server counts anew; what is there was taken, but for one that nobody has seen.
     bench.mailbox.renumber(&[4]);
     bench.mailbox.put(&letter(6, PROVEN, "ada@x.example", "text 6"));
-    let before = bench.stage.notes.count();
+    let before = bench.stage.assistant.count();
     let texts = bench.run_until(before + 2).await;
-    let ids: Vec<String> = bench.stage.notes.dedupe_ids();
+    let ids: Vec<String> = bench.stage.assistant.dedupe_ids();
     assert_eq!(texts.last().unwrap(), "Subject: s6\n\ntext 6");
     // The storage knows that one by its id.
     let mut once = ids.clone();
@@ -115,19 +122,19 @@ async fn new_mail_is_told_by_the_server_or_looked_for() {
         let bench = Bench::new().await;
         bench.mailbox.can_idle(can_idle);
         let (trigger, shutdown) = ShutdownTrigger::pair();
-        let (channel, notes) = (bench.channel(), bench.stage.notes.clone());
-        let running = tokio::spawn(async move { channel.run(notes, shutdown).await });
+        let (channel, assistant) = (bench.channel(), bench.stage.assistant.clone());
+        let running = tokio::spawn(async move { channel.run(assistant, shutdown).await });
         bench.mailbox.until("it is signed in", |mailbox| mailbox.selected > 0).await;
         if can_idle {
             bench.mailbox.until("it waits", |mailbox| mailbox.idling).await;
         }
         bench.mailbox.put(&letter(1, PROVEN, "ada@x.example", "one"));
-        eventually("it arrives", || bench.stage.notes.count() == 1).await;
+        eventually("it arrives", || bench.stage.assistant.count() == 1).await;
         // The server speaks of a second one in its answer to something else.
         bench.mailbox.tell_late();
         bench.mailbox.put(&letter(2, PROVEN, "ada@x.example", "two"));
         bench.mailbox.put(&letter(3, PROVEN, "ada@x.example", "three"));
-        eventually("they arrive", || bench.stage.notes.count() == 3).await;
+        eventually("they arrive", || bench.stage.assistant.count() == 3).await;
         trigger.trigger();
         running.await.unwrap().unwrap();
     }
@@ -157,7 +164,7 @@ async fn forged_senders_lists_machines_and_strangers_bring_nothing_about() {
     assert_eq!(bench.run_until(1).await, ["Subject: s9\n\nhello"]);
     assert_eq!(bench.mailbox.seen(), [10], "mail of others stays as it was");
     assert!(bench.post.letters().is_empty() && bench.stage.said().is_empty());
-    let inbound = bench.stage.notes.first();
+    let inbound = bench.stage.assistant.first().unwrap();
     assert!(inbound.session.as_str().starts_with("email:ada@x.example:"), "{}", inbound.session);
     assert_eq!(inbound.sender, "ada@x.example");
 }
@@ -176,7 +183,7 @@ async fn a_thread_is_a_conversation_and_its_answers_stand_in_it() {
         "again\r\n\r\nOn 3 Aug 2026, Bot wrote:\r\n> old\r\n-- \r\nAda",
     ));
     bench.run_until(2).await;
-    let (first, second) = (bench.stage.notes.first(), bench.stage.notes.last());
+    let (first, second) = (bench.stage.assistant.first().unwrap(), bench.stage.assistant.last().unwrap());
     assert_eq!(first.session, second.session);
     assert_eq!(second.text, "again");
     let to = second.deliver_to.unwrap().recipient.unwrap();
@@ -207,7 +214,7 @@ async fn a_thread_is_a_conversation_and_its_answers_stand_in_it() {
     let reply = format!("{PROVEN}In-Reply-To: <0198-8-0@home.example>\r\n");
     bench.mailbox.put(&letter(3, &reply, "ada@x.example", "thanks"));
     bench.run_until(3).await;
-    let to = bench.stage.notes.last().deliver_to.unwrap().recipient.unwrap();
+    let to = bench.stage.assistant.last().unwrap().deliver_to.unwrap().recipient.unwrap();
     channel.send(&delivery(9, &to, "You are welcome")).await.unwrap();
     let last = bench.post.letters().pop().unwrap();
     assert!(last.contains("References: <0198-8-0@home.example> <3@x.example>\r\n"), "{last}");
@@ -220,8 +227,8 @@ async fn files_are_taken_and_what_is_too_large_is_told() {
     bench.mailbox.put(&mail::with_file(1, "notes.txt", "text/plain", b"remember"));
     bench.mailbox.put(&mail::with_file(2, "big.txt", "text/plain", &vec![b'x'; 5 << 20]));
     bench.run_until(2).await;
-    assert_eq!(bench.stage.notes.first().attachments[0].name, "notes.txt");
-    let large = bench.stage.notes.last();
+    assert_eq!(bench.stage.assistant.first().unwrap().attachments[0].name, "notes.txt");
+    let large = bench.stage.assistant.last().unwrap();
     assert!(large.attachments.is_empty() && large.text.contains("look"), "{}", large.text);
     assert!(bench.stage.said()[0].contains("max_file_mb"), "{:?}", bench.stage.said());
 }
@@ -231,15 +238,16 @@ async fn a_code_of_the_owner_opens_the_door_and_nothing_is_approved_over_mail() 
     let bench = Bench::new().await;
     let nobody = || Rules { allowed: Vec::new(), ..known() };
     let (trigger, shutdown) = ShutdownTrigger::pair();
-    let (channel, notes) = (bench.channel_with(nobody(), |options| options), bench.stage.notes.clone());
-    let running = tokio::spawn(async move { channel.run(notes, shutdown).await });
+    let (channel, assistant) =
+        (bench.channel_with(nobody(), |options| options), bench.stage.assistant.clone());
+    let running = tokio::spawn(async move { channel.run(assistant, shutdown).await });
     bench.mailbox.until("it is signed in", |mailbox| mailbox.selected > 0).await;
     let code = bench.stage.invite("email").await;
     bench.mailbox.put(&letter(1, PROVEN, "ada@x.example", "hello?"));
     bench.mailbox.put(&letter(2, "", "ada@x.example", &format!("/pair {code}")));
     bench.mailbox.put(&letter(3, PROVEN, "ada@x.example", &format!("/pair {code}")));
     bench.mailbox.put(&letter(4, PROVEN, "ada@x.example", "hello"));
-    eventually("it arrives", || bench.stage.notes.count() == 1).await;
+    eventually("it arrives", || bench.stage.assistant.count() == 1).await;
     trigger.trigger();
     running.await.unwrap().unwrap();
     assert!(bench.stage.said()[0].starts_with("You are connected"), "{:?}", bench.stage.said());
@@ -248,8 +256,8 @@ async fn a_code_of_the_owner_opens_the_door_and_nothing_is_approved_over_mail() 
         [4],
         "the first was a stranger's, and the code came before it was known whose"
     );
-    let question = bench.stage.question(bench.stage.notes.last().session.as_str());
-    let surface = bench.stage.notes.surface();
+    let question = bench.stage.question(bench.stage.assistant.last().unwrap().session.as_str());
+    let surface = bench.stage.assistant.surface().unwrap();
     assert_eq!(surface.decide(&question).await, None, "denied at once");
 }
 
@@ -259,7 +267,7 @@ async fn a_password_that_is_wrong_is_told_once_without_it() {
     let wrong = |options| Options { password: Secret::new("wr0ng-canary"), ..options };
     let channel = bench.channel_with(known(), wrong);
     let (_trigger, shutdown) = ShutdownTrigger::pair();
-    channel.run(bench.stage.notes.clone(), shutdown).await.unwrap();
+    channel.run(bench.stage.assistant.clone(), shutdown).await.unwrap();
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(status.detail.contains("channels.email.password"), "{status:?}");
@@ -274,6 +282,123 @@ async fn a_password_that_is_wrong_is_told_once_without_it() {
     let unproven = bench.channel_with(known(), unproven);
     assert!(unproven.inspect().await[2].detail.contains("channels.email.authserv_id"));
     assert_eq!(bench.mailbox.selected_for_writing(), 0, "a look changes nothing");
+}
+
+/// A command that prints these tokens, one each time; the last one again and again.
+struct Printer(Mutex<Vec<&'static str>>, AtomicU32);
+
+struct Over;
+
+#[async_trait]
+impl ProgramLife for Over {
+    async fn ended(&mut self) -> String {
+        "with exit status 0".to_owned()
+    }
+}
+
+#[async_trait]
+impl Programs for Printer {
+    async fn start(&self, program: &Program) -> std::io::Result<RunningProgram> {
+        assert_eq!(
+            (program.command.as_str(), program.args.as_slice()),
+            ("mail-token", &["bot".to_owned()][..])
+        );
+        self.1.fetch_add(1, Ordering::SeqCst);
+        let mut tokens = self.0.lock().unwrap();
+        let token = if tokens.len() > 1 { tokens.remove(0) } else { tokens[0] };
+        Ok(RunningProgram {
+            input: Box::new(tokio::io::sink()),
+            output: Box::new(std::io::Cursor::new(format!("{token}\n"))),
+            errors: Box::new(tokio::io::empty()),
+            life: Box::new(Over),
+        })
+    }
+}
+
+fn by_token(printer: &Arc<Printer>) -> impl FnOnce(Options) -> Options {
+    let program = Program {
+        command: "mail-token".into(),
+        args: vec!["bot".into()],
+        environment: Vec::new(),
+        sandbox: None,
+    };
+    let tokens = TokenSource::Command { program, programs: printer.clone() };
+    |options| Options { tokens: Some(tokens), password: Secret::default(), ..options }
+}
+
+#[tokio::test]
+async fn an_account_signs_in_by_tokens_that_a_command_prints() {
+    let bench = Bench::new().await;
+    let printer = Arc::new(Printer(Mutex::new(vec![TOKEN]), AtomicU32::new(0)));
+    let channel = Arc::new(bench.channel_with(known(), by_token(&printer)));
+    let checks = channel.inspect().await;
+    assert!(checks.iter().all(|check| check.ok), "{checks:?}");
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let (running, notes) = (channel.clone(), bench.stage.assistant.clone());
+    let running = tokio::spawn(async move { running.run(notes, shutdown).await });
+    bench.mailbox.until("it waits", |mailbox| mailbox.idling).await;
+    bench.mailbox.put(&letter(1, PROVEN, "ada@x.example", "one"));
+    eventually("it arrives", || bench.stage.assistant.count() == 1).await;
+    channel.send(&delivery(1, "ada@x.example", "hi")).await.unwrap();
+    assert_eq!(bench.post.letters().len(), 1);
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+    assert_eq!(printer.1.load(Ordering::SeqCst), 1, "a token is used for some minutes");
+}
+
+#[tokio::test]
+async fn a_token_that_has_expired_is_fetched_anew_and_one_that_is_wrong_is_told_without_it() {
+    let bench = Bench::new().await;
+    let printer = Arc::new(Printer(Mutex::new(vec!["0ld-canary", TOKEN]), AtomicU32::new(0)));
+    let channel = bench.channel_with(known(), by_token(&printer));
+    // Refused when it was quite fresh, and fetched again for the next one.
+    let refused = channel.send(&delivery(1, "ada@x.example", "hi")).await.unwrap_err();
+    assert!(refused.message.contains("channels.email.oauth_command"), "{refused}");
+    channel.send(&delivery(2, "ada@x.example", "hi")).await.unwrap();
+    let printer = Arc::new(Printer(Mutex::new(vec!["wr0ng-canary"]), AtomicU32::new(0)));
+    let channel = bench.channel_with(known(), by_token(&printer));
+    let (_trigger, shutdown) = ShutdownTrigger::pair();
+    channel.run(bench.stage.assistant.clone(), shutdown).await.unwrap();
+    let status = channel.status().unwrap();
+    assert_eq!(status.state, ChannelState::Degraded);
+    assert!(status.detail.contains("oauth_command") && !status.detail.contains("wr0ng"), "{status:?}");
+    let printer = Arc::new(Printer(Mutex::new(vec!["no token at all"]), AtomicU32::new(0)));
+    let checks = bench.channel_with(known(), by_token(&printer)).inspect().await;
+    assert!(!checks[0].ok && checks[0].detail.contains("printed no token"), "{checks:?}");
+}
+
+#[tokio::test]
+async fn a_reply_and_its_files_are_one_mail() {
+    let bench = Bench::new().await;
+    let channel = bench.channel();
+    let file = |name: &str, size: usize| Attachment {
+        name: name.into(),
+        mime: "text/plain".into(),
+        data: base64::engine::general_purpose::STANDARD.encode("x".repeat(size)),
+    };
+    let with = |mut delivery: Delivery, files: Vec<Attachment>| {
+        delivery.content.attachments = files;
+        delivery
+    };
+    let two = with(delivery(1, "ada@x.example", "Two lists"), vec![file("a.txt", 9), file("b.txt", 9)]);
+    channel.send(&two).await.unwrap();
+    let letters = bench.post.letters();
+    assert_eq!(letters.len(), 1);
+    for part in ["Subject: Two lists\r\n", "\"a.txt\"", "\"b.txt\"", "multipart/alternative"] {
+        assert!(letters[0].contains(part), "{part}");
+    }
+    // What one mail does not hold follows in the next, each once.
+    let large = vec![file("c.txt", 8 << 20), file("d.txt", 8 << 20), file("e.txt", 1)];
+    let large = with(delivery(2, "ada@x.example", "Large"), large);
+    channel.send(&large).await.unwrap();
+    channel.send(&large).await.unwrap();
+    let names =
+        |letter: &String| ["c.txt", "d.txt", "e.txt"].map(|name| letter.contains(&format!("\"{name}\"")));
+    let letters = bench.post.letters();
+    assert_eq!(
+        letters[1..].iter().map(names).collect::<Vec<_>>(),
+        [[true, false, false], [false, true, true]]
+    );
 }
 
 #[tokio::test]

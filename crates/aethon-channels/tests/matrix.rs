@@ -10,18 +10,14 @@ use std::time::Duration;
 
 use aethon_channels::{Groups, Messenger, Pairing, Rules, Strangers, Surroundings, matrix};
 use aethon_core::approval::PendingApprovals;
-use aethon_core::assistant::{ActiveTurn, Assistant, PendingReply, Posting, Submitted};
 use aethon_core::channel::{Channel, ChannelState, Courier, Delivery, NewDelivery};
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse, Method};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::Inbound;
 use aethon_core::secret::Secret;
-use aethon_core::session::Clear;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
-use aethon_core::surface::Surface;
-use aethon_core::testkit::{ManualClock, MemoryStore};
+use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
 use async_trait::async_trait;
 use futures_util::stream;
 use jiff::Timestamp;
@@ -178,55 +174,11 @@ impl Exchange for Homeserver {
     }
 }
 
-#[derive(Default)]
-struct Notes(Mutex<Vec<Inbound>>);
-
-#[async_trait]
-impl Assistant for Notes {
-    async fn submit(&self, inbound: Inbound, _surface: Arc<dyn Surface>) -> Result<Submitted> {
-        self.0.lock().unwrap().push(inbound);
-        Ok(Submitted { turn: TurnId::fresh(), queued: 0, is_new: true, reply: PendingReply::pair().1 })
-    }
-
-    async fn stop(&self, _session: &SessionId, _turn: Option<&TurnId>) -> usize {
-        0
-    }
-
-    fn activity(&self) -> Vec<ActiveTurn> {
-        Vec::new()
-    }
-
-    fn is_busy(&self, _session: &SessionId) -> bool {
-        false
-    }
-
-    async fn clear(&self, _session: &SessionId, _how: Clear) -> Result<bool> {
-        Ok(true)
-    }
-
-    async fn post(&self, _session: &SessionId, _key: &str, _posting: &Posting) -> Result<bool> {
-        Ok(true)
-    }
-}
-
-struct Nowhere;
-
-#[async_trait]
-impl Courier for Nowhere {
-    fn channels(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    async fn send(&self, _session: &SessionId, _turn: &TurnId, _content: NewDelivery) -> Result<()> {
-        Ok(())
-    }
-}
-
 struct Stage {
     server: Arc<Homeserver>,
     records: Arc<MemoryStore>,
     clock: Arc<ManualClock>,
-    notes: Arc<Notes>,
+    assistant: Arc<CollectingAssistant>,
 }
 
 impl Stage {
@@ -234,13 +186,14 @@ impl Stage {
         let clock = Arc::new(ManualClock::at(Timestamp::from_second(1_800_000_000).unwrap()));
         let server = Arc::new(Homeserver::default());
         server.state.lock().unwrap().members = 2;
-        Self { server, records: Arc::new(MemoryStore::new(clock.clone())), clock, notes: Arc::default() }
+        Self { server, records: Arc::new(MemoryStore::new(clock.clone())), clock, assistant: Arc::default() }
     }
 
     fn channel(&self, token: &str) -> Arc<Messenger> {
         let rules = Rules {
             channel: "matrix",
             allowed: vec!["@ada:hs".into()],
+            people: None,
             owners: None,
             groups: Groups::Mention,
             pairing: Pairing::Off,
@@ -253,7 +206,8 @@ impl Stage {
         let around = Surroundings {
             records: self.records.clone(),
             desk: PendingApprovals::default(),
-            courier: Arc::new(Nowhere),
+            courier: Arc::new(CollectingCourier::default()),
+            programs: Arc::new(aethon_core::program::NoPrograms),
             clock: self.clock.clone(),
         };
         let options = matrix::Options {
@@ -269,18 +223,18 @@ impl Stage {
     async fn run_until(&self, count: usize) -> Vec<String> {
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let running = self.start(shutdown);
-        while self.notes.0.lock().unwrap().len() < count {
+        while self.assistant.count() < count {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         // Whether more come than were meant to.
         tokio::time::sleep(Duration::from_secs(100)).await;
         trigger.trigger();
         running.await.unwrap().unwrap();
-        self.notes.0.lock().unwrap().iter().map(|inbound| inbound.text.clone()).collect()
+        self.assistant.texts()
     }
 
     fn start(&self, shutdown: Shutdown) -> tokio::task::JoinHandle<Result<()>> {
-        let (channel, assistant) = (self.channel(TOKEN), self.notes.clone());
+        let (channel, assistant) = (self.channel(TOKEN), self.assistant.clone());
         tokio::spawn(async move { channel.run(assistant, shutdown).await })
     }
 }
@@ -306,7 +260,7 @@ async fn messages_arrive_in_order_through_gaps_and_restarts_and_history_does_not
         stage.server.say("@ada:hs", text);
     }
     assert_eq!(stage.run_until(6).await, ["one", "two", "three", "four", "five", "six"]);
-    let first = stage.notes.0.lock().unwrap()[0].clone();
+    let first = stage.assistant.first().unwrap();
     assert_eq!((first.session.as_str(), first.sender.as_str()), ("matrix:!r:hs", "@ada:hs"));
     assert_eq!(first.dedupe.unwrap().id, "$2");
     let now = stage.clock.now();
@@ -328,8 +282,7 @@ async fn only_who_may_write_is_joined_and_a_room_of_three_needs_a_mention() {
     trigger.trigger();
     running.await.unwrap().unwrap();
     assert_eq!(stage.server.state.lock().unwrap().joined, ["/_matrix/client/v3/rooms/%21ada%3Ahs/join"]);
-    let texts: Vec<String> =
-        stage.notes.0.lock().unwrap().iter().map(|inbound| inbound.text.clone()).collect();
+    let texts: Vec<String> = stage.assistant.texts();
     assert_eq!(texts, ["[@ada:hs] for you"]);
 }
 
@@ -358,7 +311,7 @@ async fn a_token_that_is_wrong_is_told_once_and_not_tried_for_ever() {
     let stage = Stage::new();
     let channel = stage.channel("wrong");
     let (_trigger, shutdown) = ShutdownTrigger::pair();
-    channel.run(stage.notes.clone(), shutdown).await.unwrap();
+    channel.run(stage.assistant.clone(), shutdown).await.unwrap();
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(

@@ -7,7 +7,6 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -368,25 +367,25 @@ async fn a_mention_that_comes_twice_is_one_message_and_its_thread_a_conversation
     workspace.event(json!({"type": "message", "channel": "C1", "user": "UADA", "text": "<@UBOT> 1 &lt; 2?", "ts": format!("{NOW}.000001")}));
     pass(20).await;
     running.stop().await;
-    assert_eq!(ground.notes.texts(), ["[UADA] 1 < 2?", "in private"]);
+    assert_eq!(ground.assistant.texts(), ["[UADA] 1 < 2?", "in private"]);
     let sessions: Vec<String> =
-        ground.notes.inbound.lock().unwrap().iter().map(|inbound| inbound.session.to_string()).collect();
+        ground.assistant.inbound().iter().map(|inbound| inbound.session.to_string()).collect();
     assert_eq!(sessions, [format!("slack:C1:{NOW}.000001"), "slack:D1".into()]);
     assert_eq!(workspace.state().confirmed.len(), 7, "all of them, and each once");
-    assert!(ground.words.0.lock().unwrap().is_empty(), "a stranger learns nothing");
+    assert!(ground.courier.texts().is_empty(), "a stranger learns nothing");
 }
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_confirmed_before_it_is_stored_and_nothing_is_lost_without_a_socket() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
-    ground.notes.refusals.store(7, Ordering::Relaxed);
+    ground.assistant.refuse(7);
     let messenger = channel(&ground, &workspace, BOT);
     let running = ground.start(&messenger);
     eventually("the socket is open", || workspace.is_open()).await;
     workspace.say("D1", "UADA", "one", 1);
     pass(10).await;
     assert!(workspace.state().confirmed.is_empty(), "it is not stored");
-    eventually("it is stored", || ground.notes.texts() == ["one"]).await;
+    eventually("it is stored", || ground.assistant.texts() == ["one"]).await;
     eventually("it is confirmed", || !workspace.state().confirmed.is_empty()).await;
     assert_eq!(messenger.status().unwrap().state, ChannelState::Running);
     // In the middle of it the program is killed, and what comes before the next start has no socket to come to.
@@ -395,15 +394,15 @@ async fn nothing_is_confirmed_before_it_is_stored_and_nothing_is_lost_without_a_
     workspace.say("D1", "UADA", "two", 2);
     pass(10).await;
     let running = ground.start(&channel(&ground, &workspace, BOT));
-    eventually("it comes again", || ground.notes.texts() == ["one", "two"]).await;
+    eventually("it comes again", || ground.assistant.texts() == ["one", "two"]).await;
     // A connection that breaks is opened again.
     workspace.cut();
     pass(5).await;
     workspace.say("D1", "UADA", "three", 3);
-    eventually("it arrives", || ground.notes.texts() == ["one", "two", "three"]).await;
+    eventually("it arrives", || ground.assistant.texts() == ["one", "two", "three"]).await;
     pass(600).await;
     running.stop().await;
-    assert_eq!(ground.notes.texts().len(), 3);
+    assert_eq!(ground.assistant.texts().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -420,7 +419,7 @@ async fn a_new_socket_is_open_before_the_old_one_is_left() {
     assert_eq!(workspace.state().open_at_leaving, [1, 1]);
     workspace.say("D1", "UADA", "after", 3);
     pass(10).await;
-    assert_eq!(ground.notes.texts(), ["before", "before", "after"]);
+    assert_eq!(ground.assistant.texts(), ["before", "before", "after"]);
     // One that only goes quiet is left as well, after a while.
     assert_eq!(workspace.state().opened, 3);
     workspace.disconnect("too_many_websockets");
@@ -481,12 +480,12 @@ async fn files_come_and_go_and_a_page_to_sign_in_at_is_no_file() {
         "type": "message", "subtype": "file_share", "channel": "D1", "user": "UADA", "text": "elsewhere", "ts": format!("{NOW}.000009"),
         "files": [{"name": "x", "mimetype": "text/plain", "size": 5, "url_private": "https://slack.com.evil.example/x"}],
     }));
-    eventually("all have arrived", || ground.notes.texts().len() == 3).await;
+    eventually("all have arrived", || ground.assistant.texts().len() == 3).await;
     running.stop().await;
     let files: Vec<usize> =
-        ground.notes.inbound.lock().unwrap().iter().map(|inbound| inbound.attachments.len()).collect();
+        ground.assistant.inbound().iter().map(|inbound| inbound.attachments.len()).collect();
     assert_eq!(files, [1, 0, 0]);
-    assert_eq!(ground.words.0.lock().unwrap().len(), 2, "both are told");
+    assert_eq!(ground.courier.texts().len(), 2, "both are told");
     let mut delivery = delivery("slack", "D1", "");
     delivery.content.attachments.push(aethon_core::message::Attachment {
         name: "a.txt".into(),
@@ -504,10 +503,10 @@ async fn an_approval_is_pressed_by_the_asker_once_and_its_outcome_takes_the_butt
     eventually("the socket is open", || workspace.is_open()).await;
     let mention = json!({"type": "app_mention", "channel": "C1", "user": "UADA", "text": "<@UBOT> do it", "ts": format!("{NOW}.000001")});
     workspace.event(mention);
-    eventually("it has arrived", || !ground.notes.texts().is_empty()).await;
+    eventually("it has arrived", || !ground.assistant.texts().is_empty()).await;
     let request = ground.question(&format!("C1:{NOW}.000001"), "slack");
     let mut ticket = ground.desk.open(request.clone());
-    let surface = ground.notes.last_surface();
+    let surface = ground.assistant.surface().unwrap();
     surface.emit(&request.turn, TurnEvent::Approval(request.clone()));
     eventually("the question is shown", || !workspace.state().posted.is_empty()).await;
     let question = workspace.state().posted[0].clone();
@@ -584,8 +583,8 @@ async fn commands_are_obeyed_with_a_slash_of_slack_and_without() {
     workspace.say("D1", "UADA", "!new", 1);
     pass(20).await;
     running.stop().await;
-    let said: Vec<String> = ground.words.0.lock().unwrap().iter().map(|(_, text)| text.clone()).collect();
+    let said = ground.courier.texts();
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(said[0] == "Stopped." && said[1].contains("new conversation"), "{said:?}");
-    assert!(ground.notes.texts().is_empty(), "no model is asked");
+    assert!(ground.assistant.texts().is_empty(), "no model is asked");
 }

@@ -175,8 +175,8 @@ impl Bench {
     /// Runs this channel while something else goes on, and until what has come was dealt with.
     async fn run(&self, channel: &Arc<Messenger>) {
         let (trigger, shutdown) = ShutdownTrigger::pair();
-        let (running, notes) = (channel.clone(), self.stage.notes.clone());
-        let running = tokio::spawn(async move { running.run(notes, shutdown).await });
+        let (running, assistant) = (channel.clone(), self.stage.assistant.clone());
+        let running = tokio::spawn(async move { running.run(assistant, shutdown).await });
         // The clock is paused, so this goes by as soon as nothing else has anything to do.
         tokio::time::sleep(Duration::from_secs(100)).await;
         trigger.trigger();
@@ -217,18 +217,18 @@ async fn what_meta_brings_is_stored_before_the_answer_and_dealt_with_in_order() 
     let channel = bench.channel();
     let batch = json!({"messages": [text("w2", ADA, 2, "zwei ü"), text("w1", ADA, 1, "one")], "statuses": [{"id": "x", "status": "read"}]});
     assert_eq!(call(&channel, batch.clone()).await, Called::Stored);
-    assert_eq!(bench.stage.notes.count(), 0, "the turn comes later");
+    assert_eq!(bench.stage.assistant.count(), 0, "the turn comes later");
     assert_eq!(
         call(&channel, json!({"messages": [text("w3", "4999999", 3, "a stranger")]})).await,
         Called::Stored
     );
     // As after a crash: another channel, the same storage. The first message cannot be taken at once.
     let channel = bench.channel();
-    bench.stage.notes.refuse(1);
+    bench.stage.assistant.refuse(1);
     bench.run(&channel).await;
-    assert_eq!(bench.stage.notes.texts(), ["one", "zwei ü"]);
-    assert_eq!(bench.stage.notes.dedupe_ids(), ["w1", "w2"]);
-    let inbound = bench.stage.notes.first();
+    assert_eq!(bench.stage.assistant.texts(), ["one", "zwei ü"]);
+    assert_eq!(bench.stage.assistant.dedupe_ids(), ["w1", "w2"]);
+    let inbound = bench.stage.assistant.first().unwrap();
     assert_eq!(
         (inbound.session.as_str(), inbound.sender.as_str()),
         (format!("whatsapp:{ADA}").as_str(), ADA)
@@ -243,7 +243,7 @@ async fn what_meta_brings_is_stored_before_the_answer_and_dealt_with_in_order() 
     assert_eq!(call(&channel, json!({"messages": [hidden]})).await, Called::Stored);
     bench.run(&channel).await;
     assert_eq!(bench.stage.said().len(), 1, "{:?}", bench.stage.said());
-    assert_eq!(bench.stage.notes.last().session.as_str(), "whatsapp:US.13");
+    assert_eq!(bench.stage.assistant.last().unwrap().session.as_str(), "whatsapp:US.13");
     channel.send(&delivery(1, "US.13", "hi")).await.unwrap();
     assert_eq!(bench.graph.sent()[0]["recipient"], "US.13");
 }
@@ -345,13 +345,13 @@ async fn an_approval_is_a_button_of_the_one_who_asked() {
     let channel = bench.channel();
     call(&channel, json!({"messages": [text("w1", ADA, 0, "run it")]})).await;
     let (trigger, shutdown) = ShutdownTrigger::pair();
-    let (running, notes) = (channel.clone(), bench.stage.notes.clone());
-    let running = tokio::spawn(async move { running.run(notes, shutdown).await });
+    let (running, assistant) = (channel.clone(), bench.stage.assistant.clone());
+    let running = tokio::spawn(async move { running.run(assistant, shutdown).await });
     tokio::time::sleep(Duration::from_secs(5)).await;
     let mut question = bench.stage.question(&format!("whatsapp:{ADA}"));
     question.input = json!({"command": "x ".repeat(800)});
     let mut ticket = bench.stage.desk.open(question.clone());
-    bench.stage.notes.surface().emit(&question.turn, TurnEvent::Approval(question.clone()));
+    bench.stage.assistant.surface().unwrap().emit(&question.turn, TurnEvent::Approval(question.clone()));
     tokio::time::sleep(Duration::from_secs(30)).await;
     let sent = bench.graph.sent();
     assert!(sent[0]["text"]["body"].as_str().unwrap().contains("\"command\""), "{sent:?}");
@@ -387,8 +387,8 @@ async fn files_go_both_ways_and_only_metas_addresses_get_the_token() {
     };
     call(&channel, json!({"messages": [file("f1", "701"), file("f2", "702")]})).await;
     bench.run(&channel).await;
-    assert_eq!(bench.stage.notes.first().attachments[0].name, "n.txt");
-    assert!(bench.stage.notes.last().attachments.is_empty());
+    assert_eq!(bench.stage.assistant.first().unwrap().attachments[0].name, "n.txt");
+    assert!(bench.stage.assistant.last().unwrap().attachments.is_empty());
     assert!(bench.stage.said()[0].contains("could not be fetched"), "{:?}", bench.stage.said());
     let mut out = delivery(1, ADA, "here");
     out.content.attachments =
@@ -403,7 +403,7 @@ async fn a_token_that_is_wrong_is_told_once_without_it() {
     let wrong = Options { token: Secret::new("wr0ng-canary"), ..bench.options() };
     let channel = whatsapp::channel(wrong, rules("whatsapp"), bench.stage.around());
     let (_trigger, shutdown) = ShutdownTrigger::pair();
-    channel.run(bench.stage.notes.clone(), shutdown).await.unwrap();
+    channel.run(bench.stage.assistant.clone(), shutdown).await.unwrap();
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(

@@ -6,6 +6,7 @@
 mod address;
 mod channels;
 mod entries;
+mod household;
 mod tools;
 
 use crate::limits::LIMITS;
@@ -59,6 +60,7 @@ pub(crate) fn check(config: &Config) -> Vec<Remark> {
     }
     channels::check(config, &mut remarks);
     entries::check(config, &mut remarks);
+    household::check(config, &mut remarks);
     tools::check(config, &mut remarks);
     remarks.0
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{AgentName, SessionId, TurnId};
 use crate::ledger::WorkKind;
 use crate::model::Effort;
+use crate::person::Person;
 use crate::sop::SopName;
 
 /// What came in through any door: a chat message, a webhook, a line in the terminal, a job.
@@ -25,6 +26,9 @@ pub struct Inbound {
     pub channel: String,
     /// Who sent it there.
     pub sender: String,
+    /// Whom it is for: whose memories may be recalled and whose are made.
+    #[serde(default, skip_serializing_if = "Person::is_owner")]
+    pub person: Person,
     /// The sender's own name for it, so that a second delivery is known. A turn that has one is taken up again after a
     /// crash; one without is closed as interrupted, because its sender has seen the connection break and asks again.
     pub dedupe: Option<Dedupe>,
@@ -35,9 +39,6 @@ pub struct Inbound {
     /// Files.
     #[serde(default)]
     pub attachments: Vec<Attachment>,
-    /// Whether an edit has the files of the message in whose place it comes.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub keeps_attachments: bool,
     /// How much the model is to think about it, where that differs from the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
@@ -64,11 +65,11 @@ impl Inbound {
             agent: AgentName::default(),
             kind: WorkKind::default(),
             sender: "owner".into(),
+            person: Person::default(),
             dedupe: None,
             intent: Intent::Say,
             text: text.into(),
             attachments: Vec::new(),
-            keeps_attachments: false,
             effort: None,
             untrusted: false,
             oneshot: false,
@@ -84,7 +85,7 @@ impl Inbound {
 
     /// A text that takes the place of an earlier turn's message. The files of that stay, unless others are given.
     pub fn edit(session: SessionId, turn: TurnId, text: impl Into<String>) -> Self {
-        Self { intent: Intent::Edit { turn }, keeps_attachments: true, ..Self::say(session, text) }
+        Self { intent: Intent::Edit { turn, keeps_attachments: true }, ..Self::say(session, text) }
     }
 
     /// For this agent.
@@ -111,6 +112,12 @@ impl Inbound {
         Self { sender: sender.into(), ..self }
     }
 
+    /// For this person.
+    #[must_use]
+    pub fn for_person(self, person: Person) -> Self {
+        Self { person, ..self }
+    }
+
     /// Known by the sender's own id.
     #[must_use]
     pub fn with_dedupe(self, dedupe: impl Into<Option<Dedupe>>) -> Self {
@@ -120,7 +127,11 @@ impl Inbound {
     /// With these files.
     #[must_use]
     pub fn with_attachments(self, attachments: Vec<Attachment>) -> Self {
-        Self { attachments, keeps_attachments: false, ..self }
+        let intent = match self.intent {
+            Intent::Edit { turn, .. } => Intent::Edit { turn, keeps_attachments: false },
+            other => other,
+        };
+        Self { attachments, intent, ..self }
     }
 
     /// With this effort.
@@ -180,6 +191,9 @@ pub enum Intent {
     Edit {
         /// The turn whose message is replaced.
         turn: TurnId,
+        /// Whether the files of that message stay.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        keeps_attachments: bool,
     },
 }
 

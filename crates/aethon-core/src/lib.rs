@@ -36,6 +36,7 @@ pub mod message;
 pub mod model;
 pub mod owner;
 pub mod pairing;
+pub mod person;
 pub mod program;
 pub mod provider;
 pub mod recording;

@@ -1,8 +1,8 @@
 //! Long-term memory: facts that outlast a conversation, and how they are found again.
 //!
 //! A memory is a short text with a category and a source. What says the same as one that is there is no new one; a
-//! correction takes the place of what was said before, which stays as history. Each belongs to a [`Scope`], so that nobody
-//! is shown the memories of somebody else.
+//! correction takes the place of what was said before, which stays as history. Each belongs to a [`Scope`], and who looks
+//! says how far: [`Reach`]. So nobody is shown the memories of somebody else.
 //!
 //! [`Memory`] is what tools, doors and hooks work with. A backend implements [`MemoryStorage`], which adds the vectors that
 //! are made in the background. Between the two stands the facade, which refuses secrets ([`MemoryGuard`]) on every way in.
@@ -11,6 +11,7 @@ mod entry;
 mod fingerprint;
 pub mod guard;
 mod query;
+mod reach;
 
 use async_trait::async_trait;
 
@@ -18,6 +19,7 @@ pub use entry::{Correction, MemoryEntry, MemoryId, MemoryRecord, MemoryVersion, 
 pub use fingerprint::fingerprint;
 pub use guard::MemoryGuard;
 pub use query::{MemoryHit, MemoryListing, MemoryPage, MemoryQuery, MemoryStats, Purpose, QueryVector};
+pub use reach::Reach;
 
 use crate::error::Result;
 
@@ -37,13 +39,13 @@ pub trait Memory: Send + Sync {
     async fn store(&self, memory: NewMemory) -> Result<Stored>;
 
     /// Puts something else in the place of what a memory says, and keeps what it said as history.
-    async fn correct(&self, scope: &Scope, id: MemoryId, correction: Correction) -> Result<MemoryEntry>;
+    async fn correct(&self, reach: &Reach, id: MemoryId, correction: Correction) -> Result<MemoryEntry>;
 
     /// Removes a memory with its history. `false` when there is none of this id.
-    async fn forget(&self, scope: &Scope, id: MemoryId) -> Result<bool>;
+    async fn forget(&self, reach: &Reach, id: MemoryId) -> Result<bool>;
 
     /// A memory and what it said before.
-    async fn show(&self, scope: &Scope, id: MemoryId) -> Result<Option<MemoryRecord>>;
+    async fn show(&self, reach: &Reach, id: MemoryId) -> Result<Option<MemoryRecord>>;
 
     /// A page of memories, those that were changed last first.
     async fn list(&self, listing: MemoryListing) -> Result<MemoryPage>;
@@ -52,7 +54,7 @@ pub trait Memory: Send + Sync {
     async fn search(&self, query: MemoryQuery) -> Result<Vec<MemoryHit>>;
 
     /// How much there is.
-    async fn stats(&self, scope: &Scope) -> Result<MemoryStats>;
+    async fn stats(&self, reach: &Reach) -> Result<MemoryStats>;
 }
 
 /// Where memories are kept: what else a backend does for them.

@@ -19,9 +19,17 @@ pub struct Program {
     pub args: Vec<String>,
     /// Its own variables, besides `PATH`, `HOME` and the locale. Nothing else of the service's environment reaches it.
     pub environment: Vec<(String, Secret)>,
-    /// Whether it runs in the sandbox where there is one that programs can be talked to in; `false` where its owner keeps it
-    /// outside.
-    pub sandboxed: bool,
+    /// What it needs of the sandbox, where there is one; `None` where its owner keeps it outside.
+    pub sandbox: Option<ProgramSandbox>,
+}
+
+/// What a program needs of the sandbox besides what commands get.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProgramSandbox {
+    /// The image that it lies in, where the sandbox is a container; else the one for commands.
+    pub image: Option<String>,
+    /// Its network; else the one for commands.
+    pub network: Option<String>,
 }
 
 /// Starts programs.
@@ -48,4 +56,15 @@ pub struct RunningProgram {
 pub trait ProgramLife: Send + Sync {
     /// Waits until the program has ended, and says how in a few words, such as "with exit status 1".
     async fn ended(&mut self) -> String;
+}
+
+/// Starts nothing: for embedders and tests that have no programs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoPrograms;
+
+#[async_trait]
+impl Programs for NoPrograms {
+    async fn start(&self, program: &Program) -> io::Result<RunningProgram> {
+        Err(io::Error::other(format!("no programs are started here, and so not {}", program.command)))
+    }
 }

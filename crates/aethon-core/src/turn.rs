@@ -5,7 +5,8 @@
 
 use crate::ids::{AgentName, SessionId, TurnId};
 use crate::ledger::WorkKind;
-use crate::message::Inbound;
+use crate::message::{Destination, Inbound};
+use crate::person::Person;
 
 /// What hooks and tools know of a turn.
 #[derive(Debug, Clone)]
@@ -19,6 +20,10 @@ pub struct TurnContext {
     pub channel: String,
     /// Who sent it.
     pub sender: String,
+    /// Whom it is for.
+    pub person: Person,
+    /// Where its reply is pushed besides.
+    pub reply_to: Option<Destination>,
     /// The agent that works on it.
     pub agent: AgentName,
     /// What kind of work it is.
@@ -33,6 +38,8 @@ impl TurnContext {
             turn,
             channel: inbound.channel.clone(),
             sender: inbound.sender.clone(),
+            person: inbound.person.clone(),
+            reply_to: inbound.deliver_to.clone(),
             agent: inbound.agent.clone(),
             kind: inbound.kind,
         }

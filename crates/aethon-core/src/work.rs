@@ -11,4 +11,4 @@ mod task;
 pub use book::{WorkBook, WorkRefusal, WorkStatus};
 pub use plan::{NewTask, Plan, PlanFault};
 pub use store::{WorkStore, WorkWish};
-pub use task::{TaskState, Work, WorkOrigin, WorkSpent, WorkState, WorkTask};
+pub use task::{PlannedFor, TaskState, Work, WorkOrigin, WorkSpent, WorkState, WorkTask};

@@ -20,4 +20,4 @@ pub(crate) fn render(markdown: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

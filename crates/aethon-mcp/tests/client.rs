@@ -183,7 +183,7 @@ fn stage(kind: Kind, command: &str) -> Stage {
     let fakes =
         Arc::new(Fakes { kind, started: AtomicUsize::new(0), ended: Arc::default(), heard: Arc::default() });
     let program =
-        Program { command: command.into(), args: Vec::new(), environment: Vec::new(), sandboxed: true };
+        Program { command: command.into(), args: Vec::new(), environment: Vec::new(), sandbox: None };
     let servers = Servers::new(Options {
         servers: vec![ServerOptions { name: "s".into(), address: Address::Program(program) }],
         programs: fakes.clone(),

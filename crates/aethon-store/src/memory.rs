@@ -1,10 +1,10 @@
 //! Long-term memory: `entries` are its rows, `listing` pages of them, `words` what a text is found by (`stem`,
 //! `stop_words`); `by_words` and `by_meaning` (over `sketches`) find, and `fusion` puts what they have found into one order.
 
-use aethon_core::error::Result as CoreResult;
+use aethon_core::error::{Error as Refusal, Result as CoreResult};
 use aethon_core::memory::{
     Correction, Memory, MemoryEntry, MemoryHit, MemoryId, MemoryListing, MemoryPage, MemoryQuery,
-    MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, NewMemory, Purpose, Scope, Stored,
+    MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, NewMemory, Purpose, Reach, Stored,
 };
 use async_trait::async_trait;
 use rusqlite::params;
@@ -39,21 +39,34 @@ impl Memory for Store {
         Ok(self.write(move |sql| entries::store(sql, &memory, now)).await?)
     }
 
-    async fn correct(&self, scope: &Scope, id: MemoryId, correction: Correction) -> CoreResult<MemoryEntry> {
-        let (now, scope) = (self.now(), scope.clone());
-        let correct = move |sql: &Sql<'_>| entries::correct(sql, (scope.as_str(), id), &correction, now);
+    async fn correct(&self, reach: &Reach, id: MemoryId, correction: Correction) -> CoreResult<MemoryEntry> {
+        let (now, reach) = (self.now(), reach.clone());
+        let correct = move |sql: &Sql<'_>| {
+            let Some(scope) = entries::scope_of(sql, &reach, id)? else {
+                return Err(Refusal::not_found(format!("there is no memory {id}")).into());
+            };
+            entries::correct(sql, (&scope, id), &correction, now)
+        };
         Ok(self.write(correct).await?)
     }
 
-    async fn forget(&self, scope: &Scope, id: MemoryId) -> CoreResult<bool> {
-        let scope = scope.clone();
-        Ok(self.write(move |sql| entries::forget(sql, scope.as_str(), id)).await?)
+    async fn forget(&self, reach: &Reach, id: MemoryId) -> CoreResult<bool> {
+        let reach = reach.clone();
+        let forget = move |sql: &Sql<'_>| match entries::scope_of(sql, &reach, id)? {
+            Some(scope) => entries::forget(sql, &scope, id),
+            None => Ok(false),
+        };
+        Ok(self.write(forget).await?)
     }
 
-    async fn show(&self, scope: &Scope, id: MemoryId) -> CoreResult<Option<MemoryRecord>> {
+    async fn show(&self, reach: &Reach, id: MemoryId) -> CoreResult<Option<MemoryRecord>> {
         self.flush().await?;
-        let scope = scope.clone();
-        Ok(self.read(move |sql| entries::show(sql, scope.as_str(), id)).await?)
+        let reach = reach.clone();
+        let show = move |sql: &Sql<'_>| match entries::scope_of(sql, &reach, id)? {
+            Some(scope) => entries::show(sql, &scope, id),
+            None => Ok(None),
+        };
+        Ok(self.read(show).await?)
     }
 
     async fn list(&self, listing: MemoryListing) -> CoreResult<MemoryPage> {
@@ -73,10 +86,10 @@ impl Memory for Store {
         Ok(hits)
     }
 
-    async fn stats(&self, scope: &Scope) -> CoreResult<MemoryStats> {
+    async fn stats(&self, reach: &Reach) -> CoreResult<MemoryStats> {
         self.flush().await?;
-        let scope = scope.clone();
-        Ok(self.read(move |sql| listing::stats(sql, scope.as_str())).await?)
+        let reach = reach.clone();
+        Ok(self.read(move |sql| listing::stats(sql, &reach)).await?)
     }
 }
 
@@ -104,11 +117,18 @@ impl MemoryStorage for Store {
 }
 
 fn search(sql: &Sql<'_>, sketches: &Sketches, query: &MemoryQuery) -> Result<Vec<MemoryHit>, Error> {
-    let (scope, category) = (query.scope.as_str(), query.category.as_deref());
-    let by_words = by_words::find(sql, scope, category, &query.text)?;
-    let near = |vector| by_meaning::find(sql, sketches, scope, category, vector);
-    let by_meaning = query.vector.as_ref().map(near).transpose()?;
-    Ok(fusion::fuse(by_words, by_meaning, query.purpose, query.limit.min(MOST_HITS)))
+    let (category, limit) = (query.category.as_deref(), query.limit.min(MOST_HITS));
+    let mut hits = Vec::new();
+    // How rare a word is, and what is near, is known of each scope; both come out as a score from 0 to 1.
+    for scope in entries::scopes(sql, &query.reach)? {
+        let by_words = by_words::find(sql, &scope, category, &query.text)?;
+        let near = |vector| by_meaning::find(sql, sketches, &scope, category, vector);
+        let by_meaning = query.vector.as_ref().map(near).transpose()?;
+        hits.extend(fusion::fuse(by_words, by_meaning, query.purpose, limit));
+    }
+    hits.sort_by(|one, other| other.score.total_cmp(&one.score));
+    hits.truncate(limit);
+    Ok(hits)
 }
 
 /// A new row takes the place of an old one, so that its number says that it is new.

@@ -32,7 +32,7 @@ impl NewMessage {
     pub(crate) fn from(message: &Message) -> Result<Self, Error> {
         Ok(Self {
             role: role_word(message.role).into(),
-            content: to_json(&message.content)?,
+            content: content(message)?,
             created_at: to_millis(message.created_at),
             model: message.model.clone(),
             usage: message.usage.as_ref().map(to_json).transpose()?,
@@ -191,9 +191,26 @@ pub(crate) fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
     serde_json::from_value(Value::String(word.to_owned())).ok()
 }
 
+/// From this length on, the JSON of a text gets its room at once instead of growing into it by copies.
+const LONG: usize = 512 << 10;
+
+/// The blocks of a message as JSON.
+fn content(message: &Message) -> Result<String, Error> {
+    let bytes = message.text_bytes();
+    if bytes < LONG {
+        return to_json(&message.content);
+    }
+    // Line ends and quotes take a byte more each.
+    let mut json = Vec::with_capacity(bytes + bytes / 16);
+    serde_json::to_writer(&mut json, &message.content).map_err(not_json)?;
+    String::from_utf8(json).map_err(not_json)
+}
+
 /// The JSON of one of the core's types.
 pub(crate) fn to_json(value: &impl serde::Serialize) -> Result<String, Error> {
-    serde_json::to_string(value).map_err(|error| {
-        aethon_core::error::Error::invalid("this cannot be written as JSON").because(error).into()
-    })
+    serde_json::to_string(value).map_err(not_json)
+}
+
+fn not_json(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    aethon_core::error::Error::invalid("this cannot be written as JSON").because(error).into()
 }

@@ -130,6 +130,9 @@ impl TurnLog for Store {
 /// What a reply says behind the text of a message: nothing where they are the same. `None` where it is another text. A long text
 /// with a notice behind it is not kept twice either.
 fn behind<'r>(reply: &'r str, message: &Message) -> Option<&'r str> {
+    if message.text_bytes() > reply.len() {
+        return None;
+    }
     let after = reply.strip_prefix(message.text().as_str())?;
     (after.is_empty() || reply.len() - after.len() >= LONG).then_some(after)
 }

@@ -1,14 +1,14 @@
 //! `manage_memory`: the model's own way to long-term memory.
 //!
 //! The memory that it is given refuses secrets by itself. What it hands out is data: it stands between the markers of
-//! outside text, whoever wrote it.
+//! outside text, whoever wrote it. A person gets at their own memories and at those that everybody shares.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use aethon_core::error::Error;
 use aethon_core::memory::{
-    Correction, Memory, MemoryEntry, MemoryId, MemoryListing, MemoryQuery, NewMemory, Purpose, Scope,
+    Correction, Memory, MemoryEntry, MemoryId, MemoryListing, MemoryQuery, NewMemory, Purpose, Reach, Scope,
 };
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::untrusted;
@@ -41,6 +41,8 @@ struct Arguments {
     id: Option<String>,
     /// A word to file it under, such as people, health, home or work.
     category: Option<String>,
+    /// For `store`: whether everybody in the household may know it. Only when the person wants that.
+    shared: Option<bool>,
 }
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -71,15 +73,22 @@ impl ManageMemory {
         let (category, source) = (arguments.category.as_deref(), context.session.as_str());
         if let Some(id) = given(arguments.id.as_deref()) {
             let correction = Correction::new(Some(content), category, source).map_err(told)?;
-            let entry =
-                self.memory.correct(&Scope::default(), parsed(id)?, correction).await.map_err(told)?;
+            let reach = Reach::of(&context.person);
+            let entry = self.memory.correct(&reach, parsed(id)?, correction).await.map_err(told)?;
             return Ok(format!(
                 "Memory {} is corrected; what it said before is kept as its history.",
                 entry.id
             ));
         }
+        let scope = match arguments.shared {
+            Some(true) if context.person.is_guest() => {
+                return Err(ToolError::denied("guests share nothing; only the household's own people do"));
+            }
+            Some(true) => Scope::shared(),
+            _ => Scope::from(&context.person),
+        };
         let memory = NewMemory::new(content, category.unwrap_or_default(), source).map_err(told)?;
-        let stored = self.memory.store(memory).await.map_err(told)?;
+        let stored = self.memory.store(memory.of(scope)).await.map_err(told)?;
         let id = stored.entry.id;
         Ok(if stored.is_new {
             format!("Remembered as memory {id}, under {:?}.", stored.entry.category)
@@ -92,6 +101,7 @@ impl ManageMemory {
         let question =
             needed(arguments.query.as_deref().or(arguments.content.as_deref()), "query", "search")?;
         let query = MemoryQuery::new(question, MOST_HITS)
+            .of(Reach::of(&context.person))
             .for_purpose(Purpose::Ask)
             .in_category(given(arguments.category.as_deref()).map(str::to_owned));
         let hits = self.memory.search(query).await.map_err(told)?;
@@ -106,6 +116,7 @@ impl ManageMemory {
 
     async fn list(&self, context: &ToolContext, arguments: &Arguments) -> Result<String, ToolError> {
         let listing = MemoryListing::newest(MOST_LISTED)
+            .of(Reach::of(&context.person))
             .with_words(arguments.query.as_deref().unwrap_or_default())
             .in_category(given(arguments.category.as_deref()).map(str::to_owned));
         let page = self.memory.list(listing).await.map_err(told)?;
@@ -117,10 +128,10 @@ impl ManageMemory {
         Ok(format!("{} of {} memories, the newest first:\n{shown}", page.entries.len(), page.count))
     }
 
-    async fn forget(&self, arguments: &Arguments) -> Result<String, ToolError> {
+    async fn forget(&self, context: &ToolContext, arguments: &Arguments) -> Result<String, ToolError> {
         let id = needed(arguments.id.as_deref(), "id", "forget")?;
         let id = parsed(id)?;
-        if self.memory.forget(&Scope::default(), id).await.map_err(told)? {
+        if self.memory.forget(&Reach::of(&context.person), id).await.map_err(told)? {
             Ok(format!("Memory {id} is forgotten, with its history."))
         } else {
             Err(ToolError::failed(format!("there is no memory {id}; `search` and `list` show the ids")))
@@ -140,7 +151,7 @@ impl Tool for ManageMemory {
             Action::Store => self.store(context, &arguments).await,
             Action::Search => self.search(context, &arguments).await,
             Action::List => self.list(context, &arguments).await,
-            Action::Forget => self.forget(&arguments).await,
+            Action::Forget => self.forget(context, &arguments).await,
         };
         text.map(ToolOutput::text)
     }
@@ -178,7 +189,8 @@ fn shown(entries: &[&MemoryEntry], room: usize) -> String {
     for entry in entries {
         let content: Vec<&str> = entry.content.split_whitespace().collect();
         let day = entry.updated_at.strftime("%Y-%m-%d");
-        let line = format!("#{} [{}, {day}] {}\n", entry.id, entry.category, content.join(" "));
+        let shared = if entry.scope == Scope::shared() { ", shared" } else { "" };
+        let line = format!("#{} [{}, {day}{shared}] {}\n", entry.id, entry.category, content.join(" "));
         if !lines.is_empty() && lines.len() + line.len() > room {
             break;
         }
@@ -192,6 +204,7 @@ fn shown(entries: &[&MemoryEntry], room: usize) -> String {
 mod tests {
     use aethon_core::ids::{SessionId, TurnId};
     use aethon_core::message::Inbound;
+    use aethon_core::person::Person;
     use aethon_core::surface::Unattended;
     use aethon_core::testkit::MemoryStore;
     use aethon_core::turn::TurnContext;
@@ -200,7 +213,11 @@ mod tests {
     use super::*;
 
     async fn call(memory: &Arc<MemoryStore>, input: Value) -> Result<String, String> {
-        let inbound = Inbound::say(SessionId::parse("webchat:a").unwrap(), "x");
+        call_for(Person::default(), memory, input).await
+    }
+
+    async fn call_for(person: Person, memory: &Arc<MemoryStore>, input: Value) -> Result<String, String> {
+        let inbound = Inbound::say(SessionId::parse("webchat:a").unwrap(), "x").for_person(person);
         let context =
             ToolContext::of(&TurnContext::of(TurnId::fresh(), &inbound), Arc::new(Unattended), 12_000);
         let output = ManageMemory::new(memory.clone()).call(&context, input).await;
@@ -222,11 +239,44 @@ mod tests {
         assert!(
             listed.starts_with("1 of 1 memories") && listed.contains("Porto") && !listed.contains("Lisbon")
         );
-        let record = memory.show(&Scope::default(), MemoryId(1)).await.unwrap().unwrap();
+        let record = memory.show(&Reach::default(), MemoryId(1)).await.unwrap().unwrap();
         assert_eq!((record.entry.source.as_str(), record.history.len()), ("webchat:a", 1));
         assert!(call(&memory, json!({"action": "forget", "id": "1"})).await.unwrap().contains("forgotten"));
         let nothing = call(&memory, json!({"action": "search", "query": "Porto"})).await.unwrap();
         assert!(nothing.starts_with("Nothing is remembered"), "{nothing}");
+    }
+
+    #[tokio::test]
+    async fn people_get_at_their_own_and_at_what_is_shared() {
+        let memory = Arc::new(MemoryStore::default());
+        let (ben, guest) = (Person::member("ben").unwrap(), Person::guest("telegram", "7"));
+        let store =
+            |content: &str, shared: bool| json!({"action": "store", "content": content, "shared": shared});
+        call(&memory, store("The owner takes the train at 8.", false)).await.unwrap();
+        call_for(ben.clone(), &memory, store("Ben takes the train at 9.", false)).await.unwrap();
+        call_for(ben.clone(), &memory, store("The train pass lies in the hall.", true)).await.unwrap();
+        let refused = call_for(guest.clone(), &memory, store("The train is mine.", true)).await;
+        assert!(refused.unwrap_err().contains("guests share nothing"));
+        let search = json!({"action": "search", "query": "train"});
+        let check = async |person: &Person, expected: [bool; 3]| {
+            for input in [search.clone(), json!({"action": "list"})] {
+                let found = call_for(person.clone(), &memory, input).await.unwrap();
+                assert_eq!(["at 8", "at 9", "hall"].map(|word| found.contains(word)), expected, "{found}");
+            }
+        };
+        check(&Person::default(), [true, false, true]).await;
+        check(&ben, [false, true, true]).await;
+        check(&guest, [false; 3]).await;
+        check(&Person::everybody(), [false, false, true]).await;
+        // What somebody does not see, they do not change either.
+        for input in [
+            json!({"action": "forget", "id": "1"}),
+            json!({"action": "store", "id": "1", "content": "The owner walks."}),
+        ] {
+            let refused = call_for(ben.clone(), &memory, input).await.unwrap_err();
+            assert!(refused.contains("no memory 1") || refused.contains("no such memory"), "{refused}");
+        }
+        assert!(call(&memory, json!({"action": "forget", "id": "3"})).await.unwrap().contains("forgotten"));
     }
 
     #[tokio::test]

@@ -2,7 +2,7 @@
 //!
 //! `CONTEXT.md` says what is going on, `LEARNINGS.md` how to work for this person. Both are plain files that the person reads
 //! and edits; they go to the model with the next message, and a change of them is told to the person. A page is replaced as a
-//! whole (new file, flushed, renamed), so nobody reads half of one.
+//! whole (new file, flushed, renamed), so nobody reads half of one. Others in the household do not write them.
 
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -105,7 +105,8 @@ impl Tool for UpdateContext {
         &self.spec
     }
 
-    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        owners(context, CONTEXT)?;
         let ContextArguments { content, section } = self.spec.parse(input)?;
         let heading =
             section.as_deref().map(|section| section.trim().trim_start_matches('#').trim().to_owned());
@@ -126,6 +127,16 @@ impl Tool for UpdateContext {
         blocking(move || pages.change(CONTEXT, LONGEST_CONTEXT, make)).await?;
         Ok(ToolOutput::text(told))
     }
+}
+
+/// The pages are about the owner, and are shown to the model in the owner's conversations only.
+fn owners(context: &ToolContext, page: &str) -> Result<(), ToolError> {
+    if context.person.is_owner() {
+        return Ok(());
+    }
+    Err(ToolError::denied(format!(
+        "{page} is about the owner; keep what this person tells with `manage_memory`"
+    )))
 }
 
 /// A page with another text under a heading of the second level.
@@ -175,7 +186,8 @@ impl Tool for RecordLearning {
         &self.spec
     }
 
-    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        owners(context, LEARNINGS)?;
         let LearningArguments { learning } = self.spec.parse(input)?;
         let learning = learning.split_whitespace().collect::<Vec<_>>().join(" ");
         if fingerprint(&learning).is_none() {

@@ -1,9 +1,9 @@
 //! Programs that run beside the assistant and are talked to over pipes, such as servers of tools.
 //!
-//! They are started as commands are: in the sandbox of the kernel where `security.sandbox` names it, else inside the walls, in a
+//! They are started as commands are: in the sandbox that `security.sandbox` names, else inside the walls, in a
 //! session of their own, with a watcher that ends all of it when
 //! this program ends, however that comes about. Their environment is `PATH`, `HOME` and the locale, and what their owner
-//! gives them.
+//! gives them. Containers are the business of `docker`.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,6 +17,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::oneshot;
 
 use crate::confine::Confinement;
+use crate::docker::DockerSandbox;
 use crate::options::{Options, USUAL_PATH};
 use crate::sandbox::{KernelSandbox, STEP_VARIABLE};
 use crate::shell::{Ended, Group, Launch, Running, Streams, program, start};
@@ -29,6 +30,9 @@ pub struct ConfinedPrograms {
     confinement: Arc<Confinement>,
     /// The sandbox of the kernel, where commands run in it.
     kernel: Option<Arc<KernelSandbox>>,
+    /// Whether commands run in containers.
+    in_docker: bool,
+    docker: Option<DockerSandbox>,
 }
 
 impl ConfinedPrograms {
@@ -45,12 +49,18 @@ impl ConfinedPrograms {
             setsid: program("setsid", &format!("{path}:{USUAL_PATH}")),
             confinement: Arc::new(Confinement::new(options)),
             kernel: (shell.sandbox == Sandbox::Kernel).then(|| Arc::new(KernelSandbox::new(options))),
+            in_docker: shell.sandbox == Sandbox::Docker,
+            docker: options.docker.clone(),
         }
     }
 
     /// What stands before a program in the sandbox, if it is to run there.
     async fn before(&self, program: &Program) -> io::Result<Option<Vec<OsString>>> {
-        let Some(kernel) = self.kernel.clone().filter(|_| program.sandboxed) else { return Ok(None) };
+        let (Some(kernel), Some(wish)) = (&self.kernel, &program.sandbox) else { return Ok(None) };
+        let kernel = match &wish.network {
+            Some(network) => Arc::new(kernel.with_network(network)),
+            None => kernel.clone(),
+        };
         let directory = self.directory.clone();
         let words = tokio::task::spawn_blocking(move || kernel.words(&directory)).await;
         words.map_err(io::Error::other)?.map(Some)
@@ -60,6 +70,11 @@ impl ConfinedPrograms {
 #[async_trait]
 impl Programs for ConfinedPrograms {
     async fn start(&self, program: &Program) -> io::Result<RunningProgram> {
+        if let Some(wish) = program.sandbox.as_ref().filter(|_| self.in_docker) {
+            let none = || io::Error::other("there is no docker sandbox (`security.sandbox`)");
+            let docker = self.docker.as_ref().ok_or_else(none)?;
+            return docker.start(program, wish).await.map_err(io::Error::other);
+        }
         let given = program.environment.iter().map(|(name, value)| (name.clone(), value.expose().to_owned()));
         let words = std::iter::once(&program.command).chain(&program.args).map(OsString::from);
         let before = self.before(program).await?;

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use crate::confine::Confinement;
 use crate::options::Options;
@@ -29,11 +30,11 @@ pub(crate) const STEP_VARIABLE: (&str, &str) = crate::confine::ALONE;
 pub(crate) const STEP_VARIABLE: (&str, &str) = ("AETHON_STEP", "");
 
 /// The sandbox of the kernel for one assistant.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct KernelSandbox {
     launcher: Option<PathBuf>,
     limits: SandboxLimits,
-    confinement: Confinement,
+    confinement: Arc<Confinement>,
     workspace: PathBuf,
 }
 
@@ -43,7 +44,7 @@ impl KernelSandbox {
         Self {
             launcher: options.shell.launcher.clone(),
             limits: options.shell.limits.clone(),
-            confinement: Confinement::new(options),
+            confinement: Arc::new(Confinement::new(options)),
             workspace: options.workspace.clone(),
         }
     }
@@ -63,6 +64,12 @@ impl KernelSandbox {
     #[cfg(not(target_os = "linux"))]
     pub fn check(&self) -> Result<(), String> {
         Err("only Linux has it".into())
+    }
+
+    /// This sandbox for a program that its owner gives a network of its own.
+    pub(crate) fn with_network(&self, network: &str) -> Self {
+        let limits = SandboxLimits { network: network.to_owned(), ..self.limits.clone() };
+        Self { limits, ..self.clone() }
     }
 
     /// What stands before a command that begins in this directory. Blocks; call it where that does not matter.

@@ -50,7 +50,8 @@ impl ProgramLife for Life {
 #[async_trait::async_trait]
 impl Programs for Strict {
     async fn start(&self, program: &Program) -> io::Result<RunningProgram> {
-        assert_eq!((program.command.as_str(), program.sandboxed), ("tiny-server", true));
+        assert_eq!(program.command, "tiny-server");
+        assert!(program.sandbox.is_some(), "where commands run");
         self.started.fetch_add(1, Ordering::SeqCst);
         let (input, from) = duplex(1 << 16);
         let (to, output) = duplex(1 << 16);
@@ -224,7 +225,8 @@ impl Stage {
             environment: Vec::new(),
             extensions: vec!["tiny".into()],
         };
-        let lsp = LspOptions { timeout: Duration::from_secs(60), servers: vec![server] };
+        let lsp =
+            LspOptions { timeout: Duration::from_secs(60), servers: vec![server], workspace_only: false };
         let lsp = Arc::new(LanguageServers::new(lsp, strict.clone(), &options));
         Self { home, strict, options, lsp }
     }
@@ -288,7 +290,10 @@ async fn what_is_wrong_is_told_as_the_file_changes_by_both_ways() {
         let asked = json!({"action": "diagnostics", "path": "a.tiny"});
         assert_eq!(stage.ask(&tool, asked.clone()).await.unwrap(), "a.tiny: nothing is wrong");
         stage.write("a.tiny", "def thing\nbroken\n");
-        assert_eq!(stage.ask(&tool, asked.clone()).await.unwrap(), "a.tiny:2:1: error: it is broken\n");
+        for _ in 0..2 {
+            let told = stage.ask(&tool, asked.clone()).await;
+            assert_eq!(told.unwrap(), "a.tiny:2:1: error: it is broken\n", "as long as it is so");
+        }
         stage.write("a.tiny", "def thing\n");
         assert_eq!(stage.ask(&tool, asked).await.unwrap(), "a.tiny: nothing is wrong");
     }

@@ -161,7 +161,8 @@ impl Aethon {
         if mode == OpenMode::Guest {
             // The daemon recovers first, and shows what goes on to those who watch.
             engine.watch(|_| Arc::new(Unattended));
-            let around = wiring::messengers::surroundings(&storage, &desk, &deliveries, &clock);
+            let around =
+                wiring::messengers::surroundings(&storage, &desk, &deliveries, &tools.programs, &clock);
             deliveries.channels.set(guest_channels(&prepared, workflows.door.clone(), &around)?);
         }
         // Beside a daemon, what was left without a vector is the daemon's to make.

@@ -57,6 +57,7 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         webhooks(config, ground),
         scheduler(config),
         memory(config),
+        wiring::household::feature(config),
         wiring::recorder::feature(config),
         telemetry(config),
         crate::mcp::configured(config),
@@ -193,9 +194,12 @@ fn shell(config: &Config, ground: &Ground) -> Feature {
             );
             Feature::new(name, FeatureState::Off, detail, "security.sandbox")
         }
-        Sandbox::Docker => {
-            Feature::on(name.0, name.1, "docker, a container for each conversation", "security.sandbox")
-        }
+        Sandbox::Docker => Feature::on(
+            name.0,
+            name.1,
+            "docker, a container for each conversation and each server of tools",
+            "security.sandbox",
+        ),
         Sandbox::Kernel => {
             Feature::on(name.0, name.1, "namespaces and walls of the kernel", "security.sandbox")
         }

@@ -13,7 +13,7 @@ use aethon_core::error::Result;
 use aethon_core::memory::{
     Correction, Memory, MemoryEntry, MemoryGuard, MemoryHit, MemoryId, MemoryListing, MemoryPage,
     MemoryQuery, MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, NewMemory, Purpose, QueryVector,
-    Scope, Stored,
+    Reach, Stored,
 };
 use async_trait::async_trait;
 use tokio::sync::Notify;
@@ -123,21 +123,21 @@ impl Memory for GuardedMemory {
         Ok(stored)
     }
 
-    async fn correct(&self, scope: &Scope, id: MemoryId, correction: Correction) -> Result<MemoryEntry> {
+    async fn correct(&self, reach: &Reach, id: MemoryId, correction: Correction) -> Result<MemoryEntry> {
         for text in [&correction.content, &correction.category].into_iter().flatten() {
             self.guard.check(text)?;
         }
-        let entry = self.storage.correct(scope, id, correction).await?;
+        let entry = self.storage.correct(reach, id, correction).await?;
         self.wish();
         Ok(entry)
     }
 
-    async fn forget(&self, scope: &Scope, id: MemoryId) -> Result<bool> {
-        self.storage.forget(scope, id).await
+    async fn forget(&self, reach: &Reach, id: MemoryId) -> Result<bool> {
+        self.storage.forget(reach, id).await
     }
 
-    async fn show(&self, scope: &Scope, id: MemoryId) -> Result<Option<MemoryRecord>> {
-        self.storage.show(scope, id).await
+    async fn show(&self, reach: &Reach, id: MemoryId) -> Result<Option<MemoryRecord>> {
+        self.storage.show(reach, id).await
     }
 
     async fn list(&self, listing: MemoryListing) -> Result<MemoryPage> {
@@ -149,8 +149,8 @@ impl Memory for GuardedMemory {
         self.storage.search(query.with_vector(vector)).await
     }
 
-    async fn stats(&self, scope: &Scope) -> Result<MemoryStats> {
-        self.storage.stats(scope).await
+    async fn stats(&self, reach: &Reach) -> Result<MemoryStats> {
+        self.storage.stats(reach).await
     }
 }
 
@@ -257,7 +257,7 @@ mod tests {
     }
 
     async fn with_vectors(store: &MemoryStore, count: u64) {
-        while store.stats(&Scope::default()).await.unwrap().with_vector != count {
+        while store.stats(&Reach::default()).await.unwrap().with_vector != count {
             sleep(Duration::from_secs(1)).await;
         }
     }
@@ -274,7 +274,7 @@ mod tests {
         assert!(memory.store(filed).await.unwrap_err().is_secret());
         let entry = memory.store(fact("fine")).await.unwrap().entry;
         let correction = Correction::new(Some("password: hunter2"), None, "").unwrap();
-        assert!(memory.correct(&Scope::default(), entry.id, correction).await.unwrap_err().is_secret());
+        assert!(memory.correct(&Reach::default(), entry.id, correction).await.unwrap_err().is_secret());
         assert_eq!(store.list(MemoryListing::newest(5)).await.unwrap().count, 1);
     }
 
@@ -297,7 +297,7 @@ mod tests {
         let task = memory.start(true);
         with_vectors(&store, 1).await;
         let correction = Correction::new(Some("The cat is called Mimi."), None, "").unwrap();
-        memory.correct(&Scope::default(), MemoryId(1), correction).await.unwrap();
+        memory.correct(&Reach::default(), MemoryId(1), correction).await.unwrap();
         with_vectors(&store, 1).await;
         task.stop().await;
     }

@@ -17,6 +17,7 @@ use crate::aethon::Aethon;
 use crate::builder::Prepared;
 use crate::doctor::Finding;
 use crate::error::{Error, Result};
+use crate::wiring::household;
 use crate::wiring::messengers::{self, NAMES};
 
 /// What a look at a messenger has found.
@@ -61,7 +62,13 @@ impl Aethon {
     }
 
     pub(crate) fn surroundings(&self) -> Surroundings {
-        messengers::surroundings(&self.storage, &self.desk, &self.deliveries, &self.clock)
+        messengers::surroundings(
+            &self.storage,
+            &self.desk,
+            &self.deliveries,
+            &self.tools.programs,
+            &self.clock,
+        )
     }
 }
 
@@ -176,13 +183,16 @@ fn who_may_write(config: &Config, name: &str) -> String {
     }
 }
 
-/// A line for each messenger that is on, for `--check`.
+/// A line for each messenger that is on, and one for the household, for `--check`.
 pub(crate) fn summary(config: &Config) -> String {
     let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
-    on.map(|name| format!("\nchannel   {name}: on, {}", who_may_write(config, name))).collect()
+    let people = (!config.household.people.is_empty()).then(|| household::sentence(config));
+    on.map(|name| format!("\nchannel   {name}: on, {}", who_may_write(config, name)))
+        .chain(people.map(|people| format!("\nhousehold {people}")))
+        .collect()
 }
 
-/// What `doctor` says of those that are on.
+/// What `doctor` says of those that are on, and of the household.
 pub(crate) fn findings(config: &Config) -> Vec<Finding> {
     let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
     let terms = messengers::is_enabled(config, "whatsapp").then(|| {
@@ -200,5 +210,6 @@ pub(crate) fn findings(config: &Config) -> Vec<Finding> {
             false => Finding::ok("channel", message),
         }
     });
-    found.chain(terms).collect()
+    let people = (!config.household.people.is_empty()).then(|| household::sentence(config));
+    found.chain(terms).chain(people.map(|people| Finding::ok("household", people))).collect()
 }

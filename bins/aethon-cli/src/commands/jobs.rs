@@ -163,6 +163,7 @@ fn request(args: JobArgs) -> JobRequest {
         timezone: args.timezone,
         missed: args.missed,
         retries: args.retries,
+        ..JobRequest::default()
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use aethon::core::memory::{Memory, MemoryId, MemoryListing, MemoryQuery, NewMemory, Scope};
+use aethon::core::memory::{Memory, MemoryId, MemoryListing, MemoryQuery, NewMemory, Reach, Scope};
 use aethon::core::visible::readable;
 use aethon::json::{memories, memory_results};
 use anyhow::{Context, Result, bail};
@@ -21,8 +21,9 @@ const MOST_INPUT: u64 = 1 << 20;
 pub(crate) async fn run(common: &Common, command: MemoryCommand) -> Result<ExitCode> {
     let source = Memories::open(common).await?;
     match command {
-        MemoryCommand::List { query, category, limit, json } => {
-            let page = source.list(query.unwrap_or_default(), category, limit.clamp(1, 1000)).await?;
+        MemoryCommand::List { query, category, scope, limit, json } => {
+            let page =
+                source.list((query.unwrap_or_default(), category, scope), limit.clamp(1, 1000)).await?;
             if json { print_json(&page)? } else { print(&table(&page))? }
         }
         MemoryCommand::Search { query, top_k, json } => {
@@ -33,8 +34,8 @@ pub(crate) async fn run(common: &Common, command: MemoryCommand) -> Result<ExitC
             let record = source.show(parse(&id)?).await?;
             if json { print_json(&record)? } else { print(&history(&record))? }
         }
-        MemoryCommand::Add { text, category, json } => {
-            let entry = source.add(&input(text)?, &category.unwrap_or_default()).await?;
+        MemoryCommand::Add { text, category, scope, json } => {
+            let entry = source.add(&input(text)?, &category.unwrap_or_default(), scope).await?;
             if json { print_json(&entry)? } else { print(&line(&entry))? }
         }
         MemoryCommand::Rm { id, yes } => {
@@ -72,16 +73,24 @@ impl Memories {
         Ok(Self(Source::open(common).await?))
     }
 
-    async fn list(&self, words: String, category: Option<String>, limit: usize) -> Result<Value> {
+    async fn list(
+        &self,
+        (words, category, scope): (String, Option<String>, Option<String>),
+        limit: usize,
+    ) -> Result<Value> {
         match &self.0 {
             Source::Daemon(daemon) => {
-                let category = category.map(|category| format!("&category={}", encoded(&category)));
-                let (words, category) = (encoded(&words), category.unwrap_or_default());
-                daemon.get(format!("/api/memory?limit={limit}&q={words}{category}")).await
+                let parameter = |name: &str, value: Option<String>| {
+                    value.map(|value| format!("&{name}={}", encoded(&value))).unwrap_or_default()
+                };
+                let (category, scope) = (parameter("category", category), parameter("scope", scope));
+                let words = encoded(&words);
+                daemon.get(format!("/api/memory?limit={limit}&q={words}{category}{scope}")).await
             }
             Source::Here(aethon) => {
                 let memory = switched_on(aethon)?;
-                let listing = MemoryListing::newest(limit).with_words(words).in_category(category);
+                let reach = scope.map_or(Reach::All, |scope| Reach::from(Scope::named(scope)));
+                let listing = MemoryListing::newest(limit).of(reach).with_words(words).in_category(category);
                 Ok(json!(memories(Some(&*memory), listing).await?))
             }
         }
@@ -94,7 +103,7 @@ impl Memories {
             }
             Source::Here(aethon) => {
                 let memory = switched_on(aethon)?;
-                Ok(json!(memory_results(&*memory, MemoryQuery::new(query, top_k)).await?))
+                Ok(json!(memory_results(&*memory, MemoryQuery::new(query, top_k).of(Reach::All)).await?))
             }
         }
     }
@@ -103,20 +112,22 @@ impl Memories {
         let record = match &self.0 {
             Source::Daemon(daemon) => daemon.find_json(format!("/api/memory/{id}")).await?,
             Source::Here(aethon) => {
-                switched_on(aethon)?.show(&Scope::default(), id).await?.map(|record| json!(record))
+                switched_on(aethon)?.show(&Reach::All, id).await?.map(|record| json!(record))
             }
         };
         record.with_context(|| missing(id))
     }
 
-    async fn add(&self, content: &str, category: &str) -> Result<Value> {
+    async fn add(&self, content: &str, category: &str, scope: Option<String>) -> Result<Value> {
         match &self.0 {
             Source::Daemon(daemon) => {
-                daemon.post("/api/memory".into(), &json!({"content": content, "category": category})).await
+                let memory = json!({"content": content, "category": category, "scope": scope});
+                daemon.post("/api/memory".into(), &memory).await
             }
             Source::Here(aethon) => {
                 let memory = switched_on(aethon)?;
-                Ok(json!(memory.store(NewMemory::new(content, category, "cli")?).await?.entry))
+                let scope = scope.map_or(Ok(Scope::default()), |scope| Scope::given(&scope))?;
+                Ok(json!(memory.store(NewMemory::new(content, category, "cli")?.of(scope)).await?.entry))
             }
         }
     }
@@ -125,7 +136,7 @@ impl Memories {
         match &self.0 {
             Source::Daemon(daemon) => daemon.delete(format!("/api/memory/{id}")).await.map(drop),
             Source::Here(aethon) => {
-                let gone = switched_on(aethon)?.forget(&Scope::default(), id).await?;
+                let gone = switched_on(aethon)?.forget(&Reach::All, id).await?;
                 if gone { Ok(()) } else { bail!(missing(id)) }
             }
         }
@@ -151,7 +162,9 @@ fn day(entry: &Value, key: &str) -> String {
 
 fn line(entry: &Value) -> String {
     let (id, category) = (text(entry, "id"), text(entry, "category"));
-    format!("{id:>6}  {}  {category:<12}  {}\n", day(entry, "updated_at"), text(entry, "content"))
+    // The owner's own are not named; what others have told is.
+    let whose = entry["scope"].as_str().map(|_| format!("{}: ", text(entry, "scope"))).unwrap_or_default();
+    format!("{id:>6}  {}  {category:<12}  {whose}{}\n", day(entry, "updated_at"), text(entry, "content"))
 }
 
 fn table(page: &Value) -> String {
@@ -216,6 +229,10 @@ mod tests {
             lines,
             "    17  2026-11-21  money         Rent is due on the ‹U+202E›5th.\n1 of 3 memories; --limit shows more\n"
         );
+        let mut theirs = entry();
+        theirs["scope"] = json!("ben");
+        let lines = table(&json!({"enabled": true, "count": 1, "entries": [theirs]}));
+        assert_eq!(lines, "    17  2026-11-21  money         ben: Rent is due on the ‹U+202E›5th.\n");
         assert_eq!(table(&json!({"enabled": true, "count": 0, "entries": []})), "no memories\n");
         assert!(table(&json!({"enabled": false, "count": 0, "entries": []})).contains("memory.enabled"));
     }

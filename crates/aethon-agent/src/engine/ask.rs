@@ -19,7 +19,7 @@ use crate::models::Models;
 
 /// How many bytes a turn's models may say, over all its requests. It is far more than anybody reads, and it keeps a model
 /// that does not stop from taking the memory of the others.
-const MOST_SAID: usize = 8 << 20;
+pub(super) const MOST_SAID: usize = 8 << 20;
 
 /// One request, and who is shown its answer.
 pub(super) struct Question<'q> {

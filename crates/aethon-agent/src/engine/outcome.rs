@@ -124,6 +124,8 @@ impl TurnOutcome {
     pub(super) fn reply(&self, job: &Job, said: String, model: String, usage: Usage) -> Reply {
         let mut text = said;
         if let Some((_, sentence)) = &self.notice {
+            // No more than that: a long text would be copied into twice its room.
+            text.reserve_exact(2 + sentence.len());
             if !text.trim().is_empty() {
                 text.push_str("\n\n");
             }

@@ -10,7 +10,12 @@ use aethon_core::untrusted;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::ask::MOST_SAID;
 use aethon_core::untrusted::Scrubber;
+
+/// A text that becomes longer than this gets room for the longest at once. Growing by doubling would copy megabytes and leave
+/// holes behind, while room that nothing was written to takes no memory.
+const LONG: usize = 512 << 10;
 
 /// A response that is coming.
 #[derive(Debug, Default)]
@@ -146,8 +151,11 @@ impl ResponseBuffer {
         let complete = self.end.is_some();
         let (usage, named) = self.end.map_or((None, None), |(_, usage, named)| (Some(usage), named));
         let blocks = self.blocks.into_iter().filter_map(|block| match block {
-            Block::Text { text, untrusted } => match untrusted::scrub(&text) {
-                Cow::Borrowed(_) => Some(Block::Text { text, untrusted }),
+            Block::Text { mut text, untrusted } => match untrusted::scrub(&text) {
+                Cow::Borrowed(_) => {
+                    text.shrink_to_fit();
+                    Some(Block::Text { text, untrusted })
+                }
                 Cow::Owned(scrubbed) if scrubbed.trim().is_empty() => None,
                 Cow::Owned(scrubbed) => Some(Block::Text { text: scrubbed, untrusted }),
             },
@@ -172,7 +180,12 @@ impl ResponseBuffer {
         self.has_emitted = true;
         self.thinking = false;
         match self.blocks.last_mut() {
-            Some(Block::Text { text: said, .. }) => said.push_str(&text),
+            Some(Block::Text { text: said, .. }) => {
+                if said.len() + text.len() > LONG && said.capacity() < MOST_SAID {
+                    said.reserve_exact(MOST_SAID.saturating_sub(said.len()));
+                }
+                said.push_str(&text);
+            }
             _ => self.blocks.push(Block::text(text.clone())),
         }
         let scrubbed = match self.scrubber.pass(&text) {

@@ -135,7 +135,7 @@ impl Shared {
     /// stored with the message, so that what was sent once is sent again byte for byte.
     pub(super) fn put_context_to(&self, job: &mut Job) {
         let agent = self.agents().get_or_main(&job.inbound.agent).clone();
-        let Some(page) = agent.agent.prompt.context() else { return };
+        let Some(page) = page_for(job, &agent) else { return };
         let known = if job.replaces.is_some() { None } else { self.windows.context(job.session()).flatten() };
         put_page(job, known.as_ref(), &page);
     }
@@ -144,7 +144,7 @@ impl Shared {
     pub(super) fn begin_next(&self, session: &SessionId, window: &ContextWindow) -> Option<(TurnId, Begin)> {
         self.queues.begin_next(session, |job| {
             let agent = self.agents().get_or_main(&job.inbound.agent).clone();
-            if let Some(page) = agent.agent.prompt.context() {
+            if let Some(page) = page_for(job, &agent) {
                 put_page(job, window.context(), &page);
             }
         })
@@ -158,6 +158,11 @@ fn leave_out_withdrawn(messages: &mut Vec<Message>) {
     let ends = messages.iter().filter(|message| message.content.iter().any(is_mark));
     let withdrawn: Vec<_> = ends.filter_map(|message| message.turn.clone()).collect();
     messages.retain(|message| message.turn.as_ref().is_none_or(|turn| !withdrawn.contains(turn)));
+}
+
+/// The page is about the owner and for the owner; nobody else in the household is shown it.
+fn page_for(job: &Job, agent: &RunningAgent) -> Option<Arc<str>> {
+    agent.agent.prompt.context().filter(|_| job.inbound.person.is_owner())
 }
 
 fn put_page(job: &mut Job, known: Option<&Arc<str>>, page: &Arc<str>) {

@@ -248,8 +248,8 @@ impl<'e> Turn<'e> {
 
     /// Tells the owner which pages that shape the assistant have changed, in a turn of the owner's own.
     fn tell_changed_pages(&mut self) {
-        let Inbound { untrusted, channel, kind, .. } = &self.job.inbound;
-        if *untrusted || channel == "webhook" || *kind != WorkKind::Turn {
+        let Inbound { untrusted, channel, kind, person, .. } = &self.job.inbound;
+        if *untrusted || channel == "webhook" || *kind != WorkKind::Turn || !person.is_owner() {
             return;
         }
         if let Some(message) = self.agent.agent.prompt.news() {

@@ -2,14 +2,15 @@
 //!
 //! What is recalled goes behind the person's message as context that is marked as data, and is stored with the turn: it is
 //! no part of the system prompt, and later requests repeat it byte for byte. Only memories that clearly fit are recalled,
-//! and a memory that fails or is slow never holds a turn up.
+//! and a memory that fails or is slow never holds a turn up. A person is reminded of what they have told themselves and of what
+//! everybody may know, and of nothing that somebody else has told.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::hook::{AddedContext, Hook, TurnContext};
 use aethon_core::ledger::WorkKind;
-use aethon_core::memory::{Memory, MemoryHit, MemoryQuery, Purpose};
+use aethon_core::memory::{Memory, MemoryHit, MemoryQuery, Purpose, Reach};
 use aethon_core::message::{Failure, Inbound};
 use async_trait::async_trait;
 use tokio::time::timeout;
@@ -48,17 +49,17 @@ impl Hook for AutoRecall {
     }
 
     async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
-        // A stranger's text is not to fetch what the owner has told.
-        let is_for_the_owner =
-            !inbound.untrusted && matches!(inbound.kind, WorkKind::Turn | WorkKind::Scheduled);
-        if !is_for_the_owner || self.top_k == 0 || self.max_chars == 0 {
+        // A stranger's text is not to fetch what somebody here has told.
+        let is_own = !inbound.untrusted && matches!(inbound.kind, WorkKind::Turn | WorkKind::Scheduled);
+        if !is_own || self.top_k == 0 || self.max_chars == 0 {
             return Ok(Vec::new());
         }
         let text = both_ends(&inbound.text);
         if text.trim().is_empty() {
             return Ok(Vec::new());
         }
-        let query = MemoryQuery::new(text, self.top_k).for_purpose(Purpose::Recall);
+        let reach = Reach::of(&inbound.person);
+        let query = MemoryQuery::new(text, self.top_k).of(reach).for_purpose(Purpose::Recall);
         let hits = match timeout(PATIENCE, self.memory.search(query)).await {
             Ok(Ok(hits)) => hits,
             Ok(Err(error)) => {
@@ -119,6 +120,7 @@ fn told(hits: &[MemoryHit], max_chars: usize) -> Option<String> {
 mod tests {
     use aethon_core::ids::{SessionId, TurnId};
     use aethon_core::memory::{NewMemory, Scope};
+    use aethon_core::person::Person;
     use aethon_core::testkit::MemoryStore;
 
     use super::*;
@@ -148,9 +150,35 @@ mod tests {
         let hook = AutoRecall::new(store.clone(), 4, 1500);
         let text = recalled(&hook, &say("rent?")).await.unwrap();
         assert!(text.ends_with("\n- Rent is due on the 5th. (home, 1970-01-01)"), "{text}");
-        assert_eq!(store.stats(&Scope::default()).await.unwrap().recalled, 1);
+        assert_eq!(store.stats(&Reach::default()).await.unwrap().recalled, 1);
         assert_eq!(recalled(&hook, &say("zebra")).await, None);
         assert_eq!(recalled(&hook, &say("  ")).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_person_is_reminded_of_their_own_and_of_what_is_shared() {
+        let store = remembering(&["The cat of the owner is called Momo."]).await;
+        let ben = Person::member("ben").unwrap();
+        for (scope, content) in [
+            (Scope::from(&ben), "The cat of Ben is called Tiger."),
+            (Scope::shared(), "The cat flap is locked at night."),
+            (Scope::named("cleo"), "The cat of Cleo is called Rex."),
+        ] {
+            store.store(NewMemory::new(content, "home", "api").unwrap().of(scope)).await.unwrap();
+        }
+        let hook = AutoRecall::new(store, 9, 1500);
+        let check = async |person: Person, expected: [bool; 4]| {
+            let text = recalled(&hook, &say("the cat").for_person(person.clone())).await.unwrap_or_default();
+            assert_eq!(
+                ["Momo", "Tiger", "flap", "Rex"].map(|word| text.contains(word)),
+                expected,
+                "{person}"
+            );
+        };
+        check(Person::default(), [true, false, true, false]).await;
+        check(ben, [false, true, true, false]).await;
+        check(Person::everybody(), [false, false, true, false]).await;
+        check(Person::guest("telegram", "7"), [false; 4]).await;
     }
 
     #[tokio::test]

@@ -74,7 +74,7 @@ pub(super) async fn check(
     let (Some(timing), Some(missed), true) = (timing, missed, faults.0.is_empty()) else {
         return Err(JobRefusal::Fields(faults.0));
     };
-    let recipient = request.recipient;
+    let (recipient, person) = (request.recipient, request.person);
     Ok(Job {
         job_id,
         timing,
@@ -86,6 +86,7 @@ pub(super) async fn check(
         enabled: true,
         paused: false,
         origin,
+        person,
     })
 }
 
@@ -103,6 +104,7 @@ fn without_blanks(request: JobRequest) -> JobRequest {
         timezone: kept(request.timezone),
         missed: kept(request.missed),
         retries: request.retries,
+        person: request.person,
     }
 }
 

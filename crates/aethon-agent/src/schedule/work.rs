@@ -182,6 +182,7 @@ fn inbound(job: &Job, run: &RunRecord) -> Result<Inbound> {
     let destination = Destination { channel: job.channel.clone(), recipient: job.recipient.clone() };
     Ok(Inbound::say(session, text)
         .from_sender(job.job_id.as_str())
+        .for_person(job.person.clone())
         .of_kind(WorkKind::Scheduled)
         .with_oneshot(true)
         .with_dedupe(dedupe)

@@ -15,7 +15,7 @@ use aethon_core::hook::Hook;
 use aethon_core::ids::{SessionId, TurnId, unique};
 use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Dedupe, Handling, Inbound, Intent};
-use aethon_core::session::Clear;
+use aethon_core::session::{Clear, TurnLog};
 use aethon_core::sop::{Sop, SopCatalog, SopName, SopRun, SopRunChange, SopRunState, SopRunner, SopRuns};
 use aethon_core::surface::{Surface, Unattended};
 use async_trait::async_trait;
@@ -83,20 +83,22 @@ impl Open {
 pub struct Sops {
     catalog: Arc<dyn SopCatalog>,
     runs: Arc<dyn SopRuns>,
+    turns: Arc<dyn TurnLog>,
     open: Open,
     bus: EventBus,
     clock: Arc<dyn Clock>,
 }
 
 impl Sops {
-    /// SOPs of this catalog, whose runs are kept there.
+    /// SOPs of this catalog, whose runs and turns are kept there.
     pub fn new(
         catalog: Arc<dyn SopCatalog>,
         runs: Arc<dyn SopRuns>,
+        turns: Arc<dyn TurnLog>,
         bus: EventBus,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { catalog, runs, open: Open::default(), bus, clock }
+        Self { catalog, runs, turns, open: Open::default(), bus, clock }
     }
 
     /// The hook that the engine needs, so that runs are kept up to date.
@@ -378,7 +380,14 @@ impl SopRunner for SopDoor {
         let step = run.step.max(run.steps_done + 1).min(run.steps.max(1));
         let text = format!("Go on with the SOP `{}` at step {step}.", run.sop_name);
         let handling = Handling::Sop { name: run.sop_name, run: Some(run_id.to_owned()) };
+        let before = match &run.turn {
+            Some(turn) => self.sops.turns.turn(turn).await?,
+            None => None,
+        };
+        // Whoever has it go on, it goes on for the person whose run it is.
+        let person = before.map(|turn| turn.inbound.person).unwrap_or_default();
         let inbound = Inbound::say(run.session_id.clone(), text)
+            .for_person(person)
             .with_attachments(vec![brief::reminder(&sop, &input, run.step, run.steps_done)])
             .with_dedupe(dedupe(run_id))
             .handled_by(handling);

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
-use aethon_core::ids::{SessionId, unique};
+use aethon_core::ids::unique;
+use aethon_core::person::Person;
 use aethon_core::work::{
-    Plan, Work, WorkBook, WorkOrigin, WorkRefusal, WorkSpent, WorkState, WorkStatus, WorkStore, WorkWish,
+    Plan, PlannedFor, Work, WorkBook, WorkOrigin, WorkRefusal, WorkSpent, WorkState, WorkStatus, WorkStore,
+    WorkWish,
 };
 use async_trait::async_trait;
 use tokio::sync::Notify;
@@ -69,6 +71,12 @@ impl Works {
         &self.options
     }
 
+    /// One by its name that this person may look at; to others it is not there.
+    pub(super) async fn visible_to(&self, person: &Person, id: &str) -> Result<Work, WorkRefusal> {
+        let work = self.work(id).await?.filter(|work| person.may_see(&work.person));
+        work.ok_or_else(|| WorkRefusal::Unknown(id.to_owned()))
+    }
+
     /// Somebody needs the assistant.
     pub(super) fn note_need(&self) {
         *self.needed_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
@@ -126,7 +134,7 @@ impl WorkBook for Works {
         }
     }
 
-    async fn plan(&self, session: &SessionId, plan: Plan, origin: WorkOrigin) -> Result<Work, WorkRefusal> {
+    async fn plan(&self, planned: PlannedFor, plan: Plan, origin: WorkOrigin) -> Result<Work, WorkRefusal> {
         let tasks = plan.tasks()?;
         if self.store.works(true, MOST_OPEN).await?.len() >= MOST_OPEN {
             return Err(WorkRefusal::Conflict(format!(
@@ -137,7 +145,9 @@ impl WorkBook for Works {
         let work = Work {
             work_id: unique(),
             goal: plan.goal.trim().to_owned(),
-            session_id: session.clone(),
+            session_id: planned.session,
+            person: planned.person,
+            tell_to: planned.tell_to,
             origin,
             state: WorkState::Queued,
             reason: None,

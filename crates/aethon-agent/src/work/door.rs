@@ -8,6 +8,7 @@ use aethon_core::assistant::{ActiveTurn, Assistant, Posting, Submitted};
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Handling, Inbound, Intent};
+use aethon_core::person::Person;
 use aethon_core::session::Clear;
 use aethon_core::surface::Surface;
 use aethon_core::work::{WorkBook as _, WorkRefusal, WorkWish};
@@ -46,16 +47,18 @@ impl WorkDoor {
             return Ok(None);
         }
         let words: Vec<&str> = rest.split_whitespace().collect();
+        let person = &inbound.person;
         let said = match words.as_slice() {
-            [] | ["list"] => Ok(self.list().await?),
+            [] | ["list"] => Ok(self.list(person).await?),
+            ["pause"] | ["resume"] if !person.is_owner() => Ok(NOT_YOURS.to_owned()),
             ["pause"] => self.works.pause(true).await.map(|()| PAUSED.to_owned()).map_err(WorkRefusal::from),
             ["resume"] => {
                 self.works.pause(false).await.map(|()| GOES_ON.to_owned()).map_err(WorkRefusal::from)
             }
-            ["pause", id] => self.wish(id, WorkWish::Pause).await,
-            ["resume", id] => self.wish(id, WorkWish::Resume).await,
-            ["cancel" | "stop", id] => self.wish(id, WorkWish::Stop).await,
-            ["show", id] => self.show(id).await,
+            ["pause", id] => self.wish((person, id), WorkWish::Pause).await,
+            ["resume", id] => self.wish((person, id), WorkWish::Resume).await,
+            ["cancel" | "stop", id] => self.wish((person, id), WorkWish::Stop).await,
+            ["show", id] => self.show(person, id).await,
             _ => Ok(USAGE.to_owned()),
         };
         match said {
@@ -65,9 +68,10 @@ impl WorkDoor {
         }
     }
 
-    async fn list(&self) -> Result<String> {
+    async fn list(&self, person: &Person) -> Result<String> {
         let (status, works) = (self.works.status().await?, self.works.works(false, LISTED).await?);
-        let lines: Vec<String> = works.iter().map(|work| format!("- {}", line(work))).collect();
+        let theirs = works.iter().filter(|work| person.may_see(&work.person));
+        let lines: Vec<String> = theirs.map(|work| format!("- {}", line(work))).collect();
         let mut text = if lines.is_empty() { "There is no work yet.".to_owned() } else { lines.join("\n") };
         if !status.enabled {
             text.push_str("\n\nWork is switched off (`work.enabled`).");
@@ -77,8 +81,13 @@ impl WorkDoor {
         Ok(text)
     }
 
-    async fn wish(&self, id: &str, wish: WorkWish) -> std::result::Result<String, WorkRefusal> {
-        let work = self.works.wish(id, wish).await?;
+    async fn wish(
+        &self,
+        (person, id): (&Person, &str),
+        wish: WorkWish,
+    ) -> std::result::Result<String, WorkRefusal> {
+        let work = self.works.visible_to(person, id).await?;
+        let work = self.works.wish(&work.work_id, wish).await?;
         let done = match wish {
             WorkWish::Stop => "is being ended",
             WorkWish::Pause => "is being paused",
@@ -87,14 +96,15 @@ impl WorkDoor {
         Ok(format!("The work `{}` {done}.", work.work_id))
     }
 
-    async fn show(&self, id: &str) -> std::result::Result<String, WorkRefusal> {
-        let work = self.works.work(id).await?.ok_or_else(|| WorkRefusal::Unknown(id.to_owned()))?;
+    async fn show(&self, person: &Person, id: &str) -> std::result::Result<String, WorkRefusal> {
+        let work = self.works.visible_to(person, id).await?;
         Ok(work.receipt.clone().unwrap_or_else(|| super::brief::pulse(&work)))
     }
 }
 
 const PAUSED: &str =
     "All work is paused; `/work resume` goes on. A turn that runs is stopped within a few seconds.";
+const NOT_YOURS: &str = "Only the owner pauses all work; name the piece of work that is yours.";
 const GOES_ON: &str = "Work goes on.";
 const USAGE: &str = "Say `/work` for a list, `/work pause` or `/work resume` for everything, and `/work show ID`, \
 `/work pause ID`, `/work resume ID` or `/work cancel ID` for one.";

@@ -168,7 +168,7 @@ impl WorkRunner {
         };
         let plan = Plan { goal: "Idle time".to_owned(), tasks: vec![task] };
         let Ok(session) = SessionId::of("webchat", IDLE_SESSION) else { return Ok(()) };
-        if let Err(refusal) = self.works.plan(&session, plan, WorkOrigin::Idle).await {
+        if let Err(refusal) = self.works.plan(session.into(), plan, WorkOrigin::Idle).await {
             tracing::warn!(%refusal, "idle time is not used");
         }
         Ok(())
@@ -240,6 +240,7 @@ impl WorkRunner {
         let id = format!("work:{}:{number}:{}", work.work_id, task.attempts);
         let inbound = Inbound::say(session.clone(), brief::task(work, task))
             .from_sender(work.session_id.as_str())
+            .for_person(work.person.clone())
             .of_kind(WorkKind::Background)
             .with_oneshot(true)
             .with_dedupe(Dedupe { id, fingerprint: None, valid_for: None });
@@ -316,7 +317,7 @@ impl WorkRunner {
         if is_budget {
             let text = format!("{} It is paused: the day's budget is used up.", brief::pulse(&work));
             let key = format!("budget:{}:{}", work.work_id, work.spent.iterations);
-            self.teller.tell(&work.session_id, &key, text).await;
+            self.teller.tell(&work, &key, text).await;
         } else {
             self.pulse(&work).await;
         }
@@ -329,9 +330,7 @@ impl WorkRunner {
         // As many as fit into the time that it has taken; each is told once.
         let count = (work.spent.seconds / every.as_secs_f64().max(1.0)).floor();
         if count >= 1.0 {
-            self.teller
-                .tell(&work.session_id, &format!("pulse:{}:{count}", work.work_id), brief::pulse(work))
-                .await;
+            self.teller.tell(work, &format!("pulse:{}:{count}", work.work_id), brief::pulse(work)).await;
         }
     }
 
@@ -344,7 +343,7 @@ impl WorkRunner {
         let receipt = brief::receipt(&work);
         work.receipt = Some(receipt.clone());
         // Told before it is over, and under a name: a crash in between tells it again, which is the same message.
-        self.teller.tell(&work.session_id, &format!("receipt:{}", work.work_id), receipt).await;
+        self.teller.tell(&work, &format!("receipt:{}", work.work_id), receipt).await;
         self.works.save(&mut work).await?;
         tracing::info!(work = work.work_id, state = state.as_str(), "work is over");
         Ok(())

@@ -1,4 +1,4 @@
-//! Telling the owner of work: into the conversation in which it was planned, through the outbox where a channel brings it.
+//! Telling whoever planned it of work: in the conversation in which that was, through the outbox where a channel brings it.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use aethon_core::ids::SessionId;
 use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Dedupe, Destination, Handling, Inbound};
 use aethon_core::surface::Unattended;
+use aethon_core::work::Work;
 
 use super::places::CHANNEL;
 
@@ -19,26 +20,31 @@ pub(super) struct Teller {
 
 impl Teller {
     /// Tells it once, whatever happens in between.
-    pub(super) async fn tell(&self, to: &SessionId, key: &str, text: String) {
-        let has_channel = self.channels.get(to.channel()).is_ok();
-        let told =
-            if has_channel { self.deliver(to, key, text).await } else { self.post(to, key, text).await };
+    pub(super) async fn tell(&self, work: &Work, key: &str, text: String) {
+        let session = &work.session_id;
+        let of_session = || Destination {
+            channel: session.channel().to_owned(),
+            recipient: Some(session.name().to_owned()),
+        };
+        let to = work.tell_to.clone().unwrap_or_else(of_session);
+        let told = match self.channels.get(&to.channel).is_ok() {
+            true => self.deliver(to, key, text).await,
+            false => self.post(session, key, text).await,
+        };
         if let Err(error) = told {
-            tracing::warn!(%error, session = %to, "the owner could not be told of work");
+            tracing::warn!(%error, %session, "somebody could not be told of work");
         }
     }
 
-    async fn deliver(&self, to: &SessionId, key: &str, text: String) -> aethon_core::error::Result<()> {
+    async fn deliver(&self, to: Destination, key: &str, text: String) -> aethon_core::error::Result<()> {
         let Ok(session) = SessionId::of(CHANNEL, &format!("notices:{key}")) else { return Ok(()) };
         let dedupe = Dedupe { id: format!("work:{key}"), fingerprint: None, valid_for: None };
-        let destination =
-            Destination { channel: to.channel().to_owned(), recipient: Some(to.name().to_owned()) };
         let inbound = Inbound::say(session, "What is there to say about the work?")
             .from_sender(CHANNEL)
             .of_kind(WorkKind::Background)
             .with_oneshot(true)
             .with_dedupe(dedupe)
-            .delivered_to(destination)
+            .delivered_to(to)
             .handled_by(Handling::Program { answer: text });
         self.assistant.submit(inbound, Arc::new(Unattended)).await?.reply.wait().await.map(drop)
     }

@@ -1,7 +1,9 @@
 //! `tasks`: the assistant's own way to work that takes more than one turn.
 
 use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
-use aethon_core::work::{NewTask, Plan, TaskState, Work, WorkBook as _, WorkOrigin, WorkRefusal, WorkWish};
+use aethon_core::work::{
+    NewTask, Plan, PlannedFor, TaskState, Work, WorkBook as _, WorkOrigin, WorkRefusal, WorkWish,
+};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -103,7 +105,12 @@ impl Tasks {
             depends_on: task.depends_on,
         });
         let plan = Plan { goal: arguments.goal.unwrap_or_default(), tasks: tasks.collect() };
-        let work = self.works.plan(&context.session, plan, origin).await.map_err(refused)?;
+        let planned = PlannedFor {
+            session: context.session.clone(),
+            person: context.person.clone(),
+            tell_to: context.reply_to.clone(),
+        };
+        let work = self.works.plan(planned, plan, origin).await.map_err(refused)?;
         let begins = match origin {
             WorkOrigin::Person => {
                 "It begins now, in the background; the person is told how it goes in this conversation."
@@ -118,6 +125,11 @@ impl Tasks {
             work.work_id,
             work.tasks.len()
         )))
+    }
+
+    /// A piece of work of the person for whom this turn is.
+    async fn theirs(&self, context: &ToolContext, name: String) -> Result<Work, ToolError> {
+        self.works.visible_to(&context.person, &name).await.map_err(refused)
     }
 
     /// A turn that works on a task says how it ended.
@@ -169,7 +181,8 @@ impl Tool for Tasks {
             Action::Done | Action::Failed => self.end(context, arguments).await,
             Action::List => {
                 let works = self.works.works(false, LISTED).await.map_err(failed)?;
-                let lines: Vec<String> = works.iter().map(line).collect();
+                let theirs = works.iter().filter(|work| context.person.may_see(&work.person));
+                let lines: Vec<String> = theirs.map(line).collect();
                 Ok(ToolOutput::text(if lines.is_empty() {
                     "no work yet".to_owned()
                 } else {
@@ -177,14 +190,12 @@ impl Tool for Tasks {
                 }))
             }
             Action::Show => {
-                let name = named(&arguments.work)?;
-                let work = self.works.work(&name).await.map_err(refused)?;
-                let work = work.ok_or_else(|| refused(WorkRefusal::Unknown(name)))?;
+                let work = self.theirs(context, named(&arguments.work)?).await?;
                 Ok(ToolOutput::text(work.receipt.clone().unwrap_or_else(|| brief::pulse(&work))))
             }
             Action::Cancel => {
-                let work =
-                    self.works.wish(&named(&arguments.work)?, WorkWish::Stop).await.map_err(refused)?;
+                let work = self.theirs(context, named(&arguments.work)?).await?;
+                let work = self.works.wish(&work.work_id, WorkWish::Stop).await.map_err(refused)?;
                 Ok(ToolOutput::text(format!("The work `{}` is being ended.", work.work_id)))
             }
         }

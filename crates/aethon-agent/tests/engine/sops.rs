@@ -29,7 +29,7 @@ impl Office {
         let store = Arc::new(MemoryStore::at(now()));
         let catalog = Arc::new(SopFolder::new(home.path(), Live::default()));
         let clock = Arc::new(aethon_core::testkit::ManualClock::at(now()));
-        let sops = Sops::new(catalog, store.clone(), Default::default(), clock);
+        let sops = Sops::new(catalog, store.clone(), store.clone(), Default::default(), clock);
         let plan = Plan { store: Some(store), hooks: vec![sops.hook()], ..Plan::default() };
         let answer = || vec![Step::say("done"), Step::finish(StopReason::End)];
         let house = House::with((0..answers).map(|_| answer()), plan);

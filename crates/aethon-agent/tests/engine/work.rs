@@ -81,7 +81,7 @@ impl Stage {
         };
         let plan =
             aethon_core::work::Plan { goal: "the whole".into(), tasks: (1..=count).map(task).collect() };
-        self.works.plan(&session("a"), plan, origin).await.unwrap()
+        self.works.plan(session("a").into(), plan, origin).await.unwrap()
     }
 
     async fn until(&self, is_so: impl Fn(&Work) -> bool) -> Work {

@@ -52,11 +52,12 @@ impl FaultyStore {
         done
     }
 
-    /// Notes whose a turn is from now on. Nobody takes it from a program that lives, as long as that can say so.
+    /// Notes whose a turn is from now on. Nobody takes it from a program that lives and has not let go of it, as long as that
+    /// can say so.
     fn taken(&self, turn: &TurnId) {
         let before = self.world.holds(turn, &self.life);
         let is_taken_away =
-            before.is_some_and(|before| !before.is_dead() && before.number != self.life.number);
+            before.is_some_and(|before| before.holds_its_turns() && before.number != self.life.number);
         if is_taken_away && !self.world.has_storage_faults() {
             self.world.violated(format!("{turn} was taken from a program that lives"));
         }
@@ -132,7 +133,12 @@ impl Owners for FaultyStore {
     }
 
     async fn release(&self) -> Result<()> {
-        self.write("release", self.base.release()).await
+        let release = async {
+            self.base.release().await?;
+            self.life.let_go();
+            Ok(())
+        };
+        self.write("release", release).await
     }
 }
 

@@ -129,7 +129,15 @@ fn named(key: &str) -> String {
 impl Platform for Discord {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Discord, length: MOST_TEXT, spans: 200 };
-        Dialect { fit, pace: |_| PACE, sends_once: true, edits: true, buttons: true, is_attended: true }
+        Dialect {
+            fit,
+            pace: |_| PACE,
+            sends_once: true,
+            edits: true,
+            buttons: true,
+            is_attended: true,
+            attaches: None,
+        }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
@@ -161,6 +169,7 @@ impl Platform for Discord {
                 let (content_type, bytes) = multipart::form(&fields, "files[0]", file)?;
                 Body::Form(content_type, bytes)
             }
+            Content::Letter { .. } => return Err(Fault::no_letter()),
         };
         let sent = self.api.send(Method::Post, &path, body).await?;
         inbound::id(&sent["id"]).ok_or_else(|| Fault::Doubtful("Discord does not name the message".into()))

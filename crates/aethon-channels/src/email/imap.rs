@@ -11,9 +11,10 @@ use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::Options;
 use super::dial::{self, Wire};
 use super::frame::{self, Extent, Message, Said};
+use super::options::{Account, Proof};
+use super::{Options, token::NoToken};
 
 /// How long a command may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -82,7 +83,7 @@ struct Answer {
 
 impl Imap {
     /// Connects and signs in.
-    pub(super) async fn open(options: &Options, most: usize) -> Result<Self> {
+    pub(super) async fn open(options: &Options, account: &Account, most: usize) -> Result<Self> {
         let (server, is_plain) = (&options.imap, !options.tls);
         let stream = dial::connect(server, is_plain).await?;
         let mut imap = match (is_plain, server.port) {
@@ -94,7 +95,7 @@ impl Imap {
             (false, _) => Self::over(dial::encrypt(server, stream).await?, most).await?,
         };
         imap.command("CAPABILITY").await?;
-        imap.sign_in(options).await?;
+        imap.sign_in(account).await?;
         // What it can do may differ from now on.
         imap.command("CAPABILITY").await?;
         Ok(imap)
@@ -119,29 +120,74 @@ impl Imap {
         self.capabilities.iter().any(|known| known == capability)
     }
 
-    async fn sign_in(&mut self, options: &Options) -> Result<()> {
-        let (name, password) = (options.username.as_str(), options.password.expose());
-        let signed_in = if self.can("AUTH=PLAIN") {
-            let proof = STANDARD.encode(format!("\0{name}\0{password}"));
-            match self.can("SASL-IR") {
-                true => self.command(&format!("AUTHENTICATE PLAIN {proof}")).await,
-                false => self.command_in_two("AUTHENTICATE PLAIN", &proof).await,
+    async fn sign_in(&mut self, account: &Account) -> Result<()> {
+        let signed_in = match &account.proof {
+            Proof::Password(password) => self.by_password(&account.name, password.expose()).await,
+            Proof::Tokens(tokens) => {
+                let token = tokens.current().await.map_err(|NoToken(why)| Failure::Broken(why))?;
+                let signed_in = self.by_token(&account.name, token.expose()).await;
+                if matches!(signed_in, Err(Failure::Refused(_))) && tokens.refused(&token) {
+                    return Err(Failure::Broken("the IMAP server refuses a token that is not fresh".into()));
+                }
+                signed_in
             }
-        } else if self.can("LOGINDISABLED") {
-            return Err(Failure::Login(
-                "the IMAP server takes no password over this connection; set channels.email.tls, or another port".into(),
-            ));
-        } else {
-            let (name, password) = (quoted(name)?, quoted(password)?);
-            self.command(&format!("LOGIN {name} {password}")).await
         };
         match signed_in {
             // Another time it may.
             Err(Failure::Refused(text)) if is_passing(&text) => Err(Failure::Broken(text)),
-            Err(Failure::Refused(text)) => Err(Failure::Login(options.redacted(&format!(
-                "the IMAP server does not take the sign-in ({text}); set channels.email.username and channels.email.password"
+            Err(Failure::Refused(text)) => Err(Failure::Login(account.redacted(&format!(
+                "the IMAP server does not take the sign-in ({text}); {}",
+                account.keys()
             )))),
-            other => other.map(drop),
+            other => other,
+        }
+    }
+
+    async fn by_password(&mut self, name: &str, password: &str) -> Result<()> {
+        if self.can("AUTH=PLAIN") {
+            return self.authenticate("PLAIN", &format!("\0{name}\0{password}")).await;
+        }
+        if self.can("LOGINDISABLED") {
+            return Err(Failure::Login(
+                "the IMAP server takes no password over this connection; set channels.email.tls, or another port".into(),
+            ));
+        }
+        let (name, password) = (quoted(name)?, quoted(password)?);
+        self.command(&format!("LOGIN {name} {password}")).await.map(drop)
+    }
+
+    async fn by_token(&mut self, name: &str, token: &str) -> Result<()> {
+        if !self.can("AUTH=XOAUTH2") {
+            return Err(Failure::Login(
+                "the IMAP server takes no access tokens (XOAUTH2); set channels.email.password instead"
+                    .into(),
+            ));
+        }
+        self.authenticate("XOAUTH2", &format!("user={name}\x01auth=Bearer {token}\x01\x01")).await
+    }
+
+    /// Signs in by a proof of this kind.
+    async fn authenticate(&mut self, kind: &str, proof: &str) -> Result<()> {
+        let proof = STANDARD.encode(proof);
+        let tag = match self.can("SASL-IR") {
+            true => self.send(&format!("AUTHENTICATE {kind} {proof}")).await?,
+            false => {
+                let tag = self.send(&format!("AUTHENTICATE {kind}")).await?;
+                self.until_continued(&tag).await?;
+                self.write(format!("{proof}\r\n").as_bytes()).await?;
+                tag
+            }
+        };
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match self.next(end).await? {
+                Said::Done { tag: done, is_ok, text } if done == tag => {
+                    return if is_ok { Ok(()) } else { Err(refused(&text)) };
+                }
+                // It says what is wrong, and wants to hear that this was heard before it refuses.
+                Said::Continue => self.write(b"\r\n").await?,
+                said => self.note(&said)?,
+            }
         }
     }
 
@@ -234,14 +280,6 @@ impl Imap {
     async fn command_within(&mut self, command: &str, patience: Duration) -> Result<Answer> {
         let tag = self.send(command).await?;
         self.until_done(&tag, patience).await
-    }
-
-    /// A command whose second line the server asks for.
-    async fn command_in_two(&mut self, command: &str, second: &str) -> Result<Answer> {
-        let tag = self.send(command).await?;
-        self.until_continued(&tag).await?;
-        self.write(format!("{second}\r\n").as_bytes()).await?;
-        self.until_done(&tag, PATIENCE).await
     }
 
     async fn send(&mut self, command: &str) -> Result<String> {

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use aethon_core::secret::Secret;
 
+use super::token::{TokenSource, Tokens};
+
 /// What mail needs besides the rules.
 pub struct Options {
     /// The IMAP server.
@@ -14,8 +16,10 @@ pub struct Options {
     pub tls: bool,
     /// The account's name.
     pub username: String,
-    /// The account's password.
+    /// The account's password; without a meaning where there are tokens.
     pub password: Secret,
+    /// Where access tokens come from, by which the account signs in in place of a password.
+    pub tokens: Option<TokenSource>,
     /// The sender of replies; empty for the account's name.
     pub from: String,
     /// Whose `Authentication-Results` count; empty for nobody's.
@@ -49,11 +53,49 @@ impl Options {
     pub(super) fn proves_senders(&self) -> bool {
         self.trust_from || !self.authserv_id.trim().is_empty()
     }
+}
 
-    /// A text of a server or a library, without the password.
+/// How an account signs in. Cheap to clone; clones share what they know of tokens.
+#[derive(Clone)]
+pub(super) struct Account {
+    pub(super) name: String,
+    pub(super) proof: Proof,
+}
+
+/// By what an account signs in.
+#[derive(Clone)]
+pub(super) enum Proof {
+    Password(Secret),
+    Tokens(Tokens),
+}
+
+impl Account {
+    /// The account of these options, whose tokens it takes over.
+    pub(super) fn of(options: &mut Options) -> Self {
+        let proof = match options.tokens.take() {
+            Some(source) => Proof::Tokens(Tokens::new(source)),
+            None => Proof::Password(options.password.clone()),
+        };
+        Self { name: options.username.clone(), proof }
+    }
+
+    /// A text of a server or a library, without what the account signs in by.
     pub(super) fn redacted(&self, text: &str) -> String {
-        let password = self.password.expose();
-        if password.is_empty() { text.to_owned() } else { text.replace(password, "***") }
+        match &self.proof {
+            Proof::Password(password) if password.is_empty() => text.to_owned(),
+            Proof::Password(password) => text.replace(password.expose(), "***"),
+            Proof::Tokens(tokens) => tokens.redacted(text),
+        }
+    }
+
+    /// What to set where a server does not take the sign-in.
+    pub(super) fn keys(&self) -> &'static str {
+        match self.proof {
+            Proof::Password(_) => "set channels.email.username and channels.email.password",
+            Proof::Tokens(_) => {
+                "set channels.email.username and channels.email.oauth_command (or oauth_token) to what gives a token for mail"
+            }
+        }
     }
 }
 

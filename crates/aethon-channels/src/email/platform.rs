@@ -15,7 +15,7 @@ use lettre::message::Mailbox;
 use super::Options;
 use super::imap::{Failure, Imap};
 use super::letter::File;
-use super::options::UNPROVEN;
+use super::options::{Account, UNPROVEN};
 use super::proof::{self, Trust};
 use super::reply::{self, Envelope};
 use super::smtp::Smtp;
@@ -38,6 +38,8 @@ pub fn is_address(address: &str) -> bool {
 
 /// How long a mail may be, in bytes. Nothing limits it but what a person reads.
 const MOST_TEXT: usize = 1 << 20;
+/// How much of files goes with one mail, in base64. Many servers take 25 MB.
+const MOST_ATTACHED: usize = 18 << 20;
 /// How far apart mails to a person are.
 const PACE: Duration = Duration::from_secs(1);
 /// How long it is remembered what an answer has to name.
@@ -45,6 +47,7 @@ pub(super) const REMEMBERED: SignedDuration = SignedDuration::from_hours(365 * 2
 
 pub(super) struct Mail {
     pub(super) options: Options,
+    pub(super) credentials: Account,
     /// Our own addresses.
     own: Vec<String>,
     /// The longest mail that is read as a whole, in bytes.
@@ -59,14 +62,16 @@ pub(super) struct Mail {
 }
 
 impl Mail {
-    fn new(options: Options, max_file_bytes: u64, stale_after: Duration, around: &Surroundings) -> Self {
+    fn new(mut options: Options, max_file_bytes: u64, stale_after: Duration, around: &Surroundings) -> Self {
         let mut own = vec![options.address(), options.username.trim().to_ascii_lowercase()];
         own.retain(|address| proof::is_address(address));
         // What a mail carries takes a third more in it.
         let most =
             usize::try_from(max_file_bytes.saturating_mul(2)).unwrap_or(usize::MAX).saturating_add(1 << 20);
+        let credentials = Account::of(&mut options);
         Self {
-            smtp: Smtp::new(&options),
+            smtp: Smtp::new(&options, &credentials),
+            credentials,
             options,
             own,
             most,
@@ -126,8 +131,15 @@ impl Mail {
 #[async_trait]
 impl Platform for Mail {
     fn dialect(&self) -> Dialect {
-        let fit = Fit { measure: Measure::Bytes, length: MOST_TEXT, spans: 20_000 };
-        Dialect { fit, pace: |_| PACE, sends_once: true, edits: false, buttons: false, is_attended: false }
+        Dialect {
+            fit: Fit { measure: Measure::Bytes, length: MOST_TEXT, spans: 20_000 },
+            pace: |_| PACE,
+            sends_once: true,
+            edits: false,
+            buttons: false,
+            is_attended: false,
+            attaches: Some(MOST_ATTACHED),
+        }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
@@ -173,7 +185,7 @@ impl Platform for Mail {
 
     async fn inspect(&self) -> Vec<Check> {
         let imap = async {
-            let mut imap = Imap::open(&self.options, self.most).await?;
+            let mut imap = Imap::open(&self.options, &self.credentials, self.most).await?;
             imap.examine(&self.options.folder).await?;
             Ok::<_, Failure>(imap.can("IDLE"))
         };

@@ -38,6 +38,10 @@ pub(super) fn write(envelope: &Envelope<'_>, content: Content<'_>) -> Result<(Me
     let subject = match (envelope.thread, content) {
         (Some(thread), _) if !thread.subject.is_empty() => one_line(&thread.subject),
         (_, Content::Text { text, .. }) => subject_of(&text.text),
+        (_, Content::Letter { text: Some(text), .. }) => subject_of(&text.text),
+        (_, Content::Letter { text: None, files }) => {
+            files.first().map(|file| one_line(&file.name)).unwrap_or_default()
+        }
         (_, Content::File(file)) => one_line(&file.name),
     };
     let shown = if envelope.thread.is_some() { format!("Re: {subject}") } else { subject.clone() };
@@ -54,7 +58,9 @@ pub(super) fn write(envelope: &Envelope<'_>, content: Content<'_>) -> Result<(Me
     }
     let message = match content {
         Content::Text { text, .. } => words(builder, text),
-        Content::File(file) => with_file(builder, file)?,
+        Content::Letter { text: Some(text), files: [] } => words(builder, text),
+        Content::Letter { text, files } => with_files(builder, text, files)?,
+        Content::File(file) => with_files(builder, None, std::slice::from_ref(file))?,
     };
     Ok((message.map_err(|error| unsent(&error.to_string()))?, subject))
 }
@@ -62,18 +68,30 @@ pub(super) fn write(envelope: &Envelope<'_>, content: Content<'_>) -> Result<(Me
 type Built = Result<Message, lettre::error::Error>;
 
 fn words(builder: MessageBuilder, text: &Styled) -> Built {
-    builder.multipart(MultiPart::alternative_plain_html(form::plain(text), form::page(text)))
+    builder.multipart(both_forms(text))
 }
 
-fn with_file(builder: MessageBuilder, file: &Attachment) -> Result<Built, Fault> {
-    let bytes = STANDARD.decode(&file.data).map_err(|_| unsent("the file is not valid base64"))?;
-    let kind = ContentType::parse(&file.mime);
-    let kind = kind.or_else(|_| ContentType::parse("application/octet-stream"));
-    let kind = kind.map_err(|_| unsent("the file has no kind"))?;
-    let name = one_line(&file.name);
-    let note = SinglePart::plain(name.clone());
-    let attached = lettre::message::Attachment::new(name).body(bytes, kind);
-    Ok(builder.multipart(MultiPart::mixed().singlepart(note).singlepart(attached)))
+fn both_forms(text: &Styled) -> MultiPart {
+    MultiPart::alternative_plain_html(form::plain(text), form::page(text))
+}
+
+/// The words, or the names of the files, and behind them the files.
+fn with_files(builder: MessageBuilder, text: Option<&Styled>, files: &[Attachment]) -> Result<Built, Fault> {
+    let mut mail = match text {
+        Some(text) => MultiPart::mixed().multipart(both_forms(text)),
+        None => {
+            let names: Vec<String> = files.iter().map(|file| one_line(&file.name)).collect();
+            MultiPart::mixed().singlepart(SinglePart::plain(names.join("\n")))
+        }
+    };
+    for file in files {
+        let bytes = STANDARD.decode(&file.data).map_err(|_| unsent("the file is not valid base64"))?;
+        let kind = ContentType::parse(&file.mime);
+        let kind = kind.or_else(|_| ContentType::parse("application/octet-stream"));
+        let kind = kind.map_err(|_| unsent("the file has no kind"))?;
+        mail = mail.singlepart(lettre::message::Attachment::new(one_line(&file.name)).body(bytes, kind));
+    }
+    Ok(builder.multipart(mail))
 }
 
 fn unsent(message: &str) -> Fault {
@@ -159,5 +177,11 @@ mod tests {
         let file = Attachment { name: "a.csv".into(), mime: "text/csv".into(), data: "MSwy".into() };
         let mail = written(None, Content::File(&file));
         assert!(mail.contains("filename=\"a.csv\"") && mail.contains("multipart/mixed"), "{mail}");
+        let files = [file.clone(), Attachment { name: "b.csv".into(), ..file }];
+        let text = styled("Two **lists**");
+        let mail = written(None, Content::Letter { text: Some(&text), files: &files });
+        for part in ["Subject: Two lists", "multipart/alternative", "Two *lists*", "\"a.csv\"", "\"b.csv\""] {
+            assert!(mail.contains(part), "{part} in {mail}");
+        }
     }
 }

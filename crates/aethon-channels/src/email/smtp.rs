@@ -4,13 +4,14 @@
 
 use std::time::Duration;
 
-use aethon_core::secret::Secret;
-use lettre::transport::smtp::authentication::Credentials;
+use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::transport::smtp::{Error, SmtpTransport};
 use lettre::{Message, Transport as _};
 use tokio::time::timeout;
 
+use super::options::{Account, Proof};
+use super::token::NoToken;
 use super::{Options, Server, dial};
 use crate::talk::Fault;
 
@@ -25,18 +26,12 @@ const TLS_PORT: u16 = 465;
 pub(super) struct Smtp {
     server: Server,
     tls: bool,
-    username: String,
-    password: Secret,
+    account: Account,
 }
 
 impl Smtp {
-    pub(super) fn new(options: &Options) -> Self {
-        Self {
-            server: options.smtp.clone(),
-            tls: options.tls,
-            username: options.username.clone(),
-            password: options.password.clone(),
-        }
+    pub(super) fn new(options: &Options, account: &Account) -> Self {
+        Self { server: options.smtp.clone(), tls: options.tls, account: account.clone() }
     }
 
     /// Sends a mail.
@@ -54,17 +49,26 @@ impl Smtp {
         &self,
         ask: impl FnOnce(&SmtpTransport) -> Result<(), Error> + Send + 'static,
     ) -> Result<(), Fault> {
-        let transport = self.transport().await?;
+        let proof = match &self.account.proof {
+            Proof::Password(password) => password.clone(),
+            Proof::Tokens(tokens) => tokens.current().await.map_err(|NoToken(why)| Fault::later(why))?,
+        };
+        let transport = self.transport(proof.expose()).await?;
         let asked = tokio::task::spawn_blocking(move || ask(&transport));
         match timeout(PATIENCE, asked).await {
             Ok(Ok(Ok(()))) => Ok(()),
-            Ok(Ok(Err(error))) => Err(self.fault(&error)),
+            Ok(Ok(Err(error))) => Err(match (self.fault(&error), &self.account.proof) {
+                (Fault::Refused(message), Proof::Tokens(tokens)) if tokens.refused(&proof) => {
+                    Fault::later(message)
+                }
+                (fault, _) => fault,
+            }),
             Ok(Err(_)) => Err(Fault::Doubtful("sending the mail was broken off".into())),
             Err(_) => Err(Fault::Doubtful("the SMTP server did not answer in time".into())),
         }
     }
 
-    async fn transport(&self) -> Result<SmtpTransport, Fault> {
+    async fn transport(&self, proof: &str) -> Result<SmtpTransport, Fault> {
         let host = self.server.host.trim_matches(['[', ']']);
         let builder = if self.tls {
             let parameters = TlsParameters::new(host.to_owned());
@@ -84,7 +88,11 @@ impl Smtp {
             let here = here.ok_or_else(|| Fault::Refused(dial::NOT_HERE.into()))?;
             SmtpTransport::builder_dangerous(here.ip().to_string()).tls(Tls::None)
         };
-        let credentials = Credentials::new(self.username.clone(), self.password.expose().to_owned());
+        let credentials = Credentials::new(self.account.name.clone(), proof.to_owned());
+        let builder = match self.account.proof {
+            Proof::Password(_) => builder,
+            Proof::Tokens(_) => builder.authentication(vec![Mechanism::Xoauth2]),
+        };
         Ok(builder.port(self.server.port).timeout(Some(STEP)).credentials(credentials).build())
     }
 
@@ -95,16 +103,14 @@ impl Smtp {
             text = format!("{text}: {cause}");
             source = cause.source();
         }
-        let password = self.password.expose();
-        if !password.is_empty() {
-            text = text.replace(password, "***");
-        }
+        let text = self.account.redacted(&text);
         let message = format!("the SMTP server: {text}");
         let is_sign_in = ["530", "534", "535", "538"].iter().any(|code| text.contains(&format!("({code})")));
-        if is_sign_in {
-            return Fault::Refused(format!(
-                "{message}; set channels.email.username and channels.email.password"
-            ));
+        // What the library says when a server asks back, and when it takes no tokens.
+        let is_about_tokens = matches!(self.account.proof, Proof::Tokens(_))
+            && ["challenge", "authentication mechanism"].iter().any(|word| text.contains(word));
+        if is_sign_in || is_about_tokens {
+            return Fault::Refused(format!("{message}; {}", self.account.keys()));
         }
         match error {
             error if error.is_permanent() || error.is_client() => Fault::Refused(message),

@@ -82,7 +82,7 @@ struct Session {
 
 impl Session {
     async fn begin(mail: &Mail, door: &Door) -> std::result::Result<Self, Stop> {
-        let mut imap = Imap::open(&mail.options, mail.most).await?;
+        let mut imap = Imap::open(&mail.options, &mail.credentials, mail.most).await?;
         let folder = imap.select(&mail.options.folder).await?;
         let stored = door.records().get("email", PLACE).await?;
         let stored = stored.as_deref().and_then(|place| place.split_once(':'));

@@ -70,7 +70,15 @@ pub(super) fn is_recipient(recipient: &str) -> bool {
 impl Platform for Matrix {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Bytes, length: MOST_TEXT, spans: 500 };
-        Dialect { fit, pace: |_| PACE, sends_once: true, edits: true, buttons: false, is_attended: true }
+        Dialect {
+            fit,
+            pace: |_| PACE,
+            sends_once: true,
+            edits: true,
+            buttons: false,
+            is_attended: true,
+            attaches: None,
+        }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
@@ -91,6 +99,7 @@ impl Platform for Matrix {
                     "info": {"mimetype": file.mime, "size": size},
                 })
             }
+            Content::Letter { .. } => return Err(Fault::no_letter()),
         };
         self.send(chat, &content, key).await
     }

@@ -266,7 +266,15 @@ fn unstored(error: Error) -> Fault {
 impl Platform for Slack {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Slack, length: MOST_TEXT, spans: 200 };
-        Dialect { fit, pace: |_| PACE, sends_once: true, edits: true, buttons: true, is_attended: true }
+        Dialect {
+            fit,
+            pace: |_| PACE,
+            sends_once: true,
+            edits: true,
+            buttons: true,
+            is_attended: true,
+            attaches: None,
+        }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
@@ -277,6 +285,7 @@ impl Platform for Slack {
         match content {
             Content::Text { text, buttons } => self.text(chat, (text, buttons), key).await,
             Content::File(file) => self.file(chat, file, key).await,
+            Content::Letter { .. } => Err(Fault::no_letter()),
         }
     }
 

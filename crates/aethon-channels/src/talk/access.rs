@@ -16,9 +16,13 @@ pub(super) fn is_listed(rules: &Rules, sender: &Sender) -> bool {
 
 /// Whether their words are the owner's.
 pub(super) fn is_owner(rules: &Rules, sender: &Sender) -> bool {
-    let Some(owners) = &rules.owners else { return true };
-    let by_name = |owner: &String| sender.name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(owner));
-    owners.iter().any(|owner| *owner == sender.id || (owner.starts_with('@') && by_name(owner)))
+    rules.owners.as_ref().is_none_or(|owners| owners.iter().any(|owner| names(owner, sender)))
+}
+
+/// Whether an entry of a list of people means this sender.
+pub(super) fn names(entry: &str, sender: &Sender) -> bool {
+    let by_name = || sender.name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(entry));
+    entry == sender.id || (entry.starts_with('@') && by_name())
 }
 
 #[cfg(test)]

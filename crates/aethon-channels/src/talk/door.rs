@@ -14,6 +14,7 @@ use aethon_core::clock::Clock;
 use aethon_core::error::Result;
 use aethon_core::ids::SessionId;
 use aethon_core::message::{Attachment, Dedupe, Destination, Inbound};
+use aethon_core::person::Person;
 use aethon_core::untrusted;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -22,6 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::access;
 use super::command::{self, Command};
 use super::outlet::{self, Outlet};
+use super::place::Place;
 use super::platform::{Arrival, Offer, Press, Sender};
 use super::question::Questions;
 use super::sending;
@@ -57,6 +59,7 @@ pub(crate) struct Door {
 struct Admitted {
     arrival: Arrival,
     session: SessionId,
+    person: Person,
 }
 
 impl Door {
@@ -114,8 +117,9 @@ impl Door {
         match command::read(&arrival.text).filter(|_| !arrival.is_forwarded) {
             Some(command) => self.obey(command, &arrival).await,
             None => {
-                let session = self.session(&arrival.chat).await?;
-                self.submit(Admitted { arrival, session }).await
+                let place = Place::of(&self.outlet.rules, &arrival);
+                let session = self.session(&place).await?;
+                self.submit(Admitted { arrival, session, person: place.person }).await
             }
         }
     }
@@ -204,13 +208,14 @@ impl Door {
             Command::Pair(_) => "You are connected already.".to_owned(),
             Command::Help => HELP.to_owned(),
             Command::New => {
-                let number = self.number(chat).await? + 1;
-                let name = format!("session:{chat}");
-                self.records().put(self.outlet.channel(), &name, &number.to_string(), None).await?;
+                let place = Place::of(&self.outlet.rules, arrival);
+                let number = self.number(&place).await? + 1;
+                let name = format!("session:{}", place.conversation);
+                self.records().put(&place.channel, &name, &number.to_string(), None).await?;
                 "A new conversation begins. The one before it is kept.".to_owned()
             }
             Command::Stop => {
-                let session = self.session(chat).await?;
+                let session = self.session(&Place::of(&self.outlet.rules, arrival)).await?;
                 match self.assistant.stop(&session, None).await {
                     0 => "Nothing is running.".to_owned(),
                     _ => "Stopped.".to_owned(),
@@ -226,7 +231,7 @@ impl Door {
     }
 
     async fn submit(&self, admitted: Admitted) -> Result<()> {
-        let Admitted { arrival, session } = admitted;
+        let Admitted { arrival, session, person } = admitted;
         let (attachments, notes) = self.files(&arrival).await?;
         for note in &notes {
             tracing::info!(channel = self.outlet.channel(), "a file was not taken");
@@ -244,6 +249,7 @@ impl Door {
             Inbound::say(session.clone(), text.clone())
                 .via(self.outlet.channel())
                 .from_sender(arrival.sender.id.clone())
+                .for_person(person.clone())
                 .with_dedupe(dedupe.clone())
                 .with_attachments(attachments)
                 .with_untrusted(is_foreign)
@@ -304,13 +310,13 @@ impl Door {
         Ok(Attachment { name: offer.name.clone(), mime: offer.mime.clone(), data: STANDARD.encode(bytes) })
     }
 
-    /// The session in which a chat goes on.
-    async fn session(&self, chat: &str) -> Result<SessionId> {
-        outlet::session(self.outlet.channel(), chat, self.number(chat).await?)
+    /// The session in which a conversation goes on.
+    async fn session(&self, place: &Place) -> Result<SessionId> {
+        outlet::session(&place.channel, &place.conversation, self.number(place).await?)
     }
 
-    async fn number(&self, chat: &str) -> Result<u32> {
-        let stored = self.records().get(self.outlet.channel(), &format!("session:{chat}")).await?;
+    async fn number(&self, place: &Place) -> Result<u32> {
+        let stored = self.records().get(&place.channel, &format!("session:{}", place.conversation)).await?;
         Ok(stored.and_then(|number| number.parse().ok()).unwrap_or(1))
     }
 

@@ -1,7 +1,7 @@
 //! What is the same on every platform: who is heard, what a message becomes, and how a reply arrives.
 //!
 //! `platform` is the trait that a codec implements, `messenger` the channel made of one. `door` takes messages in (with
-//! `access` and `command`), `stream` shows a reply while it is written, `question` asks for approval, `sending` delivers
+//! `access`, `place` and `command`), `stream` shows a reply while it is written, `question` asks for approval, `sending` delivers
 //! part by part, `outlet` and `budget` keep to the pace of a chat, `rounds` receives again and again,
 //! `queue` takes in one thing after the other, `standing` tells how the channel does.
 
@@ -11,6 +11,7 @@ mod command;
 mod door;
 mod messenger;
 mod outlet;
+mod place;
 mod platform;
 mod question;
 mod queue;

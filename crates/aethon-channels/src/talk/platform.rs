@@ -54,6 +54,8 @@ pub(crate) struct Dialect {
     pub(crate) buttons: bool,
     /// Whether somebody there can answer a question while a turn waits. Where nobody can, what needs approval is denied.
     pub(crate) is_attended: bool,
+    /// How much of files goes with a text in one message, in base64; `None` where each file is a message of its own.
+    pub(crate) attaches: Option<usize>,
 }
 
 /// What is sent.
@@ -63,6 +65,8 @@ pub(crate) enum Content<'a> {
     Text { text: &'a Styled, buttons: &'a [Button] },
     /// A file.
     File(&'a Attachment),
+    /// Text and files in one message; only where the dialect says that they go together.
+    Letter { text: Option<&'a Styled>, files: &'a [Attachment] },
 }
 
 impl<'a> Content<'a> {
@@ -96,6 +100,11 @@ impl Fault {
     /// Not done, without a time.
     pub(crate) fn later(message: impl Into<String>) -> Self {
         Self::Later { message: message.into(), after: None }
+    }
+
+    /// Text and files do not go together there.
+    pub(crate) fn no_letter() -> Self {
+        Self::Refused("text and files cannot be one message there".into())
     }
 
     /// What happened.

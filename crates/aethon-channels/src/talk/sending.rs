@@ -1,5 +1,7 @@
 //! Delivers part by part: the parts are fixed at the first attempt and stored, and each is settled by itself.
 //!
+//! Files are messages of their own behind the text, but where the platform attaches them to it.
+//!
 //! A delivery that comes again, after a failure or a crash, goes on behind the last part that has arrived. Where nobody knows
 //! whether a part has arrived, it is repeated for as long as the platform throws the second one away, and else once.
 
@@ -8,11 +10,13 @@ use std::time::Duration;
 
 use aethon_core::channel::{Delivery, DeliveryError};
 use aethon_core::error::Error;
+use aethon_core::message::Attachment;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
 use super::outlet::Outlet;
+use super::place::HOUSEHOLD;
 use super::platform::{Content, Fault};
 use super::stream::{BEING_SENT, Streams, key_of, record_of};
 use crate::text::{Styled, split, styled};
@@ -33,7 +37,7 @@ struct Progress {
     /// Whether there may be such a message that nobody knows: a crash came while it was being sent.
     #[serde(default)]
     may_replace: bool,
-    /// How many parts and then files have arrived.
+    /// How many messages of it have arrived: parts, and behind them files.
     done: usize,
     /// How often the next one was sent without anybody knowing what became of it.
     doubts: u32,
@@ -79,7 +83,8 @@ impl<'a> Attempt<'a> {
         let may_replace = replaces.as_deref() == Some(BEING_SENT) && outlet.platform.dialect().sends_once;
         let replaces = replaces.filter(|message| message != BEING_SENT);
         // A reply in its own conversation stands below the question. What comes from elsewhere says what it was made of.
-        let is_own = delivery.content.is_reply && delivery.session.channel() == outlet.channel();
+        let is_here = [outlet.channel(), HOUSEHOLD].contains(&delivery.session.channel());
+        let is_own = delivery.content.is_reply && is_here;
         let text: Cow<'_, str> =
             if is_own { delivery.content.text.as_str().into() } else { delivery.content.labelled_text() };
         let parts = split(&styled(&text), outlet.platform.dialect().fit);
@@ -89,8 +94,28 @@ impl<'a> Attempt<'a> {
         Ok(attempt)
     }
 
+    /// How many messages it takes.
     fn steps(&self) -> usize {
-        self.progress.parts.len() + self.delivery.content.attachments.len()
+        let (parts, files) = (self.progress.parts.len(), &self.delivery.content.attachments);
+        match self.outlet.platform.dialect().attaches {
+            None => parts + files.len(),
+            // The last part has the first files with it.
+            Some(most) => parts.saturating_sub(1) + bundles(files, most).len().max(usize::from(parts > 0)),
+        }
+    }
+
+    /// The message of this number.
+    fn step(&self, number: usize) -> Option<Content<'_>> {
+        let (parts, files) = (&self.progress.parts, self.delivery.content.attachments.as_slice());
+        let Some(most) = self.outlet.platform.dialect().attaches else {
+            let file = || files.get(number.checked_sub(parts.len())?).map(Content::File);
+            return parts.get(number).map(Content::text).or_else(file);
+        };
+        let last = parts.len().saturating_sub(1);
+        let Some(bundle) = number.checked_sub(last) else { return parts.get(number).map(Content::text) };
+        let files = bundles(files, most).get(bundle).copied().unwrap_or_default();
+        let text = parts.last().filter(|_| bundle == 0);
+        (text.is_some() || !files.is_empty()).then_some(Content::Letter { text, files })
     }
 
     /// Sends the next part or file.
@@ -173,13 +198,8 @@ impl<'a> Attempt<'a> {
         // Noted before: a crash in the middle of it leaves the doubt.
         self.progress.doubts += 1;
         self.store().await?;
-        let (done, parts) = (self.progress.done, &self.progress.parts);
-        let files = &self.delivery.content.attachments;
-        let content = match (parts.get(done), files.get(done.saturating_sub(parts.len()))) {
-            (Some(part), _) => Content::text(part),
-            (None, Some(file)) => Content::File(file),
-            (None, None) => return Ok(Ok(())),
-        };
+        let done = self.progress.done;
+        let Some(content) = self.step(done) else { return Ok(Ok(())) };
         // Never the same in another home: a platform may remember keys of an account.
         let key = format!("{}-{}-{done}", self.delivery.turn, self.delivery.id);
         Ok(self.outlet.post(self.chat, content, &key).await.map(drop))
@@ -193,6 +213,22 @@ impl<'a> Attempt<'a> {
         let stored = records.put(self.outlet.channel(), &name(self.delivery), &progress, Some(until)).await;
         stored.map_err(unstored)
     }
+}
+
+/// Files in the order in which they come, as many together as fit. One that is larger goes by itself.
+fn bundles(files: &[Attachment], most: usize) -> Vec<&[Attachment]> {
+    let (mut bundles, mut begin, mut size) = (Vec::new(), 0, 0_usize);
+    for (at, file) in files.iter().enumerate() {
+        if at > begin && size.saturating_add(file.data.len()) > most {
+            bundles.push(&files[begin..at]);
+            (begin, size) = (at, 0);
+        }
+        size = size.saturating_add(file.data.len());
+    }
+    if begin < files.len() {
+        bundles.push(&files[begin..]);
+    }
+    bundles
 }
 
 /// Something that was sent under this key has failed after all: its delivery is given up, and begins with that part should
@@ -225,4 +261,28 @@ fn name(delivery: &Delivery) -> String {
 
 fn unstored(error: Error) -> DeliveryError {
     DeliveryError::passing(format!("what has arrived could not be stored: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_go_together_as_far_as_they_fit() {
+        let check = |sizes: &[usize], expected: &[usize]| {
+            let file = |size: &usize| Attachment {
+                name: "a".into(),
+                mime: "text/plain".into(),
+                data: "x".repeat(*size),
+            };
+            let files: Vec<Attachment> = sizes.iter().map(file).collect();
+            let counts: Vec<usize> = bundles(&files, 10).iter().map(|bundle| bundle.len()).collect();
+            assert_eq!(counts, expected, "{sizes:?}");
+        };
+        check(&[], &[]);
+        check(&[4, 4], &[2]);
+        check(&[4, 4, 4], &[2, 1]);
+        check(&[20, 1, 20], &[1, 1, 1]);
+        check(&[5, 5], &[2]);
+    }
 }

@@ -1,20 +1,18 @@
 //! The common parts with a platform in memory: who is heard, what arrives, and that it arrives once.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aethon_core::approval::{ApprovalRequest, Decision, PendingApprovals};
-use aethon_core::assistant::{ActiveTurn, Assistant, PendingReply, Posting, Submitted};
 use aethon_core::channel::{Channel, Courier, Delivery, NewDelivery};
-use aethon_core::error::{Error, Result};
+use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Inbound, Reply, TurnEnd};
-use aethon_core::session::Clear;
 use aethon_core::shutdown::Shutdown;
 use aethon_core::surface::{Surface, TurnEvent};
-use aethon_core::testkit::{ManualClock, MemoryStore};
+use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -34,6 +32,7 @@ pub(super) fn rules() -> Rules {
         channel: "telegram",
         allowed: Vec::new(),
         owners: None,
+        people: None,
         groups: Groups::Mention,
         pairing: Pairing::Invite,
         strangers: Strangers::Silence,
@@ -64,8 +63,15 @@ impl Platform for Paper {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: 40, spans: 100 };
         let pace = |_: &str| Duration::from_secs(1);
-        let sends_once = self.sends_once;
-        Dialect { fit, pace, sends_once, edits: true, buttons: true, is_attended: true }
+        Dialect {
+            fit,
+            pace,
+            sends_once: self.sends_once,
+            edits: true,
+            buttons: true,
+            is_attended: true,
+            attaches: None,
+        }
     }
 
     async fn receive(&self, _door: &Door, mut shutdown: Shutdown) -> Result<()> {
@@ -82,6 +88,7 @@ impl Platform for Paper {
             let (text, buttons) = match content {
                 Content::Text { text, buttons } => (text.text.clone(), buttons.to_vec()),
                 Content::File(file) => (format!("file {}", file.name), Vec::new()),
+                Content::Letter { .. } => return Err(Fault::no_letter()),
             };
             self.messages.lock().unwrap().push(text);
             self.buttons.lock().unwrap().push(buttons);
@@ -116,71 +123,12 @@ impl Platform for Paper {
     }
 }
 
-/// An assistant that notes what it is given.
-#[derive(Default)]
-struct Notes {
-    inbound: Mutex<Vec<Inbound>>,
-    is_full: Mutex<bool>,
-}
-
-#[async_trait]
-impl Assistant for Notes {
-    async fn submit(&self, inbound: Inbound, _surface: Arc<dyn Surface>) -> Result<Submitted> {
-        if *self.is_full.lock().unwrap() {
-            return Err(Error::full("too much to do"));
-        }
-        self.inbound.lock().unwrap().push(inbound);
-        let reply = PendingReply::pair().1;
-        Ok(Submitted { turn: TurnId::fresh(), queued: 0, is_new: true, reply })
-    }
-
-    async fn stop(&self, _session: &SessionId, _turn: Option<&TurnId>) -> usize {
-        1
-    }
-
-    fn activity(&self) -> Vec<ActiveTurn> {
-        Vec::new()
-    }
-
-    fn is_busy(&self, _session: &SessionId) -> bool {
-        false
-    }
-
-    async fn clear(&self, _session: &SessionId, _how: Clear) -> Result<bool> {
-        Ok(true)
-    }
-
-    async fn post(&self, _session: &SessionId, _key: &str, _posting: &Posting) -> Result<bool> {
-        Ok(true)
-    }
-}
-
-/// What the program says of its own.
-#[derive(Default)]
-struct Said(Mutex<Vec<String>>, AtomicBool);
-
-#[async_trait]
-impl Courier for Said {
-    fn channels(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    async fn send(&self, _session: &SessionId, _turn: &TurnId, content: NewDelivery) -> Result<()> {
-        self.0.lock().unwrap().push(content.text);
-        Ok(())
-    }
-
-    async fn is_waiting(&self, _channel: &str, _recipient: &str) -> Result<bool> {
-        Ok(self.1.load(Ordering::Relaxed))
-    }
-}
-
 struct Stage {
     clock: Arc<ManualClock>,
     records: Arc<MemoryStore>,
     paper: Arc<Paper>,
-    notes: Arc<Notes>,
-    said: Arc<Said>,
+    assistant: Arc<CollectingAssistant>,
+    courier: Arc<CollectingCourier>,
     desk: PendingApprovals,
     rules: Rules,
 }
@@ -192,8 +140,8 @@ impl Stage {
             records: Arc::new(MemoryStore::new(clock.clone())),
             clock,
             paper: Arc::default(),
-            notes: Arc::default(),
-            said: Arc::default(),
+            assistant: Arc::default(),
+            courier: Arc::default(),
             desk: PendingApprovals::default(),
             rules,
         }
@@ -203,7 +151,8 @@ impl Stage {
         Surroundings {
             records: self.records.clone(),
             desk: self.desk.clone(),
-            courier: self.said.clone(),
+            courier: self.courier.clone(),
+            programs: Arc::new(aethon_core::program::NoPrograms),
             clock: self.clock.clone(),
         }
     }
@@ -212,7 +161,7 @@ impl Stage {
         let outlet = Arc::new(Outlet::new(self.paper.clone(), self.rules.clone(), self.around()));
         let questions = Arc::new(Questions::new(outlet.clone()));
         let streams = Arc::new(Streams::new(outlet.clone(), questions.clone()));
-        Door::new(outlet, streams, questions, self.notes.clone())
+        Door::new(outlet, streams, questions, self.assistant.clone())
     }
 
     fn messenger(&self) -> Messenger {
@@ -235,11 +184,11 @@ impl Stage {
     }
 
     fn submitted(&self) -> Vec<Inbound> {
-        std::mem::take(&mut self.notes.inbound.lock().unwrap())
+        self.assistant.take()
     }
 
     fn said(&self) -> Vec<String> {
-        std::mem::take(&mut self.said.0.lock().unwrap())
+        self.courier.take()
     }
 
     fn shown(&self) -> Vec<String> {
@@ -308,8 +257,8 @@ async fn a_message_becomes_a_turn_whose_reply_goes_back() {
     assert!(stage.said().is_empty(), "told once");
     let quoting = Arrival { quoted: Some("obey me".into()), ..stage.arrival("7:2", "what is this?") };
     door.arrive(quoting).await.unwrap();
-    assert!(stage.submitted()[1].text.contains("UNTRUSTED EXTERNAL CONTENT"));
-    *stage.notes.is_full.lock().unwrap() = true;
+    assert!(stage.submitted()[0].text.contains("UNTRUSTED EXTERNAL CONTENT"));
+    stage.assistant.refuse(1);
     let refused = door.arrive(stage.arrival("7:3", "hi")).await;
     assert!(refused.is_err(), "what is not stored is not confirmed");
 }
@@ -416,12 +365,12 @@ async fn a_reply_that_nobody_knows_of_is_found_where_the_platform_can_tell() {
 #[tokio::test(start_paused = true)]
 async fn a_reply_does_not_begin_above_one_that_is_on_its_way() {
     let stage = Stage::new(known());
-    stage.said.1.store(true, Ordering::Relaxed);
+    stage.courier.set_waiting(true);
     let messenger = stage.messenger();
     messenger.streams().surface("7", "1").emit(&TurnId::fresh(), TurnEvent::Text("growing".into()));
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert!(stage.shown().is_empty());
-    stage.said.1.store(false, Ordering::Relaxed);
+    stage.courier.set_waiting(false);
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(stage.shown(), ["growing …"]);
 }

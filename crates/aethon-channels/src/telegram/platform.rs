@@ -176,7 +176,15 @@ fn file_method(file: &Attachment) -> (&'static str, &'static str) {
 impl Platform for Telegram {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: MOST_TEXT, spans: MOST_ENTITIES / 2 };
-        Dialect { fit, pace, sends_once: false, edits: true, buttons: true, is_attended: true }
+        Dialect {
+            fit,
+            pace,
+            sends_once: false,
+            edits: true,
+            buttons: true,
+            is_attended: true,
+            attaches: None,
+        }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
@@ -195,6 +203,7 @@ impl Platform for Telegram {
                 let form = multipart::form(&fields, field, file)?;
                 self.api.upload(method, form).await.map_err(Fault::from)?
             }
+            Content::Letter { .. } => return Err(Fault::no_letter()),
         };
         Ok(sent.message_id.to_string())
     }

@@ -166,7 +166,15 @@ impl WhatsApp {
 impl Platform for WhatsApp {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: MOST_TEXT, spans: MOST_SPANS };
-        Dialect { fit, pace: |_| PACE, sends_once: false, edits: false, buttons: true, is_attended: true }
+        Dialect {
+            fit,
+            pace: |_| PACE,
+            sends_once: false,
+            edits: false,
+            buttons: true,
+            is_attended: true,
+            attaches: None,
+        }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
@@ -185,6 +193,7 @@ impl Platform for WhatsApp {
         let message = match content {
             Content::Text { text, buttons } => self.text(chat, text, buttons).await?,
             Content::File(file) => self.file(chat, file).await?,
+            Content::Letter { .. } => return Err(Fault::no_letter()),
         };
         // Should Meta say later that it has failed, it is known what that was. The message is sent, whatever becomes of this.
         let kept = self.records.put("whatsapp", &Self::sent(&message), key, Some(now + FAILS_WITHIN)).await;

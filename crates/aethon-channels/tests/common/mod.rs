@@ -4,25 +4,19 @@
 #![allow(dead_code, reason = "no test uses all of it")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_channels::{Groups, Messenger, Pairing, Rules, Strangers, Surroundings};
 use aethon_core::approval::{ApprovalRequest, PendingApprovals};
-use aethon_core::assistant::{ActiveTurn, Assistant, PendingReply, Posting, Submitted};
-use aethon_core::channel::{Channel, Courier, Delivery, NewDelivery};
-use aethon_core::error::{Error, Result};
+use aethon_core::channel::{Channel, Delivery, NewDelivery};
+use aethon_core::error::Result;
 use aethon_core::exchange::{ExchangeRequest, ExchangeResponse};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::Inbound;
-use aethon_core::session::Clear;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
-use aethon_core::surface::Surface;
-use aethon_core::testkit::{ManualClock, MemoryStore};
-use async_trait::async_trait;
+use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
 use futures_util::stream;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -31,89 +25,12 @@ use tokio::task::JoinHandle;
 /// When the tests take place, in seconds.
 pub(crate) const NOW: i64 = 1_800_000_000;
 
-/// An assistant that notes what it is given, once.
-#[derive(Default)]
-pub(crate) struct Notes {
-    pub(crate) inbound: Mutex<Vec<Inbound>>,
-    pub(crate) surfaces: Mutex<Vec<Arc<dyn Surface>>>,
-    /// How often it was given something, repetitions included.
-    pub(crate) offered: AtomicU32,
-    /// How many offers are refused, because nothing can be stored.
-    pub(crate) refusals: AtomicU32,
-    known: Mutex<BTreeSet<String>>,
-}
-
-impl Notes {
-    pub(crate) fn texts(&self) -> Vec<String> {
-        self.inbound.lock().unwrap().iter().map(|inbound| inbound.text.clone()).collect()
-    }
-
-    pub(crate) fn last_surface(&self) -> Arc<dyn Surface> {
-        self.surfaces.lock().unwrap().last().unwrap().clone()
-    }
-}
-
-#[async_trait]
-impl Assistant for Notes {
-    async fn submit(&self, inbound: Inbound, surface: Arc<dyn Surface>) -> Result<Submitted> {
-        self.offered.fetch_add(1, Ordering::Relaxed);
-        let refused =
-            self.refusals.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-        if refused.is_ok() {
-            return Err(Error::full("nothing can be stored"));
-        }
-        let id = inbound.dedupe.as_ref().unwrap().id.clone();
-        let is_new = self.known.lock().unwrap().insert(id);
-        if is_new {
-            self.inbound.lock().unwrap().push(inbound);
-            self.surfaces.lock().unwrap().push(surface);
-        }
-        Ok(Submitted { turn: TurnId::fresh(), queued: 0, is_new, reply: PendingReply::pair().1 })
-    }
-
-    async fn stop(&self, _session: &SessionId, _turn: Option<&TurnId>) -> usize {
-        1
-    }
-
-    fn activity(&self) -> Vec<ActiveTurn> {
-        Vec::new()
-    }
-
-    fn is_busy(&self, _session: &SessionId) -> bool {
-        false
-    }
-
-    async fn clear(&self, _session: &SessionId, _how: Clear) -> Result<bool> {
-        Ok(true)
-    }
-
-    async fn post(&self, _session: &SessionId, _key: &str, _posting: &Posting) -> Result<bool> {
-        Ok(true)
-    }
-}
-
-/// What the channel says of its own accord.
-#[derive(Default)]
-pub(crate) struct Words(pub(crate) Mutex<Vec<(String, String)>>);
-
-#[async_trait]
-impl Courier for Words {
-    fn channels(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    async fn send(&self, _session: &SessionId, _turn: &TurnId, content: NewDelivery) -> Result<()> {
-        self.0.lock().unwrap().push((content.recipient.unwrap_or_default(), content.text));
-        Ok(())
-    }
-}
-
 /// What a channel needs, and what outlives it.
 pub(crate) struct Ground {
     pub(crate) records: Arc<MemoryStore>,
     pub(crate) clock: Arc<ManualClock>,
-    pub(crate) notes: Arc<Notes>,
-    pub(crate) words: Arc<Words>,
+    pub(crate) assistant: Arc<CollectingAssistant>,
+    pub(crate) courier: Arc<CollectingCourier>,
     pub(crate) desk: PendingApprovals,
 }
 
@@ -123,8 +40,8 @@ impl Ground {
         Self {
             records: Arc::new(MemoryStore::new(clock.clone())),
             clock,
-            notes: Arc::default(),
-            words: Arc::default(),
+            assistant: Arc::default(),
+            courier: Arc::default(),
             desk: PendingApprovals::default(),
         }
     }
@@ -134,6 +51,7 @@ impl Ground {
             channel,
             allowed: allowed.iter().map(|&id| id.to_owned()).collect(),
             owners: None,
+            people: None,
             groups: Groups::Mention,
             pairing: Pairing::Invite,
             strangers: Strangers::Silence,
@@ -148,7 +66,8 @@ impl Ground {
         Surroundings {
             records: self.records.clone(),
             desk: self.desk.clone(),
-            courier: self.words.clone(),
+            courier: self.courier.clone(),
+            programs: Arc::new(aethon_core::program::NoPrograms),
             clock: self.clock.clone(),
         }
     }
@@ -156,8 +75,8 @@ impl Ground {
     /// Starts a channel.
     pub(crate) fn start(&self, channel: &Arc<Messenger>) -> Running {
         let (trigger, shutdown): (ShutdownTrigger, Shutdown) = ShutdownTrigger::pair();
-        let (channel, notes) = (channel.clone(), self.notes.clone());
-        Running { trigger, task: tokio::spawn(async move { channel.run(notes, shutdown).await }) }
+        let (channel, assistant) = (channel.clone(), self.assistant.clone());
+        Running { trigger, task: tokio::spawn(async move { channel.run(assistant, shutdown).await }) }
     }
 
     /// A question that the turn of the last message brings about.

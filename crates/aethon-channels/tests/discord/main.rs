@@ -59,25 +59,25 @@ async fn messages_arrive_once_through_breaks_restarts_and_replays() {
     pass(10).await;
     discord.order(Order::Close(4000));
     pass(10).await;
-    assert_eq!(ground.notes.texts(), ["one", "[user1] two", "three", "four"]);
+    assert_eq!(ground.assistant.texts(), ["one", "[user1] two", "three", "four"]);
     // A restart goes on in the session as well, and so does a start after the program was killed.
     running.stop().await;
     assert_eq!(discord.state().left.last(), Some(&Some(4000)), "1000 would end the session");
     discord.say(DM, ADA, "five");
     let running = ground.start(&channel(&ground, &discord));
-    eventually("five arrives", || ground.notes.texts().len() == 5).await;
+    eventually("five arrives", || ground.assistant.texts().len() == 5).await;
     running.kill().await;
     discord.say(DM, ADA, "six");
     let running = ground.start(&channel(&ground, &discord));
-    eventually("six arrives", || ground.notes.texts().len() == 6).await;
+    eventually("six arrives", || ground.assistant.texts().len() == 6).await;
     pass(300).await;
     running.stop().await;
-    assert_eq!(ground.notes.texts()[4..], ["five", "six"]);
+    assert_eq!(ground.assistant.texts()[4..], ["five", "six"]);
     let state = discord.state();
     assert_eq!(state.identified, 1, "one session all the time");
     assert!(state.resumed.len() >= 5 && state.beats > 5, "{:?} {}", state.resumed, state.beats);
     assert_eq!(state.commands.len(), 1, "registered once");
-    assert!(ground.words.0.lock().unwrap().is_empty(), "a stranger learns nothing");
+    assert!(ground.courier.texts().is_empty(), "a stranger learns nothing");
 }
 
 #[tokio::test(start_paused = true)]
@@ -97,7 +97,7 @@ async fn what_a_lost_session_missed_is_fetched_in_its_order() {
     discord.say_quietly(ROOM, ADA, "not for you");
     discord.say_quietly(ROOM, ADA, "<@99> three");
     let running = ground.start(&channel(&ground, &discord));
-    eventually("all have arrived", || ground.notes.texts().len() == 153).await;
+    eventually("all have arrived", || ground.assistant.texts().len() == 153).await;
     discord.say(DM, ADA, "last");
     pass(10).await;
     // Discord does not know the session while it runs.
@@ -105,9 +105,9 @@ async fn what_a_lost_session_missed_is_fetched_in_its_order() {
     discord.order(Order::Send(json!({"op": 9, "d": false})));
     pass(1).await;
     discord.say_quietly(DM, ADA, "meanwhile");
-    eventually("that is fetched", || ground.notes.texts().len() == 155).await;
+    eventually("that is fetched", || ground.assistant.texts().len() == 155).await;
     running.stop().await;
-    let texts = ground.notes.texts();
+    let texts = ground.assistant.texts();
     assert_eq!(texts[2..152], more);
     assert_eq!(texts[152..], ["[user1] three", "last", "meanwhile"]);
     assert_eq!(discord.state().identified, 3);
@@ -123,7 +123,7 @@ async fn who_does_not_answer_heartbeats_is_left_and_come_back_to() {
     discord.state().is_deaf = false;
     assert_eq!(discord.state().left[0], Some(4000));
     discord.say(DM, ADA, "are you there?");
-    eventually("it comes back", || ground.notes.texts() == ["are you there?"]).await;
+    eventually("it comes back", || ground.assistant.texts() == ["are you there?"]).await;
     assert_eq!(discord.state().identified, 1);
     // Some codes end the session, and the next one is new.
     discord.order(Order::Close(4009));
@@ -200,10 +200,10 @@ async fn an_approval_is_pressed_by_the_asker_once_and_commands_are_obeyed() {
     let running = ground.start(&channel(&ground, &discord));
     eventually("it is signed in", || discord.state().identified == 1).await;
     discord.say(DM, ADA, "do it");
-    eventually("it has arrived", || !ground.notes.texts().is_empty()).await;
+    eventually("it has arrived", || !ground.assistant.texts().is_empty()).await;
     let request = ground.question(DM, "discord");
     let mut ticket = ground.desk.open(request.clone());
-    let surface = ground.notes.last_surface();
+    let surface = ground.assistant.surface().unwrap();
     surface.emit(&request.turn, TurnEvent::Approval(request.clone()));
     eventually("the question is shown", || !discord.state().posted.is_empty()).await;
     let question = discord.state().posted[0].clone();
@@ -242,9 +242,10 @@ async fn an_approval_is_pressed_by_the_asker_once_and_commands_are_obeyed() {
     discord.interact(2, ADA, DM, json!({"name": "stop"}));
     discord.interact(2, "3", DM, json!({"name": "help"}));
     assert_eq!(answered(5).await, "Yes.");
-    eventually("it is obeyed", || !ground.words.0.lock().unwrap().is_empty()).await;
+    eventually("it is obeyed", || !ground.courier.texts().is_empty()).await;
     pass(20).await;
-    assert_eq!(*ground.words.0.lock().unwrap(), [(DM.to_owned(), "Stopped.".to_owned())]);
+    assert_eq!(ground.courier.texts(), ["Stopped."]);
+    assert_eq!(ground.courier.sent()[0].recipient.as_deref(), Some(DM));
     assert_eq!(discord.state().answers.len(), 5, "a stranger learns nothing");
     running.stop().await;
 }
@@ -266,9 +267,9 @@ async fn files_are_fetched_from_where_discord_keeps_them_and_nowhere_else() {
             }),
         );
     }
-    eventually("both have arrived", || ground.notes.texts().len() == 2).await;
+    eventually("both have arrived", || ground.assistant.texts().len() == 2).await;
     running.stop().await;
     let files: Vec<usize> =
-        ground.notes.inbound.lock().unwrap().iter().map(|inbound| inbound.attachments.len()).collect();
+        ground.assistant.inbound().iter().map(|inbound| inbound.attachments.len()).collect();
     assert_eq!(files, [1, 0]);
 }

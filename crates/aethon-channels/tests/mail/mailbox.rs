@@ -220,13 +220,26 @@ impl Connection {
         let upper = command.to_ascii_uppercase();
         if upper == "CAPABILITY" {
             let idle = if self.shared.state.lock().unwrap().cannot_idle { "" } else { " IDLE" };
-            out.extend(format!("* CAPABILITY IMAP4rev1 AUTH=PLAIN{idle}\r\n{tag} OK done\r\n").bytes());
+            out.extend(
+                format!("* CAPABILITY IMAP4rev1 AUTH=PLAIN AUTH=XOAUTH2{idle}\r\n{tag} OK done\r\n").bytes(),
+            );
             return Some(out);
         }
         if upper == "AUTHENTICATE PLAIN" {
             self.say("+ ").await;
             let proof = STANDARD.decode(self.line().await?).unwrap();
             self.is_signed_in = proof == format!("\0bot@home.example\0{PASSWORD}").into_bytes();
+            let word = if self.is_signed_in { "OK welcome" } else { "NO [AUTHENTICATIONFAILED] wrong" };
+            out.extend(format!("{tag} {word}\r\n").bytes());
+            return Some(out);
+        }
+        if upper == "AUTHENTICATE XOAUTH2" {
+            self.say("+ ").await;
+            self.is_signed_in = super::is_token(&self.line().await?);
+            if !self.is_signed_in {
+                self.say(&format!("+ {}", STANDARD.encode(r#"{"status":"401"}"#))).await;
+                assert_eq!(self.line().await?, "", "what is wrong was heard");
+            }
             let word = if self.is_signed_in { "OK welcome" } else { "NO [AUTHENTICATIONFAILED] wrong" };
             out.extend(format!("{tag} {word}\r\n").bytes());
             return Some(out);

@@ -12,6 +12,15 @@ pub use post::Post;
 /// The account's password.
 pub const PASSWORD: &str = "c4nary \"quoted\"";
 
+/// The access token that the servers take.
+pub const TOKEN: &str = "t0ken-canary-2";
+
+/// Whether this proof of XOAUTH2 is the account's.
+fn is_token(proof: &str) -> bool {
+    STANDARD.decode(proof).unwrap()
+        == format!("user=bot@home.example\x01auth=Bearer {TOKEN}\x01\x01").into_bytes()
+}
+
 /// What the own server writes into a mail of somebody at `x.example`.
 pub const PROVEN: &str = "Authentication-Results: mx.home.example; dkim=pass header.d=x.example; dmarc=pass (p=REJECT) header.from=x.example\r\n";
 

@@ -64,13 +64,19 @@ async fn serve(stream: TcpStream, state: Arc<Mutex<State>>) {
         let Some(line) = line(&mut read).await else { return };
         let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
         answer = match word.to_ascii_uppercase().as_str() {
-            "EHLO" => "250-mail.home.example\r\n250-8BITMIME\r\n250 AUTH PLAIN".to_owned(),
+            "EHLO" => "250-mail.home.example\r\n250-8BITMIME\r\n250 AUTH PLAIN XOAUTH2".to_owned(),
             "AUTH" => {
-                let proof = rest.strip_prefix("PLAIN ").unwrap();
+                let (kind, proof) = rest.split_once(' ').unwrap();
                 let right = format!("\0bot@home.example\0{PASSWORD}").into_bytes();
-                is_signed_in = STANDARD.decode(proof).unwrap() == right;
-                let word = if is_signed_in { "235 welcome" } else { "535 5.7.8 wrong" };
-                word.to_owned()
+                is_signed_in = match kind {
+                    "PLAIN" => STANDARD.decode(proof).unwrap() == right,
+                    _ => super::is_token(proof),
+                };
+                match (is_signed_in, kind) {
+                    (true, _) => "235 welcome".to_owned(),
+                    (false, "PLAIN") => "535 5.7.8 wrong".to_owned(),
+                    (false, _) => format!("334 {}", STANDARD.encode(r#"{"status":"401"}"#)),
+                }
             }
             "NOOP" | "RSET" if is_signed_in => "250 ok".to_owned(),
             "MAIL" if is_signed_in => {

@@ -1,21 +1,14 @@
 //! What a channel is given in these tests: an assistant that takes notes, a storage in memory, a way out that is read.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_channels::{Groups, Pairing, Rules, Strangers, Surroundings, pairing};
 use aethon_core::approval::{ApprovalRequest, PendingApprovals};
-use aethon_core::assistant::{ActiveTurn, Assistant, PendingReply, Posting, Submitted};
-use aethon_core::channel::{Courier, NewDelivery};
 use aethon_core::clock::Clock as _;
-use aethon_core::error::{Error, Result};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::Inbound;
-use aethon_core::session::Clear;
-use aethon_core::surface::Surface;
-use aethon_core::testkit::{ManualClock, MemoryStore};
-use async_trait::async_trait;
+use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -28,6 +21,7 @@ pub fn rules(channel: &'static str) -> Rules {
         channel,
         allowed: Vec::new(),
         owners: None,
+        people: None,
         groups: Groups::Mention,
         pairing: Pairing::Invite,
         strangers: Strangers::Silence,
@@ -38,115 +32,13 @@ pub fn rules(channel: &'static str) -> Rules {
     }
 }
 
-/// An assistant that takes notes.
-#[derive(Default)]
-pub struct Notes(Mutex<Noted>);
-
-#[derive(Default)]
-struct Noted {
-    inbound: Vec<Inbound>,
-    surface: Option<Arc<dyn Surface>>,
-    refusals: u32,
-}
-
-impl Notes {
-    pub fn count(&self) -> usize {
-        self.0.lock().unwrap().inbound.len()
-    }
-
-    pub fn texts(&self) -> Vec<String> {
-        self.0.lock().unwrap().inbound.iter().map(|inbound| inbound.text.clone()).collect()
-    }
-
-    pub fn dedupe_ids(&self) -> Vec<String> {
-        let noted = self.0.lock().unwrap();
-        noted.inbound.iter().map(|inbound| inbound.dedupe.clone().unwrap().id).collect()
-    }
-
-    pub fn first(&self) -> Inbound {
-        self.0.lock().unwrap().inbound.first().unwrap().clone()
-    }
-
-    pub fn last(&self) -> Inbound {
-        self.0.lock().unwrap().inbound.last().unwrap().clone()
-    }
-
-    /// The surface of the last message.
-    pub fn surface(&self) -> Arc<dyn Surface> {
-        self.0.lock().unwrap().surface.clone().unwrap()
-    }
-
-    /// The next messages are not taken.
-    pub fn refuse(&self, count: u32) {
-        self.0.lock().unwrap().refusals = count;
-    }
-}
-
-#[async_trait]
-impl Assistant for Notes {
-    async fn submit(&self, inbound: Inbound, surface: Arc<dyn Surface>) -> Result<Submitted> {
-        let mut noted = self.0.lock().unwrap();
-        if noted.refusals > 0 {
-            noted.refusals -= 1;
-            return Err(Error::internal("the queue is full"));
-        }
-        noted.inbound.push(inbound);
-        noted.surface = Some(surface);
-        Ok(Submitted { turn: TurnId::fresh(), queued: 0, is_new: true, reply: PendingReply::pair().1 })
-    }
-
-    async fn stop(&self, _session: &SessionId, _turn: Option<&TurnId>) -> usize {
-        0
-    }
-
-    fn activity(&self) -> Vec<ActiveTurn> {
-        Vec::new()
-    }
-
-    fn is_busy(&self, _session: &SessionId) -> bool {
-        false
-    }
-
-    async fn clear(&self, _session: &SessionId, _how: Clear) -> Result<bool> {
-        Ok(true)
-    }
-
-    async fn post(&self, _session: &SessionId, _key: &str, _posting: &Posting) -> Result<bool> {
-        Ok(true)
-    }
-}
-
-/// What the program says itself, and what has come back.
-#[derive(Default)]
-pub struct Said {
-    texts: Mutex<Vec<String>>,
-    returned: Mutex<Vec<(i64, String)>>,
-}
-
-#[async_trait]
-impl Courier for Said {
-    fn channels(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    async fn send(&self, _session: &SessionId, _turn: &TurnId, content: NewDelivery) -> Result<()> {
-        self.texts.lock().unwrap().push(content.text);
-        Ok(())
-    }
-
-    async fn returned(&self, delivery: i64, error: &str) -> Result<()> {
-        self.returned.lock().unwrap().push((delivery, error.to_owned()));
-        Ok(())
-    }
-}
-
 /// All of it.
 pub struct Stage {
     pub records: Arc<MemoryStore>,
     pub clock: Arc<ManualClock>,
-    pub notes: Arc<Notes>,
+    pub assistant: Arc<CollectingAssistant>,
     pub desk: PendingApprovals,
-    said: Arc<Said>,
+    courier: Arc<CollectingCourier>,
 }
 
 impl Stage {
@@ -156,9 +48,9 @@ impl Stage {
         Self {
             records,
             clock,
-            notes: Arc::default(),
+            assistant: Arc::default(),
             desk: PendingApprovals::default(),
-            said: Arc::default(),
+            courier: Arc::default(),
         }
     }
 
@@ -166,17 +58,18 @@ impl Stage {
         Surroundings {
             records: self.records.clone(),
             desk: self.desk.clone(),
-            courier: self.said.clone(),
+            courier: self.courier.clone(),
+            programs: Arc::new(aethon_core::program::NoPrograms),
             clock: self.clock.clone(),
         }
     }
 
     pub fn said(&self) -> Vec<String> {
-        self.said.texts.lock().unwrap().clone()
+        self.courier.texts()
     }
 
     pub fn returned(&self) -> Vec<(i64, String)> {
-        self.said.returned.lock().unwrap().clone()
+        self.courier.returned_deliveries()
     }
 
     pub async fn invite(&self, channel: &str) -> String {

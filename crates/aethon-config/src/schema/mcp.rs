@@ -27,9 +27,13 @@ pub struct McpServer {
     /// Its environment.
     #[schemars(schema_with = "crate::json_schema::secrets")]
     pub env: BTreeMap<String, Secret>,
-    /// Whether the program runs in the sandbox of the kernel where `security.sandbox` is `kernel`. `false` for one that needs your
-    /// home or the network; it then runs inside the usual walls.
+    /// Whether the program runs in the sandbox that `security.sandbox` names. `false` for one that needs your home; it then runs
+    /// inside the usual walls.
     pub sandbox: bool,
+    /// The docker image that has the program, where `security.sandbox` is `docker`; else `security.sandbox_image`.
+    pub image: Option<String>,
+    /// Its network in the sandbox; else `security.sandbox_network`.
+    pub network: Option<String>,
     /// The address of a server that runs elsewhere.
     pub url: Option<String>,
     /// Headers sent to that address.
@@ -45,6 +49,8 @@ impl Default for McpServer {
             args: Vec::new(),
             env: BTreeMap::new(),
             sandbox: true,
+            image: None,
+            network: None,
             url: None,
             headers: BTreeMap::new(),
         }

@@ -319,6 +319,12 @@ pub struct Email {
     /// The account's password.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub password: Secret,
+    /// A program and its arguments that print an access token for mail: the account signs in by it (XOAUTH2) in place of the
+    /// password. It is asked again when a token may have expired.
+    pub oauth_command: Vec<String>,
+    /// The access token itself, for as long as it holds; `oauth_command` counts before it.
+    #[schemars(schema_with = "crate::json_schema::secret")]
+    pub oauth_token: Secret,
     /// The sender of replies. Empty: `username`.
     pub from: String,
     /// The name at the beginning of the `Authentication-Results` that the own mail server adds: whose word counts for who has
@@ -354,6 +360,8 @@ impl Default for Email {
             tls: true,
             username: String::new(),
             password: Secret::default(),
+            oauth_command: Vec::new(),
+            oauth_token: Secret::default(),
             from: String::new(),
             authserv_id: String::new(),
             trust_from: false,

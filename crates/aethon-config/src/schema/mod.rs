@@ -10,6 +10,7 @@ mod budget;
 mod channels;
 mod code;
 mod dashboard;
+mod household;
 mod logging;
 mod mcp;
 mod memory;
@@ -39,6 +40,7 @@ pub use self::budget::{Budget, Price, Unpriced};
 pub use self::channels::{Channels, WebChat};
 pub use self::code::{Lsp, LspServer, RepoMap};
 pub use self::dashboard::Dashboard;
+pub use self::household::{Household, HouseholdPerson};
 pub use self::logging::Logging;
 pub use self::mcp::{Mcp, McpServer};
 pub use self::memory::{Embedding, EmbeddingProvider, Memory};
@@ -78,6 +80,8 @@ pub struct Config {
     pub webhook: Webhook,
     /// What the assistant may touch, and who may talk to it.
     pub security: Security,
+    /// The people who share the assistant.
+    pub household: Household,
     /// Asking a person before an action.
     pub approval: Approval,
     /// One turn of the assistant.

@@ -57,7 +57,8 @@ fn messengers(config: &Config, remarks: &mut Remarks) {
     required("whatsapp", "token", whatsapp.enabled, &whatsapp.token, remarks);
     required("whatsapp", "secret", whatsapp.enabled, &whatsapp.secret, remarks);
     required("matrix", "token", matrix.enabled, &matrix.token, remarks);
-    required("email", "password", email.enabled, &email.password, remarks);
+    let has_tokens = !email.oauth_command.is_empty() || !email.oauth_token.is_empty();
+    required("email", "password", email.enabled && !has_tokens, &email.password, remarks);
     self::whatsapp(whatsapp, remarks);
     self::email(email, remarks);
 }
@@ -93,6 +94,10 @@ fn email(email: &Email, remarks: &mut Remarks) {
         if !host.is_empty() && !address::is_host(host) {
             remarks.problem(section.key(name), format!("the string {host:?}"), "a host name without port");
         }
+    }
+    if email.oauth_command.first().is_some_and(|program| program.trim().is_empty()) {
+        let key = section.key("oauth_command").join(Step::Index(0));
+        remarks.problem(key, "nothing", "a program, such as \"/usr/local/bin/mail-token\"");
     }
     let has_servers =
         !email.api_base.is_empty() || (!email.imap_host.is_empty() && !email.smtp_host.is_empty());

@@ -113,6 +113,12 @@ fn mcp_server(name: &str, server: &McpServer, remarks: &mut Remarks) {
             "a name of up to 32 letters, digits, - and _ (no __), which begins the names of its tools";
         remarks.problem(key.clone(), format!("the name {name:?}"), allowed);
     }
+    for (name, text) in [("image", &server.image), ("network", &server.network)] {
+        if let Some(text) = text.as_deref().filter(|text| !is_dockers(text)) {
+            let found = format!("the string {text:?}");
+            remarks.problem(key.key(name), found, "a name that docker knows");
+        }
+    }
     let command = server.command.as_deref().unwrap_or_default();
     let url = server.url.as_deref().unwrap_or_default();
     match (command.trim().is_empty(), url.trim().is_empty()) {
@@ -121,6 +127,11 @@ fn mcp_server(name: &str, server: &McpServer, remarks: &mut Remarks) {
         (true, false) => address::service(key.key("url"), url, remarks),
         (false, true) => {}
     }
+}
+
+/// Whether docker may know this name. A leading dash would be read as an option of docker.
+fn is_dockers(name: &str) -> bool {
+    !(name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace))
 }
 
 fn sandbox(config: &Config, remarks: &mut Remarks) {
@@ -133,8 +144,7 @@ fn sandbox(config: &Config, remarks: &mut Remarks) {
     for (name, text) in
         [("sandbox_image", &security.sandbox_image), ("sandbox_network", &security.sandbox_network)]
     {
-        // A leading dash would be read as an option of docker.
-        if text.is_empty() || text.starts_with('-') || text.contains(char::is_whitespace) {
+        if !is_dockers(text) {
             remarks.problem(key.key(name), format!("the string {text:?}"), "a name that docker knows");
         }
     }

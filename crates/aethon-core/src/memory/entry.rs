@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 
 use super::{GENERAL, LONGEST, LONGEST_WORD, fingerprint};
 use crate::error::{Error, Result};
+use crate::person::Person;
 
 /// A memory's number; never given twice. A string on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -29,8 +30,9 @@ impl Serialize for MemoryId {
     }
 }
 
-/// Whose memory it is. The owner's, unless a part of the program keeps one of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// Whose memory it is: a person's, or everybody's. The owner's, unless somebody says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
 pub struct Scope(String);
 
 impl Scope {
@@ -39,16 +41,42 @@ impl Scope {
         Self(name.into())
     }
 
+    /// What everybody in the household may know.
+    pub fn shared() -> Self {
+        Self::from(&Person::everybody())
+    }
+
+    /// The scope that somebody names who stores something: the owner's, everybody's or a member's. Anything else is refused.
+    pub fn given(name: &str) -> Result<Self> {
+        let named = Self::named(name.trim());
+        if named == Self::shared() || Person::member(named.as_str()).is_some() {
+            return Ok(named);
+        }
+        Err(Error::invalid("scope must be owner, shared, or the name of somebody in the household"))
+    }
+
     /// Its name.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Whether it is the owner's own.
+    pub fn is_owners(&self) -> bool {
+        *self == Self::default()
     }
 }
 
 impl Default for Scope {
     /// The owner's.
     fn default() -> Self {
-        Self::named("owner")
+        Self::from(&Person::default())
+    }
+}
+
+impl From<&Person> for Scope {
+    /// What this person has told, and nobody else.
+    fn from(person: &Person) -> Self {
+        Self::named(person.as_str())
     }
 }
 
@@ -134,6 +162,9 @@ fn checked_category(category: &str) -> Result<String> {
 pub struct MemoryEntry {
     /// Its number.
     pub id: MemoryId,
+    /// Whose it is; not said of the owner's own.
+    #[serde(skip_serializing_if = "Scope::is_owners")]
+    pub scope: Scope,
     /// What it says.
     pub content: String,
     /// What it is filed under.

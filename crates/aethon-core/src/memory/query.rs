@@ -2,14 +2,15 @@
 
 use serde::Serialize;
 
-use super::entry::{MemoryEntry, Scope};
+use super::entry::MemoryEntry;
+use super::reach::Reach;
 
 /// What is looked for.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct MemoryQuery {
     /// Whose memories.
-    pub scope: Scope,
+    pub reach: Reach,
     /// A question or words, as somebody types them.
     pub text: String,
     /// The same as a vector, where somebody makes vectors.
@@ -26,7 +27,7 @@ impl MemoryQuery {
     /// The best of the owner's memories, for somebody who looks.
     pub fn new(text: impl Into<String>, limit: usize) -> Self {
         Self {
-            scope: Scope::default(),
+            reach: Reach::default(),
             text: text.into(),
             vector: None,
             category: None,
@@ -37,8 +38,8 @@ impl MemoryQuery {
 
     /// Of somebody else.
     #[must_use]
-    pub fn of(self, scope: Scope) -> Self {
-        Self { scope, ..self }
+    pub fn of(self, reach: impl Into<Reach>) -> Self {
+        Self { reach: reach.into(), ..self }
     }
 
     /// For another purpose.
@@ -97,7 +98,7 @@ pub struct MemoryHit {
 #[non_exhaustive]
 pub struct MemoryListing {
     /// Whose memories.
-    pub scope: Scope,
+    pub reach: Reach,
     /// Words that all have to be there, the last one perhaps not typed to its end.
     pub words: String,
     /// Only memories that are filed under this.
@@ -111,13 +112,13 @@ pub struct MemoryListing {
 impl MemoryListing {
     /// The owner's memories that were changed last.
     pub fn newest(limit: usize) -> Self {
-        Self { scope: Scope::default(), words: String::new(), category: None, cursor: None, limit }
+        Self { reach: Reach::default(), words: String::new(), category: None, cursor: None, limit }
     }
 
     /// Of somebody else.
     #[must_use]
-    pub fn of(self, scope: Scope) -> Self {
-        Self { scope, ..self }
+    pub fn of(self, reach: impl Into<Reach>) -> Self {
+        Self { reach: reach.into(), ..self }
     }
 
     /// Only those with these words.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::cron::Cron;
 use super::run::RunStatus;
 use crate::error::Result;
+use crate::person::Person;
 use crate::sop::SopName;
 
 /// The name of a job: 1 to 64 letters, digits, `-`, `_` and `.`.
@@ -86,6 +87,9 @@ pub struct Job {
     pub paused: bool,
     /// Who made it.
     pub origin: Origin,
+    /// Whom it is for.
+    #[serde(default, skip_serializing_if = "Person::is_owner")]
+    pub person: Person,
 }
 
 impl Job {

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::job::{JobRecord, Origin};
 use super::run::RunRecord;
 use crate::error::Error;
+use crate::person::Person;
 
 /// A job as somebody asks for it; nothing of it is checked yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -31,6 +32,9 @@ pub struct JobRequest {
     pub missed: Option<String>,
     /// How often a failed run is tried again.
     pub retries: Option<u32>,
+    /// Whom it is for; never taken from outside.
+    #[serde(skip)]
+    pub person: Person,
 }
 
 /// What is wrong with one field.

@@ -1,6 +1,7 @@
 //! Fakes for tests, shared by all crates: a clock that is set by hand, surfaces that collect what they are shown, a model
 //! that follows a script, a storage and a ledger in memory; and what every storage has to do, as tests.
 
+mod assistant;
 mod clock;
 pub mod conformance;
 mod counted;
@@ -13,6 +14,7 @@ mod store;
 mod surface;
 mod workflows;
 
+pub use assistant::{CollectingAssistant, CollectingCourier};
 pub use clock::ManualClock;
 pub use counted::count_words;
 pub(crate) use counted::counted_word;

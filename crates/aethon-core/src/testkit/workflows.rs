@@ -5,10 +5,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::error::{Error, Result};
-use crate::ids::{SessionId, TurnId};
+use crate::ids::TurnId;
 use crate::schedule::{JobRecord, JobRefusal, JobRequest, Origin, RunRecord, Schedule};
 use crate::sop::{BrokenSop, Sop, SopCatalog, SopFault, SopName, SopRefusal, SopRunner};
-use crate::work::{Plan, Work, WorkBook, WorkOrigin, WorkRefusal, WorkStatus, WorkWish};
+use crate::work::{Plan, PlannedFor, Work, WorkBook, WorkOrigin, WorkRefusal, WorkStatus, WorkWish};
 
 /// No SOPs, no jobs and no work.
 #[derive(Debug, Clone, Copy, Default)]
@@ -93,7 +93,7 @@ impl WorkBook for NoWorkflows {
         Ok(None)
     }
 
-    async fn plan(&self, _: &SessionId, _: Plan, _: WorkOrigin) -> Result<Work, WorkRefusal> {
+    async fn plan(&self, _: PlannedFor, _: Plan, _: WorkOrigin) -> Result<Work, WorkRefusal> {
         Err(WorkRefusal::Conflict("nothing is planned here".into()))
     }
 

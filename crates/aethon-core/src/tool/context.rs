@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::ids::{AgentName, SessionId, TurnId};
-use crate::message::ToolCall;
+use crate::message::{Destination, ToolCall};
+use crate::person::Person;
 use crate::surface::{Surface, ToolPhase, ToolState, TurnEvent};
 use crate::turn::TurnContext;
 
@@ -20,6 +21,10 @@ pub struct ToolContext {
     pub channel: String,
     /// Who sent it.
     pub sender: String,
+    /// Whom the turn is for.
+    pub person: Person,
+    /// Where the turn's reply is pushed besides.
+    pub reply_to: Option<Destination>,
     /// The agent that makes the call.
     pub agent: AgentName,
     /// Who watches the turn and may be asked.
@@ -41,6 +46,8 @@ impl ToolContext {
             turn: turn.turn.clone(),
             channel: turn.channel.clone(),
             sender: turn.sender.clone(),
+            person: turn.person.clone(),
+            reply_to: turn.reply_to.clone(),
             agent: turn.agent.clone(),
             surface,
             has_begun: Arc::default(),

@@ -5,9 +5,8 @@ use serde::Serialize;
 
 use super::plan::{Plan, PlanFault};
 use super::store::WorkWish;
-use super::task::{Work, WorkOrigin};
+use super::task::{PlannedFor, Work, WorkOrigin};
 use crate::error::{Error, Result};
-use crate::ids::SessionId;
 
 /// How work stands as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -50,7 +49,7 @@ pub trait WorkBook: Send + Sync {
     async fn work(&self, id: &str) -> Result<Option<Work>, WorkRefusal>;
 
     /// Takes a plan in. It is worked on as soon as its origin allows.
-    async fn plan(&self, session: &SessionId, plan: Plan, origin: WorkOrigin) -> Result<Work, WorkRefusal>;
+    async fn plan(&self, planned: PlannedFor, plan: Plan, origin: WorkOrigin) -> Result<Work, WorkRefusal>;
 
     /// Says what is wished of a piece of work.
     async fn wish(&self, id: &str, wish: WorkWish) -> Result<Work, WorkRefusal>;

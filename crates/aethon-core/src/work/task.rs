@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::store::WorkWish;
 use crate::ids::SessionId;
+use crate::message::Destination;
+use crate::person::Person;
 
 /// A piece of work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,6 +17,12 @@ pub struct Work {
     pub goal: String,
     /// The conversation that it was planned in, which is told how it goes.
     pub session_id: SessionId,
+    /// Whom it is for.
+    #[serde(default, skip_serializing_if = "Person::is_owner")]
+    pub person: Person,
+    /// Where that conversation is held, where its session does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tell_to: Option<Destination>,
     /// Why it is there.
     pub origin: WorkOrigin,
     /// Where it stands.
@@ -37,6 +45,24 @@ pub struct Work {
     /// What a person wants of it and has not happened yet.
     #[serde(default)]
     pub wish: Option<WorkWish>,
+}
+
+/// For whom a piece of work is planned, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedFor {
+    /// The conversation.
+    pub session: SessionId,
+    /// Whom it is for.
+    pub person: Person,
+    /// Where that conversation is held, where its session does not say.
+    pub tell_to: Option<Destination>,
+}
+
+impl From<SessionId> for PlannedFor {
+    /// For the owner, in this conversation.
+    fn from(session: SessionId) -> Self {
+        Self { session, person: Person::default(), tell_to: None }
+    }
 }
 
 /// Why a piece of work is there.

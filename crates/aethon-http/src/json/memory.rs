@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aethon_core::error::Result;
-use aethon_core::memory::{Memory, MemoryEntry, MemoryHit, MemoryListing, MemoryQuery, Scope};
+use aethon_core::memory::{Memory, MemoryEntry, MemoryHit, MemoryListing, MemoryQuery, Reach};
 use serde::Serialize;
 
 /// A page of memories.
@@ -56,10 +56,10 @@ pub async fn memory_results(memory: &dyn Memory, query: MemoryQuery) -> Result<M
     Ok(MemoryResults { results: memory.search(query).await? })
 }
 
-/// How much there is.
+/// How much there is, of everybody.
 pub async fn memory_numbers(memory: Option<&dyn Memory>) -> Result<MemoryNumbers> {
     let Some(memory) = memory else { return Ok(MemoryNumbers::default()) };
-    let stats = memory.stats(&Scope::default()).await?;
+    let stats = memory.stats(&Reach::All).await?;
     Ok(MemoryNumbers {
         enabled: true,
         count: stats.entries,

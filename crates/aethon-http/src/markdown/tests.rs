@@ -242,53 +242,56 @@ const HOSTILE: &[&str] = &[
     "{\"type\":\"done\",\"html\":\"<script>alert(1)</script>\"}",
 ];
 
+/// The elements that are written on purpose.
+pub(crate) const TAGS: &[&str] = &[
+    "a",
+    "blockquote",
+    "br",
+    "code",
+    "del",
+    "div",
+    "em",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "input",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "span",
+    "strong",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    "ul",
+];
+/// The attributes that are written on purpose.
+pub(crate) const ATTRIBUTES: &[&str] = &[
+    "href",
+    "title",
+    "rel",
+    "target",
+    "class",
+    "start",
+    "type",
+    "disabled",
+    "checked",
+    "aria-label",
+    "tabindex",
+    "role",
+    "scope",
+    "align",
+];
+
 /// Reads markup back and objects to everything that this module does not write on purpose.
 #[track_caller]
 fn assert_inert(markdown: &str) {
-    const TAGS: &[&str] = &[
-        "a",
-        "blockquote",
-        "br",
-        "code",
-        "del",
-        "div",
-        "em",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "hr",
-        "input",
-        "li",
-        "ol",
-        "p",
-        "pre",
-        "span",
-        "strong",
-        "table",
-        "tbody",
-        "td",
-        "th",
-        "thead",
-        "tr",
-        "ul",
-    ];
-    const ATTRIBUTES: &[&str] = &[
-        "href",
-        "title",
-        "rel",
-        "target",
-        "class",
-        "start",
-        "type",
-        "disabled",
-        "checked",
-        "aria-label",
-        "tabindex",
-        "role",
-        "scope",
-        "align",
-    ];
     let html = render(markdown);
     let mut rest = html.as_str();
     while let Some(at) = rest.find('<') {

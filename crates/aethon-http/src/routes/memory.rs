@@ -1,5 +1,7 @@
 //! `/api/memory`: what is remembered, to look through, search, add, correct and remove.
 //!
+//! Whoever comes through this door is the owner, who sees what everybody has told, each with its scope.
+//!
 //! Secrets are refused by the memory itself (422 `secret_detected`). While it is switched off, reading finds nothing and
 //! changing is 409.
 
@@ -7,7 +9,7 @@ use std::sync::Arc;
 
 use aethon_core::error::Error;
 use aethon_core::memory::{
-    Correction, LONGEST, Memory, MemoryId, MemoryListing, MemoryQuery, NewMemory, Scope,
+    Correction, LONGEST, Memory, MemoryId, MemoryListing, MemoryQuery, NewMemory, Reach, Scope,
 };
 use http::StatusCode;
 
@@ -25,10 +27,11 @@ const SOURCE: &str = "api";
 const USUAL_RESULTS: usize = 10;
 const MOST_RESULTS: usize = 100;
 
-/// `GET /api/memory?q&category&limit&cursor`: those that were changed last first.
+/// `GET /api/memory?q&category&scope&limit&cursor`: those that were changed last first.
 pub(super) async fn list(knowledge: Knowledge, request: Request) -> HandlerResult {
     let cursor = request.query("cursor");
     let listing = MemoryListing::newest(request.number("limit", 50, 1..=1000)?)
+        .of(reach(request.query("scope")))
         .with_words(request.query("q").unwrap_or_default())
         .in_category(request.query("category"))
         .from_cursor(cursor.clone());
@@ -46,7 +49,7 @@ pub(super) async fn stats(knowledge: Knowledge, _request: Request) -> HandlerRes
     response::json(&json::memory_numbers(knowledge.memory.as_deref()).await?)
 }
 
-/// `POST /api/memory/search {query, top_k, category}`.
+/// `POST /api/memory/search {query, top_k, category, scope}`.
 pub(super) async fn search(knowledge: Knowledge, mut request: Request) -> HandlerResult {
     let memory = there(&knowledge)?;
     let mut fields = Fields::parse(&request.read().await?)?;
@@ -55,17 +58,20 @@ pub(super) async fn search(knowledge: Knowledge, mut request: Request) -> Handle
         return Err(Problem::invalid("query", format!("must not be longer than {LONGEST} characters")));
     }
     let top_k = fields.number("top_k", USUAL_RESULTS, 1..=MOST_RESULTS)?;
-    let query = MemoryQuery::new(text, top_k).in_category(fields.optional_text("category")?);
+    let reach = reach(fields.optional_text("scope")?);
+    let query = MemoryQuery::new(text, top_k).of(reach).in_category(fields.optional_text("category")?);
     response::json(&json::memory_results(&**memory, query).await?)
 }
 
-/// `POST /api/memory {content, category}`: 201, or 200 with the memory that says the same already.
+/// `POST /api/memory {content, category, scope}`: 201, or 200 with the memory that says the same already.
 pub(super) async fn store(knowledge: Knowledge, mut request: Request) -> HandlerResult {
     let memory = there(&knowledge)?;
     let mut fields = Fields::parse(&request.read().await?)?;
     let content = fields.required_text("content")?;
     let category = fields.optional_text("category")?.unwrap_or_default();
-    let new = NewMemory::new(&content, &category, SOURCE).map_err(about_field)?;
+    let scope = fields.optional_text("scope")?.map_or(Ok(Scope::default()), |scope| Scope::given(&scope));
+    let scope = scope.map_err(about_field)?;
+    let new = NewMemory::new(&content, &category, SOURCE).map_err(about_field)?.of(scope);
     let stored = memory.store(new).await?;
     if stored.is_new { response::created(&stored.entry) } else { response::json(&stored.entry) }
 }
@@ -74,7 +80,7 @@ pub(super) async fn store(knowledge: Knowledge, mut request: Request) -> Handler
 pub(super) async fn show(knowledge: Knowledge, request: Request) -> HandlerResult {
     let memory = there(&knowledge)?;
     let record = match id(&request) {
-        Some(id) => memory.show(&Scope::default(), id).await?,
+        Some(id) => memory.show(&Reach::All, id).await?,
         None => None,
     };
     response::json(&record.ok_or_else(unknown)?)
@@ -87,7 +93,7 @@ pub(super) async fn correct(knowledge: Knowledge, mut request: Request) -> Handl
     let id = id(&request).ok_or_else(unknown)?;
     let (content, category) = (fields.text("content")?, fields.text("category")?);
     let correction = Correction::new(content.as_deref(), category.as_deref(), SOURCE).map_err(about_field)?;
-    let entry = memory.correct(&Scope::default(), id, correction).await.map_err(|error| {
+    let entry = memory.correct(&Reach::All, id, correction).await.map_err(|error| {
         if error.is_invalid() { Problem::invalid("content", error.to_string()) } else { error.into() }
     })?;
     response::json(&entry)
@@ -97,11 +103,19 @@ pub(super) async fn correct(knowledge: Knowledge, mut request: Request) -> Handl
 pub(super) async fn forget(knowledge: Knowledge, request: Request) -> HandlerResult {
     let memory = there(&knowledge)?;
     let id = id(&request).ok_or_else(unknown)?;
-    if !memory.forget(&Scope::default(), id).await? {
+    if !memory.forget(&Reach::All, id).await? {
         return Err(unknown());
     }
     tracing::info!(memory = %id, "a memory was removed");
     Ok(response::no_content())
+}
+
+/// The memories of somebody, or of everybody.
+fn reach(scope: Option<String>) -> Reach {
+    match scope.filter(|scope| !scope.trim().is_empty()) {
+        Some(scope) => Reach::from(Scope::named(scope)),
+        None => Reach::All,
+    }
 }
 
 fn there(knowledge: &Knowledge) -> Result<&Arc<dyn Memory>, Problem> {
@@ -153,15 +167,15 @@ mod tests {
             MemoryGuard::default().check(&memory.content)?;
             self.0.store(memory).await
         }
-        async fn correct(&self, scope: &Scope, id: MemoryId, correction: Correction) -> Result<MemoryEntry> {
+        async fn correct(&self, reach: &Reach, id: MemoryId, correction: Correction) -> Result<MemoryEntry> {
             MemoryGuard::default().check(correction.content.as_deref().unwrap_or_default())?;
-            self.0.correct(scope, id, correction).await
+            self.0.correct(reach, id, correction).await
         }
-        async fn forget(&self, scope: &Scope, id: MemoryId) -> Result<bool> {
-            self.0.forget(scope, id).await
+        async fn forget(&self, reach: &Reach, id: MemoryId) -> Result<bool> {
+            self.0.forget(reach, id).await
         }
-        async fn show(&self, scope: &Scope, id: MemoryId) -> Result<Option<MemoryRecord>> {
-            self.0.show(scope, id).await
+        async fn show(&self, reach: &Reach, id: MemoryId) -> Result<Option<MemoryRecord>> {
+            self.0.show(reach, id).await
         }
         async fn list(&self, listing: MemoryListing) -> Result<MemoryPage> {
             self.0.list(listing).await
@@ -169,8 +183,8 @@ mod tests {
         async fn search(&self, query: MemoryQuery) -> Result<Vec<MemoryHit>> {
             self.0.search(query).await
         }
-        async fn stats(&self, scope: &Scope) -> Result<MemoryStats> {
-            self.0.stats(scope).await
+        async fn stats(&self, reach: &Reach) -> Result<MemoryStats> {
+            self.0.stats(reach).await
         }
     }
 
@@ -228,6 +242,31 @@ mod tests {
         let removed = bench.send("DELETE", "/api/memory/1", &[], "").await;
         assert_eq!(removed.status, 204);
         assert_eq!(bench.send("DELETE", "/api/memory/1", &[], "").await.code(), "not_found");
+    }
+
+    #[tokio::test]
+    async fn the_owner_sees_what_everybody_has_told_with_the_scope_named() {
+        let bench = bench();
+        send(&bench, "POST", "/api/memory", json!({"content": "The owner's tea is green."})).await;
+        let made =
+            send(&bench, "POST", "/api/memory", json!({"content": "Ben's tea is black.", "scope": "ben"}))
+                .await;
+        assert_eq!((made.status, &made.json()["scope"]), (201, &json!("ben")));
+        send(&bench, "POST", "/api/memory", json!({"content": "Tea is on the shelf.", "scope": "shared"}))
+            .await;
+        let page = bench.get("/api/memory", &[]).await.json();
+        let scopes: Vec<_> =
+            page["entries"].as_array().unwrap().iter().map(|entry| entry["scope"].clone()).collect();
+        assert_eq!(page["count"], 3, "{page}");
+        assert!(scopes.contains(&json!("ben")) && scopes.contains(&Value::Null), "{page}");
+        assert_eq!(bench.get("/api/memory?scope=ben", &[]).await.json()["count"], 1);
+        let found =
+            send(&bench, "POST", "/api/memory/search", json!({"query": "tea", "scope": "shared"})).await;
+        assert_eq!(found.json()["results"].as_array().unwrap().len(), 1);
+        assert_eq!(bench.get("/api/memory/stats", &[]).await.json()["count"], 3);
+        assert_eq!(bench.get("/api/memory/2", &[]).await.json()["scope"], "ben");
+        let wrong = send(&bench, "POST", "/api/memory", json!({"content": "x", "scope": "No Body"})).await;
+        assert_eq!((wrong.status, &wrong.json()["errors"][0]["field"]), (422, &json!("scope")));
     }
 
     #[tokio::test]

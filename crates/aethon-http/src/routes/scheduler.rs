@@ -37,6 +37,7 @@ pub(super) async fn add(workflows: Workflows, mut request: Request) -> HandlerRe
         timezone: fields.text("timezone")?,
         missed: fields.text("missed")?,
         retries: fields.whole_number("retries")?,
+        ..JobRequest::default()
     };
     let record = workflows.schedule.add(wanted, Origin::Owner).await.map_err(refused)?;
     response::created(&ListedJob::of(&record))

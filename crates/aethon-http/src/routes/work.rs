@@ -47,7 +47,7 @@ pub(super) async fn plan(workflows: Workflows, mut request: Request) -> HandlerR
         Some(_) => return Err(Problem::invalid("when", "now or idle")),
     };
     let plan = Plan { goal, tasks };
-    response::created(&workflows.work.plan(&session, plan, origin).await.map_err(refused)?)
+    response::created(&workflows.work.plan(session.into(), plan, origin).await.map_err(refused)?)
 }
 
 /// `GET /api/work/{id}`.

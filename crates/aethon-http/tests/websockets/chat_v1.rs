@@ -269,13 +269,14 @@ async fn a_turn_is_answered_again_or_branched_from() {
     let inbound = stage.assistant.inbound();
     let named = TurnId::existing(turn.as_str().unwrap());
     assert_eq!(inbound[1].intent, Intent::Retry { turn: named.clone() });
-    assert_eq!(inbound[2].intent, Intent::Edit { turn: named });
-    assert!(inbound[2].keeps_attachments, "an edit that names no files keeps those there are");
+    let kept = Intent::Edit { turn: named.clone(), keeps_attachments: true };
+    assert_eq!(inbound[2].intent, kept, "an edit that names no files keeps those there are");
     let files = json!([{"name": "a.txt", "mime": "text/plain", "data": "YQ=="}]);
     client.send_json(json!({"type": "edit", "turn": turn, "text": "", "attachments": files})).await;
     client.until("done").await;
     let given = stage.assistant.inbound().pop().unwrap();
-    assert_eq!((given.keeps_attachments, given.attachments[0].name.as_str()), (false, "a.txt"));
+    let replaced = Intent::Edit { turn: named, keeps_attachments: false };
+    assert_eq!((given.intent, given.attachments[0].name.as_str()), (replaced, "a.txt"));
     assert!(inbound.iter().all(|inbound| inbound.session.name() == "a" && inbound.dedupe.is_some()));
 }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, duplex,
 };
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::parts::{Book, Taken};
 
@@ -44,12 +44,22 @@ pub(super) fn between(
     let (ours, own) = mpsc::channel(WAITING);
     let book = Shared::default();
     let incoming = Incoming { to_sdk, ours, book: book.clone(), longest };
+    let (listens, left) = oneshot::channel::<()>();
     let reading = async move {
-        // A client that is gone, or an SDK that is, ends the connection; there is nobody to tell.
-        let _ = incoming.run(BufReader::new(input)).await;
+        tokio::select! {
+            // A client that is gone, or an SDK that is, ends the connection; there is nobody to tell.
+            _ = incoming.run(BufReader::new(input)) => {}
+            // Whoever does not listen any more has nothing to ask for.
+            _ = left => {}
+        }
     };
     let writing = async move {
-        let _ = outgoing(BufReader::new(from_sdk), own, output, book).await;
+        let mut from_sdk = BufReader::new(from_sdk);
+        if outgoing(&mut from_sdk, own, output, book).await.is_err() {
+            // For the SDK the client has left, which is no error; what it still says is for nobody.
+            drop(listens);
+            let _ = tokio::io::copy_buf(&mut from_sdk, &mut tokio::io::sink()).await;
+        }
     };
     (Between { input: sdk_input, output: sdk_output }, reading, writing)
 }
@@ -118,7 +128,7 @@ impl Incoming {
 
 /// The way out: what the SDK writes and what is answered here, line by line.
 async fn outgoing(
-    mut from_sdk: BufReader<DuplexStream>,
+    from_sdk: &mut BufReader<DuplexStream>,
     mut own: mpsc::Receiver<Vec<u8>>,
     mut output: impl AsyncWrite + Unpin,
     book: Shared,

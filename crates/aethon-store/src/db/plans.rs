@@ -35,11 +35,12 @@ mod tests {
     use aethon_core::ledger::{Claim, Ledger, LedgerEntry, WorkKind};
     use aethon_core::memory::{
         Correction, Memory, MemoryListing, MemoryQuery, MemoryStorage, MemoryVector, NewMemory, Purpose,
-        QueryVector, Scope,
+        QueryVector, Reach, Scope,
     };
     use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role, TurnEnd};
     use aethon_core::model::Usage;
     use aethon_core::owner::Owners;
+    use aethon_core::person::Person;
     use aethon_core::schedule::{
         BeginRun, Due, EndRun, Job, JobId, JobStore, Missed, Origin, RunLog, RunRecord, RunStatus, Task,
         Timing,
@@ -124,12 +125,12 @@ mod tests {
     }
 
     async fn remember(store: &Store) {
-        let scope = Scope::default();
+        let reach = Reach::Of(vec![Scope::default(), Scope::shared()]);
         for text in ["the plan of Ada", "the plan of Bob"] {
             let memory = NewMemory::new(text, "", "api").unwrap();
             let entry = Memory::store(store, memory).await.unwrap().entry;
             let correction = Correction::new(Some(&format!("{text}!")), None, "").unwrap();
-            let entry = store.correct(&scope, entry.id, correction).await.unwrap();
+            let entry = store.correct(&reach, entry.id, correction).await.unwrap();
             let vector = MemoryVector { id: entry.id, content: entry.content, numbers: vec![1.0, 0.5] };
             store.put_vectors("m", vec![vector]).await.unwrap();
         }
@@ -138,10 +139,11 @@ mod tests {
         let query = MemoryQuery::new("plan ad", 5).with_vector(Some(vector)).for_purpose(Purpose::Ask);
         let hits = Memory::search(store, query).await.unwrap();
         store.list(MemoryListing::newest(5)).await.unwrap();
+        store.list(MemoryListing::newest(5).of(Reach::All)).await.unwrap();
         store.list(MemoryListing::newest(5).with_words("plan")).await.unwrap();
-        store.stats(&scope).await.unwrap();
-        store.show(&scope, hits[0].entry.id).await.unwrap();
-        store.forget(&scope, hits[0].entry.id).await.unwrap();
+        store.stats(&reach).await.unwrap();
+        store.show(&reach, hits[0].entry.id).await.unwrap();
+        store.forget(&reach, hits[0].entry.id).await.unwrap();
     }
 
     async fn schedule(store: &Store) {
@@ -157,6 +159,7 @@ mod tests {
             enabled: true,
             paused: false,
             origin: Origin::Owner,
+            person: Person::default(),
         };
         JobStore::add(store, &job, Some(now), 9).await.unwrap();
         store.replace(&job, Some(now)).await.unwrap();
@@ -233,6 +236,8 @@ mod tests {
             work_id: "w".into(),
             goal: "plan".into(),
             session_id: session,
+            person: Person::default(),
+            tell_to: None,
             origin: WorkOrigin::Person,
             state: WorkState::Running,
             reason: None,

@@ -99,11 +99,13 @@ fn candidates(
     category: Option<&str>,
     asked: &[Asked],
 ) -> Result<Vec<MemoryEntry>, Error> {
-    const BEST: &str = "SELECT memories.id, content, category, source, created_at, updated_at, recalled_at
+    const BEST: &str =
+        "SELECT memories.id, content, category, source, created_at, updated_at, recalled_at, scope
         FROM memory_words CROSS JOIN memories ON memories.id = memory_words.rowid
         WHERE memory_words MATCH ?1 AND scope = ?2 AND (?3 IS NULL OR category = ?3)
         ORDER BY bm25(memory_words, 1.0, 0.3) LIMIT ?4";
-    const NEWEST: &str = "SELECT memories.id, content, category, source, created_at, updated_at, recalled_at
+    const NEWEST: &str =
+        "SELECT memories.id, content, category, source, created_at, updated_at, recalled_at, scope
         FROM memory_words CROSS JOIN memories ON memories.id = memory_words.rowid
         WHERE memory_words MATCH ?1 AND scope = ?2 AND (?3 IS NULL OR category = ?3)
         ORDER BY memory_words.rowid DESC LIMIT ?4";

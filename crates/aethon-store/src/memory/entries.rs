@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use aethon_core::error::Error as Refusal;
 use aethon_core::memory::{
-    Correction, MemoryEntry, MemoryId, MemoryRecord, MemoryVersion, NewMemory, Stored, fingerprint,
+    Correction, MemoryEntry, MemoryId, MemoryRecord, MemoryVersion, NewMemory, Reach, Scope, Stored,
+    fingerprint,
 };
 use rusqlite::{Row, params};
 
@@ -17,10 +18,13 @@ use crate::time::from_millis;
 pub(super) const ALL_ENTRIES: &str = "";
 pub(super) const ALL_STEMS: &str = " ";
 
+/// How many scopes are looked through for somebody who sees all of them.
+const MOST_SCOPES: usize = 200;
+
 /// Keeps a memory, if there is none that says the same.
 pub(super) fn store(sql: &Sql<'_>, memory: &NewMemory, now: i64) -> Result<Stored, Error> {
     const TWIN: &str =
-        "SELECT id, content, category, source, created_at, updated_at, recalled_at FROM memories
+        "SELECT id, content, category, source, created_at, updated_at, recalled_at, scope FROM memories
         WHERE scope = ?1 AND fingerprint = ?2";
     const ADD: &str =
         "INSERT INTO memories (scope, fingerprint, content, category, source, created_at, updated_at)
@@ -33,8 +37,16 @@ pub(super) fn store(sql: &Sql<'_>, memory: &NewMemory, now: i64) -> Result<Store
     let id = sql.insert(ADD, params![scope, print, content, category, source, now])?;
     index(sql, scope, id, &content)?;
     let (at, id) = (from_millis(now), MemoryId(id));
-    let entry =
-        MemoryEntry { id, content, category, source, created_at: at, updated_at: at, last_recalled_at: None };
+    let entry = MemoryEntry {
+        id,
+        scope: memory.scope.clone(),
+        content,
+        category,
+        source,
+        created_at: at,
+        updated_at: at,
+        last_recalled_at: None,
+    };
     Ok(Stored { entry, is_new: true })
 }
 
@@ -107,9 +119,32 @@ pub(super) fn show(sql: &Sql<'_>, scope: &str, id: MemoryId) -> Result<Option<Me
 /// A memory.
 pub(super) fn find(sql: &Sql<'_>, scope: &str, id: MemoryId) -> Result<Option<MemoryEntry>, Error> {
     const FIND: &str =
-        "SELECT id, content, category, source, created_at, updated_at, recalled_at FROM memories
+        "SELECT id, content, category, source, created_at, updated_at, recalled_at, scope FROM memories
         WHERE id = ?2 AND scope = ?1";
     Ok(sql.first(FIND, params![scope, id.0], read)?)
+}
+
+/// The scope of a memory, if there is one that is reached.
+pub(super) fn scope_of(sql: &Sql<'_>, reach: &Reach, id: MemoryId) -> Result<Option<String>, Error> {
+    const SCOPE: &str = "SELECT scope FROM memories WHERE id = ?1";
+    let scope = sql.first(SCOPE, [id.0], |row| row.get::<_, String>(0))?;
+    Ok(scope.filter(|scope| reach.has(&Scope::named(scope.as_str()))))
+}
+
+/// The scopes that are reached.
+pub(super) fn scopes(sql: &Sql<'_>, reach: &Reach) -> Result<Vec<String>, Error> {
+    // From one to the next through the index, whatever the number of memories.
+    const NEXT: &str = "SELECT scope FROM memories WHERE scope > ?1 ORDER BY scope LIMIT 1";
+    let Reach::Of(scopes) = reach else {
+        let mut all: Vec<String> = Vec::new();
+        while all.len() < MOST_SCOPES {
+            let last = all.last().map(String::as_str).unwrap_or_default();
+            let Some(next) = sql.first(NEXT, [last], |row| row.get(0))? else { break };
+            all.push(next);
+        }
+        return Ok(all);
+    };
+    Ok(scopes.iter().map(|scope| scope.as_str().to_owned()).collect())
 }
 
 /// Notes that a model was shown these.
@@ -119,10 +154,11 @@ pub(super) fn note_recall(sql: &Sql<'_>, ids: &[i64], now: i64) -> Result<(), Er
     Ok(())
 }
 
-/// A row of the columns id, content, category, source, created_at, updated_at, recalled_at.
+/// A row of the columns id, content, category, source, created_at, updated_at, recalled_at, scope.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<MemoryEntry> {
     Ok(MemoryEntry {
         id: MemoryId(row.get(0)?),
+        scope: Scope::named(row.get::<_, String>(7)?),
         content: row.get(1)?,
         category: row.get(2)?,
         source: row.get(3)?,

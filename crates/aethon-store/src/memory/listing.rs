@@ -1,10 +1,13 @@
 //! Pages of memories, those that were changed last first, and how much there is.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use aethon_core::error::Error as Refusal;
-use aethon_core::memory::{MemoryListing, MemoryPage, MemoryStats};
+use aethon_core::memory::{MemoryEntry, MemoryListing, MemoryPage, MemoryStats, Reach};
 use rusqlite::params;
 
-use super::entries::read;
+use super::entries::{read, scopes};
 use super::words::words;
 use crate::db::Sql;
 use crate::error::Error;
@@ -16,26 +19,51 @@ const MOST: usize = 1000;
 /// How many words of a search count.
 const MOST_WORDS: usize = 12;
 
-/// A page.
+/// How many categories are counted.
+const MOST_CATEGORIES: usize = 100;
+
+/// A page. Of several scopes it has the newest of all of them; a cursor says the same in each.
 pub(super) fn page(sql: &Sql<'_>, listing: &MemoryListing) -> Result<MemoryPage, Error> {
+    let limit = listing.limit.clamp(1, MOST);
+    let before = listing.cursor.as_deref().map_or(Ok((i64::MAX, i64::MAX)), parse)?;
+    let (mut entries, mut count): (Vec<MemoryEntry>, u64) = (Vec::new(), 0);
+    for scope in scopes(sql, &listing.reach)? {
+        let (some, number) = of_scope(sql, &scope, listing, before, limit)?;
+        entries.extend(some);
+        count += number.unsigned_abs();
+    }
+    entries.sort_by_key(|entry| Reverse((entry.updated_at, entry.id)));
+    let is_last = entries.len() <= limit;
+    entries.truncate(limit);
+    let last = entries.last().filter(|_| !is_last);
+    let next_cursor = last.map(|entry| format!("{:x}-{:x}", to_millis(entry.updated_at), entry.id.0));
+    Ok(MemoryPage { entries, count, next_cursor })
+}
+
+/// The newest of a scope before a place, one more than fit on the page, and how many there are of them in all.
+fn of_scope(
+    sql: &Sql<'_>,
+    scope: &str,
+    listing: &MemoryListing,
+    (time, id): (i64, i64),
+    limit: usize,
+) -> Result<(Vec<MemoryEntry>, i64), Error> {
     const PAGE: &str =
-        "SELECT id, content, category, source, created_at, updated_at, recalled_at FROM memories
+        "SELECT id, content, category, source, created_at, updated_at, recalled_at, scope FROM memories
         WHERE scope = ?1 AND (updated_at, id) < (?2, ?3) AND (?4 IS NULL OR category = ?4)
         ORDER BY updated_at DESC, id DESC LIMIT ?5";
     const COUNT: &str = "SELECT count(*) FROM memories WHERE scope = ?1 AND (?2 IS NULL OR category = ?2)";
     const FOUND_PAGE: &str =
-        "SELECT id, content, category, source, created_at, updated_at, recalled_at FROM memories
+        "SELECT id, content, category, source, created_at, updated_at, recalled_at, scope FROM memories
         WHERE scope = ?1 AND (updated_at, id) < (?2, ?3) AND (?4 IS NULL OR category = ?4)
         AND id IN (SELECT rowid FROM memory_words WHERE memory_words MATCH ?6)
         ORDER BY updated_at DESC, id DESC LIMIT ?5";
     const FOUND_COUNT: &str = "SELECT count(*) FROM memories
         WHERE scope = ?1 AND (?2 IS NULL OR category = ?2)
         AND id IN (SELECT rowid FROM memory_words WHERE memory_words MATCH ?3)";
-    let (scope, category) = (listing.scope.as_str(), listing.category.as_deref());
-    let limit = listing.limit.clamp(1, MOST);
-    let (time, id) = listing.cursor.as_deref().map_or(Ok((i64::MAX, i64::MAX)), parse)?;
+    let category = listing.category.as_deref();
     let wanted = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let (mut entries, count): (Vec<_>, i64) = match expression(&listing.words) {
+    Ok(match expression(&listing.words) {
         None if listing.words.trim().is_empty() => (
             sql.all(PAGE, params![scope, time, id, category, wanted], read)?,
             sql.one(COUNT, params![scope, category], |row| row.get(0))?,
@@ -46,16 +74,29 @@ pub(super) fn page(sql: &Sql<'_>, listing: &MemoryListing) -> Result<MemoryPage,
             sql.all(FOUND_PAGE, params![scope, time, id, category, wanted, words], read)?,
             sql.one(FOUND_COUNT, params![scope, category, words], |row| row.get(0))?,
         ),
-    };
-    let is_last = entries.len() <= limit;
-    entries.truncate(limit);
-    let last = entries.last().filter(|_| !is_last);
-    let next_cursor = last.map(|entry| format!("{:x}-{:x}", to_millis(entry.updated_at), entry.id.0));
-    Ok(MemoryPage { entries, count: count.unsigned_abs(), next_cursor })
+    })
 }
 
 /// How much there is.
-pub(super) fn stats(sql: &Sql<'_>, scope: &str) -> Result<MemoryStats, Error> {
+pub(super) fn stats(sql: &Sql<'_>, reach: &Reach) -> Result<MemoryStats, Error> {
+    let (mut all, mut categories) = (MemoryStats::default(), BTreeMap::<String, u64>::new());
+    for scope in scopes(sql, reach)? {
+        let some = stats_of(sql, &scope)?;
+        all.entries += some.entries;
+        all.with_vector += some.with_vector;
+        all.recalled += some.recalled;
+        all.versions += some.versions;
+        for (category, count) in some.categories {
+            *categories.entry(category).or_default() += count;
+        }
+    }
+    all.categories = categories.into_iter().collect();
+    all.categories.sort_by_key(|(_, count)| Reverse(*count));
+    all.categories.truncate(MOST_CATEGORIES);
+    Ok(all)
+}
+
+fn stats_of(sql: &Sql<'_>, scope: &str) -> Result<MemoryStats, Error> {
     const SUMS: &str = "SELECT count(*), count(recalled_at) FROM memories WHERE scope = ?1";
     const CATEGORIES: &str = "SELECT category, count(*) FROM memories WHERE scope = ?1
         GROUP BY category ORDER BY count(*) DESC, category LIMIT 100";

@@ -27,7 +27,7 @@ const AVERAGED: usize = 1_024;
 const STEP: i64 = 1_024;
 
 /// How many sets of bits are kept: one for each scope and model that is in use.
-const MOST_SETS: usize = 4;
+const MOST_SETS: usize = 12;
 
 /// The bits of all vectors. Clones share them.
 #[derive(Clone, Default)]

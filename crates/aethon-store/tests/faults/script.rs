@@ -11,6 +11,7 @@ use aethon_core::ledger::{Claim, Ledger, LedgerEntry, WorkKind};
 use aethon_core::memory::{Memory, MemoryListing, NewMemory};
 use aethon_core::message::Role;
 use aethon_core::model::Usage;
+use aethon_core::person::Person;
 use aethon_core::schedule::{
     BeginRun, EndRun, Job, JobId, JobStore, Missed, Origin, RunLog, RunRecord, RunStatus, Task, Timing,
 };
@@ -149,6 +150,7 @@ async fn jobs(store: &Store, known: &mut Known) -> Option<()> {
         enabled: true,
         paused: false,
         origin: Origin::Owner,
+        person: Person::default(),
     };
     until(async || JobStore::add(store, &job, None, 10).await).await?;
     known.jobs.push(job.job_id.clone());

@@ -58,8 +58,9 @@ impl Answer {
     }
 }
 
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+/// What a daemon says, and what it is told. Dropping the latter closes that direction.
+type Reader = Box<dyn AsyncRead + Send + Unpin>;
+type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
 impl Client {
     /// The daemon at an address like `unix:///var/run/docker.sock` or `tcp://127.0.0.1:2375`.
@@ -81,10 +82,10 @@ impl Client {
         patience: Duration,
     ) -> Result<Answer, String> {
         let asked = async {
-            let mut stream = self.connect().await?;
-            stream.write_all(&request(method, path, body, "Connection: close")).await?;
+            let (reader, mut writer) = self.connect().await?;
+            writer.write_all(&request(method, path, body, "Connection: close")).await?;
             let mut bytes = Vec::new();
-            stream.take(MOST).read_to_end(&mut bytes).await?;
+            reader.take(MOST).read_to_end(&mut bytes).await?;
             answer(&bytes)
         };
         match timeout(patience, asked).await {
@@ -94,29 +95,81 @@ impl Client {
         }
     }
 
-    /// Starts something and yields what it writes as it comes.
-    pub(super) async fn attach(&self, path: &str, body: &Value) -> Result<Output, String> {
-        let attached = async {
-            let mut stream = self.connect().await?;
-            let upgrade = "Connection: Upgrade\r\nUpgrade: tcp";
-            stream.write_all(&request("POST", path, Some(body), upgrade)).await?;
-            let (head, rest) = head(&mut stream).await?;
-            match status(&head)? {
-                101 | 200 => Ok(Output { stream, buffer: rest, left: 0 }),
-                status => Err(io::Error::other(format!("docker refused to start it ({status})"))),
-            }
+    /// Attaches to something and yields what it writes as it comes, and the way to its input.
+    pub(super) async fn attach(&self, path: &str, body: Option<&Value>) -> Result<(Output, Writer), String> {
+        let upgrade = "Connection: Upgrade\r\nUpgrade: tcp";
+        let (begun, writer) = self.begin(path, body, upgrade).await?;
+        match begun.status {
+            101 | 200 => Ok((
+                Output { reader: begun.reader, buffer: begun.rest, left: 0, origin: Origin::Output },
+                writer,
+            )),
+            status => Err(format!("docker refused to start it ({status})")),
+        }
+    }
+
+    /// Asks for what the daemon answers only later, and returns as soon as it has taken the question.
+    pub(super) async fn ask_for_later(&self, path: &str) -> Result<Later, String> {
+        let (Begun { head, rest, reader, .. }, writer) = self.begin(path, None, "Connection: close").await?;
+        Ok(Later { bytes: [head, rest].concat(), reader, _writer: writer })
+    }
+
+    /// Asks, and reads the head of the answer.
+    async fn begin(
+        &self,
+        path: &str,
+        body: Option<&Value>,
+        connection: &str,
+    ) -> Result<(Begun, Writer), String> {
+        let begun = async {
+            let (mut reader, mut writer) = self.connect().await?;
+            writer.write_all(&request("POST", path, body, connection)).await?;
+            let (head, rest) = head(&mut reader).await?;
+            let status = status(&head)?;
+            Ok::<_, io::Error>((Begun { status, head, rest, reader }, writer))
         };
-        match timeout(PATIENCE, attached).await {
-            Ok(attached) => attached.map_err(|error| error.to_string()),
+        match timeout(PATIENCE, begun).await {
+            Ok(begun) => begun.map_err(|error| format!("the docker daemon does not answer: {error}")),
             Err(_) => Err("the docker daemon took too long to answer".into()),
         }
     }
 
-    async fn connect(&self) -> io::Result<Box<dyn Stream>> {
+    async fn connect(&self) -> io::Result<(Reader, Writer)> {
         Ok(match &self.address {
-            Address::Unix(path) => Box::new(UnixStream::connect(path).await?),
-            Address::Tcp(address) => Box::new(TcpStream::connect(address).await?),
+            Address::Unix(path) => {
+                let (reader, writer) = UnixStream::connect(path).await?.into_split();
+                (Box::new(reader), Box::new(writer))
+            }
+            Address::Tcp(address) => {
+                let (reader, writer) = TcpStream::connect(address).await?.into_split();
+                (Box::new(reader), Box::new(writer))
+            }
         })
+    }
+}
+
+/// An answer whose head has come.
+struct Begun {
+    status: u16,
+    head: Vec<u8>,
+    rest: Vec<u8>,
+    reader: Reader,
+}
+
+/// An answer that is still to come.
+pub(super) struct Later {
+    bytes: Vec<u8>,
+    reader: Reader,
+    /// A daemon takes a closed direction for somebody who left.
+    _writer: Writer,
+}
+
+impl Later {
+    /// Waits for it.
+    pub(super) async fn answer(mut self) -> Result<Answer, String> {
+        let read = (&mut self.reader).take(MOST).read_to_end(&mut self.bytes).await;
+        let read = read.and_then(|_| answer(&self.bytes));
+        read.map_err(|error| format!("the docker daemon broke off: {error}"))
     }
 }
 
@@ -131,7 +184,7 @@ fn request(method: &str, path: &str, body: Option<&Value>, connection: &str) -> 
 }
 
 /// The head of an answer, and what came behind it.
-async fn head(stream: &mut Box<dyn Stream>) -> io::Result<(Vec<u8>, Vec<u8>)> {
+async fn head(reader: &mut Reader) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let mut bytes = Vec::new();
     loop {
         if let Some(end) = end_of_head(&bytes) {
@@ -142,7 +195,7 @@ async fn head(stream: &mut Box<dyn Stream>) -> io::Result<(Vec<u8>, Vec<u8>)> {
             return Err(io::Error::other("its answer has no end"));
         }
         let mut piece = [0; 1024];
-        match stream.read(&mut piece).await? {
+        match reader.read(&mut piece).await? {
             0 => return Err(io::ErrorKind::UnexpectedEof.into()),
             length => bytes.extend_from_slice(&piece[..length]),
         }
@@ -189,31 +242,41 @@ fn whole(mut rest: &[u8]) -> io::Result<Vec<u8>> {
     }
 }
 
+/// Where a piece of output comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    Output,
+    Errors,
+}
+
 /// What a started command writes: stdout and stderr in frames with a head of eight bytes.
 pub(super) struct Output {
-    stream: Box<dyn Stream>,
+    reader: Reader,
     buffer: Vec<u8>,
     /// How much of the current frame is still to come.
     left: usize,
+    /// Where the current frame comes from.
+    origin: Origin,
 }
 
 impl Output {
     /// The next piece; `None` at the end. The future may be dropped and asked for again; nothing is lost.
-    pub(super) async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+    pub(super) async fn next(&mut self) -> io::Result<Option<(Origin, Vec<u8>)>> {
         loop {
             if self.left == 0 && self.buffer.len() >= 8 {
                 let size = [self.buffer[4], self.buffer[5], self.buffer[6], self.buffer[7]];
                 self.left = u32::from_be_bytes(size) as usize;
+                self.origin = if self.buffer[0] == 2 { Origin::Errors } else { Origin::Output };
                 self.buffer.drain(..8);
             }
             if self.left > 0 && !self.buffer.is_empty() {
                 let rest = self.buffer.split_off(self.left.min(self.buffer.len()));
                 let piece = std::mem::replace(&mut self.buffer, rest);
                 self.left -= piece.len();
-                return Ok(Some(piece));
+                return Ok(Some((self.origin, piece)));
             }
             let mut piece = vec![0; PIECE];
-            match self.stream.read(&mut piece).await? {
+            match self.reader.read(&mut piece).await? {
                 0 => return Ok(None),
                 length => self.buffer.extend_from_slice(&piece[..length]),
             }
@@ -243,5 +306,20 @@ mod tests {
         check("HTTP/1.1 200 OK\r\n", None);
         check("hello\r\n\r\n", None);
         check("", None);
+    }
+
+    #[tokio::test]
+    async fn output_is_told_from_errors_wherever_frames_are_cut() {
+        let bytes = b"\x01\0\0\0\0\0\0\x05hello\x02\0\0\0\0\0\0\x03bad\x01\0\0\0\0\0\0\x01!";
+        for at in 0..bytes.len() {
+            let (first, rest) = bytes.split_at(at);
+            let mut output =
+                Output { reader: Box::new(rest), buffer: first.to_vec(), left: 0, origin: Origin::Output };
+            let (mut said, mut errors) = (Vec::new(), Vec::new());
+            while let Some((origin, piece)) = output.next().await.unwrap() {
+                if origin == Origin::Errors { errors.extend(piece) } else { said.extend(piece) }
+            }
+            assert_eq!((&*said, &*errors), (&b"hello!"[..], &b"bad"[..]), "cut at {at}");
+        }
     }
 }

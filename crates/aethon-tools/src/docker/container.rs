@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use aethon_core::program::Program;
 use serde_json::{Value, json};
 
 use crate::sandbox_limits::{LARGEST_FILE, SandboxLimits};
@@ -55,6 +56,20 @@ pub(super) fn document(limits: &SandboxLimits, workspace: &Path, home: &str, own
     })
 }
 
+/// The document that makes a container in which this program runs and is talked to. When nobody holds its input any more, that
+/// is closed, as a pipe would be.
+pub(super) fn document_of_program(mut document: Value, program: &Program) -> Value {
+    document["Entrypoint"] = json!([program.command]);
+    document["Cmd"] = json!(program.args);
+    let own = program.environment.iter().map(|(name, value)| json!(format!("{name}={}", value.expose())));
+    // Of two variables of one name the later counts.
+    document["Env"].as_array_mut().into_iter().for_each(|all| all.extend(own.clone()));
+    for stream in ["AttachStdin", "AttachStdout", "AttachStderr", "OpenStdin", "StdinOnce"] {
+        document[stream] = json!(true);
+    }
+    document
+}
+
 #[expect(clippy::cast_possible_truncation, reason = "the configuration bounds it")]
 fn nano_cpus(cpus: f64) -> i64 {
     (cpus * 1e9) as i64
@@ -86,5 +101,20 @@ mod tests {
         assert_eq!(host["Mounts"].as_array().unwrap().len(), 1, "nothing else of the machine");
         assert!(!document["User"].as_str().unwrap().starts_with("0:"), "not root");
         assert!(host.get("Privileged").is_none() && host.get("Binds").is_none());
+
+        let program = Program {
+            command: "server".into(),
+            args: vec!["--stdio".into()],
+            environment: vec![("TOKEN".into(), "t".into())],
+            sandbox: None,
+        };
+        let of_program = document_of_program(document.clone(), &program);
+        assert_eq!(of_program["HostConfig"], document["HostConfig"], "the same walls");
+        assert_eq!(
+            (&of_program["Entrypoint"], &of_program["Cmd"]),
+            (&json!(["server"]), &json!(["--stdio"]))
+        );
+        assert!(of_program["Env"].as_array().unwrap().contains(&json!("TOKEN=t")));
+        assert_eq!((&of_program["User"], &of_program["StdinOnce"]), (&document["User"], &json!(true)));
     }
 }

@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use aethon_core::ids::SessionId;
 use serde_json::{Value, json};
+use tokio::io::AsyncWrite;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
-use super::client::{Client, Output, PATIENCE};
+use super::client::{Answer, Client, Output, PATIENCE};
 use super::container;
 use crate::sandbox_limits::SandboxLimits;
 
@@ -28,11 +29,11 @@ const SWEEP: Duration = Duration::from_secs(10);
 
 /// The docker sandbox of one assistant. Cheap to clone; clones share it.
 #[derive(Clone)]
-pub struct DockerSandbox(Arc<Pool>);
+pub struct DockerSandbox(pub(super) Arc<Pool>);
 
-struct Pool {
-    client: Client,
-    limits: SandboxLimits,
+pub(super) struct Pool {
+    pub(super) client: Client,
+    pub(super) limits: SandboxLimits,
     workspace: PathBuf,
     /// Names the home, so that two assistants on one machine leave each other alone.
     home: String,
@@ -131,7 +132,7 @@ impl DockerSandbox {
     }
 
     /// Where the service is root, commands are nobody and the workspace is theirs.
-    async fn hand_over(&self) -> Result<(), String> {
+    pub(super) async fn hand_over(&self) -> Result<(), String> {
         #[cfg(target_os = "linux")]
         if rustix::process::geteuid().is_root() {
             let workspace = self.0.workspace.clone();
@@ -173,36 +174,49 @@ impl Pool {
 
     /// Makes a container and starts it. An image that is not there is fetched.
     async fn make(&self) -> Result<String, String> {
-        let document = container::document(&self.limits, &self.workspace, &self.home, &owner());
-        let mut made = self.client.ask("POST", "/containers/create", Some(&document), PATIENCE).await?;
-        if made.status == 404 {
-            self.fetch().await?;
-            made = self.client.ask("POST", "/containers/create", Some(&document), PATIENCE).await?;
-        }
-        let made = made.ok()?.json();
-        let id = made["Id"].as_str().ok_or("docker named no container")?.to_owned();
-        let started = self.client.ask("POST", &format!("/containers/{id}/start"), None, PATIENCE).await?.ok();
-        if let Err(error) = started {
+        let id = self.create(&self.document(&self.limits)).await?;
+        if let Err(error) = self.begin(&id).await {
             self.remove(&id).await;
             return Err(error);
         }
         Ok(id)
     }
 
-    async fn fetch(&self) -> Result<(), String> {
-        let image = &self.limits.image;
+    /// The document of a container of this home that has these limits.
+    pub(super) fn document(&self, limits: &SandboxLimits) -> Value {
+        container::document(limits, &self.workspace, &self.home, &owner())
+    }
+
+    /// Makes a container. An image that is not there is fetched.
+    pub(super) async fn create(&self, document: &Value) -> Result<String, String> {
+        let mut made = self.client.ask("POST", "/containers/create", Some(document), PATIENCE).await?;
+        if made.status == 404 {
+            self.fetch(document["Image"].as_str().unwrap_or_default()).await?;
+            made = self.client.ask("POST", "/containers/create", Some(document), PATIENCE).await?;
+        }
+        let made = made.ok()?.json();
+        Ok(made["Id"].as_str().ok_or("docker named no container")?.to_owned())
+    }
+
+    /// Starts a container that was made.
+    pub(super) async fn begin(&self, id: &str) -> Result<(), String> {
+        self.client.ask("POST", &format!("/containers/{id}/start"), None, PATIENCE).await?.ok().map(drop)
+    }
+
+    async fn fetch(&self, image: &str) -> Result<(), String> {
         // A port may stand in the name of the registry, before the last slash.
         let has_tag = image.rsplit('/').next().is_some_and(|last| last.contains([':', '@']));
         let tag = if has_tag { "" } else { "&tag=latest" };
         let path = format!("/images/create?fromImage={}{tag}", escaped(image));
         self.client.ask("POST", &path, None, FETCH).await?.ok().map(drop).map_err(|error| {
             format!(
-                "the image {image} (`security.sandbox_image`) is not there and could not be fetched: {error}"
+                "the image {image} (`security.sandbox_image`, or `image` of an MCP server) is not there and could not be \
+                 fetched: {error}"
             )
         })
     }
 
-    async fn exec(&self, id: &str, words: &[String], directory: &Path) -> Result<(String, Output), String> {
+    async fn exec(&self, id: &str, words: &[String], directory: &Path) -> Result<(String, Running), String> {
         let wanted = json!({
             "AttachStdout": true, "AttachStderr": true, "Cmd": words, "WorkingDir": directory.display().to_string(),
         });
@@ -213,19 +227,20 @@ impl Pool {
             .ok()?;
         let exec = made.json()["Id"].as_str().ok_or("docker named no command")?.to_owned();
         let how = json!({"Detach": false, "Tty": false});
-        let output = self.client.attach(&format!("/exec/{exec}/start"), &how).await?;
-        Ok((exec, output))
+        let (output, input) = self.client.attach(&format!("/exec/{exec}/start"), Some(&how)).await?;
+        Ok((exec, Running { output, _input: input }))
     }
 
     /// Reads until the command has ended; `None` when its time is up first.
     async fn follow(
         &self,
         exec: &str,
-        mut output: Output,
+        mut running: Running,
         limit: Duration,
         take: &mut (impl FnMut(&[u8]) + Send),
     ) -> Result<Option<i32>, String> {
         let deadline = Instant::now() + limit;
+        let output = &mut running.output;
         let mut looks = interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         looks.reset();
@@ -233,12 +248,12 @@ impl Pool {
             tokio::select! {
                 () = sleep_until(deadline) => return Ok(None),
                 piece = output.next() => match piece.map_err(|error| format!("docker broke off: {error}"))? {
-                    Some(piece) => take(&piece),
+                    Some((_, piece)) => take(&piece),
                     None => return self.status(exec).await.map(|status| status.or(Some(-1))),
                 },
                 // What it left in the background may keep the output open.
                 _ = looks.tick() => if let Some(status) = self.status(exec).await? {
-                    while let Ok(Ok(Some(piece))) = timeout(Duration::from_millis(100), output.next()).await {
+                    while let Ok(Ok(Some((_, piece)))) = timeout(Duration::from_millis(100), output.next()).await {
                         take(&piece);
                         if Instant::now() > deadline {
                             break;
@@ -263,8 +278,8 @@ impl Pool {
     async fn sweep(&self, id: &str, directory: &Path) -> bool {
         let words = ["/bin/sh", "-c", "kill -KILL -1"].map(str::to_owned);
         let swept = async {
-            let (_, mut output) = self.exec(id, &words, directory).await.ok()?;
-            while output.next().await.ok()?.is_some() {}
+            let (_, mut running) = self.exec(id, &words, directory).await.ok()?;
+            while running.output.next().await.ok()?.is_some() {}
             Some(())
         };
         matches!(timeout(SWEEP, swept).await, Ok(Some(())))
@@ -280,20 +295,30 @@ impl Pool {
         Ok(listed.iter().map(|one| (text(&one["Id"]), text(&one["Labels"][container::OWNER]))).collect())
     }
 
-    async fn remove(&self, id: &str) {
+    pub(super) async fn remove(&self, id: &str) {
         let path = format!("/containers/{id}?force=1&v=1");
-        let removed =
-            self.client.ask("DELETE", &path, None, PATIENCE).await.and_then(super::client::Answer::ok);
+        let removed = match self.client.ask("DELETE", &path, None, PATIENCE).await {
+            // It has ended and is gone, or is just going.
+            Ok(answer) if matches!(answer.status, 404 | 409) => return,
+            answer => answer.and_then(Answer::ok),
+        };
         if let Err(error) = removed {
             tracing::warn!(id, error, "a container of the sandbox could not be removed");
         }
     }
 }
 
+/// A command that runs.
+struct Running {
+    output: Output,
+    /// A daemon takes a closed direction for somebody who left.
+    _input: Box<dyn AsyncWrite + Send + Unpin>,
+}
+
 /// A container that runs a command. Dropped before it is put back, it is removed.
-struct Used {
-    pool: Arc<Pool>,
-    id: Option<String>,
+pub(super) struct Used {
+    pub(super) pool: Arc<Pool>,
+    pub(super) id: Option<String>,
 }
 
 impl Used {

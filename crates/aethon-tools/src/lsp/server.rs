@@ -16,6 +16,8 @@ use super::connection::Connection;
 const STARTING: Duration = Duration::from_secs(60);
 /// How many documents are open at once.
 const MOST_OPEN: usize = 64;
+/// A server that still works on the project may know the answer before it is done with all of it.
+const AGAIN: Duration = Duration::from_secs(2);
 /// How long it is waited for more diagnostics once some have come: servers tell syntax first.
 const MORE: Duration = Duration::from_millis(400);
 /// For so long after its start an empty answer may mean that the project is not read yet.
@@ -67,12 +69,12 @@ impl Server {
         self.connection.is_over()
     }
 
-    /// Tells it what a document says now.
-    pub(super) async fn tell(&self, uri: &str, language: &str, text: String) -> Result<(), String> {
+    /// Tells it what a document says now. `false` where it knows that already: then it says nothing new of it either.
+    pub(super) async fn tell(&self, uri: &str, language: &str, text: String) -> Result<bool, String> {
         let (method, params, closed) = {
             let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
             match documents.get_mut(uri) {
-                Some(document) if document.text == text => return Ok(()),
+                Some(document) if document.text == text => return Ok(false),
                 Some(document) => {
                     document.version += 1;
                     document.text.clone_from(&text);
@@ -94,7 +96,7 @@ impl Server {
         }
         self.connection.notify(method, params).await?;
         let saved = json!({"textDocument": {"uri": uri}});
-        self.connection.notify("textDocument/didSave", saved).await
+        self.connection.notify("textDocument/didSave", saved).await.map(|()| true)
     }
 
     /// What it finds wrong with a document that it was told.
@@ -148,10 +150,15 @@ impl Server {
             let is_early = self.connection.is_busy() || self.since.elapsed() < Duration::from_secs(2);
             let may_be_early =
                 answer.as_ref().map_or(!self.is_over(), &is_empty) && self.since.elapsed() < YOUNG;
-            if !may_be_early || !is_early || left.is_zero() {
+            if !may_be_early || !is_early {
                 return answer;
             }
-            self.connection.until(left, |connection| !connection.is_busy()).await;
+            if left.is_zero() {
+                return answer.map_err(|why| {
+                    format!("the language server is still reading the project ({why}); ask again in a while")
+                });
+            }
+            self.connection.until(left.min(AGAIN), |connection| !connection.is_busy()).await;
             sleep(MORE.min(left)).await;
         }
     }

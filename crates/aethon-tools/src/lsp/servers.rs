@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use aethon_core::program::{Program, Programs};
+use aethon_core::program::{Program, ProgramSandbox, Programs};
 use aethon_core::secret::Secret;
 use aethon_core::tool::ToolError;
 use serde_json::Value;
@@ -49,6 +49,8 @@ pub struct LspOptions {
     pub timeout: Duration,
     /// Those that may be started; of two for the same files the first counts.
     pub servers: Vec<LanguageServer>,
+    /// Whether they see the workspace and nothing else, as in a container.
+    pub workspace_only: bool,
 }
 
 /// A language server.
@@ -143,8 +145,10 @@ impl LanguageServers {
         let server = self.server(config, &project).await?;
         let uri = uri(&real).map_err(ToolError::failed)?;
         let running = server.get().ok_or_else(|| ToolError::failed("the language server has ended"))?;
-        let told_before = running.told(&uri);
-        running.tell(&uri, language(path), text.clone()).await.map_err(ToolError::failed)?;
+        let told = running.told(&uri);
+        let is_news = running.tell(&uri, language(path), text.clone()).await.map_err(ToolError::failed)?;
+        // Of what has not changed, what was told before holds.
+        let told_before = if is_news { told } else { 0 };
         Ok(Document { server, uri, text, told_before })
     }
 
@@ -196,20 +200,28 @@ impl LanguageServers {
 
     async fn read(&self, path: &str) -> Result<File, ToolError> {
         let (workspace, root, path) = (self.workspace.clone(), self.root.clone(), path.to_owned());
-        let read =
-            tokio::task::spawn_blocking(move || {
-                let opened = workspace.open(&path)?;
-                if opened.length > LARGEST {
-                    return Err(ToolError::failed(format!("{path:?} is too large for a language server")));
-                }
-                let mut text = String::new();
-                opened.file.take(LARGEST).read_to_string(&mut text).map_err(|error| {
-                    ToolError::failed(format!("{path:?} cannot be read as text: {error}"))
-                })?;
-                let root = root.canonicalize().unwrap_or(root);
-                let project = project(&opened.path, &root);
-                Ok(File { path: opened.path, text, project })
-            });
+        let workspace_only = self.options.workspace_only;
+        let read = tokio::task::spawn_blocking(move || {
+            let opened = workspace.open(&path)?;
+            if opened.length > LARGEST {
+                return Err(ToolError::failed(format!("{path:?} is too large for a language server")));
+            }
+            let mut text = String::new();
+            opened
+                .file
+                .take(LARGEST)
+                .read_to_string(&mut text)
+                .map_err(|error| ToolError::failed(format!("{path:?} cannot be read as text: {error}")))?;
+            let root = root.canonicalize().unwrap_or(root);
+            if workspace_only && !opened.path.starts_with(&root) {
+                return Err(ToolError::failed(format!(
+                    "{path:?} lies outside of the workspace, which is all that a language server sees with \
+                         security.sandbox = \"docker\""
+                )));
+            }
+            let project = project(&opened.path, &root);
+            Ok(File { path: opened.path, text, project })
+        });
         read.await
             .map_err(|_| ToolError::failed("reading the file failed because of a fault in the program"))?
     }
@@ -226,7 +238,7 @@ impl LanguageServers {
                 command: config.command.clone(),
                 args: config.args.clone(),
                 environment: config.environment.clone(),
-                sandboxed: true,
+                sandbox: Some(ProgramSandbox::default()),
             };
             let cannot =
                 |why: String| format!("the language server `{}` cannot be used: {why}", config.command);

@@ -1,4 +1,7 @@
 //! `schedule_task`, `list_scheduled_jobs` and `remove_scheduled_job`: the assistant's own way to the schedule.
+//!
+//! A job is for the person in whose conversation it was made: it works with their memories, and its results go there. The
+//! owner sees and removes every job, others their own.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -71,6 +74,9 @@ impl Tool for ScheduleTask {
         if is_here && context.session.channel() == WEBCHAT {
             channel = Some(WEBCHAT.to_owned());
             recipient = Some(context.session.name().to_owned());
+        } else if let Some(here) = context.reply_to.as_ref().filter(|_| is_here) {
+            channel = Some(here.channel.clone());
+            recipient.clone_from(&here.recipient);
         }
         let request = JobRequest {
             job_id: wanted.job_id,
@@ -83,6 +89,7 @@ impl Tool for ScheduleTask {
             timezone: wanted.timezone,
             missed: wanted.missed,
             retries: wanted.retries,
+            person: context.person.clone(),
         };
         let record = self.schedule.add(request, Origin::Assistant).await.map_err(refused)?;
         let mut text = format!("The job {} is scheduled.", record.job.job_id);
@@ -121,9 +128,10 @@ impl Tool for ListScheduledJobs {
         &self.spec
     }
 
-    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let Nothing {} = self.spec.parse(input)?;
-        let jobs = self.schedule.jobs().await.map_err(refused)?;
+        let mut jobs = self.schedule.jobs().await.map_err(refused)?;
+        jobs.retain(|record| context.person.may_see(&record.job.person));
         if jobs.is_empty() {
             return Ok(ToolOutput::text("There are no scheduled jobs."));
         }
@@ -180,8 +188,17 @@ impl Tool for RemoveScheduledJob {
         &self.spec
     }
 
-    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let Removed { job_id } = self.spec.parse(input)?;
+        if !context.person.is_owner() {
+            let jobs = self.schedule.jobs().await.map_err(refused)?;
+            let is_theirs = |record: &JobRecord| {
+                record.job.job_id.as_str() == job_id && context.person.may_see(&record.job.person)
+            };
+            if !jobs.iter().any(is_theirs) {
+                return Err(refused(JobRefusal::unknown(job_id)));
+            }
+        }
         self.schedule.remove(&job_id).await.map_err(refused)?;
         Ok(ToolOutput::text(format!("The job {job_id} is removed.")))
     }

@@ -3,48 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-use aethon_core::assistant::{ActiveTurn, Posting, Submitted};
 use aethon_core::channel::{Delivery, DeliveryError};
 use aethon_core::error::Result;
-use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::Inbound;
-use aethon_core::session::Clear;
 use aethon_core::shutdown::ShutdownTrigger;
-use aethon_core::surface::Surface;
-use aethon_core::testkit::ManualClock;
+use aethon_core::testkit::{CollectingAssistant, ManualClock};
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 
 use super::*;
-
-struct Nobody;
-
-#[async_trait]
-impl Assistant for Nobody {
-    async fn submit(&self, _inbound: Inbound, _surface: Arc<dyn Surface>) -> Result<Submitted> {
-        Err(Error::shutting_down())
-    }
-
-    async fn stop(&self, _session: &SessionId, _turn: Option<&TurnId>) -> usize {
-        0
-    }
-
-    fn activity(&self) -> Vec<ActiveTurn> {
-        Vec::new()
-    }
-
-    fn is_busy(&self, _session: &SessionId) -> bool {
-        false
-    }
-
-    async fn clear(&self, _session: &SessionId, _how: Clear) -> Result<bool> {
-        Ok(false)
-    }
-
-    async fn post(&self, _: &SessionId, _: &str, _: &Posting) -> Result<bool> {
-        Ok(false)
-    }
-}
 
 #[derive(Clone, Copy)]
 enum Step {
@@ -100,8 +66,10 @@ impl Bench {
         let scripted = Scripted { steps: Mutex::new(steps.into_iter().collect()), started: sender };
         let channels = Channels::new([Arc::new(scripted) as Arc<dyn Channel>]).unwrap();
         let (trigger, shutdown) = ShutdownTrigger::pair();
-        let (assistant, clock): (Arc<dyn Assistant>, Arc<dyn Clock>) =
-            (Arc::new(Nobody), Arc::new(ManualClock::at("2026-11-20T10:00:00Z".parse().unwrap())));
+        let (assistant, clock): (Arc<dyn Assistant>, Arc<dyn Clock>) = (
+            Arc::new(CollectingAssistant::default()),
+            Arc::new(ManualClock::at("2026-11-20T10:00:00Z".parse().unwrap())),
+        );
         let tasks = ChannelTasks::start(&channels, &assistant, (&clock, &EventBus::default()), &shutdown);
         Self { channels, tasks, started, trigger }
     }

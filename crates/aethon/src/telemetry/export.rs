@@ -60,24 +60,38 @@ impl Collector {
     }
 }
 
+/// What is told now and then, however often it happens.
+#[derive(Default)]
+struct Hourly(Option<Instant>);
+
+impl Hourly {
+    /// Whether it is time again; if so, it is told now.
+    fn is_due(&mut self) -> bool {
+        let is_due = self.0.is_none_or(|last| last.elapsed() >= TOLD);
+        if is_due {
+            self.0 = Some(Instant::now());
+        }
+        is_due
+    }
+}
+
 /// The running task.
 pub(crate) struct Exporter {
     sender: Sender<Vec<TelemetryEvent>>,
     task: JoinHandle<()>,
-    told: Option<Instant>,
+    told: Hourly,
 }
 
 impl Exporter {
     pub(crate) fn start(collector: Collector) -> Self {
         let (sender, receiver) = channel(QUEUE);
-        Self { sender, task: tokio::spawn(run(collector, receiver)), told: None }
+        Self { sender, task: tokio::spawn(run(collector, receiver)), told: Hourly::default() }
     }
 
     /// Hands over a copy of a batch, if there is room for it.
     pub(crate) fn offer(&mut self, batch: &[TelemetryEvent]) {
         let is_taken = self.sender.try_send(batch.to_vec()).is_ok();
-        if !is_taken && self.told.is_none_or(|told| told.elapsed() >= TOLD) {
-            self.told = Some(Instant::now());
+        if !is_taken && self.told.is_due() {
             tracing::warn!(
                 "telemetry.otlp_endpoint does not keep up: what was measured is not exported, but kept here"
             );
@@ -95,12 +109,11 @@ impl Exporter {
 }
 
 async fn run(collector: Collector, mut receiver: Receiver<Vec<TelemetryEvent>>) {
-    let mut told: Option<Instant> = None;
+    let mut told = Hourly::default();
     while let Some(batch) = receiver.recv().await {
         if let Err(why) = send(&collector, &batch).await
-            && told.is_none_or(|told| told.elapsed() >= TOLD)
+            && told.is_due()
         {
-            told = Some(Instant::now());
             // Not as an error: errors are measured, and this would go round in circles.
             tracing::warn!(why, "telemetry.otlp_endpoint does not take what was measured; it is kept here");
         }

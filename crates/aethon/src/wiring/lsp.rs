@@ -22,14 +22,11 @@ const USUAL: [(&str, &str, &[&str], &[&str]); 5] = [
     ("c", "clangd", &[], &["c", "h", "cc", "cpp", "cxx", "hpp", "hh"]),
 ];
 
-/// The language servers of the configuration. They talk over pipes, which the containers of docker have none of; around a
-/// sandbox nothing runs, so there are none then. Some run what stands in a project, such as build scripts, and the model writes
-/// that; so there are none either where a command needs a person's word and nothing else holds it.
+/// The language servers of the configuration. Some run what stands in a project, such as build scripts, and the model writes
+/// that; so there are none where a command needs a person's word and nothing else holds it.
 pub(crate) fn servers(prepared: &Prepared) -> Option<Arc<LanguageServers>> {
     let config = &prepared.config.lsp;
-    let may_run = prepared.config.security.sandbox != Sandbox::Docker
-        && super::verification::may_detect(&prepared.config)
-        && !prepared.flags.is_nested;
+    let may_run = super::verification::may_detect(&prepared.config) && !prepared.flags.is_nested;
     if !config.enabled || !may_run {
         return None;
     }
@@ -49,7 +46,11 @@ pub(crate) fn servers(prepared: &Prepared) -> Option<Arc<LanguageServers>> {
     });
     let named = |server: &LanguageServer| config.servers.contains_key(&server.name);
     let servers = own.chain(usual.filter(|server| !named(server))).collect();
-    let options = LspOptions { timeout: Duration::from_secs(config.timeout_seconds), servers };
+    let options = LspOptions {
+        timeout: Duration::from_secs(config.timeout_seconds),
+        servers,
+        workspace_only: prepared.config.security.sandbox == Sandbox::Docker,
+    };
     let tools = super::tools::options(prepared);
     let programs = Arc::new(ConfinedPrograms::new(&tools, &prepared.flags.locale));
     Some(Arc::new(LanguageServers::new(options, programs, &tools)))

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use aethon_channels::email::{self, Options, Server};
+use aethon_channels::email::{self, Options, Server, TokenSource};
 use aethon_channels::{Messenger, Rules, Surroundings};
 use aethon_config::Config;
-use aethon_config::schema::{GroupMode, Streaming};
+use aethon_config::schema::{Email, GroupMode, Streaming};
+use aethon_core::program::Program;
 
-use super::messengers::Common;
+use super::messengers::common;
 
 pub(super) fn channel(config: &Config, around: Surroundings) -> Option<Messenger> {
     let section = &config.channels.email;
@@ -18,25 +19,29 @@ pub(super) fn channel(config: &Config, around: Surroundings) -> Option<Messenger
         tls: section.tls,
         username: section.username.clone(),
         password: section.password.clone(),
+        tokens: tokens(section, &around),
         from: section.from.clone(),
         authserv_id: section.authserv_id.clone(),
         trust_from: section.trust_from,
         poll: Duration::from_secs(section.poll_seconds),
         folder: section.folder.clone(),
     };
-    let common = Common {
-        groups: GroupMode::Off,
-        // A mail cannot be changed, so a reply is sent when it is whole.
-        streaming: Streaming::Off,
-        pairing: section.pairing,
-        strangers: section.strangers,
-        home: &section.home,
-        max_file_mb: section.max_file_mb,
-        stale_minutes: section.stale_minutes,
-    };
+    // A mail cannot be changed, so a reply is sent when it is whole.
+    let common = common!(section, GroupMode::Off, Streaming::Off);
     let rules = common.rules("email", config);
     // The case of an address says nothing, and senders come in lower case.
     let lowered = |list: Vec<String>| list.into_iter().map(|entry| entry.trim().to_lowercase()).collect();
     let rules = Rules { allowed: lowered(rules.allowed), owners: rules.owners.map(lowered), ..rules };
     Some(email::channel(options, rules, around))
+}
+
+/// What the account signs in by in place of a password, if anything.
+fn tokens(section: &Email, around: &Surroundings) -> Option<TokenSource> {
+    let Some((command, args)) = section.oauth_command.split_first() else {
+        return (!section.oauth_token.is_empty()).then(|| TokenSource::Given(section.oauth_token.clone()));
+    };
+    // It reads what its owner keeps for it, which no sandbox shows it.
+    let program =
+        Program { command: command.clone(), args: args.to_vec(), environment: Vec::new(), sandbox: None };
+    Some(TokenSource::Command { program, programs: around.programs.clone() })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_config::schema::McpServer;
-use aethon_core::program::Program;
+use aethon_core::program::{Program, ProgramSandbox};
 use aethon_core::secret::Secret;
 use aethon_mcp::client::{Address, Options, ServerOptions, Servers};
 use aethon_tools::ConfinedPrograms;
@@ -45,7 +45,9 @@ fn entry(name: &str, server: &McpServer) -> Option<ServerOptions> {
         (Some(command), _) => {
             let environment = pairs(&server.env);
             let args = server.args.clone();
-            Address::Program(Program { command, args, environment, sandboxed: server.sandbox })
+            let (image, network) = (filled(&server.image), filled(&server.network));
+            let sandbox = server.sandbox.then_some(ProgramSandbox { image, network });
+            Address::Program(Program { command, args, environment, sandbox })
         }
         (None, Some(url)) => match aethon_providers::exchange(&url, SILENCE) {
             Ok(exchange) => {

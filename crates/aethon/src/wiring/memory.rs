@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aethon_core::embed::Embedder;
-use aethon_core::memory::{Memory, MemoryGuard, Scope};
+use aethon_core::memory::{Memory, MemoryGuard, Reach};
 use aethon_core::storage::Storage;
 
 use crate::builder::Prepared;
@@ -48,6 +48,6 @@ pub(crate) fn sentence(prepared: &Prepared) -> String {
 
 /// How much there is, for `doctor`.
 pub(crate) async fn amount(memory: &dyn Memory) -> Result<String> {
-    let stats = memory.stats(&Scope::default()).await?;
+    let stats = memory.stats(&Reach::All).await?;
     Ok(format!("{} memories, {} of them with a vector", stats.entries, stats.with_vector))
 }

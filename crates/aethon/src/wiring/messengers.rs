@@ -13,6 +13,7 @@ use aethon_core::approval::PendingApprovals;
 use aethon_core::channel::Channel;
 use aethon_core::clock::Clock;
 use aethon_core::exchange::Exchange;
+use aethon_core::program::Programs;
 use aethon_core::storage::Storage;
 
 use super::channels::Deliveries;
@@ -27,9 +28,12 @@ const MB: u64 = 1 << 20;
 /// The keys that the sections of all messengers have, of one of them.
 macro_rules! common {
     ($section:expr) => {
-        Common {
-            groups: $section.group_mode,
-            streaming: $section.streaming,
+        $crate::wiring::messengers::common!($section, $section.group_mode, $section.streaming)
+    };
+    ($section:expr, $groups:expr, $streaming:expr) => {
+        $crate::wiring::messengers::Common {
+            groups: $groups,
+            streaming: $streaming,
             pairing: $section.pairing,
             strangers: $section.strangers,
             home: &$section.home,
@@ -38,6 +42,7 @@ macro_rules! common {
         }
     };
 }
+pub(super) use common;
 
 /// Every messenger that this version has.
 pub(crate) const NAMES: [&str; 6] = ["telegram", "matrix", "discord", "slack", "whatsapp", "email"];
@@ -47,9 +52,11 @@ pub(crate) fn surroundings(
     storage: &Storage,
     desk: &PendingApprovals,
     deliveries: &Deliveries,
+    programs: &Arc<dyn Programs>,
     clock: &Arc<dyn Clock>,
 ) -> Surroundings {
     Surroundings {
+        programs: programs.clone(),
         records: storage.channel_records.clone(),
         desk: desk.clone(),
         courier: deliveries.courier(storage.outbox.clone()),
@@ -184,6 +191,7 @@ impl Common<'_> {
             channel,
             allowed: security.allowed_senders.get(channel).cloned().unwrap_or_default(),
             owners: are_named.then(|| owners.collect()),
+            people: super::household::members(config, channel),
             groups: match self.groups {
                 GroupMode::Mention => Groups::Mention,
                 GroupMode::All => Groups::All,

@@ -4,6 +4,7 @@ pub(crate) mod agent;
 pub(crate) mod channels;
 pub(crate) mod deliveries;
 pub(crate) mod embedding;
+pub(crate) mod household;
 pub(crate) mod http;
 pub(crate) mod lsp;
 mod mail;

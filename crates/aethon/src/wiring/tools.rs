@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use aethon_core::feature::{Feature, FeatureSource, FeatureState};
 use aethon_core::memory::Memory;
+use aethon_core::program::Programs;
 use aethon_core::storage::Storage;
 use aethon_core::tool::{FixedTools, ToolSource};
 use aethon_mcp::client::Servers;
-use aethon_tools::{DesktopOptions, KeptOutputs, Needs, Options, ShellOptions, ToolSet};
+use aethon_tools::{ConfinedPrograms, DesktopOptions, KeptOutputs, Needs, Options, ShellOptions, ToolSet};
 
 use super::channels::Deliveries;
 use super::workflows::Groundwork;
@@ -22,6 +23,8 @@ pub(crate) struct Tools {
     pub(crate) servers: Arc<Servers>,
     /// Those that are made while the program runs.
     dynamic: Option<Arc<dyn ToolSource>>,
+    /// What starts programs of the owner's.
+    pub(crate) programs: Arc<dyn Programs>,
 }
 
 impl Tools {
@@ -36,7 +39,8 @@ impl Tools {
         let own = aethon_tools::tools(&sets).into_iter().chain(prepared.parts.tools.iter().cloned());
         let taken = own.map(|tool| tool.spec().name.clone()).collect();
         let dynamic = super::sandbox::dynamic(prepared, storage, &options(prepared), taken);
-        Self { sets, servers: Arc::new(super::mcp::servers(prepared)), dynamic }
+        let programs = Arc::new(ConfinedPrograms::new(&options(prepared), &prepared.flags.locale));
+        Self { sets, servers: Arc::new(super::mcp::servers(prepared)), dynamic, programs }
     }
 
     /// All of them for the engine: of two with the same name the built-in one counts.

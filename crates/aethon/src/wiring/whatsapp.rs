@@ -5,7 +5,7 @@ use aethon_channels::{Messenger, Surroundings};
 use aethon_config::Config;
 use aethon_config::schema::{GroupMode, Streaming};
 
-use super::messengers::{Common, SILENCE, exchange};
+use super::messengers::{SILENCE, common, exchange};
 
 pub(super) fn channel(config: &Config, around: Surroundings) -> Option<Messenger> {
     let section = &config.channels.whatsapp;
@@ -18,15 +18,7 @@ pub(super) fn channel(config: &Config, around: Surroundings) -> Option<Messenger
         verify_token: section.verify_token.clone(),
         exchange: exchange("whatsapp", &section.api_base, SILENCE)?,
     };
-    let common = Common {
-        groups: GroupMode::Off,
-        // A message cannot be changed, so a reply is sent when it is whole.
-        streaming: Streaming::Off,
-        pairing: section.pairing,
-        strangers: section.strangers,
-        home: &section.home,
-        max_file_mb: section.max_file_mb,
-        stale_minutes: section.stale_minutes,
-    };
+    // A message cannot be changed, so a reply is sent when it is whole.
+    let common = common!(section, GroupMode::Off, Streaming::Off);
     Some(whatsapp::channel(options, common.rules("whatsapp", config), around))
 }

@@ -10,11 +10,13 @@ use aethon_config::Config;
 use aethon_core::agents::AgentBoard;
 use aethon_core::assistant::Assistant;
 use aethon_core::channel::Channel;
+use aethon_core::person::Person;
 use aethon_core::schedule::{Cron, Job, JobId, Missed, Origin, Task, Timing, zone, zone_name};
 use aethon_core::sop::SopName;
 use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
 
+use super::messengers::{NAMES, is_enabled};
 use crate::builder::Prepared;
 
 /// SOPs and jobs before there is an engine.
@@ -47,7 +49,8 @@ impl Groundwork {
         let folder = prepared.home.workspace().join("sops");
         let catalog = Arc::new(SopFolder::new(folder, prepared.shared.redactor.clone()));
         let (bus, clock) = (prepared.shared.bus.clone(), prepared.clock());
-        let sops = Sops::new(catalog.clone(), storage.workflows.sop_runs.clone(), bus.clone(), clock.clone());
+        let (runs, turns) = (storage.workflows.sop_runs.clone(), storage.turns.clone());
+        let sops = Sops::new(catalog.clone(), runs, turns, bus.clone(), clock.clone());
         let scheduler = &prepared.config.scheduler;
         let options = BookOptions {
             is_enabled: scheduler.enabled,
@@ -87,7 +90,9 @@ impl Groundwork {
 /// The channels that will run.
 fn channels(config: &Config, brought: &[Arc<dyn Channel>]) -> Vec<String> {
     let webchat = config.channels.webchat.enabled.then(|| "webchat".to_owned());
-    webchat.into_iter().chain(brought.iter().map(|channel| channel.name().to_owned())).collect()
+    let messengers = NAMES.iter().filter(|name| is_enabled(config, name)).map(|name| (*name).to_owned());
+    let brought = brought.iter().map(|channel| channel.name().to_owned());
+    webchat.into_iter().chain(messengers).chain(brought).collect()
 }
 
 /// The jobs of the configuration. What could not be a job has been refused before.
@@ -117,6 +122,7 @@ pub(crate) fn configured(config: &Config) -> Vec<Job> {
             enabled: job.enabled,
             paused: false,
             origin: Origin::Config,
+            person: Person::default(),
         })
     };
     scheduler.jobs.iter().filter_map(job).collect()

@@ -82,6 +82,7 @@ export function memoryDrawer(context, { changed, closed }) {
         pairs(
           ["Id", make("span", { class: "mono" }, entry.id)],
           [words.columns.category, badge(visibleText(entry.category))],
+          ...(entry.scope ? [/** @type {[string, any]} */ ([words.scope, badge(words.scopes[entry.scope] ?? visibleText(entry.scope))])] : []),
           [words.source, words.sources[entry.source] ?? visibleText(String(entry.source ?? ""))],
           [words.created, timeElement(entry.created_at)],
           [words.updated, timeElement(entry.updated_at)],

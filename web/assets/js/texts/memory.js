@@ -22,6 +22,8 @@ export const memoryWords = {
   results: (/** @type {number} */ n) => plural(n, "result", "results"),
   score: (/** @type {string} */ score) => `${score} %`,
   sources: /** @type {Record<string, string>} */ ({ api: "Added by hand", tool: "The assistant", conversation: "A conversation", cli: "The terminal", learning: "A learning" }),
+  scope: "Whose",
+  scopes: /** @type {Record<string, string>} */ ({ owner: "The owner", shared: "Everybody" }),
   never: "Never",
 
   one: "Memory",

@@ -126,6 +126,7 @@ impl Ask {
             .for_agent(self.name.clone())
             .of_kind(kind)
             .from_sender(context.session.as_str())
+            .for_person(context.person.clone())
             .with_oneshot(true);
         let mut stop = StopWithCaller::new(Arc::downgrade(shared), session.clone());
         let surface = Arc::new(DelegatedSurface::new(self.name.clone(), context.clone()));

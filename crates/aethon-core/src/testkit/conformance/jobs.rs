@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::stage::*;
 use crate::ids::{SessionId, TurnId};
+use crate::person::Person;
 use crate::schedule::{
     BeginRun, Cron, Due, EndRun, Job, JobId, Missed, Origin, RunRecord, RunStatus, Task, Timing,
 };
@@ -22,6 +23,7 @@ fn job(id: &str) -> Job {
         enabled: true,
         paused: false,
         origin: Origin::Owner,
+        person: Person::default(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::stage::*;
 use crate::memory::{
     Correction, MemoryEntry, MemoryId, MemoryListing, MemoryQuery, MemoryVector, NewMemory, Purpose,
-    QueryVector, Scope,
+    QueryVector, Reach, Scope,
 };
 
 impl Stage {
@@ -45,7 +45,7 @@ pub async fn a_memory_is_kept_and_found_by_its_words(stage: Stage) {
     let hits = stage.storage.memory.search(money).await.unwrap();
     assert_eq!(hits.iter().map(|hit| hit.entry.id).collect::<Vec<_>>(), [rent.id]);
     // What another program stores is found as well.
-    let record = stage.beside.memory.show(&Scope::default(), rent.id).await.unwrap().unwrap();
+    let record = stage.beside.memory.show(&Reach::default(), rent.id).await.unwrap().unwrap();
     assert_eq!((record.entry, record.history.len()), (rent, 0));
 }
 
@@ -67,9 +67,9 @@ pub async fn what_says_the_same_is_kept_once(stage: Stage) {
 pub async fn a_correction_takes_the_place_and_leaves_history(stage: Stage) {
     let memory = &stage.storage.memory;
     let old = stage.remember("Ada lives in Lisbon.", "people").await;
-    let scope = Scope::default();
+    let reach = Reach::default();
     let correction = Correction::new(Some("Ada lives in Porto."), None, "webchat:a").unwrap();
-    let new = memory.correct(&scope, old.id, correction.clone()).await.unwrap();
+    let new = memory.correct(&reach, old.id, correction.clone()).await.unwrap();
     assert_eq!(
         (new.id, new.content.as_str(), new.category.as_str()),
         (old.id, "Ada lives in Porto.", "people")
@@ -79,35 +79,35 @@ pub async fn a_correction_takes_the_place_and_leaves_history(stage: Stage) {
     assert!(stage.recall("Lisbon").await.is_empty(), "what is not true any more is not found");
     assert_eq!(stage.recall("Porto").await, ["Ada lives in Porto."]);
     let moved = Correction::new(None, Some("friends"), "").unwrap();
-    assert_eq!(memory.correct(&scope, old.id, moved).await.unwrap().category, "friends");
-    let again = memory.correct(&scope, old.id, Correction::default()).await.unwrap();
+    assert_eq!(memory.correct(&reach, old.id, moved).await.unwrap().category, "friends");
+    let again = memory.correct(&reach, old.id, Correction::default()).await.unwrap();
     assert_eq!(again.category, "friends");
-    let history = memory.show(&scope, old.id).await.unwrap().unwrap().history;
+    let history = memory.show(&reach, old.id).await.unwrap().unwrap().history;
     let said: Vec<_> = history.iter().map(|was| (was.content.as_str(), was.category.as_str())).collect();
     assert_eq!(said, [("Ada lives in Porto.", "people"), ("Ada lives in Lisbon.", "people")]);
     // What says the same in other letters is a correction too, and what another one says is none.
     let louder = Correction::new(Some("ADA lives in Porto!"), None, "").unwrap();
-    assert_eq!(memory.correct(&scope, old.id, louder).await.unwrap().content, "ADA lives in Porto!");
+    assert_eq!(memory.correct(&reach, old.id, louder).await.unwrap().content, "ADA lives in Porto!");
     let other = stage.remember("Ada has a dog.", "people").await;
     let twin = Correction::new(Some("ada lives in porto"), None, "").unwrap();
-    assert!(memory.correct(&scope, other.id, twin).await.unwrap_err().is_invalid());
-    let nobody = memory.correct(&scope, MemoryId(999), correction).await.unwrap_err();
+    assert!(memory.correct(&reach, other.id, twin).await.unwrap_err().is_invalid());
+    let nobody = memory.correct(&reach, MemoryId(999), correction).await.unwrap_err();
     assert!(nobody.is_not_found());
     // What it said once may be said again.
     stage.remember("Ada lives in Lisbon.", "people").await;
 }
 
 pub async fn a_memory_that_is_forgotten_is_gone(stage: Stage) {
-    let (memory, scope) = (&stage.storage.memory, Scope::default());
+    let (memory, reach) = (&stage.storage.memory, Reach::default());
     let entry = stage.remember("The spare key lies under the flowerpot.", "").await;
     let correction = Correction::new(Some("The spare key is with Ada."), None, "").unwrap();
-    memory.correct(&scope, entry.id, correction).await.unwrap();
-    assert!(memory.forget(&scope, entry.id).await.unwrap());
-    assert!(!memory.forget(&scope, entry.id).await.unwrap());
-    assert!(memory.show(&scope, entry.id).await.unwrap().is_none());
+    memory.correct(&reach, entry.id, correction).await.unwrap();
+    assert!(memory.forget(&reach, entry.id).await.unwrap());
+    assert!(!memory.forget(&reach, entry.id).await.unwrap());
+    assert!(memory.show(&reach, entry.id).await.unwrap().is_none());
     assert!(stage.recall("spare key flowerpot").await.is_empty());
     assert!(stage.listed("").await.is_empty());
-    assert_eq!(memory.stats(&scope).await.unwrap().versions, 0);
+    assert_eq!(memory.stats(&reach).await.unwrap().versions, 0);
     let again = stage.remember("The spare key is with Ada.", "").await;
     assert_ne!(again.id, entry.id, "an id is never given twice");
 }
@@ -116,7 +116,7 @@ pub async fn memories_are_listed_newest_first_in_pages(stage: Stage) {
     for number in 1..=7 {
         stage.remember(&format!("Fact number {number}."), if number == 3 { "odd" } else { "" }).await;
     }
-    let scope = Scope::default();
+    let reach = Reach::default();
     let third = stage.listed("3").await;
     assert_eq!(third, ["Fact number 3."]);
     let mut cursor = None;
@@ -137,7 +137,7 @@ pub async fn memories_are_listed_newest_first_in_pages(stage: Stage) {
     assert!(stage.listed("fact zebra").await.is_empty(), "all words have to be there");
     let odd = MemoryListing::newest(3).in_category(Some("odd".into()));
     assert_eq!(stage.storage.memory.list(odd).await.unwrap().count, 1);
-    let stats = stage.storage.memory.stats(&scope).await.unwrap();
+    let stats = stage.storage.memory.stats(&reach).await.unwrap();
     assert_eq!(stats.entries, 7);
     assert_eq!(stats.categories, [("general".to_owned(), 6), ("odd".to_owned(), 1)]);
     let nonsense = MemoryListing::newest(3).from_cursor(Some("nonsense".into()));
@@ -145,19 +145,64 @@ pub async fn memories_are_listed_newest_first_in_pages(stage: Stage) {
 }
 
 pub async fn memories_of_somebody_else_are_not_seen(stage: Stage) {
-    let (memory, scope) = (&stage.storage.memory, Scope::named("specialist:cook"));
+    let (memory, scope) = (&stage.storage.memory, Scope::named("ben"));
+    let reach = Reach::from(scope.clone());
     let own = stage.remember("The oven is from Bosch.", "").await;
     let theirs = NewMemory::new("The oven is from Bosch.", "", "api").unwrap().of(scope.clone());
     let theirs = memory.store(theirs).await.unwrap();
-    assert!(theirs.is_new && theirs.entry.id != own.id);
+    assert!(theirs.is_new && theirs.entry.id != own.id && theirs.entry.scope == scope);
     let query = MemoryQuery::new("oven", 5).of(scope.clone());
     let hits = memory.search(query).await.unwrap();
     assert_eq!(hits.iter().map(|hit| hit.entry.id).collect::<Vec<_>>(), [theirs.entry.id]);
     assert_eq!(memory.list(MemoryListing::newest(5).of(scope.clone())).await.unwrap().count, 1);
-    assert!(memory.show(&scope, own.id).await.unwrap().is_none());
-    assert!(!memory.forget(&scope, own.id).await.unwrap());
-    assert!(memory.correct(&scope, own.id, Correction::default()).await.unwrap_err().is_not_found());
+    assert!(memory.show(&reach, own.id).await.unwrap().is_none());
+    assert!(!memory.forget(&reach, own.id).await.unwrap());
+    assert!(memory.correct(&reach, own.id, Correction::default()).await.unwrap_err().is_not_found());
     assert_eq!(stage.recall("oven").await.len(), 1);
+}
+
+pub async fn who_sees_several_finds_the_memories_of_each(stage: Stage) {
+    let memory = &stage.storage.memory;
+    let mut ids = vec![stage.remember("The owner's oven is from Bosch.", "").await.id];
+    for name in ["ben", "shared", "cleo"] {
+        let theirs = NewMemory::new(&format!("The oven of {name} is from Siemens."), name, "api").unwrap();
+        ids.push(memory.store(theirs.of(Scope::named(name))).await.unwrap().entry.id);
+        stage.advance(1);
+    }
+    let both = Reach::Of(vec![Scope::named("ben"), Scope::shared()]);
+    let found = async |reach: &Reach, limit: usize| {
+        let hits = memory.search(MemoryQuery::new("oven", limit).of(reach.clone())).await.unwrap();
+        assert!(hits.windows(2).all(|two| two[0].score >= two[1].score), "{hits:?}");
+        let mut found: Vec<_> = hits.iter().map(|hit| hit.entry.id).collect();
+        found.sort();
+        found
+    };
+    assert_eq!(found(&both, 5).await, ids[1..3]);
+    assert_eq!(found(&both, 1).await.len(), 1);
+    assert_eq!(found(&Reach::All, 5).await, ids);
+    // Pages go over all of them, in one order.
+    let (mut seen, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = memory.list(MemoryListing::newest(1).of(both.clone()).from_cursor(cursor)).await.unwrap();
+        assert_eq!(page.count, 2);
+        seen.extend(page.entries.into_iter().map(|entry| entry.id));
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, [ids[2], ids[1]]);
+    let all = memory.list(MemoryListing::newest(10).of(Reach::All).with_words("oven")).await.unwrap();
+    assert_eq!((all.count, all.entries[0].scope.as_str()), (4, "cleo"));
+    let stats = memory.stats(&both).await.unwrap();
+    assert_eq!((stats.entries, stats.categories.len()), (2, 2));
+    assert_eq!(memory.stats(&Reach::All).await.unwrap().entries, 4);
+    // One that is reached is changed where it is, and one that is not stays.
+    let moved = Correction::new(Some("Ben's oven is from Miele."), None, "").unwrap();
+    assert_eq!(memory.correct(&both, ids[1], moved).await.unwrap().scope, Scope::named("ben"));
+    assert!(!memory.forget(&both, ids[3]).await.unwrap());
+    assert!(memory.forget(&Reach::All, ids[3]).await.unwrap());
+    assert!(memory.show(&Reach::All, ids[1]).await.unwrap().is_some());
 }
 
 pub async fn only_a_search_for_a_model_counts_as_recall(stage: Stage) {
@@ -165,7 +210,7 @@ pub async fn only_a_search_for_a_model_counts_as_recall(stage: Stage) {
     let entry = stage.remember("The cat is called Momo.", "").await;
     stage.remember("The car is a Fiat.", "").await;
     let recalled =
-        async || memory.show(&Scope::default(), entry.id).await.unwrap().unwrap().entry.last_recalled_at;
+        async || memory.show(&Reach::default(), entry.id).await.unwrap().unwrap().entry.last_recalled_at;
     memory.search(MemoryQuery::new("cat Momo", 5)).await.unwrap();
     assert_eq!(recalled().await, None);
     for purpose in [Purpose::Ask, Purpose::Recall] {
@@ -175,7 +220,7 @@ pub async fn only_a_search_for_a_model_counts_as_recall(stage: Stage) {
         assert!(hits.iter().any(|hit| hit.entry.id == entry.id), "{hits:?}");
         assert!(recalled().await > before, "{purpose:?}");
     }
-    assert_eq!(memory.stats(&Scope::default()).await.unwrap().recalled, 1);
+    assert_eq!(memory.stats(&Reach::default()).await.unwrap().recalled, 1);
 }
 
 pub async fn vectors_of_memories_are_made_later(stage: Stage) {
@@ -200,13 +245,13 @@ pub async fn vectors_of_memories_are_made_later(stage: Stage) {
     let hits = memory.search(near([0.99, 0.1])).await.unwrap();
     assert_eq!(hits.iter().map(|hit| hit.entry.id).collect::<Vec<_>>(), [cat.id], "{hits:?}");
     assert!(hits[0].why.contains("meaning"), "{hits:?}");
-    assert_eq!(memory.stats(&Scope::default()).await.unwrap().with_vector, 2);
+    assert_eq!(memory.stats(&Reach::default()).await.unwrap().with_vector, 2);
     assert_eq!(
         memory.without_vector("other", 10).await.unwrap().len(),
         2,
         "another model makes other vectors"
     );
     let correction = Correction::new(Some("The car is a Ford."), None, "").unwrap();
-    memory.correct(&Scope::default(), car.id, correction).await.unwrap();
+    memory.correct(&Reach::default(), car.id, correction).await.unwrap();
     assert_eq!(memory.without_vector("m", 1).await.unwrap(), [(car.id, "The car is a Ford.".to_owned())]);
 }

@@ -109,6 +109,7 @@ list! { $
         a_memory_that_is_forgotten_is_gone,
         memories_are_listed_newest_first_in_pages,
         memories_of_somebody_else_are_not_seen,
+        who_sees_several_finds_the_memories_of_each,
         only_a_search_for_a_model_counts_as_recall,
         vectors_of_memories_are_made_later,
     }

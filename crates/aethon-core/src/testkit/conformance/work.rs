@@ -6,6 +6,7 @@ use crate::ids::{AgentName, SessionId};
 use crate::ledger::WorkKind;
 use crate::message::TurnEnd;
 use crate::model::Usage;
+use crate::person::Person;
 use crate::work::{NewTask, Plan, TaskState, Work, WorkOrigin, WorkSpent, WorkState, WorkWish};
 
 fn agent_run(id: &str) -> AgentRun {
@@ -51,6 +52,8 @@ fn work(id: &str) -> Work {
         tasks: plan.tasks().unwrap(),
         goal: plan.goal,
         session_id: SessionId::parse("webchat:a").unwrap(),
+        person: Person::default(),
+        tell_to: None,
         origin: WorkOrigin::Person,
         state: WorkState::Queued,
         reason: None,

@@ -10,14 +10,13 @@ use super::tables::Tables;
 use crate::error::{Error, Result};
 use crate::memory::{
     Correction, Memory, MemoryEntry, MemoryHit, MemoryId, MemoryListing, MemoryPage, MemoryQuery,
-    MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, MemoryVersion, NewMemory, Purpose, Scope, Stored,
-    fingerprint,
+    MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, MemoryVersion, NewMemory, Purpose, Reach, Scope,
+    Stored, fingerprint,
 };
 
 /// A memory with what belongs to it.
 #[derive(Clone)]
 pub(super) struct MemoryRow {
-    scope: Scope,
     entry: MemoryEntry,
     history: Vec<MemoryVersion>,
     vector: Option<(String, Vec<f32>)>,
@@ -35,6 +34,7 @@ impl Memory for MemoryStore {
         tables.last_memory += 1;
         let entry = MemoryEntry {
             id: MemoryId(tables.last_memory),
+            scope: memory.scope,
             content: memory.content,
             category: memory.category,
             source: memory.source,
@@ -42,37 +42,37 @@ impl Memory for MemoryStore {
             updated_at: now,
             last_recalled_at: None,
         };
-        let row = MemoryRow { scope: memory.scope, entry: entry.clone(), history: Vec::new(), vector: None };
+        let row = MemoryRow { entry: entry.clone(), history: Vec::new(), vector: None };
         tables.memories.push(row);
         Ok(Stored { entry, is_new: true })
     }
 
-    async fn correct(&self, scope: &Scope, id: MemoryId, correction: Correction) -> Result<MemoryEntry> {
+    async fn correct(&self, reach: &Reach, id: MemoryId, correction: Correction) -> Result<MemoryEntry> {
         let now = self.clock.now();
         let mut tables = self.enter("correct")?;
         let content = correction.content.as_deref();
+        let scope = row(&mut tables, reach, id).ok_or_else(no_memory)?.entry.scope.clone();
         let has_twin = |row: &MemoryRow| {
-            row.entry.id != id && content.is_some_and(|content| is_twin(row, scope, content))
+            row.entry.id != id && content.is_some_and(|content| is_twin(row, &scope, content))
         };
-        row(&mut tables, scope, id).ok_or_else(no_memory)?;
         if tables.memories.iter().any(has_twin) {
             return Err(Error::invalid("another memory says the same; remove one of the two"));
         }
-        let row = row(&mut tables, scope, id).ok_or_else(no_memory)?;
+        let row = row(&mut tables, reach, id).ok_or_else(no_memory)?;
         row.correct(correction, now);
         Ok(row.entry.clone())
     }
 
-    async fn forget(&self, scope: &Scope, id: MemoryId) -> Result<bool> {
+    async fn forget(&self, reach: &Reach, id: MemoryId) -> Result<bool> {
         let mut tables = self.enter("forget")?;
         let before = tables.memories.len();
-        tables.memories.retain(|row| row.scope != *scope || row.entry.id != id);
+        tables.memories.retain(|row| !reach.has(&row.entry.scope) || row.entry.id != id);
         Ok(tables.memories.len() < before)
     }
 
-    async fn show(&self, scope: &Scope, id: MemoryId) -> Result<Option<MemoryRecord>> {
+    async fn show(&self, reach: &Reach, id: MemoryId) -> Result<Option<MemoryRecord>> {
         let mut tables = self.enter("show")?;
-        let row = row(&mut tables, scope, id);
+        let row = row(&mut tables, reach, id);
         Ok(row.map(|row| MemoryRecord { entry: row.entry.clone(), history: row.history.clone() }))
     }
 
@@ -82,7 +82,7 @@ impl Memory for MemoryStore {
         let mut found: Vec<&MemoryEntry> = tables
             .memories
             .iter()
-            .filter(|row| row.scope == listing.scope)
+            .filter(|row| listing.reach.has(&row.entry.scope))
             .map(|row| &row.entry)
             .filter(|entry| listing.category.as_ref().is_none_or(|category| entry.category == *category))
             .filter(|entry| words.iter().all(|word| entry.content.to_lowercase().contains(word)))
@@ -107,7 +107,7 @@ impl Memory for MemoryStore {
         let mut hits: Vec<MemoryHit> = tables
             .memories
             .iter()
-            .filter(|row| row.scope == query.scope)
+            .filter(|row| query.reach.has(&row.entry.scope))
             .filter(|row| query.category.as_ref().is_none_or(|category| row.entry.category == *category))
             .filter_map(|row| row.hit(&query, &words))
             .collect();
@@ -123,10 +123,10 @@ impl Memory for MemoryStore {
         Ok(hits)
     }
 
-    async fn stats(&self, scope: &Scope) -> Result<MemoryStats> {
+    async fn stats(&self, reach: &Reach) -> Result<MemoryStats> {
         let tables = self.enter("stats")?;
         let mut stats = MemoryStats::default();
-        for row in tables.memories.iter().filter(|row| row.scope == *scope) {
+        for row in tables.memories.iter().filter(|row| reach.has(&row.entry.scope)) {
             stats.entries += 1;
             stats.with_vector += u64::from(row.vector.is_some());
             stats.recalled += u64::from(row.entry.last_recalled_at.is_some());
@@ -207,12 +207,12 @@ impl MemoryRow {
     }
 }
 
-fn row<'t>(tables: &'t mut Tables, scope: &Scope, id: MemoryId) -> Option<&'t mut MemoryRow> {
-    tables.memories.iter_mut().find(|row| row.scope == *scope && row.entry.id == id)
+fn row<'t>(tables: &'t mut Tables, reach: &Reach, id: MemoryId) -> Option<&'t mut MemoryRow> {
+    tables.memories.iter_mut().find(|row| reach.has(&row.entry.scope) && row.entry.id == id)
 }
 
 fn is_twin(row: &MemoryRow, scope: &Scope, content: &str) -> bool {
-    row.scope == *scope && fingerprint(&row.entry.content) == fingerprint(content)
+    row.entry.scope == *scope && fingerprint(&row.entry.content) == fingerprint(content)
 }
 
 fn words(text: &str) -> Vec<String> {

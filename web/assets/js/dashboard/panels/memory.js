@@ -106,8 +106,8 @@ function memoryTable(context, isSearch, address) {
       location.hash = address([row.id]);
     },
     columns: [
-      { id: "content", title: columns.content, sort: (row) => row.content, cell: (row) => rowTitle({ href: address([row.id]), label: visible(row.content), sub: [...visible(row.category), " · ", ...(isSearch ? visible(row.why) : [timeElement(row.updated_at)])] }) },
-      { id: "category", title: columns.category, width: "w-m", isWide: true, sort: (row) => row.category, cell: (row) => badge(visibleText(row.category)) },
+      { id: "content", title: columns.content, sort: (row) => row.content, cell: (row) => rowTitle({ href: address([row.id]), label: visible(row.content), sub: [...visible(row.category), " · ", ...(row.scope ? [...visible(row.scope), " · "] : []), ...(isSearch ? visible(row.why) : [timeElement(row.updated_at)])] }) },
+      { id: "category", title: columns.category, width: "w-m", isWide: true, sort: (row) => row.category, cell: (row) => make("span", {}, badge(visibleText(row.category)), ...(row.scope ? [" ", badge(scopeWords(row.scope))] : [])) },
       ...(isSearch ? found : aged),
     ],
   });
@@ -115,6 +115,9 @@ function memoryTable(context, isSearch, address) {
 
 /** @param {string} source */
 export const sourceWords = (source) => words.sources[source] ?? visibleText(String(source ?? ""));
+
+/** Whose it is; the owner's own say nothing. @param {string} scope */
+export const scopeWords = (scope) => words.scopes[scope] ?? visibleText(String(scope));
 
 /** @param {string} q @param {string} category @param {any} answer */
 function nothing(q, category, answer) {

@@ -1,0 +1,104 @@
+//! For whom a message is, and in which conversation it goes on.
+//!
+//! Without a household, whoever may write is the owner, unless owners are named. With one, a sender is the person whom the
+//! configuration says, and otherwise a guest, who shares nothing with anybody. What is written in a group is for everybody,
+//! because everybody reads the answer. A conversation is a chat of the platform, or the one to which a person has private
+//! messages of all their messengers go.
+
+use aethon_core::person::Person;
+
+use super::access;
+use super::platform::{Arrival, Sender};
+use crate::options::{Member, Rules};
+
+/// The channel of conversations that several messengers share.
+pub(super) const HOUSEHOLD: &str = "household";
+
+/// Where a message belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Whom it is for.
+    pub(super) person: Person,
+    /// The channel of its conversation, by which sessions and what is remembered of them are named.
+    pub(super) channel: String,
+    /// The conversation there.
+    pub(super) conversation: String,
+}
+
+impl Place {
+    /// The place of what has arrived.
+    pub(super) fn of(rules: &Rules, arrival: &Arrival) -> Self {
+        let member = member(rules, &arrival.sender).filter(|_| arrival.is_private);
+        let shared = member.and_then(|member| member.conversation.clone());
+        let (channel, conversation) = match shared {
+            Some(conversation) => (HOUSEHOLD.to_owned(), conversation),
+            None => (rules.channel.to_owned(), arrival.chat.clone()),
+        };
+        let person = match (member, &rules.people) {
+            (Some(member), _) => member.person.clone(),
+            (None, Some(_)) if !arrival.is_private => Person::everybody(),
+            (None, None) if access::is_owner(rules, &arrival.sender) => Person::default(),
+            (None, _) => Person::guest(rules.channel, &arrival.sender.id),
+        };
+        Self { person, channel, conversation }
+    }
+}
+
+fn member<'r>(rules: &'r Rules, sender: &Sender) -> Option<&'r Member> {
+    rules.people.iter().flatten().find(|member| access::names(&member.sender, sender))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::talk::tests::rules;
+
+    fn arrival(sender: &str, is_private: bool) -> Arrival {
+        Arrival {
+            id: "1".into(),
+            chat: "chat".into(),
+            sender: Sender { id: sender.into(), name: Some(format!("@N{sender}")), group: None },
+            is_private,
+            is_addressed: true,
+            text: "hi".into(),
+            quoted: None,
+            is_forwarded: false,
+            files: Vec::new(),
+            at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn senders_are_people_and_groups_are_everybodys() {
+        let ben = Person::member("ben").unwrap();
+        let member = |sender: &str, conversation: Option<&str>| Member {
+            sender: sender.into(),
+            person: ben.clone(),
+            conversation: conversation.map(str::to_owned),
+        };
+        let people = Some(vec![member("2", None), member("@n3", Some("ben"))]);
+        let household = Rules { people, ..rules() };
+        let named = Rules { owners: Some(vec!["1".into()]), ..rules() };
+        let check = |rules: &Rules,
+                     sender: &str,
+                     is_private: bool,
+                     person: &Person,
+                     session: (&str, &str)| {
+            let place = Place::of(rules, &arrival(sender, is_private));
+            assert_eq!((&place.person, place.channel.as_str()), (person, session.0), "{sender} {is_private}");
+            assert_eq!(place.conversation, session.1);
+        };
+        let (owner, chat) = (Person::default(), ("telegram", "chat"));
+        check(&rules(), "1", true, &owner, chat);
+        check(&rules(), "1", false, &owner, chat);
+        check(&named, "1", true, &owner, chat);
+        check(&named, "2", true, &Person::guest("telegram", "2"), chat);
+        check(&household, "2", true, &ben, chat);
+        check(&household, "3", true, &ben, ("household", "ben"));
+        check(&household, "3", false, &Person::everybody(), chat);
+        check(&household, "1", true, &Person::guest("telegram", "1"), chat);
+        check(&household, "1", false, &Person::everybody(), chat);
+    }
+}

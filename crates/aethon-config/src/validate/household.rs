@@ -1,0 +1,167 @@
+//! The household: names, senders that are one person's, and who is nobody.
+
+use std::collections::BTreeMap;
+
+use aethon_core::ids::SessionId;
+use aethon_core::person::Person;
+
+use super::Remarks;
+use crate::path::{KeyPath, Step};
+use crate::schema::Config;
+
+/// The channels whose senders differ.
+const CHANNELS: [&str; 6] = ["telegram", "matrix", "discord", "slack", "whatsapp", "email"];
+
+const SENDER: &str = "CHANNEL:SENDER, where the channel is telegram, matrix, discord, slack, whatsapp or email: telegram:123456789";
+
+/// The longest name of a conversation, in characters.
+const LONGEST: usize = 64;
+
+pub(super) fn check(config: &Config, remarks: &mut Remarks) {
+    let mut known: BTreeMap<String, &str> = BTreeMap::new();
+    for (name, person) in &config.household.people {
+        let key = KeyPath::of(["household", "people", name]);
+        if Person::member(name).is_none() {
+            let allowed = "1 to 32 of a-z, 0-9, - and _, and not `shared`";
+            remarks.problem(key.clone(), format!("the name {name:?}"), allowed);
+        }
+        if person.senders.is_empty() {
+            remarks.warning(key.key("senders"), "empty: nobody is this person");
+        }
+        for (index, sender) in person.senders.iter().enumerate() {
+            let key = key.key("senders").join(Step::Index(index));
+            let Some((channel, _)) = split(sender) else {
+                remarks.problem(key, format!("the string {sender:?}"), SENDER);
+                continue;
+            };
+            if let Some(other) = known.insert(same(sender), name) {
+                let found = format!("{sender:?}, which is {other} already");
+                remarks.problem(key, found, "each sender once");
+            } else if !is_enabled(config, channel) {
+                remarks
+                    .warning(key, format!("channels.{channel}.enabled is off, so nobody writes from there"));
+            }
+        }
+        let conversation = person.conversation.trim();
+        let is_name = conversation.is_empty() || SessionId::of("household", conversation).is_ok();
+        if !is_name || conversation.contains('~') || conversation.chars().count() > LONGEST {
+            let found = format!("the string {:?}", person.conversation);
+            remarks.problem(key.key("conversation"), found, "a short name without ~ and control characters");
+        }
+    }
+    guests(config, &known, remarks);
+}
+
+/// Who may write and is nobody, which is seldom meant.
+fn guests(config: &Config, known: &BTreeMap<String, &str>, remarks: &mut Remarks) {
+    if config.household.people.is_empty() {
+        return;
+    }
+    let security = &config.security;
+    for (channel, senders) in &security.allowed_senders {
+        for (index, sender) in senders.iter().enumerate() {
+            let named = same(&format!("{channel}:{sender}"));
+            let is_somebody =
+                known.contains_key(&named) || security.owners.iter().any(|owner| same(owner) == named);
+            // A group is no sender.
+            if CHANNELS.contains(&channel.as_str()) && !is_somebody && !sender.starts_with('-') {
+                let key = KeyPath::of(["security", "allowed_senders", channel]).join(Step::Index(index));
+                remarks
+                    .warning(key, "is nobody in household.people, and so a guest with a memory of their own");
+            }
+        }
+    }
+}
+
+/// The channel and the sender there.
+fn split(sender: &str) -> Option<(&str, &str)> {
+    let (channel, id) = sender.split_once(':')?;
+    (CHANNELS.contains(&channel) && !id.trim().is_empty()).then_some((channel, id))
+}
+
+/// What is the same for two ways to write one sender: addresses and names are compared in any case.
+fn same(sender: &str) -> String {
+    match split(sender) {
+        Some((channel, id)) if channel == "email" || id.starts_with('@') && channel == "telegram" => {
+            format!("{channel}:{}", id.trim().to_lowercase())
+        }
+        _ => sender.to_owned(),
+    }
+}
+
+fn is_enabled(config: &Config, channel: &str) -> bool {
+    let channels = &config.channels;
+    match channel {
+        "telegram" => channels.telegram.enabled,
+        "matrix" => channels.matrix.enabled,
+        "discord" => channels.discord.enabled,
+        "slack" => channels.slack.enabled,
+        "whatsapp" => channels.whatsapp.enabled,
+        _ => channels.email.enabled,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::HouseholdPerson;
+    use crate::validate::Remark;
+
+    /// What is said of a household, a line each.
+    fn said(people: &[(&str, &[&str], &str)], change: impl FnOnce(&mut Config)) -> Vec<String> {
+        let mut config = Config::default();
+        config.channels.telegram.enabled = true;
+        for (name, senders, conversation) in people {
+            let senders = senders.iter().map(|&sender| sender.to_owned()).collect();
+            let person = HouseholdPerson { senders, conversation: (*conversation).to_owned() };
+            config.household.people.insert((*name).to_owned(), person);
+        }
+        change(&mut config);
+        let mut remarks = Remarks(Vec::new());
+        check(&config, &mut remarks);
+        let line = |remark: Remark| match remark {
+            Remark::Problem { key, found, .. } => format!("problem {key}: {found}"),
+            Remark::Warning { key, message } => format!("warning {key}: {message}"),
+        };
+        remarks.0.into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_key() {
+        let check = |people: &[(&str, &[&str], &str)], expected: &[&str]| {
+            let said = said(people, |_| {});
+            assert_eq!(said.len(), expected.len(), "{said:?}");
+            for (said, expected) in said.iter().zip(expected) {
+                assert!(expected.split(" .. ").all(|part| said.contains(part)), "{said} | {expected}");
+            }
+        };
+        check(&[("ben", &["telegram:1"], "ben"), ("owner", &["telegram:2"], "")], &[]);
+        check(&[("Ben", &["telegram:1"], "")], &["problem household.people.Ben"]);
+        check(&[("shared", &["telegram:1"], "")], &["problem household.people.shared"]);
+        check(&[("ben", &[], "")], &["warning household.people.ben.senders"]);
+        check(&[("ben", &["pigeon:1"], "")], &["problem household.people.ben.senders .. pigeon"]);
+        check(&[("ben", &["telegram:"], "")], &["problem"]);
+        check(&[("ben", &["telegram"], "")], &["problem"]);
+        check(&[("ben", &["matrix:@b:x"], "")], &["warning .. channels.matrix.enabled"]);
+        check(
+            &[("ada", &["telegram:@Ada"], ""), ("ben", &["telegram:@ada"], "")],
+            &["problem household.people.ben .. ada already"],
+        );
+        check(&[("ben", &["telegram:1"], "a~2")], &["problem household.people.ben.conversation"]);
+    }
+
+    #[test]
+    fn who_may_write_and_is_nobody_is_told_as_a_guest() {
+        let allow = |config: &mut Config| {
+            let senders = ["1", "2", "3", "-100"].map(str::to_owned).to_vec();
+            config.security.allowed_senders.insert("telegram".to_owned(), senders);
+            config.security.owners = vec!["telegram:2".to_owned()];
+        };
+        assert!(said(&[], allow).is_empty());
+        let said = said(&[("ben", &["telegram:1"], "")], allow);
+        assert!(
+            said.len() == 1 && said[0].contains("allowed_senders.telegram") && said[0].contains("guest"),
+            "{said:?}"
+        );
+    }
+}

@@ -1,0 +1,105 @@
+//! Who, of the people that share an assistant, something is for.
+//!
+//! Without a household everybody who may write is the owner. With one, each sender is a person of its own: the owner, a
+//! member whom the configuration names, or a guest whom it does not. What several people read, such as a group, belongs to
+//! everybody. A person is stored with a message, a job and a piece of work, so that what comes of them later is still for
+//! them. Who is who is decided where messages come in; what a person may recall is [`crate::memory::Reach`]'s business.
+
+use serde::{Deserialize, Serialize};
+
+/// The owner's name.
+const OWNER: &str = "owner";
+
+/// The name of what belongs to everybody.
+const EVERYBODY: &str = "shared";
+
+/// What the name of a guest begins with. No member's name has a colon.
+const GUEST: &str = "guest:";
+
+/// The longest name of a member.
+const LONGEST: usize = 32;
+
+/// Somebody.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Person(String);
+
+impl Person {
+    /// Everybody in the household at once: whoever reads a group.
+    pub fn everybody() -> Self {
+        Self(EVERYBODY.to_owned())
+    }
+
+    /// The member of this name; `owner` is the owner. `None` unless it is 1 to 32 lower-case letters, digits, `-` and `_`,
+    /// and not the word for everybody.
+    pub fn member(name: &str) -> Option<Self> {
+        let is_plain =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
+        let is_name = (1..=LONGEST).contains(&name.len()) && name.bytes().all(is_plain) && name != EVERYBODY;
+        is_name.then(|| Self(name.to_owned()))
+    }
+
+    /// Somebody who may write and belongs to no household.
+    pub fn guest(channel: &str, sender: &str) -> Self {
+        Self(format!("{GUEST}{channel}:{sender}"))
+    }
+
+    /// Whether this is the owner.
+    pub fn is_owner(&self) -> bool {
+        self.0 == OWNER
+    }
+
+    /// Whether this is a guest.
+    pub fn is_guest(&self) -> bool {
+        self.0.starts_with(GUEST)
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether they may look at and change what was made for somebody: the owner everything, others their own.
+    pub fn may_see(&self, whose: &Self) -> bool {
+        self.is_owner() || self == whose
+    }
+}
+
+impl Default for Person {
+    /// The owner.
+    fn default() -> Self {
+        Self(OWNER.to_owned())
+    }
+}
+
+impl std::fmt::Display for Person {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_members_are_plain_words() {
+        for name in ["ben", "owner", "aunt-mary_2"] {
+            assert_eq!(Person::member(name).unwrap().as_str(), name);
+        }
+        for wrong in ["", "Ben", "shared", "guest:telegram:1", "a b", "ä", &"x".repeat(33)] {
+            assert!(Person::member(wrong).is_none(), "{wrong:?}");
+        }
+        assert!(Person::member("owner").unwrap() == Person::default() && Person::default().is_owner());
+    }
+
+    #[test]
+    fn the_owner_sees_everything_and_others_their_own() {
+        let (ben, guest) = (Person::member("ben").unwrap(), Person::guest("telegram", "ben"));
+        assert!(Person::default().may_see(&ben) && Person::default().may_see(&guest));
+        assert!(ben.may_see(&ben) && guest.is_guest());
+        for other in [Person::default(), guest, Person::everybody()] {
+            assert!(!ben.may_see(&other), "{other}");
+        }
+    }
+}

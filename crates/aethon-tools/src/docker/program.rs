@@ -1,0 +1,102 @@
+//! A program that is talked to over its pipes, in a container of its own: the same walls and caps as for commands, with the image and
+//! the network that its owner gave it. The container ends with the program, and the program when its input is closed or when
+//! nobody holds it any more. What is left over after a crash is removed with the other containers.
+
+use aethon_core::program::{Program, ProgramLife, ProgramSandbox, RunningProgram};
+use async_trait::async_trait;
+use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
+use tokio::task::JoinHandle;
+
+use super::client::{Later, Origin, Output};
+use super::container::document_of_program;
+use super::pool::{DockerSandbox, Used};
+use crate::sandbox_limits::SandboxLimits;
+
+/// How much of what it says may wait for its reader, for each of the two streams.
+const BUFFER: usize = 64 << 10;
+
+impl DockerSandbox {
+    /// Starts a program in a container and hands over its pipes. The error is a sentence.
+    pub(crate) async fn start(
+        &self,
+        program: &Program,
+        wish: &ProgramSandbox,
+    ) -> Result<RunningProgram, String> {
+        self.hand_over().await?;
+        let limits = limits(&self.0.limits, wish);
+        let document = document_of_program(self.0.document(&limits), program);
+        let id = self.0.create(&document).await?;
+        // From here on, whatever ends this takes the container along.
+        let container = Used { pool: self.0.clone(), id: Some(id.clone()) };
+        let path = format!("/containers/{id}/attach?stream=1&stdin=1&stdout=1&stderr=1");
+        let (output, input) = self.0.client.attach(&path, None).await?;
+        // Before the start, so that no end is missed.
+        let end = self.0.client.ask_for_later(&format!("/containers/{id}/wait?condition=next-exit")).await?;
+        self.0.begin(&id).await.map_err(|error| {
+            format!("{error}; in docker it has to be in the image, which is {}", limits.image)
+        })?;
+        let (said, to_output) = duplex(BUFFER);
+        let (errors, to_errors) = duplex(BUFFER);
+        let pump = tokio::spawn(pump(output, to_output, to_errors));
+        let life = Life { _container: container, pump, end: tokio::spawn(told(end)), how: None };
+        Ok(RunningProgram { input, output: Box::new(said), errors: Box::new(errors), life: Box::new(life) })
+    }
+}
+
+fn limits(usual: &SandboxLimits, wish: &ProgramSandbox) -> SandboxLimits {
+    SandboxLimits {
+        image: wish.image.clone().unwrap_or_else(|| usual.image.clone()),
+        network: wish.network.clone().unwrap_or_else(|| usual.network.clone()),
+        ..usual.clone()
+    }
+}
+
+/// Takes apart what it says, until it says no more or nobody listens.
+async fn pump(mut from: Output, mut output: DuplexStream, mut errors: DuplexStream) {
+    while let Ok(Some((origin, piece))) = from.next().await {
+        let written = match origin {
+            Origin::Output => output.write_all(&piece).await,
+            Origin::Errors => errors.write_all(&piece).await,
+        };
+        // Who reads the one may have left the other.
+        if written.is_err() && origin == Origin::Output {
+            return;
+        }
+    }
+}
+
+/// How it ended, in a few words.
+async fn told(end: Later) -> String {
+    let status = end.answer().await.ok().and_then(|answer| answer.json()["StatusCode"].as_i64());
+    match status {
+        Some(status) => format!("with exit status {status}"),
+        None => "for a reason that is not known".to_owned(),
+    }
+}
+
+/// The container of a program.
+struct Life {
+    _container: Used,
+    pump: JoinHandle<()>,
+    end: JoinHandle<String>,
+    /// How it ended, once that is known.
+    how: Option<String>,
+}
+
+#[async_trait]
+impl ProgramLife for Life {
+    async fn ended(&mut self) -> String {
+        if let Some(how) = &self.how {
+            return how.clone();
+        }
+        let how = (&mut self.end).await.unwrap_or_else(|error| error.to_string());
+        self.how.insert(how).clone()
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        self.pump.abort();
+        self.end.abort();
+    }
+}

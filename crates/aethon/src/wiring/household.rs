@@ -1,0 +1,92 @@
+//! `[household]` to who is who among the senders of a messenger.
+
+use std::collections::BTreeMap;
+
+use aethon_channels::Member;
+use aethon_config::Config;
+use aethon_core::feature::{Feature, FeatureState};
+use aethon_core::person::Person;
+
+/// Who is who on a channel; `None` without a household. The configuration was checked.
+pub(crate) fn members(config: &Config, channel: &str) -> Option<Vec<Member>> {
+    let people = &config.household.people;
+    if people.is_empty() {
+        return None;
+    }
+    let mut takers = BTreeMap::<&str, usize>::new();
+    for person in people.values() {
+        *takers.entry(person.conversation.trim()).or_default() += 1;
+    }
+    let mut members = Vec::new();
+    for (name, person) in people {
+        let Some(own) = Person::member(name) else { continue };
+        let conversation = Some(person.conversation.trim()).filter(|name| !name.is_empty());
+        // What several people read is for everybody, as in a group.
+        let is_shared = conversation.is_some_and(|name| takers.get(name).is_some_and(|count| *count > 1));
+        let whose = if is_shared { Person::everybody() } else { own };
+        members.extend(senders(&person.senders, channel).map(|sender| Member {
+            sender,
+            person: whose.clone(),
+            conversation: conversation.map(str::to_owned),
+        }));
+    }
+    // The owner need not be named twice. Whoever is somebody already was found before this.
+    let owners = senders(&config.security.owners, channel);
+    members.extend(owners.map(|sender| Member { sender, person: Person::default(), conversation: None }));
+    Some(members)
+}
+
+fn senders<'s>(all: &'s [String], channel: &'s str) -> impl Iterator<Item = String> + 's {
+    let here = all.iter().filter_map(move |sender| sender.strip_prefix(channel)?.strip_prefix(':'));
+    // The case of an address says nothing, and senders of mail come in lower case.
+    here.map(move |id| if channel == "email" { id.trim().to_lowercase() } else { id.to_owned() })
+}
+
+/// What the household is, in words.
+pub(crate) fn sentence(config: &Config) -> String {
+    let names: Vec<&str> = config.household.people.keys().map(String::as_str).collect();
+    match names.as_slice() {
+        [] => "nobody is named; whoever may write shares the owner's memory".to_owned(),
+        names => format!("{} with memories of their own, and a shared one", names.join(", ")),
+    }
+}
+
+/// Its row.
+pub(crate) fn feature(config: &Config) -> Feature {
+    let state = FeatureState::of_switch(!config.household.people.is_empty());
+    Feature::new(("household", "Household"), state, sentence(config), "household.people")
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_config::schema::HouseholdPerson;
+
+    use super::*;
+
+    #[test]
+    fn senders_are_people_of_their_channel() {
+        let mut config = Config::default();
+        assert!(members(&config, "telegram").is_none());
+        let mut person = |name: &str, senders: &[&str], conversation: &str| {
+            let senders = senders.iter().map(|&sender| sender.to_owned()).collect();
+            let person = HouseholdPerson { senders, conversation: conversation.to_owned() };
+            config.household.people.insert(name.to_owned(), person);
+        };
+        person("ada", &["telegram:1", "email:Ada@X.example"], "us");
+        person("ben", &["telegram:2"], "us");
+        person("cleo", &["telegram:3"], "cleo");
+        config.security.owners = vec!["telegram:9".to_owned()];
+        let told = |channel: &str| -> Vec<String> {
+            let members = members(&config, channel).unwrap();
+            let line = |member: Member| {
+                let conversation = member.conversation.unwrap_or_default();
+                format!("{} {} {conversation}", member.sender, member.person)
+            };
+            members.into_iter().map(line).collect()
+        };
+        assert_eq!(told("telegram"), ["1 shared us", "2 shared us", "3 cleo cleo", "9 owner "]);
+        assert_eq!(told("email"), ["ada@x.example shared us"]);
+        assert!(told("slack").is_empty());
+        assert_eq!(feature(&config).state, FeatureState::On);
+    }
+}

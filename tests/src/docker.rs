@@ -1,0 +1,218 @@
+//! A stand-in for a docker daemon: what is made a container of runs as a process of this machine, with the environment that the
+//! container would have and nothing else of the walls. It keeps what it was asked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+
+use crate::stub::Seen;
+
+/// A daemon on loopback.
+pub struct Docker {
+    /// Where it listens.
+    pub address: SocketAddr,
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    containers: Mutex<BTreeMap<String, Container>>,
+    changed: Condvar,
+}
+
+/// A container.
+#[derive(Default)]
+struct Container {
+    document: Value,
+    attached: Option<TcpStream>,
+    process: Option<u32>,
+    status: Option<i32>,
+    is_removed: bool,
+}
+
+impl Docker {
+    /// Starts it. It has the image `there` and no other.
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port for the stand-in");
+        let address = listener.local_addr().expect("it has an address");
+        let state = Arc::new(State::default());
+        let shared = state.clone();
+        // Ends with the process of the tests; nothing waits for it.
+        std::thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let state = shared.clone();
+                // A client that hangs up has what it wanted.
+                std::thread::spawn(move || state.serve(connection));
+            }
+        });
+        Self { address, state }
+    }
+
+    /// What `DOCKER_HOST` has to be.
+    pub fn host(&self) -> String {
+        format!("tcp://{}", self.address)
+    }
+
+    /// The documents of the containers that were made, by the first word that they run.
+    pub fn made(&self) -> Vec<(String, Value)> {
+        let word = |document: &Value| document["Entrypoint"][0].as_str().unwrap_or_default().to_owned();
+        self.state.lock().values().map(|one| (word(&one.document), one.document.clone())).collect()
+    }
+
+    /// Whether containers are left: made, and neither ended nor removed.
+    pub fn has_left(&self) -> bool {
+        self.state.lock().values().any(|one| one.status.is_none() && !one.is_removed)
+    }
+}
+
+impl State {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Container>> {
+        self.containers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(self: &Arc<Self>, mut connection: TcpStream) -> std::io::Result<()> {
+        let seen = Seen::read(&connection)?;
+        connection.set_read_timeout(None)?;
+        let (method, target) = seen.line.split_once(' ').unwrap_or_default();
+        let path = target.split('?').next().unwrap_or_default();
+        let words: Vec<&str> = path.split('/').skip(1).collect();
+        let (status, body) = match (method, words.as_slice()) {
+            ("GET", ["_ping"]) => (200, json!("OK")),
+            ("GET", ["containers", "json"]) => (200, json!([])),
+            ("POST", ["containers", "create"]) => self.make(seen.json()),
+            ("POST", ["images", "create"]) => (500, json!({"message": "this daemon fetches nothing"})),
+            ("POST", ["containers", id, "attach"]) => return self.attach(id, connection),
+            ("POST", ["containers", id, "wait"]) => return self.wait(id, connection),
+            ("POST", ["containers", id, "start"]) => self.begin(id),
+            ("DELETE", ["containers", id]) => self.remove(id),
+            _ => (404, json!({"message": format!("no {method} {path}")})),
+        };
+        let body = body.to_string();
+        let head =
+            format!("HTTP/1.1 {status} It\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+        connection.write_all((head + &body).as_bytes())
+    }
+
+    fn make(&self, document: Value) -> (u16, Value) {
+        if document["Image"] != "there" {
+            return (404, json!({"message": "no such image"}));
+        }
+        let mut containers = self.lock();
+        let id = format!("c{}", containers.len());
+        containers.insert(id.clone(), Container { document, ..Container::default() });
+        (201, json!({"Id": id}))
+    }
+
+    fn attach(&self, id: &str, mut connection: TcpStream) -> std::io::Result<()> {
+        self.lock().get_mut(id).expect("it was made").attached = Some(connection.try_clone()?);
+        connection.write_all(b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
+    }
+
+    /// Answers when it has ended, in chunks as the daemon does.
+    fn wait(&self, id: &str, mut connection: TcpStream) -> std::io::Result<()> {
+        connection
+            .write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n")?;
+        let containers = self.lock();
+        let lives = |containers: &mut BTreeMap<String, Container>| containers[id].status.is_none();
+        let containers = self.changed.wait_while(containers, lives).unwrap_or_else(PoisonError::into_inner);
+        let body = json!({"StatusCode": containers[id].status}).to_string();
+        drop(containers);
+        connection.write_all(format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len()).as_bytes())
+    }
+
+    fn begin(self: &Arc<Self>, id: &str) -> (u16, Value) {
+        let mut containers = self.lock();
+        let container = containers.get_mut(id).expect("it was made");
+        let texts = |key: &str| -> Vec<String> {
+            let texts = container.document[key].as_array().cloned().unwrap_or_default();
+            texts.iter().filter_map(|text| Some(text.as_str()?.to_owned())).collect()
+        };
+        let words: Vec<String> = texts("Entrypoint").into_iter().chain(texts("Cmd")).collect();
+        let environment = texts("Env");
+        let environment = environment.iter().filter_map(|pair| pair.split_once('='));
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).env_clear().envs(environment);
+        let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let Ok(child) = pipes else {
+            let message = format!("exec: {:?}: executable file not found in $PATH", words[0]);
+            return (400, json!({"message": message}));
+        };
+        container.process = Some(child.id());
+        let attached = container.attached.take().expect("it is attached to before it starts");
+        let (state, id) = (self.clone(), id.to_owned());
+        std::thread::spawn(move || {
+            let status = bridge(child, &attached);
+            state.lock().get_mut(&id).expect("it was made").status = Some(status);
+            state.changed.notify_all();
+        });
+        (204, Value::Null)
+    }
+
+    fn remove(&self, id: &str) -> (u16, Value) {
+        let mut containers = self.lock();
+        let Some(container) = containers.get_mut(id) else {
+            return (404, json!({"message": "no such container"}));
+        };
+        container.is_removed = true;
+        let lives = container.process.filter(|_| container.status.is_none());
+        if let Some(process) = lives.and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?)) {
+            // It may just have ended.
+            let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
+        }
+        (204, Value::Null)
+    }
+}
+
+/// Carries what is said between a process and whoever is attached, until it ends; returns its status.
+fn bridge(mut child: Child, attached: &TcpStream) -> i32 {
+    let copy = |stream: &TcpStream| stream.try_clone().expect("a second handle");
+    let (mut from, mut input) = (copy(attached), child.stdin.take().expect("stdin is piped"));
+    // Ends with the connection; the input is closed then. `io::copy` would let the kernel wait for more.
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(length @ 1..) = from.read(&mut buffer) {
+            if input.write_all(&buffer[..length]).and_then(|()| input.flush()).is_err() {
+                return;
+            }
+        }
+    });
+    let to = Arc::new(Mutex::new(copy(attached)));
+    let output = child.stdout.take().expect("stdout is piped");
+    let errors = child.stderr.take().expect("stderr is piped");
+    let readers = [
+        std::thread::spawn({
+            let to = to.clone();
+            move || frames(output, 1, &to)
+        }),
+        std::thread::spawn(move || frames(errors, 2, &to)),
+    ];
+    let status = child.wait().ok().and_then(|status| status.code()).unwrap_or(137);
+    for reader in readers {
+        let _ = reader.join();
+    }
+    // Who was attached may be gone.
+    let _ = attached.shutdown(Shutdown::Both);
+    status
+}
+
+/// Sends what is read in the frames in which the daemon sends it.
+fn frames(mut from: impl Read, kind: u8, to: &Mutex<TcpStream>) {
+    let mut buffer = [0; 4096];
+    while let Ok(length @ 1..) = from.read(&mut buffer) {
+        let size = u32::try_from(length).expect("it is small").to_be_bytes();
+        let frame = [&[kind, 0, 0, 0][..], &size, &buffer[..length]].concat();
+        if to.lock().unwrap_or_else(PoisonError::into_inner).write_all(&frame).is_err() {
+            return;
+        }
+    }
+}
+
+/// The names of the variables that a document gives.
+pub fn variables(document: &Value) -> BTreeSet<String> {
+    let pairs = document["Env"].as_array().cloned().unwrap_or_default();
+    pairs.iter().filter_map(|pair| Some(pair.as_str()?.split('=').next()?.to_owned())).collect()
+}

@@ -1,0 +1,98 @@
+//! Programs that are talked to, in containers: SECURITY "docker sandbox" (nothing that runs code goes round it), decision 0105.
+//!
+//! The daemon is a stand-in that runs what it is given, so this is about what is asked of docker and how the conversation goes.
+//! What a real daemon makes of it is in `docs/verification.md`.
+
+use std::time::{Duration, Instant};
+
+use aethon_tests::docker::{Docker, variables};
+use aethon_tests::http::PATIENCE;
+use aethon_tests::server::server_command;
+use aethon_tests::{Server, eventually, home};
+use serde_json::{Value, json};
+
+/// What the features list says of the servers.
+fn servers(server: &Server) -> String {
+    let features = server.get("/api/features").json()["features"].clone();
+    let row = features.as_array().and_then(|rows| rows.iter().find(|row| row["id"] == "mcp").cloned());
+    row.and_then(|row| row["detail"].as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// Waits until the features list says this of the servers.
+fn until(server: &Server, expected: &str) {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let told = servers(server);
+        if told.contains(expected) {
+            return;
+        }
+        assert!(Instant::now() < end, "waited in vain for {expected:?}: {told}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn servers_of_tools_and_of_languages_run_in_containers_and_nowhere_else() {
+    let (docker, home) = (Docker::start(), home());
+    let fake = env!("CARGO_BIN_EXE_fake-mcp");
+    let own = format!("mcp.servers.own={{ command = {fake:?}, image = \"there\", network = \"bridge\" }}");
+    let given =
+        format!("mcp.servers.given={{ command = {fake:?}, env = {{ GIVEN = \"canary-0123456789\" }} }}");
+    let outside = format!("mcp.servers.outside={{ command = {fake:?}, sandbox = false }}");
+    let settings = [
+        "security.sandbox=docker",
+        "security.sandbox_image=there",
+        &own,
+        &given,
+        &outside,
+        "mcp.servers.absent.command=no-such-program",
+        "mcp.servers.nowhere={ command = \"x\", image = \"not-there\" }",
+        "lsp.enabled=true",
+        "lsp.servers.tiny={ command = \"no-such-server\", extensions = [\"tiny\"] }",
+    ];
+    let mut command = server_command(home.path(), &settings);
+    command.env("DOCKER_HOST", docker.host());
+    let server = Server::start_command(home, command);
+    for expected in [
+        "own: connected, 3 tools",
+        "given: connected, 3 tools",
+        "outside: connected, 3 tools",
+        "absent: failing",
+        "nowhere: failing",
+    ] {
+        until(&server, expected);
+    }
+    let told = servers(&server);
+    assert!(told.contains("has to be in the image, which is there"), "what to do about it: {told}");
+    assert!(told.contains("the image not-there"), "{told}");
+
+    let ask = |text: &str| server.post("/webhook/trigger", &json!({"text": text})).text();
+    assert!(ask("!tool own__echo {\"word\": \"borrowed\"}").contains("borrowed"));
+    let environment = ask("!tool given__environment {}");
+    assert!(environment.contains("GIVEN=***") && !environment.contains("PATH="), "{environment}");
+    assert!(ask("!tool outside__environment {}").contains("PATH="), "kept outside by its owner");
+
+    // The same walls as for commands, and a network for the one whose owner says so.
+    let made = docker.made();
+    let of_fake: Vec<&Value> = made.iter().filter(|(word, _)| word == fake).map(|(_, made)| made).collect();
+    assert_eq!(of_fake.len(), 2, "the third one runs outside");
+    for document in of_fake {
+        let walls = &document["HostConfig"];
+        let has_network = !variables(document).contains("GIVEN");
+        let network = if has_network { "bridge" } else { "none" };
+        assert_eq!(
+            (&walls["ReadonlyRootfs"], &walls["CapDrop"], &walls["NetworkMode"]),
+            (&json!(true), &json!(["ALL"]), &json!(network)),
+            "{document}"
+        );
+        assert_eq!((&document["OpenStdin"], &document["StdinOnce"]), (&json!(true), &json!(true)));
+    }
+
+    // A language server is a program like them.
+    std::fs::write(server.home().path().join("workspace/a.tiny"), "x\n").unwrap();
+    let asked = ask("!tool lsp {\"action\": \"diagnostics\", \"path\": \"a.tiny\"}");
+    assert!(asked.contains("no-such-server") && asked.contains("image"), "{asked}");
+
+    assert_eq!(server.terminate().code(), Some(0));
+    eventually("an end of every container", || (!docker.has_left()).then_some(()));
+}
