@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aethon_core::approval::{ApprovalRequest, Decision, PendingApprovals};
-use aethon_core::channel::{Channel, Courier, Delivery, NewDelivery};
+use aethon_core::channel::{Channel, Delivery, NewDelivery};
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Inbound, Reply, TurnEnd};
 use aethon_core::shutdown::Shutdown;
-use aethon_core::surface::{Surface, TurnEvent};
+use aethon_core::surface::TurnEvent;
 use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
