@@ -98,7 +98,7 @@ test("problems come with a remedy, the worst first, and nothing wrong is an empt
   const jobs = { jobs: [{ job_id: "a", last_status: "error", last_error: "why" }, { job_id: "b", last_status: "ok" }, { job_id: "c", last_status: "missed" }] };
   const features = { features: [{ id: "mail", title: "Mail", state: "degraded", detail: "no answer", config_key: "channels.email" }, { id: "x", state: "off" }] };
   const found = troubles({ status: { model_ready: true }, jobs, features, usage: { budget: { state: "warn" } } }, now);
-  assert.deepEqual(found.map(({ tone, title }) => [tone, title]), [["bad", "Mail fails"], ["bad", "The job a failed"], ["warn", "The job c was missed"], ["warn", "Today’s budget is almost used up"]]);
+  assert.deepEqual(found.map(({ tone, title }) => [tone, title]), [["bad", "Mail fails"], ["bad", "The job “a” failed"], ["warn", "The job “c” was missed"], ["warn", "Today’s budget is almost used up"]]);
   assert.deepEqual(troubles({ status: { model_ready: true }, jobs: { jobs: [] }, features: { features: [] } }, now), []);
   assert.deepEqual(troubles({ errors: { records: [{ ts: "2026-11-22T09:00:00Z" }] } }, now), [], "what is old is no problem of now");
   assert.deepEqual([share(0, 9), share(1, 3), share(1, 9999), share(3, 0)], ["0 %", "33 %", "< 0.1 %", "0 %"]);

@@ -93,7 +93,13 @@ fn content(inbound: &Inbound) -> Result<Vec<Block>> {
         content.push(Block::Text { text: inbound.text.clone(), untrusted });
     }
     for attachment in &inbound.attachments {
-        content.push(block(attachment)?);
+        let block = block(attachment)?;
+        if attachment.untrusted && matches!(block, Block::Image { .. }) {
+            // A picture has no room for markers.
+            let text = format!("The next picture comes from outside: {}", attachment.name);
+            content.push(Block::Text { text, untrusted: Some(untrusted::boundary()) });
+        }
+        content.push(block);
     }
     if content.is_empty() {
         return Err(Error::invalid("the message is empty; send a text or a file"));
@@ -117,7 +123,8 @@ pub(crate) fn block(attachment: &Attachment) -> Result<Block> {
     }
     if !is_image {
         let text = String::from_utf8(bytes).map_err(|_| refused(attachment, "is not UTF-8 text"))?;
-        return Ok(Block::File { name: attachment.name.clone(), mime, text });
+        let untrusted = attachment.untrusted.then(untrusted::boundary);
+        return Ok(Block::File { name: attachment.name.clone(), mime, text, untrusted });
     }
     if !begins_like_picture(&mime, &bytes) {
         return Err(refused(attachment, &format!("is not a picture of the type {mime}")));
@@ -137,7 +144,7 @@ mod tests {
     #[test]
     fn files_are_checked_before_they_are_taken_in() {
         let check = |mime: &str, data: &str, expected: Option<&str>| {
-            let attachment = Attachment { name: "x".into(), mime: mime.into(), data: data.into() };
+            let attachment = Attachment::new("x", mime, data);
             let kind = block(&attachment).ok().map(|block| match block {
                 Block::Image { .. } => "image",
                 Block::File { .. } => "file",

@@ -371,10 +371,12 @@ async fn a_token_that_has_expired_is_fetched_anew_and_one_that_is_wrong_is_told_
 async fn a_reply_and_its_files_are_one_mail() {
     let bench = Bench::new().await;
     let channel = bench.channel();
-    let file = |name: &str, size: usize| Attachment {
-        name: name.into(),
-        mime: "text/plain".into(),
-        data: base64::engine::general_purpose::STANDARD.encode("x".repeat(size)),
+    let file = |name: &str, size: usize| {
+        Attachment::new(
+            name,
+            "text/plain",
+            base64::engine::general_purpose::STANDARD.encode("x".repeat(size)),
+        )
     };
     let with = |mut delivery: Delivery, files: Vec<Attachment>| {
         delivery.content.attachments = files;

@@ -487,11 +487,7 @@ async fn files_come_and_go_and_a_page_to_sign_in_at_is_no_file() {
     assert_eq!(files, [1, 0, 0]);
     assert_eq!(ground.courier.texts().len(), 2, "both are told");
     let mut delivery = delivery("slack", "D1", "");
-    delivery.content.attachments.push(aethon_core::message::Attachment {
-        name: "a.txt".into(),
-        mime: "text/plain".into(),
-        data: "aGk=".into(),
-    });
+    delivery.content.attachments.push(aethon_core::message::Attachment::new("a.txt", "text/plain", "aGk="));
     channel(&ground, &workspace, BOT).send(&delivery).await.unwrap();
     assert_eq!(workspace.state().files["F1"], "D1");
 }

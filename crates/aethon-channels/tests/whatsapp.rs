@@ -391,8 +391,7 @@ async fn files_go_both_ways_and_only_metas_addresses_get_the_token() {
     assert!(bench.stage.assistant.last().unwrap().attachments.is_empty());
     assert!(bench.stage.said()[0].contains("could not be fetched"), "{:?}", bench.stage.said());
     let mut out = delivery(1, ADA, "here");
-    out.content.attachments =
-        vec![Attachment { name: "a.png".into(), mime: "image/png".into(), data: "MSwy".into() }];
+    out.content.attachments = vec![Attachment::new("a.png", "image/png", "MSwy")];
     channel.send(&out).await.unwrap();
     assert_eq!(bench.graph.sent()[1]["image"]["id"], "900");
 }

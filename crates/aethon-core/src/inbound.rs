@@ -112,6 +112,12 @@ impl Inbound {
         Self { sender: sender.into(), ..self }
     }
 
+    /// Whether a stranger may have written it: the words of somebody who is not trusted, or what another program sends, also
+    /// where `security.mark_untrusted_content` is off.
+    pub fn is_from_outside(&self) -> bool {
+        self.untrusted || self.channel == "webhook"
+    }
+
     /// For this person.
     #[must_use]
     pub fn for_person(self, person: Person) -> Self {
@@ -174,6 +180,16 @@ pub struct Attachment {
     pub mime: String,
     /// Its bytes in standard base64.
     pub data: String,
+    /// Whether somebody who is not trusted made it; a model sees it between markers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untrusted: bool,
+}
+
+impl Attachment {
+    /// A file of somebody who is trusted.
+    pub fn new(name: impl Into<String>, mime: impl Into<String>, data: impl Into<String>) -> Self {
+        Self { name: name.into(), mime: mime.into(), data: data.into(), untrusted: false }
+    }
 }
 
 /// What is asked of a turn.

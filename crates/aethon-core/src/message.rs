@@ -57,6 +57,9 @@ pub enum Block {
         mime: String,
         /// Its text.
         text: String,
+        /// The boundary of the markers round it when a model sees it, if it comes from outside.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        untrusted: Option<String>,
     },
     /// What a hook lets the model know besides the person's words, such as recalled memories. In system messages only.
     Context {

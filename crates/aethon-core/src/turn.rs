@@ -28,6 +28,8 @@ pub struct TurnContext {
     pub agent: AgentName,
     /// What kind of work it is.
     pub kind: WorkKind,
+    /// Whether a stranger may have written the message that it answers.
+    pub untrusted: bool,
 }
 
 impl TurnContext {
@@ -42,6 +44,7 @@ impl TurnContext {
             reply_to: inbound.deliver_to.clone(),
             agent: inbound.agent.clone(),
             kind: inbound.kind,
+            untrusted: inbound.is_from_outside(),
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Which recordings go because there are too many of them, or because they are too old. What was put into the folder by
-//! somebody else, and has no name of ours, stays.
+//! Which recordings go because there are too many of them, or because they are too old. Runs of timed jobs are counted by
+//! themselves: one that runs every minute is not to push out what a person has said. What was put into the folder by somebody else,
+//! and has no name of ours, stays.
 
 use std::fs;
 use std::path::Path;
@@ -8,6 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::names::{self, ZIP};
 use crate::recorder::Keep;
+
+/// What the names of recorded runs of jobs begin with.
+const JOBS: &str = "schedule-";
 
 /// Removes what is not to be kept; the names of what went.
 pub(crate) fn remove_old(folder: &Path, keep: Keep, now: Timestamp) -> Vec<String> {
@@ -21,15 +25,15 @@ pub(crate) fn remove_old(folder: &Path, keep: Keep, now: Timestamp) -> Vec<Strin
     stems.sort_unstable_by(|one, other| other.cmp(one));
     let age = SignedDuration::from_hours(24 * i64::from(keep.days));
     let oldest = (keep.days > 0).then(|| names::stamp(now.saturating_sub(age).unwrap_or(Timestamp::MIN)));
-    let is_old = |place: usize, started: &str| {
-        (keep.most > 0 && place >= keep.most) || oldest.as_deref().is_some_and(|oldest| started < oldest)
+    let (mut conversations, mut jobs) = (0_usize, 0_usize);
+    let mut is_old = |(started, stem): &(String, String)| {
+        let count = if stem.starts_with(JOBS) { &mut jobs } else { &mut conversations };
+        *count += 1;
+        (keep.most > 0 && *count > keep.most) || oldest.as_ref().is_some_and(|oldest| started < oldest)
     };
-    let old = stems.into_iter().enumerate().filter(|(place, (started, _))| is_old(*place, started));
-    old.filter_map(|(_, (_, stem))| {
-        fs::remove_file(folder.join(format!("{stem}{ZIP}"))).ok()?;
-        Some(stem)
-    })
-    .collect()
+    stems.retain(&mut is_old);
+    let removed = stems.into_iter().map(|(_, stem)| stem);
+    removed.filter(|stem| fs::remove_file(folder.join(format!("{stem}{ZIP}"))).is_ok()).collect()
 }
 
 #[cfg(test)]
@@ -51,5 +55,23 @@ fn the_newest_stay_and_so_does_what_is_not_ours() {
     check(2, 0, &["c-20261001T100000000Z"]);
     check(1, 0, &["b-20261120T100000000Z", "c-20261001T100000000Z"]);
     check(0, 30, &["c-20261001T100000000Z"]);
+    check(1, 30, &["b-20261120T100000000Z", "c-20261001T100000000Z"]);
     check(20, 1, &["b-20261120T100000000Z", "c-20261001T100000000Z"]);
+}
+
+#[cfg(test)]
+#[test]
+fn runs_of_jobs_push_out_no_conversation() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = [
+        "schedule-a-1-20261121T10",
+        "schedule-a-2-20261121T11",
+        "schedule-a-3-20261121T12",
+        "webchat-a-20261120T10",
+    ];
+    for name in names {
+        fs::write(folder.path().join(format!("{name}0000000Z.zip")), "x").unwrap();
+    }
+    let removed = remove_old(folder.path(), Keep { most: 2, days: 0 }, Timestamp::MAX);
+    assert_eq!(removed, ["schedule-a-1-20261121T100000000Z"]);
 }

@@ -140,6 +140,8 @@ async fn the_home_and_the_places_of_keys_are_closed_and_the_workspace_is_open() 
     for (allowed, expected) in [
         ("cat notes.md; echo more > new; mkdir deep; mv new deep/; cat deep/new; rm -r deep", "notes\nmore"),
         ("cat ~/project/readme.md; echo x > ~/project/new; mv ~/project/new .; ls new", "open\nnew"),
+        // Builds link what they have made into another directory.
+        ("echo linked > one; mkdir a; ln one a/two && cat a/two && rm -r one a", "linked"),
         ("cat ~/.config/app/settings; ls ~ >/dev/null && echo listed; pwd", "open\nlisted"),
         (
             "echo hi | cat; cat <(echo inner); echo err >/dev/null; ls /proc/self >/dev/null && echo proc",
@@ -185,6 +187,9 @@ async fn the_own_port_is_closed_and_others_are_open() {
     }
     let text = stage.run(&connect(port(&other))).await;
     assert!(text.contains("connected"), "{text}");
+    // This wall is not about files.
+    let text = stage.run("echo linked > one; mkdir a; ln one a/two && cat a/two").await;
+    assert!(text.contains("linked"), "{text}");
     let text = stage.run(&attacker("connects_in_other_ways", &port(&own).to_string())).await;
     assert!(text.contains("1 passed"), "{text}");
 }

@@ -323,5 +323,5 @@ export const texts = {
     unknownModel: "Not known",
   },
 
-  time: { now: "just now" },
+  time: { now: "just now", soon: "in a moment" },
 };

@@ -295,6 +295,7 @@ pub(super) fn outside<'m>(inbound: &Inbound, seen: impl Iterator<Item = &'m Mess
                 Block::Text { untrusted: Some(_), .. } if !inbound.untrusted => {
                     "an earlier message".to_owned()
                 }
+                Block::File { untrusted: Some(_), name, .. } => format!("the file {name:?}"),
                 _ => continue,
             };
             if !sources.contains(&source) {

@@ -166,9 +166,10 @@ fn page_for(job: &Job, agent: &RunningAgent) -> Option<Arc<str>> {
 }
 
 fn put_page(job: &mut Job, known: Option<&Arc<str>>, page: &Arc<str>) {
-    let is_page = |block: &Block| matches!(block, Block::File { name, .. } if name == CONTEXT_PAGE);
+    let is_page =
+        |block: &Block| matches!(block, Block::File { name, untrusted: None, .. } if name == CONTEXT_PAGE);
     if known != Some(page) && !job.message.content.iter().any(is_page) {
         let (name, mime) = (CONTEXT_PAGE.to_owned(), "text/markdown".to_owned());
-        job.message.content.push(Block::File { name, mime, text: page.to_string() });
+        job.message.content.push(Block::File { name, mime, text: page.to_string(), untrusted: None });
     }
 }

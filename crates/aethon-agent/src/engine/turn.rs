@@ -248,8 +248,9 @@ impl<'e> Turn<'e> {
 
     /// Tells the owner which pages that shape the assistant have changed, in a turn of the owner's own.
     fn tell_changed_pages(&mut self) {
-        let Inbound { untrusted, channel, kind, person, .. } = &self.job.inbound;
-        if *untrusted || channel == "webhook" || *kind != WorkKind::Turn || !person.is_owner() {
+        let inbound = &self.job.inbound;
+        let is_owners = inbound.kind == WorkKind::Turn && inbound.person.is_owner();
+        if inbound.is_from_outside() || !is_owners {
             return;
         }
         if let Some(message) = self.agent.agent.prompt.news() {

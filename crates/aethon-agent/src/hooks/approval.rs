@@ -5,12 +5,16 @@ use aethon_core::message::ToolCall;
 use aethon_core::tool::{ToolContext, ToolSpec};
 use async_trait::async_trait;
 
+/// The entry that stands for every way of writing a file, because that is what an owner means by it.
+const WRITES: &str = "file_write";
+
 /// Which tools need a person's word.
 #[derive(Debug, Clone, Default)]
 pub struct ApprovalRule {
     /// Whether any does.
     pub enabled: bool,
-    /// Their names. A `*` stands for any part of one: `files__*` is every tool of the MCP server `files`.
+    /// Their names. A `*` stands for any part of one: `files__*` is every tool of the MCP server `files`. `file_write` stands
+    /// for every tool that writes files.
     pub requires_approval: Vec<String>,
 }
 
@@ -21,10 +25,17 @@ impl Hook for ApprovalRule {
     }
 
     async fn before_tool(&self, _context: &ToolContext, spec: &ToolSpec, _call: &ToolCall) -> ToolDecision {
-        if self.enabled && self.requires_approval.iter().any(|pattern| fits(&spec.name, pattern)) {
-            return ToolDecision::Ask(format!("`{}` is listed in `approval.requires_approval`", spec.name));
+        let covers = |entry: &&String| fits(&spec.name, entry) || *entry == WRITES && spec.writes_files();
+        match self.requires_approval.iter().find(covers).filter(|_| self.enabled) {
+            Some(entry) if *entry == spec.name => {
+                ToolDecision::Ask(format!("`{entry}` is listed in `approval.requires_approval`"))
+            }
+            Some(entry) => ToolDecision::Ask(format!(
+                "`{}` falls under `{entry}` of `approval.requires_approval`",
+                spec.name
+            )),
+            None => ToolDecision::Allow,
         }
-        ToolDecision::Allow
     }
 }
 
@@ -44,7 +55,40 @@ pub(crate) fn fits(name: &str, pattern: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use aethon_core::ids::{SessionId, TurnId};
+    use aethon_core::message::Inbound;
+    use aethon_core::surface::Unattended;
+    use aethon_core::tool::ArgumentRole;
+    use aethon_core::turn::TurnContext;
+    use serde_json::json;
+
     use super::*;
+
+    #[tokio::test]
+    async fn to_ask_before_files_are_written_covers_every_way_to_write_them() {
+        let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "x");
+        let turn = TurnContext::of(TurnId::existing("t"), &inbound);
+        let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);
+        let spec = |name: &str, role| ToolSpec::new(name, "", json!({})).with_role("path", role);
+        let check = async |enabled: bool, spec: ToolSpec, expected: Option<&str>| {
+            let requires_approval = vec!["shell".to_owned(), WRITES.to_owned()];
+            let rule = ApprovalRule { enabled, requires_approval };
+            let call = ToolCall { id: "1".into(), name: spec.name.clone(), input: json!({}), opaque: None };
+            let asked = match rule.before_tool(&context, &spec, &call).await {
+                ToolDecision::Ask(reason) => Some(reason),
+                _ => None,
+            };
+            assert_eq!(asked.as_deref(), expected, "{}", spec.name);
+        };
+        let listed = "`file_write` is listed in `approval.requires_approval`";
+        let covered = "`file_edit` falls under `file_write` of `approval.requires_approval`";
+        check(true, spec("file_write", ArgumentRole::WritePath), Some(listed)).await;
+        check(true, spec("file_edit", ArgumentRole::WritePath), Some(covered)).await;
+        check(true, spec("file_read", ArgumentRole::ReadPath), None).await;
+        check(false, spec("file_edit", ArgumentRole::WritePath), None).await;
+    }
 
     #[test]
     fn a_pattern_stands_for_many_tools() {

@@ -64,8 +64,7 @@ impl Hook for Taint {
     }
 
     async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
-        // With the markers switched off, a webhook's payload carries none.
-        if inbound.untrusted || inbound.channel == "webhook" {
+        if inbound.is_from_outside() {
             self.note(&turn.turn, &turn.session, format!("a message through {}", inbound.channel));
         }
         // What it is to do was written by a turn that may have seen anything.
@@ -113,6 +112,7 @@ impl Hook for Taint {
 fn source(block: &Block) -> Option<String> {
     match block {
         Block::Text { untrusted: Some(_), .. } => Some("a message that is not the owner's".to_owned()),
+        Block::File { untrusted: Some(_), .. } => Some("a file that is not the owner's".to_owned()),
         Block::ToolResult(result) if result.untrusted.is_some() => {
             Some(format!("what `{}` returned", result.name))
         }
@@ -157,6 +157,10 @@ mod tests {
         }
     }
 
+    fn file(untrusted: Option<String>) -> Block {
+        Block::File { name: "a.txt".into(), mime: "text/plain".into(), text: "obey".into(), untrusted }
+    }
+
     #[tokio::test]
     async fn what_a_model_sees_from_outside_taints_the_turn_and_no_other() {
         let mut page = ToolResult::ok(&call("web_fetch"), "obey");
@@ -169,6 +173,8 @@ mod tests {
             (Block::ToolResult(ToolResult::ok(&call("think"), "done")), false),
             (Block::ToolResult(page), true),
             (stranger, true),
+            (file(None), false),
+            (file(Some("b".into())), true),
             (Block::context("memory", "likes tea"), true),
             (summary, true),
         ] {
@@ -191,13 +197,17 @@ mod tests {
         let shell = ToolSpec::new("shell", "", json!({})).with_role("command", ArgumentRole::Command);
         let sender = ToolSpec::new("send_message", "", json!({})).acting_outside();
         let reader = ToolSpec::new("file_read", "", json!({})).with_role("path", ArgumentRole::ReadPath);
+        let writer = ToolSpec::new("file_edit", "", json!({})).with_role("path", ArgumentRole::WritePath);
         let mut own = ToolResult::ok(&call("think"), "done");
         taint.after_tool(&context, &call("think"), &mut own).await;
         assert!(!is_asked(&taint, &turn, &shell).await);
         let mut page = ToolResult::ok(&call("web_fetch"), "obey");
         page.untrusted = Some("b".into());
         taint.after_tool(&context, &call("web_fetch"), &mut page).await;
-        for (spec, expected) in [(&shell, true), (&fetch(), true), (&sender, true), (&reader, false)] {
+        let fetch = fetch();
+        for (spec, expected) in
+            [(&shell, true), (&fetch, true), (&sender, true), (&writer, true), (&reader, false)]
+        {
             assert_eq!(is_asked(&taint, &turn, spec).await, expected, "{}", spec.name);
         }
     }

@@ -75,6 +75,7 @@ pub(super) async fn check(
         return Err(JobRefusal::Fields(faults.0));
     };
     let (recipient, person) = (request.recipient, request.person);
+    let untrusted = request.untrusted;
     Ok(Job {
         job_id,
         timing,
@@ -87,6 +88,7 @@ pub(super) async fn check(
         paused: false,
         origin,
         person,
+        untrusted,
     })
 }
 
@@ -105,6 +107,7 @@ fn without_blanks(request: JobRequest) -> JobRequest {
         missed: kept(request.missed),
         retries: request.retries,
         person: request.person,
+        untrusted: request.untrusted,
     }
 }
 

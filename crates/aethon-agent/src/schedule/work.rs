@@ -183,6 +183,7 @@ fn inbound(job: &Job, run: &RunRecord) -> Result<Inbound> {
     Ok(Inbound::say(session, text)
         .from_sender(job.job_id.as_str())
         .for_person(job.person.clone())
+        .with_untrusted(job.untrusted)
         .of_kind(WorkKind::Scheduled)
         .with_oneshot(true)
         .with_dedupe(dedupe)

@@ -65,11 +65,7 @@ pub(super) fn reminder(sop: &Sop, input: &SopInput, step: u32, done: u32) -> Att
 }
 
 fn attachment(sop: &Sop, text: &str) -> Attachment {
-    Attachment {
-        name: format!("{}.sop.md", sop.name),
-        mime: "text/markdown".into(),
-        data: STANDARD.encode(text),
-    }
+    Attachment::new(format!("{}.sop.md", sop.name), "text/markdown", STANDARD.encode(text))
 }
 
 /// The parameters and what they are. What a stranger wrote stays where it is: in the message, between its markers.

@@ -398,7 +398,7 @@ impl SopRunner for SopDoor {
 
 /// Whether somebody is there who can be asked.
 fn company(inbound: &Inbound) -> Company {
-    let is_alone = inbound.untrusted || inbound.channel == "webhook" || inbound.kind == WorkKind::Scheduled;
+    let is_alone = inbound.is_from_outside() || inbound.kind == WorkKind::Scheduled;
     if is_alone { Company::Nobody } else { Company::Person }
 }
 

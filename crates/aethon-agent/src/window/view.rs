@@ -310,7 +310,7 @@ fn earlier(message: &Message) -> Option<Earlier> {
 
 fn context_page(block: &Block) -> Option<&str> {
     match block {
-        Block::File { name, text, .. } if name == CONTEXT_PAGE => Some(text),
+        Block::File { name, text, untrusted: None, .. } if name == CONTEXT_PAGE => Some(text),
         _ => None,
     }
 }

@@ -209,6 +209,19 @@ async fn what_is_due_runs_once_and_moves_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_stranger_has_scheduled_stays_a_strangers() {
+    let desk = Desk::new();
+    desk.add(job("theirs", "10 * * * *", |request| request.untrusted = true)).await;
+    desk.add(job("own", "10 * * * *", |_| {})).await;
+    desk.run_for(400).await;
+    let known = desk.assistant.known.lock().unwrap();
+    let mut told: Vec<_> =
+        known.values().map(|inbound| (inbound.sender.as_str(), inbound.untrusted)).collect();
+    told.sort_unstable();
+    assert_eq!(told, [("own", false), ("theirs", true)]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_run_that_was_missed_is_recorded_or_made_up_once() {
     let desk = Desk::new();
     desk.add(job("skip", "10 * * * *", |_| {})).await;

@@ -97,7 +97,7 @@ async fn an_edit_puts_another_text_in_its_place() {
 async fn an_edit_keeps_the_files_unless_it_names_others() {
     let harness = House::new((0..4).map(|_| says("ok")));
     let session = session("a");
-    let file = |name: &str| Attachment { name: name.into(), mime: "text/plain".into(), data: "YQ==".into() };
+    let file = |name: &str| Attachment::new(name, "text/plain", "YQ==");
     let first = Inbound::say(session.clone(), "look").with_attachments(vec![file("one"), file("two")]);
     let mut turn = harness.submit(first, quiet()).await;
     let edits = [None, Some(vec![file("two")]), Some(vec![])];
@@ -114,6 +114,42 @@ async fn an_edit_keeps_the_files_unless_it_names_others() {
             .collect();
         assert_eq!(names, expected);
     }
+}
+
+#[tokio::test]
+async fn files_from_outside_are_marked_and_stand_in_for_no_page() {
+    let harness = House::new([says("ok")]);
+    let session = session("a");
+    let from_outside = |file: Attachment| Attachment { untrusted: true, ..file };
+    let files = vec![
+        Attachment::new("own.txt", "text/plain", "YQ=="),
+        from_outside(Attachment::new("CONTEXT.md", "text/markdown", "YQ==")),
+        from_outside(Attachment::new("a.png", "image/png", "iVBORw0KGgoAAAA=")),
+    ];
+    harness
+        .submit(Inbound::say(session.clone(), "look").with_attachments(files), quiet())
+        .await
+        .reply
+        .wait()
+        .await
+        .unwrap();
+    let content = harness.store.transcript(&session).swap_remove(0).content;
+    let marked: Vec<_> = content
+        .iter()
+        .map(|block| match block {
+            Block::Text { text, untrusted } => (text.as_str(), untrusted.is_some()),
+            Block::File { name, untrusted, .. } => (name.as_str(), untrusted.is_some()),
+            _ => ("other", false),
+        })
+        .collect();
+    let expected = [
+        ("look", false),
+        ("own.txt", false),
+        ("CONTEXT.md", true),
+        ("The next picture comes from outside: a.png", true),
+        ("other", false),
+    ];
+    assert_eq!(marked, expected);
 }
 
 #[tokio::test]
@@ -136,7 +172,7 @@ async fn a_message_needs_a_text_or_a_file() {
         assert_eq!(harness.engine.submit(inbound, quiet()).await.is_ok(), accepted);
     };
     let file = |mime: &str, data: &str| {
-        let attachment = Attachment { name: "f".into(), mime: mime.into(), data: data.into() };
+        let attachment = Attachment::new("f", mime, data);
         Inbound::say(session("a"), "").with_attachments(vec![attachment])
     };
     check(Inbound::say(session("a"), " \n"), false).await;

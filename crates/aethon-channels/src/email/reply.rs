@@ -174,7 +174,7 @@ mod tests {
         let mail = written(None, Content::text(&styled("Rain tomorrow\n\nTake a coat.")));
         assert!(mail.contains("Subject: Rain tomorrow\r\n") && mail.contains("auto-generated"), "{mail}");
         assert!(!mail.contains("In-Reply-To"), "{mail}");
-        let file = Attachment { name: "a.csv".into(), mime: "text/csv".into(), data: "MSwy".into() };
+        let file = Attachment::new("a.csv", "text/csv", "MSwy");
         let mail = written(None, Content::File(&file));
         assert!(mail.contains("filename=\"a.csv\"") && mail.contains("multipart/mixed"), "{mail}");
         let files = [file.clone(), Attachment { name: "b.csv".into(), ..file }];

@@ -232,7 +232,7 @@ impl Door {
 
     async fn submit(&self, admitted: Admitted) -> Result<()> {
         let Admitted { arrival, session, person } = admitted;
-        let (attachments, notes) = self.files(&arrival).await?;
+        let (mut attachments, notes) = self.files(&arrival).await?;
         for note in &notes {
             tracing::info!(channel = self.outlet.channel(), "a file was not taken");
             self.tell_once(&arrival, "file", note.clone()).await?;
@@ -242,6 +242,9 @@ impl Door {
             return Ok(());
         }
         let is_foreign = arrival.is_forwarded || !access::is_owner(&self.outlet.rules, &arrival.sender);
+        // Files that come with others' words are most likely theirs.
+        let are_foreign = is_foreign || arrival.quoted.is_some();
+        attachments.iter_mut().for_each(|file| file.untrusted = are_foreign);
         let dedupe = Dedupe { id: arrival.id.clone(), fingerprint: None, valid_for: Some(KNOWN_FOR) };
         let to =
             Destination { channel: self.outlet.channel().to_owned(), recipient: Some(arrival.chat.clone()) };
@@ -307,7 +310,7 @@ impl Door {
         if u64::try_from(bytes.len()).is_ok_and(|size| size > most) {
             return Err(too_large());
         }
-        Ok(Attachment { name: offer.name.clone(), mime: offer.mime.clone(), data: STANDARD.encode(bytes) })
+        Ok(Attachment::new(offer.name.clone(), offer.mime.clone(), STANDARD.encode(bytes)))
     }
 
     /// The session in which a conversation goes on.

@@ -270,11 +270,7 @@ mod tests {
     #[test]
     fn files_go_together_as_far_as_they_fit() {
         let check = |sizes: &[usize], expected: &[usize]| {
-            let file = |size: &usize| Attachment {
-                name: "a".into(),
-                mime: "text/plain".into(),
-                data: "x".repeat(*size),
-            };
+            let file = |size: &usize| Attachment::new("a", "text/plain", "x".repeat(*size));
             let files: Vec<Attachment> = sizes.iter().map(file).collect();
             let counts: Vec<usize> = bundles(&files, 10).iter().map(|bundle| bundle.len()).collect();
             assert_eq!(counts, expected, "{sizes:?}");

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Approval {
     /// Whether the listed actions wait for a person.
     pub enabled: bool,
-    /// The tools that need approval.
+    /// The tools that need approval; `file_write` stands for every tool that writes files.
     pub requires_approval: Vec<String>,
     /// How long an answer is waited for; none is a denial.
     pub timeout_seconds: u64,

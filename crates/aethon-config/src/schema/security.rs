@@ -44,8 +44,8 @@ pub struct Security {
     pub sandbox_pids_limit: u32,
     /// Network mode of the sandbox.
     pub sandbox_network: String,
-    /// Asks a person before something is sent out or run in a turn that text from outside has entered, with approvals on or
-    /// off. Where nobody can answer, such a call is refused.
+    /// Asks a person before something is sent out, run, written to a file or scheduled in a turn that text from outside has
+    /// entered, with approvals on or off. Where nobody can answer, such a call is refused.
     pub taint_requires_approval: bool,
     /// Hosts that the web tools may reach although their address is not public: `nas.local`, `192.168.1.5:8080`.
     pub egress_allowed_hosts: Vec<String>,

@@ -32,7 +32,7 @@ pub struct Pattern {
 impl Pattern {
     /// The pattern of a call with these arguments.
     pub fn of(spec: &ToolSpec, input: &Value) -> Self {
-        let writes = spec.roles.values().any(|role| *role == ArgumentRole::WritePath);
+        let writes = spec.writes_files();
         let is_free = |name: &str| writes && spec.roles.get(name) == Some(&ArgumentRole::Text);
         let fields = input.as_object().cloned().unwrap_or_default();
         let (free, exact): (Vec<_>, Vec<_>) = fields.into_iter().partition(|(name, _)| is_free(name));

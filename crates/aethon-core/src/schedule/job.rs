@@ -90,6 +90,9 @@ pub struct Job {
     /// Whom it is for.
     #[serde(default, skip_serializing_if = "Person::is_owner")]
     pub person: Person,
+    /// Whether a stranger may have written what it is to do; its runs are a stranger's messages then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untrusted: bool,
 }
 
 impl Job {

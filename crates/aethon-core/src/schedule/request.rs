@@ -35,6 +35,9 @@ pub struct JobRequest {
     /// Whom it is for; never taken from outside.
     #[serde(skip)]
     pub person: Person,
+    /// Whether a stranger may have written it.
+    #[serde(skip)]
+    pub untrusted: bool,
 }
 
 /// What is wrong with one field.

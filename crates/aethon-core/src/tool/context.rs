@@ -27,6 +27,8 @@ pub struct ToolContext {
     pub reply_to: Option<Destination>,
     /// The agent that makes the call.
     pub agent: AgentName,
+    /// Whether a stranger may have written the message that the turn answers.
+    pub untrusted: bool,
     /// Who watches the turn and may be asked.
     pub surface: Arc<dyn Surface>,
     /// Set when the call has got past everything that may hold it back, so that who ends it knows whether it may have had
@@ -49,6 +51,7 @@ impl ToolContext {
             person: turn.person.clone(),
             reply_to: turn.reply_to.clone(),
             agent: turn.agent.clone(),
+            untrusted: turn.untrusted,
             surface,
             has_begun: Arc::default(),
             max_output_chars,

@@ -101,16 +101,25 @@ impl ToolSpec {
         Self { untrusted_output: true, ..self }
     }
 
-    /// As one that sends something out of this machine, or has code run, although no argument is an address or a command.
+    /// As one that sends something out of this machine, has code run, or settles what later turns do, although no argument is an
+    /// address, a command or a file.
     #[must_use]
     pub fn acting_outside(self) -> Self {
         Self { acts_outside: true, ..self }
     }
 
-    /// Whether a call sends something out of this machine or has code run: what a stranger's text must not bring about.
+    /// Whether a call sends something out of this machine or has code run, now or later: what a stranger's text must not bring
+    /// about. A file that is written may be one that somebody runs, or one that tells the assistant what to do.
     pub fn sends_or_runs(&self) -> bool {
-        let is_outward = |role: &ArgumentRole| matches!(role, ArgumentRole::Command | ArgumentRole::Url);
+        let is_outward = |role: &ArgumentRole| {
+            matches!(role, ArgumentRole::Command | ArgumentRole::Url | ArgumentRole::WritePath)
+        };
         self.acts_outside || self.roles.values().any(is_outward)
+    }
+
+    /// Whether a call writes a file.
+    pub fn writes_files(&self) -> bool {
+        self.roles.values().any(|role| *role == ArgumentRole::WritePath)
     }
 
     /// With a limit on how long a call may take.

@@ -72,6 +72,9 @@ pub enum Block {
         mime: String,
         /// Its text.
         text: String,
+        /// Whether a stranger made it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        untrusted: bool,
     },
     /// What the model thought before it spoke, as far as it can be read.
     Reasoning {
@@ -172,7 +175,9 @@ impl Block {
                 Self::Text { html, text, untrusted: untrusted.is_some() }
             }
             StoredBlock::Image { mime, data } => Self::Image { mime, data },
-            StoredBlock::File { name, mime, text } => Self::File { name, mime, text },
+            StoredBlock::File { name, mime, text, untrusted } => {
+                Self::File { name, mime, text, untrusted: untrusted.is_some() }
+            }
             StoredBlock::Reasoning { text, .. } => Self::Reasoning { text },
             StoredBlock::ToolCall(call) => Self::ToolCall { id: call.id, name: call.name, input: call.input },
             StoredBlock::ToolResult(result) => Self::ToolResult {
@@ -255,7 +260,12 @@ mod tests {
         vec![
             StoredBlock::Text { text: "*hi*".into(), untrusted: Some("boundary-hidden".into()) },
             StoredBlock::Image { mime: "image/png".into(), data: "iVBORw==".into() },
-            StoredBlock::File { name: "a.txt".into(), mime: "text/plain".into(), text: "file".into() },
+            StoredBlock::File {
+                name: "a.txt".into(),
+                mime: "text/plain".into(),
+                text: "file".into(),
+                untrusted: None,
+            },
             StoredBlock::Reasoning { text: "hm".into(), opaque: opaque() },
             StoredBlock::ToolCall(call),
             StoredBlock::ToolResult(result),

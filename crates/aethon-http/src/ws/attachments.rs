@@ -46,7 +46,7 @@ fn checked_file(file: Attachment) -> Result<Attachment, Refusal> {
     if is_text && std::str::from_utf8(&bytes).is_err() {
         return Err(refused(format!("{name} is not text in UTF-8. Convert it and attach it again.")));
     }
-    Ok(Attachment { name, mime, data: file.data })
+    Ok(Attachment::new(name, mime, file.data))
 }
 
 /// The last part of a path, without control characters.
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     fn file(name: &str, mime: &str, data: &str) -> Attachment {
-        Attachment { name: name.into(), mime: mime.into(), data: data.into() }
+        Attachment::new(name, mime, data)
     }
 
     #[test]

@@ -301,6 +301,7 @@ fn a_document_of_the_person_is_quoted_too() {
         name: "a.txt".into(),
         mime: "text/plain".into(),
         text: "{\"name\":\"clock\",\"arguments\":{}}".into(),
+        untrusted: None,
     };
     let before = vec![std::sync::Arc::new(Message::new(Role::User, vec![file], jiff::Timestamp::UNIX_EPOCH))];
     let reading = Reading::asked(&tools(), "Go on.", before);

@@ -25,8 +25,18 @@ pub(super) fn abilities() -> (bool, bool, bool) {
 
 /// No signals to processes outside, and no connections to their abstract sockets.
 pub(super) fn scope() -> io::Result<()> {
-    let ruleset = scoped(strict()).and_then(Ruleset::create).map_err(fault)?;
-    in_force(ruleset.restrict_self().map_err(fault)?, RulesetStatus::FullyEnforced)
+    let ruleset = scoped(strict()).and_then(with_moves).map_err(fault)?;
+    in_force(may_move(ruleset)?.restrict_self().map_err(fault)?, RulesetStatus::FullyEnforced)
+}
+
+/// Makes a set of rules that is about something else than files. Every set forbids to move and link files from one directory to
+/// another unless it says otherwise, so it is made to say so, by [`may_move`]: builds do that all the time.
+fn with_moves(ruleset: Ruleset) -> Result<RulesetCreated, landlock::RulesetError> {
+    ruleset.handle_access(AccessFs::Refer)?.create()
+}
+
+fn may_move(created: RulesetCreated) -> io::Result<RulesetCreated> {
+    grant(created, Path::new("/"), AccessFs::Refer)
 }
 
 /// Only these files and what is below them; names can be listed everywhere. `is_scoped` adds the wall of [`scope`].
@@ -96,7 +106,8 @@ impl Ports {
 }
 
 fn all_but(closed: &[u16]) -> io::Result<RulesetCreated> {
-    let ruleset = strict().handle_access(AccessNet::ConnectTcp).and_then(Ruleset::create).map_err(fault)?;
+    let ruleset = strict().handle_access(AccessNet::ConnectTcp).and_then(with_moves).map_err(fault)?;
+    let ruleset = may_move(ruleset)?;
     let open = (0..=u16::MAX).filter(|port| !closed.contains(port));
     ruleset
         .add_rules(open.map(|port| Ok(NetPort::new(port, AccessNet::ConnectTcp))))

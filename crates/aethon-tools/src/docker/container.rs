@@ -77,6 +77,8 @@ fn nano_cpus(cpus: f64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use aethon_core::secret::Secret;
+
     use super::*;
 
     #[test]
@@ -105,7 +107,7 @@ mod tests {
         let program = Program {
             command: "server".into(),
             args: vec!["--stdio".into()],
-            environment: vec![("TOKEN".into(), "t".into())],
+            environment: vec![("TOKEN".into(), Secret::new("t"))],
             sandbox: None,
         };
         let of_program = document_of_program(document.clone(), &program);

@@ -71,6 +71,7 @@ impl SendMessage {
             let source = match block {
                 Block::ToolResult(result) if result.untrusted.is_some() => format!("`{}`", result.name),
                 Block::Text { untrusted: Some(_), .. } => "a message from outside".to_owned(),
+                Block::File { untrusted: Some(_), .. } => "a file from outside".to_owned(),
                 _ => continue,
             };
             if !sources.contains(&source) {

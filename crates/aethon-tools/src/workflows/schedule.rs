@@ -56,7 +56,8 @@ impl ScheduleTask {
             "schedule_task",
             "Schedules a prompt or a SOP, once or again and again. The result is delivered to a conversation.",
         )
-        .with_role("prompt", ArgumentRole::Text);
+        .with_role("prompt", ArgumentRole::Text)
+        .acting_outside();
         Self { spec, schedule }
     }
 }
@@ -90,6 +91,7 @@ impl Tool for ScheduleTask {
             missed: wanted.missed,
             retries: wanted.retries,
             person: context.person.clone(),
+            untrusted: context.untrusted,
         };
         let record = self.schedule.add(request, Origin::Assistant).await.map_err(refused)?;
         let mut text = format!("The job {} is scheduled.", record.job.job_id);
@@ -176,8 +178,9 @@ struct Removed {
 impl RemoveScheduledJob {
     pub(super) fn new(schedule: Arc<dyn Schedule>) -> Self {
         let about = "Removes a scheduled job. Jobs of the configuration stay.";
-        let spec =
-            ToolSpec::of::<Removed>("remove_scheduled_job", about).with_role("job_id", ArgumentRole::Text);
+        let spec = ToolSpec::of::<Removed>("remove_scheduled_job", about)
+            .with_role("job_id", ArgumentRole::Text)
+            .acting_outside();
         Self { spec, schedule }
     }
 }

@@ -29,10 +29,10 @@ pub(crate) fn hook(prepared: &Prepared) -> Option<Arc<VerifyEdits>> {
 }
 
 /// Whether a check may be made of a project's files. It runs what stands in them, and the model writes them; so not where a
-/// command needs a person's word and nothing else holds it.
+/// command needs a person's word, always or in a turn that a stranger's text has entered, and nothing else holds it.
 pub(crate) fn may_detect(config: &Config) -> bool {
     let approval = &config.approval;
-    let asks =
-        approval.enabled && approval.requires_approval.iter().any(|tool| tool == "shell" || tool == "*");
+    let asks = config.security.taint_requires_approval
+        || approval.enabled && approval.requires_approval.iter().any(|tool| tool == "shell" || tool == "*");
     config.security.sandbox != Sandbox::None || !asks
 }

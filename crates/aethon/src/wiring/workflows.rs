@@ -123,6 +123,7 @@ pub(crate) fn configured(config: &Config) -> Vec<Job> {
             paused: false,
             origin: Origin::Config,
             person: Person::default(),
+            untrusted: false,
         })
     };
     scheduler.jobs.iter().filter_map(job).collect()

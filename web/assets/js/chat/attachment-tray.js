@@ -78,7 +78,10 @@ export class AttachmentTray {
       // Asked for again: meanwhile the message may have been sent.
       this.#place(session).files.push(attachment);
     } catch (problem) {
-      this.#place(session).complaint = /** @type {Error} */ (problem).message;
+      const place = this.#place(session);
+      const message = /** @type {Error} */ (problem).message;
+      // Each file that stays behind is told of.
+      if (!place.complaint.includes(message)) place.complaint = [place.complaint, message].filter(Boolean).join(" ");
     }
     this.#draw();
   }

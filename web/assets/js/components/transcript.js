@@ -59,7 +59,7 @@ function blockElement(block, message, results) {
     case "image":
       return picture(block);
     case "file":
-      return fold({ icon: "file", name: words.file(visibleText(block.name ?? "")), brief: block.mime ?? "", body: [sheet(block.text ?? "", words.file(block.name ?? ""))] });
+      return fold({ icon: "file", name: words.file(visibleText(block.name ?? "")), brief: block.mime ?? "", aside: [block.untrusted && badge(words.untrusted, "warn")], body: [sheet(block.text ?? "", words.file(block.name ?? ""))] });
     case "reasoning":
       return fold({ icon: "spark", name: words.reasoning, brief: String(block.text ?? "").slice(0, 160), body: [make("p", {}, ...visible(block.text ?? ""))] });
     case "context":

@@ -16,6 +16,7 @@ export class PanelHost {
   #isLive;
   /** @type {{id: string, mounted: Mounted, end: AbortController} | null} */ #open = null;
   /** Rises with every opening, so that a module that comes late knows. */ #turn = 0;
+  /** Whether the panel of the address could not be loaded. */ #isLost = false;
 
   /** @param {import("./frame.js").Frame} frame @param {import("./store.js").Store} store @param {() => boolean} isLive */
   constructor(frame, store, isLive) {
@@ -34,6 +35,7 @@ export class PanelHost {
       if (this.#open.mounted.route(route.parts, route.query) !== false) return;
     }
     this.#close();
+    this.#isLost = false;
     this.#turn += 1;
     const turn = this.#turn;
     this.#frame.setCurrent(panel?.id ?? "");
@@ -57,8 +59,9 @@ export class PanelHost {
     this.#open?.mounted.live?.(topic, data);
   }
 
-  /** What is shown may be old. */
+  /** What is shown may be old, and what was missing may be there. */
   refresh() {
+    if (this.#isLost) return void this.follow();
     this.#open?.mounted.refresh?.();
   }
 
@@ -88,6 +91,7 @@ export class PanelHost {
   }
 
   #failed() {
+    this.#isLost = true;
     const again = button({ label: shell.reload, icon: "retry", press: () => location.reload() });
     fill(this.#frame.body, errorState({ title: shell.panelFailed, text: shell.panelFailedHint, action: again }));
   }

@@ -42,7 +42,11 @@ export function approvalCard(asked, decide) {
   const editing = make("div", { class: "approval-edit" });
   let isSettled = false;
 
-  // The fields take the place of the button that opened them, and give it back.
+  // The fields take the place of the buttons that would run what was asked, and give them back: beside changed words, "allow"
+  // must mean those.
+  const offer = (/** @type {boolean} */ isOffered) => {
+    for (const choice of [approve, always, edit]) choice.hidden = !isOffered;
+  };
   const open = () => {
     const fields = argumentFields(asked.input);
     const take = button({ label: texts.approval.takeEdit, icon: "check", press: () => {
@@ -53,11 +57,11 @@ export function approvalCard(asked, decide) {
     const back = button({ label: texts.approval.noEdit, press: () => {
       fill(editing);
       fault.textContent = "";
-      edit.hidden = false;
+      offer(true);
       edit.focus();
     } });
     fill(editing, ...fields.elements, make("div", { class: "approval-actions" }, take, back));
-    edit.hidden = true;
+    offer(false);
     fields.focus();
   };
 

@@ -1,4 +1,4 @@
-// How long to wait before trying again: doubling from half a second to half a minute, spread so that many pages do not
+// How long to wait before trying again: doubling from half a second to five, spread so that many pages do not
 // return at the same moment.
 
 /**
@@ -7,6 +7,6 @@
  * @returns {number} milliseconds
  */
 export function delayBefore(attempt, random = Math.random) {
-  const ceiling = Math.min(30000, 500 * 2 ** Math.min(attempt, 10));
+  const ceiling = Math.min(5000, 500 * 2 ** Math.min(attempt, 10));
   return Math.round(ceiling / 2 + (ceiling / 2) * random());
 }

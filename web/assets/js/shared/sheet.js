@@ -70,13 +70,16 @@ function isDiff(text) {
 /** A change made by `asChange` is shown as one. @param {string} change @param {string} label */
 export function changeSheet(change, label) {
   const box = make("pre", { class: "sheet diff", tabindex: "0", role: "group", "aria-label": visibleText(label) });
-  for (const line of change.split("\n")) box.append(diffLine(line));
+  const lines = change.split("\n");
+  // Only at the very top are such lines the names of files; further down they are changes that look like it.
+  const hasNames = /^--- /.test(lines[0] ?? "") && /^\+\+\+ /.test(lines[1] ?? "") && /^@@ /.test(lines[2] ?? "");
+  box.append(...lines.map((line, index) => diffLine(line, hasNames && index < 2)));
   return box;
 }
 
-/** @param {string} line */
-function diffLine(line) {
-  const change = line[0] === "+" ? "add" : line[0] === "-" ? "del" : undefined;
+/** @param {string} line @param {boolean} isName */
+function diffLine(line, isName = false) {
+  const change = isName ? undefined : line[0] === "+" ? "add" : line[0] === "-" ? "del" : undefined;
   return make("span", { class: change }, ...visible(line || " "));
 }
 

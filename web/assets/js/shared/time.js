@@ -4,7 +4,7 @@ import { texts } from "../texts.js";
 import { make } from "./dom.js";
 
 const steps = /** @type {const} */ ([["year", 31536000], ["month", 2592000], ["week", 604800], ["day", 86400], ["hour", 3600], ["minute", 60]]);
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "long" });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 /** @param {string | number} when @param {number} [now] */
@@ -14,7 +14,7 @@ export function ago(when, now = Date.now()) {
   for (const [unit, size] of steps) {
     if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
   }
-  return texts.time.now;
+  return seconds > 0 ? texts.time.soon : texts.time.now;
 }
 
 /** @param {string | number} when */

@@ -17,7 +17,7 @@ export const sopWords = {
   types: /** @type {Record<string, string>} */ ({ builtin: "Built in", custom: "Yours" }),
   steps: (/** @type {number} */ n) => plural(n, "step", "steps"),
   parameters: (/** @type {number} */ n) => (n === 0 ? "Nothing" : plural(n, "value", "values")),
-  broken: (/** @type {number} */ n) => `${plural(n, "file is called like an SOP and is", "files are called like SOPs and are")} none`,
+  broken: (/** @type {number} */ n) => plural(n, "file has the name of an SOP but cannot be read as one", "files have names of SOPs but cannot be read as such"),
   fault: (/** @type {number} */ line, /** @type {string} */ message) => `Line ${line}: ${message}`,
 
   run: "Run",

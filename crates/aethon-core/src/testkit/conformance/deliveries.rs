@@ -54,7 +54,7 @@ pub async fn a_delivery_of_a_running_turn_is_there_at_once(stage: Stage) {
 
 pub async fn a_delivery_brings_its_files(stage: Stage) {
     let turn = stage.open_turn(S, "x").await;
-    let file = Attachment { name: "a.txt".into(), mime: "text/plain".into(), data: "aGk=".into() };
+    let file = Attachment::new("a.txt", "text/plain", "aGk=");
     let content = delivery("see the file", 600)
         .with_attachments(vec![file.clone(), file])
         .with_outside(Some("webhook garden".into()));

@@ -24,6 +24,7 @@ fn job(id: &str) -> Job {
         paused: false,
         origin: Origin::Owner,
         person: Person::default(),
+        untrusted: false,
     }
 }
 
