@@ -14,11 +14,15 @@
 
 pub mod billing;
 pub mod browser;
+pub mod cuts;
+pub mod discord;
 pub mod docker;
 pub mod gateways;
 pub mod http;
 pub mod mail;
+pub mod matrix;
 pub mod openapi;
+pub mod quiet;
 pub mod random;
 pub mod server;
 pub mod socket;
@@ -26,6 +30,7 @@ pub mod strict;
 pub mod stub;
 pub mod telegram;
 pub mod terminal;
+pub mod time;
 
 use std::time::{Duration, Instant};
 

@@ -128,16 +128,14 @@ impl Server {
 
     /// What was said in a session: role and text of each message.
     pub fn said(&self, session: &str) -> Vec<(String, String)> {
-        let said = |message: &Value| {
-            let blocks = message["content"].as_array().expect("content is a list");
-            let texts: Vec<&str> = blocks
-                .iter()
-                .filter(|block| block["type"] == "text")
-                .filter_map(|block| block["text"].as_str())
-                .collect();
-            (message["role"].as_str().expect("a role").to_owned(), texts.join("\n\n"))
-        };
         self.messages(session).iter().map(said).collect()
+    }
+
+    /// The same, read from the session's export: once through, however long it is, and without HTML.
+    pub fn exported(&self, session: &str) -> Vec<(String, String)> {
+        let answer = self.get(&format!("/api/sessions/{session}/export?format=json"));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()["messages"].as_array().expect("a session has messages").iter().map(said).collect()
     }
 
     /// Sends a request.
@@ -195,6 +193,17 @@ impl Server {
         assert_eq!(rest, "", "stdout carries one line only");
         (status, self.stderr())
     }
+}
+
+/// Role and text of a message.
+fn said(message: &Value) -> (String, String) {
+    let blocks = message["content"].as_array().expect("content is a list");
+    let texts: Vec<&str> = blocks
+        .iter()
+        .filter(|block| block["type"] == "text")
+        .filter_map(|block| block["text"].as_str())
+        .collect();
+    (message["role"].as_str().expect("a role").to_owned(), texts.join("\n\n"))
 }
 
 impl Drop for Server {

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::cuts::{Cut, Cuts};
 use crate::eventually;
 use crate::stub::Seen;
 
@@ -46,6 +47,8 @@ impl Posted {
 pub struct Telegram {
     /// Where it listens.
     pub address: SocketAddr,
+    /// Its connections that break.
+    pub cuts: Arc<Cuts>,
     state: Arc<(Mutex<State>, Condvar)>,
 }
 
@@ -72,15 +75,16 @@ impl Telegram {
         let address = listener.local_addr().expect("it has an address");
         let state: Arc<(Mutex<State>, Condvar)> = Arc::default();
         lock(&state.0).next = 1;
-        let shared = state.clone();
+        let cuts: Arc<Cuts> = Arc::default();
+        let shared = (state.clone(), cuts.clone());
         // Ends with the process of the tests; nothing waits for it.
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
-                let state = shared.clone();
-                std::thread::spawn(move || serve(&connection, &state));
+                let (state, cuts) = shared.clone();
+                std::thread::spawn(move || serve(&connection, &state, &cuts));
             }
         });
-        Self { address, state }
+        Self { address, cuts, state }
     }
 
     /// The settings by which a server uses it.
@@ -145,6 +149,17 @@ impl Telegram {
         lock(&self.state.0).posted.iter().filter(|posted| posted.chat == chat).cloned().collect()
     }
 
+    /// What stands in all chats.
+    pub fn posted(&self) -> Vec<Posted> {
+        lock(&self.state.0).posted.clone()
+    }
+
+    /// Whether a message in a chat ends like this.
+    pub fn shows(&self, chat: i64, ending: &str) -> bool {
+        let state = lock(&self.state.0);
+        state.posted.iter().rev().any(|posted| posted.chat == chat && posted.text().ends_with(ending))
+    }
+
     /// What presses were answered with.
     pub fn answers(&self) -> Vec<String> {
         lock(&self.state.0).answers.clone()
@@ -173,8 +188,12 @@ impl State {
     }
 }
 
-fn serve(connection: &TcpStream, shared: &(Mutex<State>, Condvar)) {
+fn serve(connection: &TcpStream, shared: &(Mutex<State>, Condvar), cuts: &Cuts) {
     let Ok(seen) = Seen::read(connection) else { return };
+    let cut = cuts.draw();
+    if cut == Some(Cut::Before) {
+        return;
+    }
     let path = seen.line.split(' ').nth(1).unwrap_or_default();
     let (status, answer) = match path.strip_prefix(&format!("/bot{TOKEN}/")) {
         None => (401, failure(401, "Unauthorized")),
@@ -189,6 +208,9 @@ fn serve(connection: &TcpStream, shared: &(Mutex<State>, Condvar)) {
             (answer["error_code"].as_u64().unwrap_or(200), answer)
         }
     };
+    if cut == Some(Cut::After) {
+        return;
+    }
     let body = answer.to_string();
     let head = format!(
         "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
@@ -251,7 +273,8 @@ fn updates(shared: &(Mutex<State>, Condvar), params: &Value) -> Value {
             return failure(409, "Conflict: terminated by other getUpdates request");
         }
         if !state.updates.is_empty() || Instant::now() >= until {
-            return ok(json!(state.updates));
+            let most = params["limit"].as_u64().map_or(100, |most| most.min(100) as usize);
+            return ok(json!(state.updates.iter().take(most).collect::<Vec<_>>()));
         }
         let left = until.saturating_duration_since(Instant::now());
         state = shared.1.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
@@ -306,7 +329,8 @@ fn send(state: &mut State, mut posted: Posted) -> Value {
 
 fn edit(state: &mut State, params: &Value, new: Posted) -> Value {
     let id = params["message_id"].as_i64().unwrap_or_default();
-    let Some(posted) = state.posted.iter_mut().find(|posted| posted.id == id && posted.chat == new.chat)
+    let Some(posted) =
+        state.posted.iter_mut().rev().find(|posted| posted.id == id && posted.chat == new.chat)
     else {
         return failure(400, "Bad Request: message to edit not found");
     };

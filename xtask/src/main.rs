@@ -53,6 +53,8 @@ enum Chore {
     IoFaults,
     /// Clients of every surface through kills of the built server, and a checker over what they were told
     Torture(proof::TortureOptions),
+    /// Kill the built server and break its connections under people on three messengers
+    Chaos(proof::ChaosOptions),
     /// Damaged inputs for everything that reads what strangers send
     Fuzz(proof::FuzzOptions),
     /// Measure speed and size of the release build against a bare hyper server
@@ -90,6 +92,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Sim(options) => proof::sim(root, &options),
         Chore::IoFaults => proof::io_faults(root),
         Chore::Torture(options) => proof::torture(root, &options),
+        Chore::Chaos(options) => proof::chaos(root, &options),
         Chore::Fuzz(options) => proof::fuzz(root, &options),
         Chore::Bench(options) => bench::run(root, &options),
         #[cfg(feature = "bench")]

@@ -1,4 +1,4 @@
-//! Chores that try to prove the promises wrong: `sim`, `io-faults`, `torture` and `fuzz`. Each runs tests of the workspace for longer
+//! Chores that try to prove the promises wrong: `sim`, `io-faults`, `torture`, `chaos` and `fuzz`. Each runs tests of the workspace for longer
 //! than the ordinary run does, or with inputs of one's own.
 
 use crate::process;
@@ -44,6 +44,17 @@ pub(crate) struct TortureOptions {
     seed: u64,
 }
 
+/// How much chaos.
+#[derive(clap::Args)]
+pub(crate) struct ChaosOptions {
+    /// Messages of people
+    #[arg(long, default_value_t = 500)]
+    messages: u64,
+    /// The seed of kills and broken connections
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
 /// Where the targets of `fuzz` are.
 const TARGETS: [&[&str]; 6] = [
     &["-p", "aethon-providers", "--lib"],
@@ -77,6 +88,15 @@ pub(crate) fn torture(root: &Path, options: &TortureOptions) -> Result<()> {
     process::run(root, "cargo", &["build", "--locked", "--bins"])?;
     let test = ["-p", "aethon-tests", "--test", "suite"];
     long(root, &test, "clients_of_every_surface_through_many_kills", &variables)
+}
+
+/// Kills the built server and breaks its connections under people on three messengers.
+pub(crate) fn chaos(root: &Path, options: &ChaosOptions) -> Result<()> {
+    let (messages, seed) = (options.messages.to_string(), options.seed.to_string());
+    let variables = [("AETHON_CHAOS_MESSAGES", messages.as_str()), ("AETHON_CHAOS_SEED", seed.as_str())];
+    process::run(root, "cargo", &["build", "--locked", "--bins"])?;
+    let test = ["-p", "aethon-tests", "--test", "suite"];
+    long(root, &test, "many_messages_of_three_messengers", &variables)
 }
 
 /// Runs a test that the ordinary run leaves out.

@@ -1,10 +1,11 @@
 //! Delivers replies elsewhere: takes what is due out of the durable outbox and hands it to its channel.
 //!
 //! One worker, so that no delivery is ever under way twice. It sleeps until the next one is due or the [`DeliveryWake`] rings,
-//! which the engine does when it has stored one. Failures are tried again with growing pauses until the delivery is too
-//! old to be of use; then it is given up, and the log says so.
+//! which the engine does when it has stored one. Recipients do not wait for each other, however long one takes; to one of them
+//! there is one delivery under way at a time, so the order is kept. Failures are tried again with growing pauses until the
+//! delivery is too old to be of use; then it is given up, and the log says so.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,9 @@ use aethon_core::error::Result;
 use aethon_core::event::EventBus;
 use aethon_core::shutdown::Shutdown;
 use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryStatus};
-use futures_util::future::join_all;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
@@ -22,8 +25,8 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::caught::caught;
 use crate::patience::until_stored;
 
-/// Deliveries that are taken out at once.
-const BATCH: usize = 64;
+/// Deliveries that are under way at once.
+const SIDE_BY_SIDE: usize = 64;
 
 /// How long a channel may take for one.
 const LONGEST_SEND: Duration = Duration::from_secs(60);
@@ -37,6 +40,12 @@ const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(600);
 /// The longest sleep: a clock that was set does not hold deliveries up for longer.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
+/// The shortest: a row that cannot be read must not keep it spinning.
+const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
+
+/// How long it is while something is under way: what waits for that is due all the time.
+const SLEEP_BESIDE: Duration = Duration::from_secs(1);
+
 /// The pause after the storage has failed.
 const STORAGE_PAUSE: Duration = Duration::from_secs(5);
 
@@ -48,6 +57,27 @@ impl DeliveryWake {
     /// There is something to deliver.
     pub fn ring(&self) {
         self.0.notify_one();
+    }
+}
+
+/// What is under way.
+#[derive(Default)]
+struct Sends<'w> {
+    running: FuturesUnordered<BoxFuture<'w, (i64, Result<()>)>>,
+    taken: HashSet<i64>,
+}
+
+impl Sends<'_> {
+    /// Waits until one is settled, and takes the others that are with it; for ever when none is under way. Dropping this future
+    /// loses nothing.
+    async fn next(&mut self) -> Result<()> {
+        let Some((id, mut settled)) = self.running.next().await else { return std::future::pending().await };
+        self.taken.remove(&id);
+        while let Some(Some((id, other))) = self.running.next().now_or_never() {
+            self.taken.remove(&id);
+            settled = settled.and(other);
+        }
+        settled
     }
 }
 
@@ -79,71 +109,73 @@ impl Worker {
 
     /// Delivers until the program ends. What is under way then is waited for.
     pub async fn run(self, mut shutdown: Shutdown) {
+        let mut sends = Sends::default();
         while !shutdown.is_requested() {
-            let pause = match self.deliver_due(&shutdown).await {
-                Ok(pause) => pause,
+            let begun = self.begin(&mut sends, &shutdown).await;
+            // After a failure the wake-up would only bring it back to the same error.
+            let (pause, is_readable) = match &begun {
+                Ok(pause) => (*pause, true),
                 Err(error) => {
-                    tracing::error!(%error, "the outbox cannot be read or written");
-                    // The wake-up would only bring it back to the same error.
-                    tokio::select! {
-                        biased;
-                        () = shutdown.requested() => return,
-                        () = sleep(STORAGE_PAUSE) => continue,
-                    }
+                    tracing::error!(%error, "the outbox cannot be read");
+                    (STORAGE_PAUSE, false)
                 }
             };
             tokio::select! {
                 biased;
-                () = shutdown.requested() => return,
-                () = self.wake.0.notified() => {}
+                () = shutdown.requested() => break,
+                settled = sends.next() => {
+                    if let Err(error) = settled {
+                        tracing::error!(%error, "what became of a delivery cannot be stored");
+                        tokio::select! {
+                            biased;
+                            () = shutdown.requested() => break,
+                            () = sleep(STORAGE_PAUSE) => {}
+                        }
+                    }
+                }
+                () = self.wake.0.notified(), if is_readable => {}
                 () = sleep(pause) => {}
             }
         }
+        while !sends.taken.is_empty() {
+            if let Err(error) = sends.next().await {
+                tracing::error!(%error, "what became of a delivery cannot be stored");
+            }
+        }
     }
 
-    /// Delivers everything that is due and returns how long nothing will be.
-    async fn deliver_due(&self, shutdown: &Shutdown) -> Result<Duration> {
-        loop {
-            let due = self.outbox.due(self.clock.now(), BATCH).await?;
-            if due.is_empty() {
-                break;
+    /// Begins what is due and has a place, and returns how long nothing more will be.
+    async fn begin<'w>(&'w self, sends: &mut Sends<'w>, shutdown: &Shutdown) -> Result<Duration> {
+        if sends.taken.len() < SIDE_BY_SIDE {
+            // What is under way is due as well.
+            for delivery in self.outbox.due(self.clock.now(), SIDE_BY_SIDE).await? {
+                if sends.taken.insert(delivery.id) {
+                    let shutdown = shutdown.clone();
+                    sends.running.push(async move { self.carry(delivery, shutdown).await }.boxed());
+                }
             }
-            // Recipients do not wait for each other; to one of them the order is kept.
-            let mut by_recipient: BTreeMap<(String, Option<String>), Vec<Delivery>> = BTreeMap::new();
-            for delivery in due {
-                let to = (delivery.content.channel.clone(), delivery.content.recipient.clone());
-                by_recipient.entry(to).or_default().push(delivery);
-            }
-            for settled in
-                join_all(by_recipient.into_values().map(|batch| self.deliver_all(batch, shutdown))).await
-            {
-                settled?;
-            }
+        }
+        if !sends.taken.is_empty() {
+            return Ok(SLEEP_BESIDE);
         }
         let Some(next) = self.outbox.next_due().await? else { return Ok(LONGEST_SLEEP) };
         let wait = next.duration_since(self.clock.now());
-        Ok(Duration::try_from(wait).unwrap_or_default().min(LONGEST_SLEEP))
+        Ok(Duration::try_from(wait).unwrap_or_default().clamp(SHORTEST_SLEEP, LONGEST_SLEEP))
     }
 
-    async fn deliver_all(&self, deliveries: Vec<Delivery>, shutdown: &Shutdown) -> Result<()> {
-        for delivery in deliveries {
-            let started = Instant::now();
-            let outcome = self.deliver(&delivery).await;
-            let comes_again = matches!(outcome, DeliveryOutcome::Retry { .. });
-            self.measure(&delivery, &outcome, started.elapsed());
-            match self.settle(delivery.id, outcome, shutdown.clone()).await {
-                // Somebody removed it meanwhile.
-                Err(error) if error.is_not_found() => {
-                    tracing::info!(delivery = delivery.id, "a delivery was removed while it was under way");
-                }
-                settled => settled?,
+    /// Delivers one and notes what became of it.
+    async fn carry(&self, delivery: Delivery, shutdown: Shutdown) -> (i64, Result<()>) {
+        let started = Instant::now();
+        let outcome = self.deliver(&delivery).await;
+        self.measure(&delivery, &outcome, started.elapsed());
+        match self.settle(delivery.id, outcome, shutdown).await {
+            // Somebody removed it meanwhile.
+            Err(error) if error.is_not_found() => {
+                tracing::info!(delivery = delivery.id, "a delivery was removed while it was under way");
+                (delivery.id, Ok(()))
             }
-            if comes_again && delivery.content.recipient.is_some() {
-                // What is behind it is due again when it is.
-                break;
-            }
+            settled => (delivery.id, settled),
         }
-        Ok(())
     }
 
     fn measure(&self, delivery: &Delivery, outcome: &DeliveryOutcome, took: Duration) {

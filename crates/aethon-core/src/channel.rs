@@ -143,6 +143,11 @@ pub trait Courier: Send + Sync {
     /// crash. Errs when there is no such channel, or no such recipient there.
     async fn send(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> Result<()>;
 
+    /// Whether something is on its way to this recipient that has not arrived.
+    async fn is_waiting(&self, _channel: &str, _recipient: &str) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Takes back that a delivery has arrived: its platform said so, and says now that it has not.
     async fn returned(&self, _delivery: i64, _error: &str) -> Result<()> {
         Ok(())
@@ -362,8 +367,8 @@ pub trait Outbox: Send + Sync {
     /// Stores a delivery that a turn makes while it runs; it is due at once. Returns its number.
     async fn enqueue(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> Result<i64>;
 
-    /// Deliveries whose time has come, oldest first. One that comes behind another of the same recipient there is not due
-    /// before that.
+    /// Deliveries whose time has come, oldest first; of those to one recipient only the first. One that comes behind another of
+    /// the same recipient there is not due before that.
     async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Delivery>>;
 
     /// When the next one is due, if any waits.

@@ -21,7 +21,8 @@ use crate::time::{from_millis, to_millis};
 const DUE: &str =
     "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside, is_reply
     FROM outbox
-    WHERE due_at <= ?1 ORDER BY +id LIMIT ?2";
+    WHERE id IN (SELECT min(id) FROM outbox INDEXED BY outbox_due WHERE due_at <= ?1
+        GROUP BY channel, coalesce(recipient, id)) ORDER BY id LIMIT ?2";
 const NEXT_DUE: &str = "SELECT min(due_at) FROM outbox WHERE due_at IS NOT NULL";
 
 #[async_trait]

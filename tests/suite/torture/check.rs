@@ -1,60 +1,93 @@
-//! What must be stored, and must stand in the chats, after all of it.
+//! What must be stored after all of it.
 
+use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
-use aethon_tests::telegram::Telegram;
 use aethon_tests::{Server, eventually};
 
 use super::Record;
-use super::clients::PERSON;
 
-/// How long deliveries that failed may wait for their next attempt.
+/// How long a session may take that has fallen behind.
 const LONG: Duration = Duration::from_secs(180);
 
-/// The questions of a session with what was answered, in their order.
-fn stored(server: &Server, session: &str) -> Vec<(String, Vec<String>)> {
-    eventually(&format!("everything that waits in {session} has run"), || {
-        let detail = server.get(&format!("/api/sessions/{session}?limit=1")).json();
-        (detail["busy"] == false && detail["pending"].as_array()?.is_empty()).then_some(())
-    });
-    let mut turns: Vec<(String, Vec<String>)> = Vec::new();
-    for (role, text) in server.said(session) {
-        match role.as_str() {
-            "user" => turns.push((text, Vec::new())),
-            "assistant" => {
-                let (_, answers) = turns.last_mut().expect("an answer follows a question");
-                answers.push(text);
-            }
-            _ => {}
-        }
-    }
-    turns
+/// A session: its questions with what was answered, and where each question stands.
+struct Stored {
+    turns: Vec<(String, Vec<String>)>,
+    places: HashMap<String, Vec<usize>>,
 }
 
-/// Every conversation has what its writers were told.
+impl Stored {
+    fn read(server: &Server, session: &str) -> Self {
+        until_idle(server, session);
+        let mut turns: Vec<(String, Vec<String>)> = Vec::new();
+        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        for (role, text) in server.exported(session) {
+            match role.as_str() {
+                "user" => {
+                    places.entry(text.clone()).or_default().push(turns.len());
+                    turns.push((text, Vec::new()));
+                }
+                "assistant" => {
+                    let (_, answers) = turns.last_mut().expect("an answer follows a question");
+                    answers.push(text);
+                }
+                _ => {}
+            }
+        }
+        Self { turns, places }
+    }
+
+    /// Where a question stands, and what was answered; it stands there once, and was answered once.
+    fn turn(&self, question: &str, whose: &str) -> (usize, &str) {
+        let found = self.places.get(question).map_or(&[][..], Vec::as_slice);
+        let [place] = found else { panic!("{question:?} of {whose} is there {} times", found.len()) };
+        let [answer] = self.turns[*place].1.as_slice() else {
+            panic!("{question:?} of {whose} has the answers {:?}", self.turns[*place].1)
+        };
+        (*place, answer)
+    }
+}
+
+/// Waits until everything that waits in a session has run.
+fn until_idle(server: &Server, session: &str) {
+    let deadline = Instant::now() + LONG;
+    loop {
+        let detail = server.get(&format!("/api/sessions/{session}?limit=1")).json();
+        let waiting = detail["pending"].as_array().map_or(0, Vec::len);
+        if detail["busy"] == false && waiting == 0 {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{waiting} messages wait in {session} still");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Every conversation has what its writers were told. Each is read once, however many wrote there.
 pub(super) fn conversations(server: &Server, records: &[Record]) {
+    let mut by_session: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
     for record in records {
-        let Record { writer, session, .. } = record;
-        if record.is_removed {
+        by_session.entry(&record.session).or_default().push(record);
+    }
+    for (session, records) in by_session {
+        if records.iter().any(|record| record.is_removed) {
             assert_eq!(server.get(&format!("/api/sessions/{session}")).status, 404, "{session} is back");
             continue;
         }
-        let turns = stored(server, session);
-        let mut places = Vec::new();
-        for (question, answer) in &record.acknowledged {
-            let found: Vec<usize> =
-                turns.iter().enumerate().filter(|(_, turn)| turn.0 == *question).map(|(at, _)| at).collect();
-            assert_eq!(found.len(), 1, "{question:?} of {writer} is in {session} {} times", found.len());
-            let answers = &turns[found[0]].1;
-            assert_eq!(answers.len(), 1, "{question:?} of {writer} has the answers {answers:?}");
-            if let Some(answer) = answer {
-                assert_eq!(&answers[0], answer, "{question:?} of {writer}");
+        let stored = Stored::read(server, session);
+        for Record { writer, acknowledged, is_whole, .. } in records {
+            let mut places = Vec::with_capacity(acknowledged.len());
+            for (question, told) in acknowledged {
+                let (place, answer) = stored.turn(question, writer);
+                if let Some(told) = told {
+                    assert_eq!(answer, told, "{question:?} of {writer}");
+                }
+                places.push(place);
             }
-            places.push(found[0]);
-        }
-        assert!(places.is_sorted(), "{writer} was acknowledged in another order than {session} has");
-        if record.is_whole {
-            assert_eq!(turns.len(), places.len(), "{session} has what nobody was told of: {turns:?}");
+            assert!(places.is_sorted(), "{writer} was acknowledged in another order than {session} has");
+            if *is_whole {
+                let turns = &stored.turns;
+                assert_eq!(turns.len(), places.len(), "{session} has what nobody was told of: {turns:?}");
+            }
         }
     }
 }
@@ -66,25 +99,11 @@ pub(super) fn money(server: &Server) {
     });
 }
 
-/// Every message on Telegram was answered once, or twice where the program died while nobody knew whether the first had
-/// arrived, as docs/channels.md tells; returns how many those are.
-pub(super) fn person(telegram: &Telegram, asked: &[String]) -> usize {
-    let deadline = Instant::now() + LONG;
-    let mut doubtful = 0;
-    for answer in asked {
-        let count = || telegram.chat(PERSON).iter().filter(|posted| posted.text().trim() == answer).count();
-        while count() == 0 {
-            assert!(Instant::now() < deadline, "{answer} never came: {:?}", last(telegram));
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        let count = count();
-        assert!(count <= 2, "{answer} came {count} times");
-        doubtful += count - 1;
-    }
-    doubtful
-}
-
-fn last(telegram: &Telegram) -> Vec<String> {
-    let chat = telegram.chat(PERSON);
-    chat.iter().rev().take(5).map(|posted| posted.text().to_owned()).collect()
+/// Every recording that was kept can be read. Returns how many there are.
+pub(super) fn recordings(server: &Server) -> usize {
+    let told = server.get("/api/sessions/recordings").json();
+    let recordings = told["recordings"].as_array().expect("a list");
+    let broken: Vec<_> = recordings.iter().filter(|recording| recording["valid"] != true).collect();
+    assert!(broken.is_empty() && !recordings.is_empty(), "{broken:?}");
+    recordings.len()
 }

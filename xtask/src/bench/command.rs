@@ -17,7 +17,7 @@ pub(crate) struct Options {
     /// The engine's example `turn_cost`, built already
     #[arg(long, value_name = "PROGRAM", hide = true)]
     pub(crate) engine: Option<PathBuf>,
-    /// Only the groups named: health, start, memory, sockets, turns, session, engine, recorder, dashboards, recall, size
+    /// Only the groups named: health, start, memory, sockets, turns, session, engine, recorder, dashboards, recall, channels, size
     #[arg(long, value_name = "GROUP")]
     pub(crate) only: Vec<String>,
     /// How long each load lasts
@@ -43,6 +43,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
 
     process::run(root, "cargo", &[&build[..], &["aethon-agent", "--example", "turn_cost"]].concat())?;
     process::run(root, "cargo", &[&build[..], &["aethon-store", "--example", "memory"]].concat())?;
+
+    process::run(root, "cargo", &[&build[..], &["aethon-tests", "--bin", "fake-messengers"]].concat())?;
 
     let server = options.server.clone().unwrap_or_else(|| release.join("aethon-server"));
     let mut arguments = vec!["measure".to_owned(), "--server".to_owned(), server.display().to_string()];

@@ -35,12 +35,13 @@ impl Bench {
     }
 
     /// A home beside the program: on the disk, where a temporary folder may be in memory.
-    fn home(&self) -> Result<TempDir> {
+    pub(super) fn home(&self) -> Result<TempDir> {
         let beside = self.server.parent().unwrap_or(Path::new("."));
         TempDir::with_prefix_in("bench-home-", beside).context("cannot make a home")
     }
 
-    fn start(&self, home: &TempDir, settings: &[&str]) -> Result<Subject> {
+    /// Starts the server in a home, with settings.
+    pub(super) fn start(&self, home: &TempDir, settings: &[&str]) -> Result<Subject> {
         Subject::server(&self.server, home.path(), &[&[FREE_PORT], settings].concat())
     }
 
@@ -88,6 +89,12 @@ pub(super) fn engine(bench: &Bench) -> Result<Vec<Row>> {
 /// The memory alone; its example lies beside the engine's.
 pub(super) fn recall(bench: &Bench) -> Result<Vec<Row>> {
     super::recall::figures(&bench.engine.with_file_name("memory"))
+}
+
+/// Channels; the messengers are a program that lies beside the server's own.
+pub(super) fn channels(bench: &Bench) -> Result<Vec<Row>> {
+    let release = bench.engine.parent().and_then(Path::parent).unwrap_or(Path::new("."));
+    super::channels::figures(bench, &release.join("fake-messengers"))
 }
 
 /// What a load came to.
@@ -372,7 +379,7 @@ pub(super) fn size(bench: &Bench) -> Result<Vec<Row>> {
 }
 
 /// Resident memory once it has stopped changing: equal over a second, or what it is after fifteen.
-fn settled(subject: &Subject) -> Result<u64> {
+pub(super) fn settled(subject: &Subject) -> Result<u64> {
     let mut last = subject.resident()?;
     for _ in 0..15 {
         std::thread::sleep(Duration::from_secs(1));

@@ -24,6 +24,7 @@ const GROUPS: &[Group] = &[
     ("session", figures::long_session),
     ("engine", figures::engine),
     ("recall", figures::recall),
+    ("channels", figures::channels),
     ("size", figures::size),
 ];
 

@@ -9,6 +9,8 @@ mod command;
 #[cfg(feature = "bench")]
 mod bare;
 #[cfg(feature = "bench")]
+mod channels;
+#[cfg(feature = "bench")]
 mod engine;
 #[cfg(feature = "bench")]
 mod figures;

@@ -163,3 +163,38 @@ async fn deliveries_are_tried_again_given_up_and_never_late() {
     trigger.trigger();
     tokio::time::timeout(Duration::from_secs(1), running).await.unwrap().unwrap();
 }
+
+/// Takes for ever.
+struct Stuck;
+
+#[async_trait]
+impl Channel for Stuck {
+    fn name(&self) -> &str {
+        "stuck"
+    }
+
+    async fn send(&self, _delivery: &Delivery) -> std::result::Result<(), DeliveryError> {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_takes_long_holds_nobody_up() {
+    let (outbox, clock) = (Arc::new(Rows::default()), Arc::new(ManualClock::at(now())));
+    let others: Arc<dyn Channel> = Arc::new(Flaky { failures: Mutex::default() });
+    let channels = Channels::new([Arc::new(Stuck) as _, others]).unwrap();
+    let (bell, (trigger, shutdown)) = (DeliveryWake::default(), ShutdownTrigger::pair());
+    let worker = Worker::new(outbox.clone(), channels, clock, bell.clone());
+    let running = tokio::spawn(worker.run(shutdown));
+    let later = now() + SignedDuration::from_hours(1);
+    outbox.put(1, "stuck", later);
+    for id in 2..5 {
+        outbox.put(id, "flaky", later);
+        bell.ring();
+        let settled = tokio::time::timeout(Duration::from_secs(20), outbox.settled(id as usize - 1)).await;
+        assert_eq!(settled.unwrap().last().unwrap(), &format!("{id} delivered"));
+    }
+    trigger.trigger();
+    running.await.unwrap();
+    assert_eq!(outbox.settled(4).await[3], "1 again in 5 s", "what is under way is waited for");
+}

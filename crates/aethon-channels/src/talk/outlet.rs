@@ -46,6 +46,12 @@ impl Outlet {
         self.budget.take(chat, (self.platform.dialect().pace)(chat))
     }
 
+    /// Whether something else is on its way to this chat.
+    pub(super) async fn is_waiting(&self, chat: &str) -> bool {
+        // Where that cannot be read, the order is all that suffers.
+        self.around.courier.is_waiting(self.channel(), chat).await.unwrap_or(false)
+    }
+
     /// Sends. The call was taken.
     pub(super) async fn post(
         &self,

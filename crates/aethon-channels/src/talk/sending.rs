@@ -18,7 +18,7 @@ use tokio::time::sleep;
 use super::outlet::Outlet;
 use super::place::HOUSEHOLD;
 use super::platform::{Content, Fault};
-use super::stream::{Streams, record_of};
+use super::stream::{BEING_SENT, Streams, key_of, record_of};
 use crate::text::{Styled, split, styled};
 
 /// How long a delivery waits for a call in the budget before it is put off.
@@ -34,6 +34,9 @@ struct Progress {
     parts: Vec<Styled>,
     /// The message that the first part takes the place of.
     replaces: Option<String>,
+    /// Whether there may be such a message that nobody knows: a crash came while it was being sent.
+    #[serde(default)]
+    may_replace: bool,
     /// How many messages of it have arrived: parts, and behind them files.
     done: usize,
     /// How often the next one was sent without anybody knowing what became of it.
@@ -77,13 +80,15 @@ impl<'a> Attempt<'a> {
             true => records.get(outlet.channel(), &record_of(&delivery.turn)).await.map_err(unstored)?,
             false => None,
         };
+        let may_replace = replaces.as_deref() == Some(BEING_SENT) && outlet.platform.dialect().sends_once;
+        let replaces = replaces.filter(|message| message != BEING_SENT);
         // A reply in its own conversation stands below the question. What comes from elsewhere says what it was made of.
         let is_here = [outlet.channel(), HOUSEHOLD].contains(&delivery.session.channel());
         let is_own = delivery.content.is_reply && is_here;
         let text: Cow<'_, str> =
             if is_own { delivery.content.text.as_str().into() } else { delivery.content.labelled_text() };
         let parts = split(&styled(&text), outlet.platform.dialect().fit);
-        let progress = Progress { parts, replaces, done: 0, doubts: 0 };
+        let progress = Progress { parts, replaces, may_replace, done: 0, doubts: 0 };
         let attempt = Self { outlet, chat, delivery, progress };
         attempt.store().await?;
         Ok(attempt)
@@ -125,8 +130,14 @@ impl<'a> Attempt<'a> {
         }
         self.wait().await?;
         let is_edit = self.progress.done == 0 && self.progress.replaces.is_some();
-        let sent = if is_edit { self.edit().await } else { self.post().await? };
+        let is_search = self.progress.done == 0 && self.progress.may_replace;
+        let sent = match (is_search, is_edit) {
+            (true, _) => self.find().await,
+            (_, true) => self.edit().await,
+            _ => self.post().await?,
+        };
         match sent {
+            Ok(()) if is_search => self.store().await,
             Ok(()) => {
                 self.progress.done += 1;
                 self.progress.doubts = 0;
@@ -140,7 +151,7 @@ impl<'a> Attempt<'a> {
             Err(Fault::Doubtful(message)) => Err(DeliveryError::passing(message)),
             Err(Fault::Later { message, after }) => {
                 // It was not done, so there is no doubt about it.
-                self.progress.doubts = self.progress.doubts.saturating_sub(u32::from(!is_edit));
+                self.progress.doubts = self.progress.doubts.saturating_sub(u32::from(!is_edit && !is_search));
                 self.store().await?;
                 let error = DeliveryError::passing(message);
                 Err(match after {
@@ -168,6 +179,19 @@ impl<'a> Attempt<'a> {
             return Err(Fault::Gone("there is nothing to put in its place".into()));
         };
         self.outlet.edit(self.chat, message, Content::text(part)).await
+    }
+
+    /// Finds the message that was being sent when a crash came: under its key the platform sends none twice, so this is the one of
+    /// then, or the first.
+    async fn find(&mut self) -> Result<(), Fault> {
+        let Some(part) = self.progress.parts.first() else {
+            self.progress.may_replace = false;
+            return Ok(());
+        };
+        let key = key_of(&self.delivery.turn);
+        let message = self.outlet.post(self.chat, Content::text(part), &key).await?;
+        (self.progress.replaces, self.progress.may_replace) = (Some(message), false);
+        Ok(())
     }
 
     async fn post(&mut self) -> Result<Result<(), Fault>, DeliveryError> {

@@ -36,6 +36,8 @@ const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How often showing may fail before the rest is left to the delivery.
 const MOST_FAILURES: u32 = 3;
 const GROWS: &str = " …";
+/// What is remembered while the first message of a turn is being sent.
+pub(super) const BEING_SENT: &str = "";
 
 /// The replies of a channel that are being written.
 pub(super) struct Streams {
@@ -77,6 +79,11 @@ enum Ask {
 /// Where the message of a turn is remembered.
 pub(super) fn record_of(turn: &TurnId) -> String {
     format!("reply:{turn}")
+}
+
+/// The key of that message.
+pub(super) fn key_of(turn: &TurnId) -> String {
+    format!("r{turn}")
 }
 
 impl Streams {
@@ -154,9 +161,15 @@ impl Streams {
         // Whatever ends the task, a delivery that waits for it goes on.
         let _ended = Ended(stream);
         let records = &self.outlet.around.records;
-        let known = records.get(self.outlet.channel(), &record_of(&stream.turn)).await;
-        let mut showing =
-            Showing { outlet: &self.outlet, stream, message: known.ok().flatten(), failures: 0 };
+        let known = records.get(self.outlet.channel(), &record_of(&stream.turn)).await.ok().flatten();
+        let is_doubtful = known.as_deref() == Some(BEING_SENT) && !self.outlet.platform.dialect().sends_once;
+        let mut showing = Showing {
+            outlet: &self.outlet,
+            stream,
+            message: known.filter(|message| message != BEING_SENT),
+            // Another first message could be a second.
+            failures: if is_doubtful { MOST_FAILURES } else { 0 },
+        };
         let mut next_typing = Instant::now();
         let mut next_step: Option<Instant> = None;
         loop {
@@ -211,6 +224,10 @@ impl Showing<'_> {
     /// Shows what there is. Returns how long nothing more is shown.
     async fn step(&mut self) -> Duration {
         let chat = &self.stream.chat;
+        // What was said before stands above it.
+        if self.message.is_none() && self.outlet.is_waiting(chat).await {
+            return STEP;
+        }
         if let Err(wait) = self.outlet.take(chat) {
             return wait;
         }
@@ -248,9 +265,12 @@ impl Showing<'_> {
 
     async fn first(&mut self, part: &Styled) -> Result<(), Fault> {
         let (turn, chat) = (&self.stream.turn, &self.stream.chat);
-        let message = self.outlet.post(chat, Content::text(part), &format!("r{turn}")).await?;
         let until = self.outlet.around.clock.now() + REMEMBERED;
         let records = &self.outlet.around.records;
+        // Noted before: after a crash in the middle of it, the delivery of the reply knows that there may be a message.
+        let noted = records.put(self.outlet.channel(), &record_of(turn), BEING_SENT, Some(until)).await;
+        noted.map_err(|error| Fault::later(error.to_string()))?;
+        let message = self.outlet.post(chat, Content::text(part), &key_of(turn)).await?;
         let stored = records.put(self.outlet.channel(), &record_of(turn), &message, Some(until)).await;
         if let Err(error) = stored {
             tracing::warn!(channel = self.outlet.channel(), %error, "the message of a reply could not be remembered");

@@ -1,17 +1,18 @@
 //! The common parts with a platform in memory: who is heard, what arrives, and that it arrives once.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aethon_core::approval::{ApprovalRequest, Decision, PendingApprovals};
-use aethon_core::channel::{Channel, Courier, Delivery, NewDelivery};
+use aethon_core::channel::{Channel, Delivery, NewDelivery};
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Destination, Inbound, Reply, TurnEnd};
 use aethon_core::session::{TurnPhase, TurnRecord};
 use aethon_core::shutdown::Shutdown;
-use aethon_core::surface::{Surface, TurnEvent};
+use aethon_core::surface::TurnEvent;
 use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -54,6 +55,9 @@ struct Paper {
     faults: Mutex<Vec<Fault>>,
     /// Whether a doubtful message has arrived all the same.
     loses_answers: bool,
+    /// Whether what is sent twice under a key is one message, and which that is.
+    sends_once: bool,
+    keys: Mutex<HashMap<String, String>>,
 }
 
 #[async_trait]
@@ -64,7 +68,7 @@ impl Platform for Paper {
         Dialect {
             fit,
             pace,
-            sends_once: false,
+            sends_once: self.sends_once,
             edits: true,
             buttons: true,
             is_attended: true,
@@ -77,7 +81,10 @@ impl Platform for Paper {
         Ok(())
     }
 
-    async fn post(&self, _chat: &str, content: Content<'_>, _key: &str) -> Result<String, Fault> {
+    async fn post(&self, _chat: &str, content: Content<'_>, key: &str) -> Result<String, Fault> {
+        if let Some(known) = self.keys.lock().unwrap().get(key).filter(|_| self.sends_once) {
+            return Ok(known.clone());
+        }
         let fault = self.faults.lock().unwrap().pop();
         if fault.as_ref().is_none_or(|fault| matches!(fault, Fault::Doubtful(_)) && self.loses_answers) {
             let (text, buttons) = match content {
@@ -89,6 +96,7 @@ impl Platform for Paper {
             self.buttons.lock().unwrap().push(buttons);
         }
         let id = self.messages.lock().unwrap().len().saturating_sub(1);
+        self.keys.lock().unwrap().insert(key.to_owned(), id.to_string());
         fault.map_or(Ok(id.to_string()), Err)
     }
 
@@ -353,6 +361,37 @@ async fn a_reply_grows_in_one_message_that_its_delivery_finishes() {
     besides.id = 6;
     stage.messenger().send(&besides).await.unwrap();
     assert_eq!(stage.shown(), ["One two three.", "besides"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_nobody_knows_of_is_found_where_the_platform_can_tell() {
+    let shown = async |sends_once: bool| {
+        let mut stage = Stage::new(known());
+        stage.paper = Arc::new(Paper { sends_once, loses_answers: true, ..Paper::default() });
+        stage.paper.faults.lock().unwrap().push(Fault::Doubtful("the program died".into()));
+        let turn = TurnId::fresh();
+        let surface = stage.messenger().streams().surface("7", "1");
+        surface.emit(&turn, TurnEvent::Text("growing".into()));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        // As after a crash: another messenger, the same storage.
+        stage.messenger().send(&delivery(&turn, "whole", true)).await.unwrap();
+        stage.shown()
+    };
+    assert_eq!(shown(true).await, ["whole"]);
+    assert_eq!(shown(false).await, ["growing …", "whole"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_does_not_begin_above_one_that_is_on_its_way() {
+    let stage = Stage::new(known());
+    stage.courier.set_waiting(true);
+    let messenger = stage.messenger();
+    messenger.streams().surface("7", "1").emit(&TurnId::fresh(), TurnEvent::Text("growing".into()));
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert!(stage.shown().is_empty());
+    stage.courier.set_waiting(false);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(stage.shown(), ["growing …"]);
 }
 
 #[tokio::test(start_paused = true)]

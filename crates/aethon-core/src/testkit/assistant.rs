@@ -1,6 +1,7 @@
 //! An assistant that remembers what it is given and never answers, and a way out whose words can be read.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -119,6 +120,7 @@ impl Assistant for CollectingAssistant {
 pub struct CollectingCourier {
     sent: Mutex<Vec<NewDelivery>>,
     returned: Mutex<Vec<(i64, String)>>,
+    is_waiting: AtomicBool,
 }
 
 impl CollectingCourier {
@@ -138,6 +140,11 @@ impl CollectingCourier {
         sent.into_iter().map(|content| content.text).collect()
     }
 
+    /// From now on something is on its way to every recipient, or nothing any more.
+    pub fn set_waiting(&self, is_waiting: bool) {
+        self.is_waiting.store(is_waiting, Ordering::Relaxed);
+    }
+
     /// Which deliveries came back, each with its error.
     pub fn returned_deliveries(&self) -> Vec<(i64, String)> {
         self.returned.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -153,6 +160,10 @@ impl Courier for CollectingCourier {
     async fn send(&self, _session: &SessionId, _turn: &TurnId, content: NewDelivery) -> Result<()> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner).push(content);
         Ok(())
+    }
+
+    async fn is_waiting(&self, _channel: &str, _recipient: &str) -> Result<bool> {
+        Ok(self.is_waiting.load(Ordering::Relaxed))
     }
 
     async fn returned(&self, delivery: i64, error: &str) -> Result<()> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use aethon_agent::outbox::DeliveryWake;
 use aethon_config::Config;
 use aethon_core::assistant::Assistant;
-use aethon_core::channel::{Channel, Channels, Courier, DeliveryOutcome, NewDelivery, Outbox};
+use aethon_core::channel::{Channel, Channels, Courier, DeliveryOutcome, DeliveryState, NewDelivery, Outbox};
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
@@ -43,6 +43,9 @@ impl Deliveries {
     }
 }
 
+/// With more than so many on their way, all recipients count as waiting.
+const MOST_WAITING: usize = 64;
+
 struct ThroughOutbox {
     deliveries: Deliveries,
     outbox: Arc<dyn Outbox>,
@@ -63,6 +66,16 @@ impl Courier for ThroughOutbox {
         self.outbox.enqueue(session, turn, content).await?;
         self.deliveries.wake.ring();
         Ok(())
+    }
+
+    async fn is_waiting(&self, channel: &str, recipient: &str) -> Result<bool> {
+        let waiting = self.outbox.undelivered(DeliveryState::Waiting, MOST_WAITING).await?;
+        if waiting.count > MOST_WAITING as u64 {
+            return Ok(true);
+        }
+        let mut contents = waiting.deliveries.iter().map(|record| &record.delivery.content);
+        Ok(contents
+            .any(|content| content.channel == channel && content.recipient.as_deref() == Some(recipient)))
     }
 
     async fn returned(&self, delivery: i64, error: &str) -> Result<()> {

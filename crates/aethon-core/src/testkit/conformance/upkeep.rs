@@ -14,7 +14,7 @@ async fn run_once(stage: &Stage, id: &str) {
     let (turn, inbound) = (TurnId::fresh(), Inbound { oneshot: true, ..say(id, "once") });
     stage.storage.turns.accept(&turn, &inbound, Some(begin("once"))).await.unwrap();
     let mut end = finish(&turn, id, "done");
-    end.deliveries = vec![delivery("news", 600)];
+    end.deliveries = vec![delivery("news", 600).with_recipient(Some(id.to_owned()))];
     stage.storage.turns.finish(end).await.unwrap();
 }
 

@@ -1,5 +1,7 @@
 //! The outbox of the storage in memory.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -27,7 +29,13 @@ impl Outbox for MemoryStore {
     async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Delivery>> {
         let tables = self.enter("due")?;
         let due = tables.deliveries.iter().filter(|row| row.due_at.is_some_and(|at| at <= now));
-        Ok(due.take(limit).map(|row| row.delivery.clone()).collect())
+        let mut recipients = BTreeSet::new();
+        let first = due.filter(|row| {
+            let content = &row.delivery.content;
+            let recipient = content.recipient.as_deref();
+            recipient.is_none_or(|recipient| recipients.insert((content.channel.as_str(), recipient)))
+        });
+        Ok(first.take(limit).map(|row| row.delivery.clone()).collect())
     }
 
     async fn next_due(&self) -> Result<Option<Timestamp>> {

@@ -1,0 +1,146 @@
+//! What channels cost: six of them that have nothing to say, and many messages over one.
+//!
+//! The messengers are the fake ones of the black-box tests, in a process of their own.
+
+use super::figures::{Bench, settled};
+use super::report::{Row, Unit};
+use crate::process;
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long nothing happens: longer than any channel's longest silence.
+const IDLE: Duration = Duration::from_secs(60);
+/// How many messages a second come in.
+const OFFERED: u64 = 240;
+/// How many must be answered.
+const WANTED: f64 = 200.0;
+/// For how long they come.
+const FLOOD: u64 = 10;
+
+/// The messengers.
+struct Messengers {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    settings: Settings,
+}
+
+/// The settings by which a server uses them: one alone, and the other five.
+#[derive(Default, Deserialize)]
+struct Settings {
+    one: Vec<String>,
+    others: Vec<String>,
+}
+
+/// How a flood went.
+#[derive(Deserialize)]
+struct Flood {
+    answered: u64,
+    seconds: f64,
+    in_order: bool,
+}
+
+impl Messengers {
+    fn start(program: &Path, home: &Path) -> Result<Self> {
+        let mut command = process::command(home, &program.display().to_string(), &[]);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start the messengers")?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            bail!("the messengers have no pipes");
+        };
+        let mut own = Self { child, input, output: BufReader::new(output), settings: Settings::default() };
+        own.settings = own.answer()?;
+        Ok(own)
+    }
+
+    fn ask<T: for<'a> Deserialize<'a>>(&mut self, line: &str) -> Result<T> {
+        writeln!(self.input, "{line}").context("the messengers are gone")?;
+        self.answer()
+    }
+
+    fn answer<T: for<'a> Deserialize<'a>>(&mut self) -> Result<T> {
+        let mut line = String::new();
+        self.output.read_line(&mut line)?;
+        serde_json::from_str(&line).with_context(|| format!("the messengers said {line:?}"))
+    }
+}
+
+impl Drop for Messengers {
+    fn drop(&mut self) {
+        // Both fail when the process has ended already, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The figures.
+pub(super) fn figures(bench: &Bench, program: &Path) -> Result<Vec<Row>> {
+    let home = bench.home()?;
+    let mut messengers = Messengers::start(program, home.path())?;
+    let settings = &messengers.settings;
+    let six: Vec<String> = settings.one.iter().chain(&settings.others).cloned().collect();
+    let one = settings.one.clone();
+    let (quiet_cpu, quiet) = idle(bench, &[])?;
+    let (cpu, resident) = idle(bench, &six)?;
+    let more = resident.saturating_sub(quiet) as f64;
+    let mut rows = vec![
+        Row::new("CPU a second, idle, no channel but the page", Unit::Millis, quiet_cpu),
+        Row::new("CPU a second, idle, six messengers on", Unit::Millis, cpu).at_most(
+            Unit::Millis,
+            cpu,
+            0.010,
+        ),
+        Row::new("resident memory, idle, six messengers on, against none", Unit::Mib, more).at_most(
+            Unit::Mib,
+            more,
+            4.0 * 1024.0 * 1024.0,
+        ),
+    ];
+    rows.extend(flood(bench, &mut messengers, &one)?);
+    Ok(rows)
+}
+
+/// CPU seconds a second of a server that does nothing, and its resident memory.
+fn idle(bench: &Bench, settings: &[String]) -> Result<(f64, u64)> {
+    let home = bench.home()?;
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let server = bench.start(&home, &settings)?;
+    settled(&server)?;
+    let (before, begun) = (server.cpu()?, Instant::now());
+    std::thread::sleep(IDLE);
+    let used = server.cpu()?.saturating_sub(before);
+    Ok((used.as_secs_f64() / begun.elapsed().as_secs_f64(), server.resident()?))
+}
+
+/// Messages over one messenger, in many chats.
+fn flood(bench: &Bench, messengers: &mut Messengers, settings: &[String]) -> Result<Vec<Row>> {
+    let home = bench.home()?;
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let server = bench.start(&home, &settings)?;
+    // What was said before the first start has asked is history to it.
+    let _: serde_json::Value = messengers.ask("await")?;
+    settled(&server)?;
+    let before = server.cpu()?;
+    let flood: Flood = messengers.ask(&format!("flood {} {OFFERED}", OFFERED * FLOOD))?;
+    let cpu = server.cpu()?.saturating_sub(before).as_secs_f64() / flood.answered.max(1) as f64;
+    let rate = flood.answered as f64 / flood.seconds;
+    let share = flood.answered as f64 / (OFFERED * FLOOD) as f64;
+    let share = if flood.in_order { share } else { 0.0 };
+    let name = |what: &str| format!("{what} ({OFFERED} a second over Telegram, 600 chats)");
+    Ok(vec![
+        Row::new(name("messages answered"), Unit::PerSecond, rate).at_least(Unit::PerSecond, rate, WANTED),
+        Row::new(name("answered, each chat in its order"), Unit::Percent, share).at_least(
+            Unit::Percent,
+            share,
+            1.0,
+        ),
+        Row::new(name("CPU a message"), Unit::Millis, cpu),
+    ])
+}
