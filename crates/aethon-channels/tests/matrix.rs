@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use aethon_channels::{Groups, Messenger, Pairing, Rules, Strangers, Surroundings, matrix};
 use aethon_core::approval::PendingApprovals;
-use aethon_core::channel::{Channel, ChannelState, Courier, Delivery, NewDelivery};
+use aethon_core::channel::{Channel, ChannelState, Delivery, NewDelivery};
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse, Method};

@@ -370,7 +370,7 @@ async fn a_reply_that_nobody_knows_of_is_found_where_the_platform_can_tell() {
         stage.paper = Arc::new(Paper { sends_once, loses_answers: true, ..Paper::default() });
         stage.paper.faults.lock().unwrap().push(Fault::Doubtful("the program died".into()));
         let turn = TurnId::fresh();
-        let surface = stage.messenger().streams().surface("7", "1");
+        let surface = stage.messenger().streams().surface("7", ("1", true));
         surface.emit(&turn, TurnEvent::Text("growing".into()));
         tokio::time::sleep(Duration::from_secs(1)).await;
         // As after a crash: another messenger, the same storage.
@@ -386,7 +386,7 @@ async fn a_reply_does_not_begin_above_one_that_is_on_its_way() {
     let stage = Stage::new(known());
     stage.courier.set_waiting(true);
     let messenger = stage.messenger();
-    messenger.streams().surface("7", "1").emit(&TurnId::fresh(), TurnEvent::Text("growing".into()));
+    messenger.streams().surface("7", ("1", true)).emit(&TurnId::fresh(), TurnEvent::Text("growing".into()));
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert!(stage.shown().is_empty());
     stage.courier.set_waiting(false);
