@@ -61,7 +61,7 @@ pub struct Rules {
     pub channel: &'static str,
     /// Who may write, by the platform's own ids. Empty: nobody but those who were paired.
     pub allowed: Vec<String>,
-    /// Whose words count as the owner's; `None` for everybody who may write.
+    /// Who the owners are: they alone are asked for approval, and their words are not marked. `None` for everybody who may write.
     pub owners: Option<Vec<String>>,
     /// Who is who among the senders; `None` without a household.
     pub people: Option<Vec<Member>>,
@@ -79,6 +79,8 @@ pub struct Rules {
     pub max_file_bytes: u64,
     /// The age above which a message is not answered.
     pub stale_after: Duration,
+    /// Whether the words of those who are no owners are marked as somebody else's.
+    pub marks_others: bool,
 }
 
 /// What every channel is given by the program.

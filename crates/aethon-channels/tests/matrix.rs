@@ -202,6 +202,7 @@ impl Stage {
             home: None,
             max_file_bytes: 1 << 20,
             stale_after: Duration::from_secs(3600),
+            marks_others: true,
         };
         let around = Surroundings {
             records: self.records.clone(),

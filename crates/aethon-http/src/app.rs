@@ -14,6 +14,7 @@ use crate::auth::{Register, SignIn, SignIns, TokenAuth};
 use crate::deps::{Activity, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
 use crate::limits::Attempts;
 use crate::options::Options;
+use crate::replay::Taken;
 use crate::response::RequestIds;
 use crate::rules::{Rules, WebhookRules};
 use crate::standing::Standing;
@@ -32,6 +33,8 @@ pub struct App {
     is_loopback: bool,
     /// The sign-ins of browsers, and what was taken back of them.
     pub(crate) sign_ins: Arc<SignIns>,
+    /// The signatures of webhooks that were taken; a reload forgets none.
+    pub(crate) taken: Arc<Taken>,
     /// Wrong tokens, by address.
     pub(crate) attempts: Arc<Attempts>,
     /// Who is connected, and what was answered.
@@ -65,6 +68,7 @@ impl App {
             sign_ins,
             setup: Live::new(deps.setup.clone()),
             is_loopback,
+            taken: Arc::default(),
             attempts: Arc::default(),
             traffic: Arc::default(),
             request_ids: RequestIds::new(),
@@ -123,6 +127,7 @@ parts! {
     Runtime: deps.runtime;
     Workflows: deps.workflows;
     Arc<SignIns>: sign_ins;
+    Arc<Taken>: taken;
     Arc<Traffic>: traffic;
 }
 

@@ -34,6 +34,7 @@ mod pages;
 mod pattern;
 mod platform_calls;
 mod progress;
+mod replay;
 mod request;
 mod response;
 mod router;

@@ -4,6 +4,7 @@
 //! at any time. A sender that adds `X-Aethon-Timestamp` (seconds since 1970) signs in the second version: the time and the
 //! `Idempotency-Key` stand before the body in what is signed, so neither can be changed, and a request counts for five minutes
 //! before and after its time. The words of one version never sign anything in the other, because no JSON begins with `v2`.
+//! That a signature of the second version is taken once is the affair of `replay`.
 
 use aethon_core::secret::Secret;
 use http::StatusCode;
@@ -22,7 +23,7 @@ const TIMESTAMP: HeaderName = HeaderName::from_static("x-aethon-timestamp");
 pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// How far a request's time may be from ours, in seconds.
-const WINDOW: u64 = 300;
+pub(crate) const WINDOW: u64 = 300;
 
 /// Verifies signatures, if there is a secret.
 pub(crate) struct Verifier(Option<hmac::Key>);
@@ -34,6 +35,19 @@ pub(crate) enum Refusal {
     Signature,
     /// Its time is too far from ours.
     Time,
+    /// It has been here before.
+    Used,
+    /// So many signatures have come within the window that another one could not be told from them later.
+    Crowded,
+}
+
+/// A signature of the second version that holds, by which its request is known again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Signed {
+    /// The request's time, in seconds since 1970.
+    pub(crate) time: i64,
+    /// The signature.
+    pub(crate) signature: [u8; 32],
 }
 
 impl Verifier {
@@ -49,12 +63,17 @@ impl Verifier {
     }
 
     /// Whether the request carries exactly one signature, and it is that of what it brings: hex in either case, with or
-    /// without `sha256=` or, in the second version, `v2=` in front.
-    pub(crate) fn judge(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<(), Refusal> {
-        let Some(key) = &self.0 else { return Ok(()) };
+    /// without `sha256=` or, in the second version, `v2=` in front. Returns one of the second version.
+    pub(crate) fn judge(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Result<Option<Signed>, Refusal> {
+        let Some(key) = &self.0 else { return Ok(None) };
         let signature = claimed(headers).ok_or(Refusal::Signature)?;
         if !headers.contains_key(TIMESTAMP) {
-            return hmac::verify(key, body, &signature).map_err(|_| Refusal::Signature);
+            return hmac::verify(key, body, &signature).map(|()| None).map_err(|_| Refusal::Signature);
         }
         let time = only(headers, &TIMESTAMP).ok_or(Refusal::Signature)?;
         let named = if headers.contains_key(IDEMPOTENCY_KEY) {
@@ -67,7 +86,10 @@ impl Verifier {
         // Judged last, so that only who knows the secret learns that the clocks differ.
         let time: i64 =
             std::str::from_utf8(time).ok().and_then(|time| time.parse().ok()).ok_or(Refusal::Signature)?;
-        if now.as_second().abs_diff(time) <= WINDOW { Ok(()) } else { Err(Refusal::Time) }
+        if now.as_second().abs_diff(time) > WINDOW {
+            return Err(Refusal::Time);
+        }
+        Ok(Some(Signed { time, signature }))
     }
 }
 
@@ -86,6 +108,18 @@ impl Refusal {
                 "stale_timestamp",
                 "X-Aethon-Timestamp is more than five minutes from the time here; sign again, and check both clocks",
             ),
+            Self::Used => Problem::new(
+                StatusCode::FORBIDDEN,
+                "signature_used",
+                "this signature was taken before; sign each request anew, with its own time, or repeat one at the same address \
+                 under its Idempotency-Key",
+            ),
+            Self::Crowded => Problem::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "rate_limited",
+                "too many signed requests within ten minutes; try again later",
+            )
+            .retry_after(WINDOW),
         }
     }
 }
@@ -161,7 +195,7 @@ mod tests {
             }
             let now = Timestamp::from_second(1_000_000).unwrap();
             let judged = Verifier::new(&Secret::new("s3cret")).judge(&headers, body, now);
-            assert_eq!(judged, expected, "{signature} {time:?} {named:?}");
+            assert_eq!(judged.map(drop), expected, "{signature} {time:?} {named:?}");
         };
         let right = v2("1000000", "");
         check(&right, &["1000000"], &[], Ok(()));

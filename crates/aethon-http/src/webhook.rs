@@ -2,15 +2,19 @@
 //!
 //! The order of checks is INTERFACE section 6: whether there is a signature at all, content type and length (the service's),
 //! the signature over the raw bytes, form, fields, and only then a turn. What came in goes through the same door as everything else. A repeated
-//! `Idempotency-Key` is recognised there, so the answer to it is made from the stored reply and equals the first one.
+//! `Idempotency-Key` is recognised there, so the answer to it is made from the stored reply and equals the first one. However
+//! an address is spelled, a key belongs to what it leads to, and a signed request that was captured runs once (`replay`).
 //!
 //! A caller waits at most `server.webhook_timeout_seconds` and is then told 504. The turn goes on: its reply is stored and
 //! delivered where that was asked for, and a repetition with the same key gets it. A caller that hangs up loses nothing
 //! either.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use aethon_core::assistant::Submitted;
 use aethon_core::clock::Clock;
+use aethon_core::error::Error;
 use aethon_core::ids::{SessionId, unique};
 use aethon_core::message::{Dedupe, Destination, EndReason, Handling, Inbound, Reply, TurnEnd};
 use aethon_core::model::ModelErrorKind;
@@ -27,10 +31,11 @@ use crate::deps::{Chat, Runtime, Setup, Workflows};
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::hex::hex;
+use crate::replay::Taken;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::rules::WebhookRules;
-use crate::signature::{IDEMPOTENCY_KEY, Refusal};
+use crate::signature::{IDEMPOTENCY_KEY, Refusal, Signed};
 
 /// The channel that webhook sessions belong to.
 const CHANNEL: &str = "webhook";
@@ -39,16 +44,18 @@ const LONGEST_KEY: usize = 255;
 const KEY_SECONDS: u64 = 24 * 60 * 60;
 const INTERRUPTED: &str = "the assistant stopped while it worked on this and did not finish; send it again under a new Idempotency-Key";
 
-/// What holds for webhooks, and the time by which signatures are judged.
+/// What holds for webhooks, the time by which signatures are judged, and those that were taken.
 #[derive(Clone)]
 pub(crate) struct Gate {
     rules: Arc<WebhookRules>,
     clock: Arc<dyn Clock>,
+    taken: Arc<Taken>,
 }
 
 impl FromApp for Gate {
     fn from_app(app: &App) -> Self {
-        Self { rules: FromApp::from_app(app), clock: Runtime::from_app(app).clock }
+        let (rules, taken) = FromApp::from_app(app);
+        Self { rules, clock: Runtime::from_app(app).clock, taken }
     }
 }
 
@@ -63,8 +70,7 @@ pub(crate) async fn trigger(
     (chat, setup, workflows, gate): (Chat, Setup, Workflows, Gate),
     mut request: Request,
 ) -> HandlerResult {
-    let body = gate.signed_body(&mut request).await?;
-    let rules = &gate.rules;
+    let (body, signed) = gate.signed_body(&mut request).await?;
     let mut fields = Fields::parse(&body)?;
     let text = fields.required_text("text")?;
     let sop_name = fields.text("sop_name")?.filter(|name| !name.is_empty());
@@ -86,17 +92,17 @@ pub(crate) async fn trigger(
     }
     let inbound = Inbound::say(session, text)
         .from_sender(CHANNEL)
-        .with_dedupe(dedupe(&request, &body)?)
-        .with_untrusted(rules.mark_untrusted)
+        .with_dedupe(dedupe("/webhook/trigger", &request.head.headers, &body)?)
+        .with_untrusted(gate.rules.mark_untrusted)
         .with_oneshot(name.is_none())
         .delivered_to(destination)
         .handled_by(sop_name.map_or(Handling::Model, Handling::sop));
-    turn(&chat, rules, inbound).await
+    gate.turn(&chat, signed, inbound).await
 }
 
 /// `POST /webhook/{channel}`: goes on with the session of that channel.
 pub(crate) async fn channel((chat, gate): (Chat, Gate), mut request: Request) -> HandlerResult {
-    let body = gate.signed_body(&mut request).await?;
+    let (body, signed) = gate.signed_body(&mut request).await?;
     let channel = request.params.get::<String>("channel").unwrap_or_default();
     // However it is spelled, `trigger` is the other route's, and its sessions are not a channel's.
     if !is_source_name(&channel) || channel == "trigger" {
@@ -104,19 +110,36 @@ pub(crate) async fn channel((chat, gate): (Chat, Gate), mut request: Request) ->
         return Err(Problem::not_found(detail).with_code("unknown_channel"));
     }
     let text = Fields::parse(&body)?.required_text("text")?;
+    let dedupe = dedupe(&format!("/webhook/{channel}"), &request.head.headers, &body)?;
     let inbound = Inbound::say(session(&channel)?, text)
         .from_sender(channel)
-        .with_dedupe(dedupe(&request, &body)?)
+        .with_dedupe(dedupe)
         .with_untrusted(gate.rules.mark_untrusted);
-    turn(&chat, &gate.rules, inbound).await
+    gate.turn(&chat, signed, inbound).await
 }
 
 impl Gate {
-    /// The body, if what is wanted of its signature holds.
-    async fn signed_body(&self, request: &mut Request) -> Result<Bytes, Problem> {
+    /// The body, if what is wanted of its signature holds, and a signature that is taken once.
+    async fn signed_body(&self, request: &mut Request) -> Result<(Bytes, Option<Signed>), Problem> {
         let body = request.read().await?;
         let judged = self.rules.signatures.judge(&request.head.headers, &body, self.clock.now());
-        judged.map(|()| body).map_err(Refusal::problem)
+        judged.map(|signed| (body, signed)).map_err(Refusal::problem)
+    }
+
+    /// The reply to a request in which everything else is right.
+    async fn turn(&self, chat: &Chat, signed: Option<Signed>, inbound: Inbound) -> HandlerResult {
+        let place = inbound.dedupe.as_ref().map(|dedupe| {
+            let mut place = [0; 32];
+            place.copy_from_slice(digest::digest(&digest::SHA256, dedupe.id.as_bytes()).as_ref());
+            place
+        });
+        let taken = signed.map(|signed| self.taken.take(signed, place, self.clock.now())).transpose();
+        let is_new = taken.map_err(Refusal::problem)?.unwrap_or(false);
+        let submitted = chat.assistant.submit(inbound, Arc::new(Unattended)).await;
+        if let (Some(signed), Err(_), true) = (&signed, &submitted, is_new) {
+            self.taken.give_back(signed);
+        }
+        reply(submitted.map_err(refused)?, self.rules.timeout).await
     }
 }
 
@@ -144,11 +167,11 @@ fn destination(setup: &Setup, fields: &mut Fields) -> Result<Option<Destination>
     Ok(Some(Destination { channel, recipient }))
 }
 
-/// How a repetition is recognised: the caller's key, within this path; it must bring the same bytes.
-fn dedupe(request: &Request, body: &[u8]) -> Result<Option<Dedupe>, Problem> {
-    let Some(key) = idempotency_key(&request.head.headers)? else { return Ok(None) };
+/// How a repetition is recognised: the caller's key, within this path in its plain spelling; it must bring the same bytes.
+fn dedupe(path: &str, headers: &HeaderMap, body: &[u8]) -> Result<Option<Dedupe>, Problem> {
+    let Some(key) = idempotency_key(headers)? else { return Ok(None) };
     Ok(Some(Dedupe {
-        id: format!("{} {key}", request.head.uri.path()),
+        id: format!("{path} {key}"),
         fingerprint: Some(hex(digest::digest(&digest::SHA256, body).as_ref())),
         valid_for: Some(KEY_SECONDS),
     }))
@@ -168,22 +191,23 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     }
 }
 
-async fn turn(chat: &Chat, rules: &WebhookRules, inbound: Inbound) -> HandlerResult {
-    let submitted = chat.assistant.submit(inbound, Arc::new(Unattended)).await.map_err(|error| {
-        if error.is_mismatch() {
-            return Problem::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "idempotency_mismatch",
-                "this Idempotency-Key was used with another body; use a new key for a new request",
-            );
-        }
-        // A SOP that needs more than the text says.
-        if error.is_invalid() {
-            return Problem::invalid("text", error.to_string());
-        }
-        Problem::from(error)
-    })?;
-    let limit = rules.timeout;
+/// Why nothing was submitted.
+fn refused(error: Error) -> Problem {
+    if error.is_mismatch() {
+        return Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "idempotency_mismatch",
+            "this Idempotency-Key was used with another body; use a new key for a new request",
+        );
+    }
+    // A SOP that needs more than the text says.
+    if error.is_invalid() {
+        return Problem::invalid("text", error.to_string());
+    }
+    Problem::from(error)
+}
+
+async fn reply(submitted: Submitted, limit: Duration) -> HandlerResult {
     let reply = tokio::time::timeout(limit, submitted.reply.wait()).await.map_err(|_| {
         let detail = format!(
             "no reply within {} seconds; the turn goes on, and the same Idempotency-Key fetches its reply",

@@ -174,13 +174,41 @@ fn row(name: &str, state: FeatureState, detail: &str) -> Feature {
     Feature::new((&id, &title), state, detail, &key)
 }
 
-/// Who is heard, in words.
+/// Who is heard, and who of them is an owner, in words.
 fn who_may_write(config: &Config, name: &str) -> String {
-    match config.security.allowed_senders.get(name).map_or(0, Vec::len) {
+    let heard = match config.security.allowed_senders.get(name).map_or(0, Vec::len) {
         0 => format!("heard are only those who were paired; security.allowed_senders.{name} is empty"),
         1 => "one sender is allowed, besides those who were paired".to_owned(),
         some => format!("{some} senders are allowed, besides those who were paired"),
-    }
+    };
+    let (owners, prefix) = (&config.security.owners, format!("{name}:"));
+    let here = owners.iter().filter(|owner| owner.starts_with(&prefix)).count();
+    let owners = match (owners.len(), here) {
+        (0, _) if lists_group(config, name) => {
+            "security.owners is empty, so every one of them is an owner, and so is every member of a listed group"
+                .to_owned()
+        }
+        (0, _) => "security.owners is empty, so every one of them is an owner".to_owned(),
+        (_, 0) => "nobody there is an owner (security.owners)".to_owned(),
+        (_, here) => format!("owners there: {here}"),
+    };
+    format!("{heard}; {owners}")
+}
+
+/// Whether a group is listed, whose members may write.
+fn lists_group(config: &Config, name: &str) -> bool {
+    let listed = config.security.allowed_senders.get(name);
+    listed.is_some_and(|listed| listed.iter().any(|entry| entry.starts_with(['-', '!'])))
+}
+
+/// Messengers where whoever gets into a listed group can approve what the assistant does.
+fn open_groups(config: &Config) -> impl Iterator<Item = Finding> + '_ {
+    let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
+    let open = on.filter(|name| config.security.owners.is_empty() && lists_group(config, name));
+    open.map(|name| {
+        let message = format!("a group is listed in security.allowed_senders.{name}, and security.owners is empty: every member is an owner and approves what they ask for");
+        Finding::warning("channel", message, format!("name yourself in security.owners, such as \"{name}:YOUR_ID\""))
+    })
 }
 
 /// A line for each messenger that is on, and one for the household, for `--check`.
@@ -199,6 +227,7 @@ pub(crate) fn findings(config: &Config) -> Vec<Finding> {
         let remedy = "use a number that you can do without, or another messenger".to_owned();
         Finding::warning("channel", aethon_channels::whatsapp::TERMS.to_owned(), remedy)
     });
+    let terms = terms.into_iter().chain(open_groups(config));
     let found = on.map(|name| {
         let message = format!("{name} is on; {}; `aethon-cli channels test {name}` looks whether it is let in", who_may_write(config, name));
         match config.security.allowed_senders.get(*name).is_none_or(Vec::is_empty) {
@@ -212,4 +241,25 @@ pub(crate) fn findings(config: &Config) -> Vec<Finding> {
     });
     let people = (!config.household.people.is_empty()).then(|| household::sentence(config));
     found.chain(terms).chain(people.map(|people| Finding::ok("household", people))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_told_that_an_empty_list_of_owners_makes_a_group_one() {
+        let mut config = Config::default();
+        config.channels.telegram.enabled = true;
+        let listed = ["1", "-700"].map(str::to_owned).to_vec();
+        config.security.allowed_senders.insert("telegram".into(), listed);
+        let warnings = |config: &Config| open_groups(config).count();
+        assert!(summary(&config).contains("every member of a listed group"), "{}", summary(&config));
+        assert_eq!((warnings(&config), findings(&config).len()), (1, 2));
+        config.security.owners = vec!["telegram:1".into()];
+        assert!(summary(&config).contains("owners there: 1"), "{}", summary(&config));
+        assert_eq!(warnings(&config), 0);
+        config.security.owners = vec!["matrix:@ada:hs".into()];
+        assert!(summary(&config).contains("nobody there is an owner"), "{}", summary(&config));
+    }
 }

@@ -30,6 +30,32 @@ const REPEATED: [&str; 4] = [
     "________________________________",
 ];
 
+/// The names of the fields by which some programs head a mail that is passed on or repeated: who wrote it, when, about what.
+const FROM: [&str; 8] = ["from", "von", "de", "da", "van", "från", "fra", "od"];
+const SENT: [&str; 16] = [
+    "sent",
+    "date",
+    "gesendet",
+    "datum",
+    "envoyé",
+    "enviado",
+    "enviado el",
+    "enviada em",
+    "inviato",
+    "data",
+    "fecha",
+    "verzonden",
+    "skickat",
+    "sendt",
+    "wysłano",
+    "envoyé le",
+];
+const SUBJECT: [&str; 9] =
+    ["subject", "betreff", "objet", "asunto", "assunto", "oggetto", "onderwerp", "ämne", "emne"];
+
+/// Below the first field, how far the others may be.
+const LONGEST_HEADING: usize = 12;
+
 /// Beginnings of the line that says who wrote what a reply repeats, and the word in it.
 const ATTRIBUTIONS: [(&str, &str); 6] = [
     ("on ", "wrote:"),
@@ -48,7 +74,7 @@ pub(super) fn words(text: &str, is_reply: bool) -> Words {
     let text = text.replace("\r\n", "\n").replace(['\r', '\0'], "");
     let lines: Vec<&str> = text.lines().collect();
     let lowered: Vec<String> = lines.iter().map(|line| line.trim().to_lowercase()).collect();
-    let forwarded = lowered.iter().position(|line| PASSED_ON.iter().any(|mark| line.starts_with(mark)));
+    let forwarded = forwarded(&lowered, is_reply);
     let end = forwarded.unwrap_or(lines.len());
     let mut own: Vec<&str> = Vec::new();
     let mut repeated: Vec<&str> = Vec::new();
@@ -59,7 +85,7 @@ pub(super) fn words(text: &str, is_reply: bool) -> Words {
             break;
         }
         if is_reply {
-            if REPEATED.iter().any(|mark| lowered[at].starts_with(mark)) {
+            if is_repeated(&lowered[at]) || is_heading(&lowered[at..end]) {
                 break;
             }
             if let Some(length) = attribution(&lowered[at..end]) {
@@ -88,6 +114,40 @@ pub(super) fn words(text: &str, is_reply: bool) -> Words {
         None => None,
     };
     Words { own, passed_on: passed_on.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()) }
+}
+
+/// Where a mail begins that is passed on. What a reply has below the fields of another mail is what it answers.
+fn forwarded(lowered: &[String], is_reply: bool) -> Option<usize> {
+    let is_mark = |line: &String| PASSED_ON.iter().any(|mark| line.starts_with(mark));
+    let marked = lowered.iter().position(is_mark);
+    if is_reply {
+        return marked;
+    }
+    let headed = (0..lowered.len()).find(|at| is_heading(&lowered[*at..]));
+    // The line above the fields belongs to them.
+    let headed = headed.map(|at| {
+        let above = lowered[..at].iter().rposition(|line| !line.is_empty());
+        above.filter(|above| is_repeated(&lowered[*above])).unwrap_or(at)
+    });
+    marked.into_iter().chain(headed).min()
+}
+
+fn is_repeated(lowered: &str) -> bool {
+    REPEATED.iter().any(|mark| lowered.starts_with(mark))
+}
+
+/// Whether these lines begin with the fields of another mail.
+fn is_heading(lowered: &[String]) -> bool {
+    let Some((first, rest)) = lowered.split_first() else { return false };
+    let below = &rest[..rest.len().min(LONGEST_HEADING)];
+    let has = |names: &[&str]| below.iter().any(|line| is_field(line, names));
+    is_field(first, &FROM) && has(&SENT) && has(&SUBJECT)
+}
+
+/// Whether a line is a field of one of these names, which may be marked as bold.
+fn is_field(lowered: &str, names: &[&str]) -> bool {
+    let Some((name, _)) = lowered.split_once(':') else { return false };
+    names.contains(&name.trim_matches(|c: char| c == '*' || c.is_whitespace()))
 }
 
 /// How many lines say who wrote what follows, if these begin with such.
@@ -185,6 +245,24 @@ mod tests {
             Some(&format!("{mark}\nFrom: eve\n\nobey")),
         );
         check("> only\n> this", true, "", Some("only\nthis"));
+    }
+
+    #[test]
+    fn the_fields_of_another_mail_begin_what_is_passed_on() {
+        for heading in [
+            "From: Eve <eve@y>\nSent: Monday, 3 August 2026 10:00\nTo: Ada\nSubject: plan",
+            "Von: Eve <eve@y>\nGesendet: Montag, 3. August 2026\nAn: Ada\nBetreff: Plan",
+            "De : Eve\nEnvoyé : lundi 3 août 2026\nÀ : Ada\nObjet : plan",
+            "*From:* Eve\n\n*Date:* 3 August 2026\n*To:* Ada\n*Subject:* plan",
+            "-----Original Message-----\nFrom: Eve\nSent: Monday\nSubject: plan",
+            "________________________________\n\nFrom: Eve\nDate: Monday\nSubject: plan",
+        ] {
+            let other = format!("{heading}\n\nobey");
+            check(&format!("Look.\n\n{other}"), false, "Look.", Some(&other));
+            check(&format!("Yes.\n\n{other}"), true, "Yes.", None);
+        }
+        let travel = "From: Bern\nTo: Rome\nDate: 3 May";
+        check(travel, false, travel, None);
     }
 
     #[test]

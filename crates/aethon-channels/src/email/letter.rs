@@ -10,6 +10,11 @@ use super::head::Head;
 const LEAST_PICTURE: usize = 10 << 10;
 /// The longest subject that is kept.
 const LONGEST_SUBJECT: usize = 200;
+/// What programs put before the subject of what they answer or pass on.
+const OF_ANOTHER: [&str; 20] = [
+    "re", "aw", "sv", "antw", "ref", "rif", "odp", "vs", "fwd", "fw", "wg", "tr", "rv", "enc", "i", "fs",
+    "vb", "vl", "doorst", "pd",
+];
 /// Parts that programs add for each other.
 const NOT_FOR_PEOPLE: [&str; 7] = [
     "application/pgp-signature",
@@ -72,17 +77,45 @@ impl Letter {
         self.references.first().unwrap_or(&self.id)
     }
 
-    /// What was said. The subject of a mail that begins a thread is a part of it, but no part of a command.
+    /// What the sender said. The subject of a mail that begins a thread is a part of it, but no part of a command.
     pub(super) fn text(&self) -> String {
         let own = self.words.own.trim();
         let is_command = own.starts_with(['/', '!']);
-        match (self.subject.as_str(), own) {
-            (subject, "") if self.words.passed_on.is_none() => subject.to_owned(),
-            ("", own) => own.to_owned(),
-            (_, own) if is_command || !self.references.is_empty() => own.to_owned(),
-            (subject, own) => format!("Subject: {subject}\n\n{own}").trim_end().to_owned(),
+        match self.own_subject() {
+            Some(subject) if own.is_empty() => subject.to_owned(),
+            Some(subject) if !is_command => format!("Subject: {subject}\n\n{own}"),
+            _ => own.to_owned(),
         }
     }
+
+    /// What somebody else said, whom the sender passes on: the mail, and the subject where it is that one's.
+    pub(super) fn passed_on(&self) -> Option<String> {
+        let is_others = self.begins_thread() && self.own_subject().is_none();
+        let subject = Some(&self.subject).filter(|subject| is_others && !subject.is_empty());
+        let subject = subject.map(|subject| format!("Subject: {subject}"));
+        let parts: Vec<String> = subject.into_iter().chain(self.words.passed_on.clone()).collect();
+        (!parts.is_empty()).then(|| parts.join("\n\n"))
+    }
+
+    /// The subject, where it says something and the sender has thought of it.
+    fn own_subject(&self) -> Option<&str> {
+        let says_something = self.begins_thread() || self.words.own.trim().is_empty();
+        let is_own = self.words.passed_on.is_none() && !is_of_another(&self.subject);
+        Some(self.subject.as_str()).filter(|subject| says_something && is_own && !subject.is_empty())
+    }
+
+    fn begins_thread(&self) -> bool {
+        self.references.is_empty()
+    }
+}
+
+/// Whether a subject is that of another mail: `Re: plan`, `Fwd: plan`, `AW[2]: plan`.
+fn is_of_another(subject: &str) -> bool {
+    let Some((mark, _)) = subject.split_once([':', '：']) else { return false };
+    let mark = mark.trim().to_lowercase();
+    let mark =
+        mark.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '[' | ']' | '(' | ')' | ' '));
+    OF_ANOTHER.contains(&mark) || matches!(mark, "回复" | "答复" | "转发" | "返信" | "転送")
 }
 
 fn file(part: &MessagePart<'_>) -> Option<File> {
@@ -131,6 +164,32 @@ mod tests {
         assert_eq!((replied.id.as_str(), replied.root()), ("<stand@in>", "<2@x>"));
         assert_eq!(read("Subject: hi\n\n/new\n").text(), "/new");
         assert_eq!(read("Subject: /pair ABCD2345\n\n\n").text(), "/pair ABCD2345");
+    }
+
+    #[test]
+    fn a_subject_of_another_mail_is_not_the_senders() {
+        let check = |mail: &str, own: &str, passed_on: Option<&str>| {
+            let letter = read(mail);
+            assert_eq!((letter.text().as_str(), letter.passed_on().as_deref()), (own, passed_on), "{mail}");
+        };
+        for subject in
+            ["Fwd: obey", "FW: obey", "WG: obey", "Re: obey", "AW[2]: obey", "Tr : obey", "fwd(3): obey"]
+        {
+            let marked = format!("Subject: {subject}");
+            check(&format!("{marked}\n\nLook.\n"), "Look.", Some(&marked));
+            check(&format!("{marked}\n\n\n"), "", Some(&marked));
+        }
+        let mail = "---------- Forwarded message ---------\nFrom: eve\n\ndo it";
+        check(
+            &format!("Subject: obey\n\nLook.\n\n{mail}\n"),
+            "Look.",
+            Some(&format!("Subject: obey\n\n{mail}")),
+        );
+        check(&format!("Subject: obey\n\n{mail}\n"), "", Some(&format!("Subject: obey\n\n{mail}")));
+        check("Subject: Note: milk\n\nBuy it.\n", "Subject: Note: milk\n\nBuy it.", None);
+        check("In-Reply-To: <2@x>\nSubject: Re: plan\n\nYes\n", "Yes", None);
+        check("In-Reply-To: <2@x>\nSubject: Re: plan\n\n\n", "", None);
+        check("In-Reply-To: <2@x>\nSubject: call mum\n\n\n", "call mum", None);
     }
 
     #[test]

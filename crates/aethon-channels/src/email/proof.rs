@@ -2,7 +2,8 @@
 //!
 //! The name in `From` is what the sender has put there. The owner's own mail server checks it (SPF, DKIM, and DMARC, which says
 //! whether they belong to that name) and writes the outcome at the top. Only that counts: of that server, the topmost, with one
-//! outcome of DMARC and no doubt about which address it is of. Everything unclear is a no.
+//! outcome of DMARC and no doubt about which address it is of. Everything unclear is a no: a field that cannot be read may be
+//! that server's, made unreadable by what the sender has put into it, so nothing below it counts.
 
 use super::head::Head;
 
@@ -46,11 +47,17 @@ impl Trust<'_> {
     }
 
     fn is_proven(&self, head: &Head, sender: &str) -> bool {
-        let ours = head.all("authentication-results").find_map(|value| {
-            let outcomes = Outcomes::read(value)?;
-            outcomes.server.eq_ignore_ascii_case(self.authserv_id.trim()).then_some(outcomes)
-        });
-        !self.authserv_id.trim().is_empty() && ours.is_some_and(|outcomes| outcomes.pass_for(sender))
+        let own = self.authserv_id.trim();
+        if own.is_empty() {
+            return false;
+        }
+        for value in head.all("authentication-results") {
+            let Some(outcomes) = Outcomes::read(value) else { return false };
+            if outcomes.server.eq_ignore_ascii_case(own) {
+                return outcomes.pass_for(sender);
+            }
+        }
+        false
     }
 }
 
@@ -226,6 +233,23 @@ mod tests {
         let other = "Authentication-Results: relay.example; dmarc=fail\r\n";
         check(&format!("{fail}{PASS}From: ada@x.example\r\n"), Err(Unheard::Unproven));
         check(&format!("{other}{PASS}{fail}From: ada@x.example\r\n"), Ok("ada@x.example"));
+    }
+
+    #[test]
+    fn nothing_below_an_outcome_that_cannot_be_read_counts() {
+        for unreadable in [
+            "mx.home.example; spf=fail smtp.helo=a(b; dmarc=fail header.from=x.example",
+            "mx.home.example; spf=fail smtp.helo=\"a; dmarc=fail",
+            "mx.home.example; spf=fail smtp.helo=a\\(b); dmarc=fail",
+            "mx.home.example (; dmarc=fail",
+            "(mx.home.example; dmarc=fail",
+            "relay.example; dmarc=fail (",
+            "; dmarc=fail",
+            "",
+        ] {
+            let fields = format!("Authentication-Results: {unreadable}\r\n{PASS}From: ada@x.example\r\n");
+            check(&fields, Err(Unheard::Unproven));
+        }
     }
 
     #[test]

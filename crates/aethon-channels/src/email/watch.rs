@@ -217,12 +217,9 @@ impl Session {
         };
         let until = mail.now() + if is_known { REMEMBERED } else { STRANGERS_REMEMBERED };
         thread.store(door.records(), &chat, until).await?;
-        let passed_on = letter.words.passed_on.clone();
-        let is_forwarded = passed_on.is_some() && letter.words.own.is_empty();
-        let text = match (&passed_on, is_forwarded) {
-            (Some(passed_on), true) => format!("{}\n\n{passed_on}", letter.text()),
-            _ => letter.text(),
-        };
+        let (own, passed_on) = (letter.text(), letter.passed_on());
+        let is_forwarded = passed_on.is_some() && own.is_empty();
+        let text = passed_on.clone().filter(|_| is_forwarded).unwrap_or(own);
         Ok(Arrival {
             id: format!("{} {}", sender.id, letter.id),
             chat,

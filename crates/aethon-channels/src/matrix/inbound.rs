@@ -48,16 +48,18 @@ pub(super) fn arrival(event: &Value, room: &str, us: &str, is_private: bool) -> 
     })
 }
 
-/// Older clients repeat above a reply what it answers, as lines that begin with `>`.
+/// Older clients repeat above a reply what it answers, as lines that begin with `>`. However the first one goes on, which
+/// differs with what is answered, the words are somebody else's.
 fn fallback(body: &mut String) -> Option<String> {
-    if !body.starts_with("> <") {
-        return None;
-    }
-    let (quoted, rest) = body.split_once("\n\n")?;
-    let quoted: Vec<&str> = quoted.lines().map(|line| line.trim_start_matches("> ")).collect();
-    let (quoted, rest) = (quoted.join("\n"), rest.to_owned());
-    *body = rest;
-    Some(quoted)
+    let lines: Vec<&str> = body.lines().collect();
+    let count = lines.iter().take_while(|line| line.starts_with('>')).count();
+    let (above, below) = lines.split_at(count);
+    let quoted: Vec<&str> = above.iter().map(|line| line.trim_start_matches(['>', ' '])).collect();
+    let (quoted, rest) = (quoted.join("\n"), below.join("\n"));
+    (count > 0).then(|| {
+        *body = rest;
+        quoted
+    })
 }
 
 #[cfg(test)]
@@ -104,6 +106,17 @@ mod tests {
             (reply.text.as_str(), reply.quoted.as_deref()),
             ("what is this?", Some("<@eve:hs> obey\nme"))
         );
+        for (body, own, quoted) in [
+            ("> * <@eve:hs> obeys\n\nwhat is this?", "what is this?", "* <@eve:hs> obeys"),
+            ("> obey\n>\n> me\nwhat?", "what?", "obey\n\nme"),
+            (">obey", "", "obey"),
+        ] {
+            let reply = json!({"msgtype": "m.text", "body": body, "m.relates_to": {"m.in_reply_to": {"event_id": "$0"}}});
+            let reply = read(reply, true).unwrap();
+            assert_eq!((reply.text.as_str(), reply.quoted.as_deref()), (own, Some(quoted)), "{body:?}");
+        }
+        let own = read(json!({"msgtype": "m.text", "body": "> a poem\n\nNice."}), true).unwrap();
+        assert_eq!((own.text.as_str(), own.quoted), ("> a poem\n\nNice.", None), "no reply");
         let file = json!({"msgtype": "m.image", "body": "a.png", "url": "mxc://hs/1", "info": {"mimetype": "image/png", "size": 5}});
         let file = read(file, true).unwrap();
         assert!(file.text.is_empty() && file.files[0].handle == "mxc://hs/1");

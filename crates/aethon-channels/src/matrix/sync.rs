@@ -96,13 +96,10 @@ impl Session {
 
     /// Accepts an invitation of somebody who may write. Any other is left as it is: nobody learns that it was seen.
     async fn invited(&self, api: &Api, door: &Door, (room, invite): (&str, &Value)) -> Result<(), Stop> {
-        let events = invite["invite_state"]["events"].as_array();
-        let own = events.into_iter().flatten().find(|event| {
-            event["type"] == "m.room.member"
-                && event["state_key"] == self.us.as_str()
-                && event["content"]["membership"] == "invite"
-        });
-        let Some(inviter) = own.and_then(|event| event["sender"].as_str()) else { return Ok(()) };
+        let Some(inviter) = inviter(invite, &self.us) else {
+            tracing::debug!(channel = "matrix", room, "it is not clear who sent an invitation");
+            return Ok(());
+        };
         let inviter = Sender { id: inviter.to_owned(), name: None, group: None };
         if !door.knows(&inviter).await? {
             return Ok(());
@@ -195,5 +192,52 @@ impl Session {
         };
         self.members.insert(room.to_owned(), count);
         Ok(count <= 2)
+    }
+}
+
+/// Who sent an invitation. Only the event of the invitation itself was checked by the homeserver, which puts it last. The
+/// others are what the inviting server says of the room, so if one of them names somebody else, nobody is believed.
+fn inviter<'i>(invite: &'i Value, us: &str) -> Option<&'i str> {
+    let events = invite["invite_state"]["events"].as_array()?;
+    let mut senders = events
+        .iter()
+        .filter(|event| {
+            event["type"] == "m.room.member"
+                && event["state_key"] == us
+                && event["content"]["membership"] == "invite"
+        })
+        .map(|event| event["sender"].as_str());
+    let last = senders.next_back()??;
+    senders.all(|sender| sender == Some(last)).then_some(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_invitation_that_names_two_people_is_nobodys() {
+        let event = |sender: &str, of: &str, membership: &str| json!({"type": "m.room.member", "state_key": of, "sender": sender, "content": {"membership": membership}});
+        let check = |events: &[Value], expected: Option<&str>| {
+            let invite = json!({"invite_state": {"events": events}});
+            assert_eq!(inviter(&invite, "@bot:hs"), expected, "{events:?}");
+        };
+        let (ada, eve) = (event("@ada:hs", "@bot:hs", "invite"), event("@eve:hs", "@bot:hs", "invite"));
+        check(&[], None);
+        check(std::slice::from_ref(&ada), Some("@ada:hs"));
+        check(&[ada.clone(), ada.clone()], Some("@ada:hs"));
+        check(&[ada.clone(), eve.clone()], None);
+        check(&[eve, ada.clone()], None);
+        check(
+            &[
+                json!({"type": "m.room.member", "state_key": "@bot:hs", "content": {"membership": "invite"}}),
+                ada.clone(),
+            ],
+            None,
+        );
+        check(
+            &[ada.clone(), event("@eve:hs", "@eve:hs", "join"), event("@bot:hs", "@bot:hs", "leave")],
+            Some("@ada:hs"),
+        );
     }
 }

@@ -18,7 +18,7 @@ use super::api::Token;
 use super::inbound;
 use super::platform::Slack;
 use crate::socket::{Ended, Socket};
-use crate::talk::{Door, Failure, InOrder, Press, Rounds, Stop};
+use crate::talk::{Door, Failure, InOrder, Press, Rounds, Sender, Stop};
 
 /// How long the first word may take.
 const HELLO: Duration = Duration::from_secs(20);
@@ -175,11 +175,11 @@ impl Connection<'_> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let Some(action) = payload["actions"].as_array().and_then(|actions| actions.first()) else { return };
         let chat = inbound::chat_of(payload);
-        let press =
-            Press { data: text(&action["value"]), sender: text(&payload["user"]["id"]), chat: chat.clone() };
+        let sender = Sender { id: text(&payload["user"]["id"]), name: None, group: None };
+        let press = Press { data: text(&action["value"]), sender, chat: chat.clone() };
         let told = self.door.press(&press);
         if self.answers.len() < MOST_ANSWERS {
-            self.answers.push(Box::pin(self.slack.whisper(chat, press.sender, told)));
+            self.answers.push(Box::pin(self.slack.whisper(chat, press.sender.id, told)));
         }
     }
 

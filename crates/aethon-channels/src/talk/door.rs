@@ -7,7 +7,6 @@
 
 use std::sync::Arc;
 
-use aethon_core::approval::Decision;
 use aethon_core::assistant::Assistant;
 use aethon_core::channel::ChannelRecords;
 use aethon_core::clock::Clock;
@@ -146,7 +145,7 @@ impl Door {
 
     /// A button was pressed. Returns what the person is told.
     pub(crate) fn press(&self, press: &Press) -> &'static str {
-        self.questions.press(&press.data, &press.sender, &press.chat)
+        self.questions.press(press)
     }
 
     /// Something that was sent under this key has not arrived, although the platform said so at first.
@@ -202,8 +201,12 @@ impl Door {
         if !self.is_new(arrival).await? {
             return Ok(());
         }
-        let (chat, sender) = (arrival.chat.as_str(), arrival.sender.id.as_str());
+        let chat = arrival.chat.as_str();
+        // In a group the conversation is everybody's.
+        let is_theirs = arrival.is_private || access::is_owner(&self.outlet.rules, &arrival.sender);
         let answer = match command {
+            Command::New if !is_theirs => "Only an owner can begin a new conversation here.".to_owned(),
+            Command::Stop if !is_theirs => self.stop_own(arrival).await?,
             Command::Start(_) => HELLO.to_owned(),
             Command::Pair(_) => "You are connected already.".to_owned(),
             Command::Help => HELP.to_owned(),
@@ -221,13 +224,22 @@ impl Door {
                     _ => "Stopped.".to_owned(),
                 }
             }
-            Command::Answer(decision, code) => self.answer(&code, decision, (sender, chat)).to_owned(),
+            Command::Answer(decision, code) => {
+                self.questions.answer(&code, decision, (&arrival.sender, chat)).to_owned()
+            }
         };
         self.outlet.say(chat, answer).await
     }
 
-    fn answer(&self, code: &str, decision: Decision, (sender, chat): (&str, &str)) -> &'static str {
-        self.questions.answer(code, decision, (sender, chat))
+    /// Stops what somebody has brought about, and nothing of anybody else's.
+    async fn stop_own(&self, arrival: &Arrival) -> Result<String> {
+        let session = self.session(&Place::of(&self.outlet.rules, arrival)).await?;
+        let mut stopped = 0;
+        for turn in self.streams.turns_of(&arrival.chat, &arrival.sender.id) {
+            stopped += self.assistant.stop(&session, Some(&turn)).await;
+        }
+        let answer = if stopped == 0 { "Nothing of yours is running." } else { "Stopped." };
+        Ok(answer.to_owned())
     }
 
     async fn submit(&self, admitted: Admitted) -> Result<()> {
@@ -241,7 +253,9 @@ impl Door {
         if text.trim().is_empty() && attachments.is_empty() {
             return Ok(());
         }
-        let is_foreign = arrival.is_forwarded || !access::is_owner(&self.outlet.rules, &arrival.sender);
+        let rules = &self.outlet.rules;
+        let is_owner = access::is_owner(rules, &arrival.sender);
+        let is_foreign = arrival.is_forwarded || (rules.marks_others && !is_owner);
         // Files that come with others' words are most likely theirs.
         let are_foreign = is_foreign || arrival.quoted.is_some();
         attachments.iter_mut().for_each(|file| file.untrusted = are_foreign);
@@ -258,7 +272,7 @@ impl Door {
                 .with_untrusted(is_foreign)
                 .delivered_to(to.clone())
         };
-        let surface = || self.streams.surface(&arrival.chat, &arrival.sender.id);
+        let surface = || self.streams.surface(&arrival.chat, (&arrival.sender.id, is_owner));
         match self.assistant.submit(inbound(attachments), surface()).await {
             Ok(_) => Ok(()),
             // A file that cannot be shown to a model; the words still can.

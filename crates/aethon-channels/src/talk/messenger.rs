@@ -5,14 +5,16 @@ use std::sync::Arc;
 use aethon_core::assistant::Assistant;
 use aethon_core::channel::{Channel, ChannelStatus, Delivery, DeliveryError, PlatformCalls};
 use aethon_core::error::{Error, Result};
+use aethon_core::message::Inbound;
 use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::Shutdown;
 use aethon_core::surface::Surface;
 use async_trait::async_trait;
 
+use super::access;
 use super::door::Door;
 use super::outlet::Outlet;
-use super::platform::{Check, Platform};
+use super::platform::{Check, Platform, Sender};
 use super::question::Questions;
 use super::sending;
 use super::stream::Streams;
@@ -107,9 +109,17 @@ impl Channel for Messenger {
     fn watcher(&self, record: &TurnRecord) -> Option<Arc<dyn Surface>> {
         let inbound = &record.inbound;
         let to = inbound.deliver_to.as_ref().filter(|to| to.channel == self.outlet.channel())?;
-        Some(self.streams.surface(to.recipient.as_deref()?, &inbound.sender))
+        let is_owner = was_owners(&self.outlet.rules, inbound);
+        Some(self.streams.surface(to.recipient.as_deref()?, (&inbound.sender, is_owner)))
     }
+
     fn calls(&self) -> Option<Arc<dyn PlatformCalls>> {
         self.calls.clone()
     }
+}
+
+/// Whether a message that was stored is an owner's. Its sender's name was not stored; but what owners write is not marked.
+fn was_owners(rules: &Rules, inbound: &Inbound) -> bool {
+    let sender = Sender { id: inbound.sender.clone(), name: None, group: None };
+    access::is_owner(rules, &sender) || (rules.marks_others && !inbound.untrusted)
 }

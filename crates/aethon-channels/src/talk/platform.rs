@@ -171,7 +171,7 @@ pub(crate) struct Press {
     /// What the button sent.
     pub(crate) data: String,
     /// Who pressed it.
-    pub(crate) sender: String,
+    pub(crate) sender: Sender,
     /// Where.
     pub(crate) chat: String,
 }

@@ -1,7 +1,7 @@
 //! Questions for approval in a chat: shown with the exact arguments and two buttons, answered once, by the one who asked.
 //!
-//! What a button sends is a code that means nothing elsewhere. Who pressed it, and whether the question is still open, is
-//! looked at here; whether the arguments are those that were shown, the desk knows. Where there are no buttons, and for whoever
+//! What a button sends is a code that means nothing elsewhere. Who pressed it, whether they are an owner, and whether the
+//! question is still open, is looked at here; whether the arguments are those that were shown, the desk knows. Where there are no buttons, and for whoever
 //! prefers words, `approve CODE` and `deny CODE` do the same.
 
 use std::collections::BTreeMap;
@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use aethon_core::approval::{Answer, ApprovalRequest, Decision, Resolution, ResolutionReason};
 use aethon_core::visible;
 
+use super::access;
 use super::outlet::Outlet;
-use super::platform::{Button, Content};
+use super::platform::{Button, Content, Press, Sender};
 use crate::pairing::fresh_code;
 use crate::text::{Fit, Style, Styled, split};
 
@@ -110,9 +111,9 @@ impl Questions {
     }
 
     /// A button was pressed. Returns what the person is told.
-    pub(super) fn press(&self, data: &str, sender: &str, chat: &str) -> &'static str {
-        let answer = |code: &str, decision| self.answer(code, decision, (sender, chat));
-        match (data.strip_prefix(APPROVE), data.strip_prefix(DENY)) {
+    pub(super) fn press(&self, press: &Press) -> &'static str {
+        let answer = |code: &str, decision| self.answer(code, decision, (&press.sender, &press.chat));
+        match (press.data.strip_prefix(APPROVE), press.data.strip_prefix(DENY)) {
             (Some(code), _) => answer(code, Decision::Approve),
             (_, Some(code)) => answer(code, Decision::Deny),
             (None, None) => "This button is not known here.",
@@ -124,7 +125,7 @@ impl Questions {
         &self,
         code: &str,
         decision: Decision,
-        (sender, chat): (&str, &str),
+        (sender, chat): (&Sender, &str),
     ) -> &'static str {
         const SETTLED: &str = "This question is settled already; nothing was changed.";
         let approval = {
@@ -132,8 +133,12 @@ impl Questions {
             let question = open.get_mut(&code.to_ascii_uppercase());
             match question.filter(|question| question.chat == chat && !question.is_answered) {
                 None => return SETTLED,
-                Some(question) if question.asker != sender => {
+                Some(question) if question.asker != sender.id => {
                     return "Only the person who asked can answer this.";
+                }
+                // They were one when the question was put, unless the list has changed since.
+                Some(_) if !access::is_owner(&self.outlet.rules, sender) => {
+                    return "Only an owner can answer this.";
                 }
                 Some(question) => {
                     question.is_answered = true;
@@ -141,7 +146,7 @@ impl Questions {
                 }
             }
         };
-        let by = format!("{sender} on {}", self.outlet.channel());
+        let by = format!("{} on {}", sender.id, self.outlet.channel());
         match (self.outlet.around.desk.decide(&approval, Answer::new(decision).by(by)), decision) {
             (false, _) => SETTLED,
             (true, Decision::Approve) => "Approved.",

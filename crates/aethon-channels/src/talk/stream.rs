@@ -51,7 +51,7 @@ pub(super) struct Streams {
 struct Stream {
     turn: TurnId,
     chat: String,
-    asker: String,
+    sender: String,
     state: Mutex<State>,
     changed: Notify,
     ended: watch::Sender<bool>,
@@ -91,12 +91,25 @@ impl Streams {
         Self { outlet, questions, open: Mutex::default(), tasks: Mutex::default() }
     }
 
-    /// The surface of a turn that this person has brought about in this chat.
-    pub(super) fn surface(self: &Arc<Self>, chat: &str, asker: &str) -> Arc<dyn Surface> {
+    /// The surface of a turn that this person has brought about in this chat. Whoever is no owner sees their turn, and is asked
+    /// nothing: what needs a word of the owner's is denied.
+    pub(super) fn surface(
+        self: &Arc<Self>,
+        chat: &str,
+        (sender, is_owner): (&str, bool),
+    ) -> Arc<dyn Surface> {
         if !self.outlet.platform.dialect().is_attended {
             return Arc::new(Unattended);
         }
-        Arc::new(ChatSurface { streams: self.clone(), chat: chat.to_owned(), asker: asker.to_owned() })
+        let (chat, sender) = (chat.to_owned(), sender.to_owned());
+        Arc::new(ChatSurface { streams: self.clone(), chat, sender, is_owner })
+    }
+
+    /// The turns of this person that are shown in this chat now.
+    pub(super) fn turns_of(&self, chat: &str, sender: &str) -> Vec<TurnId> {
+        let open = lock(&self.open);
+        let own = open.values().filter(|stream| stream.chat == chat && stream.sender == sender);
+        own.map(|stream| stream.turn.clone()).collect()
     }
 
     /// Ends the stream of a turn, and waits until nothing of it is under way.
@@ -122,7 +135,7 @@ impl Streams {
         lock(&self.open).get(turn).cloned()
     }
 
-    fn open(self: &Arc<Self>, turn: &TurnId, chat: &str, asker: &str) -> Arc<Stream> {
+    fn open(self: &Arc<Self>, turn: &TurnId, chat: &str, sender: &str) -> Arc<Stream> {
         let mut open = lock(&self.open);
         if let Some(stream) = open.get(turn) {
             return stream.clone();
@@ -130,7 +143,7 @@ impl Streams {
         let stream = Arc::new(Stream {
             turn: turn.clone(),
             chat: chat.to_owned(),
-            asker: asker.to_owned(),
+            sender: sender.to_owned(),
             state: Mutex::default(),
             changed: Notify::new(),
             ended: watch::Sender::new(false),
@@ -164,7 +177,7 @@ impl Streams {
             for ask in asks {
                 match ask {
                     Ask::Open(request) => {
-                        self.questions.ask((&stream.chat, &stream.asker), &request).await;
+                        self.questions.ask((&stream.chat, &stream.sender), &request).await;
                     }
                     Ask::Settled(id, resolution) => self.questions.settled(&id, resolution).await,
                 }
@@ -319,7 +332,8 @@ impl Drop for Ended<'_> {
 struct ChatSurface {
     streams: Arc<Streams>,
     chat: String,
-    asker: String,
+    sender: String,
+    is_owner: bool,
 }
 
 #[async_trait]
@@ -333,7 +347,7 @@ impl Surface for ChatSurface {
             }
             return;
         }
-        let stream = self.streams.open(turn, &self.chat, &self.asker);
+        let stream = self.streams.open(turn, &self.chat, &self.sender);
         match event {
             TurnEvent::Text(text) => stream.change(|state| {
                 if std::mem::take(&mut state.is_after_tool) {
@@ -343,7 +357,7 @@ impl Surface for ChatSurface {
                 state.is_dirty = true;
             }),
             TurnEvent::Tool(_) => lock(&stream.state).is_after_tool = true,
-            TurnEvent::Approval(request) => {
+            TurnEvent::Approval(request) if self.is_owner => {
                 stream.change(|state| state.questions.push(Ask::Open(Box::new(request))));
             }
             TurnEvent::ApprovalDone { id, resolution } => {
@@ -354,6 +368,9 @@ impl Surface for ChatSurface {
     }
 
     async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
+        if !self.is_owner {
+            return None;
+        }
         // Answers come to the desk.
         std::future::pending().await
     }

@@ -9,7 +9,8 @@ use aethon_core::approval::{ApprovalRequest, Decision, PendingApprovals};
 use aethon_core::channel::{Channel, Delivery, NewDelivery};
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Inbound, Reply, TurnEnd};
+use aethon_core::message::{Destination, Inbound, Reply, TurnEnd};
+use aethon_core::session::{TurnPhase, TurnRecord};
 use aethon_core::shutdown::Shutdown;
 use aethon_core::surface::TurnEvent;
 use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
@@ -40,6 +41,7 @@ pub(super) fn rules() -> Rules {
         home: None,
         max_file_bytes: 1 << 20,
         stale_after: Duration::from_secs(3600),
+        marks_others: true,
     }
 }
 
@@ -180,6 +182,23 @@ impl Stage {
             is_forwarded: false,
             files: Vec::new(),
             at: aethon_core::clock::Clock::now(&*self.clock),
+        }
+    }
+
+    fn question(&self) -> ApprovalRequest {
+        let now = aethon_core::clock::Clock::now(&*self.clock);
+        ApprovalRequest {
+            id: "q1".into(),
+            tool: "shell".into(),
+            input: json!({"command": "ls"}),
+            summary: "run: ls".into(),
+            preview: None,
+            reason: String::new(),
+            session_scope: String::new(),
+            session_id: SessionId::of("telegram", "7").unwrap(),
+            turn: TurnId::existing("t"),
+            created_at: now,
+            expires_at: now,
         }
     }
 
@@ -329,7 +348,7 @@ async fn a_reply_grows_in_one_message_that_its_delivery_finishes() {
     let stage = Stage::new(known());
     let messenger = stage.messenger();
     let turn = TurnId::fresh();
-    let surface = messenger.streams().surface("7", "1");
+    let surface = messenger.streams().surface("7", ("1", true));
     for word in ["One ", "two ", "three."] {
         surface.emit(&turn, TurnEvent::Text(word.into()));
         tokio::time::sleep(Duration::from_secs(3)).await;
@@ -379,7 +398,7 @@ async fn a_reply_does_not_begin_above_one_that_is_on_its_way() {
 async fn a_message_that_is_gone_is_sent_anew() {
     let stage = Stage::new(known());
     let turn = TurnId::fresh();
-    let surface = stage.messenger().streams().surface("7", "1");
+    let surface = stage.messenger().streams().surface("7", ("1", true));
     surface.emit(&turn, TurnEvent::Text("growing".into()));
     tokio::time::sleep(Duration::from_secs(3)).await;
     stage.paper.faults.lock().unwrap().push(Fault::Gone("not found".into()));
@@ -391,7 +410,7 @@ async fn a_message_that_is_gone_is_sent_anew() {
 async fn what_was_stopped_says_so() {
     let stage = Stage::new(known());
     let (messenger, turn) = (stage.messenger(), TurnId::fresh());
-    let surface = messenger.streams().surface("7", "1");
+    let surface = messenger.streams().surface("7", ("1", true));
     surface.emit(&turn, TurnEvent::Text("growing".into()));
     tokio::time::sleep(Duration::from_secs(3)).await;
     let reply = Reply {
@@ -412,29 +431,19 @@ async fn what_was_stopped_says_so() {
 async fn a_question_is_answered_once_by_the_one_who_asked() {
     let stage = Stage::new(known());
     let messenger = stage.messenger();
-    let now = aethon_core::clock::Clock::now(&*stage.clock);
-    let request = ApprovalRequest {
-        id: "q1".into(),
-        tool: "shell".into(),
-        input: json!({"command": "ls"}),
-        summary: "run: ls".into(),
-        preview: None,
-        reason: String::new(),
-        session_scope: String::new(),
-        session_id: SessionId::of("telegram", "7").unwrap(),
-        turn: TurnId::existing("t"),
-        created_at: now,
-        expires_at: now,
-    };
+    let request = stage.question();
     let mut ticket = stage.desk.open(request.clone());
-    let surface = messenger.streams().surface("7", "1");
+    let surface = messenger.streams().surface("7", ("1", true));
     surface.emit(&request.turn, TurnEvent::Approval(request.clone()));
     tokio::time::sleep(Duration::from_secs(5)).await;
     let buttons = stage.paper.buttons.lock().unwrap().last().unwrap().clone();
     assert_eq!(buttons.iter().map(|button| button.label.as_str()).collect::<Vec<_>>(), ["Approve", "Deny"]);
     assert!(stage.shown().join("").contains("\"command\": \"ls\""), "{:?}", stage.shown());
     assert!(!buttons[0].data.contains("ls") && buttons[0].data.len() <= 64);
-    let press = |sender: &str, chat: &str, data: &str| messenger.questions().press(data, sender, chat);
+    let press = |sender: &str, chat: &str, data: &str| {
+        let sender = Sender { id: sender.into(), name: None, group: None };
+        messenger.questions().press(&Press { data: data.into(), sender, chat: chat.into() })
+    };
     assert!(press("2", "7", &buttons[0].data).contains("Only the person"));
     assert!(press("1", "8", &buttons[0].data).contains("settled"));
     assert!(press("1", "7", "a:FORGED").contains("settled"));
@@ -452,4 +461,110 @@ async fn a_question_is_answered_once_by_the_one_who_asked() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert!(stage.shown().last().unwrap().ends_with("Approved"));
     assert!(stage.paper.buttons.lock().unwrap().last().unwrap().is_empty(), "without buttons");
+}
+
+/// Somebody may write, and is no owner.
+fn guests() -> Rules {
+    Rules { allowed: vec!["1".into(), "2".into(), "-7".into()], owners: Some(vec!["1".into()]), ..rules() }
+}
+
+/// A message of somebody in a group that the owner is in as well.
+fn in_group(stage: &Stage, sender: &str, text: &str) -> Arrival {
+    let sender = Sender { id: sender.into(), name: None, group: Some("-7".into()) };
+    let id = format!("{} {text}", sender.id);
+    Arrival { sender, chat: "-7".into(), is_private: false, ..stage.arrival(&id, text) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_no_owner_is_asked_nothing_and_approves_nothing() {
+    for marks_others in [true, false] {
+        let stage = Stage::new(Rules { marks_others, ..guests() });
+        let door = stage.door();
+        let request = stage.question();
+        let listed = Arrival {
+            sender: Sender { id: "2".into(), name: None, group: None },
+            chat: "2".into(),
+            ..stage.arrival("a", "hi")
+        };
+        for arrival in [listed, in_group(&stage, "3", "hi")] {
+            door.arrive(arrival.clone()).await.unwrap();
+            let surface = stage.assistant.surface().unwrap();
+            assert_eq!(surface.decide(&request).await, None, "{arrival:?}");
+            surface.emit(&request.turn, TurnEvent::Approval(request.clone()));
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            assert!(stage.shown().is_empty(), "{:?}", stage.shown());
+            assert_eq!(stage.assistant.last().unwrap().untrusted, marks_others);
+        }
+        door.arrive(in_group(&stage, "1", "hi")).await.unwrap();
+        let surface = stage.assistant.surface().unwrap();
+        let answered = tokio::time::timeout(Duration::from_secs(60), surface.decide(&request)).await;
+        assert!(answered.is_err(), "the owner is waited for");
+        assert!(!stage.assistant.last().unwrap().untrusted);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_restart_an_owner_is_asked_and_nobody_else() {
+    let stage = Stage::new(Rules { owners: Some(vec!["1".into(), "@ada".into()]), ..guests() });
+    let (messenger, request) = (stage.messenger(), stage.question());
+    let check = async |sender: &str, untrusted: bool, is_asked: bool| {
+        let to = Destination { channel: "telegram".into(), recipient: Some("7".into()) };
+        let inbound = Inbound::say(SessionId::of("telegram", "7").unwrap(), "hi")
+            .via("telegram")
+            .from_sender(sender)
+            .with_untrusted(untrusted)
+            .delivered_to(Some(to));
+        let record = TurnRecord::new(request.turn.clone(), inbound, TurnPhase::Running, request.created_at);
+        let surface = messenger.watcher(&record).unwrap();
+        let decided = tokio::time::timeout(Duration::from_secs(60), surface.decide(&request)).await;
+        assert_eq!(decided.is_err(), is_asked, "{sender} {untrusted}");
+    };
+    check("1", false, true).await;
+    check("1", true, true).await;
+    check("2", true, false).await;
+    // One of a name, which is not stored.
+    check("9", false, true).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_somebody_else_was_put_before_the_owners_were_named_is_not_theirs_to_answer() {
+    let stage = Stage::new(guests());
+    let (messenger, request) = (stage.messenger(), stage.question());
+    let _ticket = stage.desk.open(request.clone());
+    messenger.questions().ask(("7", "2"), &request).await;
+    let buttons = stage.paper.buttons.lock().unwrap().last().unwrap().clone();
+    let sender = Sender { id: "2".into(), name: None, group: None };
+    let press = Press { data: buttons[0].data.clone(), sender: sender.clone(), chat: "7".into() };
+    assert_eq!(messenger.questions().press(&press), "Only an owner can answer this.");
+    let code = press.data.trim_start_matches("a:");
+    let answered = messenger.questions().answer(code, Decision::Approve, (&sender, "7"));
+    assert_eq!(answered, "Only an owner can answer this.");
+    assert_eq!(stage.desk.pending().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_a_group_others_stop_what_is_theirs_and_begin_nothing() {
+    let stage = Stage::new(guests());
+    let door = stage.door();
+    let stopped = async |sender: &str, text: &str| {
+        door.arrive(in_group(&stage, sender, text)).await.unwrap();
+        stage.said().pop().unwrap()
+    };
+    door.arrive(in_group(&stage, "1", "hi")).await.unwrap();
+    stage.assistant.surface().unwrap().emit(&TurnId::existing("of-1"), TurnEvent::Started);
+    assert_eq!(stopped("3", "/stop").await, "Nothing of yours is running.");
+    assert!(stopped("3", "/new").await.starts_with("Only an owner"));
+    door.arrive(in_group(&stage, "3", "hi")).await.unwrap();
+    stage.assistant.surface().unwrap().emit(&TurnId::existing("of-3"), TurnEvent::Started);
+    assert_eq!(stopped("3", "!stop").await, "Stopped.");
+    assert_eq!(stage.submitted().last().unwrap().session.as_str(), "telegram:-7", "the same conversation");
+    assert_eq!(stopped("1", "/stop").await, "Stopped.");
+    assert!(stopped("1", "/new").await.starts_with("A new conversation"));
+    let private = Arrival {
+        sender: Sender { id: "2".into(), name: None, group: None },
+        chat: "2".into(),
+        ..stage.arrival("p", "/new")
+    };
+    door.arrive(private).await.unwrap();
+    assert!(stage.said().pop().unwrap().starts_with("A new conversation"), "of their own chat");
 }

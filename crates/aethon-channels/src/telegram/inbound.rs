@@ -54,11 +54,7 @@ pub(super) fn arrival(message: &Message, chat: i64, us: &Ourselves) -> Option<Ar
     Some(Arrival {
         id: format!("{}:{}", message.chat.id, message.message_id),
         chat: chat_of(message, chat),
-        sender: Sender {
-            id: from.id.to_string(),
-            name: from.username.as_ref().map(|name| format!("@{name}")),
-            group: (!is_private).then(|| chat.to_string()),
-        },
+        sender: who(from, (!is_private).then(|| chat.to_string())),
         is_private,
         is_addressed: is_private || addressed.is_named || is_reply_to_us,
         text: addressed.text,
@@ -67,6 +63,12 @@ pub(super) fn arrival(message: &Message, chat: i64, us: &Ourselves) -> Option<Ar
         files,
         at: Timestamp::from_second(message.date).unwrap_or(Timestamp::UNIX_EPOCH),
     })
+}
+
+/// Somebody as a sender.
+pub(super) fn who(user: &User, group: Option<String>) -> Sender {
+    let name = user.username.as_ref().map(|name| format!("@{name}"));
+    Sender { id: user.id.to_string(), name, group }
 }
 
 /// A text without the mentions of us, and whether there was one.

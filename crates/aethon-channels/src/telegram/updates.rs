@@ -157,7 +157,7 @@ impl Session {
     async fn press(&self, telegram: &Telegram, door: &Door, callback: Callback) {
         let chat = |message: &Message| inbound::chat_of(message, telegram.first_id(message.chat.id));
         let chat = callback.message.as_ref().map(chat).unwrap_or_default();
-        let press = Press { data: callback.data, sender: callback.from.id.to_string(), chat };
+        let press = Press { data: callback.data, sender: inbound::who(&callback.from, None), chat };
         let told = door.press(&press);
         let answer = json!({"callback_query_id": callback.id, "text": told});
         if let Err(failure) = telegram.api().call::<Value>("answerCallbackQuery", &answer).await {

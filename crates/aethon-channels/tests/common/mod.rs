@@ -59,6 +59,7 @@ impl Ground {
             home: None,
             max_file_bytes: 1 << 20,
             stale_after: Duration::from_secs(3600),
+            marks_others: true,
         }
     }
 

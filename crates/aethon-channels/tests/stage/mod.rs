@@ -29,6 +29,7 @@ pub fn rules(channel: &'static str) -> Rules {
         home: None,
         max_file_bytes: 1 << 20,
         stale_after: Duration::from_secs(3600),
+        marks_others: true,
     }
 }
 

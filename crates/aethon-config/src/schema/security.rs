@@ -28,8 +28,8 @@ pub struct Security {
     /// The senders that may write, by channel. On the messaging bots an empty list rejects everyone.
     #[serde(deserialize_with = "sender_lists")]
     pub allowed_senders: BTreeMap<String, Vec<String>>,
-    /// The senders whose words count as the owner's, each `CHANNEL:SENDER`. Empty: everybody who is allowed to write. What
-    /// others write reaches the model marked as untrusted.
+    /// The senders whose words count as the owner's, each `CHANNEL:SENDER`. Empty: everybody who is allowed to write, the
+    /// members of a listed group included. What others write reaches the model marked as untrusted, and they approve nothing.
     pub owners: Vec<String>,
     /// Where shell commands run.
     #[schemars(schema_with = "crate::json_schema::sandbox")]

@@ -10,11 +10,12 @@ use aethon_config::schema;
 use aethon_core::exchange::{Exchange, ExchangeRequest, Method};
 use aethon_core::telemetry::TelemetryEvent;
 use futures_util::StreamExt as _;
+use serde_json::Value;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::span;
+use super::span::{self, Numbers};
 
 /// How many batches wait.
 const QUEUE: usize = 32;
@@ -109,9 +110,9 @@ impl Exporter {
 }
 
 async fn run(collector: Collector, mut receiver: Receiver<Vec<TelemetryEvent>>) {
-    let mut told = Hourly::default();
+    let (mut told, numbers) = (Hourly::default(), Numbers::default());
     while let Some(batch) = receiver.recv().await {
-        if let Err(why) = send(&collector, &batch).await
+        if let Err(why) = send(&collector, span::request(&batch, &numbers)).await
             && told.is_due()
         {
             // Not as an error: errors are measured, and this would go round in circles.
@@ -121,8 +122,8 @@ async fn run(collector: Collector, mut receiver: Receiver<Vec<TelemetryEvent>>) 
 }
 
 /// Sends a batch until it is taken; else why it is not.
-async fn send(collector: &Collector, batch: &[TelemetryEvent]) -> Result<(), String> {
-    let body = span::request(batch).to_string().into_bytes();
+async fn send(collector: &Collector, request: Value) -> Result<(), String> {
+    let body = request.to_string().into_bytes();
     let mut pause = PAUSE;
     let mut why = String::new();
     for attempt in 1..=ATTEMPTS {

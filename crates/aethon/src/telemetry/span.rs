@@ -2,11 +2,17 @@
 //!
 //! A turn is a trace: its id is that of the turn, which is a UUID and so has the 128 bits of a trace id, and the turn's
 //! own span has the second half of it as its id. What happened within the turn names that span as its parent before it is
-//! sent, so nothing has to be kept between batches. Forms and names:
+//! sent, so nothing has to be kept between batches.
+//!
+//! What leaves the machine is what was done, how long it took and how it came out. The sentence of an error names files, hosts
+//! and people, and so does the name of a conversation: of the first only the class is told, and the second has a number that
+//! means nothing elsewhere. Forms and names:
 //! <https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding> and
 //! <https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-agent-spans/>.
 
-use aethon_core::ids::unique;
+use std::hash::{BuildHasher as _, RandomState};
+
+use aethon_core::ids::{SessionId, unique};
 use aethon_core::ledger::WorkKind;
 use aethon_core::telemetry::{ModelFacts, TelemetryEvent, TelemetryKind, TelemetryStatus};
 use serde_json::{Value, json};
@@ -19,18 +25,29 @@ const CLIENT: u8 = 3;
 const OK: u8 = 1;
 const ERROR: u8 = 2;
 
+/// The numbers of conversations: the same for the same one while the program runs, and nobody can count back from them.
+#[derive(Default)]
+pub(super) struct Numbers([RandomState; 2]);
+
+impl Numbers {
+    fn of(&self, session: &SessionId) -> String {
+        let [first, second] = self.0.each_ref().map(|state| state.hash_one(session.as_str()));
+        format!("{first:016x}{second:016x}")
+    }
+}
+
 /// A request body with these events.
-pub(super) fn request(events: &[TelemetryEvent]) -> Value {
+pub(super) fn request(events: &[TelemetryEvent], numbers: &Numbers) -> Value {
     let resource = [text("service.name", "aethon"), text("service.version", env!("CARGO_PKG_VERSION"))];
     let scope = json!({ "name": "aethon", "version": env!("CARGO_PKG_VERSION") });
-    let spans: Vec<Value> = events.iter().map(span).collect();
+    let spans: Vec<Value> = events.iter().map(|event| span(event, numbers)).collect();
     json!({ "resourceSpans": [{
         "resource": { "attributes": resource },
         "scopeSpans": [{ "scope": scope, "spans": spans }],
     }] })
 }
 
-fn span(event: &TelemetryEvent) -> Value {
+fn span(event: &TelemetryEvent, numbers: &Numbers) -> Value {
     let turn = event.turn.as_ref().map(|turn| turn.as_str()).filter(|turn| is_trace_id(turn));
     let root = turn.map(|turn| &turn[16..]);
     let own = unique();
@@ -49,7 +66,7 @@ fn span(event: &TelemetryEvent) -> Value {
         // The JSON form has 64-bit numbers as text.
         "startTimeUnixNano": start.to_string(),
         "endTimeUnixNano": end.to_string(),
-        "attributes": attributes(event),
+        "attributes": attributes(event, numbers),
         "status": status(event),
     });
     if let Some(parent) = parent {
@@ -86,7 +103,7 @@ fn operation(event: &TelemetryEvent) -> &'static str {
     }
 }
 
-fn attributes(event: &TelemetryEvent) -> Vec<Value> {
+fn attributes(event: &TelemetryEvent, numbers: &Numbers) -> Vec<Value> {
     let mut all = vec![text("aethon.status", event.status.as_str())];
     match event.kind {
         TelemetryKind::Turn => {
@@ -103,14 +120,13 @@ fn attributes(event: &TelemetryEvent) -> Vec<Value> {
         _ => {}
     }
     if let Some(session) = &event.session_id {
-        all.push(text("gen_ai.conversation.id", session.as_str()));
+        all.push(text("gen_ai.conversation.id", &numbers.of(session)));
     }
     if let Some(call) = &event.call {
         all.extend(call_attributes(call));
     }
     if event.status == TelemetryStatus::Error {
-        // Names of errors must be few; the sentence is the message of the status.
-        all.push(text("error.type", "_OTHER"));
+        all.push(text("error.type", class(event)));
     }
     all
 }
@@ -140,9 +156,24 @@ fn provider(name: &str) -> &str {
 fn status(event: &TelemetryEvent) -> Value {
     match event.status {
         TelemetryStatus::Ok => json!({ "code": OK }),
-        TelemetryStatus::Error => json!({ "code": ERROR, "message": event.detail }),
+        TelemetryStatus::Error => json!({ "code": ERROR, "message": class(event) }),
         // Somebody said no or stopped it: nothing failed.
-        _ => json!({ "message": event.detail }),
+        _ => json!({}),
+    }
+}
+
+/// What has failed, in one of a few words.
+fn class(event: &TelemetryEvent) -> &'static str {
+    match event.kind {
+        TelemetryKind::ToolCall => "tool_error",
+        TelemetryKind::ModelCall => "model_error",
+        TelemetryKind::Turn if event.detail.starts_with("budget") => "budget_exceeded",
+        TelemetryKind::Turn => "turn_error",
+        TelemetryKind::Delivery => "delivery_error",
+        TelemetryKind::Job => "job_error",
+        TelemetryKind::Channel => "channel_error",
+        TelemetryKind::Error => "logged_error",
+        TelemetryKind::Denial | TelemetryKind::Approval => "_OTHER",
     }
 }
 
@@ -183,7 +214,8 @@ mod tests {
             event(TelemetryKind::ToolCall, "shell", Some(&turn)),
             event(TelemetryKind::Turn, "webchat", Some(&turn)),
         ];
-        let body = request(&events);
+        let numbers = Numbers::default();
+        let body = request(&events, &numbers);
         let spans = body["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
         let root = &spans[2];
         assert_eq!((&root["name"], root.get("parentSpanId")), (&"invoke_agent aethon".into(), None));
@@ -192,7 +224,8 @@ mod tests {
             assert_eq!(span["spanId"].as_str().unwrap().len(), 16);
             assert_eq!(span["startTimeUnixNano"], "1795341600500000000");
             assert_eq!(span["endTimeUnixNano"], "1795341602000000000");
-            assert_eq!(attribute(span, "gen_ai.conversation.id")["stringValue"], "webchat:a");
+            let conversation = &attribute(span, "gen_ai.conversation.id")["stringValue"];
+            assert_eq!(*conversation, numbers.of(&SessionId::parse("webchat:a").unwrap()));
         }
         assert!(spans[..2].iter().all(|span| span["parentSpanId"] == root["spanId"]));
         let (model, tool) = (&spans[0], &spans[1]);
@@ -208,11 +241,31 @@ mod tests {
         for turn in [None, Some(&strange)] {
             let mut failed = event(TelemetryKind::Delivery, "telegram", turn).with_detail("blocked");
             failed.status = TelemetryStatus::Error;
-            let span = span(&failed);
+            let span = span(&failed, &Numbers::default());
             assert_eq!(span["traceId"].as_str().unwrap().len(), 32);
             assert_eq!(span.get("parentSpanId"), None);
-            assert_eq!(span["status"], json!({ "code": 2, "message": "blocked" }));
-            assert_eq!(attribute(&span, "error.type")["stringValue"], "_OTHER");
+            assert_eq!(span["status"], json!({ "code": 2, "message": "delivery_error" }));
+            assert_eq!(attribute(&span, "error.type")["stringValue"], "delivery_error");
         }
+    }
+
+    #[test]
+    fn neither_who_nor_what_is_exported() {
+        let session = SessionId::parse("whatsapp:15551234567").unwrap();
+        let mut events = Vec::new();
+        for kind in TelemetryKind::ALL {
+            for status in TelemetryStatus::ALL {
+                let mut event = event(kind, "name", None)
+                    .within(Some(&session), None)
+                    .with_detail("/home/ada/diary.txt could not be opened");
+                event.status = status;
+                events.push(event);
+            }
+        }
+        let numbers = Numbers::default();
+        let body = request(&events, &numbers).to_string();
+        assert!(!body.contains("diary") && !body.contains("5551234567"), "{body}");
+        assert_eq!(numbers.of(&session).len(), 32);
+        assert_ne!(numbers.of(&session), Numbers::default().of(&session), "another program, another number");
     }
 }

@@ -185,8 +185,7 @@ impl Common<'_> {
         let prefix = format!("{channel}:");
         let owners =
             security.owners.iter().filter_map(|owner| owner.strip_prefix(&prefix).map(str::to_owned));
-        // Without markers nobody's words differ from the owner's.
-        let are_named = !security.owners.is_empty() && security.mark_untrusted_content;
+        let are_named = !security.owners.is_empty();
         Rules {
             channel,
             allowed: security.allowed_senders.get(channel).cloned().unwrap_or_default(),
@@ -210,6 +209,7 @@ impl Common<'_> {
             home: Some(self.home.trim().to_owned()).filter(|home| !home.is_empty()),
             max_file_bytes: u64::from(self.max_file_mb) * MB,
             stale_after: Duration::from_secs(u64::from(self.stale_minutes) * 60),
+            marks_others: security.mark_untrusted_content,
         }
     }
 }

@@ -1,0 +1,94 @@
+//! Which signatures of webhooks have been taken: a request that somebody has captured runs nothing a second time.
+//!
+//! A signature of the second version does not cover the address, so the same request could be sent to another one, or to the
+//! same one without an `Idempotency-Key`. Each is therefore remembered for as long as its time counts, and taken once. Only
+//! the repetition under the same key at the same address passes: it gets the stored answer. What is remembered is bounded, and
+//! only who knows the secret adds to it. It ends with the process.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+
+use crate::signature::{Refusal, Signed, WINDOW};
+
+/// How many are remembered. Past it no other is taken until the oldest have lost their time.
+const MOST: usize = 65_536;
+
+/// The signatures that were taken, each with the place of its request, oldest first.
+#[derive(Default)]
+pub(crate) struct Taken(Mutex<BTreeMap<Signed, Option<Place>>>);
+
+/// A hash of a key and the address that it was sent to.
+pub(crate) type Place = [u8; 32];
+
+impl Taken {
+    /// Takes a signature for a request, which has a place where it has an `Idempotency-Key`. `true` when it is new; an error
+    /// when it was taken before, by anything but this.
+    pub(crate) fn take(&self, signed: Signed, place: Option<Place>, now: Timestamp) -> Result<bool, Refusal> {
+        let mut taken = self.lock();
+        if let Some(known) = taken.get(&signed) {
+            return if place.is_some() && *known == place { Ok(false) } else { Err(Refusal::Used) };
+        }
+        let oldest = now.as_second().saturating_sub_unsigned(WINDOW);
+        *taken = taken.split_off(&Signed { time: oldest, signature: [0; 32] });
+        if taken.len() >= MOST {
+            return Err(Refusal::Crowded);
+        }
+        taken.insert(signed, place);
+        Ok(true)
+    }
+
+    /// Forgets a signature whose request came to nothing, so that it can be sent again.
+    pub(crate) fn give_back(&self, signed: &Signed) {
+        self.lock().remove(signed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Signed, Option<Place>>> {
+        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_is_taken_once_but_for_its_own_repetition() {
+        let taken = Taken::default();
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let signed = |time, byte| Signed { time, signature: [byte; 32] };
+        let (here, there) = (Some([1; 32]), Some([2; 32]));
+        assert_eq!(taken.take(signed(1000, 1), here, at(1000)), Ok(true));
+        assert_eq!(taken.take(signed(1000, 1), here, at(1000)), Ok(false));
+        assert_eq!(taken.take(signed(1000, 1), there, at(1000)), Err(Refusal::Used));
+        assert_eq!(taken.take(signed(1000, 1), None, at(1000)), Err(Refusal::Used));
+        assert_eq!(taken.take(signed(1000, 2), None, at(1000)), Ok(true));
+        assert_eq!(taken.take(signed(1000, 2), None, at(1000)), Err(Refusal::Used));
+        taken.give_back(&signed(1000, 2));
+        assert_eq!(taken.take(signed(1000, 2), None, at(1000)), Ok(true));
+        assert_eq!(taken.take(signed(1300, 3), None, at(1300)), Ok(true));
+        assert_eq!(taken.take(signed(1000, 1), there, at(1300)), Err(Refusal::Used), "its time still counts");
+        assert_eq!(taken.take(signed(1301, 4), None, at(1301)), Ok(true));
+        assert_eq!(taken.lock().len(), 2, "what no longer counts is forgotten");
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let taken = Taken::default();
+        let now = Timestamp::from_second(0).unwrap();
+        let signed = |number: usize, time| {
+            let mut signature = [0; 32];
+            signature[..8].copy_from_slice(&number.to_le_bytes());
+            Signed { time, signature }
+        };
+        for number in 0..MOST {
+            assert_eq!(taken.take(signed(number, 0), None, now), Ok(true));
+        }
+        assert_eq!(taken.take(signed(MOST, 0), None, now), Err(Refusal::Crowded));
+        assert_eq!(taken.take(signed(0, 0), None, now), Err(Refusal::Used));
+        let later = Timestamp::from_second(301).unwrap();
+        assert_eq!(taken.take(signed(MOST, 301), None, later), Ok(true));
+    }
+}
