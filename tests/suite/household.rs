@@ -28,6 +28,45 @@ fn remember(content: &str, shared: bool) -> String {
     format!("!tool manage_memory {}", json!({"action": "store", "content": content, "shared": shared}))
 }
 
+/// Which of the memories a text has: the owner's, Ben's, the shared one and the guest's.
+fn knows(text: &str) -> [bool; 4] {
+    ["oolong", "rooibos", "kettle", "matcha"].map(|word| text.contains(word))
+}
+
+/// With their memories, and to their chat.
+fn a_job_is_for_whoever_asked(telegram: &Telegram, server: &Server, bens: [bool; 4]) {
+    let job = json!({
+        "run_at": "2099-01-01T00:00:00Z", "job_id": "tea",
+        "prompt": "!tool manage_memory {\"action\":\"list\"}\n!say job done",
+    });
+    say(telegram, BEN, &format!("!tool schedule_task {job}"), "is scheduled");
+    assert_eq!(server.post("/api/scheduler/jobs/tea/run", &json!({})).status, 201);
+    telegram.await_message(BEN, "the job tells Ben", |posted| posted.text().contains("job done"));
+    let runs = eventually("the run is over", || {
+        let runs = server.get("/api/scheduler/jobs/tea/runs").json();
+        (runs["runs"][0]["status"] == "ok").then_some(runs)
+    });
+    let run = runs["runs"][0]["run_id"].as_str().unwrap();
+    let said = json!(server.messages(&format!("schedule:tea:{run}"))).to_string();
+    assert_eq!(knows(&said), bens, "{said}");
+    let jobs = say(telegram, GUEST, "!tool list_scheduled_jobs {}\n!say listed", "listed");
+    assert!(!jobs.contains("tea"), "{jobs}");
+    say(telegram, GUEST, "!tool remove_scheduled_job {\"job_id\":\"tea\"}", "there is no job");
+}
+
+fn a_specialist_works_for_whoever_asked(telegram: &Telegram, server: &Server) {
+    let task = json!({"task": "!tool manage_memory {\"action\":\"list\"}"});
+    say(telegram, BEN, &format!("!tool ask_analyst {task}"), "conversation");
+    let delegated = server.get("/api/sessions?limit=100").json();
+    let delegated = delegated["sessions"].as_array().unwrap().clone();
+    let delegated =
+        delegated.iter().find(|session| session["session_id"].as_str().unwrap().starts_with("agent:"));
+    let delegated =
+        delegated.expect("the specialist has a session")["session_id"].as_str().unwrap().to_owned();
+    let said = json!(server.messages(&delegated)).to_string();
+    assert!(!said.contains("oolong") && !said.contains("matcha"), "{said}");
+}
+
 #[test]
 fn two_people_on_two_messengers_have_memories_of_their_own_and_a_shared_one() {
     let (telegram, host, home) = (Telegram::start(), MailHost::start(), home());
@@ -52,8 +91,6 @@ fn two_people_on_two_messengers_have_memories_of_their_own_and_a_shared_one() {
     say(&telegram, BEN, &remember("Ben drinks rooibos tea.", false), "Remembered as memory 2");
     say(&telegram, BEN, &remember("The tea kettle leaks.", true), "Remembered as memory 3");
     say(&telegram, GUEST, &remember("The guest drinks matcha tea.", false), "Remembered as memory 4");
-    let words = ["oolong", "rooibos", "kettle", "matcha"];
-    let knows = |text: &str| words.map(|word| text.contains(word));
     let (owners, bens, guests) =
         ([true, false, true, false], [false, true, true, false], [false, false, false, true]);
 
@@ -87,36 +124,8 @@ fn two_people_on_two_messengers_have_memories_of_their_own_and_a_shared_one() {
     let bens_messages = json!(server.messages("telegram:43")).to_string();
     assert!(!bens_messages.contains("Lisbon"), "{bens_messages}");
 
-    // A job is for whoever asked: with their memories, and to their chat.
-    let job = json!({
-        "run_at": "2099-01-01T00:00:00Z", "job_id": "tea",
-        "prompt": "!tool manage_memory {\"action\":\"list\"}\n!say job done",
-    });
-    say(&telegram, BEN, &format!("!tool schedule_task {job}"), "is scheduled");
-    assert_eq!(server.post("/api/scheduler/jobs/tea/run", &json!({})).status, 201);
-    telegram.await_message(BEN, "the job tells Ben", |posted| posted.text().contains("job done"));
-    let runs = eventually("the run is over", || {
-        let runs = server.get("/api/scheduler/jobs/tea/runs").json();
-        (runs["runs"][0]["status"] == "ok").then_some(runs)
-    });
-    let run = runs["runs"][0]["run_id"].as_str().unwrap();
-    let said = json!(server.messages(&format!("schedule:tea:{run}"))).to_string();
-    assert_eq!(knows(&said), bens, "{said}");
-    let jobs = say(&telegram, GUEST, "!tool list_scheduled_jobs {}\n!say listed", "listed");
-    assert!(!jobs.contains("tea"), "{jobs}");
-    say(&telegram, GUEST, "!tool remove_scheduled_job {\"job_id\":\"tea\"}", "there is no job");
-
-    // A specialist works for whoever asked.
-    let task = json!({"task": "!tool manage_memory {\"action\":\"list\"}"});
-    say(&telegram, BEN, &format!("!tool ask_analyst {task}"), "conversation");
-    let delegated = server.get("/api/sessions?limit=100").json();
-    let delegated = delegated["sessions"].as_array().unwrap().clone();
-    let delegated =
-        delegated.iter().find(|session| session["session_id"].as_str().unwrap().starts_with("agent:"));
-    let delegated =
-        delegated.expect("the specialist has a session")["session_id"].as_str().unwrap().to_owned();
-    let said = json!(server.messages(&delegated)).to_string();
-    assert!(!said.contains("oolong") && !said.contains("matcha"), "{said}");
+    a_job_is_for_whoever_asked(&telegram, &server, bens);
+    a_specialist_works_for_whoever_asked(&telegram, &server);
 
     // A new conversation of Ben's is Ben's alone.
     telegram.say(BEN, "/new");
