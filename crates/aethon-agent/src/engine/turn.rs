@@ -6,7 +6,7 @@ use aethon_core::error::Result;
 use aethon_core::hook::{AddedContext, OWN_CONTEXT, TurnContext};
 use aethon_core::ids::MessageId;
 use aethon_core::ledger::WorkKind;
-use aethon_core::message::{Block, EndReason, Handling, Inbound, Message, Role, TurnEnd};
+use aethon_core::message::{Block, EndReason, Handling, Message, Role, TurnEnd};
 use aethon_core::model::{ModelErrorKind, StopReason, Usage};
 use aethon_core::surface::TurnEvent;
 use aethon_core::tool::{ToolContext, Toolbox as _};
