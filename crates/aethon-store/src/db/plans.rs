@@ -160,6 +160,7 @@ mod tests {
             paused: false,
             origin: Origin::Owner,
             person: Person::default(),
+            untrusted: false,
         };
         JobStore::add(store, &job, Some(now), 9).await.unwrap();
         store.replace(&job, Some(now)).await.unwrap();

@@ -151,6 +151,7 @@ async fn jobs(store: &Store, known: &mut Known) -> Option<()> {
         paused: false,
         origin: Origin::Owner,
         person: Person::default(),
+        untrusted: false,
     };
     until(async || JobStore::add(store, &job, None, 10).await).await?;
     known.jobs.push(job.job_id.clone());
