@@ -34,6 +34,7 @@ impl Config {
             ("channels.whatsapp.verify_token", &channels.whatsapp.verify_token),
             ("channels.matrix.token", &channels.matrix.token),
             ("channels.email.password", &channels.email.password),
+            ("channels.email.oauth_token", &channels.email.oauth_token),
             ("memory.embedding.api_key", self.memory.embedding.key()),
             ("model.api_key", self.model.key()),
             ("tools.web_search.api_key", &self.tools.web_search.api_key),

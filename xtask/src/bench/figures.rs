@@ -91,12 +91,6 @@ pub(super) fn recall(bench: &Bench) -> Result<Vec<Row>> {
     super::recall::figures(&bench.engine.with_file_name("memory"))
 }
 
-/// Channels; the messengers are a program that lies beside the server's own.
-pub(super) fn channels(bench: &Bench) -> Result<Vec<Row>> {
-    let release = bench.engine.parent().and_then(Path::parent).unwrap_or(Path::new("."));
-    super::channels::figures(bench, &release.join("fake-messengers"))
-}
-
 /// What a load came to.
 struct Loaded {
     outcome: Outcome,

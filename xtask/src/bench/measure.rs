@@ -2,6 +2,7 @@
 //!
 //! A group that fails is a row that says so; the others are still measured.
 
+use super::channels;
 use super::command::Options;
 use super::figures::{self, Bench};
 use super::machine;
@@ -24,7 +25,7 @@ const GROUPS: &[Group] = &[
     ("session", figures::long_session),
     ("engine", figures::engine),
     ("recall", figures::recall),
-    ("channels", figures::channels),
+    ("channels", channels::figures),
     ("size", figures::size),
 ];
 

@@ -10,16 +10,12 @@ use aethon_core::surface::{Surface, TurnEvent};
 use tokio::task::coop::consume_budget;
 
 use super::outcome::{TurnOutcome, failure};
-use super::response::ResponseBuffer;
+use super::response::{MOST_SAID, ResponseBuffer};
 use super::shared::Shared;
 use crate::caught::caught;
 use crate::control::{Control, Interrupt};
 use crate::meter::{CallError, ModelCall, StandIn, Work};
 use crate::models::Models;
-
-/// How many bytes a turn's models may say, over all its requests. It is far more than anybody reads, and it keeps a model
-/// that does not stop from taking the memory of the others.
-pub(super) const MOST_SAID: usize = 8 << 20;
 
 /// One request, and who is shown its answer.
 pub(super) struct Question<'q> {

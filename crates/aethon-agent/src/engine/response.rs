@@ -10,8 +10,11 @@ use aethon_core::untrusted;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::ask::MOST_SAID;
 use aethon_core::untrusted::Scrubber;
+
+/// How many bytes a turn's models may say, over all its requests. It is far more than anybody reads, and it keeps a model
+/// that does not stop from taking the memory of the others.
+pub(super) const MOST_SAID: usize = 8 << 20;
 
 /// A text that becomes longer than this gets room for the longest at once. Growing by doubling would copy megabytes and leave
 /// holes behind, while room that nothing was written to takes no memory.
