@@ -60,7 +60,8 @@ mod tests {
         "SELECT session_key, updated_at, id, channel", // a search, or the list itself in the order of its index
         "SELECT DISTINCT messages.session_key",        // the words of the index
         "DELETE FROM outbox WHERE settled_at IS NOT NULL AND session", // a week of deliveries, when a session goes
-        "DELETE FROM posted",                                          // once a day
+        "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside, is_reply\n    FROM outbox\n    WHERE id IN", // what is due, by recipient
+        "DELETE FROM posted", // once a day
         "SELECT session_key, cut_at FROM purges",
         "SELECT indexed_through FROM search_mark",
         "SELECT erasing FROM search_mark",
