@@ -195,8 +195,9 @@ struct Spawned {
 }
 
 fn spawn(launch: &Launch) -> io::Result<Spawned> {
-    // From here on this thread, and so the watcher, may signal nothing but itself and what it starts.
-    let is_bound = launch.confinement.bind_thread()?;
+    // From here on this thread, and so the watcher, may signal nothing but itself and what it starts. A sandbox is not bound: it
+    // could not make a view of the files of its own any more. It ends as a whole with its first process, which is the leader.
+    let is_bound = !launch.is_sandboxed && launch.confinement.bind_thread()?;
     let mark = uuid::Uuid::now_v7().to_string();
     let (output, writer) = io::pipe()?;
     let (errors, error_writer, leader) = match launch.streams {
