@@ -83,8 +83,7 @@ impl Drop for Messengers {
 /// The figures. The messengers are a program that lies beside the server's own.
 pub(super) fn figures(bench: &Bench) -> Result<Vec<Row>> {
     let home = bench.home()?;
-    let release = bench.engine.parent().and_then(Path::parent).unwrap_or(Path::new("."));
-    let mut messengers = Messengers::start(&release.join("fake-messengers"), home.path())?;
+    let mut messengers = Messengers::start(&bench.program("fake-messengers"), home.path())?;
     let settings = &messengers.settings;
     let six: Vec<String> = settings.one.iter().chain(&settings.others).cloned().collect();
     let one = settings.one.clone();

@@ -27,6 +27,12 @@ pub(super) struct Bench {
 }
 
 impl Bench {
+    /// A program that was built with the examples.
+    pub(super) fn program(&self, name: &str) -> PathBuf {
+        let built = self.engine.parent().and_then(Path::parent).unwrap_or(Path::new("."));
+        built.join(name)
+    }
+
     /// Measures the program `server`, and `engine` for what is the engine's alone; a load lasts `duration`.
     pub(super) fn new(server: &Path, engine: &Path, duration: Duration) -> Result<Self> {
         let server = server.canonicalize().with_context(|| format!("no program {}", server.display()))?;
