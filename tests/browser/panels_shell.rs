@@ -86,7 +86,7 @@ fn the_overview_says_problems_first_and_its_figures_survive_a_reload() {
     let job = json!({"job_id": "watch", "cron": "@yearly", "prompt": "!error auth 9"});
     assert_eq!(page.server().post("/api/scheduler/jobs", &job).status, 201);
     page.server().post("/api/scheduler/jobs/watch/run", &json!({}));
-    page.until("the failed job stands there with its reason", "/The job watch failed/.test(one('.attention').innerText) && /wrong key/.test(one('.attention').innerText)");
+    page.until("the failed job stands there with its reason", "/The job .watch. failed/.test(one('.attention').innerText) && /wrong key/.test(one('.attention').innerText)");
     page.server().chat("figures").say("m1", "hello");
     page.until("what it cost is counted", "/Cost\\n\\$0\\.\\d/.test(all('.cards')[1].innerText)");
     // What is measured of answers is stored in batches, so only what is booked is the same at every moment.
