@@ -47,10 +47,14 @@ fn a_command_finds_its_workspace_and_nothing_else_to_change() {
     std::fs::write(workspace.join("there.txt"), "milk\n").unwrap();
     let mut chat = server.chat("default");
     let own = format!("/tmp/own-{}", server.home().path().file_name().unwrap().display());
-    let first = format!("cat there.txt; echo made > made.txt; pwd; echo x > {own} && cat {own}");
+    // Builds link what they have made into another folder.
+    let first = format!(
+        "cat there.txt; echo made > made.txt; mkdir deep && ln made.txt deep/linked.txt; pwd; echo x > {own} && cat {own}"
+    );
     let tool = ran(&mut chat, "m1", &first);
     assert!(output(&tool).contains("milk") && output(&tool).contains("x\n[exit status 0"), "{tool}");
     assert_eq!(std::fs::read_to_string(workspace.join("made.txt")).unwrap(), "made\n");
+    assert_eq!(std::fs::read_to_string(workspace.join("deep/linked.txt")).unwrap(), "made\n");
     assert!(!std::path::Path::new(&own).exists(), "its /tmp is its own");
 
     let probe = "touch /usr/made /etc/made /made; ls -A \"$HOME\" | grep -v workspace; ls /proc | grep -c '^[0-9]'; \
