@@ -70,15 +70,7 @@ pub(super) fn is_recipient(recipient: &str) -> bool {
 impl Platform for Matrix {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Bytes, length: MOST_TEXT, spans: 500 };
-        Dialect {
-            fit,
-            pace: |_| PACE,
-            sends_once: true,
-            edits: true,
-            buttons: false,
-            is_attended: true,
-            attaches: None,
-        }
+        Dialect { sends_once: true, buttons: false, ..Dialect::chat(fit, |_| PACE) }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {

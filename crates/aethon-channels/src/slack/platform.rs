@@ -266,15 +266,7 @@ fn unstored(error: Error) -> Fault {
 impl Platform for Slack {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Slack, length: MOST_TEXT, spans: 200 };
-        Dialect {
-            fit,
-            pace: |_| PACE,
-            sends_once: true,
-            edits: true,
-            buttons: true,
-            is_attended: true,
-            attaches: None,
-        }
+        Dialect { sends_once: true, ..Dialect::chat(fit, |_| PACE) }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {

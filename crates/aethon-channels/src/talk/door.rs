@@ -202,23 +202,22 @@ impl Door {
             return Ok(());
         }
         let chat = arrival.chat.as_str();
+        let place = Place::of(&self.outlet.rules, arrival);
         // In a group the conversation is everybody's.
         let is_theirs = arrival.is_private || access::is_owner(&self.outlet.rules, &arrival.sender);
         let answer = match command {
             Command::New if !is_theirs => "Only an owner can begin a new conversation here.".to_owned(),
-            Command::Stop if !is_theirs => self.stop_own(arrival).await?,
+            Command::Stop if !is_theirs => self.stop_own(arrival, &place).await?,
             Command::Start(_) => HELLO.to_owned(),
             Command::Pair(_) => "You are connected already.".to_owned(),
             Command::Help => HELP.to_owned(),
             Command::New => {
-                let place = Place::of(&self.outlet.rules, arrival);
                 let number = self.number(&place).await? + 1;
-                let name = format!("session:{}", place.conversation);
-                self.records().put(&place.channel, &name, &number.to_string(), None).await?;
+                self.records().put(&place.channel, &counter(&place), &number.to_string(), None).await?;
                 "A new conversation begins. The one before it is kept.".to_owned()
             }
             Command::Stop => {
-                let session = self.session(&Place::of(&self.outlet.rules, arrival)).await?;
+                let session = self.session(&place).await?;
                 match self.assistant.stop(&session, None).await {
                     0 => "Nothing is running.".to_owned(),
                     _ => "Stopped.".to_owned(),
@@ -232,8 +231,8 @@ impl Door {
     }
 
     /// Stops what somebody has brought about, and nothing of anybody else's.
-    async fn stop_own(&self, arrival: &Arrival) -> Result<String> {
-        let session = self.session(&Place::of(&self.outlet.rules, arrival)).await?;
+    async fn stop_own(&self, arrival: &Arrival, place: &Place) -> Result<String> {
+        let session = self.session(place).await?;
         let mut stopped = 0;
         for turn in self.streams.turns_of(&arrival.chat, &arrival.sender.id) {
             stopped += self.assistant.stop(&session, Some(&turn)).await;
@@ -333,7 +332,7 @@ impl Door {
     }
 
     async fn number(&self, place: &Place) -> Result<u32> {
-        let stored = self.records().get(&place.channel, &format!("session:{}", place.conversation)).await?;
+        let stored = self.records().get(&place.channel, &counter(place)).await?;
         Ok(stored.and_then(|number| number.parse().ok()).unwrap_or(1))
     }
 
@@ -357,6 +356,11 @@ impl Door {
         let age = self.clock().now().duration_since(arrival.at);
         SignedDuration::try_from(self.outlet.rules.stale_after).is_ok_and(|most| age > most)
     }
+}
+
+/// Where the number of a conversation is remembered, of those that have been begun at a place.
+fn counter(place: &Place) -> String {
+    format!("session:{}", place.conversation)
 }
 
 /// What the model reads: the words, who said them where several may, and what they quote between the markers of such text.

@@ -58,6 +58,14 @@ pub(crate) struct Dialect {
     pub(crate) attaches: Option<usize>,
 }
 
+impl Dialect {
+    /// What most chats have: people who answer, messages that can be edited and have buttons, and files by themselves. The same
+    /// key may be sent twice there.
+    pub(crate) fn chat(fit: Fit, pace: fn(&str) -> Duration) -> Self {
+        Self { fit, pace, sends_once: false, edits: true, buttons: true, is_attended: true, attaches: None }
+    }
+}
+
 /// What is sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Content<'a> {

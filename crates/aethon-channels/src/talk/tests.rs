@@ -65,15 +65,7 @@ impl Platform for Paper {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: 40, spans: 100 };
         let pace = |_: &str| Duration::from_secs(1);
-        Dialect {
-            fit,
-            pace,
-            sends_once: self.sends_once,
-            edits: true,
-            buttons: true,
-            is_attended: true,
-            attaches: None,
-        }
+        Dialect { sends_once: self.sends_once, ..Dialect::chat(fit, pace) }
     }
 
     async fn receive(&self, _door: &Door, mut shutdown: Shutdown) -> Result<()> {

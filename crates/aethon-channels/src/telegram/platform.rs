@@ -176,15 +176,7 @@ fn file_method(file: &Attachment) -> (&'static str, &'static str) {
 impl Platform for Telegram {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: MOST_TEXT, spans: MOST_ENTITIES / 2 };
-        Dialect {
-            fit,
-            pace,
-            sends_once: false,
-            edits: true,
-            buttons: true,
-            is_attended: true,
-            attaches: None,
-        }
+        Dialect::chat(fit, pace)
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {

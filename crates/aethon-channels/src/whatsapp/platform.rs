@@ -166,15 +166,7 @@ impl WhatsApp {
 impl Platform for WhatsApp {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: MOST_TEXT, spans: MOST_SPANS };
-        Dialect {
-            fit,
-            pace: |_| PACE,
-            sends_once: false,
-            edits: false,
-            buttons: true,
-            is_attended: true,
-            attaches: None,
-        }
+        Dialect { edits: false, ..Dialect::chat(fit, |_| PACE) }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
