@@ -88,6 +88,8 @@ fn cells_are_pasted_as_text_and_a_picture_as_a_picture() {
     let permission =
         json!({"origin": origin, "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]});
     browser.devtools("Browser.grantPermissions", &permission);
+    // Without a screen a busy browser may not count its only window as the one in front.
+    browser.devtools("Emulation.setFocusEmulationEnabled", &json!({"enabled": true}));
     page.until("the box has the focus", "document.activeElement.id === 'message'");
     let cells =
         json!({"text/plain": "a\tb\n1\t2", "text/html": "<table><tr><td>a</td><td>b</td></tr></table>"});

@@ -173,7 +173,10 @@ impl Page {
     pub(crate) fn assert_clean(&self) {
         assert_eq!(self.browser.alert(), None, "a dialog of a script is open");
         let socket = self.origin.replacen("http", "ws", 1);
-        let own = [format!("{}/", self.origin), format!("{socket}/"), "data:".into(), "blob:".into()];
+        // The browser's own start page asks for things as well; no page of ours can ask at this scheme.
+        let start_page = "chrome-untrusted:".to_owned();
+        let own =
+            [format!("{}/", self.origin), format!("{socket}/"), "data:".into(), "blob:".into(), start_page];
         let foreign = |address: &String| !own.iter().any(|own| address.starts_with(own));
         let foreign: Vec<String> = self.browser.asked().into_iter().filter(foreign).collect();
         assert!(foreign.is_empty(), "the page asked for {foreign:?}");

@@ -1,7 +1,8 @@
-//! SOPs and the scheduler: written, read, planned, run, and taken away again.
+//! SOPs, the scheduler and work: written, read, planned, run, paused, and taken away again.
 
 use serde_json::json;
 
+use crate::accessibility::assert_no_barriers;
 use crate::page::Page;
 
 const SOP: &str = "# Tea time\n\n## Overview\n\nMakes **tea**. <img src=x onerror=window.__xss=1>\n\n## Parameters\n\n- **leaf** (required): Which tea.\n\n## Steps\n\n### 1. Boil\n\nBoil the water.\n";
@@ -94,5 +95,42 @@ fn a_job_is_planned_run_and_deleted() {
     browser.click("(//dialog//button[normalize-space()='Delete'])[last()]");
     page.until("it is gone", "!one('dialog') && /No jobs yet/.test(one('main').innerText)");
     assert_eq!(server.get("/api/scheduler").json()["jobs"], json!([]));
+    page.assert_clean();
+}
+
+#[test]
+fn work_is_seen_paused_gone_on_with_and_cancelled() {
+    let Some(page) = Page::open(&["work.enabled=true"]) else { return };
+    let (browser, server) = (&page.browser, page.server());
+    page.go("/dashboard#/agents");
+    page.until("it says what this is", "/No work yet/.test(one('.work-list')?.innerText)");
+    let task = json!({"title": "wait", "detail": "!sleep 60000", "acceptance": ["it is late"]});
+    let planned = server.post("/api/work", &json!({"goal": "A long wait", "tasks": [task]})).json();
+    let work = || server.get(&format!("/api/work/{}", planned["work_id"].as_str().unwrap())).json();
+    // Nobody presses anything: its turn begins, and the panel hears of that.
+    let says = |words: &str| format!("/{words}/.test(one('.work-list .data-table')?.innerText)");
+    page.until("it is listed", &says("A long wait[^]*Running"));
+    assert_no_barriers(browser, "the work");
+    browser.click("[aria-label='Pause “A long wait”']");
+    page.until("it is paused", &says("Paused"));
+    assert_eq!(work()["state"], "paused");
+    browser.click("[aria-label='Go on with “A long wait”']");
+    page.until("it runs again", &says("Running"));
+    assert_eq!(work()["state"], "running");
+
+    browser.click("//button[normalize-space()='Pause all work']");
+    page.until("all of it rests", "/All work is paused/.test(one('.work-list').innerText)");
+    assert_eq!(server.get("/api/work").json()["paused"], true);
+    browser.click("//button[normalize-space()='Let work go on']");
+    page.until("it goes on", "all('button').some((e) => e.innerText === 'Pause all work')");
+    assert_eq!(server.get("/api/work").json()["paused"], false);
+
+    browser.click("[aria-label='Cancel “A long wait”']");
+    browser.click("//dialog//button[normalize-space()='Cancel work']");
+    page.until("it is cancelled", &says("Cancelled"));
+    assert_eq!(work()["state"], "stopped");
+    browser.click(".work-list .row-link");
+    page.until("its receipt is there", "/was ended by you/.test(one('dialog .work-receipt')?.innerText)");
+    assert_no_barriers(browser, "a piece of work");
     page.assert_clean();
 }

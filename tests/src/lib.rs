@@ -38,7 +38,7 @@ pub use billing::Billing;
 pub use browser::Browser;
 pub use http::{Request, Response};
 pub use random::Random;
-pub use server::{Server, home, program, run, run_cli, run_server};
+pub use server::{Holding, Server, home, program, run, run_cli, run_server};
 pub use socket::Socket;
 pub use stub::Stub;
 pub use terminal::Terminal;

@@ -24,6 +24,17 @@ pub struct Server {
     pub address: SocketAddr,
 }
 
+/// What a program holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holding {
+    /// Memory, in KiB.
+    pub resident: u64,
+    /// Open files and sockets.
+    pub descriptors: u64,
+    /// Threads.
+    pub threads: u64,
+}
+
 impl Server {
     /// Starts it with the `fake` model in an empty home on a port of the system's choice, with `--set` for each setting.
     pub fn start(settings: &[&str]) -> Self {
@@ -102,6 +113,14 @@ impl Server {
     /// The most memory that it ever held, in KiB.
     pub fn most_resident(&self) -> u64 {
         self.memory("VmHWM:")
+    }
+
+    /// What it holds now.
+    pub fn holding(&self) -> Holding {
+        let status = |name| self.memory(name);
+        let descriptors =
+            std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("it runs").count();
+        Holding { resident: status("VmRSS:"), threads: status("Threads:"), descriptors: descriptors as u64 }
     }
 
     fn memory(&self, name: &str) -> u64 {

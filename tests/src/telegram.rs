@@ -1,8 +1,8 @@
 //! Telegram's Bot API on loopback, as strict as the real one: it refuses what that refuses, and in its words.
 //!
 //! Updates are held by long polling and confirmed by an offset; a second poller throws the waiting one out with 409; texts are
-//! checked for their length and their entities, edits for having changed something. Tests say what people write and press,
-//! and look at what stands in the chats.
+//! checked for their length and their entities, edits for having changed something, drafts for being in a private chat and
+//! rich messages for their length. Tests say what people write and press, and look at what stands in the chats.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -57,12 +57,18 @@ struct State {
     next: i64,
     updates: VecDeque<Value>,
     posted: Vec<Posted>,
+    /// What drafts have shown: the chat, the number of the draft, the text.
+    drafts: Vec<(i64, i64, String)>,
+    /// Whether it is an older server, which knows neither drafts nor rich messages.
+    is_old: bool,
     /// What presses were answered with.
     answers: Vec<String>,
     /// Which poll is the newest.
     poller: u64,
     /// How often to answer 429, with how many seconds.
     refusals: VecDeque<u64>,
+    /// Whether the person has blocked the bot.
+    is_blocked: bool,
     /// Calls whose answers get lost after they were done.
     losses: usize,
     calls: Vec<String>,
@@ -134,6 +140,11 @@ impl Telegram {
         self.state.1.notify_all();
     }
 
+    /// The people block the bot, or take it back: nothing that it sends is taken meanwhile.
+    pub fn block(&self, is_blocked: bool) {
+        lock(&self.state.0).is_blocked = is_blocked;
+    }
+
     /// The next call that sends or edits is refused, to be tried after so many seconds.
     pub fn refuse(&self, seconds: u64) {
         lock(&self.state.0).refusals.push_back(seconds);
@@ -142,6 +153,18 @@ impl Telegram {
     /// The next message is taken, and the answer gets lost.
     pub fn lose_answer(&self) {
         lock(&self.state.0).losses += 1;
+    }
+
+    /// From now on it is an older server, which knows neither drafts nor rich messages.
+    pub fn age(&self) {
+        lock(&self.state.0).is_old = true;
+    }
+
+    /// What drafts have shown in a chat: the number of the draft and the text, oldest first.
+    pub fn drafts(&self, chat: i64) -> Vec<(i64, String)> {
+        let state = lock(&self.state.0);
+        let drafts = state.drafts.iter().filter(|draft| draft.0 == chat);
+        drafts.map(|(_, number, text)| (*number, text.clone())).collect()
     }
 
     /// What stands in a chat.
@@ -202,7 +225,10 @@ fn serve(connection: &TcpStream, shared: &(Mutex<State>, Condvar), cuts: &Cuts) 
             let method = method.to_owned();
             lock(&shared.0).calls.push(method.clone());
             let answer = call(shared, &method, &params);
-            if method == "sendMessage" && answer["ok"] == true && take_loss(shared) {
+            if matches!(method.as_str(), "sendMessage" | "sendRichMessage")
+                && answer["ok"] == true
+                && take_loss(shared)
+            {
                 return;
             }
             (answer["error_code"].as_u64().unwrap_or(200), answer)
@@ -234,17 +260,34 @@ fn call(shared: &(Mutex<State>, Condvar), method: &str, params: &Value) -> Value
         "setMyCommands" | "sendChatAction" => ok(json!(true)),
         "getWebhookInfo" => ok(json!({"url": ""})),
         "getUpdates" => updates(shared, params),
-        "sendMessage" | "editMessageText" => {
+        "sendMessageDraft" | "sendRichMessage" if lock(&shared.0).is_old => {
+            failure(404, "Not Found: method not found")
+        }
+        "sendMessage" | "sendMessageDraft" | "sendRichMessage" | "editMessageText" => {
             let mut state = lock(&shared.0);
+            if state.is_blocked {
+                return failure(403, "Forbidden: bot was blocked by the user");
+            }
             if let Some(seconds) = state.refusals.pop_front() {
                 let mut refused = failure(429, &format!("Too Many Requests: retry after {seconds}"));
                 refused["parameters"] = json!({"retry_after": seconds});
                 return refused;
             }
-            match checked(params) {
-                Err(refusal) => failure(400, &format!("Bad Request: {refusal}")),
-                Ok(posted) if method == "sendMessage" => send(&mut state, posted),
-                Ok(posted) => edit(&mut state, params, posted),
+            let is_rich = method == "sendRichMessage" || params.get("rich_message").is_some();
+            let checked = match method {
+                "sendMessageDraft" => draft(params),
+                "sendRichMessage" => rich(params),
+                "editMessageText" if is_rich && !state.is_old => rich(params),
+                _ => checked(params),
+            };
+            match (checked, method) {
+                (Err(refusal), _) => failure(400, &format!("Bad Request: {refusal}")),
+                (Ok(posted), "sendMessageDraft") => {
+                    state.drafts.push((posted.chat, posted.id, posted.texts.concat()));
+                    ok(json!(true))
+                }
+                (Ok(posted), "editMessageText") => edit(&mut state, params, posted),
+                (Ok(posted), _) => send(&mut state, posted),
             }
         }
         "answerCallbackQuery" => {
@@ -281,8 +324,39 @@ fn updates(shared: &(Mutex<State>, Condvar), params: &Value) -> Value {
     }
 }
 
-/// What is to be shown, if it can be.
-fn checked(params: &Value) -> Result<Posted, String> {
+/// What is to be shown as a draft, with its number, if it can be.
+fn draft(params: &Value) -> Result<Posted, String> {
+    let chat = params["chat_id"].as_i64().ok_or("chat not found")?;
+    if chat <= 0 {
+        return Err("TEXTDRAFT_PEER_INVALID".into());
+    }
+    let id = params["draft_id"].as_i64().unwrap_or_default();
+    if id == 0 {
+        return Err("draft_id must be non-zero".into());
+    }
+    let (text, entities) = text(params)?;
+    Ok(Posted { id, chat, texts: vec![text], entities, buttons: Vec::new() })
+}
+
+/// What is to be shown as a rich message, if it can be.
+fn rich(params: &Value) -> Result<Posted, String> {
+    let chat = params["chat_id"].as_i64().ok_or("chat not found")?;
+    let rich = &params["rich_message"];
+    let markdown = rich["markdown"].as_str().unwrap_or_default();
+    if markdown.trim().is_empty() || rich.get("html").is_some() || params.get("text").is_some() {
+        return Err("RICH_MESSAGE_EMPTY".into());
+    }
+    if markdown.chars().count() > 32_768 {
+        return Err("message is too long".into());
+    }
+    if rich["skip_entity_detection"] != true || markdown.contains("![") || markdown.contains("](tg:") {
+        return Err("somebody would be called, or something fetched".into());
+    }
+    Ok(Posted { chat, texts: vec![markdown.to_owned()], ..Posted::default() })
+}
+
+/// A text with its entities, if it can be shown.
+fn text(params: &Value) -> Result<(String, Vec<Value>), String> {
     let text = params["text"].as_str().unwrap_or_default();
     if text.trim().is_empty() {
         return Err("message text is empty".into());
@@ -306,6 +380,12 @@ fn checked(params: &Value) -> Result<Posted, String> {
             return Err(format!("the entity {entity} is not in the text"));
         }
     }
+    Ok((text.to_owned(), entities))
+}
+
+/// What is to be shown as a message, if it can be.
+fn checked(params: &Value) -> Result<Posted, String> {
+    let (text, entities) = text(params)?;
     if params["link_preview_options"]["is_disabled"] != true {
         return Err("a preview would be fetched".into());
     }
@@ -317,7 +397,7 @@ fn checked(params: &Value) -> Result<Posted, String> {
         return Err("BUTTON_DATA_INVALID".into());
     }
     let chat = params["chat_id"].as_i64().ok_or("chat not found")?;
-    Ok(Posted { id: 0, chat, texts: vec![text.to_owned()], entities, buttons })
+    Ok(Posted { id: 0, chat, texts: vec![text], entities, buttons })
 }
 
 fn send(state: &mut State, mut posted: Posted) -> Value {

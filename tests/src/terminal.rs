@@ -149,6 +149,17 @@ impl Terminal {
         self.window().all.clone()
     }
 
+    /// How many bytes have come out.
+    pub fn length(&self) -> usize {
+        self.window().all.len()
+    }
+
+    /// The lines that came out behind so many bytes, as they were printed and not as they stand there now: what is printed in
+    /// one go may be longer than any screen.
+    pub fn lines_since(&self, length: usize) -> Vec<String> {
+        self.window().all[length..].lines().map(|line| plain(line).trim().to_owned()).collect()
+    }
+
     /// Gives the window another size.
     pub fn resize(&mut self, columns: u16, rows: u16) {
         self.window().resize(columns, rows);
@@ -228,6 +239,25 @@ impl Window {
             self.emulator.process(b"\x1b[?2004h");
         }
     }
+}
+
+/// Text without the codes that move and colour.
+pub fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text.chars();
+    while let Some(character) = rest.next() {
+        if character == '\u{1b}' {
+            // A sequence ends with a letter, or is a single digit.
+            for (at, code) in rest.by_ref().enumerate() {
+                if code.is_ascii_alphabetic() || at == 0 && code.is_ascii_digit() {
+                    break;
+                }
+            }
+        } else {
+            out.push(character);
+        }
+    }
+    out
 }
 
 fn ends_with_prompt(screen: &str) -> bool {

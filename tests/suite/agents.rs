@@ -95,6 +95,49 @@ fn making_a_specialist_needs_a_persons_word() {
 }
 
 #[test]
+fn a_specialist_is_made_listed_asked_and_removed_and_keeps_no_secret() {
+    let server = Server::start(&["agent.dynamic_specialists=true"]);
+    let ask = |text: &str| server.post("/webhook/trigger", &json!({"text": text})).text();
+    let manage = |input: Value| ask(&format!("!tool manage_specialists {input}"));
+    let list = || manage(json!({"action": "list"}));
+    let make = |name: &str, description: &str, prompt: &str| {
+        manage(json!({"action": "create", "name": name, "description": description, "prompt": prompt}))
+    };
+    let file = |name: &str| server.home().path().join(format!("workspace/agents/{name}.agent.md"));
+    assert!(list().contains("none was made here yet"));
+    let made = make("poet", "Writes rhymes.", "You write short rhymes.");
+    assert!(made.contains("`poet` is there"), "{made}");
+    let kept = std::fs::read_to_string(file("poet")).unwrap();
+    assert!(kept.contains("You write short rhymes."), "{kept}");
+    assert!(list().contains("Writes rhymes."));
+    assert!(agents(&server)["agents"].to_string().contains("poet"));
+    let asked = ask("!tool ask_poet {\"task\": \"!say a rhyme\"}");
+    assert!(asked.contains("a rhyme"), "{asked}");
+
+    for (name, description, prompt) in [
+        ("leaky", "Knows.", "The password is hunter2Hunter2x, use it."),
+        ("leaky", "Uses the password=hunter2Hunter2x.", "You know."),
+        ("poet", "Writes.", "The key is sk-abcdefghijklmnopqrstuvwxyz0123456789."),
+    ] {
+        let refused = make(name, description, prompt);
+        assert!(refused.contains("secret") && !refused.contains("is there"), "{refused}");
+        assert!(!file("leaky").exists());
+        assert_eq!(std::fs::read_to_string(file("poet")).unwrap(), kept, "the one before stays");
+    }
+    for (name, words) in [("scout", "comes with the program"), ("../poet", "name"), ("", "needs `name`")] {
+        let refused = make(name, "Writes.", "You write.");
+        assert!(refused.contains(words), "{name:?}: {refused}");
+    }
+
+    let remove = || manage(json!({"action": "remove", "name": "poet"}));
+    assert!(remove().contains("`poet` is removed"));
+    assert!(!file("poet").exists() && list().contains("none was made here yet"));
+    assert!(remove().contains("there is no specialist `poet`"));
+    let gone = ask("!tool ask_poet {\"task\": \"!say a rhyme\"}");
+    assert!(gone.contains("there is no tool `ask_poet`"), "{gone}");
+}
+
+#[test]
 fn work_that_is_killed_goes_on_and_repeats_nothing() {
     let on = ["work.enabled=true"];
     let server = Server::start(&on);
@@ -135,4 +178,51 @@ fn work_that_is_killed_goes_on_and_repeats_nothing() {
     assert_eq!(server.get("/api/work").json()["paused"], false);
     let listed = run_cli(server.home().path(), &["tasks", "list"], None);
     assert!(String::from_utf8_lossy(&listed.stdout).contains("2/2"), "{listed:?}");
+}
+
+#[test]
+fn the_terminal_shows_and_ends_work() {
+    let server = Server::start(&["work.enabled=true"]);
+    let task = json!({"title": "wait", "detail": "!sleep 60000", "acceptance": ["it is late"]});
+    let planned = server.post("/api/work", &json!({"goal": "a long wait", "tasks": [task]})).json();
+    let id = planned["work_id"].as_str().unwrap();
+    let work = || server.get(&format!("/api/work/{id}")).json();
+    eventually("it is worked on", || (work()["state"] == "running").then_some(()));
+    let cli = |arguments: &[&str]| run_cli(server.home().path(), arguments, None);
+    let shown = cli(&["tasks", "show", id]);
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(text.contains("running  0/1  a long wait") && text.contains("1. wait (running)"), "{shown:?}");
+    // People type the end of a name.
+    let ended = cli(&["tasks", "cancel", &id[id.len() - 8..]]);
+    assert!(ended.status.success(), "{ended:?}");
+    assert!(String::from_utf8_lossy(&ended.stdout).contains("(to stop)"), "{ended:?}");
+    let over = eventually("it is over", || Some(work()).filter(|work| work["state"] == "stopped"));
+    assert!(over["receipt"].as_str().unwrap().contains("was ended by you"), "{over}");
+    assert!(!cli(&["tasks", "cancel", id]).status.success(), "it is over");
+    assert!(!cli(&["tasks", "show", "nothing-like-it"]).status.success());
+}
+
+#[test]
+fn an_edit_that_breaks_a_check_is_told_in_the_same_turn() {
+    let server = Server::start(&["verification.enabled=true", "verification.command=\"sh -n script.sh\""]);
+    let write =
+        |content: &str| format!("!tool file_write {}", json!({"path": "script.sh", "content": content}));
+    let mut chat = server.socket("/ws/chat?session=default");
+    // The second call of the same turn mends what the result of the first one has told.
+    chat.send(
+        &[write("if true; then\n"), "!then".into(), write("true\n"), "!then".into(), "!say mended".into()]
+            .join("\n"),
+    );
+    assert!(chat.text().contains("mended"));
+    let messages = server.messages("webchat:default");
+    let blocks = messages.iter().flat_map(|message| message["content"].as_array().unwrap());
+    let results: Vec<&Value> = blocks.filter(|block| block["type"] == "tool_result").collect();
+    assert_eq!(results.len(), 2, "{messages:?}");
+    let broken = results[0].to_string();
+    assert!(broken.contains("Output of the check `sh -n script.sh`"), "{broken}");
+    assert!(broken.contains("Syntax error"), "{broken}");
+    let mended = results[1].to_string();
+    assert!(!mended.contains("Output of the check"), "{mended}");
+    let turns = messages.iter().filter(|message| message["role"] == "user").count();
+    assert_eq!(turns, 1, "it was one turn");
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use aethon_tests::socket::of_type;
-use aethon_tests::{Server, Socket, eventually};
+use aethon_tests::{Request, Server, Socket, eventually};
 use serde_json::{Value, json};
 
 const READ: &str = "!tool file_read {\"path\": \"notes.txt\"}";
@@ -122,6 +122,128 @@ fn where_nobody_can_answer_it_is_denied_at_once() {
     assert!(!answer.text().contains("milk and honey"), "{}", answer.text());
     assert!(begun.elapsed() < Duration::from_secs(10), "without waiting for a time-out");
     assert_eq!(server.get("/api/approvals").json()["approvals"], json!([]));
+}
+
+#[test]
+fn where_the_assistant_works_by_itself_it_is_denied_at_once() {
+    let done = "!then\n!tool tasks {\"action\": \"done\", \"evidence\": \"tried\"}";
+    let ambient = format!("{READ}\n{done}");
+    let server = asking(&[
+        "work.enabled=true",
+        "work.ambient.enabled=true",
+        "work.ambient.idle_minutes=0",
+        &format!("work.ambient.prompt={ambient:?}"),
+    ]);
+    let job = json!({"job_id": "reader", "cron": "@yearly", "prompt": READ});
+    assert_eq!(server.post("/api/scheduler/jobs", &job).status, 201);
+    assert_eq!(server.send(&Request::new("POST", "/api/scheduler/jobs/reader/run")).status, 201);
+    let task = json!({"title": "read", "detail": ambient, "acceptance": ["it is read"]});
+    let planned = server.post("/api/work", &json!({"goal": "to read", "tasks": [task]}));
+    assert_eq!(planned.status, 201, "{}", planned.text());
+    eventually("the job has run", || {
+        let runs = server.get("/api/scheduler/jobs/reader/runs").json();
+        (runs["runs"][0]["status"] == "ok").then_some(())
+    });
+    eventually("what was planned and what is done in idle time are over", || {
+        let works = server.get("/api/work").json()["work"].as_array()?.clone();
+        let over = works.iter().filter(|work| work["state"] == "done").count();
+        (over == 2).then_some(())
+    });
+    let rows = server.get("/api/audit?action=approval").json()["audit"].as_array().unwrap().clone();
+    let of = |channel: &str| -> Vec<&Value> {
+        let is_of = |row: &&Value| row["session_id"].as_str().is_some_and(|id| id.starts_with(channel));
+        rows.iter().filter(is_of).collect()
+    };
+    assert_eq!((rows.len(), of("work:").len()), (3, 2), "each asked once: {rows:?}");
+    for row in &rows {
+        assert_eq!((&row["subject"], &row["outcome"]), (&json!("file_read"), &json!("deny")), "{row}");
+        assert!(row["by"].as_str().unwrap().contains("nobody can give one here"), "{row}");
+    }
+    assert_eq!(server.get("/api/approvals").json()["approvals"], json!([]));
+    // What the job and the work told the owner holds nothing of the file.
+    for session in server.get("/api/sessions?limit=100").json()["sessions"].as_array().unwrap() {
+        let id = session["session_id"].as_str().unwrap();
+        let kept = server.get(&format!("/api/sessions/{id}")).text();
+        assert!(!kept.contains("milk and honey"), "{kept}");
+    }
+}
+
+#[test]
+fn what_was_allowed_for_a_conversation_is_not_asked_again_there() {
+    let server = asking(&[]);
+    std::fs::write(server.home().path().join("workspace/other.txt"), "bread\n").unwrap();
+    let (mut chat, mut elsewhere) = (server.chat("default"), server.chat("elsewhere"));
+    let question = asked(&mut chat, "m1", READ);
+    assert!(question["session_scope"].as_str().is_some_and(|scope| !scope.is_empty()), "{question}");
+    chat.send_json(
+        &json!({"type": "approval", "id": question["id"], "decision": "approve", "scope": "session"}),
+    );
+    assert_eq!(state(&chat.until("done")), "ok");
+    let frames = chat.say("m2", READ);
+    assert_eq!((state(&frames), of_type(&frames, "approval").len()), ("ok", 0), "{frames:?}");
+    // Another file, and another conversation, are other questions.
+    let other = asked(&mut chat, "m3", "!tool file_read {\"path\": \"other.txt\"}");
+    decide(&mut chat, &other, "deny");
+    let question = asked(&mut elsewhere, "m1", READ);
+    let target = format!("/api/approvals/{}", question["id"].as_str().unwrap());
+    let nonsense = json!({"decision": "approve", "scope": "for ever"});
+    assert_eq!(server.post(&target, &nonsense).status, 422);
+    let kept = json!({"decision": "approve", "scope": "session"});
+    assert_eq!(server.post(&target, &kept).status / 100, 2);
+    assert_eq!(state(&elsewhere.until("done")), "ok");
+    assert_eq!(of_type(&elsewhere.say("m2", READ), "approval").len(), 0);
+    let grants = server.get("/api/audit?action=grant").json()["audit"].as_array().unwrap().len();
+    assert_eq!(grants, 2);
+}
+
+#[test]
+fn changed_arguments_are_what_runs_and_break_no_rule() {
+    let server =
+        Server::start(&["approval.enabled=true", "approval.requires_approval=[\"file_read\", \"shell\"]"]);
+    std::fs::write(server.home().path().join("workspace/notes.txt"), "milk and honey\n").unwrap();
+    std::fs::write(server.home().path().join("workspace/other.txt"), "bread\n").unwrap();
+    let mut chat = server.chat("default");
+    let question = asked(&mut chat, "m1", READ);
+    let edit = |input: Value| json!({"type": "approval", "id": question["id"], "decision": "approve", "input": input});
+    for wrong in [json!({"path": 7}), json!({})] {
+        chat.send_json(&edit(wrong.clone()));
+        let refused = chat.frame();
+        assert_eq!(
+            (&refused["type"], &refused["code"]),
+            (&json!("error"), &json!("bad_edit")),
+            "{wrong}: {refused}"
+        );
+    }
+    let target = format!("/api/approvals/{}", question["id"].as_str().unwrap());
+    let over_api = json!({"decision": "approve", "input": {"path": 7}});
+    assert_eq!(server.post(&target, &over_api).status, 422);
+    assert_eq!(
+        server.get("/api/approvals").json()["approvals"].as_array().unwrap().len(),
+        1,
+        "it stays open"
+    );
+    chat.send_json(&edit(json!({"path": "other.txt"})));
+    let frames = chat.until("done");
+    assert_eq!(state(&frames), "ok");
+    let text = frames.last().unwrap()["text"].as_str().unwrap();
+    assert!(text.contains("bread") && !text.contains("milk and honey"), "{text}");
+    let stored = json!(server.messages("webchat:default")).to_string();
+    assert!(stored.contains("other.txt"), "what ran is what is kept: {stored}");
+
+    let question = asked(&mut chat, "m2", READ);
+    let target = format!("/api/approvals/{}", question["id"].as_str().unwrap());
+    let changed = json!({"decision": "approve", "input": {"path": "other.txt"}});
+    assert_eq!(server.post(&target, &changed).status / 100, 2);
+    assert!(chat.until("done").last().unwrap()["text"].as_str().unwrap().contains("bread"));
+
+    // A rule that a person can break by an edit holds for the edit.
+    let question = asked(&mut chat, "m3", "!tool shell {\"command\": \"echo one\"}");
+    let input = json!({"command": "sudo ls"});
+    chat.send_json(&json!({"type": "approval", "id": question["id"], "decision": "approve", "input": input}));
+    let refused = chat.frame();
+    assert_eq!(refused["code"], "bad_edit", "{refused}");
+    assert!(refused.to_string().contains("security.blocked_commands"), "{refused}");
+    decide(&mut chat, &question, "deny");
 }
 
 #[test]

@@ -16,9 +16,9 @@ use tempfile::TempDir;
 
 const TOKEN: &str = "cnry-dashboard-Zq8vT3kLmP0w-token";
 const WEBHOOK: &str = "cnry-webhook-7RbXn2Yc5HsJ-secret";
-const MODEL: &str = "cnry-model-key-4GdWq9TzE1uK-value";
-const STORED: &str = "cnry-stored-and-unused-Mf6aV8oC3xQi";
-const GIVEN: &str = "cnry-given-to-a-server-Bt5yH2pL7eRn";
+const MODEL: &str = "cnry-model/key+4Gd=Wq9&TzE1?uK#value";
+const STORED: &str = "cnry-stored:and@unused,Mf6a;V8oC3xQi%";
+const GIVEN: &str = "cnry-given to a~server!Bt5y*H2(pL7)eRn";
 const FROM_ENVIRONMENT: &str = "cnry-from-environment-Xk1jS9gD4wUz";
 const NOT_REFERRED_TO: &str = "cnry-only-in-environment-Oa3cF7vN6mTb";
 const OWN_KEY: &str = "cnry-of-the-persons-own-Ih8rP0qZ2sEy";
@@ -49,11 +49,31 @@ fn planted() -> Arc<TempDir> {
             let aligned = ["", "x", "xx"].map(|before| STANDARD_NO_PAD.encode(format!("{before}{secret}")));
             let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
             let backwards: String = secret.chars().rev().collect();
-            aligned.into_iter().chain([(*secret).to_owned(), hex, backwards])
+            let plain = [(*secret).to_owned(), hex, backwards];
+            aligned.into_iter().chain(plain).chain(in_addresses(secret))
         })
         .collect();
     write("workspace/notes.txt", &(notes.join("\n") + "\nthe end\n"));
     home
+}
+
+/// The forms in which a secret stands in an address or a form: with every reserved character encoded, in capitals and small
+/// letters, with the blank as `+`, and with everything encoded.
+fn in_addresses(secret: &str) -> [String; 4] {
+    let encoded = |is_kept: fn(u8) -> bool| -> String {
+        let one = |byte: u8| match is_kept(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        };
+        secret.bytes().map(one).collect()
+    };
+    let usual = encoded(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~'));
+    let small = usual.split('%').enumerate().map(|(at, part)| match at {
+        0 => part.to_owned(),
+        _ => format!("%{}{}", part[..2].to_lowercase(), &part[2..]),
+    });
+    let form = usual.replace("%20", "+");
+    [small.collect(), usual, form, encoded(|_| false)]
 }
 
 /// Every form in which a secret is looked for, with its name.
@@ -62,9 +82,8 @@ fn forms() -> Vec<(String, String)> {
     for secret in ALL {
         let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
         let backwards: String = secret.chars().rev().collect();
-        for form in [secret.to_owned(), hex.clone(), hex.to_uppercase(), backwards] {
-            forms.push((secret.to_owned(), form));
-        }
+        let plain = [secret.to_owned(), hex.clone(), hex.to_uppercase(), backwards];
+        forms.extend(plain.into_iter().chain(in_addresses(secret)).map(|form| (secret.to_owned(), form)));
         for before in ["", "x", "xx"] {
             for encoded in [
                 STANDARD_NO_PAD.encode(format!("{before}{secret}")),

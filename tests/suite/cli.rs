@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
+use aethon_tests::stub::{Stub, ok};
 use aethon_tests::{Server, eventually, home, program, run, run_cli};
 use serde_json::{Value, json};
 
@@ -269,6 +270,24 @@ fn an_effort_is_asked_for_by_its_word() {
         told,
         ["effort default", "effort high", wrong, "effort default", "effort high", "effort default"]
     );
+}
+
+#[test]
+fn what_a_model_says_drives_no_terminal_when_it_is_piped() {
+    let said = json!({
+        "id": "c", "object": "chat.completion.chunk", "model": "m",
+        "choices": [{"index": 0, "delta": {"content": "\ta\u{1b}[2J\u{7}b"}, "finish_reason": "stop"}],
+    });
+    let stub = Stub::start(vec![ok("text/event-stream", &format!("data: {said}\n\ndata: [DONE]\n\n"))]);
+    let home = home();
+    let mut command = program("aethon-cli", home.path());
+    let host = format!("model.host=\"http://{}/v1\"", stub.address);
+    for setting in ["model.provider=openai", "model.model_id=m", "model.api_key=k", host.as_str()] {
+        command.args(["--set", setting]);
+    }
+    let output = run(command.args(["ask", "hello"]), None);
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(told, "\ta‹U+001B›[2J‹U+0007›b\n", "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

@@ -334,3 +334,50 @@ fn a_feature_that_this_version_lacks_is_told_wherever_the_configuration_is_looke
     let server = Server::start_in(home, &[]);
     assert_told(&server.stderr());
 }
+
+#[test]
+fn a_key_is_taken_out_of_the_file_and_its_default_counts_again() {
+    let home = home();
+    let text = "# mine\n[agent]\nmax_iterations = 7 # few\ntimeout = 30\n";
+    write(home.path(), text);
+    let unset = |key: &str| run_cli(home.path(), &["config", "unset", key], None);
+    let read = || std::fs::read_to_string(home.path().join("config.toml")).unwrap();
+    let output = unset("agent.max_iterations");
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    assert_eq!(read(), "# mine\n[agent]\ntimeout = 30\n");
+    let output = unset("agent.max_iterations");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("is not set"));
+    let output = unset("agent");
+    assert_eq!(output.status.code(), Some(2), "a key is dotted");
+}
+
+#[test]
+fn the_file_is_changed_in_an_editor_and_never_lost() {
+    let home = home();
+    write(home.path(), "[agent]\nmax_iterations = 7\n");
+    let read = || std::fs::read_to_string(home.path().join("config.toml")).unwrap();
+    let edit = |script: &str| {
+        let editor = home.path().join("editor.sh");
+        std::fs::write(&editor, script).unwrap();
+        let mut command = program("aethon-cli", home.path());
+        command.args(["config", "edit"]).env("EDITOR", format!("sh {}", editor.display()));
+        run(&mut command, None)
+    };
+    let output = edit("sed -i 's/= 7/= 9/' \"$1\"\n");
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    assert_eq!(read(), "[agent]\nmax_iterations = 9\n");
+    let output = edit("sed -i 's/= 9/= \"many\"/' \"$1\"\n");
+    assert_eq!(output.status.code(), Some(2));
+    assert_names(&words(&output), &["agent.max_iterations", "kept in"]);
+    assert_eq!(read(), "[agent]\nmax_iterations = 9\n", "what is wrong changes nothing");
+    // The next time goes on with what was refused.
+    let output = edit("sed -i 's/\"many\"/11/' \"$1\"\n");
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    assert_eq!(read(), "[agent]\nmax_iterations = 11\n");
+    assert_eq!(edit("exit 3\n").status.code(), Some(1), "an editor that fails changes nothing");
+    let mut command = program("aethon-cli", home.path());
+    command.args(["config", "edit"]).env_remove("EDITOR").env_remove("VISUAL");
+    let told = String::from_utf8_lossy(&run(&mut command, None).stderr).into_owned();
+    assert_names(&told, &["set EDITOR"]);
+}

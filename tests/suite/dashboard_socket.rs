@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use aethon_tests::{Request, Server, Socket, eventually};
 use serde_json::{Value, json};
+use tungstenite::Message;
 
 fn subscribed(server: &Server, topics: &[&str]) -> Socket {
     let mut socket = server.socket("/ws/dashboard");
@@ -26,7 +27,12 @@ fn next(socket: &mut Socket, topic: &str) -> Value {
 fn without_a_subscription_everything_comes() {
     let server = Server::start(&[]);
     let mut socket = server.socket("/ws/dashboard");
-    assert!(socket.is_heard());
+    for strange in
+        [Message::Binary(vec![0].into()), Message::text("garbage"), Message::text(r#"{"channel":"bogus"}"#)]
+    {
+        assert!(socket.send_message(strange));
+    }
+    assert!(socket.is_heard(), "what is not understood is ignored");
     server.chat("default").say("m1", "!say hello");
     let mut seen: Vec<String> = Vec::new();
     let mut last = 0;

@@ -51,8 +51,10 @@ fn with_demo_the_offline_model_stands_in_until_a_model_is_configured() {
         command.args(["--demo", "--set", "channels.webchat.port=0"]).envs(variable);
         let server = Server::start_command(home, command);
         let status = server.get("/api/status").json();
-        let is_said = server.greeting.contains("(demo)");
-        assert_eq!(status["demo"], json!(is_said), "{}", server.greeting);
+        let address = server.greeting.strip_prefix("aethon 0.3.0 listening on http://");
+        assert!(address.is_some(), "programs read this line: {}", server.greeting);
+        let is_said = server.stderr().contains("the offline model answers");
+        assert_eq!(status["demo"], json!(is_said), "{}", server.stderr());
         (is_said, status["provider"].as_str().unwrap().to_owned())
     };
     let check = |configuration: &str, variable, expected: (bool, &str)| {

@@ -74,6 +74,36 @@ fn a_message_is_answered_once_through_edits_repeats_and_a_crash() {
 }
 
 #[test]
+fn a_reply_grows_as_a_draft_and_one_with_a_table_is_a_rich_message_where_the_server_knows_them() {
+    let (telegram, home) = (Telegram::start(), home());
+    let settings = ["channels.telegram.streaming=draft", "channels.telegram.rich=true", allowed()[0]];
+    let server = start(&telegram, &home, &settings);
+    telegram.say(OWNER, "!stream 40 100\n!say The **end**.");
+    telegram.await_message(OWNER, "the reply", |posted| posted.text().ends_with("The end."));
+    let drafts = telegram.drafts(OWNER);
+    assert!(drafts.len() > 1 && drafts.iter().all(|draft| draft.0 == drafts[0].0), "{drafts:?}");
+    assert!(drafts.last().unwrap().1.len() > drafts[0].1.len(), "{drafts:?}");
+    telegram.say(OWNER, "!say # Prices");
+    telegram.await_message(OWNER, "the heading", |posted| posted.text() == "# Prices");
+    let calls = telegram.calls();
+    assert!(!calls.contains(&"editMessageText".to_owned()), "{calls:?}");
+    assert_eq!(telegram.chat(OWNER).len(), 2, "{:?}", telegram.chat(OWNER));
+    // An older server is asked once for each, and gets what it knows.
+    telegram.age();
+    for reply in 0..2 {
+        telegram.say(OWNER, &format!("!stream 40 100\n!say # End of {reply}"));
+        let ending = format!("End of {reply}");
+        let told = telegram.await_message(OWNER, "the reply", |posted| posted.text().ends_with(&ending));
+        assert!(told.texts.len() > 1, "it grew: {told:?}");
+    }
+    let counts = ["sendMessageDraft", "sendRichMessage"]
+        .map(|method| telegram.calls().iter().skip(calls.len()).filter(|call| *call == method).count());
+    assert!(counts[0] == 1 && counts[1] <= 1, "{counts:?}");
+    assert_eq!(telegram.chat(OWNER).len(), 4, "{:?}", telegram.chat(OWNER));
+    drop(server);
+}
+
+#[test]
 fn an_approval_is_pressed_by_the_asker_once() {
     let (telegram, home) = (Telegram::start(), home());
     let mut settings = allowed().to_vec();

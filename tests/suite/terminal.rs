@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use aethon_tests::terminal::plain;
 use aethon_tests::{Server, Terminal, home, program};
 
 /// The terminal chat in this home, ready for the first line.
@@ -14,25 +15,6 @@ fn chat(home: &Path, settings: &[&str]) -> Terminal {
     let mut terminal = Terminal::start(&mut command);
     terminal.shows("> ");
     terminal
-}
-
-/// Text without the codes that move and colour.
-fn plain(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text.chars();
-    while let Some(character) = rest.next() {
-        if character == '\u{1b}' {
-            // A sequence ends with a letter.
-            for code in rest.by_ref() {
-                if code.is_ascii_alphabetic() {
-                    break;
-                }
-            }
-        } else {
-            out.push(character);
-        }
-    }
-    out
 }
 
 /// Whether a text sets colours or weights; moving the cursor does not count.
@@ -124,6 +106,48 @@ fn an_approval_shows_the_arguments_and_waits_for_a_yes() {
         let shown = terminal.shows("> ");
         assert_eq!(shown.contains("milk and honey"), is_read, "{answer:?}: {}", plain(&shown));
     }
+}
+
+#[test]
+fn an_approval_may_be_changed_first_or_hold_for_the_conversation() {
+    let home = home();
+    std::fs::create_dir(home.path().join("workspace")).unwrap();
+    std::fs::write(home.path().join("workspace/notes.txt"), "milk and honey").unwrap();
+    std::fs::write(home.path().join("workspace/other.txt"), "bread and butter").unwrap();
+    let asking = ["approval.enabled=true", "approval.requires_approval=[\"file_read\", \"shell\"]"];
+    let mut terminal = chat(home.path(), &asking);
+    let read = "!tool file_read {\"path\": \"notes.txt\"}\r";
+    terminal.press("!tool shell {\"command\": \"echo one\"}\r");
+    terminal.shows("anything else denies: ");
+    terminal.press("e\r");
+    terminal.shows("(empty to go back): ");
+    // An edit gets round no rule: the person hears why, and is asked again.
+    terminal.press("sudo ls\r");
+    let refused = plain(&terminal.shows("anything else denies: "));
+    assert!(refused.contains("security.blocked_commands") && refused.contains("run it?"), "{refused}");
+    terminal.press("e\r");
+    terminal.shows("(empty to go back): ");
+    terminal.press("\r");
+    terminal.shows("anything else denies: ");
+    terminal.press("e\r");
+    terminal.shows("(empty to go back): ");
+    terminal.press("cat other.txt\r");
+    let shown = plain(&terminal.shows("> "));
+    assert!(shown.contains("bread and butter") && !shown.contains("milk and honey"), "{shown}");
+
+    terminal.press(read);
+    let question = plain(&terminal.shows("anything else denies: "));
+    assert!(question.contains("s allows: "), "{question}");
+    terminal.press("s\r");
+    assert!(plain(&terminal.shows("> ")).contains("milk and honey"));
+    terminal.press(read);
+    let shown = plain(&terminal.shows("milk and honey"));
+    assert!(!shown.contains("run it?"), "nobody is asked again: {shown}");
+    terminal.shows("> ");
+    terminal.press("!tool file_read {\"path\": \"other.txt\"}\r");
+    terminal.shows("anything else denies: ");
+    terminal.press("no\r");
+    terminal.shows("> ");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! The web tools: INTERFACE sections 3 (`security.egress_allowed_hosts`, `security.taint_requires_approval`) and 6; SECURITY
 //! "egress by tools" and "untrusted content".
 
-use aethon_tests::Server;
+use aethon_tests::server::server_command;
 use aethon_tests::socket::of_type;
 use aethon_tests::stub::{Stub, ok};
+use aethon_tests::{Server, home};
 use serde_json::{Value, json};
 
 const PAGE: &str = "<html><head><title>Invoices</title></head><body><nav>Menu</nav><h1>March</h1>\
@@ -69,6 +70,39 @@ fn a_page_is_read_where_the_owner_allows_it_and_nowhere_else() {
         let (_, state, output) = ended(&frames).remove(0);
         assert!(state == "denied" && output.contains("own port"), "{output}");
     }
+}
+
+#[test]
+fn a_proxy_of_the_environment_sees_no_request_of_a_tool() {
+    let proxy = Stub::start(vec![ok("text/html", "<p>from the proxy</p>")]);
+    let stub = Stub::answering(|seen| {
+        if seen.line.starts_with("GET") {
+            return ok("text/html", "<p>own way</p>");
+        }
+        let answer = json!({"jsonrpc": "2.0", "id": seen.json()["id"], "result": 1, "data": {"viewer": {}}});
+        ok("application/json", &answer.to_string())
+    });
+    let home = home();
+    let settings = [
+        format!("security.egress_allowed_hosts=[\"{}\", \"{}\"]", stub.address, proxy.address),
+        format!("tools.github.api_base=\"http://{}/api\"", stub.address),
+        "tools.github.token=\"token-4711\"".to_owned(),
+    ];
+    let mut command = server_command(home.path(), &settings.each_ref().map(String::as_str));
+    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+        let address = format!("http://{}", proxy.address);
+        command.env(name, &address).env(name.to_lowercase(), &address);
+    }
+    let server = Server::start_command(home, command);
+    let mut chat = server.chat("default");
+    let rpc = format!("!tool jsonrpc {{\"url\": \"http://{}/rpc\", \"method\": \"look\"}}", stub.address);
+    let query = "!tool github {\"query\": \"{ viewer { login } }\"}".to_owned();
+    for (id, text) in [("m1", fetch(&stub)), ("m2", rpc), ("m3", query)] {
+        let ended = ended(&chat.say(id, &text));
+        assert_eq!(ended[0].1, "ok", "{ended:?}");
+    }
+    assert_eq!(stub.requests().len(), 3, "each went its own way");
+    assert!(proxy.requests().is_empty(), "{:?}", proxy.requests());
 }
 
 #[test]

@@ -202,5 +202,124 @@ fn the_assistant_and_the_terminal_make_and_run_jobs() {
     let fail = listed["jobs"].as_array().unwrap().iter().find(|job| job["job_id"] == "fail").unwrap();
     assert_eq!(fail["last_status"], "error");
     assert!(!fail["last_error"].as_str().unwrap().is_empty());
+    let runs = cli(&["jobs", "runs", "fail"]);
+    let shown = String::from_utf8_lossy(&runs.stdout).into_owned();
+    assert!(runs.status.success() && shown.lines().count() == 1 && shown.contains("error"), "{runs:?}");
+    assert!(!cli(&["jobs", "runs", "none"]).status.success());
     assert!(cli(&["jobs", "rm", "far", "--yes"]).status.success());
+}
+
+#[test]
+fn a_job_runs_its_sop_and_says_when_that_is_gone() {
+    let server = Server::start(&[]);
+    assert_eq!(put(&server, "/api/sops/notes", &json!({"content": NOTES})).status, 200);
+    let mut events = server.socket("/ws/dashboard");
+    events.send(r#"{"channel":"subscribe","topics":["scheduler"]}"#);
+    let body = json!({"job_id": "jot", "cron": "@yearly", "sop_name": "notes", "prompt": "!say jotted"});
+    assert_eq!(server.post("/api/scheduler/jobs", &body).status, 201);
+    let run = || {
+        let begun = server.send(&Request::new("POST", "/api/scheduler/jobs/jot/run"));
+        assert_eq!(begun.status, 201, "{}", begun.text());
+        eventually("the end of the run", || {
+            let run = server.get("/api/scheduler/jobs/jot/runs").json()["runs"][0].clone();
+            (run["status"] != "running").then_some(run)
+        })
+    };
+    let ended = run();
+    assert_eq!((&ended["status"], &ended["error"]), (&json!("ok"), &Value::Null));
+    let sop_run = runs(&server).remove(0);
+    assert_eq!((&sop_run["sop_name"], &sop_run["state"]), (&json!("notes"), &json!("done")), "{sop_run}");
+    assert!(sop_run["session_id"].as_str().unwrap().starts_with("schedule:jot:"), "{sop_run}");
+    let told = || server.said("webchat:default").into_iter().map(|(_, text)| text).collect::<String>();
+    eventually("the result in the chat", || told().contains("jotted").then_some(()));
+
+    // Who watches the schedule has seen all of it.
+    let mut changes = Vec::new();
+    while changes.last().is_none_or(|change| change != "run_ended") {
+        let event: Value = serde_json::from_str(&events.text()).unwrap();
+        assert_eq!((&event["channel"], &event["data"]["job_id"]), (&json!("scheduler"), &json!("jot")));
+        changes.push(event["data"]["change"].clone());
+        if changes.last().is_some_and(|change| change == "run_ended") {
+            assert_eq!(event["data"]["run"]["run_id"], ended["run_id"]);
+        }
+    }
+    assert_eq!(changes, ["added", "run_started", "run_ended"]);
+
+    assert_eq!(delete(&server, "/api/sops/notes").status, 204);
+    let failed = run();
+    assert_eq!(failed["status"], "error");
+    let job = server.get("/api/scheduler").json()["jobs"][0].clone();
+    let why = job["last_error"].as_str().unwrap();
+    assert_eq!((&job["last_status"], why), (&json!("error"), "there is no SOP named notes"));
+    eventually("it is told where its results go", || {
+        told().contains("The job `jot` could not run: there is no SOP named notes").then_some(())
+    });
+    assert_eq!(runs(&server).len(), 1, "nothing was run");
+}
+
+#[test]
+fn the_assistant_is_told_what_is_wrong_with_a_job() {
+    let server = Server::start(&[]);
+    let mut chat = server.socket("/ws/chat?session=default");
+    for (job, told) in [
+        (json!({"cron": "61 * * * *", "prompt": "x"}), "cron "),
+        (json!({"cron": "0 0 30 2 *", "prompt": "x"}), "cron "),
+        (json!({"run_at": "soon", "prompt": "x"}), "run_at "),
+        (json!({"run_at": "2001-01-01T00:00:00Z", "prompt": "x"}), "run_at "),
+        (json!({"prompt": "x"}), "cron "),
+        (json!({"cron": "@daily"}), "prompt "),
+        (json!({"cron": "@daily", "sop_name": "none"}), "sop_name "),
+        (json!({"cron": "@daily", "prompt": "x", "channel": "telepathy"}), "channel "),
+        (json!({"cron": "@daily", "prompt": "x", "timezone": "Mars/Base"}), "timezone "),
+        (json!({"cron": "@daily", "prompt": "x", "missed": "maybe"}), "missed "),
+        (json!({"cron": 5, "prompt": "x"}), "cron"),
+    ] {
+        chat.send(&format!("!tool schedule_task {job}"));
+        let answer = chat.text();
+        assert!(answer.contains(told) && !answer.contains("is scheduled"), "{job}: {answer}");
+    }
+    assert_eq!(server.get("/api/scheduler").json()["jobs"], json!([]));
+}
+
+#[test]
+fn the_terminal_lists_sops_and_goes_on_with_a_run() {
+    let server = Server::start(&["model.max_retries=0"]);
+    assert_eq!(put(&server, "/api/sops/notes", &json!({"content": NOTES})).status, 200);
+    let cli = |arguments: &[&str]| run_cli(server.home().path(), arguments, None);
+    let said = |arguments: &[&str]| {
+        let output = cli(arguments);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let list = said(&["sop", "list"]);
+    assert!(list.contains("/notes topic=...  (custom)\n    Writes notes."), "{list}");
+    assert!(list.contains("/pdd rough_idea=...  (builtin)"), "{list}");
+    assert_eq!(said(&["sop", "show", "notes"]).trim_end(), NOTES.trim_end());
+    let unknown = cli(&["sop", "show", "none"]);
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("no SOP \"none\""), "{unknown:?}");
+    assert_eq!(said(&["sop", "runs"]), "no runs yet\n");
+
+    let mut chat = server.socket("/ws/chat?session=notes");
+    chat.send("/notes topic=tea\n!error auth 1");
+    let run = eventually("the run has failed", || runs(&server).pop().filter(|run| run["state"] == "failed"));
+    let id = run["run_id"].as_str().unwrap();
+    let table = said(&["sop", "runs"]);
+    assert!(table.contains(&format!("{id}  failed   step 0/3  notes  webchat:notes")), "{table}");
+    assert!(said(&["sop", "resume", id]).contains("goes on"));
+    eventually("the run is over", || (runs(&server)[0]["state"] == "done").then_some(()));
+    let again = cli(&["sop", "resume", id]);
+    assert!(!again.status.success(), "{again:?}");
+    assert!(String::from_utf8_lossy(&again.stderr).contains("the run is done"), "{again:?}");
+
+    // The same by the API.
+    let resume = |id: &str| server.send(&Request::new("POST", &format!("/api/sop-runs/{id}/resume")));
+    assert_eq!((resume(id).status, resume(id).problem()), (409, "not_resumable".into()));
+    assert_eq!(resume("none").status, 404);
+    chat.send("/notes topic=coffee\n!error auth 1");
+    let run =
+        eventually("the next has failed", || runs(&server).into_iter().find(|run| run["state"] == "failed"));
+    let id = run["run_id"].as_str().unwrap();
+    let answer = resume(id);
+    assert_eq!((answer.status, &answer.json()["run_id"]), (200, &json!(id)));
+    eventually("it is over as well", || runs(&server).iter().all(|run| run["state"] == "done").then_some(()));
 }

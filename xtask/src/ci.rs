@@ -2,7 +2,7 @@
 //!
 //! The tests come last, so that the last line of a green run is their summary.
 
-use crate::{docs, howto, process, test, tidy};
+use crate::{docs, howto, process, proof, test, tidy, walls};
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::time::Instant;
@@ -17,6 +17,8 @@ const STEPS: &[Step] = &[
     ("licences", licences),
     ("scripts", scripts),
     ("how-tos", howto::run),
+    ("simulation", proof::simulation),
+    ("walls", walls::run),
     ("tests", |root| test::run(root, &[])),
 ];
 

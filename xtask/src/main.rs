@@ -15,6 +15,7 @@ mod process;
 mod proof;
 mod test;
 mod tidy;
+mod walls;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
@@ -55,6 +56,8 @@ enum Chore {
     Torture(proof::TortureOptions),
     /// Kill the built server and break its connections under people on three messengers
     Chaos(proof::ChaosOptions),
+    /// Have clients of every surface talk for an hour, and see whether memory, files or threads grow
+    Steady(proof::SteadyOptions),
     /// Damaged inputs for everything that reads what strangers send
     Fuzz(proof::FuzzOptions),
     /// Measure speed and size of the release build against a bare hyper server
@@ -93,6 +96,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::IoFaults => proof::io_faults(root),
         Chore::Torture(options) => proof::torture(root, &options),
         Chore::Chaos(options) => proof::chaos(root, &options),
+        Chore::Steady(options) => proof::steady(root, &options),
         Chore::Fuzz(options) => proof::fuzz(root, &options),
         Chore::Bench(options) => bench::run(root, &options),
         #[cfg(feature = "bench")]

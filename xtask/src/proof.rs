@@ -1,7 +1,8 @@
-//! Chores that try to prove the promises wrong: `sim`, `io-faults`, `torture`, `chaos` and `fuzz`. Each runs tests of the workspace for longer
-//! than the ordinary run does, or with inputs of one's own.
+//! Chores that try to prove the promises wrong: `sim`, `io-faults`, `torture`, `steady`, `chaos` and `fuzz`. Each runs tests of the
+//! workspace for longer than the ordinary run does, or with inputs of one's own.
 
 use crate::process;
+use crate::test::FEATURES;
 use anyhow::Result;
 use std::path::Path;
 
@@ -44,6 +45,14 @@ pub(crate) struct TortureOptions {
     seed: u64,
 }
 
+/// How long everything goes on.
+#[derive(clap::Args)]
+pub(crate) struct SteadyOptions {
+    /// Minutes
+    #[arg(long, default_value_t = 60)]
+    minutes: u64,
+}
+
 /// How much chaos.
 #[derive(clap::Args)]
 pub(crate) struct ChaosOptions {
@@ -65,6 +74,17 @@ const TARGETS: [&[&str]; 6] = [
     &["-p", "aethon-agent", "--test", "shell"],
 ];
 
+/// So many seeds are run for every change.
+const USUAL_SEEDS: &str = "10000";
+/// The test of the simulation that runs seeds by the environment.
+const SEEDS_TEST: &str = "seeds_that_somebody_asks_for";
+
+/// Runs the usual seeds, by the same build as the tests of the workspace.
+pub(crate) fn simulation(root: &Path) -> Result<()> {
+    let test = [&["--workspace"], &FEATURES[..], &["--test", "sim"]].concat();
+    long(root, &test, SEEDS_TEST, &[("AETHON_SIM_SEEDS", USUAL_SEEDS)])
+}
+
 /// Runs simulated seeds.
 pub(crate) fn sim(root: &Path, options: &SimOptions) -> Result<()> {
     let (seeds, from) = (options.seeds.to_string(), options.from.to_string());
@@ -72,7 +92,7 @@ pub(crate) fn sim(root: &Path, options: &SimOptions) -> Result<()> {
     let mut variables = vec![("AETHON_SIM_SEEDS", seeds.as_str()), ("AETHON_SIM_FROM", from.as_str())];
     variables.extend(seed.as_deref().map(|seed| ("AETHON_SIM_SEED", seed)));
     let test = ["-p", "aethon-agent", "--test", "sim"];
-    long(root, &test, "seeds_that_somebody_asks_for", &variables)
+    long(root, &test, SEEDS_TEST, &variables)
 }
 
 /// Has every operation of the disk fail under the store.
@@ -85,18 +105,26 @@ pub(crate) fn io_faults(root: &Path) -> Result<()> {
 pub(crate) fn torture(root: &Path, options: &TortureOptions) -> Result<()> {
     let (kills, seed) = (options.kills.to_string(), options.seed.to_string());
     let variables = [("AETHON_TORTURE_KILLS", kills.as_str()), ("AETHON_TORTURE_SEED", seed.as_str())];
-    process::run(root, "cargo", &["build", "--locked", "--bins"])?;
-    let test = ["-p", "aethon-tests", "--test", "suite"];
-    long(root, &test, "clients_of_every_surface_through_many_kills", &variables)
+    on_the_built_server(root, "clients_of_every_surface_through_many_kills", &variables)
+}
+
+/// Has clients of every surface talk to the built server, and looks whether what it holds grows.
+pub(crate) fn steady(root: &Path, options: &SteadyOptions) -> Result<()> {
+    let minutes = options.minutes.to_string();
+    on_the_built_server(root, "stays_flat_for_long", &[("AETHON_STEADY_MINUTES", minutes.as_str())])
 }
 
 /// Kills the built server and breaks its connections under people on three messengers.
 pub(crate) fn chaos(root: &Path, options: &ChaosOptions) -> Result<()> {
     let (messages, seed) = (options.messages.to_string(), options.seed.to_string());
     let variables = [("AETHON_CHAOS_MESSAGES", messages.as_str()), ("AETHON_CHAOS_SEED", seed.as_str())];
+    on_the_built_server(root, "many_messages_of_three_messengers", &variables)
+}
+
+/// Builds the programs, and runs a test of theirs that the ordinary run leaves out.
+fn on_the_built_server(root: &Path, name: &str, variables: &[(&str, &str)]) -> Result<()> {
     process::run(root, "cargo", &["build", "--locked", "--bins"])?;
-    let test = ["-p", "aethon-tests", "--test", "suite"];
-    long(root, &test, "many_messages_of_three_messengers", &variables)
+    long(root, &["-p", "aethon-tests", "--test", "suite"], name, variables)
 }
 
 /// Runs a test that the ordinary run leaves out.

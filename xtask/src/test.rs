@@ -10,6 +10,12 @@ use std::path::Path;
 /// The optional part of this package is linted and tested with the rest.
 pub(crate) const FEATURES: [&str; 2] = ["--features", "xtask/bench"];
 
+/// Builds the programs and the tests.
+pub(crate) fn build(root: &Path) -> Result<()> {
+    let arguments = [&["build", "--locked", "--workspace"], &FEATURES[..], &["--all-targets"]].concat();
+    process::run(root, "cargo", &arguments)
+}
+
 /// Builds and runs the tests whose name contains one of `filter`; all of them when it is empty.
 pub(crate) fn run(root: &Path, filter: &[String]) -> Result<()> {
     let cargo = |arguments: &[&str], then: &[&str]| {
@@ -17,7 +23,7 @@ pub(crate) fn run(root: &Path, filter: &[String]) -> Result<()> {
         process::run(root, "cargo", &arguments)
     };
     let filter: Vec<&str> = filter.iter().map(String::as_str).collect();
-    cargo(&["build"], &["--all-targets"])?;
+    build(root)?;
     if process::is_installed("cargo-nextest", &["nextest", "--version"]) {
         // nextest leaves documentation tests to cargo; they go first, so that its summary is the last line.
         if filter.is_empty() {

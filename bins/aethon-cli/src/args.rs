@@ -212,6 +212,13 @@ pub(crate) enum ConfigCommand {
         /// The value, as TOML or as a bare word.
         value: String,
     },
+    /// Take one value out of the file, so that its default counts again.
+    Unset {
+        /// The dotted key.
+        key: String,
+    },
+    /// Change the file in your editor ($VISUAL or $EDITOR); it is checked before it is taken over.
+    Edit,
     /// Check the configuration: exit status 0 if it is valid, 2 if it is not.
     Check,
     /// Print the JSON Schema of the configuration file.

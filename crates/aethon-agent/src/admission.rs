@@ -25,8 +25,9 @@ const TEXTS: [&str; 6] = [
 /// How many retries of retries are followed to find what was said at first.
 const LONGEST_CHAIN: usize = 64;
 
-/// A retry or an edit is for the person whose message it repeats, whoever asks for it. One that names no effort of its own
-/// keeps that of the message; an edit that names no files keeps its files.
+/// A retry or an edit is for the person whose message it repeats, whoever asks for it, and comes from outside where that
+/// did: a person who edits a stranger's words begins with them. One that names no effort of its own keeps that of the
+/// message; an edit that names no files keeps its files.
 pub(crate) async fn keep_what_was_said(log: &dyn TurnLog, inbound: &mut Inbound) -> Result<()> {
     let (turn, keeps_attachments) = match &mut inbound.intent {
         Intent::Say => return Ok(()),
@@ -34,6 +35,7 @@ pub(crate) async fn keep_what_was_said(log: &dyn TurnLog, inbound: &mut Inbound)
         Intent::Edit { turn, keeps_attachments } => (turn.clone(), std::mem::take(keeps_attachments)),
     };
     let repeated = earlier(log, inbound, &turn).await?.inbound;
+    inbound.untrusted |= repeated.is_from_outside();
     inbound.person = repeated.person;
     if inbound.effort.is_none() {
         inbound.effort = repeated.effort;

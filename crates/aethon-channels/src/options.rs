@@ -6,6 +6,7 @@ use std::time::Duration;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::channel::{ChannelRecords, Courier};
 use aethon_core::clock::Clock;
+use aethon_core::live::Live;
 use aethon_core::person::Person;
 use aethon_core::program::Programs;
 
@@ -59,8 +60,8 @@ pub struct Member {
 pub struct Rules {
     /// The channel's name.
     pub channel: &'static str,
-    /// Who may write, by the platform's own ids. Empty: nobody but those who were paired.
-    pub allowed: Vec<String>,
+    /// Who may write, by the platform's own ids. Empty: nobody but those who were paired. It counts as it is at the moment.
+    pub allowed: Live<Vec<String>>,
     /// Who the owners are: they alone are asked for approval, and their words are not marked. `None` for everybody who may write.
     pub owners: Option<Vec<String>>,
     /// Who is who among the senders; `None` without a household.

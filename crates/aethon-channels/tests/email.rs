@@ -19,6 +19,7 @@ use aethon_channels::email::{self, Options, Server, TokenSource};
 use aethon_channels::{Messenger, Rules};
 use aethon_core::channel::{Channel, ChannelState, Delivery, NewDelivery};
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::live::Live;
 use aethon_core::message::Attachment;
 use aethon_core::program::{Program, ProgramLife, Programs, RunningProgram};
 use aethon_core::secret::Secret;
@@ -46,7 +47,7 @@ fn options(mailbox: &Mailbox, post: &Post) -> Options {
 }
 
 fn known() -> Rules {
-    Rules { allowed: vec!["ada@x.example".into()], streams: false, ..rules("email") }
+    Rules { allowed: Live::new(vec!["ada@x.example".into()]), streams: false, ..rules("email") }
 }
 
 struct Bench {
@@ -236,7 +237,7 @@ async fn files_are_taken_and_what_is_too_large_is_told() {
 #[tokio::test]
 async fn a_code_of_the_owner_opens_the_door_and_nothing_is_approved_over_mail() {
     let bench = Bench::new().await;
-    let nobody = || Rules { allowed: Vec::new(), ..known() };
+    let nobody = || Rules { allowed: Live::default(), ..known() };
     let (trigger, shutdown) = ShutdownTrigger::pair();
     let (channel, assistant) =
         (bench.channel_with(nobody(), |options| options), bench.stage.assistant.clone());

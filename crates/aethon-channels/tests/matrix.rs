@@ -15,6 +15,7 @@ use aethon_core::clock::Clock;
 use aethon_core::error::Result;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse, Method};
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::live::Live;
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
@@ -192,7 +193,7 @@ impl Stage {
     fn channel(&self, token: &str) -> Arc<Messenger> {
         let rules = Rules {
             channel: "matrix",
-            allowed: vec!["@ada:hs".into()],
+            allowed: Live::new(vec!["@ada:hs".into()]),
             people: None,
             owners: None,
             groups: Groups::Mention,

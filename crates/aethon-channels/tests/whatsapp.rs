@@ -20,6 +20,7 @@ use aethon_channels::{Messenger, Rules};
 use aethon_core::channel::{Called, Channel, ChannelState, Delivery, NewDelivery};
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse, Method};
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::live::Live;
 use aethon_core::message::Attachment;
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::ShutdownTrigger;
@@ -168,7 +169,11 @@ impl Bench {
     }
 
     fn channel(&self) -> Arc<Messenger> {
-        let rules = Rules { allowed: vec![ADA.into(), "US.13".into()], streams: false, ..rules("whatsapp") };
+        let rules = Rules {
+            allowed: Live::new(vec![ADA.into(), "US.13".into()]),
+            streams: false,
+            ..rules("whatsapp")
+        };
         Arc::new(whatsapp::channel(self.options(), rules, self.stage.around()))
     }
 

@@ -1,9 +1,9 @@
-//! `config get` and `config set`: one key read, or changed in the file with everything else as it was.
+//! `config get`, `set`, `unset` and `edit`: one key read, or changed in the file with everything else as it was; or all of it.
 
 use std::fmt;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value as Toml};
 
@@ -36,34 +36,80 @@ fn descend<'v>(value: &'v serde_json::Value, keys: &[&str]) -> Option<&'v serde_
 /// as for `--set`. The result is loaded before it replaces the file, and refused when it has a problem that the file
 /// did not have. Comments and order survive.
 pub fn set_in_file(sources: &Sources, key: &str, value: &str) -> Result<(), Error> {
-    let file = sources.config_file();
-    let before = match fs::read_to_string(&file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(failed(&file, &error)),
-    };
-    let path = KeyPath::parse(key).filter(|path| path.steps().len() > 1).ok_or_else(|| {
-        Error::one(file.display(), format!("the key {key:?}"), "a dotted key such as model.provider")
-    })?;
-    let document: DocumentMut = match before.parse() {
-        Ok(document) => document,
-        Err(_) => return Err(load_text(&file, before, sources).err().unwrap_or_else(|| not_toml(&file))),
-    };
-    let known = problems(load_text(&file, before, sources));
+    let Opened { file, path, document, known } = Opened::new(sources, key)?;
     let mut first = None;
     for candidate in readings(value) {
-        let text = with(&document, &path, candidate).ok_or_else(|| {
-            let found = format!("a value above {path} that is not a table");
-            Error::one(file.display(), found, "a key below a table")
-        })?;
+        let text = with(&document, &path, candidate).ok_or_else(|| no_table(&file, &path))?;
         match new_problems(&known, load_text(&file, text.clone(), sources), &path) {
-            None => {
-                return private_file::write(&file, text.as_bytes()).map_err(|error| failed(&file, &error));
-            }
+            None => return write(&file, &text),
             Some(error) => first = first.or(Some(error)),
         }
     }
     Err(first.unwrap_or_else(|| not_toml(&file)))
+}
+
+/// Takes `key`, or a table of that name, out of the file of `sources`, so that its default counts again. `false` when it is not
+/// in there. Refused like [`set_in_file`]. Comments and order of everything else survive.
+pub fn unset_in_file(sources: &Sources, key: &str) -> Result<bool, Error> {
+    let Opened { file, path, document, known } = Opened::new(sources, key)?;
+    let text = without(&document, &path).ok_or_else(|| no_table(&file, &path))?;
+    if text == document.to_string() {
+        return Ok(false);
+    }
+    match new_problems(&known, load_text(&file, text.clone(), sources), &path) {
+        None => write(&file, &text).map(|()| true),
+        Some(error) => Err(error),
+    }
+}
+
+/// The text of the file of `sources`; empty where there is none.
+pub fn file_text(sources: &Sources) -> Result<String, Error> {
+    let file = sources.config_file();
+    match fs::read_to_string(&file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        read => read.map_err(|error| failed(&file, &error)),
+    }
+}
+
+/// Puts this text in the place of the file of `sources`, unless something in it is wrong.
+pub fn replace_file(sources: &Sources, text: &str) -> Result<(), Error> {
+    let file = sources.config_file();
+    load_text(&file, text.to_owned(), sources)?;
+    write(&file, text)
+}
+
+/// A file in which a key is to be changed.
+struct Opened {
+    file: PathBuf,
+    path: KeyPath,
+    document: DocumentMut,
+    /// What is wrong with it as it is.
+    known: Vec<Problem>,
+}
+
+impl Opened {
+    fn new(sources: &Sources, key: &str) -> Result<Self, Error> {
+        let (file, before) = (sources.config_file(), file_text(sources)?);
+        let path = KeyPath::parse(key).filter(|path| path.steps().len() > 1).ok_or_else(|| {
+            Error::one(file.display(), format!("the key {key:?}"), "a dotted key such as model.provider")
+        })?;
+        let document: DocumentMut = match before.parse() {
+            Ok(document) => document,
+            Err(_) => {
+                return Err(load_text(&file, before, sources).err().unwrap_or_else(|| not_toml(&file)));
+            }
+        };
+        let known = problems(load_text(&file, before, sources));
+        Ok(Self { file, path, document, known })
+    }
+}
+
+fn write(file: &Path, text: &str) -> Result<(), Error> {
+    private_file::write(file, text.as_bytes()).map_err(|error| failed(file, &error))
+}
+
+fn no_table(file: &Path, path: &KeyPath) -> Error {
+    Error::one(file.display(), format!("a value above {path} that is not a table"), "a key below a table")
 }
 
 /// What `text` can mean: what TOML makes of it, and itself, for a key that takes a string.

@@ -38,7 +38,7 @@ pub mod schema;
 
 pub use crate::batch::{EditFault, Edited, difference, edit};
 pub use crate::changes::changed_keys;
-pub use crate::edit::{get, set_in_file};
+pub use crate::edit::{file_text, get, replace_file, set_in_file, unset_in_file};
 pub use crate::json_schema::{KnownKey, NAME, known_keys, schema};
 pub use crate::load::{Loaded, load};
 pub use crate::mask::{MASKED_NAMES, dump};

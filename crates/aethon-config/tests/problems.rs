@@ -4,6 +4,7 @@
 mod common;
 
 use aethon_config::Sources;
+use aethon_config::schema::Streaming;
 use common::Home;
 
 /// The problems of a home, its path left out.
@@ -63,6 +64,26 @@ fn a_wrong_value_in_the_file_names_line_key_found_and_allowed() {
             "config.toml:2: security.blocked_commands: found the string \"sudo\"; allowed: a list such as [\"a\", \"b\"]",
         ],
     );
+}
+
+#[test]
+fn a_way_to_show_replies_that_a_messenger_lacks_is_told_with_those_it_has() {
+    let check = |file: &str, expected: &[&str]| assert_eq!(problems(&Home::with(file)), expected, "{file}");
+    let refused = [
+        ("discord", "draft", "edit, off"),
+        ("matrix", "draft", "edit, off"),
+        ("slack", "draft", "edit, off, native"),
+        ("telegram", "native", "edit, off, draft"),
+    ];
+    for (messenger, word, allowed) in refused {
+        let problem = format!(
+            "config.toml:2: channels.{messenger}.streaming: found the string \"{word}\"; allowed: one of {allowed}"
+        );
+        check(&format!("[channels.{messenger}]\nstreaming = \"{word}\"\n"), &[&problem]);
+    }
+    let home = Home::with("[channels.telegram]\nstreaming = \"draft\"\nrich = true\n");
+    let telegram = home.load().unwrap().config.channels.telegram;
+    assert!(telegram.streaming == Streaming::Draft && telegram.rich);
 }
 
 #[test]
@@ -263,6 +284,11 @@ fn values_that_need_judgement_are_judged() {
     check("channels.webchat.allowed_origins=[\"*\"]", Some("allowed_origins[0]"));
     check("channels.webchat.allowed_origins=[\"null\"]", Some("allowed_origins[0]"));
     check("channels.webchat.allowed_hosts=[\"a.example\", \"a.example:80\"]", Some("allowed_hosts[1]"));
+    check("channels.slack.streaming=native", None);
+    check("channels.slack.streaming=draft", Some("channels.slack.streaming"));
+    check("channels.telegram.streaming=native", Some("channels.telegram.streaming"));
+    check("channels.discord.streaming=native", Some("one of edit, off"));
+    check("channels.matrix.streaming=native", Some("one of edit, off"));
     check("server.trusted_proxies=[\"10.0.0.0/8\", \"::1\"]", None);
     check("server.trusted_proxies=[\"proxy\"]", Some("server.trusted_proxies[0]"));
     check("security.sandbox=podman", Some("one of none, docker"));

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 
 use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
-use crate::message::{Block, Inbound, Message, Role};
+use crate::message::{Attachment, Block, Inbound, Message, Outside, Role};
 
 /// The side of the storage that takes whole conversations.
 #[async_trait]
@@ -53,12 +53,22 @@ impl NewSession {
             let turn = fresh.entry(old).or_insert_with(TurnId::fresh).clone();
             message.turn = Some(turn.clone());
             if !is_known && message.role == Role::User {
-                let inbound = Inbound::say(self.id.clone(), message.text()).from_sender(self.sender.clone());
+                let mut inbound =
+                    Inbound::say(self.id.clone(), message.text()).from_sender(self.sender.clone());
+                // Asked again, it is still a stranger's, and has its pictures.
+                inbound.untrusted =
+                    message.content.iter().any(|block| block.outside() == Some(Outside::Words));
+                inbound.attachments = message.content.iter().filter_map(picture).collect();
                 turns.push(ImportedTurn { turn, inbound });
             }
         }
         turns
     }
+}
+
+fn picture(block: &Block) -> Option<Attachment> {
+    let Block::Image { mime, data } = block else { return None };
+    Some(Attachment::new("picture", mime.as_str(), data.as_str()))
 }
 
 /// Has a message that names others by their ids name the new ones. One that names what was not imported names nothing.
@@ -83,7 +93,9 @@ mod tests {
     #[test]
     fn turns_get_fresh_ids_and_summaries_name_the_new_messages() {
         let now = Timestamp::default();
-        let mut question = Message::new(Role::User, vec![Block::text("what?")], now);
+        let picture = Block::Image { mime: "image/png".into(), data: "AAAA".into() };
+        let words = Block::Text { text: "what?".into(), untrusted: Some("b".into()) };
+        let mut question = Message::new(Role::User, vec![words, picture], now);
         question.turn = Some(TurnId::existing("old"));
         let mut answer = Message::new(Role::Assistant, vec![Block::text("that")], now);
         answer.turn = question.turn.clone();
@@ -92,6 +104,8 @@ mod tests {
         let mut session = NewSession { id, title: String::new(), sender: "owner".into(), messages };
         let turns = session.renew_turns();
         assert_eq!((turns.len(), turns[0].inbound.text.as_str()), (1, "what?"));
+        assert!(turns[0].inbound.untrusted, "asked again, it is still a stranger's");
+        assert_eq!(turns[0].inbound.attachments, [Attachment::new("picture", "image/png", "AAAA")]);
         assert!(session.messages.iter().all(|message| message.turn.as_ref() == Some(&turns[0].turn)));
         assert_ne!(turns[0].turn.as_str(), "old");
 

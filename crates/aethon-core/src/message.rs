@@ -119,10 +119,31 @@ impl Block {
         Self::Notice { code: code.into(), text: text.into() }
     }
 
+    /// What of it comes from outside: what is neither the owner's nor the assistant's own.
+    pub fn outside(&self) -> Option<Outside<'_>> {
+        match self {
+            Self::Text { untrusted: Some(_), .. } => Some(Outside::Words),
+            Self::File { untrusted: Some(_), name, .. } => Some(Outside::File(name)),
+            Self::ToolResult(result) if result.untrusted.is_some() => Some(Outside::Tool(&result.name)),
+            _ => None,
+        }
+    }
+
     /// Whether it belongs into a model's context.
     pub fn is_for_model(&self) -> bool {
         !matches!(self, Self::Notice { .. })
     }
+}
+
+/// What a block brings in from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outside<'b> {
+    /// What somebody said.
+    Words,
+    /// A file of this name.
+    File(&'b str),
+    /// What this tool returned.
+    Tool(&'b str),
 }
 
 /// Provider data that goes back as it came.

@@ -15,6 +15,19 @@ pub fn readable(text: &str) -> String {
     marked(text, |c, _| is_driving(c))
 }
 
+/// Text for a file or another program, which may end on a terminal after all: everything as it is, without what drives one.
+pub fn piped(text: &str) -> String {
+    let is_driving = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_driving(c) {
+            true => out.push_str(&code_point(c)),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
 fn marked(text: &str, is_odd: impl Fn(char, Option<char>) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = None;
@@ -25,12 +38,16 @@ fn marked(text: &str, is_odd: impl Fn(char, Option<char>) -> bool) -> String {
             '\r' if characters.peek() == Some(&'\n') => continue,
             // How wide a tab is, only the terminal knows.
             '\t' => out.push_str("    "),
-            _ if is_odd(c, before) => out.push_str(&format!("‹U+{:04X}›", u32::from(c))),
+            _ if is_odd(c, before) => out.push_str(&code_point(c)),
             _ => out.push(c),
         }
         before = Some(c);
     }
     out
+}
+
+fn code_point(c: char) -> String {
+    format!("‹U+{:04X}›", u32::from(c))
 }
 
 /// What drives a terminal, or changes the order or the line in which text is shown.

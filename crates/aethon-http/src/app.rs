@@ -19,6 +19,7 @@ use crate::response::RequestIds;
 use crate::rules::{Rules, WebhookRules};
 use crate::standing::Standing;
 use crate::traffic::Traffic;
+use crate::ws::Feed;
 
 /// The application.
 pub struct App {
@@ -39,6 +40,8 @@ pub struct App {
     pub(crate) attempts: Arc<Attempts>,
     /// Who is connected, and what was answered.
     pub(crate) traffic: Arc<Traffic>,
+    /// What happens, for the dashboards that are open.
+    pub(crate) feed: Feed,
     /// Names for answers.
     pub(crate) request_ids: RequestIds,
     /// What the program says of itself.
@@ -71,6 +74,7 @@ impl App {
             taken: Arc::default(),
             attempts: Arc::default(),
             traffic: Arc::default(),
+            feed: Feed::default(),
             request_ids: RequestIds::new(),
             about: About { version: options.version, started: Instant::now(), is_demo: options.demo },
             options,

@@ -31,7 +31,12 @@ pub fn build(options: Options) -> Arc<dyn ModelProvider> {
         Provider::Fake => Arc::new(Fake::new(capabilities)),
         _ => match remote(&options, capabilities.clone()) {
             Ok(remote) => Arc::new(remote),
-            Err((kind, reason)) => Arc::new(Unavailable::new(capabilities, kind, reason)),
+            Err((kind, reason)) => {
+                // Most who read this have just begun.
+                let is_new = kind == ModelErrorKind::Auth && options.api_key.is_empty();
+                let more = if is_new { " `aethon-cli init` sets up a model." } else { "" };
+                Arc::new(Unavailable::new(capabilities, kind, format!("{reason}{more}")))
+            }
         },
     }
 }

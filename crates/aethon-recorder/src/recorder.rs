@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::hook::{RecorderHook, cut};
 use crate::queue::{Entry, Happening, Queue, Snapshot};
 use crate::tracker::{Difference, Tracker};
-use crate::watched::{WatchedTranscripts, WatchedTurns};
+use crate::watched::{WatchedOwners, WatchedTranscripts, WatchedTurns};
 use crate::writer::Writer;
 
 /// What an entry takes besides its texts, about.
@@ -123,6 +123,7 @@ impl Recorder {
         watched.turns =
             Arc::new(WatchedTurns { turns, transcripts: transcripts.clone(), shared: shared.clone() });
         watched.transcripts = Arc::new(WatchedTranscripts { transcripts, shared: shared.clone() });
+        watched.owners = Arc::new(WatchedOwners { owners: watched.owners.clone(), shared: shared.clone() });
         watched
     }
 
@@ -248,7 +249,7 @@ impl Shared {
 }
 
 /// About how many bytes a message has.
-fn weight(message: &Message) -> usize {
+pub(crate) fn weight(message: &Message) -> usize {
     let blocks = message.content.iter().map(|block| match block {
         Block::Image { data, .. } => data.len(),
         Block::File { text, .. } | Block::Text { text, .. } => text.len(),

@@ -1,8 +1,10 @@
 //! Which messages each recorded conversation has, so that a snapshot need hold no more than what is new.
 //!
 //! What the storage says counts. It names the newest message before each turn, and where that is not the one that is known
-//! here (another program has written in between, a delivery came, something was left out), nothing is known any more: the
-//! next snapshot is then made of the whole transcript. So a mistake here costs time and never a wrong recording.
+//! here (another program has written in between, a delivery came, something was left out), what is known is behind: the next
+//! snapshot is then made of what the storage has, read from its end back to a message that is known. Messages are only ever
+//! added at the end, and an edit or a retry takes everything from some message on away; so what is before a message that
+//! still stands is as it was. A mistake here costs time and never a wrong recording.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -35,6 +37,8 @@ struct Conversation {
     new: Vec<Message>,
     /// The turn that runs.
     running: Option<TurnId>,
+    /// Whether something was stored that was not seen here. Of what is known, only the beginning is true then.
+    is_behind: bool,
 }
 
 /// What a snapshot is made of.
@@ -57,13 +61,24 @@ impl Conversation {
 
     /// Takes a turn and everything behind it out. `false` when it is not there.
     fn cut(&mut self, turn: &TurnId) -> bool {
-        let Some(at) = self.messages.iter().position(|(_, of)| of.as_ref() == Some(turn)) else {
-            return false;
-        };
-        self.messages.truncate(at);
-        self.new.truncate(at.saturating_sub(self.keeps));
-        self.keeps = self.keeps.min(at);
-        true
+        let at = self.messages.iter().position(|(_, of)| of.as_ref() == Some(turn));
+        at.inspect(|at| self.truncate(*at)).is_some()
+    }
+
+    /// Keeps the first messages only.
+    fn truncate(&mut self, len: usize) {
+        self.messages.truncate(len);
+        self.new.truncate(len.saturating_sub(self.keeps));
+        self.keeps = self.keeps.min(len);
+    }
+
+    /// Where a message is.
+    fn place_of(&self, message: &Message) -> Option<usize> {
+        self.messages.binary_search_by_key(&message.id, |(id, _)| *id).ok()
+    }
+
+    fn fall_behind(&mut self) {
+        (self.is_behind, self.running) = (true, None);
     }
 }
 
@@ -96,12 +111,13 @@ impl Tracker {
             known.sessions.insert(session.clone(), Conversation::default());
         }
         let Some(conversation) = known.sessions.get_mut(session) else { return };
-        let is_current = conversation.newest() == after && (after.is_some() || is_first);
+        let is_current =
+            !conversation.is_behind && conversation.newest() == after && (after.is_some() || is_first);
         if is_current && replaces.is_none_or(|replaced| conversation.cut(replaced)) {
             conversation.running.clone_from(&message.turn);
             conversation.push(message);
         } else {
-            known.sessions.remove(session);
+            conversation.fall_behind();
         }
     }
 
@@ -115,7 +131,7 @@ impl Tracker {
         if is_current {
             messages.into_iter().for_each(|message| conversation.push(message));
         } else {
-            known.sessions.remove(&session);
+            conversation.fall_behind();
         }
     }
 
@@ -123,14 +139,16 @@ impl Tracker {
     pub(crate) fn posted(&self, session: &SessionId, message: Message) {
         let mut known = self.known();
         match known.sessions.get_mut(session) {
-            Some(conversation) if conversation.newest() < Some(message.id) => conversation.push(message),
-            Some(_) => drop(known.sessions.remove(session)),
+            Some(conversation) if !conversation.is_behind && conversation.newest() < Some(message.id) => {
+                conversation.push(message);
+            }
+            Some(conversation) => conversation.fall_behind(),
             None => {}
         }
     }
 
     /// A turn ended with these messages, which have their numbers. What is new since the last snapshot; `None` where that is not
-    /// known, and [`Self::read_anew`] has to help.
+    /// known, and [`Self::catch_up`] has to help.
     pub(crate) fn ended(
         &self,
         session: &SessionId,
@@ -142,21 +160,47 @@ impl Tracker {
         known.turns.remove(turn);
         let conversation = known.sessions.get_mut(session)?;
         if conversation.running.take().as_ref() != Some(turn) {
-            known.sessions.remove(session);
+            conversation.fall_behind();
             return None;
         }
         Some(conversation.difference())
     }
 
-    /// The whole transcript as it is after a turn. What is behind that turn is of the next one, which comes here by itself.
-    pub(crate) fn read_anew(&self, session: &SessionId, transcript: Vec<Message>) -> Difference {
-        let mut conversation = Conversation::default();
-        transcript.into_iter().for_each(|message| conversation.push(message));
-        let difference = Difference { base: 0, keeps: 0, messages: std::mem::take(&mut conversation.new) };
-        conversation.base = conversation.messages.len();
-        conversation.keeps = conversation.base;
-        self.known().sessions.insert(session.clone(), conversation);
-        difference
+    /// Takes over the newest messages of the transcript as it is after a turn, oldest first. What is behind that turn is of the
+    /// next one, which comes here by itself. `is_all` says that there are no older ones that count; otherwise they have to go
+    /// back to one that is known, and where none is, nothing happens and more is to be read.
+    pub(crate) fn catch_up(
+        &self,
+        session: &SessionId,
+        newest: &mut Vec<Message>,
+        is_all: bool,
+    ) -> Option<Difference> {
+        let mut known = self.known();
+        let place_of = |message| known.sessions.get(session)?.place_of(message);
+        let meeting =
+            newest.iter().enumerate().rev().find_map(|(at, message)| Some((at, place_of(message)?)));
+        if meeting.is_none() && !is_all {
+            return None;
+        }
+        let conversation = match meeting {
+            Some((_, place)) => {
+                let conversation = known.sessions.get_mut(session)?;
+                conversation.truncate(place + 1);
+                conversation
+            }
+            None => known.sessions.entry(session.clone()).insert_entry(Conversation::default()).into_mut(),
+        };
+        let unknown = meeting.map_or(0, |(at, _)| at + 1);
+        newest.drain(..).skip(unknown).for_each(|message| conversation.push(message));
+        (conversation.is_behind, conversation.running) = (false, None);
+        Some(conversation.difference())
+    }
+
+    /// Something was stored that nobody has seen.
+    pub(crate) fn fall_behind(&self, session: &SessionId) {
+        if let Some(conversation) = self.known().sessions.get_mut(session) {
+            conversation.fall_behind();
+        }
     }
 
     /// Nothing is known of a session any more.
@@ -218,24 +262,40 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_seen_is_read_anew() {
+    fn what_was_not_seen_is_read_back_to_what_is_known() {
         let (tracker, session) = (Tracker::default(), SessionId::of("webchat", "a").unwrap());
         let turn = TurnId::existing;
         // A conversation that was there before.
         tracker.accepted(&turn("b"), &session);
         tracker.began(&session, message(5, "b"), (Some(MessageId(4)), None), true);
         assert_eq!(tracker.ended(&session, &turn("b"), vec![message(6, "b")]), None);
-        let whole: Vec<Message> = (1..=6).map(|id| message(id, "b")).collect();
-        assert_eq!(ids(Some(tracker.read_anew(&session, whole))), Some((0, 0, (1..=6).collect())));
+        let caught_up = |newest: std::ops::RangeInclusive<i64>, is_all| {
+            let mut newest = newest.map(|id| message(id, "b")).collect();
+            ids(tracker.catch_up(&session, &mut newest, is_all))
+        };
+        assert_eq!(caught_up(4..=6, false), None, "there may be more before it");
+        assert_eq!(caught_up(1..=6, true), Some((0, 0, (1..=6).collect())));
         // From here on it is known; what another program wrote in between is not.
         tracker.accepted(&turn("c"), &session);
         tracker.began(&session, message(7, "c"), (Some(MessageId(6)), None), true);
         assert_eq!(ids(tracker.ended(&session, &turn("c"), vec![message(8, "c")])), Some((6, 6, vec![7, 8])));
         tracker.accepted(&turn("e"), &session);
         tracker.began(&session, message(11, "e"), (Some(MessageId(10)), None), true);
-        assert_eq!(tracker.ended(&session, &turn("e"), vec![message(12, "e")]), None);
+        tracker.posted(&session, message(12, "e"));
+        assert_eq!(tracker.ended(&session, &turn("e"), vec![message(13, "e")]), None);
+        assert_eq!(caught_up(10..=13, false), None, "what is between 8 and 10 has to be read too");
+        assert_eq!(caught_up(7..=13, false), Some((8, 8, (9..=13).collect())));
+        // Another program took 7 and everything behind it back, and this one heard of 14 before.
+        tracker.posted(&session, message(14, "e"));
+        tracker.accepted(&turn("f"), &session);
+        tracker.began(&session, message(16, "f"), (Some(MessageId(15)), None), true);
+        let mut newest: Vec<Message> = [5, 6, 15, 16, 17].map(|id| message(id, "f")).into();
+        assert_eq!(
+            ids(tracker.catch_up(&session, &mut newest, false)),
+            Some((13, 6, vec![15, 16, 17])),
+            "14 was never in a snapshot"
+        );
         // A turn whose beginning nobody saw, of a conversation that is known.
-        tracker.read_anew(&session, vec![message(12, "e")]);
-        assert_eq!(tracker.ended(&session, &turn("left-over"), vec![message(14, "left-over")]), None);
+        assert_eq!(tracker.ended(&session, &turn("left-over"), vec![message(18, "left-over")]), None);
     }
 }

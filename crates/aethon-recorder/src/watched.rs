@@ -11,6 +11,7 @@ use aethon_core::error::Result;
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::import::{NewSession, SessionImport};
 use aethon_core::message::{Inbound, Message};
+use aethon_core::owner::Owners;
 use aethon_core::session::{
     Accepted, Begin, Begun, Clear, Finish, Finished, SessionPage, SessionQuery, SessionSummary, Transcripts,
     TurnLog, TurnRecord,
@@ -19,13 +20,17 @@ use async_trait::async_trait;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::recorder::Shared;
+use crate::recorder::{Shared, weight};
+use crate::tracker::Difference;
 
 /// How many messages are read at once.
 const PAGE: usize = 500;
 
 /// How many messages of a conversation are recorded that began before its recording.
 const MOST_READ: usize = 20_000;
+
+/// How many bytes of it, about; a recording of this size is half full.
+const MOST_BYTES: usize = 32 << 20;
 
 /// How long the removal of a session waits for the end of its recording.
 const LONGEST_END: Duration = Duration::from_secs(2);
@@ -34,6 +39,12 @@ const LONGEST_END: Duration = Duration::from_secs(2);
 pub(crate) struct WatchedTurns {
     pub(crate) turns: Arc<dyn TurnLog>,
     pub(crate) transcripts: Arc<dyn Transcripts>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// Whose turns are whose, watched.
+pub(crate) struct WatchedOwners {
+    pub(crate) owners: Arc<dyn Owners>,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -47,6 +58,33 @@ pub(crate) struct WatchedTranscripts {
 impl SessionImport for WatchedTurns {
     async fn import(&self, session: NewSession) -> Result<bool> {
         self.turns.import(session).await
+    }
+}
+
+#[async_trait]
+impl Owners for WatchedOwners {
+    fn lease(&self) -> Duration {
+        self.owners.lease()
+    }
+
+    async fn renew(&self) -> Result<()> {
+        self.owners.renew().await
+    }
+
+    async fn orphaned(&self) -> Result<Vec<SessionId>> {
+        self.owners.orphaned().await
+    }
+
+    async fn take_over(&self, session: &SessionId) -> Result<Vec<TurnRecord>> {
+        let taken = self.owners.take_over(session).await?;
+        for record in &taken {
+            self.shared.accepted(&record.turn, &record.inbound);
+        }
+        Ok(taken)
+    }
+
+    async fn release(&self) -> Result<()> {
+        self.owners.release().await
     }
 }
 
@@ -92,12 +130,12 @@ impl TurnLog for WatchedTurns {
             self.shared.tracker.ended(session, turn, messages)
         } else {
             // They wait for their place in the transcript, and nobody says when they get it.
-            self.shared.tracker.forget(session);
+            self.shared.tracker.fall_behind(session);
             None
         };
         let difference = match known {
             Some(difference) => Some(difference),
-            None => self.read_anew(session, turn).await,
+            None => self.catch_up(session, turn).await,
         };
         if let Some(difference) = difference {
             self.shared.snapshot(&reply, difference);
@@ -117,33 +155,39 @@ impl TurnLog for WatchedTurns {
     }
 
     async fn unfinished(&self) -> Result<Vec<TurnRecord>> {
-        let unfinished = self.turns.unfinished().await?;
-        for record in &unfinished {
-            self.shared.accepted(&record.turn, &record.inbound);
-        }
-        Ok(unfinished)
+        self.turns.unfinished().await
     }
 }
 
 impl WatchedTurns {
-    /// The transcript up to the end of a turn; `None` where the turn has nothing in it (any more).
-    async fn read_anew(&self, session: &SessionId, turn: &TurnId) -> Option<crate::tracker::Difference> {
-        let mut transcript: Vec<Message> = Vec::new();
+    /// What has changed up to the end of a turn, by the transcript; `None` where the turn has nothing in it (any more).
+    async fn catch_up(&self, session: &SessionId, turn: &TurnId) -> Option<Difference> {
+        let (mut transcript, mut has_end): (Vec<Message>, bool) = (Vec::new(), false);
+        let (mut before, mut bytes) = (None, 0);
         loop {
-            let before = transcript.first().map(|message| message.id);
             let page = self.transcripts.messages(session, before, PAGE).await;
             let page = page.inspect_err(|error| {
                 tracing::warn!(%error, %session, "a conversation could not be read for its recording");
             });
-            let page = page.ok()?;
-            if page.is_empty() || transcript.len() >= MOST_READ {
-                break;
+            let mut page = page.ok()?;
+            let is_last = page.is_empty() || transcript.len() + page.len() > MOST_READ || bytes > MOST_BYTES;
+            before = page.first().map(|message| message.id);
+            if !has_end {
+                let end = page.iter().rposition(|message| message.turn.as_ref() == Some(turn));
+                page.truncate(end.map_or(0, |end| end + 1));
+                has_end = end.is_some();
             }
+            bytes += page.iter().map(weight).sum::<usize>();
             transcript.splice(0..0, page);
+            match has_end {
+                false if is_last => return None,
+                false => {}
+                true => match self.shared.tracker.catch_up(session, &mut transcript, is_last) {
+                    None => {}
+                    difference => return difference,
+                },
+            }
         }
-        let end = transcript.iter().rposition(|message| message.turn.as_ref() == Some(turn))?;
-        transcript.truncate(end + 1);
-        Some(self.shared.tracker.read_anew(session, transcript))
     }
 }
 

@@ -181,6 +181,26 @@ async fn snapshots_hold_what_is_new_and_only_that() {
 }
 
 #[tokio::test]
+async fn beside_another_program_too() {
+    let storage = MemoryStore::storage(Arc::new(ManualClock::at(start())));
+    let (one, other) = (Stage::of(storage.clone()), Stage::of(storage));
+    let (mut states, mut last) = (Vec::new(), None);
+    for n in 0..50 {
+        // The other one takes back what this one said, now and then.
+        let replaces = last.filter(|_| n % 7 == 6);
+        other.turn(&format!("aside {n}"), "noted", replaces.as_ref()).await;
+        last = Some(one.turn(&format!("question {n}"), "the answer", None).await);
+        states.push(one.transcript().await);
+    }
+    one.close().await;
+    let recording = one.only().await;
+    assert!(recording.size < 60_000, "{} bytes", recording.size);
+    for (n, state) in (1..).zip(&states) {
+        assert_eq!(&one.library().snapshot(&recording.name, n).await.unwrap().messages, state, "{n}");
+    }
+}
+
+#[tokio::test]
 async fn a_thousand_short_turns_stay_small_and_each_is_there() {
     let stage = Stage::new();
     for n in 0..1_000 {

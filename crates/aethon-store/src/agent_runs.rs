@@ -7,20 +7,23 @@ use async_trait::async_trait;
 use crate::db::{Sql, Urgency};
 use crate::store::Store;
 
-/// How many are kept.
+/// How many are kept, and how many more there may be before the oldest are removed together.
 const KEPT: i64 = 2_000;
+const OVER: i64 = 64;
 
 #[async_trait]
 impl AgentHistory for Store {
     async fn add(&self, run: AgentRun) -> CoreResult<()> {
         const ADD: &str = "INSERT INTO agent_runs (run) VALUES (?1)";
-        const BOUND: &str =
-            "DELETE FROM agent_runs WHERE run_key <= (SELECT max(run_key) FROM agent_runs) - ?1";
+        const BOUND: &str = "DELETE FROM agent_runs WHERE run_key <= ?1";
         let run = serde_json::to_string(&run)
             .map_err(|error| CoreError::internal("what an agent did could not be written").because(error))?;
         let add = move |sql: &Sql<'_>| {
-            sql.execute(ADD, [&run])?;
-            Ok(sql.execute(BOUND, [KEPT]).map(drop)?)
+            let key = sql.insert(ADD, [&run])?;
+            if key % OVER == 0 {
+                sql.execute(BOUND, [key - KEPT])?;
+            }
+            Ok(())
         };
         // The turn is over and stored; nobody waits for this.
         Ok(self.write_later(Urgency::Welcome, add).await?)

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use aethon_core::ids::{MessageId, TurnId};
 use aethon_core::message::{Block, Message, Role};
+use aethon_core::tool::OutputBlock;
 use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -95,8 +96,23 @@ pub(crate) fn text(sql: &Sql<'_>, id: i64) -> Result<Option<String>, Error> {
     Ok(content.map(|content| Message::new(Role::Assistant, blocks(&content), from_millis(0)).text()))
 }
 
-const PAGE: &str = "SELECT id, role, content, created_at, turn, model, usage, stop_reason FROM messages
-    WHERE session_key = ?1 AND superseded_by IS NULL AND id > ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4";
+/// From how many bytes of a window on older pictures give way to words.
+const MOST_PICTURES: usize = 16 << 20;
+/// How many bytes a window has at most, more than any model takes in; what comes before is left to a summary.
+const MOST_WINDOW: usize = 64 << 20;
+
+/// Live messages of a session, as [`read`] reads them.
+macro_rules! live {
+    ($which:literal) => {
+        concat!(
+            "SELECT id, role, content, created_at, turn, model, usage, stop_reason FROM messages
+             WHERE session_key = ?1 AND superseded_by IS NULL AND ",
+            $which
+        )
+    };
+}
+
+const PAGE: &str = live!("id > ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4");
 
 /// How much is taken at once.
 #[derive(Debug, Clone, Copy)]
@@ -124,13 +140,61 @@ pub(crate) fn page(
     Ok(messages)
 }
 
-const FOLDED: &str = "SELECT folds_through FROM messages INDEXED BY messages_folding
-    WHERE session_key = ?1 AND folds_through IS NOT NULL AND superseded_by IS NULL ORDER BY id DESC LIMIT 1";
-
-/// The last message of a session that a model sees only as part of a summary; 0 when there is none.
-pub(crate) fn folded_through(sql: &Sql<'_>, session: i64) -> Result<i64, Error> {
-    Ok(sql.first(FOLDED, [session], |row| row.get(0))?.unwrap_or(0))
+/// The newest live messages of a session that a model sees, oldest first.
+pub(crate) fn window(sql: &Sql<'_>, session: i64, limit: usize) -> Result<Vec<Message>, Error> {
+    let folded = sql.first(FOLDED, [session], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (through, turn): (i64, Option<String>) = folded.unwrap_or_default();
+    let most = i64::try_from(limit).unwrap_or(i64::MAX);
+    let (mut seen, mut kept) = (0, 0);
+    let mut messages = sql.take(PAGE, params![session, through, i64::MAX, most], |row| {
+        let bytes = row.get_ref(2)?.as_str()?.len();
+        let mut message = read(row)?;
+        seen += bytes;
+        let gone =
+            if seen > MOST_PICTURES && kept > 0 { leave_out_pictures(&mut message.content) } else { 0 };
+        let fits = kept == 0 || kept + bytes <= MOST_WINDOW + gone;
+        kept += bytes.saturating_sub(gone);
+        Ok(fits.then_some(message))
+    })?;
+    // What was put in while the turn went on that made the summary was in no window of it, and so is in no summary.
+    let left = most - i64::try_from(messages.len()).unwrap_or(most);
+    messages.extend(sql.all(BESIDE, params![session, turn, through, left], read)?);
+    messages.reverse();
+    Ok(messages)
 }
+
+const BESIDE: &str = live!(
+    "folds_through IS NULL AND turn IS NOT ?2
+     AND id > (SELECT first_message FROM turns WHERE turns.id = ?2) AND id <= ?3 ORDER BY id DESC LIMIT ?4"
+);
+
+/// Puts words in the place of pictures; returns how many bytes they had.
+fn leave_out_pictures(blocks: &mut [Block]) -> usize {
+    let words =
+        |mime: &str| format!("[A picture ({mime}) is left out here, because later ones take its room.]");
+    let mut gone = 0;
+    for block in blocks {
+        match block {
+            Block::Image { mime, data } => {
+                gone += data.len();
+                *block = Block::text(words(mime));
+            }
+            Block::ToolResult(result) => {
+                for block in &mut result.blocks {
+                    if let OutputBlock::Image { mime, data } = block {
+                        gone += data.len();
+                        *block = OutputBlock::Text { text: words(mime) };
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    gone
+}
+
+const FOLDED: &str = "SELECT folds_through, turn FROM messages INDEXED BY messages_folding
+    WHERE session_key = ?1 AND folds_through IS NOT NULL AND superseded_by IS NULL ORDER BY id DESC LIMIT 1";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
     let role: String = row.get(1)?;

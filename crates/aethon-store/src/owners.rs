@@ -130,11 +130,15 @@ fn take_over(sql: &Sql<'_>, owner: Owner, session: &SessionId, now: i64) -> Resu
     Ok(records)
 }
 
-/// Whether another owner has a turn in a session that comes before this one: because it has begun, or was accepted before.
+/// Whether another owner has a turn in a session that comes before this one: because it has begun, or was accepted before all
+/// that this owner has there. Which of its own turns an owner begins with is up to its queue, and that may differ from the order
+/// in which they were stored; were only this one compared, two owners could wait for each other for ever.
 pub(crate) fn is_held(sql: &Sql<'_>, session: i64, turn: i64, owner: Owner) -> Result<bool, Error> {
     const HELD: &str =
         "SELECT 1 FROM turns INDEXED BY turns_open WHERE session_key = ?1 AND phase < 2 AND phase >= 0
-        AND owner IS NOT ?3 AND (phase = 1 OR turn_key < ?2) LIMIT 1";
+        AND owner IS NOT ?3 AND (phase = 1 OR turn_key < coalesce((SELECT min(turn_key)
+            FROM turns AS own INDEXED BY turns_open WHERE own.session_key = ?1 AND own.phase < 2 AND own.phase >= 0
+            AND own.owner IS ?3), ?2)) LIMIT 1";
     Ok(sql.first(HELD, params![session, turn, owner.id], |_| Ok(()))?.is_some())
 }
 

@@ -12,15 +12,13 @@ use async_trait::async_trait;
 
 use crate::db::Sql;
 use crate::error::Error;
-use crate::messages::{self, Most, NewMessage, to_json};
+use crate::messages::{self, NewMessage, to_json};
 use crate::outbox;
 use crate::owners::{self, Owner};
 use crate::sessions::{self, Opened, Opening};
 use crate::store::Store;
 use crate::turns::{self, Due, Held, NewTurn, Outcome, Standing};
 
-/// More than any model takes in; what comes before is left to a summary.
-const MOST_WINDOW_BYTES: usize = 16 << 20;
 /// From how many bytes on a text that a message has is not kept a second time for what comes behind it.
 const LONG: usize = 64 << 10;
 
@@ -110,8 +108,7 @@ impl TurnLog for Store {
         let session = session.clone();
         let read = move |sql: &Sql<'_>| {
             let Some(key) = sessions::key(sql, session.as_str())? else { return Ok(Vec::new()) };
-            let most = Most { messages: limit, bytes: MOST_WINDOW_BYTES };
-            messages::page(sql, key, (messages::folded_through(sql, key)?, i64::MAX), most)
+            messages::window(sql, key, limit)
         };
         Ok(self.read(read).await?)
     }

@@ -4,6 +4,7 @@
 //! `security.blocked_paths` and takes from it with `security.allowed_paths`. Two readers share it: the blocklist of the
 //! file tools, and the walls that the kernel puts round commands.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::options::Options;
@@ -354,9 +355,27 @@ impl Places {
 /// something else that is worth reading.
 pub(crate) fn is_within(path: &Path, place: &Path) -> bool {
     let mut parts = path.components();
-    place.components().all(|wanted| {
-        parts.next().is_some_and(|part| part.as_os_str().eq_ignore_ascii_case(wanted.as_os_str()))
-    })
+    place
+        .components()
+        .all(|wanted| parts.next().is_some_and(|part| is_same_name(part.as_os_str(), wanted.as_os_str())))
+}
+
+/// Whether two names may be one on a disk that ignores case. A name that is no text is compared as bytes.
+fn is_same_name(one: &OsStr, other: &OsStr) -> bool {
+    if one.is_ascii() && other.is_ascii() {
+        return one.eq_ignore_ascii_case(other);
+    }
+    match (one.to_str(), other.to_str()) {
+        (Some(one), Some(other)) => folded(one) == folded(other),
+        _ => one == other,
+    }
+}
+
+/// A name without case. By way of the capitals, because that is how disks find that `ſ` is an `s` and the sign for kelvin a `k`.
+/// A letter and its accent in one character or two are not made one: such a name is known by what it leads to, and on Linux
+/// both are names.
+pub(crate) fn folded(name: &str) -> String {
+    name.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
 /// Whether the file, or a directory that it is in, has a name like this.
@@ -370,7 +389,7 @@ fn file_name(path: &Path) -> &str {
 
 /// Whether a name has this form, in any case. Linear in the name for each `*`, because each takes its first match.
 fn is_like(name: &str, pattern: &str) -> bool {
-    let (name, pattern) = (name.to_lowercase(), pattern.to_lowercase());
+    let (name, pattern) = (folded(name), folded(pattern));
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();
     let Some(mut rest) = name.strip_prefix(first) else { return false };

@@ -126,6 +126,7 @@ async fn nothing_is_written_where_nothing_may_be() {
             "../new.txt",
             "~/.ssh/authorized_keys",
             "~/.SSH/authorized_keys",
+            "~/.\u{17f}sh/authorized_keys",
             "~/.netrc",
             "keys/authorized_keys",
             "keys/new/authorized_keys",

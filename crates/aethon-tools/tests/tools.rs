@@ -45,6 +45,17 @@ impl Set {
 }
 
 #[tokio::test]
+async fn no_tool_may_take_as_long_as_it_likes() {
+    for tool in Set::new().tools {
+        let spec = tool.spec();
+        // A command has its own limit within that of the turn.
+        let longest = if spec.name == "shell" { 3600 } else { 300 };
+        let limit = spec.timeout.unwrap_or_else(|| panic!("{} has no limit", spec.name));
+        assert!((1..=longest).contains(&limit.as_secs()), "{}: {limit:?}", spec.name);
+    }
+}
+
+#[tokio::test]
 async fn the_time_is_told_here_and_elsewhere() {
     let set = Set::new();
     let there = set.call("current_time", json!({"timezone": "Asia/Tokyo"})).await.unwrap();

@@ -51,10 +51,21 @@ impl Stage {
 
     /// What is told of an edit of this file that went well.
     async fn edit(&self, path: &str) -> ToolResult {
+        self.edit_after(&[path], path).await
+    }
+
+    /// The same, where the hooks have seen the call with each of these paths before it ran with the last one: a person who
+    /// was asked has changed it.
+    async fn edit_after(&self, seen: &[&str], path: &str) -> ToolResult {
         let spec = ToolSpec::new("file_write", "", json!({})).with_role("path", ArgumentRole::WritePath);
-        let input = json!({"path": path, "content": "x"});
-        let call = ToolCall { id: "c".into(), name: "file_write".into(), input, opaque: None };
-        self.hook.before_tool(&self.context, &spec, &call).await;
+        let call = |path: &str| {
+            let input = json!({"path": path, "content": "x"});
+            ToolCall { id: "c".into(), name: "file_write".into(), input, opaque: None }
+        };
+        for path in seen {
+            self.hook.before_tool(&self.context, &spec, &call(path)).await;
+        }
+        let call = call(path);
         let mut result = ToolResult::ok(&call, "written");
         self.hook.after_tool(&self.context, &call, &mut result).await;
         result
@@ -88,6 +99,26 @@ async fn an_edit_that_breaks_the_build_is_told_with_the_edit() {
     }
     let plain = Stage::new(home.path(), options(true)).edit("notes.md").await;
     assert!(plain.note.is_none() && plain.output == "written", "nothing checks this");
+}
+
+#[tokio::test]
+async fn the_file_is_checked_that_the_person_has_allowed() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("whole.sh"), "true\n").unwrap();
+    std::fs::write(home.path().join("broken.sh"), "if\n").unwrap();
+    let stage = Stage::new(home.path(), options(false));
+    // What the person changed it to counts, unless a rule refused that and it ran as it was.
+    for (seen, ran, passes) in [
+        (["whole.sh", "broken.sh"], "broken.sh", false),
+        (["broken.sh", "whole.sh"], "whole.sh", true),
+        (["broken.sh", "whole.sh"], "broken.sh", false),
+    ] {
+        let note = stage.edit_after(&seen, ran).await.note.unwrap();
+        assert!(note.contains(&format!("sh -n './{ran}'")), "{note}");
+        assert_eq!(note.contains("it passed"), passes, "{note}");
+    }
+    let next = stage.edit_after(&[], "whole.sh").await;
+    assert_eq!(next.note, None, "nothing is left of the calls before");
 }
 
 #[tokio::test]

@@ -98,6 +98,11 @@ fn files_of_the_workspace_are_open() {
         assert_eq!(text_of(&workspace, "./deep/../deep/er/file.txt").unwrap(), "deep");
         assert_eq!(text_of(&workspace, disk.in_workspace("notes.md")).unwrap(), "notes");
         assert!(text_of(&workspace, "absent.md").unwrap_err().contains("there is no file"));
+        let absent = text_of(&workspace, "~/.ssh/absent").unwrap_err();
+        assert!(
+            !absent.contains("there is no file"),
+            "what is closed is closed, whether it is there or not: {absent}"
+        );
     }
 }
 
@@ -145,6 +150,7 @@ fn keys_credentials_and_own_files_are_closed() {
         "~/.ssh/deep/key",
         "~/project/../.ssh/id_ed25519",
         "~/.SSH/id_ed25519",
+        "~/.\u{17f}sh/id_ed25519",
         "~/.netrc",
         "~/.bash_history",
         "~/.config/gh/hosts.yml",

@@ -99,7 +99,7 @@ struct Background {
 fn guest_channels(
     prepared: &Prepared,
     door: Arc<dyn Assistant>,
-    around: &aethon_channels::Surroundings,
+    around: &wiring::messengers::Around,
 ) -> Result<Channels> {
     let hub = Arc::new(Hub::new(prepared.clock()));
     let others = wiring::messengers::with_brought(&prepared.config, around, &prepared.parts.channels);
@@ -161,8 +161,9 @@ impl Aethon {
         if mode == OpenMode::Guest {
             // The daemon recovers first, and shows what goes on to those who watch.
             engine.watch(|_| Arc::new(Unattended));
-            let around =
-                wiring::messengers::surroundings(&storage, &desk, &deliveries, &tools.programs, &clock);
+            let programs = &tools.programs;
+            let own = (&clock, &prepared.shared.allowed_senders);
+            let around = wiring::messengers::surroundings(&storage, &desk, &deliveries, programs, own);
             deliveries.channels.set(guest_channels(&prepared, workflows.door.clone(), &around)?);
         }
         // Beside a daemon, what was left without a vector is the daemon's to make.

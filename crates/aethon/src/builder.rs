@@ -185,6 +185,8 @@ pub(crate) struct Shared {
     pub(crate) redactor: Live<Redactor>,
     /// How much is logged.
     pub(crate) log_level: LogLevel,
+    /// Who may write, by channel.
+    pub(crate) allowed_senders: wiring::messengers::AllowLists,
     /// Where each part says how it stands.
     pub(crate) features: Features,
     /// The containers, where commands run in docker.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use aethon_channels::Check;
 use aethon_channels::pairing;
-use aethon_channels::{Check, Surroundings};
 use aethon_config::Config;
 use aethon_core::channel::{ChannelRecords, ChannelState};
 use aethon_core::clock::Clock;
@@ -18,7 +18,7 @@ use crate::builder::Prepared;
 use crate::doctor::Finding;
 use crate::error::{Error, Result};
 use crate::wiring::household;
-use crate::wiring::messengers::{self, NAMES};
+use crate::wiring::messengers::{self, Around, NAMES};
 
 /// What a look at a messenger has found.
 #[derive(Debug, Clone, Serialize)]
@@ -61,13 +61,13 @@ impl Aethon {
         Arc::new(KeptPairings { records: self.storage.channel_records.clone(), clock: self.clock.clone() })
     }
 
-    pub(crate) fn surroundings(&self) -> Surroundings {
+    pub(crate) fn surroundings(&self) -> Around {
         messengers::surroundings(
             &self.storage,
             &self.desk,
             &self.deliveries,
             &self.tools.programs,
-            &self.clock,
+            (&self.clock, &self.shared.allowed_senders),
         )
     }
 }

@@ -110,6 +110,7 @@ impl Reload {
         self.secrets.dedup_by(|one, other| one.expose() == other.expose());
         self.shared.redactor.set(Redactor::new(self.secrets.iter().cloned()));
         self.shared.log_level.set(prepared.config.logging.level);
+        self.shared.allowed_senders.reload(&prepared.config);
         let learned = wiring::store::learned(&self.storage).await;
         let facts = learned.facts.clone();
         let models = wiring::model::AgentModels::of(&prepared, learned);

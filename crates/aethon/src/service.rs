@@ -10,6 +10,7 @@ use aethon_config::Config;
 use aethon_core::audit::AuditTrail;
 use aethon_core::channel::Channels;
 use aethon_core::live::Live;
+use aethon_core::model::Readiness;
 use aethon_core::secret::Secret;
 use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
@@ -72,6 +73,7 @@ impl Service {
         }
         // The home is ours alone now, so whatever an earlier daemon had under way is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
+        tell_what_answers(&aethon);
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
         let brought = &aethon.source.parts.channels;
@@ -102,7 +104,7 @@ impl Service {
         crate::features::offer_channels(&setup.features, &channels);
         let (trail, rows) = AuditTrail::new();
         let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), (sign_ins, trail)).await?;
-        let greeting = greeting(&aethon, server.as_ref(), &lock)?;
+        let greeting = greeting(server.as_ref(), &lock)?;
         let application = server.as_ref().map(|server| (server.app(), setup.clone()));
         let reloading = crate::view::grant(wishes, Reload::new(&aethon, config.clone(), application));
         let scheduler = scheduler(&aethon, &channels).await?;
@@ -172,16 +174,27 @@ impl Service {
     }
 }
 
+/// Says so where no model, or not the owner's, answers.
+fn tell_what_answers(aethon: &Aethon) {
+    if let Readiness::NotConfigured(hint) = aethon.models.provider.readiness() {
+        tracing::warn!(
+            "nothing can be answered yet: {hint} `--demo` lets the offline model answer meanwhile."
+        );
+    }
+    if aethon.is_demo {
+        tracing::warn!("this is a demonstration: no model is configured, and the offline model answers");
+    }
+}
+
 /// The line that says that it runs, and where. Programs of this home find the address under `run/`.
-fn greeting(aethon: &Aethon, server: Option<&Server>, lock: &HomeLock) -> Result<String> {
+fn greeting(server: Option<&Server>, lock: &HomeLock) -> Result<String> {
     let version = env!("CARGO_PKG_VERSION");
     let Some(server) = server else { return Ok(format!("aethon {version} running without a listener")) };
     let address = format!("http://{}", server.local_addr());
     lock.publish_address(&address).map_err(|error| {
         Error::failed("the address cannot be written under the home's run/").because(error)
     })?;
-    let demo = if aethon.is_demo { " (demo)" } else { "" };
-    Ok(format!("aethon {version}{demo} listening on {address}"))
+    Ok(format!("aethon {version} listening on {address}"))
 }
 
 /// Removes containers that an earlier run left over.

@@ -60,7 +60,9 @@ pub(super) fn check(server: &Server, names: &[String]) -> usize {
         delivered(server, names);
     }
     let every_minute = runs(server, "minute");
-    let mut due: Vec<&str> = every_minute.iter().filter_map(|run| run["due"].as_str()).collect();
+    let due_at = |run: &Value| run["due_at"].as_str().map(str::to_owned);
+    let first = every_minute.iter().filter(|run| run["attempt"] == 0);
+    let mut due: Vec<String> = first.map(|run| due_at(run).expect("nobody asked for a run")).collect();
     let count = due.len();
     due.sort_unstable();
     due.dedup();

@@ -3,7 +3,8 @@
 //!
 //! `clients` are the pages, webhooks and terminals, `people` those who write over `messengers`, `jobs` makes timed jobs; `check`
 //! holds what they noted against what is stored. The order of kills follows from a seed, what the clients do from the same; what
-//! comes between is up to the machine. `chaos` is people alone, with connections that break besides.
+//! comes between is up to the machine. `chaos` is people alone, with connections that break besides; `steady` has no kills, and looks at
+//! what the daemon holds.
 
 mod chaos;
 mod check;
@@ -11,6 +12,7 @@ mod clients;
 mod jobs;
 mod messengers;
 mod people;
+mod steady;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -85,7 +87,7 @@ pub(crate) struct Record {
 }
 
 const SETTINGS: [&str; 4] = [
-    "budget.daily_usd=1000",
+    "budget.daily_usd=1000000",
     "budget.pricing.fake={input=1.0, output=1.0}",
     "session_recorder.enabled=true",
     jobs::EVERY_MINUTE,
@@ -97,9 +99,10 @@ fn start(home: &Arc<TempDir>, messengers: &Messengers, more: &[&str]) -> Server 
     Server::start_in(home.clone(), &settings)
 }
 
-fn torture(plan: &Plan) {
+/// Has clients of every surface talk while something is done with the server, and compares.
+fn with_clients(plan: &Plan, meanwhile: impl FnOnce(&Stage, &Messengers, Server) -> Server) {
     let (messengers, home) = (Messengers::start(), home());
-    let mut server = start(&home, &messengers, &SETTINGS);
+    let server = start(&home, &messengers, &SETTINGS);
     messengers.await_all();
     let (stage, begun) = (Stage::new(&server), Instant::now());
     let (records, talks, made, server) = std::thread::scope(|scope| {
@@ -121,17 +124,7 @@ fn torture(plan: &Plan) {
             }
         }
         let maker = scope.spawn(move || jobs::maker(stage, Random::new(plan.seed + 9)));
-        let mut random = Random::new(plan.seed);
-        for kill in 1..=plan.kills {
-            // Now and then it lives long enough for those whom every kill has met in mid-answer.
-            let breath = if kill % 10 == 0 { 3000 } else { 0 };
-            std::thread::sleep(Duration::from_millis(random.between(150, 900) + breath));
-            server = start(&server.kill(), messengers, &SETTINGS);
-            stage.moves(&server);
-            if kill % 50 == 0 {
-                tell(&format!("{kill} kills, {:.0?}", begun.elapsed()));
-            }
-        }
+        let server = meanwhile(stage, messengers, server);
         std::thread::sleep(Duration::from_secs(1));
         stage.is_over.store(true, Ordering::Relaxed);
         let records: Vec<Record> =
@@ -165,6 +158,24 @@ fn torture(plan: &Plan) {
         outcome.given_up,
         made.len(),
     ));
+}
+
+/// Kills the server again and again.
+fn torture(plan: &Plan) {
+    with_clients(plan, |stage, messengers, mut server| {
+        let (mut random, begun) = (Random::new(plan.seed), Instant::now());
+        for kill in 1..=plan.kills {
+            // Now and then it lives long enough for those whom every kill has met in mid-answer.
+            let breath = if kill % 10 == 0 { 3000 } else { 0 };
+            std::thread::sleep(Duration::from_millis(random.between(150, 900) + breath));
+            server = start(&server.kill(), messengers, &SETTINGS);
+            stage.moves(&server);
+            if kill % 50 == 0 {
+                tell(&format!("{kill} kills, {:.0?}", begun.elapsed()));
+            }
+        }
+        server
+    });
 }
 
 /// For whoever runs it by hand.

@@ -306,15 +306,23 @@ pub(super) fn recorded_turns(bench: &Bench) -> Result<Vec<Row>> {
 /// tells.
 pub(super) fn watched_turns(bench: &Bench) -> Result<Vec<Row>> {
     const DASHBOARDS: usize = 20;
+    const PACE: u32 = 500;
     let body = "{\"text\":\"What is the weather like where you are?\"}";
     let channels = 0..CONNECTIONS;
     let requests: Vec<_> =
         channels.map(|number| load::post(&format!("/webhook/bench-{number}"), body)).collect();
     let home = bench.home()?;
     let server = bench.start(&home, &[])?;
+    let typical = || -> Result<f64> {
+        let pace = (PACE, bench.duration);
+        let times = bench.wait(load::paced(server.address, requests.clone(), pace))?;
+        Ok(median(times.iter().map(Duration::as_secs_f64).collect()))
+    };
     let alone = bench.load(&server, &requests)?;
+    let calm = typical()?;
     let watching = bench.wait(sockets::watch(server.address, DASHBOARDS))?;
     let watched = bench.load(&server, &requests)?;
+    let busy = typical()?;
     let resident = server.resident()? as f64;
     drop(watching);
     let name = |what: &str| format!("{what} with {DASHBOARDS} dashboards open");
@@ -326,6 +334,12 @@ pub(super) fn watched_turns(bench: &Bench) -> Result<Vec<Row>> {
         ),
         Row::new(name("CPU a turn"), Unit::Millis, watched.cpu),
         Row::new(name("CPU a turn against none,"), Unit::Times, watched.cpu / alone.cpu),
+        Row::new(name(&format!("p50 of a turn at {PACE} a second")), Unit::Millis, busy),
+        Row::new(name("the same against none"), Unit::Times, busy / calm).at_most(
+            Unit::Times,
+            busy / calm,
+            1.1,
+        ),
         Row::new(name("resident memory"), Unit::Mib, resident),
     ])
 }

@@ -51,6 +51,37 @@ pub(super) async fn repeat(
     Ok(Outcome { requests, elapsed: started.elapsed() })
 }
 
+/// So many requests a second for so long, evenly over all connections; returns how long each answer took, from the moment
+/// that its request was due. Anything but 200 is an error.
+pub(super) async fn paced(
+    address: SocketAddr,
+    requests: Vec<Vec<u8>>,
+    (a_second, duration): (u32, Duration),
+) -> Result<Vec<Duration>> {
+    let count = u32::try_from(requests.len()).context("too many connections")?;
+    let step = Duration::from_secs(1) / a_second;
+    let started = tokio::time::Instant::now();
+    let mut connections = JoinSet::new();
+    for (number, request) in (0..count).zip(requests) {
+        connections.spawn(async move {
+            let mut connection = Connection::open(address).await?;
+            let (mut due, mut times) = (started + step * number, Vec::new());
+            while due < started + duration {
+                tokio::time::sleep_until(due).await;
+                connection.ask(&request).await?;
+                times.push(due.elapsed());
+                due += step * count;
+            }
+            anyhow::Ok(times)
+        });
+    }
+    let mut times = Vec::new();
+    while let Some(own) = connections.join_next().await {
+        times.extend(own??);
+    }
+    Ok(times)
+}
+
 /// A `GET`.
 pub(super) fn get(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n").into_bytes()

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Read};
 
 use aethon::core::approval::Decision;
 use aethon::core::model::Effort;
-use aethon::core::visible::readable;
+use aethon::core::visible::{piped, readable};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
@@ -179,11 +179,11 @@ async fn heard(backend: &mut dyn Backend, events: &mut Events) -> Result<(Said, 
 }
 
 impl Said {
-    /// The answer exactly as it was written; what went wrong is not part of it.
+    /// The answer as it was written, except what could drive a terminal; what went wrong is not part of it.
     fn print(&self, outcome: &Outcome) {
         let answer = if self.failure.is_some() { &self.said } else { &outcome.text };
         if !answer.is_empty() {
-            put(&format!("{}\n", answer.trim_end_matches('\n')));
+            put(&format!("{}\n", piped(answer.trim_end_matches('\n'))));
         }
         if let Some(failure) = &self.failure {
             eprintln!("aethon-cli: {}", readable(failure));

@@ -1,12 +1,16 @@
-//! `config path|show|get|set|check|schema`.
+//! `config path|show|get|set|unset|edit|check|schema`.
 
-use std::process::ExitCode;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
 
-use aethon::config::{Sources, dump, get, schema, set_in_file};
-use anyhow::{Result, bail};
+use aethon::config::{Sources, dump, file_text, get, replace_file, schema, set_in_file, unset_in_file};
+use anyhow::{Context, Result, bail};
 
 use super::{print, print_json};
 use crate::args::{Common, ConfigCommand};
+
+const TAKEN_UP: &str = "a running aethon-server takes it up when it is restarted";
 
 pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
     match command {
@@ -23,17 +27,18 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
             let sources = sources(common)?;
             aethon::Home::at(&sources.home).prepare()?;
             set_in_file(&sources, &key, &value).map_err(refused)?;
-            // A slip in the key is pointed out now, and not at the next start. Other faults of the file were there before.
-            if let Ok(prepared) = crate::builder(common).load() {
-                for warning in prepared.warnings() {
-                    eprintln!("warning: {warning}");
-                }
-            }
-            print(&format!(
-                "{key} is set in {}; a running aethon-server takes it up when it is restarted\n",
-                sources.config_file().display()
-            ))?;
+            warn(common);
+            print(&format!("{key} is set in {}; {TAKEN_UP}\n", sources.config_file().display()))?;
         }
+        ConfigCommand::Unset { key } => {
+            let sources = sources(common)?;
+            let file = sources.config_file();
+            match unset_in_file(&sources, &key).map_err(refused)? {
+                true => print(&format!("{key} is no longer set in {}; {TAKEN_UP}\n", file.display()))?,
+                false => print(&format!("{key} is not set in {}\n", file.display()))?,
+            }
+        }
+        ConfigCommand::Edit => edit(common)?,
         ConfigCommand::Check => {
             let prepared = crate::prepared(common)?;
             // What aethon-server would refuse to start with is not fine either.
@@ -42,6 +47,62 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A slip in a key is pointed out now, and not at the next start. Other faults of the file were there before.
+fn warn(common: &Common) {
+    if let Ok(prepared) = crate::builder(common).load() {
+        for warning in prepared.warnings() {
+            eprintln!("warning: {warning}");
+        }
+    }
+}
+
+/// Has the person change a copy, which takes the place of the file when nothing in it is wrong. What is refused is kept and
+/// gone on with the next time.
+fn edit(common: &Common) -> Result<()> {
+    let sources = sources(common)?;
+    let file = sources.config_file();
+    let set = ["VISUAL", "EDITOR"].iter().filter_map(|name| sources.variable(name));
+    let Some(editor) = set.into_iter().find(|editor| !editor.trim().is_empty()) else {
+        bail!("no editor is set; set EDITOR, for example EDITOR=nano aethon-cli config edit");
+    };
+    aethon::Home::at(&sources.home).prepare()?;
+    let before = file_text(&sources).map_err(refused)?;
+    let copy = file.with_extension("toml.edit");
+    if copy.exists() {
+        eprintln!("going on with what was refused before: {}", copy.display());
+    } else {
+        aethon::config::private_file::write(&copy, before.as_bytes())
+            .with_context(|| format!("cannot write {}", copy.display()))?;
+    }
+    run_editor(editor, &copy)?;
+    let text = fs::read_to_string(&copy).with_context(|| format!("cannot read {}", copy.display()))?;
+    if text == before {
+        fs::remove_file(&copy)?;
+        return print("nothing was changed\n");
+    }
+    if let Err(error) = replace_file(&sources, &text) {
+        let kept = format!("your text is kept in {}; run `aethon-cli config edit` again", copy.display());
+        return Err(aethon::Error::refused(format!("{error}\n{kept}")).into());
+    }
+    fs::remove_file(&copy)?;
+    warn(common);
+    print(&format!("{} is changed; {TAKEN_UP}\n", file.display()))
+}
+
+/// An editor may be named with arguments, such as `code --wait`, so a shell reads it, as everywhere.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the person's own editor has the terminal, and ends when they do"
+)]
+fn run_editor(editor: &str, file: &Path) -> Result<()> {
+    let status = Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(file).status();
+    let status = status.with_context(|| format!("cannot start {editor}"))?;
+    if !status.success() {
+        bail!("{editor} ended with {status}; nothing was changed");
+    }
+    Ok(())
 }
 
 fn sources(common: &Common) -> Result<Sources> {

@@ -41,6 +41,8 @@ pub(crate) async fn run(common: &Common, command: JobsCommand) -> Result<ExitCod
             }
         }
         JobsCommand::Rm { id, yes } => {
+            // Nobody is asked about what is not there.
+            source.runs(&id).await?;
             if !confirm(&format!("remove the job {id} with what is known of its runs"), yes)? {
                 return Ok(ExitCode::FAILURE);
             }

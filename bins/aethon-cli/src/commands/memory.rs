@@ -40,6 +40,8 @@ pub(crate) async fn run(common: &Common, command: MemoryCommand) -> Result<ExitC
         }
         MemoryCommand::Rm { id, yes } => {
             let id = parse(&id)?;
+            // Nobody is asked about what is not there.
+            source.show(id).await?;
             if !confirm(&format!("remove memory {id} with its history"), yes)? {
                 return Ok(ExitCode::FAILURE);
             }

@@ -38,6 +38,8 @@ pub(crate) async fn run(common: &Common, command: SessionsCommand) -> Result<Exi
         }
         SessionsCommand::Rm { id, yes } => {
             let id = parse(&id)?;
+            // Nobody is asked about what is not there.
+            source.show(&id, 1).await?;
             if !confirm(&format!("remove the session {id} with all its messages"), yes)? {
                 return Ok(ExitCode::FAILURE);
             }

@@ -22,7 +22,11 @@ pub(crate) async fn run(common: &Common, command: SopCommand) -> Result<ExitCode
     match command {
         SopCommand::Check { files } => return check(common, files),
         SopCommand::Run { name, text, session, json } => {
-            Workflows::open(common).await?.show(&name).await?;
+            let needs = needs(&Workflows::open(common).await?.show(&name).await?);
+            // Asked for what is missing, nobody could answer: this ends with one reply.
+            if text.is_empty() && !needs.is_empty() {
+                bail!("/{name} needs to know more: aethon-cli sop run {name}{needs}");
+            }
             let text = format!("/{name} {}", text.join(" "));
             return super::chat::ask(common, Some(text.trim().to_owned()), session, None, json).await;
         }
@@ -140,25 +144,21 @@ fn faults(path: &Path) -> Vec<SopFault> {
     aethon::check_sop(path).err().unwrap_or_default()
 }
 
+/// What a SOP cannot do without, as it is written behind its name.
+fn needs(sop: &Value) -> String {
+    let parameters = sop["parameters"].as_array().into_iter().flatten();
+    let required = parameters.filter(|parameter| parameter["required"] == true);
+    let written =
+        |parameter: &Value| format!(" {}=...", readable(parameter["name"].as_str().unwrap_or_default()));
+    required.map(written).collect()
+}
+
 fn table(list: &Value) -> String {
     let mut out = String::new();
     for sop in list["sops"].as_array().into_iter().flatten() {
         let text = |key: &str| readable(sop[key].as_str().unwrap_or_default());
-        let needs: Vec<String> = sop["parameters"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter(|parameter| parameter["required"] == true)
-            .map(|parameter| format!(" {}=...", readable(parameter["name"].as_str().unwrap_or_default())))
-            .collect();
-        let _ = writeln!(
-            out,
-            "/{}{}  ({})\n    {}",
-            text("name"),
-            needs.concat(),
-            text("type"),
-            text("description")
-        );
+        let _ =
+            writeln!(out, "/{}{}  ({})\n    {}", text("name"), needs(sop), text("type"), text("description"));
     }
     for file in list["broken"].as_array().into_iter().flatten() {
         for fault in file["faults"].as_array().into_iter().flatten() {

@@ -10,6 +10,7 @@ use aethon_core::session::{Begin, Begun};
 use aethon_core::surface::Surface;
 use jiff::Timestamp;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::control::{StopSignal, StopSwitch};
 
@@ -23,6 +24,8 @@ pub(crate) struct Job {
     pub(crate) stage: Stage,
     /// Whether the person knows that it waits for another program.
     pub(crate) has_waited: bool,
+    /// Since when what it waits for seems to be of a program that is gone.
+    pub(crate) left_since: Option<Instant>,
     pub(crate) surface: Arc<dyn Surface>,
     pub(crate) stop: StopSignal,
     pub(crate) reply: watch::Sender<Option<Arc<Reply>>>,
@@ -71,6 +74,7 @@ impl Job {
                 replaces,
                 stage: Stage::Waiting,
                 has_waited: false,
+                left_since: None,
                 surface,
                 stop,
                 reply,

@@ -177,7 +177,8 @@ impl OpenCall {
                 ToolResult::failed(&self.call, FAULT)
             })
         };
-        result.ms = self.milliseconds();
+        // A tool that ran knows for how long; what it waited for a person is not its time.
+        result.ms = result.ms.or_else(|| self.milliseconds());
         let phase = match (result.denied, result.is_error) {
             (true, _) => ToolPhase::Denied,
             (false, true) => ToolPhase::Error,
@@ -211,7 +212,7 @@ impl OpenCall {
         }
     }
 
-    /// How long it has been running, waiting for a person included.
+    /// How long ago it was begun.
     fn milliseconds(&self) -> Option<u64> {
         let took = self.started.get()?.elapsed().as_millis();
         Some(u64::try_from(took).unwrap_or(u64::MAX))
@@ -230,7 +231,7 @@ impl OpenCall {
             },
             output: result.map(|result| result.output.clone()),
             blocks: result.map(|result| result.blocks.clone()).unwrap_or_default(),
-            milliseconds: self.milliseconds().filter(|_| !running),
+            milliseconds: result.and_then(|result| result.ms.or_else(|| self.milliseconds())),
         };
         self.context.surface.emit(&self.context.turn, TurnEvent::Tool(state));
     }

@@ -8,7 +8,9 @@ use aethon_core::error::{Error, Result};
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::hook::TurnContext;
 use aethon_core::ids::TurnId;
-use aethon_core::message::{Block, EndReason, Failure, Inbound, Intent, Message, Reply, Role, TurnEnd};
+use aethon_core::message::{
+    Block, EndReason, Failure, Inbound, Intent, Message, Outside, Reply, Role, TurnEnd,
+};
 use aethon_core::model::{ModelError, Usage};
 use aethon_core::session::{Begin, Finish, Finished};
 use aethon_core::surface::TurnEvent;
@@ -283,20 +285,20 @@ pub(super) fn unstored(reply: Arc<Reply>, error: &Error) -> Option<Arc<Reply>> {
 /// of outside content. `None` when all of it is the owner's or the assistant's own.
 pub(super) fn outside<'m>(inbound: &Inbound, seen: impl Iterator<Item = &'m Message>) -> Option<String> {
     let mut sources: Vec<String> = Vec::new();
-    if inbound.untrusted {
+    // Of a message that is repeated it is not known any more who sent it.
+    let is_named = inbound.untrusted && inbound.intent == Intent::Say;
+    if is_named {
         let Inbound { channel, sender, .. } = inbound;
         sources.push(if sender == channel { channel.clone() } else { format!("{channel} {sender}") });
     }
     for message in seen {
-        for block in &message.content {
-            let source = match block {
-                Block::ToolResult(result) if result.untrusted.is_some() => format!("`{}`", result.name),
+        for outside in message.content.iter().filter_map(Block::outside) {
+            let source = match outside {
+                Outside::Tool(name) => format!("`{name}`"),
+                Outside::File(name) => format!("the file {name:?}"),
                 // What came in itself is named above; this is an earlier message, or something that was delivered here.
-                Block::Text { untrusted: Some(_), .. } if !inbound.untrusted => {
-                    "an earlier message".to_owned()
-                }
-                Block::File { untrusted: Some(_), name, .. } => format!("the file {name:?}"),
-                _ => continue,
+                Outside::Words if is_named => continue,
+                Outside::Words => "an earlier message".to_owned(),
             };
             if !sources.contains(&source) {
                 sources.push(source);

@@ -105,8 +105,9 @@ impl Shared {
         let session = first.session().clone();
         let mut next = Some(first);
         while let Some(job) = next {
-            // Turns catch their own faults; this is for what is left, so that the others of the session get their turn.
-            next = match caught(self.run(job)).await {
+            // Turns catch their own faults; this is for what is left, so that the others of the session get their turn. Boxed,
+            // because tasks are moved and a turn is large, while most that come in only wait for theirs.
+            next = match caught(Box::pin(self.run(job))).await {
                 Ok(None) => self.queues.next(&session),
                 Ok(Some(job)) => self.let_others_go_first(job).await,
                 Err(panic) => {

@@ -75,10 +75,8 @@ impl Shared {
     }
 
     async fn read_window(&self, job: &Job, agent: &RunningAgent) -> Result<ContextWindow> {
-        let (log, most) = (&self.services.log, self.options.window_messages.saturating_add(1));
-        let mut messages = until_stored(UNREAD, || log.window(job.session(), most)).await?;
-        // A history from before there were summaries may be longer than what is read.
-        let is_cut = messages.len() >= most && !messages.iter().any(is_summary);
+        let log = &self.services.log;
+        let (mut messages, is_cut) = self.newest(job.session()).await?;
         let unread = if is_cut { self.older_than(job, &mut messages).await? } else { 0 };
         leave_out_withdrawn(&mut messages);
         if job.stage == Stage::LeftBehind {
@@ -94,12 +92,27 @@ impl Shared {
         if let Some(own) = messages.iter().position(|message| message.turn.as_ref() == Some(&job.turn)) {
             messages[own..].sort_by_key(|message| message.turn.as_ref() == Some(&job.turn));
         }
-        if let Some(first) = self.start_of_a_parted_turn(job, &messages).await? {
-            messages.insert(0, first);
+        if let Some((place, first)) = self.start_of_a_parted_turn(job, &messages).await? {
+            messages.insert(place, first);
         }
         let window =
             ContextWindow::of(messages, agent.limits(&self.options).rule(), agent.knowledge.counter());
         Ok(window.after_unread(unread))
+    }
+
+    /// The messages that a model may see, and whether there are older ones. A history from before there were summaries may be
+    /// longer than what is read. Behind a summary all are read, for what is left out there is in no summary either; they are
+    /// more than usual only where the assistant was killed before it could make the next one.
+    async fn newest(&self, session: &SessionId) -> Result<(Vec<Message>, bool)> {
+        let mut most = self.options.window_messages.saturating_add(1);
+        loop {
+            let messages = until_stored(UNREAD, || self.services.log.window(session, most)).await?;
+            let is_cut = messages.len() >= most;
+            if !is_cut || !messages.iter().any(is_summary) {
+                return Ok((messages, is_cut));
+            }
+            most = most.saturating_mul(2);
+        }
     }
 
     /// How many messages of a session are older than these, which then begin with a turn.
@@ -111,12 +124,18 @@ impl Shared {
         Ok(all.saturating_sub(messages.len() as u64))
     }
 
-    /// The message that started the turn in the middle of which the conversation was compacted: it stays in sight.
-    async fn start_of_a_parted_turn(&self, job: &Job, messages: &[Message]) -> Result<Option<Message>> {
-        let first = messages.iter().find(|message| message.role != Role::System);
+    /// The message that started the turn in the middle of which the conversation was compacted: it stays in sight. With its
+    /// place, before the first step of that turn; what was posted meanwhile may come before it.
+    async fn start_of_a_parted_turn(
+        &self,
+        job: &Job,
+        messages: &[Message],
+    ) -> Result<Option<(usize, Message)>> {
+        let is_of_a_turn = |message: &&Message| message.role != Role::System && message.turn.is_some();
+        let first = messages.iter().find(is_of_a_turn).filter(|first| first.role == Role::Assistant);
         let is_compacted = messages.iter().any(is_summary);
-        let is_step = |first: &&Message| first.role == Role::Assistant && first.turn.is_some();
-        let Some(first) = first.filter(is_step).filter(|_| is_compacted) else { return Ok(None) };
+        let Some(first) = first.filter(|_| is_compacted) else { return Ok(None) };
+        let place = messages.iter().position(|message| message.id == first.id).unwrap_or(0);
         let mut before = first.id;
         for _ in 0..MOST_PAGES {
             let read = || self.services.transcripts.messages(job.session(), Some(before), PAGE);
@@ -124,7 +143,7 @@ impl Shared {
             let Some(oldest) = older.first().map(|message| message.id) else { return Ok(None) };
             let is_start = |message: &&Message| message.role == Role::User && message.turn == first.turn;
             if let Some(start) = older.iter().rev().find(is_start) {
-                return Ok(Some(start.clone()));
+                return Ok(Some((place, start.clone())));
             }
             before = oldest;
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::surface::{TurnEvent, Unattended};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::recover::{Watchers, stage_of};
 use super::shared::Shared;
@@ -22,6 +22,9 @@ use crate::storage_log::log_storage;
 
 /// How often a lease is renewed while it lasts. Three signs of life may be late without harm.
 const SIGNS: u32 = 4;
+
+/// How late a sign of life may come.
+const LATE: Duration = Duration::from_secs(1);
 
 /// How long a turn waits before it asks again whether it may begin.
 const POLL: Duration = Duration::from_millis(100);
@@ -48,10 +51,7 @@ impl Shared {
         {
             log_storage("the lease of the running turns could not be renewed; trying again", &error);
         }
-        let orphaned = owners.orphaned().await.unwrap_or_else(|error| {
-            log_storage("turns of programs that are gone could not be looked for; trying again", &error);
-            Vec::new()
-        });
+        let orphaned = self.orphaned().await;
         for session in orphaned.iter().filter(|session| found_before.contains(*session)) {
             self.adopt(session, watchers).await;
         }
@@ -62,10 +62,14 @@ impl Shared {
     /// what runs next.
     pub(super) async fn let_others_go_first(self: &Arc<Self>, mut job: Job) -> Option<Job> {
         let session = job.session().clone();
-        let mut taken_over = self.services.owners.take_over(&session).await.unwrap_or_else(|error| {
-            log_storage("interrupted turns could not be taken over", &error);
+        let mut taken_over = if self.is_left(&session, &mut job.left_since).await {
+            self.services.owners.take_over(&session).await.unwrap_or_else(|error| {
+                log_storage("interrupted turns could not be taken over", &error);
+                Vec::new()
+            })
+        } else {
             Vec::new()
-        });
+        };
         if taken_over.is_empty() {
             if !std::mem::replace(&mut job.has_waited, true) {
                 let (code, message) = ("waiting".to_owned(), WAITING.to_owned());
@@ -86,6 +90,24 @@ impl Shared {
         let order = if taken_over.is_empty() { Vec::new() } else { self.order_of(&session).await };
         let before = self.readmit(taken_over, true, &|_| Arc::new(Unattended)).await;
         self.queues.step_back(job, before, &order)
+    }
+
+    /// Whether the turns of other programs in a session have been without a living owner for long enough. When the machine slept
+    /// or its clock was set, every lease is over, and who lives says so within a part of it.
+    async fn is_left(&self, session: &SessionId, since: &mut Option<Instant>) -> bool {
+        if !self.orphaned().await.contains(session) {
+            *since = None;
+            return false;
+        }
+        since.get_or_insert_with(Instant::now).elapsed() >= self.services.owners.lease() / SIGNS + LATE
+    }
+
+    /// The sessions with turns whose owner seems to be gone.
+    async fn orphaned(&self) -> Vec<SessionId> {
+        self.services.owners.orphaned().await.unwrap_or_else(|error| {
+            log_storage("turns of programs that are gone could not be looked for; trying again", &error);
+            Vec::new()
+        })
     }
 
     /// The open turns of a session in the order in which they were stored.

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use aethon_core::agents::AgentBoard;
 use aethon_core::hook::{AddedContext, Hook, OWN_CONTEXT, ToolDecision, TurnContext};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Block, Failure, Inbound, Reply, ToolCall, ToolResult};
+use aethon_core::message::{Block, Failure, Inbound, Outside, Reply, ToolCall, ToolResult};
 use aethon_core::model::ModelRequest;
 use aethon_core::tool::{ToolContext, ToolSpec};
 use async_trait::async_trait;
@@ -110,17 +110,17 @@ impl Hook for Taint {
 
 /// What a block that a model sees brings in from outside.
 fn source(block: &Block) -> Option<String> {
-    match block {
-        Block::Text { untrusted: Some(_), .. } => Some("a message that is not the owner's".to_owned()),
-        Block::File { untrusted: Some(_), .. } => Some("a file that is not the owner's".to_owned()),
-        Block::ToolResult(result) if result.untrusted.is_some() => {
-            Some(format!("what `{}` returned", result.name))
-        }
+    let outside = block.outside().map(|outside| match outside {
+        Outside::Words => "a message that is not the owner's".to_owned(),
+        Outside::File(_) => "a file that is not the owner's".to_owned(),
+        Outside::Tool(name) => format!("what `{name}` returned"),
+    });
+    outside.or_else(|| match block {
         Block::Context { source, .. } if source == OWN_CONTEXT => None,
         Block::Context { source, .. } => Some(format!("what was recalled from {source}")),
         Block::Folded { .. } => Some("a summary of earlier messages".to_owned()),
         _ => None,
-    }
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::danger;
 use super::entries::fold;
 use super::expand::DECLARING;
 use super::interpreters::{interpreter, is_input};
-use super::judge::{Checked, Judge, Written, nothing};
+use super::judge::{Call, Checked, Judge, Written, nothing};
 use super::marks::{DECODED, FETCHED, UNKNOWN, is_known, made_from};
 use super::outputs;
 use super::paths::base_name;
@@ -15,7 +15,7 @@ use super::programs::{self, Inner};
 use super::reader::is_setting;
 use super::refusal::Refusal;
 use super::settings;
-use super::state::{Texts, Value, either};
+use super::state::{State, Texts, Value, either};
 use super::word::{Word, plain};
 
 /// How a file is run.
@@ -40,6 +40,9 @@ fn file_of(argv: &[String]) -> Option<(String, FileKind)> {
 
 /// What stands in for the name of a program that is not known at all, to see what its arguments would do.
 const SUSPECTS: &[&str] = &["rm", "dd"];
+
+/// How often a function that calls itself is walked through.
+const MOST_CALLS: usize = 3;
 
 impl Judge<'_> {
     pub(super) fn simple(&mut self, words: &[Word]) -> Written {
@@ -190,20 +193,37 @@ impl Judge<'_> {
         }
     }
 
-    /// Calls the functions of this name.
+    /// Calls the functions of this name. One that calls itself is walked through a few times, at last with whatever it has
+    /// changed as something unknown.
     fn function(&mut self, argv: &[String]) -> Result<Option<Texts>, Refusal> {
         let Some(bodies) = self.state.functions.get(&argv[0]).cloned() else { return Ok(None) };
-        if self.running.contains(&argv[0]) {
+        let calls: Vec<Option<&State>> = self
+            .running
+            .iter()
+            .filter(|call| call.name == argv[0])
+            .map(|call| call.before.as_ref())
+            .collect();
+        if calls.len() >= MOST_CALLS || calls.iter().any(Option::is_none) {
             return Ok(Some(vec![UNKNOWN.to_string()]));
         }
-        self.running.push(argv[0].clone());
+        let is_last = calls.len() + 1 == MOST_CALLS;
+        let first = calls.first().copied().flatten();
         let positional = self.state.take("@");
+        let changed = first.filter(|_| is_last).map_or_else(Vec::new, |first| self.state.changed(first));
+        for name in changed {
+            self.state.set(&name, vec![Value::text(UNKNOWN)], &mut self.meter)?;
+        }
+        let arguments = match is_last {
+            true => vec![UNKNOWN.to_string(); argv.len().max(3)],
+            false => argv[1..].to_vec(),
+        };
         let before = self.state.copied(&mut self.meter)?;
-        let mut after: Option<super::state::State> = None;
+        self.running.push(Call { name: argv[0].clone(), before: Some(before.copied(&mut self.meter)?) });
+        let mut after: Option<State> = None;
         let mut written = None;
         for body in bodies {
             self.state = before.copied(&mut self.meter)?;
-            self.state.set("@", vec![Value::array(argv[1..].to_vec(), 1)], &mut self.meter)?;
+            self.state.set("@", vec![Value::array(arguments.clone(), 1)], &mut self.meter)?;
             self.own_names.push(Vec::new());
             let own = self.stage(&body)?;
             self.come_back()?;

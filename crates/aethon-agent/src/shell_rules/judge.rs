@@ -30,11 +30,18 @@ pub(super) struct Judge<'r> {
     /// Names that a function has for itself, with what they were before.
     pub(super) own_names: Vec<Vec<Before>>,
     /// Functions that run now.
-    pub(super) running: Vec<String>,
+    pub(super) running: Vec<Call>,
     /// Whether the commands run on another machine or in a container.
     pub(super) is_elsewhere: bool,
     /// Every command that may run, as its words.
     pub(super) seen: Vec<Vec<String>>,
+}
+
+/// A function that runs.
+pub(super) struct Call {
+    pub(super) name: String,
+    /// What was known when it was called; nothing where it is only defined.
+    pub(super) before: Option<State>,
 }
 
 /// Nothing was found so far, or what was.
@@ -246,7 +253,7 @@ impl<'r> Judge<'r> {
                 let positional = self.state.take("@");
                 let unknown = (0..3).map(|_| UNKNOWN.to_string()).collect();
                 self.state.set("@", vec![Value::array(unknown, 1)], &mut self.meter)?;
-                self.running.push(name.clone());
+                self.running.push(Call { name: name.clone(), before: None });
                 let files = self.in_subshell(|judge| judge.stage(body));
                 self.running.pop();
                 files?;

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use aethon_core::agents::AgentBoard;
 use aethon_core::assistant::{ActiveTurn, Assistant, Posting, Submitted};
 use aethon_core::clock::Clock;
 use aethon_core::error::{Error, Result};
@@ -85,25 +86,27 @@ pub struct Sops {
     runs: Arc<dyn SopRuns>,
     turns: Arc<dyn TurnLog>,
     open: Open,
+    board: AgentBoard,
     bus: EventBus,
     clock: Arc<dyn Clock>,
 }
 
 impl Sops {
-    /// SOPs of this catalog, whose runs and turns are kept there.
+    /// SOPs of this catalog, whose runs and turns are kept there; the board says which turn was asked by which.
     pub fn new(
         catalog: Arc<dyn SopCatalog>,
-        runs: Arc<dyn SopRuns>,
-        turns: Arc<dyn TurnLog>,
+        (runs, turns): (Arc<dyn SopRuns>, Arc<dyn TurnLog>),
+        board: AgentBoard,
         bus: EventBus,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { catalog, runs, turns, open: Open::default(), bus, clock }
+        Self { catalog, runs, turns, open: Open::default(), board, bus, clock }
     }
 
     /// The hook that the engine needs, so that runs are kept up to date.
     pub fn hook(&self) -> Arc<dyn Hook> {
-        Arc::new(RecordSopRuns { runs: self.runs.clone(), open: self.open.clone(), bus: self.bus.clone() })
+        let (runs, open) = (self.runs.clone(), self.open.clone());
+        Arc::new(RecordSopRuns::new(runs, open, (self.board.clone(), self.bus.clone())))
     }
 
     /// Which SOPs there are.
@@ -267,12 +270,12 @@ impl SopDoor {
         let handling = Handling::Sop { name: sop.name.clone(), run: Some(run_id.clone()) };
         let submitted = self.inner.submit(inbound.handled_by(handling), surface).await;
         let is_new = submitted.as_ref().is_ok_and(|submitted| submitted.is_new);
-        if !is_new && asked.is_none() {
-            self.sops.open.ended(&session, &run_id);
-            if let Some(OpenRun { run_id, is_waiting }) = before {
-                self.sops.open.set(&session, &run_id, is_waiting);
+        if !is_new {
+            // Nothing began, so everything is as it was: a question still waits for its answer.
+            self.put_back(&session, &run_id, before);
+            if asked.is_none() {
+                self.sops.runs.discard(&run_id).await?;
             }
-            self.sops.runs.discard(&run_id).await?;
         } else if let (Ok(submitted), true) = (&submitted, is_new) {
             let change = SopRunChange {
                 turn: Some(submitted.turn.clone()),
@@ -283,6 +286,14 @@ impl SopDoor {
             tell(&self.sops.bus, &*self.sops.runs, &run_id).await;
         }
         submitted
+    }
+
+    /// The run did not begin after all: what was open in its session before is so again.
+    fn put_back(&self, session: &SessionId, run_id: &str, before: Option<OpenRun>) {
+        self.sops.open.ended(session, run_id);
+        if let Some(OpenRun { run_id, is_waiting }) = before {
+            self.sops.open.set(session, &run_id, is_waiting);
+        }
     }
 
     fn new_run(&self, session: &SessionId, sop: &Sop, input: &SopInput, state: SopRunState) -> SopRun {
@@ -330,7 +341,7 @@ impl Assistant for SopDoor {
                 inbound.dedupe.get_or_insert_with(|| dedupe(&run));
                 let session = inbound.session.clone();
                 let submitted = self.inner.submit(inbound, surface).await;
-                if submitted.is_err() {
+                if !submitted.as_ref().is_ok_and(|submitted| submitted.is_new) {
                     self.sops.open.waits(&session, &run);
                 }
                 submitted
@@ -391,8 +402,13 @@ impl SopRunner for SopDoor {
             .with_attachments(vec![brief::reminder(&sop, &input, run.step, run.steps_done)])
             .with_dedupe(dedupe(run_id))
             .handled_by(handling);
+        let open = self.sops.open.get(&run.session_id);
         self.sops.open.runs(&run.session_id, run_id);
-        Ok(self.inner.submit(inbound, Arc::new(Unattended)).await?.turn)
+        let submitted = self.inner.submit(inbound, Arc::new(Unattended)).await;
+        if submitted.is_err() {
+            self.put_back(&run.session_id, run_id, open);
+        }
+        Ok(submitted?.turn)
     }
 }
 

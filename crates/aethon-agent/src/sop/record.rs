@@ -1,22 +1,66 @@
-//! Keeps the runs of SOPs up to date as their turns begin and end: a hook, so that it holds for turns that are taken up
-//! after a crash as well.
+//! Keeps the runs of SOPs up to date as their turns begin, spend and end: a hook, so that it holds for turns that are taken
+//! up after a crash as well.
+//!
+//! Money is added call by call, so a crash loses none of it; the calls of specialists count with the turn that asked them.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use aethon_core::agents::AgentBoard;
 use aethon_core::event::{Event, EventBus};
 use aethon_core::hook::{AddedContext, Hook};
-use aethon_core::message::{EndReason, Failure, Handling, Inbound, Reply, TurnEnd};
+use aethon_core::ids::TurnId;
+use aethon_core::message::{EndReason, Failure, Handling, Inbound, Message, Reply, TurnEnd};
+use aethon_core::model::Usage;
 use aethon_core::sop::{SopRun, SopRunChange, SopRunState, SopRuns};
 use aethon_core::turn::TurnContext;
 use async_trait::async_trait;
 
 use super::door::Open;
 
+/// How many turns are remembered: more than run at once.
+const MOST_TURNS: usize = 4096;
+
 /// The hook.
 pub(super) struct RecordSopRuns {
-    pub(super) runs: Arc<dyn SopRuns>,
-    pub(super) open: Open,
-    pub(super) bus: EventBus,
+    runs: Arc<dyn SopRuns>,
+    open: Open,
+    board: AgentBoard,
+    bus: EventBus,
+    /// What of its own calls each turn has added to its run.
+    counted: Mutex<BTreeMap<TurnId, f64>>,
+}
+
+impl RecordSopRuns {
+    /// Keeps these runs up to date and tells their changes.
+    pub(super) fn new(runs: Arc<dyn SopRuns>, open: Open, (board, bus): (AgentBoard, EventBus)) -> Self {
+        Self { runs, open, board, bus, counted: Mutex::default() }
+    }
+
+    /// Adds the money of a call to the run that it was for.
+    async fn spend(&self, turn: &TurnContext, cost_usd: f64) -> aethon_core::error::Result<()> {
+        let caller = self.board.caller(&turn.session);
+        let (session, of) =
+            caller.as_ref().map_or((&turn.session, &turn.turn), |caller| (&caller.session, &caller.turn));
+        if cost_usd <= 0.0 || !self.open.has(session) {
+            return Ok(());
+        }
+        let Some(run) = self.runs.of_turn(of).await? else { return Ok(()) };
+        self.runs.change(&run.run_id, SopRunChange { more_usd: cost_usd, ..SopRunChange::default() }).await?;
+        if caller.is_none() {
+            let mut counted = self.counted();
+            *counted.entry(turn.turn.clone()).or_default() += cost_usd;
+            while counted.len() > MOST_TURNS {
+                counted.pop_first();
+            }
+        }
+        tell(&self.bus, &*self.runs, &run.run_id).await;
+        Ok(())
+    }
+
+    fn counted(&self) -> MutexGuard<'_, BTreeMap<TurnId, f64>> {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[async_trait]
@@ -41,6 +85,12 @@ impl Hook for RecordSopRuns {
         Ok(Vec::new())
     }
 
+    async fn after_model(&self, turn: &TurnContext, _outcome: Result<&Message, &Failure>, usage: &Usage) {
+        if let Err(error) = self.spend(turn, usage.cost_usd).await {
+            tracing::warn!(%error, turn = %turn.turn, "what a SOP's turn has cost was not written down");
+        }
+    }
+
     async fn after_turn(&self, turn: &TurnContext, reply: &Reply) {
         // Most turns have nothing to do with a SOP, and ask nobody about it.
         if !self.open.has(&turn.session) {
@@ -51,7 +101,8 @@ impl Hook for RecordSopRuns {
             if run.state != SopRunState::Running {
                 return Ok(());
             }
-            let change = change(&run, reply);
+            let counted_usd = self.counted().remove(&turn.turn).unwrap_or_default();
+            let change = change(&run, reply, counted_usd);
             if change.state.is_some_and(SopRunState::goes_on) {
                 self.open.waits(&turn.session, &run.run_id);
             } else {
@@ -68,7 +119,7 @@ impl Hook for RecordSopRuns {
 }
 
 /// What the end of a turn makes of its run.
-fn change(run: &SopRun, reply: &Reply) -> SopRunChange {
+fn change(run: &SopRun, reply: &Reply, counted_usd: f64) -> SopRunChange {
     let has_more = run.step > 0 && run.steps_done < run.steps && run.step < run.steps;
     let failure = |reply: &Reply| reply.failure.as_ref().map(|failure| failure.message.clone());
     let (state, error) = match reply.end {
@@ -83,7 +134,8 @@ fn change(run: &SopRun, reply: &Reply) -> SopRunChange {
         }
         TurnEnd::Error | TurnEnd::Limit | TurnEnd::Budget => (SopRunState::Failed, failure(reply)),
     };
-    let more_usd = reply.usage.cost_usd;
+    // A model that failed before another one answered is in the sum of the turn alone.
+    let more_usd = (reply.usage.cost_usd - counted_usd).max(0.0);
     SopRunChange { state: Some(state), error, more_usd, ..SopRunChange::default() }
 }
 

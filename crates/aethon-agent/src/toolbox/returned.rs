@@ -51,6 +51,7 @@ impl Returned {
             result.untrusted = Some(untrusted::boundary());
         }
         result.edited = self.edited;
+        result.ms = self.took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         result
     }
 }

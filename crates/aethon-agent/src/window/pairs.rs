@@ -1,4 +1,5 @@
-//! Every tool call has its result: what a crash left open is closed here.
+//! Every tool call has its result right behind it: what a crash left open is closed here, and what was stored in between
+//! moves behind the result.
 
 use aethon_core::message::{Block, Message, Role, ToolResult};
 use jiff::Timestamp;
@@ -28,4 +29,26 @@ pub(crate) fn missing_results<'m>(
         }
     }
     None
+}
+
+/// Puts results right behind their calls. What somebody posts into a session, and the summary of a turn that goes on, are
+/// stored when they come, which may be between the two; a model is refused such a conversation.
+pub(super) fn together(messages: &mut [Message]) {
+    for place in 1..messages.len() {
+        if messages[place].role != Role::Tool || has_calls_of(&messages[place - 1], &messages[place]) {
+            continue;
+        }
+        let calls = messages[..place].iter().rposition(|message| has_calls_of(message, &messages[place]));
+        if let Some(calls) = calls {
+            messages[calls + 1..=place].rotate_right(1);
+        }
+    }
+}
+
+/// Whether these results are of calls in that message.
+fn has_calls_of(message: &Message, results: &Message) -> bool {
+    let is_of = |call: &str| {
+        results.content.iter().any(|block| matches!(block, Block::ToolResult(result) if result.call == call))
+    };
+    message.turn == results.turn && message.tool_calls().any(|call| is_of(&call.id))
 }

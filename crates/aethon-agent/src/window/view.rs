@@ -73,6 +73,7 @@ impl ContextWindow {
         if let Some(newest) = messages.iter().rposition(is_summary) {
             window.push(Arc::new(messages.remove(newest)));
         }
+        pairs::together(&mut messages);
         for message in messages {
             let without_call = message.role == Role::Tool && window.entries.len() <= window.front();
             // What an older summary said is in the newest one.
@@ -207,8 +208,9 @@ impl ContextWindow {
         let mut next = Self::new(self.rule, self.counter.emptied());
         let rest = self.entries.split_off(at);
         next.push(summary);
-        if at > start {
-            next.push(self.entries[start].message.clone());
+        let question = self.entries.get(start).filter(|entry| at > start && entry.message.role == Role::User);
+        if let Some(question) = question {
+            next.push(question.message.clone());
         }
         for entry in rest {
             next.push(entry.message);

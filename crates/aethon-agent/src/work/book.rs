@@ -12,7 +12,7 @@ use aethon_core::work::{
     WorkWish,
 };
 use async_trait::async_trait;
-use tokio::sync::Notify;
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard, Notify};
 use tokio::time::Instant;
 
 /// The most pieces of work that are not over.
@@ -52,6 +52,9 @@ pub struct Works {
     wake: Arc<Notify>,
     /// When somebody needed the assistant last.
     needed_at: Arc<Mutex<Instant>>,
+    /// Held from reading a piece of work until it is saved. It is held across waits on purpose: a turn says that its task is
+    /// done while what it spends is noted, and neither may undo the other.
+    changing: Arc<AsyncMutex<()>>,
 }
 
 impl Works {
@@ -63,6 +66,7 @@ impl Works {
             clock,
             wake: Arc::default(),
             needed_at: Arc::new(Mutex::new(Instant::now())),
+            changing: Arc::default(),
         }
     }
 
@@ -94,6 +98,20 @@ impl Works {
 
     pub(super) async fn rung(&self) {
         self.wake.notified().await;
+    }
+
+    /// The right to read a piece of work, change it and save it while turns of it may run.
+    pub(super) async fn alone(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().await
+    }
+
+    /// Adds what a turn has taken to a piece of work.
+    pub(super) async fn spend(&self, id: &str, cost_usd: f64, seconds: f64) -> Result<()> {
+        let _alone = self.alone().await;
+        let Some(mut work) = self.store.work(id).await? else { return Ok(()) };
+        work.spent.cost_usd += cost_usd;
+        work.spent.seconds += seconds;
+        self.save(&mut work).await
     }
 
     /// Keeps one as it is now.

@@ -1,21 +1,23 @@
 //! What ends a piece of work: turns, attempts, time and money. Time and money also end a turn of it in the middle, before
 //! its next model call: that is this hook. The calls of specialists count with the turn that asked them.
+//!
+//! What is spent is written into the ledger of work as it is spent, so it counts whatever kills the program.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aethon_core::agents::AgentBoard;
-use aethon_core::clock::Clock;
 use aethon_core::failure::{EndReason, Failure};
 use aethon_core::hook::{Hook, TurnContext};
 use aethon_core::message::Message;
 use aethon_core::model::{ModelRequest, Usage};
 use aethon_core::work::Work;
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use super::book::WorkOptions;
+use super::book::{WorkOptions, Works};
 use super::places::task_of;
+use crate::patience::until_stored;
 
 /// The word for a turn that a limit of work has ended.
 const CODE: &str = "work_limit";
@@ -26,44 +28,69 @@ pub struct WorkLimits(Arc<Inner>);
 
 struct Inner {
     board: AgentBoard,
-    clock: Arc<dyn Clock>,
+    works: Works,
     running: Mutex<HashMap<String, Running>>,
 }
 
+/// A piece of work with a turn under way, and what of that the ledger does not have yet.
 struct Running {
-    spent_usd: f64,
-    /// How much more a turn of it may spend.
-    left_usd: Option<f64>,
-    ends_at: Timestamp,
+    /// Until when its time is in the ledger.
+    counted_until: Timestamp,
+    /// Money that could not be stored.
+    uncounted_usd: f64,
+    /// What the calls of its own turn have cost, specialists not included.
+    own_usd: f64,
 }
 
 impl WorkLimits {
     /// The hook; the board says which turn was asked by which.
-    pub fn new(board: AgentBoard, clock: Arc<dyn Clock>) -> Self {
-        Self(Arc::new(Inner { board, clock, running: Mutex::default() }))
+    pub fn new(board: AgentBoard, works: Works) -> Self {
+        Self(Arc::new(Inner { board, works, running: Mutex::default() }))
     }
 
-    /// A turn of this work begins.
-    pub(super) fn begin(&self, work: &Work, options: &WorkOptions) {
-        let left = SignedDuration::try_from_secs_f64((options.max_seconds - work.spent.seconds).max(0.0));
-        let now = self.0.clock.now();
-        let ends_at = left.ok().and_then(|left| now.checked_add(left).ok()).unwrap_or(Timestamp::MAX);
-        let left_usd = (options.max_usd > 0.0).then_some(options.max_usd - work.spent.cost_usd);
-        let running = Running { spent_usd: 0.0, left_usd, ends_at };
-        self.lock().insert(work.work_id.clone(), running);
+    /// A turn of this work is under way. After a restart the turn may have begun before its runner.
+    pub(super) fn begin(&self, work_id: &str) {
+        let now = self.0.works.clock.now();
+        let running = || Running { counted_until: now, uncounted_usd: 0.0, own_usd: 0.0 };
+        self.lock().entry(work_id.to_owned()).or_insert_with(running);
     }
 
-    /// The turn is over: what it has cost, specialists included.
-    pub(super) fn end(&self, work_id: &str) -> f64 {
-        self.lock().remove(work_id).map_or(0.0, |running| running.spent_usd)
+    /// Writes down what the work has taken until now.
+    pub(super) async fn count(&self, work_id: &str) {
+        let now = self.0.works.clock.now();
+        let Some((since, cost_usd)) = self.change(work_id, |running| {
+            (std::mem::replace(&mut running.counted_until, now), std::mem::take(&mut running.uncounted_usd))
+        }) else {
+            return;
+        };
+        let seconds = now.duration_since(since).as_secs_f64().max(0.0);
+        if let Err(error) = self.0.works.spend(work_id, cost_usd, seconds).await {
+            tracing::warn!(%error, work_id, "what work has taken could not be stored; it is added later");
+            self.change(work_id, |running| {
+                running.counted_until = running.counted_until.min(since);
+                running.uncounted_usd += cost_usd;
+            });
+        }
     }
 
-    /// The work that a turn is for, itself or by who asked it.
-    fn with<T>(&self, turn: &TurnContext, look: impl FnOnce(&mut Running) -> T) -> Option<T> {
+    /// The turn is over, and has cost this much by itself: what of its money and time is not in the ledger yet. A model that
+    /// failed before another one answered is in the sum of the turn alone.
+    pub(super) fn end(&self, work_id: &str, own_usd: f64) -> (f64, f64) {
+        let now = self.0.works.clock.now();
+        let Some(running) = self.lock().remove(work_id) else { return (0.0, 0.0) };
+        let seconds = now.duration_since(running.counted_until).as_secs_f64().max(0.0);
+        (running.uncounted_usd + (own_usd - running.own_usd).max(0.0), seconds)
+    }
+
+    /// The work that a turn is for, itself or by who asked it, and whether it is the former.
+    fn work_of(&self, turn: &TurnContext) -> Option<(String, bool)> {
         let caller = self.0.board.caller(&turn.session);
         let session = caller.as_ref().map_or(&turn.session, |caller| &caller.session);
-        let (work_id, _) = task_of(session)?;
-        self.lock().get_mut(work_id).map(look)
+        task_of(session).map(|(work_id, _)| (work_id.to_owned(), caller.is_none()))
+    }
+
+    fn change<T>(&self, work_id: &str, change: impl FnOnce(&mut Running) -> T) -> Option<T> {
+        self.lock().get_mut(work_id).map(change)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Running>> {
@@ -78,23 +105,34 @@ impl Hook for WorkLimits {
     }
 
     async fn before_model(&self, turn: &TurnContext, _request: &ModelRequest) -> Result<(), Failure> {
-        let now = self.0.clock.now();
-        let over = self.with(turn, |running| {
-            let is_spent = running.left_usd.is_some_and(|left| running.spent_usd >= left);
-            match (is_spent, now >= running.ends_at) {
-                (true, _) => Some("`work.max_usd` is used up"),
-                (false, true) => Some("`work.max_minutes` is over"),
-                (false, false) => None,
-            }
-        });
-        match over.flatten() {
-            Some(why) => Err(Failure::new(EndReason::Other(CODE.into()), format!("Stopped: {why}."))),
-            None => Ok(()),
-        }
+        let Some((work_id, _)) = self.work_of(turn) else { return Ok(()) };
+        self.begin(&work_id);
+        self.count(&work_id).await;
+        let works = &self.0.works;
+        let read = || works.store.work(&work_id);
+        let work = match until_stored("work could not be read; trying again", read).await {
+            Ok(Some(work)) => work,
+            Ok(None) => return Ok(()),
+            // Nobody knows then what is left.
+            Err(error) => return Err(Failure::new(EndReason::Other(CODE.into()), error.to_string())),
+        };
+        let is_spent = works.options.max_usd > 0.0 && work.spent.cost_usd >= works.options.max_usd;
+        let is_late = work.spent.seconds >= works.options.max_seconds;
+        let why = match (is_spent, is_late) {
+            (true, _) => "`work.max_usd` is used up",
+            (false, true) => "`work.max_minutes` is over",
+            (false, false) => return Ok(()),
+        };
+        Err(Failure::new(EndReason::Other(CODE.into()), format!("Stopped: {why}.")))
     }
 
     async fn after_model(&self, turn: &TurnContext, _outcome: Result<&Message, &Failure>, usage: &Usage) {
-        self.with(turn, |running| running.spent_usd += usage.cost_usd);
+        let Some((work_id, is_own)) = self.work_of(turn) else { return };
+        self.change(&work_id, |running| {
+            running.uncounted_usd += usage.cost_usd;
+            running.own_usd += if is_own { usage.cost_usd } else { 0.0 };
+        });
+        self.count(&work_id).await;
     }
 }
 

@@ -16,7 +16,6 @@ use aethon_core::message::{Dedupe, Inbound, Reply, TurnEnd};
 use aethon_core::shutdown::Shutdown;
 use aethon_core::surface::Unattended;
 use aethon_core::work::{NewTask, Plan, TaskState, Work, WorkBook as _, WorkOrigin, WorkState, WorkWish};
-use jiff::Timestamp;
 use tokio::time::{Instant, sleep};
 
 use super::book::{PAUSED, Works};
@@ -31,6 +30,9 @@ const LOOK: Duration = Duration::from_secs(2);
 
 /// The longest wait before the ledger is looked at again: another program may have added to it.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// How often the time of a turn is counted while it waits for no model.
+const COUNT: Duration = Duration::from_secs(30);
 
 /// The pause after the storage has failed, and before a full engine is asked again.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -178,20 +180,18 @@ impl WorkRunner {
     async fn grant(&self, mut work: Work) -> Result<()> {
         let wish = work.wish.take();
         self.works.store.set_wish(&work.work_id, None).await?;
-        match wish {
-            None => Ok(()),
-            Some(WorkWish::Stop) => self.end(work, WorkState::Stopped, None).await,
-            Some(WorkWish::Pause) => {
-                work.state = WorkState::Paused;
-                self.works.save(&mut work).await
-            }
-            Some(WorkWish::Resume) => {
-                if work.state == WorkState::Paused {
-                    work.state = WorkState::Queued;
-                }
-                self.works.save(&mut work).await
-            }
+        if wish == Some(WorkWish::Stop) {
+            return self.end(work, WorkState::Stopped, None).await;
         }
+        // A turn that was taken up after a crash may be at it already.
+        let _alone = self.works.alone().await;
+        let Some(mut work) = self.works.store.work(&work.work_id).await? else { return Ok(()) };
+        work.state = match wish {
+            Some(WorkWish::Pause) => WorkState::Paused,
+            Some(WorkWish::Resume) if work.state == WorkState::Paused => WorkState::Queued,
+            _ => return Ok(()),
+        };
+        self.works.save(&mut work).await
     }
 
     /// One attempt at the next task, or the end of the work.
@@ -225,11 +225,9 @@ impl WorkRunner {
             }
             self.works.save(&mut work).await?;
         }
-        let began = self.works.clock.now();
-        self.limits.begin(&work, &options);
+        self.limits.begin(&work.work_id);
         let attempt = self.attempt(&work, task.number).await;
-        let cost = self.limits.end(&work.work_id);
-        self.settle((work.work_id.as_str(), task.number), attempt, (began, cost)).await
+        self.settle((work.work_id.as_str(), task.number), attempt).await
     }
 
     /// Hands the attempt in, and waits for its end or for a wish.
@@ -254,6 +252,7 @@ impl WorkRunner {
         let turn = submitted.turn.clone();
         let mut reply = Box::pin(submitted.reply.wait());
         let mut is_broken = false;
+        let mut counted_at = Instant::now();
         loop {
             tokio::select! {
                 reply = &mut reply => return match reply {
@@ -262,6 +261,11 @@ impl WorkRunner {
                     Err(_) => Attempt::Open,
                 },
                 () = sleep(LOOK), if !is_broken => {
+                    // Model calls are counted as they end; this is for a tool that takes long.
+                    if counted_at.elapsed() >= COUNT {
+                        self.limits.count(&work.work_id).await;
+                        counted_at = Instant::now();
+                    }
                     if self.is_unwanted(&work.work_id).await {
                         is_broken = true;
                         self.assistant.stop(&session, Some(&turn)).await;
@@ -279,24 +283,20 @@ impl WorkRunner {
     }
 
     /// Writes down what an attempt came to.
-    async fn settle(
-        &mut self,
-        (work_id, number): (&str, u32),
-        attempt: Attempt,
-        (began, cost): (Timestamp, f64),
-    ) -> Result<()> {
+    async fn settle(&mut self, (work_id, number): (&str, u32), attempt: Attempt) -> Result<()> {
         if matches!(attempt, Attempt::Open) {
             // The turn stays open as well; the next start joins it. Nothing more is begun here.
             return std::future::pending().await;
         }
+        let own_usd = if let Attempt::Ended(reply) = &attempt { reply.usage.cost_usd } else { 0.0 };
+        let (cost_usd, seconds) = self.limits.end(work_id, own_usd);
+        let alone = self.works.alone().await;
         let read = || self.works.store.work(work_id);
         let Some(mut work) = until_stored("work could not be read; trying again", read).await? else {
             return Ok(());
         };
-        let own = if let Attempt::Ended(reply) = &attempt { reply.usage.cost_usd } else { 0.0 };
-        // A turn of an earlier process was counted there, if at all.
-        work.spent.cost_usd += cost.max(own);
-        work.spent.seconds += self.works.clock.now().duration_since(began).as_secs_f64().max(0.0);
+        work.spent.cost_usd += cost_usd;
+        work.spent.seconds += seconds;
         let is_budget = matches!(&attempt, Attempt::Ended(reply) if reply.end == TurnEnd::Budget);
         if let Some(task) = work.task_mut(number).filter(|task| task.state == TaskState::Running) {
             task.state = TaskState::Todo;
@@ -314,6 +314,7 @@ impl WorkRunner {
         }
         let mut saved = work.clone();
         self.works.save(&mut saved).await?;
+        drop(alone);
         if is_budget {
             let text = format!("{} It is paused: the day's budget is used up.", brief::pulse(&work));
             let key = format!("budget:{}:{}", work.work_id, work.spent.iterations);

@@ -137,6 +137,7 @@ impl Tasks {
         let none =
             || ToolError::failed("this turn works on no task; `done` and `failed` are for those that do");
         let (id, number) = task_of(&context.session).ok_or_else(none)?;
+        let _alone = self.works.alone().await;
         let mut work = self.works.store.work(id).await.map_err(failed)?.ok_or_else(none)?;
         let task = work.task_mut(number).ok_or_else(none)?;
         if matches!(task.state, TaskState::Done | TaskState::Failed) {

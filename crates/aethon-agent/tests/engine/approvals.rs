@@ -79,6 +79,23 @@ async fn the_desk_answers_as_well_and_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn how_long_a_person_thought_is_not_how_long_a_tool_ran() {
+    let (harness, _tool) = harness();
+    let surface = Arc::new(DeskSurface::default());
+    let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
+    surface.saw(|event| matches!(event, TurnEvent::Approval(_))).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(harness.desk.decide(&harness.desk.pending()[0].id, Decision::Approve));
+    submitted.reply.wait().await.unwrap();
+    assert!(result(&harness).ms.is_some_and(|ms| ms < 10_000), "{:?}", result(&harness).ms);
+    let shown = surface.events().into_iter().find_map(|(_, event)| match event {
+        TurnEvent::Tool(state) if state.output.is_some() => state.milliseconds,
+        _ => None,
+    });
+    assert_eq!(shown, result(&harness).ms);
+}
+
+#[tokio::test(start_paused = true)]
 async fn silence_is_a_denial() {
     let (harness, tool) = harness();
     let started = Instant::now();

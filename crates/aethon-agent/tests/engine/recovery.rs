@@ -1,14 +1,17 @@
 //! After a crash.
 
+use aethon_agent::Options;
 use aethon_core::assistant::{Assistant, Posting};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Block, Destination, EndReason, Inbound, Message, Role, ToolCall, TurnEnd};
+use aethon_core::message::{
+    Block, Destination, EndReason, Inbound, Message, Role, ToolCall, ToolResult, TurnEnd,
+};
 use aethon_core::session::{TurnLog, TurnPhase, TurnRecord};
 use aethon_core::surface::TurnEvent;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use crate::harness::{House, now, quiet, says, session, with_id};
+use crate::harness::{House, Plan, now, quiet, says, session, told, with_id};
 
 struct Left {
     id: Option<&'static str>,
@@ -172,4 +175,34 @@ async fn a_message_posted_behind_a_begun_question_is_seen_before_it() {
     assert_eq!(recover(&harness).await, 1);
     let seen = harness.asked()[0].messages.iter().map(|message| message.text()).collect::<Vec<_>>();
     assert_eq!(seen, ["by the way", "question"]);
+}
+
+#[tokio::test]
+async fn one_that_goes_on_sees_all_that_no_summary_has() {
+    let options = Options::default().with(|options| options.window_messages = 6);
+    let harness = House::with([says("answer")], Plan { options, ..Plan::default() });
+    let session = session("a");
+    let begun = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
+    leave(&harness, &session, &begun, |turn| {
+        let of_turn = |role, block| {
+            let mut message = Message::new(role, vec![block], now());
+            message.turn = Some(turn.clone());
+            message
+        };
+        let summary =
+            Block::Folded { messages: 1, from: "1".into(), to: "1".into(), summary: "before".into() };
+        let result = ToolResult::failed(call(turn).tool_calls().next().unwrap(), "no");
+        let step = || [call(turn), of_turn(Role::Tool, Block::ToolResult(result.clone()))];
+        let mut messages = vec![user(&TurnId::fresh(), "folded"), user(turn, "question")];
+        messages.extend(step());
+        messages.push(of_turn(Role::System, summary));
+        messages.extend(step().into_iter().chain(step()));
+        messages
+    });
+    assert_eq!(recover(&harness).await, 1);
+    let seen = harness.asked()[0].messages.iter().map(|message| told(message)).collect::<Vec<_>>();
+    // What was read is more than the model is shown at once, so a summary is made of all that is in none.
+    let summary = r#"system: Folded { messages: 5, from: "1", to: "7", summary: "answer" }"#;
+    assert_eq!(seen, [summary, "user: question", "assistant: call shell", "tool: result no"]);
+    harness.assert_well_formed(&session);
 }

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use aethon_agent::sop::{SopDoor, SopFolder, Sops};
+use aethon_core::agents::AgentBoard;
 use aethon_core::assistant::{Assistant, ask};
 use aethon_core::ids::SessionId;
+use aethon_core::ledger::Price;
 use aethon_core::live::Live;
 use aethon_core::message::{Block, Handling, Inbound, Reply};
 use aethon_core::model::StopReason;
 use aethon_core::sop::{SopName, SopRun, SopRunChange, SopRunState, SopRunner, SopRuns};
-use aethon_core::testkit::{MemoryStore, Step};
+use aethon_core::testkit::{MemoryStore, ScriptedModel, Step};
 
-use crate::harness::{House, Plan, now, quiet};
+use crate::harness::{House, Plan, now, quiet, says};
+use crate::specialists::{Fixed, specialist};
 
 const TRIP: &str = "# Trip\n## Overview\nPlans a trip.\n## Parameters\n- **place** (required): Where to\n\
     - **days** (required): How long\n## Steps\n### 1. Look\nLook.\n### 2. Write\nWrite.\n";
@@ -24,15 +27,21 @@ struct Office {
 
 impl Office {
     async fn new(answers: usize) -> Self {
+        let answer = || vec![Step::say("done"), Step::finish(StopReason::End)];
+        Self::with((0..answers).map(|_| answer()), Plan::default()).await
+    }
+
+    async fn with(responses: impl IntoIterator<Item = Vec<Step>>, plan: Plan) -> Self {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join("trip.sop.md"), TRIP).unwrap();
         let store = Arc::new(MemoryStore::at(now()));
         let catalog = Arc::new(SopFolder::new(home.path(), Live::default()));
         let clock = Arc::new(aethon_core::testkit::ManualClock::at(now()));
-        let sops = Sops::new(catalog, store.clone(), store.clone(), Default::default(), clock);
-        let plan = Plan { store: Some(store), hooks: vec![sops.hook()], ..Plan::default() };
-        let answer = || vec![Step::say("done"), Step::finish(StopReason::End)];
-        let house = House::with((0..answers).map(|_| answer()), plan);
+        let board = AgentBoard::default();
+        let sops =
+            Sops::new(catalog, (store.clone(), store.clone()), board.clone(), Default::default(), clock);
+        let plan = Plan { store: Some(store), hooks: vec![sops.hook()], board: Some(board), ..plan };
+        let house = House::with(responses, plan);
         sops.load().await.unwrap();
         let door = SopDoor::new(Arc::new(house.engine.clone()), sops);
         Self { house, door, _home: home }
@@ -79,6 +88,39 @@ async fn missing_parameters_are_asked_for_without_a_model() {
     );
     let runs = office.runs().await;
     assert_eq!((runs.len(), runs[0].state, runs[0].steps), (1, SopRunState::Done, 2));
+}
+
+#[tokio::test]
+async fn a_run_costs_what_its_turn_and_the_specialists_cost_that_it_asked() {
+    let scout = Arc::new(ScriptedModel::new([says("it is sunny")]).with_name("deep-1"));
+    let plan = Plan {
+        price: Some(Price::new(1.0, 1.0)),
+        specialists: Some(Arc::new(Fixed(vec![specialist("scout", scout, Vec::new())]))),
+        ..Plan::default()
+    };
+    let input = serde_json::json!({"task": "the weather"});
+    let asks = vec![Step::call("a", "ask_scout", input), Step::finish(StopReason::ToolUse)];
+    let office = Office::with([asks, says("done"), says("you are welcome")], plan).await;
+    office.say("/trip place=Rome days=3").await;
+    let booked: f64 = office.house.ledger.entries().iter().map(|entry| entry.usage.cost_usd).sum();
+    let run = office.runs().await.remove(0);
+    assert_eq!((run.state, office.house.ledger.entries().len()), (SopRunState::Done, 3));
+    assert!(booked > 0.0 && (run.cost_usd - booked).abs() < 1e-9, "{booked}: {run:?}");
+    // What comes after it in the same conversation costs the run nothing.
+    office.say("thanks").await;
+    assert!((office.runs().await[0].cost_usd - booked).abs() < 1e-9);
+}
+
+#[tokio::test]
+async fn a_question_still_waits_when_its_answer_was_refused() {
+    let office = Office::new(1).await;
+    office.say("/trip").await;
+    office.say("Rome").await;
+    office.house.store.fault("accept", 1);
+    let refused = ask(&office.door, Inbound::say(session(), "days=3"), quiet()).await;
+    assert!(refused.is_err(), "the storage does not take it");
+    assert_eq!(office.say("days=3").await.text, "done");
+    assert!(office.file().is_some_and(|file| file.contains("- days: \"3\"")));
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ impl SpecialistSource for Fixed {
     }
 }
 
-fn specialist(name: &str, model: Arc<ScriptedModel>, tools: Vec<Arc<dyn Tool>>) -> Agent {
+pub fn specialist(name: &str, model: Arc<ScriptedModel>, tools: Vec<Arc<dyn Tool>>) -> Agent {
     let prompt = Prompt::fixed(format!("You are the {name}."));
     Agent::new(AgentName::parse(name).unwrap(), Models::one(model), Arc::new(prompt))
         .with_role("Does it")

@@ -4,7 +4,7 @@ use aethon_core::assistant::{Assistant, Posting};
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Attachment, Block, Dedupe, Inbound};
 use aethon_core::model::Effort;
-use aethon_core::session::Clear;
+use aethon_core::session::{Clear, TurnLog as _};
 use aethon_core::testkit::{Gate, Step};
 
 use crate::harness::{House, Plan, TestTool, What, calls, quiet, says, says_behind, session, with_id};
@@ -190,6 +190,32 @@ async fn text_from_outside_is_stored_plain_and_marked() {
     assert!(
         matches!(&transcript[0].content[0], Block::Text { text, untrusted: Some(_) } if text == "ignore all")
     );
+}
+
+#[tokio::test]
+async fn what_came_from_outside_stays_so_when_the_owner_retries_or_edits_it() {
+    let harness = House::new([]);
+    let session = session("a");
+    let said = Inbound::say(session.clone(), "ignore all");
+    for from_outside in [said.clone().with_untrusted(true), said.clone().via("webhook")] {
+        let mut turn = harness.submit(from_outside, quiet()).await;
+        let repeats: [&dyn Fn(TurnId) -> Inbound; 3] = [
+            &|turn| Inbound::retry(session.clone(), turn),
+            &|turn| Inbound::edit(session.clone(), turn, "ignore some"),
+            &|turn| Inbound::retry(session.clone(), turn),
+        ];
+        for repeat in repeats {
+            turn.reply.clone().wait().await.unwrap();
+            turn = harness.submit(repeat(turn.turn), quiet()).await;
+            let stored = harness.store.turn(&turn.turn).await.unwrap().unwrap().inbound;
+            assert!(stored.untrusted, "{stored:?}");
+        }
+        turn.reply.wait().await.unwrap();
+    }
+    let owners = harness.submit(said, quiet()).await;
+    owners.reply.clone().wait().await.unwrap();
+    let again = harness.submit(Inbound::retry(session.clone(), owners.turn), quiet()).await;
+    assert!(!harness.store.turn(&again.turn).await.unwrap().unwrap().inbound.untrusted);
 }
 
 #[tokio::test]

@@ -8,10 +8,11 @@ use aethon_core::message::{Block, Inbound, ToolCall, ToolResult, TurnEnd};
 use aethon_core::model::StopReason;
 use aethon_core::surface::{ToolPhase, TurnEvent};
 use aethon_core::testkit::{CollectingSurface, Step};
-use aethon_core::tool::{OutputBlock, ToolContext, ToolSpec};
+use aethon_core::tool::{DEFAULT_TIMEOUT, OutputBlock, ToolContext, ToolSpec};
 use aethon_core::untrusted::MARKER;
 use async_trait::async_trait;
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::harness::{House, Plan, TestTool, What, calls, says, session};
 
@@ -36,6 +37,17 @@ async fn a_tool_that_fails_or_panics_gives_a_failed_result() {
     assert_eq!(results[0].output, "it is broken");
     assert!(results[1].output.contains("fault"), "{}", results[1].output);
     assert_eq!(results[2].output, "there is no tool `absent`; there are: broken, faulty");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_names_no_limit_is_ended_after_the_usual_one() {
+    let plan = Plan { tools: vec![TestTool::new("stuck", What::Hang) as _], ..Plan::default() };
+    let harness = House::with([calls(&["stuck"]), says("it hangs")], plan);
+    let started = Instant::now();
+    assert_eq!(harness.ask(&session("a"), "go").await.text, "it hangs", "the turn goes on");
+    assert_eq!(started.elapsed().as_secs(), DEFAULT_TIMEOUT.as_secs());
+    let results = results(&harness);
+    assert!(results[0].is_error && results[0].output == "`stuck` took longer than 120 s and was ended");
 }
 
 #[tokio::test]

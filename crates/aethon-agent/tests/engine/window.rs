@@ -1,10 +1,14 @@
 //! What of a conversation a model sees.
 
+use std::sync::Arc;
+
 use aethon_agent::Options;
+use aethon_core::assistant::{Assistant, Posting};
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Block, EndReason, Inbound, Message, Role, ToolCall};
 use aethon_core::session::{TurnPhase, TurnRecord};
 use serde_json::json;
+use tokio::sync::Barrier;
 
 use crate::harness::{House, Plan, TestTool, What, calls, now, says, session, told};
 
@@ -110,6 +114,32 @@ async fn a_history_that_was_broken_off_is_mended_for_the_model() {
         "assistant: call t",
         "tool: result interrupted; it may or may not have run",
         "user: after",
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[tokio::test]
+async fn what_is_posted_while_a_tool_runs_does_not_part_the_call_from_its_result() {
+    let here = Arc::new(Barrier::new(2));
+    let tools = vec![TestTool::new("t", What::Meet(here.clone())) as _];
+    let (plan, session) = (Plan { tools, ..Plan::default() }, session("a"));
+    let harness = House::with([calls(&["t"]), says("done"), says("and on")], plan);
+    let first = harness.say(&session, "first").await;
+    while harness.told(&session).len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert!(harness.engine.post(&session, "p1", &Posting::new("by the way")).await.unwrap());
+    here.wait().await;
+    first.reply.wait().await.unwrap();
+    harness.ask(&session, "second").await;
+    let seen: Vec<_> = harness.asked()[2].messages.iter().map(|message| told(message)).collect();
+    let expected = [
+        "user: first",
+        "assistant: call t",
+        "tool: result met",
+        "assistant: by the way",
+        "assistant: done",
+        "user: second",
     ];
     assert_eq!(seen, expected);
 }

@@ -4,21 +4,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_agent::work::{Idle, Tasks, WorkDoor, WorkLimits, WorkOptions, WorkRunner, Works};
-use aethon_core::agents::AgentBoard;
+use aethon_core::approval::Decision;
 use aethon_core::assistant::{self, Assistant};
 use aethon_core::channel::Channels;
 use aethon_core::ledger::Price;
 use aethon_core::message::Inbound;
 use aethon_core::model::StopReason;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
-use aethon_core::surface::Unattended;
-use aethon_core::testkit::{Gate, ManualClock, MemoryStore, Step};
+use aethon_core::surface::{TurnEvent, Unattended};
+use aethon_core::testkit::{DeskSurface, Gate, ManualClock, MemoryStore, ScriptedModel, Step};
 use aethon_core::work::{NewTask, TaskState, Work, WorkBook as _, WorkOrigin, WorkState, WorkWish};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::harness::{House, Plan, now, says, says_behind, session};
+use crate::harness::{House, Plan, now, quiet, says, says_behind, session};
+use crate::specialists::{Fixed, specialist};
 
 fn options() -> WorkOptions {
     WorkOptions {
@@ -49,15 +50,17 @@ impl Stage {
     }
 
     fn with(responses: impl IntoIterator<Item = Vec<Step>>, options: WorkOptions, plan: Plan) -> Self {
-        let store = Arc::new(MemoryStore::at(now()));
-        let clock = Arc::new(ManualClock::at(now()));
+        let store = plan.store.clone().unwrap_or_else(|| Arc::new(MemoryStore::at(now())));
+        let clock = plan.clock.clone().unwrap_or_else(|| Arc::new(ManualClock::at(now())));
+        let board = plan.board.clone().unwrap_or_default();
         let works = Works::new(store.clone(), options, clock.clone());
-        let limits = WorkLimits::new(AgentBoard::default(), clock.clone());
+        let limits = WorkLimits::new(board.clone(), works.clone());
         let plan = Plan {
             store: Some(store),
             tools: vec![Arc::new(Tasks::new(works.clone()))],
             hooks: vec![Arc::new(limits.clone())],
             clock: Some(clock),
+            board: Some(board),
             ..plan
         };
         Self { house: House::with(responses, plan), works, limits, idle: idle() }
@@ -194,6 +197,102 @@ async fn after_a_crash_what_is_done_stays_done_and_what_runs_is_joined() {
     runner.await.unwrap();
 }
 
+/// Kills the program while the second call of a task waits, 40 seconds after the first one began. What the next process
+/// finds in the ledger, and that process with these limits of money and time.
+async fn killed(limits: fn(&Work) -> WorkOptions, then: Vec<Vec<Step>>) -> (Work, Stage) {
+    let priced = || Plan { price: Some(Price::new(1.0, 1.0)), ..Plan::default() };
+    let gates = [Gate::default(), Gate::default()];
+    let first = [Step::Wait(gates[0].clone())].into_iter().chain(ends("list", json!({}))).collect();
+    let before = Stage::with([first, says_behind(&gates[1], "never")], options(), priced());
+    before.plan(1, WorkOrigin::Person).await;
+    let (runner, _trigger) = before.start();
+    gates[0].reached().await;
+    before.house.clock.advance(SignedDuration::from_secs(40));
+    gates[0].open();
+    gates[1].reached().await;
+    runner.abort();
+    assert!(runner.await.unwrap_err().is_cancelled());
+    before.house.engine.shutdown(Duration::ZERO).await;
+    let found = before.works.works(false, 1).await.unwrap().remove(0);
+    let (store, clock) = (before.house.store.clone(), before.house.clock.clone());
+    let plan = Plan { store: Some(store), clock: Some(clock), ..priced() };
+    let after = Stage::with(then, limits(&found), plan);
+    (found, after)
+}
+
+#[tokio::test]
+async fn what_a_killed_process_has_spent_counts() {
+    let dear = |found: &Work| WorkOptions { max_usd: found.spent.cost_usd + 1e-9, ..options() };
+    let looks = || ends("list", json!({}));
+    let (found, stage) = killed(dear, vec![looks()]).await;
+    assert!(found.spent.cost_usd > 0.0, "{found:?}");
+    assert!((found.spent.seconds - 40.0).abs() < 1e-6, "{found:?}");
+    stage.house.engine.recover(|_| quiet()).await.unwrap();
+    let (runner, trigger) = stage.start();
+    let work = stage.until_over().await;
+    assert!(work.receipt.as_ref().unwrap().contains("work.max_usd"), "{found:?} {work:?}");
+    assert_eq!(stage.house.asked().len(), 1, "the second call would have been over the limit");
+    trigger.trigger();
+    runner.await.unwrap();
+
+    let short = |_: &Work| WorkOptions { max_seconds: 60.0, ..options() };
+    let gate = Gate::default();
+    let waits = [Step::Wait(gate.clone())].into_iter().chain(looks()).collect();
+    let (_, stage) = killed(short, vec![waits]).await;
+    stage.house.engine.recover(|_| quiet()).await.unwrap();
+    let (runner, trigger) = stage.start();
+    gate.reached().await;
+    stage.house.clock.advance(SignedDuration::from_secs(30));
+    gate.open();
+    let work = stage.until_over().await;
+    assert!((work.spent.seconds - 70.0).abs() < 1e-6, "{work:?}");
+    assert!(work.receipt.unwrap().contains("work.max_minutes"));
+    trigger.trigger();
+    runner.await.unwrap();
+}
+
+#[tokio::test]
+async fn money_is_counted_once_whoever_spends_it() {
+    let scout = Arc::new(ScriptedModel::new([says("it is there")]).with_name("deep-1"));
+    let agents = vec![specialist("scout", scout, Vec::new())];
+    let plan = Plan {
+        price: Some(Price::new(1.0, 1.0)),
+        specialists: Some(Arc::new(Fixed(agents))),
+        ..Plan::default()
+    };
+    let asks = vec![Step::call("a", "ask_scout", json!({"task": "look"})), Step::finish(StopReason::ToolUse)];
+    let stage = Stage::with([asks, done(), says("one")], options(), plan);
+    stage.plan(1, WorkOrigin::Person).await;
+    let (runner, trigger) = stage.start();
+    let work = stage.until_over().await;
+    let entries = stage.house.ledger.entries();
+    let booked: f64 = entries.iter().map(|entry| entry.usage.cost_usd).sum();
+    assert_eq!((work.state, entries.len()), (WorkState::Done, 4));
+    assert!(booked > 0.0 && (work.spent.cost_usd - booked).abs() < 1e-12, "{work:?}");
+    trigger.trigger();
+    runner.await.unwrap();
+}
+
+#[tokio::test]
+async fn the_owner_is_told_on_the_way() {
+    let gate = Gate::default();
+    let first = [Step::Wait(gate.clone())].into_iter().chain(done()).collect();
+    let mut stage = Stage::new([first, says("one"), done(), says("two")], options());
+    stage.idle.pulse = Some(Duration::from_secs(60));
+    stage.plan(2, WorkOrigin::Person).await;
+    let (runner, trigger) = stage.start();
+    gate.reached().await;
+    stage.house.clock.advance(SignedDuration::from_secs(61));
+    gate.open();
+    stage.until_over().await;
+    let told = stage.house.told(&session("a"));
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("1 of 2 tasks done; now: task 2"), "{told:?}");
+    assert!(told[1].contains("is done"), "{told:?}");
+    trigger.trigger();
+    runner.await.unwrap();
+}
+
 #[tokio::test]
 async fn a_person_pauses_goes_on_and_ends_it_from_the_chat() {
     let gate = Gate::default();
@@ -242,6 +341,69 @@ async fn idle_time_is_used_only_where_it_may_be() {
         assert_eq!(works.last().unwrap().state, expected);
         trigger.trigger();
         runner.await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn idle_time_begins_when_nobody_has_written_for_long_enough() {
+    let ambient = WorkOptions { is_ambient: true, ..options() };
+    let mut stage = Stage::new([says("hello"), done(), says("one")], ambient);
+    stage.idle.after = Duration::from_secs(600);
+    let door = WorkDoor::new(Arc::new(stage.house.engine.clone()), stage.works.clone());
+    stage.plan(1, WorkOrigin::Idle).await;
+    let (runner, trigger) = stage.start();
+    let state = async || stage.works.works(false, 1).await.unwrap().remove(0).state;
+    tokio::time::sleep(Duration::from_secs(500)).await;
+    let inbound = Inbound::say(session("b"), "hello");
+    assistant::ask(&door, inbound, Arc::new(Unattended)).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(590)).await;
+    assert_eq!(state().await, WorkState::Queued, "somebody wrote less than ten minutes ago");
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(state().await, WorkState::Done);
+    trigger.trigger();
+    runner.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_owners_wish_for_idle_time_is_worked_on_every_so_often_and_never_while_paused() {
+    let ambient = WorkOptions { is_ambient: true, ..options() };
+    let mut stage = Stage::new([done(), says("one"), done(), says("two")], ambient);
+    stage.idle.prompt = "Tidy the notes.".into();
+    let count = async || stage.works.works(false, 9).await.unwrap().len();
+    stage.works.pause(true).await.unwrap();
+    let (runner, trigger) = stage.start();
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    assert_eq!(count().await, 0, "everything is paused");
+    stage.works.pause(false).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(3500)).await;
+    assert_eq!(count().await, 1);
+    let asked = stage.house.asked()[0].messages[0].text();
+    assert!(asked.contains("Tidy the notes."), "{asked}");
+    let told = stage.house.told(&session("idle"));
+    assert!(told.last().unwrap().contains("is done"), "{told:?}");
+    tokio::time::sleep(Duration::from_secs(200)).await;
+    assert_eq!(count().await, 2);
+    trigger.trigger();
+    runner.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_plan_is_worked_when_a_person_allows_it_and_not_when_they_refuse() {
+    let tasks = json!([{"title": "one", "acceptance": ["it holds"]}]);
+    let planned = ends("plan", json!({"goal": "the whole", "tasks": tasks}));
+    for (decision, expected) in [(Decision::Approve, 1), (Decision::Deny, 0)] {
+        let options = WorkOptions { approve_plan: true, ..options() };
+        let stage = Stage::new([planned.clone(), says("planned")], options);
+        let surface = Arc::new(DeskSurface::default());
+        let submitted = stage.house.submit(Inbound::say(session("a"), "please"), surface.clone()).await;
+        surface.saw(|event| matches!(event, TurnEvent::Approval(_))).await;
+        let open = stage.house.desk.pending().remove(0);
+        assert!(open.reason.contains("work.approve_plan"), "{open:?}");
+        assert_eq!(open.preview.as_deref(), Some("+ one"), "the person sees what is planned");
+        assert!(stage.works.works(false, 9).await.unwrap().is_empty(), "nothing happens before");
+        assert!(stage.house.desk.decide(&open.id, decision));
+        submitted.reply.wait().await.unwrap();
+        assert_eq!(stage.works.works(false, 9).await.unwrap().len(), expected);
     }
 }
 

@@ -4,11 +4,16 @@
 //! that it does not find; the function writes the words of the command down.
 
 use std::cell::Cell;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// The function that bash calls, as it is passed in the environment.
 const NOT_FOUND: &str = "() { printf '%s\\0' \"$#\" \"$@\" >>\"$ASKED_FOR\"; }";
+
+/// How long a line may take.
+const LONGEST: Duration = Duration::from_secs(20);
 
 /// A folder in which command lines run.
 pub struct Place {
@@ -54,12 +59,29 @@ impl Place {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
+            .process_group(0)
             .spawn()
             .unwrap();
-        child.wait().unwrap();
+        self.wait(&mut child);
         let bytes = std::fs::read(&log).unwrap_or_default();
         let _ = (std::fs::remove_dir_all(&here), std::fs::remove_file(&log));
         commands(&String::from_utf8_lossy(&bytes))
+    }
+}
+
+impl Place {
+    /// Waits for its end, but not for ever: bash can wait for itself, which takes no time of a processor. Then it ends what the
+    /// line has left behind, such as a function that starts itself anew for ever.
+    fn wait(&self, child: &mut Child) {
+        let deadline = Instant::now() + LONGEST;
+        while child.try_wait().unwrap().is_none() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let group = child.id().to_string();
+        let kill = ["--norc", "--noprofile", "-c", "kill -9 -- \"-$0\" 2>/dev/null", &group];
+        // Nothing is left of most lines, which is an error of `kill`.
+        Command::new(&self.program).args(kill).env_clear().status().unwrap();
+        child.wait().unwrap();
     }
 }
 

@@ -54,9 +54,15 @@ pub async fn check(world: &World, sessions: usize) {
 
 async fn check_session(world: &World, history: &History, session: &SessionId) {
     let transcript = world.store.transcript(session);
-    if let Some(fault) = unpaired(&transcript.iter().collect::<Vec<&Message>>()) {
+    // What is posted or withdrawn may stand between a call and its result; a model is never shown that.
+    let mut turns: BTreeMap<&TurnId, Vec<&Message>> = BTreeMap::new();
+    for message in &transcript {
+        message.turn.iter().for_each(|turn| turns.entry(turn).or_default().push(message));
+    }
+    for fault in turns.values().filter_map(|messages| unpaired(messages)) {
         world.violated(format!("{session} has {fault}"));
     }
+    check_posted(world, history, session, &transcript);
     let texts: Vec<String> =
         transcript.iter().filter(|message| message.role == Role::User).map(Message::text).collect();
     let said: Vec<&Said> = history.said.iter().filter(|said| said.session == *session).collect();
@@ -83,6 +89,19 @@ async fn check_session(world: &World, history: &History, session: &SessionId) {
         let number = said.text.split_once('.').and_then(|(_, number)| number.parse().ok()).unwrap();
         if last.insert(said.sender, number).is_some_and(|before| before > number) {
             world.violated(format!("{text} comes too late in {session}: {texts:?}"));
+        }
+    }
+}
+
+/// What was posted is there once, unless something in its session was taken away since.
+fn check_posted(world: &World, history: &History, session: &SessionId, transcript: &[Message]) {
+    for posted in history.posted.iter().filter(|posted| posted.session == *session) {
+        let count = transcript.iter().filter(|message| message.text() == posted.text).count();
+        let is_corrected =
+            history.said.iter().any(|said| said.session == *session && said.replaces.is_some());
+        let may_be_gone = is_corrected || history.may_be_cleared_since(session, posted.began);
+        if count > 1 || (count == 0 && posted.is_sure && !may_be_gone) {
+            world.violated(format!("{} was posted and is in {session} {count} times", posted.text));
         }
     }
 }

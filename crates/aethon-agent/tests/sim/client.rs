@@ -1,11 +1,11 @@
-//! A client: it says things one after the other, corrects them, stops and empties, and hands in again what nobody has
+//! A client: it says things one after the other, corrects them, stops and empties, posts as a job does, and hands in again what nobody has
 //! acknowledged, as the doors of the real programs do.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use aethon_core::assistant::{Assistant, Submitted};
+use aethon_core::assistant::{Assistant, Posting, Submitted};
 use aethon_core::error::Error;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Dedupe, Destination, Inbound};
@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use tokio::time::sleep;
 
 use crate::doubles::Watcher;
-use crate::history::{Cleared, Said};
+use crate::history::{Cleared, Posted, Said};
 use crate::program::{Program, Slot};
 use crate::world::{World, session};
 
@@ -47,6 +47,7 @@ impl Client {
                 15 => self.stop(&session, None).await,
                 16 => self.stop_last(&session).await,
                 17 => self.clear(&session).await,
+                18 => self.post(&session, number).await,
                 _ => sleep(Duration::from_millis(self.world.below(6_000) as u64)).await,
             }
             if self.world.below(3) == 0 {
@@ -247,6 +248,29 @@ impl Client {
                 Some(_) => (cleared.began, false),
             };
         });
+    }
+
+    /// Has the assistant say something by itself, twice by the same key where nobody knows whether the first came through.
+    async fn post(&self, session: &SessionId, number: usize) {
+        let text = format!("p{}.{number}", self.sender);
+        let place = self.world.history(|history| {
+            let (session, began, text) = (session.clone(), history.now(), text.clone());
+            history.posted.push(Posted { session, text, began, is_sure: false });
+            history.posted.len() - 1
+        });
+        for _ in 0..3 {
+            let program = self.living().await;
+            self.world.note(|| format!("{} posts {text}", program.life.number));
+            let posting = Posting::new(text.as_str());
+            let outcome = tokio::select! {
+                biased;
+                () = program.life.died() => continue,
+                posted = program.engine.post(session, &text, &posting) => posted,
+            };
+            if outcome.is_ok() {
+                return self.world.history(|history| history.posted[place].is_sure = true);
+            }
+        }
     }
 
     /// A program that lives; there is one again soon where there is none.

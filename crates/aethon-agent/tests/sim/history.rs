@@ -32,6 +32,16 @@ pub struct Cleared {
     pub is_sure: bool,
 }
 
+/// What was put into a session beside its turns.
+#[derive(Debug, Clone)]
+pub struct Posted {
+    pub session: SessionId,
+    pub text: String,
+    pub began: u64,
+    /// Whether it is known to have happened.
+    pub is_sure: bool,
+}
+
 /// What reached somebody through a channel.
 #[derive(Debug, Clone)]
 pub struct Arrived {
@@ -45,6 +55,7 @@ pub struct History {
     moment: u64,
     pub said: Vec<Said>,
     pub cleared: Vec<Cleared>,
+    pub posted: Vec<Posted>,
     pub arrived: Vec<Arrived>,
     /// How often the end of a turn was shown, by surface.
     pub shown: BTreeMap<u64, usize>,

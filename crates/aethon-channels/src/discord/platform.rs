@@ -161,7 +161,7 @@ impl Platform for Discord {
                 let (content_type, bytes) = multipart::form(&fields, "files[0]", file)?;
                 Body::Form(content_type, bytes)
             }
-            Content::Letter { .. } => return Err(Fault::no_letter()),
+            _ => return Err(Fault::no_such_form()),
         };
         let sent = self.api.send(Method::Post, &path, body).await?;
         inbound::id(&sent["id"]).ok_or_else(|| Fault::Doubtful("Discord does not name the message".into()))

@@ -131,14 +131,14 @@ impl Mail {
 #[async_trait]
 impl Platform for Mail {
     fn dialect(&self) -> Dialect {
+        let fit = Fit { measure: Measure::Bytes, length: MOST_TEXT, spans: 20_000 };
         Dialect {
-            fit: Fit { measure: Measure::Bytes, length: MOST_TEXT, spans: 20_000 },
-            pace: |_| PACE,
             sends_once: true,
             edits: false,
             buttons: false,
             is_attended: false,
             attaches: Some(MOST_ATTACHED),
+            ..Dialect::chat(fit, |_| PACE)
         }
     }
 

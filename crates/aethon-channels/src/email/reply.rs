@@ -43,6 +43,7 @@ pub(super) fn write(envelope: &Envelope<'_>, content: Content<'_>) -> Result<(Me
             files.first().map(|file| one_line(&file.name)).unwrap_or_default()
         }
         (_, Content::File(file)) => one_line(&file.name),
+        (_, Content::Draft(_) | Content::Rich(_)) => return Err(Fault::no_such_form()),
     };
     let shown = if envelope.thread.is_some() { format!("Re: {subject}") } else { subject.clone() };
     let to: Address = envelope.to.parse().map_err(|_| unsent("the recipient is no address"))?;
@@ -61,6 +62,7 @@ pub(super) fn write(envelope: &Envelope<'_>, content: Content<'_>) -> Result<(Me
         Content::Letter { text: Some(text), files: [] } => words(builder, text),
         Content::Letter { text, files } => with_files(builder, text, files)?,
         Content::File(file) => with_files(builder, None, std::slice::from_ref(file))?,
+        Content::Draft(_) | Content::Rich(_) => return Err(Fault::no_such_form()),
     };
     Ok((message.map_err(|error| unsent(&error.to_string()))?, subject))
 }

@@ -91,7 +91,7 @@ impl Platform for Matrix {
                     "info": {"mimetype": file.mime, "size": size},
                 })
             }
-            Content::Letter { .. } => return Err(Fault::no_letter()),
+            _ => return Err(Fault::no_such_form()),
         };
         self.send(chat, &content, key).await
     }

@@ -28,7 +28,13 @@ const TOKEN: [&str; 8] = [
     "org_login_required",
 ];
 /// Words for a message that cannot be edited any more.
-const GONE: [&str; 4] = ["message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"];
+const GONE: [&str; 5] = [
+    "message_not_found",
+    "cant_update_message",
+    "edit_window_closed",
+    "is_inactive",
+    "message_not_in_streaming_state",
+];
 /// Words after which nobody knows whether it was done.
 const DOUBTFUL: [&str; 2] = ["internal_error", "fatal_error"];
 /// Words for what may be done later.

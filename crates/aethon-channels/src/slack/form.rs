@@ -86,6 +86,29 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
+/// What makes Slack call somebody or name a channel, in Markdown too.
+const CALLS: [&str; 9] =
+    ["<!channel", "<!here", "<!everyone", "<!group", "<!subteam", "<@U", "<@W", "<@B", "<#C"];
+
+/// Markdown of the model's as Slack takes it, which calls nobody.
+pub(super) fn markdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        out.push(c);
+        if c == '<' && CALLS.iter().any(|call| text[at..].starts_with(call)) {
+            out.push(NO_WIDTH);
+        }
+    }
+    out
+}
+
+/// The same of a text that goes on, without the end that may become something else: what follows is only ever added.
+pub(super) fn settled(text: &str) -> String {
+    let end = text.rfind('<').filter(|at| CALLS.iter().any(|call| call.starts_with(&text[*at..])));
+    // At the end of a text blank space may go.
+    markdown(text[..end.unwrap_or(text.len())].trim_end())
+}
+
 /// A text with buttons below it.
 pub(super) fn blocks(text: &Styled, buttons: &[Button]) -> Value {
     let fit = Fit { measure: Measure::Slack, length: MOST_SECTION, spans: 1000 };
@@ -122,6 +145,21 @@ mod tests {
         check("> a\n> b\n\nc", "> a\n> b\n\nc");
         check("in**side**word", "in\u{200B}*side*\u{200B}word");
         check("````\n```\n````", "```\n`\u{200B}`\u{200B}`\n```");
+    }
+
+    #[test]
+    fn markdown_calls_nobody_and_only_grows_at_its_end() {
+        let check = |text: &str, expected: &str| assert_eq!(markdown(text), expected);
+        check("**a** < b & <!DOCTYPE html> Vec<T>", "**a** < b & <!DOCTYPE html> Vec<T>");
+        check("<!channel> <@U1> <#C1|x>", "<\u{200B}!channel> <\u{200B}@U1> <\u{200B}#C1|x>");
+        let text = "Ask <!here> and <@U2>, if a < b. \n\nThen <#C3>.";
+        let mut shown = String::new();
+        for (at, _) in text.char_indices() {
+            let now = settled(&text[..at]);
+            assert!(now.starts_with(&shown), "{now:?} after {shown:?}");
+            shown = now;
+        }
+        assert!(markdown(text).starts_with(&shown));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) fn arrival(event: &Value, us: &str) -> Option<Arrival> {
     }
     let (channel, ts) = (event["channel"].as_str()?, event["ts"].as_str()?);
     let is_private = channel.starts_with('D');
-    let thread = event["thread_ts"].as_str().unwrap_or(ts);
+    let thread = thread_of(event)?;
     let raw = event["text"].as_str().unwrap_or_default();
     let mention = format!("<@{us}>");
     let is_named = raw.contains(&mention);
@@ -46,6 +46,11 @@ pub(super) fn arrival(event: &Value, us: &str) -> Option<Arrival> {
         files,
         at: at(ts)?,
     })
+}
+
+/// The thread that a message stands in, or begins when somebody answers it there.
+pub(super) fn thread_of(event: &Value) -> Option<&str> {
+    event["thread_ts"].as_str().or(event["ts"].as_str())
 }
 
 /// What arrives with a slash command. `now`, because Slack does not say when it was given.

@@ -3,7 +3,7 @@
 //! Slack takes the same message twice. So it is noted which one is being sent; when it has to be sent again, and nobody knows
 //! what became of the first attempt, the conversation is looked through for it first.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use aethon_core::channel::ChannelRecords;
@@ -20,16 +20,21 @@ use serde_json::{Value, json};
 
 use super::api::{Api, Token};
 use super::socket::{Account, Sockets};
+use super::stream::{Streams, is_ts};
 use super::{Options, form};
 use crate::options::{Rules, Surroundings};
 use crate::socket::Dial;
-use crate::talk::{self, Button, Check, Content, Dialect, Door, Failure, Fault, Messenger, Offer, Platform};
+use crate::talk::{
+    self, Button, Check, Content, Dialect, Door, Failure, Fault, Growth, Messenger, Offer, Platform,
+};
 use crate::text::{Fit, Measure, Styled};
 
 /// The channel.
 pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
-    let slack = Slack::new(options, rules.max_file_bytes, &around);
-    Messenger::new(Arc::new(slack), is_recipient, rules, around)
+    let streams_natively = options.native_streams;
+    let slack = Arc::new(Slack::new(options, rules.max_file_bytes, &around));
+    let growth = streams_natively.then(|| slack.clone() as Arc<dyn Growth>);
+    Messenger::growing((slack, growth), is_recipient, rules, around)
 }
 
 /// How long a text may be, marks and escapes included: edits take 4,000.
@@ -39,7 +44,7 @@ const PACE: Duration = Duration::from_millis(1250);
 /// How long it is known that something was being sent.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How many messages are looked through for one that may have arrived.
-const LOOKED_THROUGH: &str = "100";
+pub(super) const LOOKED_THROUGH: &str = "100";
 
 pub(super) struct Slack {
     api: Api,
@@ -47,17 +52,19 @@ pub(super) struct Slack {
     records: Arc<dyn ChannelRecords>,
     clock: Arc<dyn Clock>,
     most_file: usize,
+    account: OnceLock<Account>,
+    pub(super) streams: Streams,
 }
 
 /// A recipient: the channel, and the thread in it.
 #[derive(Debug, Clone, Copy)]
-struct Place<'a> {
-    channel: &'a str,
-    thread: Option<&'a str>,
+pub(super) struct Place<'a> {
+    pub(super) channel: &'a str,
+    pub(super) thread: Option<&'a str>,
 }
 
 impl<'a> Place<'a> {
-    fn of(chat: &'a str) -> Self {
+    pub(super) fn of(chat: &'a str) -> Self {
         match chat.split_once(':') {
             Some((channel, thread)) => Self { channel, thread: Some(thread) },
             None => Self { channel: chat, thread: None },
@@ -67,13 +74,15 @@ impl<'a> Place<'a> {
 
 impl Slack {
     fn new(options: Options, most_file: u64, around: &Surroundings) -> Self {
-        let Options { api_base, bot_token, app_token, exchange, dial } = options;
+        let Options { api_base, bot_token, app_token, exchange, dial, .. } = options;
         Self {
             api: Api::new(&api_base, (bot_token, app_token), exchange),
             dial,
             records: around.records.clone(),
             clock: around.clock.clone(),
             most_file: usize::try_from(most_file).unwrap_or(usize::MAX),
+            account: OnceLock::new(),
+            streams: Streams::default(),
         }
     }
 
@@ -85,9 +94,20 @@ impl Slack {
         &self.dial
     }
 
-    /// Who we are.
+    /// Who we are, as it was told the last time.
     pub(super) async fn account(&self) -> std::result::Result<Account, Failure> {
-        Account::read(&self.api.call("auth.test", &json!({})).await?)
+        match self.account.get() {
+            Some(account) => Ok(account.clone()),
+            None => self.identify().await,
+        }
+    }
+
+    /// Asks who we are.
+    pub(super) async fn identify(&self) -> std::result::Result<Account, Failure> {
+        let account = Account::read(&self.api.call("auth.test", &json!({})).await?)?;
+        // It does not change while the program runs.
+        self.account.get_or_init(|| account.clone());
+        Ok(account)
     }
 
     /// Tells one person something that nobody else sees. It is a nicety, so it may get lost.
@@ -107,7 +127,7 @@ impl Slack {
     }
 
     /// Notes that something is being sent. Says what was noted if it was sent before.
-    async fn begin(&self, key: &str, note: &str) -> std::result::Result<Option<String>, Fault> {
+    pub(super) async fn begin(&self, key: &str, note: &str) -> std::result::Result<Option<String>, Fault> {
         let (name, until) = (sent_name(key), Some(self.clock.now() + REMEMBERED));
         let is_first = self.records.claim("slack", &name, note, until).await.map_err(unstored)?;
         if is_first {
@@ -117,7 +137,7 @@ impl Slack {
     }
 
     /// It was certainly not sent, so the next attempt is the first again.
-    async fn forget(&self, key: &str, fault: &Fault) {
+    pub(super) async fn forget(&self, key: &str, fault: &Fault) {
         if !matches!(fault, Fault::Doubtful(_))
             && let Err(error) = self.records.take("slack", &sent_name(key)).await
         {
@@ -132,10 +152,14 @@ impl Slack {
         key: &str,
     ) -> std::result::Result<String, Fault> {
         let (place, id) = (Place::of(chat), message_id(key));
-        if self.begin(key, "").await?.is_some()
-            && let Some(found) = self.find(place, &id).await?
-        {
-            return Ok(found);
+        if let Some(before) = self.begin(key, "").await? {
+            let found = match self.find_stream(place.channel, &before).await? {
+                Some(stream) => Some(stream),
+                None => self.find(place, &id).await?,
+            };
+            if let Some(found) = found {
+                return Ok(found);
+            }
         }
         let mut params = message(text, buttons);
         params["channel"] = json!(place.channel);
@@ -227,7 +251,6 @@ fn is_recipient(recipient: &str) -> bool {
             && id.starts_with(|c| kinds.contains(c))
             && id.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
     };
-    let is_ts = |ts: &str| !ts.is_empty() && ts.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     match recipient.split_once(':') {
         Some((channel, thread)) => is_id(channel, "CDG") && is_ts(thread),
         None => is_id(recipient, "CDGUW"),
@@ -243,7 +266,7 @@ fn message(text: &Styled, buttons: &[Button]) -> Value {
 }
 
 /// A message as it is remembered. The channel is the one that Slack says: a person's id is none.
-fn reference(channel: &Value, ts: &Value) -> String {
+pub(super) fn reference(channel: &Value, ts: &Value) -> String {
     format!("{} {}", channel.as_str().unwrap_or_default(), ts.as_str().unwrap_or_default())
 }
 
@@ -277,7 +300,7 @@ impl Platform for Slack {
         match content {
             Content::Text { text, buttons } => self.text(chat, (text, buttons), key).await,
             Content::File(file) => self.file(chat, file, key).await,
-            Content::Letter { .. } => Err(Fault::no_letter()),
+            _ => Err(Fault::no_such_form()),
         }
     }
 
@@ -285,18 +308,12 @@ impl Platform for Slack {
         let Content::Text { text, buttons } = content else {
             return Err(Fault::Gone("a file takes no message's place".into()));
         };
-        let Some((channel, ts)) = message.split_once(' ') else {
-            return Err(Fault::Gone("this is no message of Slack".into()));
-        };
         let mut params = self::message(text, buttons);
         // Blocks that are not named stay, and their buttons with them.
         if buttons.is_empty() {
             params["blocks"] = json!([]);
         }
-        params["channel"] = json!(channel);
-        params["ts"] = json!(ts);
-        self.api.call("chat.update", &params).await?;
-        Ok(())
+        self.replace(message, params).await
     }
 
     /// Slack shows no such sign for bots.
@@ -313,7 +330,7 @@ impl Platform for Slack {
         if let Some(token) = self.api.missing() {
             return vec![Check::new("token", false, format!("{} is empty", token.key()))];
         }
-        let bot = match self.account().await {
+        let bot = match self.identify().await {
             Ok(account) => Check::new("auth.test", true, account.shown),
             Err(failure) => Check::new("auth.test", false, Fault::from(failure).message()),
         };

@@ -49,6 +49,7 @@ pub(super) struct Sockets<'s> {
 #[derive(Debug, Clone)]
 pub(super) struct Account {
     pub(super) user: String,
+    pub(super) team: String,
     pub(super) shown: String,
 }
 
@@ -89,7 +90,7 @@ impl Rounds for Sockets<'_> {
         }
         let account = match self.account.clone() {
             Some(account) => account,
-            None => self.account.insert(self.slack.account().await?).clone(),
+            None => self.account.insert(self.slack.identify().await?).clone(),
         };
         let socket = self.open().await?;
         tracing::info!(channel = "slack", account = account.shown, "the channel runs");
@@ -154,6 +155,11 @@ impl Connection<'_> {
             }
             _ => None,
         };
+        if let Some(arrival) = arrival.as_ref().filter(|arrival| arrival.is_private)
+            && let Some(thread) = inbound::thread_of(&payload["event"])
+        {
+            self.slack.streams.heard(&arrival.id, thread);
+        }
         tracing::debug!(channel = "slack", kind = heard["type"].as_str(), "an envelope came");
         self.work.push(async move {
             let Some(arrival) = arrival else { return Taken { envelope, result: Ok(()) } };
@@ -256,6 +262,6 @@ impl Account {
                     .into(),
             ));
         }
-        Ok(Self { user, shown: format!("@{name} in {team}") })
+        Ok(Self { user, team: text("team_id"), shown: format!("@{name} in {team}") })
     }
 }

@@ -8,7 +8,7 @@ use crate::options::Rules;
 
 /// Whether the owner's list lets them write.
 pub(super) fn is_listed(rules: &Rules, sender: &Sender) -> bool {
-    rules.allowed.iter().any(|entry| {
+    rules.allowed.get().iter().any(|entry| {
         let by_name = || sender.name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(entry));
         *entry == sender.id || sender.group.as_ref() == Some(entry) || (entry.starts_with('@') && by_name())
     })
@@ -27,13 +27,18 @@ pub(super) fn names(entry: &str, sender: &Sender) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use aethon_core::live::Live;
+
     use super::*;
     use crate::talk::tests::rules;
 
     #[test]
     fn only_who_is_listed_may_write() {
         let check = |allowed: &[&str], id: &str, name: Option<&str>, group: Option<&str>, expected: bool| {
-            let rules = Rules { allowed: allowed.iter().map(|&entry| entry.to_owned()).collect(), ..rules() };
+            let rules = Rules {
+                allowed: Live::new(allowed.iter().map(|&entry| entry.to_owned()).collect()),
+                ..rules()
+            };
             let sender =
                 Sender { id: id.into(), name: name.map(str::to_owned), group: group.map(str::to_owned) };
             assert_eq!(is_listed(&rules, &sender), expected, "{allowed:?} {sender:?}");

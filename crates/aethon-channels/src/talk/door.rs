@@ -21,6 +21,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::access;
 use super::command::{self, Command};
+use super::growth::Asked;
 use super::outlet::{self, Outlet};
 use super::place::Place;
 use super::platform::{Arrival, Offer, Press, Sender};
@@ -271,7 +272,8 @@ impl Door {
                 .with_untrusted(is_foreign)
                 .delivered_to(to.clone())
         };
-        let surface = || self.streams.surface(&arrival.chat, (&arrival.sender.id, is_owner));
+        let asked = Asked { sender: arrival.sender.id.clone(), message: Some(arrival.id.clone()) };
+        let surface = || self.streams.surface(&arrival.chat, asked.clone(), is_owner);
         match self.assistant.submit(inbound(attachments), surface()).await {
             Ok(_) => Ok(()),
             // A file that cannot be shown to a model; the words still can.

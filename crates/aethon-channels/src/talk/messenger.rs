@@ -13,6 +13,7 @@ use async_trait::async_trait;
 
 use super::access;
 use super::door::Door;
+use super::growth::{Asked, Growth};
 use super::outlet::Outlet;
 use super::platform::{Check, Platform, Sender};
 use super::question::Questions;
@@ -32,6 +33,16 @@ pub struct Messenger {
 impl Messenger {
     pub(crate) fn new(
         platform: Arc<dyn Platform>,
+        is_recipient: fn(&str) -> bool,
+        rules: Rules,
+        around: Surroundings,
+    ) -> Self {
+        Self::growing((platform, None), is_recipient, rules, around)
+    }
+
+    /// Replies are shown in messages that grow.
+    pub(crate) fn growing(
+        platform: (Arc<dyn Platform>, Option<Arc<dyn Growth>>),
         is_recipient: fn(&str) -> bool,
         rules: Rules,
         around: Surroundings,
@@ -110,7 +121,9 @@ impl Channel for Messenger {
         let inbound = &record.inbound;
         let to = inbound.deliver_to.as_ref().filter(|to| to.channel == self.outlet.channel())?;
         let is_owner = was_owners(&self.outlet.rules, inbound);
-        Some(self.streams.surface(to.recipient.as_deref()?, (&inbound.sender, is_owner)))
+        let message = inbound.dedupe.as_ref().map(|dedupe| dedupe.id.clone());
+        let asked = Asked { sender: inbound.sender.clone(), message };
+        Some(self.streams.surface(to.recipient.as_deref()?, asked, is_owner))
     }
 
     fn calls(&self) -> Option<Arc<dyn PlatformCalls>> {

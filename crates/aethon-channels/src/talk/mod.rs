@@ -1,6 +1,6 @@
 //! What is the same on every platform: who is heard, what a message becomes, and how a reply arrives.
 //!
-//! `platform` is the trait that a codec implements, `messenger` the channel made of one. `door` takes messages in (with
+//! `platform` is the trait that a codec implements, `growth` one for messages that grow, `messenger` the channel made of one. `door` takes messages in (with
 //! `access`, `place` and `command`), `stream` shows a reply while it is written, `question` asks for approval, `sending` delivers
 //! part by part, `outlet` and `budget` keep to the pace of a chat, `rounds` receives again and again,
 //! `queue` takes in one thing after the other, `standing` tells how the channel does.
@@ -9,6 +9,7 @@ mod access;
 mod budget;
 mod command;
 mod door;
+mod growth;
 mod messenger;
 mod outlet;
 mod place;
@@ -23,6 +24,7 @@ mod stream;
 mod tests;
 
 pub(crate) use door::Door;
+pub(crate) use growth::{Asked, Growth};
 pub use messenger::Messenger;
 pub use platform::Check;
 pub(crate) use platform::{Arrival, Button, Content, Dialect, Fault, Offer, Platform, Press, Sender};

@@ -10,6 +10,7 @@ use jiff::SignedDuration;
 use tokio::time::sleep;
 
 use super::budget::Budget;
+use super::growth::{Asked, Growth};
 use super::platform::{Content, Fault, Platform};
 use super::standing::Standing;
 use crate::options::{Rules, Surroundings};
@@ -26,6 +27,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// What everything that goes out needs.
 pub(super) struct Outlet {
     pub(super) platform: Arc<dyn Platform>,
+    /// Its messages that grow, where replies are shown in such ones.
+    pub(super) growth: Option<Arc<dyn Growth>>,
     pub(super) rules: Rules,
     pub(super) around: Surroundings,
     pub(super) budget: Budget,
@@ -33,8 +36,12 @@ pub(super) struct Outlet {
 }
 
 impl Outlet {
-    pub(super) fn new(platform: Arc<dyn Platform>, rules: Rules, around: Surroundings) -> Self {
-        Self { platform, rules, around, budget: Budget::default(), standing: Standing::default() }
+    pub(super) fn new(
+        (platform, growth): (Arc<dyn Platform>, Option<Arc<dyn Growth>>),
+        rules: Rules,
+        around: Surroundings,
+    ) -> Self {
+        Self { platform, growth, rules, around, budget: Budget::default(), standing: Standing::default() }
     }
 
     pub(super) fn channel(&self) -> &'static str {
@@ -74,6 +81,29 @@ impl Outlet {
         let edited = self.platform.edit(chat, message, content).await;
         self.note(chat, edited.as_ref().err());
         edited
+    }
+
+    /// Starts a message that grows. The call was taken.
+    pub(super) async fn start(
+        &self,
+        growth: &dyn Growth,
+        (chat, asked): (&str, &Asked),
+        (text, key): (&str, &str),
+    ) -> std::result::Result<String, Fault> {
+        let started = growth.start(chat, asked, text, key).await;
+        self.note(chat, started.as_ref().err());
+        started
+    }
+
+    /// Lets one grow, or makes it whole. The call was taken.
+    pub(super) async fn grown(
+        &self,
+        chat: &str,
+        growing: impl Future<Output = std::result::Result<(), Fault>>,
+    ) -> std::result::Result<(), Fault> {
+        let grown = growing.await;
+        self.note(chat, grown.as_ref().err());
+        grown
     }
 
     /// Shows that an answer is written, if there is a call left for it.

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::door::Door;
-use crate::text::{Fit, Styled};
+use crate::text::{Fit, RichFit, Styled};
 
 /// A messenger's wire.
 #[async_trait]
@@ -56,13 +56,27 @@ pub(crate) struct Dialect {
     pub(crate) is_attended: bool,
     /// How much of files goes with a text in one message, in base64; `None` where each file is a message of its own.
     pub(crate) attaches: Option<usize>,
+    /// Whether a reply that grows is shown in this chat by drafts, which fade by themselves, and not by edits of a message.
+    pub(crate) drafts: fn(&str) -> bool,
+    /// What a message may have at most that shows headings and tables; `None` where there is none.
+    pub(crate) rich: Option<RichFit>,
 }
 
 impl Dialect {
     /// What most chats have: people who answer, messages that can be edited and have buttons, and files by themselves. The same
     /// key may be sent twice there.
     pub(crate) fn chat(fit: Fit, pace: fn(&str) -> Duration) -> Self {
-        Self { fit, pace, sends_once: false, edits: true, buttons: true, is_attended: true, attaches: None }
+        Self {
+            fit,
+            pace,
+            sends_once: false,
+            edits: true,
+            buttons: true,
+            is_attended: true,
+            attaches: None,
+            drafts: |_| false,
+            rich: None,
+        }
     }
 }
 
@@ -75,6 +89,10 @@ pub(crate) enum Content<'a> {
     File(&'a Attachment),
     /// Text and files in one message; only where the dialect says that they go together.
     Letter { text: Option<&'a Styled>, files: &'a [Attachment] },
+    /// Text that is shown for some seconds in the place of the draft of the same key; only where the dialect has drafts.
+    Draft(&'a Styled),
+    /// Markdown with headings and tables; only where the dialect says how much of it a message may have.
+    Rich(&'a str),
 }
 
 impl<'a> Content<'a> {
@@ -110,9 +128,9 @@ impl Fault {
         Self::Later { message: message.into(), after: None }
     }
 
-    /// Text and files do not go together there.
-    pub(crate) fn no_letter() -> Self {
-        Self::Refused("text and files cannot be one message there".into())
+    /// There are no such messages there.
+    pub(crate) fn no_such_form() -> Self {
+        Self::Refused("there are no messages of this form there".into())
     }
 
     /// What happened.

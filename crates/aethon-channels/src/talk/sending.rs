@@ -1,5 +1,8 @@
 //! Delivers part by part: the parts are fixed at the first attempt and stored, and each is settled by itself.
 //!
+//! A reply that was shown in a message that grows is made whole there, and what does not fit goes on in ordinary messages. One
+//! with headings or tables is one message where the platform shows such, and the parts are what is sent should it refuse that.
+//!
 //! Files are messages of their own behind the text, but where the platform attaches them to it.
 //!
 //! A delivery that comes again, after a failure or a crash, goes on behind the last part that has arrived. Where nobody knows
@@ -15,11 +18,12 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
+use super::growth::{Growth, head};
 use super::outlet::Outlet;
 use super::place::HOUSEHOLD;
 use super::platform::{Content, Fault};
 use super::stream::{BEING_SENT, Streams, key_of, record_of};
-use crate::text::{Styled, split, styled};
+use crate::text::{Styled, rich, split, styled};
 
 /// How long a delivery waits for a call in the budget before it is put off.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
@@ -32,11 +36,17 @@ const MOST_DOUBTS: u32 = 2;
 #[derive(Debug, Serialize, Deserialize)]
 struct Progress {
     parts: Vec<Styled>,
+    /// The Markdown that is sent in the place of the parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rich: Option<String>,
     /// The message that the first part takes the place of.
     replaces: Option<String>,
     /// Whether there may be such a message that nobody knows: a crash came while it was being sent.
     #[serde(default)]
     may_replace: bool,
+    /// Whether the first part is Markdown for a message that grows.
+    #[serde(default)]
+    is_grown: bool,
     /// How many messages of it have arrived: parts, and behind them files.
     done: usize,
     /// How often the next one was sent without anybody knowing what became of it.
@@ -82,13 +92,16 @@ impl<'a> Attempt<'a> {
         };
         let may_replace = replaces.as_deref() == Some(BEING_SENT) && outlet.platform.dialect().sends_once;
         let replaces = replaces.filter(|message| message != BEING_SENT);
-        // A reply in its own conversation stands below the question. What comes from elsewhere says what it was made of.
-        let is_here = [outlet.channel(), HOUSEHOLD].contains(&delivery.session.channel());
-        let is_own = delivery.content.is_reply && is_here;
-        let text: Cow<'_, str> =
-            if is_own { delivery.content.text.as_str().into() } else { delivery.content.labelled_text() };
-        let parts = split(&styled(&text), outlet.platform.dialect().fit);
-        let progress = Progress { parts, replaces, may_replace, done: 0, doubts: 0 };
+        let (dialect, text, growth) =
+            (outlet.platform.dialect(), text_of(delivery), outlet.growth.as_deref());
+        let growth =
+            growth.filter(|growth| replaces.as_ref().is_some_and(|message| growth.is_grown(message)));
+        let grown = growth.and_then(|growth| grown_parts(outlet, growth, &text));
+        let is_grown = grown.is_some();
+        let parts = grown.unwrap_or_else(|| parts_of(outlet, &text));
+        let fit = dialect.rich.filter(|_| delivery.content.is_reply && !is_grown && !parts.is_empty());
+        let rich = fit.and_then(|fit| rich(&text, fit));
+        let progress = Progress { parts, rich, replaces, may_replace, is_grown, done: 0, doubts: 0 };
         let attempt = Self { outlet, chat, delivery, progress };
         attempt.store().await?;
         Ok(attempt)
@@ -96,7 +109,7 @@ impl<'a> Attempt<'a> {
 
     /// How many messages it takes.
     fn steps(&self) -> usize {
-        let (parts, files) = (self.progress.parts.len(), &self.delivery.content.attachments);
+        let (parts, files) = (self.texts(), &self.delivery.content.attachments);
         match self.outlet.platform.dialect().attaches {
             None => parts + files.len(),
             // The last part has the first files with it.
@@ -104,12 +117,25 @@ impl<'a> Attempt<'a> {
         }
     }
 
+    /// How many of them are its text.
+    fn texts(&self) -> usize {
+        if self.progress.rich.is_some() { 1 } else { self.progress.parts.len() }
+    }
+
+    /// The text of this number.
+    fn text(&self, number: usize) -> Option<Content<'_>> {
+        match &self.progress.rich {
+            Some(rich) => (number == 0).then_some(Content::Rich(rich)),
+            None => self.progress.parts.get(number).map(Content::text),
+        }
+    }
+
     /// The message of this number.
     fn step(&self, number: usize) -> Option<Content<'_>> {
         let (parts, files) = (&self.progress.parts, self.delivery.content.attachments.as_slice());
         let Some(most) = self.outlet.platform.dialect().attaches else {
-            let file = || files.get(number.checked_sub(parts.len())?).map(Content::File);
-            return parts.get(number).map(Content::text).or_else(file);
+            let file = || files.get(number.checked_sub(self.texts())?).map(Content::File);
+            return self.text(number).or_else(file);
         };
         let last = parts.len().saturating_sub(1);
         let Some(bundle) = number.checked_sub(last) else { return parts.get(number).map(Content::text) };
@@ -131,6 +157,7 @@ impl<'a> Attempt<'a> {
         self.wait().await?;
         let is_edit = self.progress.done == 0 && self.progress.replaces.is_some();
         let is_search = self.progress.done == 0 && self.progress.may_replace;
+        let is_rich = self.progress.done == 0 && self.progress.rich.is_some();
         let sent = match (is_search, is_edit) {
             (true, _) => self.find().await,
             (_, true) => self.edit().await,
@@ -143,8 +170,26 @@ impl<'a> Attempt<'a> {
                 self.progress.doubts = 0;
                 self.store().await
             }
+            Err(fault @ (Fault::Gone(_) | Fault::Refused(_))) if is_edit && self.progress.is_grown => {
+                // In the ordinary way then, and in the same place if that is there.
+                self.progress.replaces.take_if(|_| matches!(fault, Fault::Gone(_)));
+                self.progress.is_grown = false;
+                self.progress.parts = parts_of(self.outlet, &text_of(self.delivery));
+                self.store().await
+            }
             Err(Fault::Gone(_)) if is_edit => {
                 self.progress.replaces = None;
+                self.store().await
+            }
+            Err(Fault::Refused(message)) if is_rich => {
+                tracing::debug!(
+                    channel = self.outlet.channel(),
+                    message,
+                    "a reply goes out in the ordinary form"
+                );
+                self.progress.rich = None;
+                // It was not done, so there is no doubt about it.
+                self.progress.doubts = self.progress.doubts.saturating_sub(u32::from(!is_edit));
                 self.store().await
             }
             Err(Fault::Refused(message) | Fault::Gone(message)) => Err(DeliveryError::lasting(message)),
@@ -175,10 +220,16 @@ impl<'a> Attempt<'a> {
 
     /// Puts the first part in the place of what was shown while it was written. Twice is once, so nothing is noted before.
     async fn edit(&self) -> Result<(), Fault> {
-        let (Some(message), Some(part)) = (&self.progress.replaces, self.progress.parts.first()) else {
+        let (Some(message), Some(text)) = (&self.progress.replaces, self.text(0)) else {
             return Err(Fault::Gone("there is nothing to put in its place".into()));
         };
-        self.outlet.edit(self.chat, message, Content::text(part)).await
+        if !self.progress.is_grown {
+            return self.outlet.edit(self.chat, message, text).await;
+        }
+        let (Some(growth), Some(part)) = (self.outlet.growth.as_deref(), self.progress.parts.first()) else {
+            return Err(Fault::Refused("messages do not grow any more".into()));
+        };
+        self.outlet.grown(self.chat, growth.finish(message, &part.text)).await
     }
 
     /// Finds the message that was being sent when a crash came: under its key the platform sends none twice, so this is the one of
@@ -213,6 +264,28 @@ impl<'a> Attempt<'a> {
         let stored = records.put(self.outlet.channel(), &name(self.delivery), &progress, Some(until)).await;
         stored.map_err(unstored)
     }
+}
+
+/// What is delivered. A reply in its own conversation stands below the question; what comes from elsewhere says what it was
+/// made of.
+fn text_of(delivery: &Delivery) -> Cow<'_, str> {
+    let is_here = [delivery.content.channel.as_str(), HOUSEHOLD].contains(&delivery.session.channel());
+    match delivery.content.is_reply && is_here {
+        true => delivery.content.text.as_str().into(),
+        false => delivery.content.labelled_text(),
+    }
+}
+
+fn parts_of(outlet: &Outlet, text: &str) -> Vec<Styled> {
+    split(&styled(text), outlet.platform.dialect().fit)
+}
+
+/// The same with a first part for a message that grows.
+fn grown_parts(outlet: &Outlet, growth: &dyn Growth, text: &str) -> Option<Vec<Styled>> {
+    let (head, rest) = head(text, growth.most()).filter(|(head, _)| !head.is_empty())?;
+    let mut parts = vec![Styled::plain(head)];
+    parts.extend(parts_of(outlet, rest));
+    Some(parts)
 }
 
 /// Files in the order in which they come, as many together as fit. One that is larger goes by itself.

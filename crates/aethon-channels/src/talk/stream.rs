@@ -1,8 +1,13 @@
 //! A reply that grows before the reader's eyes: sent once a little of it is there, then edited at the chat's pace.
 //!
+//! Where the platform has messages that grow, it is one of those, until it cannot grow any more.
+//!
 //! A task for each turn shows what there is whenever the budget of the chat has a call left. The id of its message is stored,
 //! so that the delivery of the reply, after a crash too, edits that message and sends no second one. Before the delivery
 //! does so it closes the stream, and nothing of it is under way any more.
+//!
+//! Where the platform has drafts, they are shown in the place of that message. They fade by themselves, so nothing is stored of
+//! them, and the delivery sends the reply as if nothing had been shown.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +23,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::growth::{Asked, Growth, head};
 use super::outlet::Outlet;
 use super::platform::{Content, Fault};
 use super::question::Questions;
@@ -35,7 +41,10 @@ const LONGEST_END: Duration = Duration::from_secs(40);
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How often showing may fail before the rest is left to the delivery.
 const MOST_FAILURES: u32 = 3;
+/// When a draft is shown again that does not grow, well before it fades.
+const DRAFT_RENEWAL: Duration = Duration::from_secs(20);
 const GROWS: &str = " …";
+const STOPPED: &str = " … (stopped)";
 /// What is remembered while the first message of a turn is being sent.
 pub(super) const BEING_SENT: &str = "";
 
@@ -51,7 +60,7 @@ pub(super) struct Streams {
 struct Stream {
     turn: TurnId,
     chat: String,
-    sender: String,
+    asked: Asked,
     state: Mutex<State>,
     changed: Notify,
     ended: watch::Sender<bool>,
@@ -93,22 +102,17 @@ impl Streams {
 
     /// The surface of a turn that this person has brought about in this chat. Whoever is no owner sees their turn, and is asked
     /// nothing: what needs a word of the owner's is denied.
-    pub(super) fn surface(
-        self: &Arc<Self>,
-        chat: &str,
-        (sender, is_owner): (&str, bool),
-    ) -> Arc<dyn Surface> {
+    pub(super) fn surface(self: &Arc<Self>, chat: &str, asked: Asked, is_owner: bool) -> Arc<dyn Surface> {
         if !self.outlet.platform.dialect().is_attended {
             return Arc::new(Unattended);
         }
-        let (chat, sender) = (chat.to_owned(), sender.to_owned());
-        Arc::new(ChatSurface { streams: self.clone(), chat, sender, is_owner })
+        Arc::new(ChatSurface { streams: self.clone(), chat: chat.to_owned(), asked, is_owner })
     }
 
     /// The turns of this person that are shown in this chat now.
     pub(super) fn turns_of(&self, chat: &str, sender: &str) -> Vec<TurnId> {
         let open = lock(&self.open);
-        let own = open.values().filter(|stream| stream.chat == chat && stream.sender == sender);
+        let own = open.values().filter(|stream| stream.chat == chat && stream.asked.sender == sender);
         own.map(|stream| stream.turn.clone()).collect()
     }
 
@@ -135,7 +139,7 @@ impl Streams {
         lock(&self.open).get(turn).cloned()
     }
 
-    fn open(self: &Arc<Self>, turn: &TurnId, chat: &str, sender: &str) -> Arc<Stream> {
+    fn open(self: &Arc<Self>, turn: &TurnId, chat: &str, asked: &Asked) -> Arc<Stream> {
         let mut open = lock(&self.open);
         if let Some(stream) = open.get(turn) {
             return stream.clone();
@@ -143,7 +147,7 @@ impl Streams {
         let stream = Arc::new(Stream {
             turn: turn.clone(),
             chat: chat.to_owned(),
-            sender: sender.to_owned(),
+            asked: asked.clone(),
             state: Mutex::default(),
             changed: Notify::new(),
             ended: watch::Sender::new(false),
@@ -167,17 +171,19 @@ impl Streams {
             outlet: &self.outlet,
             stream,
             message: known.filter(|message| message != BEING_SENT),
+            growth: self.outlet.growth.as_deref(),
+            drafted: None,
             // Another first message could be a second.
             failures: if is_doubtful { MOST_FAILURES } else { 0 },
         };
         let mut next_typing = Instant::now();
         let mut next_step: Option<Instant> = None;
         loop {
-            let (asks, is_dirty, is_closed) = stream.take();
+            let (asks, has_grown, is_closed) = stream.take();
             for ask in asks {
                 match ask {
                     Ask::Open(request) => {
-                        self.questions.ask((&stream.chat, &stream.sender), &request).await;
+                        self.questions.ask((&stream.chat, &stream.asked.sender), &request).await;
                     }
                     Ask::Settled(id, resolution) => self.questions.settled(&id, resolution).await,
                 }
@@ -186,13 +192,14 @@ impl Streams {
                 break;
             }
             let now = Instant::now();
+            let is_dirty = has_grown || showing.fades_soon(now);
             if is_dirty && self.outlet.rules.streams && showing.failures < MOST_FAILURES {
                 let first = if showing.message.is_some() { now } else { now + FIRST_WORDS };
                 let due = *next_step.get_or_insert(first);
                 if due <= now {
                     next_step = Some(now + showing.step().await);
                 }
-            } else if showing.message.is_none() && next_typing <= now {
+            } else if showing.is_blank() && next_typing <= now {
                 self.outlet.typing(&stream.chat).await;
                 next_typing = Instant::now() + TYPING;
             }
@@ -217,10 +224,23 @@ struct Showing<'s> {
     outlet: &'s Outlet,
     stream: &'s Stream,
     message: Option<String>,
+    /// What lets it grow, for as long as it can.
+    growth: Option<&'s dyn Growth>,
+    /// When the draft was shown that stands there in its place.
+    drafted: Option<Instant>,
     failures: u32,
 }
 
 impl Showing<'_> {
+    /// Whether the reader sees nothing of the reply.
+    fn is_blank(&self) -> bool {
+        self.message.is_none() && self.drafted.is_none()
+    }
+
+    fn fades_soon(&self, now: Instant) -> bool {
+        self.message.is_none() && self.drafted.is_some_and(|drafted| drafted + DRAFT_RENEWAL <= now)
+    }
+
     /// Shows what there is. Returns how long nothing more is shown.
     async fn step(&mut self) -> Duration {
         let chat = &self.stream.chat;
@@ -236,21 +256,38 @@ impl Showing<'_> {
             state.is_dirty = false;
             state.text.clone()
         };
-        let Some(part) = beginning(&text, self.outlet.platform.dialect().fit, GROWS) else { return STEP };
-        let shown = match self.message.clone() {
-            Some(message) => self.outlet.edit(chat, &message, Content::text(&part)).await,
-            None => self.first(&part).await,
+        let dialect = self.outlet.platform.dialect();
+        let is_draft = self.growth.is_none() && self.message.is_none() && (dialect.drafts)(chat);
+        let shown = match self.growth {
+            Some(growth) => self.grow(growth, &text).await,
+            None => self.show(&text, is_draft).await,
         };
         match shown {
-            Ok(()) => STEP.max((self.outlet.platform.dialect().pace)(chat)),
+            Ok(()) => STEP.max((dialect.pace)(chat)),
+            Err(Fault::Refused(why) | Fault::Gone(why)) if self.growth.is_some() => {
+                tracing::debug!(
+                    channel = self.outlet.channel(),
+                    why,
+                    "a reply is shown in a message that does not grow"
+                );
+                self.growth = None;
+                lock(&self.stream.state).is_dirty = true;
+                Duration::ZERO
+            }
             Err(Fault::Later { after, .. }) => {
                 lock(&self.stream.state).is_dirty = true;
                 after.unwrap_or(STEP * 2)
             }
+            // The platform has none after all, which its dialect now says.
+            Err(Fault::Refused(_)) if is_draft && !(self.outlet.platform.dialect().drafts)(chat) => {
+                self.drafted = None;
+                lock(&self.stream.state).is_dirty = true;
+                STEP
+            }
             Err(fault) => {
                 self.failures += 1;
                 // After a doubtful first message another one could be a second, unless the platform knows it again.
-                if self.message.is_none() && !self.outlet.platform.dialect().sends_once {
+                if self.message.is_none() && !is_draft && !dialect.sends_once {
                     self.failures = MOST_FAILURES;
                 }
                 tracing::debug!(
@@ -263,14 +300,51 @@ impl Showing<'_> {
         }
     }
 
-    async fn first(&mut self, part: &Styled) -> Result<(), Fault> {
-        let (turn, chat) = (&self.stream.turn, &self.stream.chat);
+    /// Lets its message grow to this text.
+    async fn grow(&mut self, growth: &dyn Growth, text: &str) -> Result<(), Fault> {
+        let Some((text, _)) = head(text, growth.most()) else {
+            return Err(Fault::Refused("there is no place to cut it".into()));
+        };
+        let (outlet, stream) = (self.outlet, self.stream);
+        match self.message.clone() {
+            _ if text.is_empty() => Ok(()),
+            Some(message) => outlet.grown(&stream.chat, growth.grow(&message, text)).await,
+            None => {
+                let key = key_of(&stream.turn);
+                self.first(outlet.start(growth, (&stream.chat, &stream.asked), (text, &key))).await
+            }
+        }
+    }
+
+    /// Puts this text in the place of its message, or of its draft.
+    async fn show(&mut self, text: &str, is_draft: bool) -> Result<(), Fault> {
+        let (outlet, stream) = (self.outlet, self.stream);
+        let Some(part) = beginning(text, outlet.platform.dialect().fit, GROWS) else { return Ok(()) };
+        match self.message.clone() {
+            Some(message) => outlet.edit(&stream.chat, &message, Content::text(&part)).await,
+            None if is_draft => self.draft(&part).await,
+            None => {
+                let key = key_of(&stream.turn);
+                self.first(outlet.post(&stream.chat, Content::text(&part), &key)).await
+            }
+        }
+    }
+
+    /// Shows it as a draft: twice is once, and what was shown before is replaced.
+    async fn draft(&mut self, part: &Styled) -> Result<(), Fault> {
+        self.outlet.post(&self.stream.chat, Content::Draft(part), &key_of(&self.stream.turn)).await?;
+        self.drafted = Some(Instant::now());
+        Ok(())
+    }
+
+    async fn first(&mut self, sent: impl Future<Output = Result<String, Fault>>) -> Result<(), Fault> {
+        let turn = &self.stream.turn;
         let until = self.outlet.around.clock.now() + REMEMBERED;
         let records = &self.outlet.around.records;
         // Noted before: after a crash in the middle of it, the delivery of the reply knows that there may be a message.
         let noted = records.put(self.outlet.channel(), &record_of(turn), BEING_SENT, Some(until)).await;
         noted.map_err(|error| Fault::later(error.to_string()))?;
-        let message = self.outlet.post(chat, Content::text(part), &key_of(turn)).await?;
+        let message = sent.await?;
         let stored = records.put(self.outlet.channel(), &record_of(turn), &message, Some(until)).await;
         if let Err(error) = stored {
             tracing::warn!(channel = self.outlet.channel(), %error, "the message of a reply could not be remembered");
@@ -283,15 +357,23 @@ impl Showing<'_> {
     async fn stopped(&mut self) {
         let Some(message) = self.message.clone() else { return };
         let text = lock(&self.stream.state).text.clone();
-        let Some(part) = beginning(&text, self.outlet.platform.dialect().fit, " … (stopped)") else {
-            return;
-        };
+        let Some(part) = beginning(&text, self.outlet.platform.dialect().fit, STOPPED) else { return };
+        let mut growth = self.growth.and_then(|growth| {
+            let (head, _) = head(&text, growth.most().saturating_sub(STOPPED.len()))?;
+            Some((growth, format!("{head}{STOPPED}")))
+        });
         for _ in 0..3 {
             while let Err(wait) = self.outlet.take(&self.stream.chat) {
                 tokio::time::sleep(wait).await;
             }
-            match self.outlet.edit(&self.stream.chat, &message, Content::text(&part)).await {
+            let chat = &self.stream.chat;
+            let ended = match &growth {
+                Some((growth, text)) => self.outlet.grown(chat, growth.finish(&message, text)).await,
+                None => self.outlet.edit(chat, &message, Content::text(&part)).await,
+            };
+            match ended {
                 Err(Fault::Later { .. } | Fault::Doubtful(_)) => {}
+                Err(Fault::Refused(_)) if growth.is_some() => growth = None,
                 Ok(()) | Err(_) => return,
             }
         }
@@ -332,7 +414,7 @@ impl Drop for Ended<'_> {
 struct ChatSurface {
     streams: Arc<Streams>,
     chat: String,
-    sender: String,
+    asked: Asked,
     is_owner: bool,
 }
 
@@ -347,7 +429,7 @@ impl Surface for ChatSurface {
             }
             return;
         }
-        let stream = self.streams.open(turn, &self.chat, &self.sender);
+        let stream = self.streams.open(turn, &self.chat, &self.asked);
         match event {
             TurnEvent::Text(text) => stream.change(|state| {
                 if std::mem::take(&mut state.is_after_tool) {

@@ -9,6 +9,7 @@ use aethon_core::approval::{ApprovalRequest, Decision, PendingApprovals};
 use aethon_core::channel::{Channel, Delivery, NewDelivery};
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::live::Live;
 use aethon_core::message::{Destination, Inbound, Reply, TurnEnd};
 use aethon_core::session::{TurnPhase, TurnRecord};
 use aethon_core::shutdown::Shutdown;
@@ -19,6 +20,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::door::Door;
+use super::growth::Asked;
 use super::messenger::Messenger;
 use super::outlet::Outlet;
 use super::platform::*;
@@ -31,7 +33,7 @@ use crate::text::{Fit, Measure};
 pub(super) fn rules() -> Rules {
     Rules {
         channel: "telegram",
-        allowed: Vec::new(),
+        allowed: Live::default(),
         owners: None,
         people: None,
         groups: Groups::Mention,
@@ -43,6 +45,10 @@ pub(super) fn rules() -> Rules {
         stale_after: Duration::from_secs(3600),
         marks_others: true,
     }
+}
+
+fn asked() -> Asked {
+    Asked { sender: "1".into(), message: None }
 }
 
 /// A platform in memory that can be told to fail.
@@ -82,7 +88,7 @@ impl Platform for Paper {
             let (text, buttons) = match content {
                 Content::Text { text, buttons } => (text.text.clone(), buttons.to_vec()),
                 Content::File(file) => (format!("file {}", file.name), Vec::new()),
-                Content::Letter { .. } => return Err(Fault::no_letter()),
+                _ => return Err(Fault::no_such_form()),
             };
             self.messages.lock().unwrap().push(text);
             self.buttons.lock().unwrap().push(buttons);
@@ -152,7 +158,7 @@ impl Stage {
     }
 
     fn door(&self) -> Door {
-        let outlet = Arc::new(Outlet::new(self.paper.clone(), self.rules.clone(), self.around()));
+        let outlet = Arc::new(Outlet::new((self.paper.clone(), None), self.rules.clone(), self.around()));
         let questions = Arc::new(Questions::new(outlet.clone()));
         let streams = Arc::new(Streams::new(outlet.clone(), questions.clone()));
         Door::new(outlet, streams, questions, self.assistant.clone())
@@ -208,7 +214,7 @@ impl Stage {
 }
 
 fn known() -> Rules {
-    Rules { allowed: vec!["1".into()], ..rules() }
+    Rules { allowed: Live::new(vec!["1".into()]), ..rules() }
 }
 
 fn delivery(turn: &TurnId, text: &str, is_reply: bool) -> Delivery {
@@ -340,7 +346,7 @@ async fn a_reply_grows_in_one_message_that_its_delivery_finishes() {
     let stage = Stage::new(known());
     let messenger = stage.messenger();
     let turn = TurnId::fresh();
-    let surface = messenger.streams().surface("7", ("1", true));
+    let surface = messenger.streams().surface("7", asked(), true);
     for word in ["One ", "two ", "three."] {
         surface.emit(&turn, TurnEvent::Text(word.into()));
         tokio::time::sleep(Duration::from_secs(3)).await;
@@ -362,7 +368,7 @@ async fn a_reply_that_nobody_knows_of_is_found_where_the_platform_can_tell() {
         stage.paper = Arc::new(Paper { sends_once, loses_answers: true, ..Paper::default() });
         stage.paper.faults.lock().unwrap().push(Fault::Doubtful("the program died".into()));
         let turn = TurnId::fresh();
-        let surface = stage.messenger().streams().surface("7", ("1", true));
+        let surface = stage.messenger().streams().surface("7", asked(), true);
         surface.emit(&turn, TurnEvent::Text("growing".into()));
         tokio::time::sleep(Duration::from_secs(1)).await;
         // As after a crash: another messenger, the same storage.
@@ -378,7 +384,7 @@ async fn a_reply_does_not_begin_above_one_that_is_on_its_way() {
     let stage = Stage::new(known());
     stage.courier.set_waiting(true);
     let messenger = stage.messenger();
-    messenger.streams().surface("7", ("1", true)).emit(&TurnId::fresh(), TurnEvent::Text("growing".into()));
+    messenger.streams().surface("7", asked(), true).emit(&TurnId::fresh(), TurnEvent::Text("growing".into()));
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert!(stage.shown().is_empty());
     stage.courier.set_waiting(false);
@@ -390,7 +396,7 @@ async fn a_reply_does_not_begin_above_one_that_is_on_its_way() {
 async fn a_message_that_is_gone_is_sent_anew() {
     let stage = Stage::new(known());
     let turn = TurnId::fresh();
-    let surface = stage.messenger().streams().surface("7", ("1", true));
+    let surface = stage.messenger().streams().surface("7", asked(), true);
     surface.emit(&turn, TurnEvent::Text("growing".into()));
     tokio::time::sleep(Duration::from_secs(3)).await;
     stage.paper.faults.lock().unwrap().push(Fault::Gone("not found".into()));
@@ -402,7 +408,7 @@ async fn a_message_that_is_gone_is_sent_anew() {
 async fn what_was_stopped_says_so() {
     let stage = Stage::new(known());
     let (messenger, turn) = (stage.messenger(), TurnId::fresh());
-    let surface = messenger.streams().surface("7", ("1", true));
+    let surface = messenger.streams().surface("7", asked(), true);
     surface.emit(&turn, TurnEvent::Text("growing".into()));
     tokio::time::sleep(Duration::from_secs(3)).await;
     let reply = Reply {
@@ -425,7 +431,7 @@ async fn a_question_is_answered_once_by_the_one_who_asked() {
     let messenger = stage.messenger();
     let request = stage.question();
     let mut ticket = stage.desk.open(request.clone());
-    let surface = messenger.streams().surface("7", ("1", true));
+    let surface = messenger.streams().surface("7", asked(), true);
     surface.emit(&request.turn, TurnEvent::Approval(request.clone()));
     tokio::time::sleep(Duration::from_secs(5)).await;
     let buttons = stage.paper.buttons.lock().unwrap().last().unwrap().clone();
@@ -457,7 +463,11 @@ async fn a_question_is_answered_once_by_the_one_who_asked() {
 
 /// Somebody may write, and is no owner.
 fn guests() -> Rules {
-    Rules { allowed: vec!["1".into(), "2".into(), "-7".into()], owners: Some(vec!["1".into()]), ..rules() }
+    Rules {
+        allowed: Live::new(vec!["1".into(), "2".into(), "-7".into()]),
+        owners: Some(vec!["1".into()]),
+        ..rules()
+    }
 }
 
 /// A message of somebody in a group that the owner is in as well.

@@ -10,6 +10,7 @@ use aethon_core::secret::Secret;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::newer;
 use super::wire::Envelope;
 use crate::rest::{self, PATIENCE, Unanswered};
 use crate::talk::Fault;
@@ -28,6 +29,8 @@ pub(super) enum Failure {
     Conflict(String),
     /// The group has another id now.
     Moved(i64),
+    /// The server does not take this form of message, or knows none such at all.
+    Unfit { message: String, is_unknown: bool },
     /// What is common to all platforms.
     Fault(Fault),
 }
@@ -37,6 +40,7 @@ impl From<Failure> for Fault {
         match failure {
             Failure::Token(message) => Self::Refused(message),
             Failure::Conflict(message) => Self::later(message),
+            Failure::Unfit { message, .. } => Self::Refused(message),
             Failure::Moved(_) => Self::later("the group has another id now"),
             Failure::Fault(fault) => fault,
         }
@@ -138,6 +142,11 @@ impl Api {
         }
         let says = |words: &str| description.to_ascii_lowercase().contains(words);
         match status {
+            400 | 404 if newer::METHODS.contains(&method) && !says("chat not found") => {
+                Failure::Unfit { message, is_unknown: status == 404 || says("method not found") }
+            }
+            // An older server looks for a text where a rich message takes a message's place.
+            400 if says("message text is empty") => Failure::Unfit { message, is_unknown: true },
             401 | 404 if !says("chat") && !says("message") && !says("file") => Failure::Token(format!(
                 "Telegram does not take the token ({status}); set channels.telegram.token to the one from BotFather"
             )),

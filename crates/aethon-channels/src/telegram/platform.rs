@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::Options;
 use super::api::{Api, Failure};
 use super::form::{MOST_ENTITIES, entities};
+use super::newer::{self, Newer};
 use super::updates::Updates;
 use super::wire::{File, Message};
 use crate::multipart;
@@ -37,6 +38,7 @@ const MOST_MOVES: usize = 1000;
 
 pub(super) struct Telegram {
     api: Api,
+    newer: Newer,
     records: Arc<dyn ChannelRecords>,
     /// The ids that groups had when the conversation began, and those that they have now.
     moves: Mutex<BTreeMap<i64, i64>>,
@@ -50,8 +52,9 @@ struct Place {
 
 impl Telegram {
     pub(super) fn new(options: Options, records: Arc<dyn ChannelRecords>) -> Self {
-        let Options { api_base, token, exchange, polling } = options;
-        Self { api: Api::new(&api_base, token, exchange, polling), records, moves: Mutex::default() }
+        let Options { api_base, token, drafts, rich, exchange, polling } = options;
+        let api = Api::new(&api_base, token, exchange, polling);
+        Self { api, newer: Newer::new(drafts, rich), records, moves: Mutex::default() }
     }
 
     pub(super) fn api(&self) -> &Api {
@@ -101,9 +104,9 @@ impl Telegram {
         method: &str,
         chat: &str,
         params: Value,
-    ) -> std::result::Result<T, Fault> {
+    ) -> std::result::Result<T, Failure> {
         for _ in 0..2 {
-            let place = self.place(chat)?;
+            let place = self.place(chat).map_err(Failure::Fault)?;
             let mut params = params.clone();
             params["chat_id"] = place.chat.clone();
             if let Some(topic) = place.topic.filter(|_| method != "editMessageText") {
@@ -113,14 +116,17 @@ impl Telegram {
                 Err(Failure::Moved(new)) => {
                     let noted = match place.chat.as_i64() {
                         Some(old) => self.note_move(&*self.records, old, new).await,
-                        None => return Err(Fault::Refused("the group has another id now".into())),
+                        None => {
+                            let fault = Fault::Refused("the group has another id now".into());
+                            return Err(Failure::Fault(fault));
+                        }
                     };
-                    noted.map_err(|error| Fault::later(error.to_string()))?;
+                    noted.map_err(|error| Failure::Fault(Fault::later(error.to_string())))?;
                 }
-                other => return other.map_err(Fault::from),
+                other => return other,
             }
         }
-        Err(Fault::later("the group has moved again"))
+        Err(Failure::Fault(Fault::later("the group has moved again")))
     }
 
     fn moves(&self) -> MutexGuard<'_, BTreeMap<i64, i64>> {
@@ -176,14 +182,14 @@ fn file_method(file: &Attachment) -> (&'static str, &'static str) {
 impl Platform for Telegram {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: MOST_TEXT, spans: MOST_ENTITIES / 2 };
-        Dialect::chat(fit, pace)
+        Dialect { drafts: self.newer.drafts(), rich: self.newer.rich(), ..Dialect::chat(fit, pace) }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
         talk::receive(&mut Updates::new(self), door, shutdown).await
     }
 
-    async fn post(&self, chat: &str, content: Content<'_>, _key: &str) -> std::result::Result<String, Fault> {
+    async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {
         let sent: Message = match content {
             Content::Text { text, buttons } => self.call("sendMessage", chat, message(text, buttons)).await?,
             Content::File(file) => {
@@ -195,7 +201,16 @@ impl Platform for Telegram {
                 let form = multipart::form(&fields, field, file)?;
                 self.api.upload(method, form).await.map_err(Fault::from)?
             }
-            Content::Letter { .. } => return Err(Fault::no_letter()),
+            Content::Draft(text) => {
+                let shown = self.call::<Value>("sendMessageDraft", chat, newer::draft(text, key)).await;
+                shown.inspect_err(|failure| self.newer.note_draft(failure))?;
+                return Ok(String::new());
+            }
+            Content::Rich(markdown) => {
+                let sent = self.call("sendRichMessage", chat, newer::rich_message(markdown)).await;
+                sent.inspect_err(|failure| self.newer.note_rich(failure))?
+            }
+            Content::Letter { .. } => return Err(Fault::no_such_form()),
         };
         Ok(sent.message_id.to_string())
     }
@@ -206,23 +221,28 @@ impl Platform for Telegram {
         message_id: &str,
         content: Content<'_>,
     ) -> std::result::Result<(), Fault> {
-        let Content::Text { text, buttons } = content else {
-            return Err(Fault::Gone("a file takes no message's place".into()));
+        let mut params = match content {
+            Content::Text { text, buttons } => message(text, buttons),
+            Content::Rich(markdown) => newer::rich_message(markdown),
+            _ => return Err(Fault::Gone("a file takes no message's place".into())),
         };
         let Ok(id) = message_id.parse::<i64>() else {
             return Err(Fault::Gone("this is no message of Telegram".into()));
         };
-        let mut params = message(text, buttons);
         params["message_id"] = json!(id);
-        match self.call::<Value>("editMessageText", chat, params).await {
-            Ok(_) => Ok(()),
-            Err(Fault::Refused(message)) if message.contains("message is not modified") => Ok(()),
-            Err(fault) => Err(fault),
+        let Err(failure) = self.call::<Value>("editMessageText", chat, params).await else { return Ok(()) };
+        if matches!(content, Content::Rich(_)) {
+            self.newer.note_rich(&failure);
+        }
+        match Fault::from(failure) {
+            Fault::Refused(message) if message.contains("message is not modified") => Ok(()),
+            fault => Err(fault),
         }
     }
 
     async fn typing(&self, chat: &str) -> std::result::Result<(), Fault> {
-        self.call::<Value>("sendChatAction", chat, json!({"action": "typing"})).await.map(drop)
+        self.call::<Value>("sendChatAction", chat, json!({"action": "typing"})).await?;
+        Ok(())
     }
 
     async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {

@@ -20,15 +20,8 @@ const MAX_DEPTH: usize = 40;
 
 /// What this Markdown looks like.
 pub(crate) fn styled(markdown: &str) -> Styled {
-    let source = markdown.replace("\r\n", "\n").replace(['\r', '\0', '\u{feff}'], "");
-    if source.len() > MAX_SOURCE {
-        return Styled::plain(source);
-    }
-    let deadline = Instant::now() + PATIENCE;
-    let arena = Arena::new();
-    let Ok(document) = try_parse_document(&arena, &source, &dialect(), &|| Instant::now() >= deadline) else {
-        return Styled::plain(source);
-    };
+    let (source, arena) = (cleaned(markdown), Arena::new());
+    let Some(document) = document(&arena, &source) else { return Styled::plain(source) };
     let mut writer = Writer::default();
     writer.blocks(document, 0);
     let mut out = writer.out;
@@ -41,7 +34,42 @@ pub(crate) fn styled(markdown: &str) -> Styled {
     out
 }
 
-fn dialect() -> Options<'static> {
+/// A text without what no messenger shows.
+pub(super) fn cleaned(markdown: &str) -> String {
+    markdown.replace("\r\n", "\n").replace(['\r', '\0', '\u{feff}'], "")
+}
+
+/// The tree of a text, unless that is too long or takes too long.
+pub(super) fn document<'a>(arena: &'a Arena<'a>, source: &str) -> Option<Node<'a>> {
+    if source.len() > MAX_SOURCE {
+        return None;
+    }
+    let deadline = Instant::now() + PATIENCE;
+    try_parse_document(arena, source, &dialect(), &|| Instant::now() >= deadline).ok()
+}
+
+/// Whether an address is one of the web or of mail. Others are shown and cannot be followed.
+pub(super) fn is_open(url: &str) -> bool {
+    let scheme = url.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+    scheme.is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https" | "mailto"))
+        && !url.contains(|c: char| c.is_whitespace() || c.is_control())
+}
+
+/// The language of a block of code, from the words behind its fence.
+pub(super) fn language(info: &str) -> String {
+    let language = info.split([' ', ',', '{']).next().unwrap_or_default();
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '#' | '_');
+    language.chars().filter(|c| is_word(*c)).take(32).collect()
+}
+
+/// Whether inline HTML is the end of a line.
+pub(super) fn is_break(html: &str) -> bool {
+    let tag = html.trim_start_matches('<').trim_end_matches('>').trim_end_matches('/').trim_end();
+    tag.eq_ignore_ascii_case("br")
+}
+
+/// What Markdown is here.
+pub(super) fn dialect() -> Options<'static> {
     let mut options = Options::default();
     options.extension.strikethrough = true;
     options.extension.table = true;
@@ -83,10 +111,7 @@ impl Writer {
             }
             NodeValue::CodeBlock(block) => {
                 self.part(node);
-                let language = block.info.split([' ', ',', '{']).next().unwrap_or_default();
-                let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '#' | '_');
-                let language: String = language.chars().filter(|c| is_word(*c)).take(32).collect();
-                self.code(block.literal.trim_end_matches('\n'), language);
+                self.code(block.literal.trim_end_matches('\n'), language(&block.info));
             }
             NodeValue::HtmlBlock(block) => {
                 self.part(node);
@@ -178,10 +203,8 @@ impl Writer {
         match &node.data().value {
             NodeValue::Text(text) => self.text(text),
             NodeValue::Code(code) => self.out.push(&code.literal, Style::Code),
-            NodeValue::HtmlInline(html) => {
-                let tag = html.trim_start_matches('<').trim_end_matches('>').trim_end_matches('/').trim_end();
-                if tag.eq_ignore_ascii_case("br") { self.line() } else { self.text(html) }
-            }
+            NodeValue::HtmlInline(html) if is_break(html) => self.line(),
+            NodeValue::HtmlInline(html) => self.text(html),
             NodeValue::Raw(text) => self.text(text),
             NodeValue::SoftBreak | NodeValue::LineBreak => self.line(),
             NodeValue::Emph => self.spanned(Style::Italic, |writer| writer.inlines(node, depth)),
@@ -200,9 +223,7 @@ impl Writer {
     /// A link to the web or to a mail address. Any other is shown as what it is.
     fn link(&mut self, link: &NodeLink, words: impl FnOnce(&mut Self)) {
         let url = link.url.trim();
-        let scheme = url.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
-        let is_open = scheme.is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https" | "mailto"))
-            && !url.contains(|c: char| c.is_whitespace() || c.is_control());
+        let is_open = is_open(url);
         self.links += 1;
         if is_open && self.links == 1 {
             self.spanned(Style::Link(url.to_owned()), words);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use aethon_core::channel::ChannelRecords;
 use aethon_core::clock::Clock;
 use aethon_core::error::{Error, Result};
+use aethon_core::live::Live;
 use aethon_core::message::Attachment;
 use aethon_core::shutdown::Shutdown;
 use async_trait::async_trait;
@@ -52,7 +53,7 @@ pub(super) struct WhatsApp {
     missing: Option<&'static str>,
     records: Arc<dyn ChannelRecords>,
     clock: Arc<dyn Clock>,
-    allowed: Vec<String>,
+    allowed: Live<Vec<String>>,
     max_file_bytes: usize,
     last: Mutex<BTreeMap<String, Last>>,
 }
@@ -97,7 +98,7 @@ impl WhatsApp {
 
     /// Whether the owner's list has this id.
     pub(super) fn is_listed(&self, id: &str) -> bool {
-        self.allowed.iter().any(|allowed| allowed == id)
+        self.allowed.get().iter().any(|allowed| allowed == id)
     }
 
     /// Where it is remembered what a message was sent for.
@@ -185,7 +186,7 @@ impl Platform for WhatsApp {
         let message = match content {
             Content::Text { text, buttons } => self.text(chat, text, buttons).await?,
             Content::File(file) => self.file(chat, file).await?,
-            Content::Letter { .. } => return Err(Fault::no_letter()),
+            _ => return Err(Fault::no_such_form()),
         };
         // Should Meta say later that it has failed, it is known what that was. The message is sent, whatever becomes of this.
         let kept = self.records.put("whatsapp", &Self::sent(&message), key, Some(now + FAILS_WITHIN)).await;

@@ -15,6 +15,7 @@ use aethon_core::channel::{Channel, Delivery, NewDelivery};
 use aethon_core::error::Result;
 use aethon_core::exchange::{ExchangeRequest, ExchangeResponse};
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::live::Live;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
 use futures_util::stream;
@@ -49,7 +50,7 @@ impl Ground {
     pub(crate) fn rules(&self, channel: &'static str, allowed: &[&str]) -> Rules {
         Rules {
             channel,
-            allowed: allowed.iter().map(|&id| id.to_owned()).collect(),
+            allowed: Live::new(allowed.iter().map(|&id| id.to_owned()).collect()),
             owners: None,
             people: None,
             groups: Groups::Mention,

@@ -8,6 +8,7 @@ use aethon_channels::{Groups, Pairing, Rules, Strangers, Surroundings, pairing};
 use aethon_core::approval::{ApprovalRequest, PendingApprovals};
 use aethon_core::clock::Clock as _;
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::live::Live;
 use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
 use jiff::Timestamp;
 use serde_json::json;
@@ -19,7 +20,7 @@ pub const NOW: i64 = 1_800_000_000;
 pub fn rules(channel: &'static str) -> Rules {
     Rules {
         channel,
-        allowed: Vec::new(),
+        allowed: Live::default(),
         owners: None,
         people: None,
         groups: Groups::Mention,

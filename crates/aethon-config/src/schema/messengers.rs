@@ -11,6 +11,10 @@ pub enum Streaming {
     /// A message that is edited as the reply grows.
     #[default]
     Edit,
+    /// A draft that grows, and then the whole reply as a message: private chats of Telegram. On Telegram only.
+    Draft,
+    /// A stream of Slack's own, which grows at its end. On Slack only.
+    Native,
     /// The reply is sent when it is whole.
     Off,
 }
@@ -70,6 +74,8 @@ pub struct Telegram {
     pub token: Secret,
     /// Whether a reply is shown while it is written.
     pub streaming: Streaming,
+    /// Whether a reply with headings or tables is a rich message, which Telegram Web, macOS and other apps show blank.
+    pub rich: bool,
     /// Which messages of a group are answered.
     pub group_mode: GroupMode,
     /// How somebody who is not allowed yet comes to be heard.
@@ -91,6 +97,7 @@ impl Default for Telegram {
             api_base: "https://api.telegram.org".to_owned(),
             token: Secret::default(),
             streaming: Streaming::default(),
+            rich: false,
             group_mode: GroupMode::default(),
             pairing: Pairing::default(),
             strangers: Strangers::default(),

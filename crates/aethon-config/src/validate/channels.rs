@@ -4,7 +4,7 @@ use aethon_core::secret::Secret;
 
 use super::{Remarks, address};
 use crate::path::{KeyPath, Step};
-use crate::schema::{Config, Email, WhatsApp};
+use crate::schema::{Config, Email, Streaming, WhatsApp};
 
 pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     let webchat = &config.channels.webchat;
@@ -50,6 +50,10 @@ fn messengers(config: &Config, remarks: &mut Remarks) {
     bot("slack", &slack.api_base, remarks);
     bot("whatsapp", &whatsapp.api_base, remarks);
     bot("matrix", &matrix.api_base, remarks);
+    streams("telegram", telegram.streaming, &[Streaming::Draft], remarks);
+    streams("discord", discord.streaming, &[], remarks);
+    streams("slack", slack.streaming, &[Streaming::Native], remarks);
+    streams("matrix", matrix.streaming, &[], remarks);
     required("telegram", "token", telegram.enabled, &telegram.token, remarks);
     required("discord", "token", discord.enabled, &discord.token, remarks);
     required("slack", "bot_token", slack.enabled, &slack.bot_token, remarks);
@@ -130,6 +134,22 @@ fn email(email: &Email, remarks: &mut Remarks) {
 
 fn bot(name: &str, api_base: &str, remarks: &mut Remarks) {
     address::service(KeyPath::of(["channels", name, "api_base"]), api_base, remarks);
+}
+
+/// What one messenger alone has is for that one; `own` is what this one has besides.
+fn streams(name: &str, streaming: Streaming, own: &[Streaming], remarks: &mut Remarks) {
+    let everywhere = [Streaming::Edit, Streaming::Off];
+    if everywhere.contains(&streaming) || own.contains(&streaming) {
+        return;
+    }
+    let word = |streaming: &Streaming| format!("{streaming:?}").to_lowercase();
+    let allowed: Vec<String> = everywhere.iter().chain(own).map(word).collect();
+    let key = KeyPath::of(["channels", name, "streaming"]);
+    remarks.problem(
+        key,
+        format!("the string {:?}", word(&streaming)),
+        format!("one of {}", allowed.join(", ")),
+    );
 }
 
 /// Like a missing model key, a missing token does not stop the service: the channel says what to set.

@@ -146,9 +146,12 @@ impl AgentBoard {
         self.lock().rows.get(turn).map(|row| row.activity.kind)
     }
 
-    /// A tool call begins.
+    /// A tool call begins. One that a person changes while they are asked begins twice and counts once.
     pub fn uses(&self, turn: &TurnId, call: &str, tool: &str) {
-        self.change(turn, |row| row.calls.push((call.to_owned(), tool.to_owned())));
+        self.change(turn, |row| {
+            row.calls.retain(|(id, _)| id != call);
+            row.calls.push((call.to_owned(), tool.to_owned()));
+        });
     }
 
     /// A tool call is over; `ran` says whether it was allowed to run.
@@ -364,6 +367,19 @@ mod tests {
         }
         use AgentState::{Idle, Thinking, Tool, WaitingApproval};
         assert_eq!(told, [Thinking, Tool, WaitingApproval, Tool, Tool, Tool, Thinking, Idle]);
+    }
+
+    #[test]
+    fn a_call_that_a_person_changes_while_they_are_asked_counts_once() {
+        let board = board();
+        let (turn, inbound) = turn("t1");
+        board.begin(&turn, &inbound);
+        board.uses(&turn.turn, "c1", "file_write");
+        board.uses(&turn.turn, "c1", "file_write");
+        board.used(&turn.turn, "c1", true);
+        assert_eq!(now(&board), [(AgentState::Thinking, None)]);
+        let run = board.end(&reply(&turn, TurnEnd::End)).unwrap();
+        assert_eq!(run.tools, [ToolCount { name: "file_write".into(), calls: 1 }]);
     }
 
     #[test]

@@ -53,9 +53,10 @@ impl Forms {
             let is_word = value.len() < CERTAIN;
             let joined: String = value.split_whitespace().collect();
             let view = View::decoded(value).map(|view| view.bytes);
-            for bytes in
-                [Some(value.as_bytes().to_vec()), Some(joined.into_bytes()), view].into_iter().flatten()
-            {
+            // What is sent as a form has a plus sign where a blank was; the rest of its encoding is undone by the view.
+            let in_form = value.contains(' ').then(|| value.replace(' ', "+").into_bytes());
+            let plain = [Some(value.as_bytes().to_vec()), Some(joined.into_bytes()), in_form, view];
+            for bytes in plain.into_iter().flatten() {
                 forms.add(bytes, Kind::Value { is_word });
             }
             if !is_word {

@@ -51,7 +51,7 @@ pub struct RunRecord {
     /// Its job.
     pub job_id: JobId,
     /// The time that it is the run of; `None` for one that somebody asked for.
-    #[serde(skip)]
+    #[serde(rename = "due_at", serialize_with = "optional")]
     pub due: Option<Timestamp>,
     /// When it began.
     #[serde(serialize_with = "crate::time::serialize")]

@@ -18,4 +18,4 @@ pub use output::{OutputBlock, ToolError, ToolOutput};
 pub use output_store::OutputStore;
 pub use result::ToolResult;
 pub use source::{FixedTools, ToolSnapshot, ToolSource};
-pub use spec::{ArgumentRole, ToolSpec};
+pub use spec::{ArgumentRole, DEFAULT_TIMEOUT, ToolSpec};

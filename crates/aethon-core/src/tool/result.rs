@@ -41,7 +41,8 @@ pub struct ToolResult {
     /// Whether it was refused by a rule or a person. Implies `is_error`.
     #[serde(default)]
     pub denied: bool,
-    /// How long it took, in milliseconds, waiting for a person included. Unset for calls that were never run.
+    /// How long it ran, in milliseconds; for a call that never ran, how long a person thought about it. Unset where nobody
+    /// tried to run it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ms: Option<u64>,
 }

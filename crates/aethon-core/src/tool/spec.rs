@@ -11,6 +11,10 @@ use serde_json::Value;
 use super::arguments;
 use super::output::ToolError;
 
+/// How long a call of a tool may take that says nothing else. No call may hold its turn to the end of the turn's limit because
+/// something that it waits for never comes.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
+
 /// What a tool is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -36,7 +40,7 @@ pub struct ToolSpec {
     /// Whether it sends something out of this machine, or has code run, without an argument whose role says so.
     #[serde(skip)]
     pub acts_outside: bool,
-    /// How long a call may take; `None` for the turn's own limit.
+    /// How long a call may take: [`DEFAULT_TIMEOUT`] unless the tool says otherwise, and `None` for the turn's own limit.
     #[serde(skip)]
     pub timeout: Option<Duration>,
 }
@@ -54,7 +58,7 @@ impl ToolSpec {
             side_by_side: false,
             untrusted_output: false,
             acts_outside: false,
-            timeout: None,
+            timeout: Some(DEFAULT_TIMEOUT),
         }
     }
 
@@ -126,6 +130,12 @@ impl ToolSpec {
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
+    }
+
+    /// Without a limit other than the turn's. For a tool that waits for turns of other agents, which have limits of their own.
+    #[must_use]
+    pub fn waiting_for_turns(self) -> Self {
+        Self { timeout: None, ..self }
     }
 
     /// The arguments of a call as a type; the error names the argument that does not fit.

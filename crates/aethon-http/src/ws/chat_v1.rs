@@ -194,7 +194,7 @@ impl ChatConnection<'_> {
                 ),
             ),
         };
-        Err(refusal.about(&told.id))
+        Err(refusal.about(Some(&told.id)))
     }
 
     async fn message(&mut self, message: Message) -> Result<(), Refusal> {
@@ -209,15 +209,17 @@ impl ChatConnection<'_> {
             }
             Ok((session, files))
         };
-        let (session, files) = checked().map_err(|refusal| refusal.about(&id))?;
+        let about = |refusal: Refusal| refusal.about(Some(&id));
+        let (session, files) = checked().map_err(about)?;
         let mut inbound = Inbound::say(session, message.text).with_effort(message.effort);
         inbound.attachments = files;
-        self.submit(inbound, &id).await
+        self.submit(inbound, &id).await.map_err(about)
     }
 
     /// A retry or an edit.
     async fn branch(&mut self, branch: Branch, is_edit: bool) -> Result<(), Refusal> {
-        let id = branch.id.unwrap_or_else(|| format!("branch-{}", unique()));
+        let given = branch.id;
+        let id = given.clone().unwrap_or_else(|| format!("branch-{}", unique()));
         let checked = || -> Result<Inbound, Refusal> {
             check_id(&id)?;
             let text = if is_edit { branch.text.unwrap_or_default() } else { String::new() };
@@ -236,12 +238,13 @@ impl ChatConnection<'_> {
                 (true, Some(files)) => Inbound::edit(session, turn, text).with_attachments(files),
             })
         };
-        let inbound = checked().map_err(|refusal| refusal.about(&id))?;
-        self.submit(inbound, &id).await
+        let about = |refusal: Refusal| refusal.about(given.as_deref());
+        let inbound = checked().map_err(about)?;
+        self.submit(inbound, &id).await.map_err(about)
     }
 
     async fn submit(&mut self, mut inbound: Inbound, id: &str) -> Result<(), Refusal> {
-        let room = Arc::clone(&self.seat(&inbound.session).map_err(|refusal| refusal.about(id))?.room);
+        let room = Arc::clone(&self.seat(&inbound.session)?.room);
         inbound.dedupe = Some(Dedupe {
             id: format!("{}/{id}", inbound.session.name()),
             fingerprint: None,
@@ -252,8 +255,7 @@ impl ChatConnection<'_> {
         let release = Release(&surface);
         let watcher: Arc<dyn Surface> = Arc::clone(&surface) as _;
         let submitted = self.chat.assistant.submit(inbound, watcher).await;
-        let Submitted { turn, queued, is_new, .. } =
-            submitted.map_err(|error| Refusal::of(&error).about(id))?;
+        let Submitted { turn, queued, is_new, .. } = submitted.map_err(|error| Refusal::of(&error))?;
         if is_new {
             surface.acknowledge(&turn, id, queued);
         } else {

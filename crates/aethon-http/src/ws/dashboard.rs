@@ -1,20 +1,30 @@
 //! `/ws/dashboard`: what happens in the program, live.
 //!
-//! Each socket listens to the event bus itself and builds a frame only for the topics that it wants. The bus is bounded:
-//! a reader that lags is told how many events it missed, and goes on with the newest.
+//! Each socket listens to the [`Feed`], and sends the events of the topics that it wants. What happens within a moment is
+//! written together: twenty dashboards would otherwise cost more than the turns that they show. A reader that lags is told
+//! how many events it missed, and goes on with the newest.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use aethon_core::event::{Event, EventBus, JobChange, RecordingChange, SessionChange};
 use aethon_core::ledger::LedgerEntry;
 use aethon_core::log::LogRecord;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
+use super::feed::{Feed, News};
 use super::frames;
-use super::socket::{Close, Received, Socket, Unwritable};
+use super::socket::{Close, Received, Socket};
 use crate::deps::Runtime;
 use crate::json::{Message, Rendering};
+
+/// For how long events are gathered before they are written, and how many are written together.
+const GATHERED: Duration = Duration::from_millis(20);
+const TOGETHER: usize = 256;
 
 /// What can be subscribed to. Those whose part of the program is not there stay silent.
 const TOPICS: [&str; 9] =
@@ -23,8 +33,12 @@ const TOPICS: [&str; 9] =
 const MAX_TEXT: usize = 4096;
 
 /// Tells until the connection is over; with a code to close it with, if it still stands.
-pub(super) async fn run(bus: &EventBus, runtime: &Runtime, socket: &mut Socket) -> Option<Close> {
-    let mut events = bus.subscribe();
+pub(super) async fn run(
+    (bus, feed): (&EventBus, &Feed),
+    runtime: &Runtime,
+    socket: &mut Socket,
+) -> Option<Close> {
+    let mut news = feed.subscribe(bus);
     let mut shutdown = runtime.shutdown.clone();
     let mut subscriber = Subscriber { topics: None, seq: 0 };
     loop {
@@ -38,15 +52,17 @@ pub(super) async fn run(bus: &EventBus, runtime: &Runtime, socket: &mut Socket) 
                 }
                 Received::Tick => Ok(()),
                 Received::Over => return None,
+                // What is not understood is ignored, whatever its kind.
+                Received::Wrong(Close::BINARY) => Ok(()),
                 Received::Wrong(close) => return Some(close),
             },
-            event = events.recv() => match event {
-                Ok(event) => subscriber.tell(socket, &event).await,
-                Err(RecvError::Lagged(missed)) => {
-                    socket.send(frame("lagged", &json!({ "missed": missed }), None)).await
-                }
+            first = news.recv() => match first {
                 // The program is on its way out; the wish to stop comes next.
                 Err(RecvError::Closed) => return Some(Close::AWAY),
+                first => {
+                    tokio::time::sleep(GATHERED).await;
+                    socket.send_all(subscriber.frames(first, &mut news)).await
+                }
             },
         };
         if let Err(unwritable) = told {
@@ -62,14 +78,52 @@ struct Subscriber {
 }
 
 impl Subscriber {
-    async fn tell(&mut self, socket: &mut Socket, event: &Event) -> Result<(), Unwritable> {
-        let topic = topic(event);
+    /// The frames of what came first and of what waits behind it.
+    fn frames(
+        &mut self,
+        first: Result<Arc<News>, RecvError>,
+        news: &mut Receiver<Arc<News>>,
+    ) -> Vec<Utf8Bytes> {
+        let mut next = Some(first);
+        let mut frames = Vec::new();
+        while let Some(came) = next {
+            let frame = match came {
+                Ok(came) => self.frame(&came),
+                Err(RecvError::Lagged(missed)) => Some(lagged(missed)),
+                Err(RecvError::Closed) => None,
+            };
+            frames.extend(frame);
+            if frames.len() >= TOGETHER {
+                break;
+            }
+            next = match news.try_recv() {
+                Ok(came) => Some(Ok(came)),
+                Err(TryRecvError::Lagged(missed)) => Some(Err(RecvError::Lagged(missed))),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => None,
+            };
+        }
+        frames
+    }
+
+    /// What the peer is told; nothing of a topic that it does not want.
+    fn frame(&mut self, news: &News) -> Option<Utf8Bytes> {
+        let shared = match news {
+            News::Event(shared) => shared,
+            News::Missed(missed) => return Some(lagged(*missed)),
+        };
+        let topic = topic(&shared.event);
         if self.topics.as_ref().is_some_and(|topics| !topics.contains(&topic)) {
-            return Ok(());
+            return None;
         }
         self.seq += 1;
-        socket.send(frame(topic, &data(event), Some(self.seq))).await
+        let data = shared.text(|event| data(event).to_string());
+        Some(format!("{{\"channel\":\"{topic}\",\"data\":{data},\"seq\":{}}}", self.seq).into())
     }
+}
+
+/// So many events were too many for a reader.
+fn lagged(missed: u64) -> Utf8Bytes {
+    frames::json(&json!({ "channel": "lagged", "data": { "missed": missed } }))
 }
 
 /// A record as the log has it; `time` is its contracted name here, `ts` that of the log files and `/api/logs`.
@@ -93,13 +147,6 @@ fn wanted(text: &str) -> Option<Vec<&'static str>> {
     }
     let Asked::Subscribe { topics } = serde_json::from_str(text).ok()?;
     Some(TOPICS.into_iter().filter(|topic| topics.iter().any(|name| name == topic)).collect())
-}
-
-fn frame(channel: &str, data: &Value, seq: Option<u64>) -> Utf8Bytes {
-    match seq {
-        Some(seq) => frames::json(&json!({ "channel": channel, "data": data, "seq": seq })),
-        None => frames::json(&json!({ "channel": channel, "data": data })),
-    }
 }
 
 fn topic(event: &Event) -> &'static str {

@@ -232,10 +232,10 @@ impl Refusal {
         Self::new(code, sentence(&error.to_string()))
     }
 
-    /// About this message.
+    /// About the frame that had this id of the client's, if it had one.
     #[must_use]
-    pub(super) fn about(mut self, id: &str) -> Self {
-        self.id = Some(id.to_owned());
+    pub(super) fn about(mut self, id: Option<&str>) -> Self {
+        self.id = id.map(str::to_owned);
         self
     }
 
@@ -379,11 +379,8 @@ impl Request {
             // The position is of no use to a person, and the found value may be long.
             let cause = error.to_string();
             let cause = cause.split(" at line ").next().unwrap_or_default();
-            let refusal = Refusal::new("bad_frame", sentence(&cause.chars().take(200).collect::<String>()));
-            match head.id.as_ref().and_then(Value::as_str) {
-                Some(id) => refusal.about(id),
-                None => refusal,
-            }
+            Refusal::new("bad_frame", sentence(&cause.chars().take(200).collect::<String>()))
+                .about(head.id.as_ref().and_then(Value::as_str))
         })
     }
 }
@@ -423,7 +420,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_a_frame_without_seq() {
-        let frame = Refusal::new("busy", sentence("too many wait")).about("m1").frame();
+        let frame = Refusal::new("busy", sentence("too many wait")).about(Some("m1")).frame();
         assert_eq!(frame.as_str(), r#"{"type":"error","code":"busy","message":"Too many wait.","id":"m1"}"#);
     }
 

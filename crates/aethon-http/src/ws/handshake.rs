@@ -121,7 +121,10 @@ async fn run(
             Protocol::V1(session) => {
                 chat_v1::run(chat, runtime, app.about.version, &mut socket, session).await
             }
-            Protocol::Dashboard => dashboard::run(&app.deps.activity.bus, runtime, &mut socket).await,
+            Protocol::Dashboard => {
+                let activity = (&app.deps.activity.bus, &app.feed);
+                dashboard::run(activity, runtime, &mut socket).await
+            }
             Protocol::Refused(close) => Some(close),
         }
     };

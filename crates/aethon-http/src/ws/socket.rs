@@ -53,7 +53,7 @@ impl Close {
     /// 1001: the program stops.
     pub(super) const AWAY: Self = Self { code: CloseCode::Away, reason: "the service is shutting down" };
     /// 1003: a binary frame came.
-    const BINARY: Self = Self { code: CloseCode::Unsupported, reason: "send text frames" };
+    pub(super) const BINARY: Self = Self { code: CloseCode::Unsupported, reason: "send text frames" };
     /// 1007: a text frame was not UTF-8.
     const NOT_TEXT: Self = Self { code: CloseCode::Invalid, reason: "a text frame was not valid UTF-8" };
     /// 1009: a message was too long.

@@ -20,6 +20,7 @@ use tokio::time::timeout;
 
 use super::http::Requests;
 use super::options::Address;
+use super::refusal::Refusal;
 use super::screen::Screen;
 use super::session::{Life, Listener, Session};
 use super::stderr::LastWords;
@@ -155,12 +156,12 @@ fn valid(headers: &[(String, Secret)]) -> Result<HashMap<HeaderName, HeaderValue
     headers.iter().map(header).collect()
 }
 
-/// What went wrong, without what the server sent: that may be anything, and of any length.
 /// Whether the other side went away.
 fn is_hung_up(error: &ClientInitializeError) -> bool {
     matches!(error, ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })
 }
 
+/// What went wrong, without what the server sent: that may be anything, and of any length.
 fn sentence(error: &ClientInitializeError) -> String {
     match error {
         ClientInitializeError::ConnectionClosed(_) => {
@@ -173,6 +174,9 @@ fn sentence(error: &ClientInitializeError) -> String {
             "it speaks no revision that we do".into()
         }
         ClientInitializeError::TransportError { error, .. } => {
+            if let Some(refusal) = Refusal::of(&*error.error) {
+                return refusal.why;
+            }
             let mut text = error.error.to_string();
             let mut source = error.error.source();
             while let Some(cause) = source {

@@ -93,7 +93,7 @@ impl StreamableHttpClient for Requests {
         match self.send(request).await?.status {
             // Not every server lets its sessions be ended.
             200..=299 | 405 => Ok(()),
-            status => Err(unexpected(status)),
+            status => Err(StreamableHttpError::HttpStatus(HttpStatusError::new(status, None))),
         }
     }
 
@@ -221,16 +221,11 @@ fn status_failure(response: &ExchangeResponse) -> Failure {
     let challenge = response.header("www-authenticate").unwrap_or_default();
     match response.status {
         401 => StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge.to_owned())),
-        status @ (429 | 500..=599) => {
+        status => {
             let after = response.header("retry-after").filter(|after| after.len() <= 128);
             StreamableHttpError::HttpStatus(HttpStatusError::new(status, after.map(str::to_owned)))
         }
-        status => unexpected(status),
     }
-}
-
-fn unexpected(status: u16) -> Failure {
-    StreamableHttpError::UnexpectedServerResponse(format!("the status {status}").into())
 }
 
 fn content_type(response: &ExchangeResponse) -> Option<String> {

@@ -9,6 +9,7 @@ use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::Value;
 
 use super::news::News;
+use super::refusal::Refusal;
 use super::returned;
 use super::words::brief;
 
@@ -26,14 +27,25 @@ impl BorrowedTool {
         Self { spec, remote, peer, news }
     }
 
+    fn gone(&self) -> String {
+        self.news.broken.notify_one();
+        "its server is gone; it is started again, so try later".to_owned()
+    }
+
     fn failed(&self, error: &ServiceError) -> ToolError {
         let name = &self.spec.name;
         let why = match error {
             ServiceError::McpError(error) => brief(&error.message),
-            ServiceError::TransportSend(_) | ServiceError::TransportClosed => {
-                self.news.broken.notify_one();
-                "its server is gone; it is started again, so try later".to_owned()
-            }
+            ServiceError::TransportSend(error) => match Refusal::of(&*error.error) {
+                Some(refusal) => {
+                    if refusal.is_lasting {
+                        self.news.broken.notify_one();
+                    }
+                    refusal.why
+                }
+                None => self.gone(),
+            },
+            ServiceError::TransportClosed => self.gone(),
             other => brief(&other.to_string()),
         };
         ToolError::failed(format!("`{name}` failed: {why}"))

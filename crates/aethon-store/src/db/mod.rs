@@ -5,6 +5,7 @@
 mod checkpoints;
 mod commits;
 mod file;
+mod held;
 mod idle_tasks;
 mod migrate;
 mod open;

@@ -5,7 +5,7 @@
 //! failure touches nobody else and the usual case pays for no savepoints.
 //!
 //! A job that nobody waits for is held until the next one that somebody does wait for, or a moment if none comes: it costs
-//! no commit of its own.
+//! no commit of its own, and wakes the thread only when that would sleep for long ([`Held`]).
 //!
 //! While the storage fails, whoever waits is told so at once and asks again; jobs that nobody waits for and that are needed
 //! are kept ([`Urgency`]), and when nothing else comes, it is tried whether a little can be written again.
@@ -26,6 +26,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::checkpoints::Checkpoints;
 use super::commits::{Commits, Committed, DiskSpace};
+use super::held::Held;
 use super::idle_tasks::IdleTasks;
 use super::open::Settings;
 use super::place::Place;
@@ -35,11 +36,8 @@ use crate::error::Error;
 /// How many jobs may wait.
 const WAITING: usize = 1024;
 
-/// How many jobs share a commit at most: enough to make its cost small, few enough to answer soon.
+/// How many jobs share a commit at most, unless more are held: enough to make its cost small, few enough to answer soon.
 const GROUP: usize = 128;
-
-/// How long a job that nobody waits for is held when no other comes.
-const HELD: Duration = Duration::from_millis(20);
 
 /// How long it takes at first, and at last, until it is tried whether a failing storage works again.
 const FIRST_PATIENCE: Duration = Duration::from_millis(50);
@@ -59,10 +57,28 @@ pub(crate) struct Chores {
     pub(crate) probe: IdleTask,
 }
 
+/// What the thread is sent.
+enum Parcel {
+    /// Somebody waits for this.
+    Job(Box<dyn Job>),
+    /// Something is held.
+    Look,
+}
+
+impl Parcel {
+    fn job(self) -> Option<Box<dyn Job>> {
+        match self {
+            Self::Job(job) => Some(job),
+            Self::Look => None,
+        }
+    }
+}
+
 /// The handle of the thread.
 pub(crate) struct Writer {
     places: Arc<Semaphore>,
-    queue: Mutex<Option<Sender<Box<dyn Job>>>>,
+    queue: Mutex<Option<Sender<Parcel>>>,
+    held: Arc<Held>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// How many jobs are on their way that nobody waits for.
     later: Arc<AtomicUsize>,
@@ -84,12 +100,15 @@ impl Writer {
         }))?;
         let commits = Commits::new(place.clone(), settings.health.clone(), chores.probe);
         let idle_tasks = IdleTasks::new(chores.idle_tasks, Checkpoints::new(settings, place, log_pages));
-        let work = move || serve(connection, &jobs, idle_tasks, commits);
+        let held = Arc::<Held>::default();
+        let shared = held.clone();
+        let work = move || serve(connection, (&jobs, shared), idle_tasks, commits);
         let thread =
             std::thread::Builder::new().name("store-writer".into()).spawn(work).map_err(Error::thread)?;
         Ok(Self {
             places: Arc::new(Semaphore::new(WAITING)),
             queue: Mutex::new(Some(queue)),
+            held,
             thread: Mutex::new(Some(thread)),
             later: Arc::default(),
         })
@@ -104,7 +123,7 @@ impl Writer {
         let place = self.places.clone().acquire_owned().await.map_err(|_| Error::closed())?;
         let (reply, answer) = oneshot::channel();
         let task = Task { work, outcome: None, reply, _place: place };
-        self.send(Box::new(task))?;
+        self.send(Parcel::Job(Box::new(task)))?;
         answer.await.map_err(|_| Error::closed())?
     }
 
@@ -116,7 +135,11 @@ impl Writer {
     ) -> Result<(), Error> {
         let place = self.places.clone().acquire_owned().await.map_err(|_| Error::closed())?;
         let ticket = Ticket::new(&self.later);
-        self.send(Box::new(Later { work, urgency, failure: None, _ticket: ticket, _place: place }))
+        let job = Box::new(Later { work, urgency, failure: None, _ticket: ticket, _place: place });
+        if self.held.push(job)? {
+            self.send(Parcel::Look)?;
+        }
+        Ok(())
     }
 
     /// Whether jobs are on their way that nobody waits for.
@@ -124,9 +147,9 @@ impl Writer {
         self.later.load(Ordering::Acquire) > 0
     }
 
-    fn send(&self, job: Box<dyn Job>) -> Result<(), Error> {
+    fn send(&self, parcel: Parcel) -> Result<(), Error> {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.as_ref().and_then(|queue| queue.send(job).ok()).ok_or_else(Error::closed)
+        queue.as_ref().and_then(|queue| queue.send(parcel).ok()).ok_or_else(Error::closed)
     }
 
     /// Takes nothing new, finishes what waits, checkpoints, closes the connection and ends the thread. Blocks.
@@ -157,11 +180,6 @@ pub(crate) enum Urgency {
 
 /// A job in the queue, whatever it returns.
 pub(super) trait Job: Send {
-    /// Whether nobody waits for it.
-    fn can_wait(&self) -> bool {
-        false
-    }
-
     /// Whether it is run again when the storage failed, because nobody would ask again.
     fn is_to_be_kept(&self) -> bool {
         false
@@ -217,10 +235,6 @@ struct Later<F> {
 }
 
 impl<F: FnMut(&Sql<'_>) -> Result<(), Error> + Send> Job for Later<F> {
-    fn can_wait(&self) -> bool {
-        true
-    }
-
     fn is_to_be_kept(&self) -> bool {
         self.urgency == Urgency::Needed
     }
@@ -263,14 +277,21 @@ struct Serving<'s> {
     idle_tasks: IdleTasks,
     commits: Commits,
     /// Jobs that nobody waits for: they come along with the next commit.
-    held: Vec<Box<dyn Job>>,
+    held: Arc<Held>,
+    /// Those of them that a failing storage did not take.
+    kept: Vec<Box<dyn Job>>,
     /// How long to wait for something to do before it is tried whether a failing storage works again.
     patience: Duration,
 }
 
-fn serve(connection: Connection, jobs: &Receiver<Box<dyn Job>>, idle_tasks: IdleTasks, commits: Commits) {
+fn serve(
+    connection: Connection,
+    (jobs, held): (&Receiver<Parcel>, Arc<Held>),
+    idle_tasks: IdleTasks,
+    commits: Commits,
+) {
     let sql = Sql::new(&connection);
-    let mut serving = Serving { sql, idle_tasks, commits, held: Vec::new(), patience: FIRST_PATIENCE };
+    let mut serving = Serving { sql, idle_tasks, commits, held, kept: Vec::new(), patience: FIRST_PATIENCE };
     serving.run(jobs);
     drop(serving);
     // The last connection to close brings the log into the file and removes it.
@@ -280,44 +301,55 @@ fn serve(connection: Connection, jobs: &Receiver<Box<dyn Job>>, idle_tasks: Idle
 }
 
 impl Serving<'_> {
-    fn run(&mut self, jobs: &Receiver<Box<dyn Job>>) {
+    fn run(&mut self, jobs: &Receiver<Parcel>) {
         loop {
             match jobs.recv_timeout(self.pause()) {
-                Ok(job) if job.can_wait() && self.held.len() + 1 < GROUP => self.held.push(job),
-                Ok(job) => {
-                    let places = GROUP.saturating_sub(self.held.len() + 1);
-                    let group = self.held.drain(..).chain([job]).chain(jobs.try_iter().take(places));
-                    let group = group.collect();
+                Ok(Parcel::Job(job)) => {
+                    // All that is held: who waits may be about to read it.
+                    let mut group = self.that_waits();
+                    group.push(job);
+                    let places = GROUP.saturating_sub(group.len());
+                    group.extend(jobs.try_iter().filter_map(Parcel::job).take(places));
                     self.commit(group);
                 }
+                Ok(Parcel::Look) => {}
                 Err(RecvTimeoutError::Timeout) => self.nothing_came(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        if !self.held.is_empty() {
-            let held = std::mem::take(&mut self.held);
-            self.commit(held);
+        let mut last = std::mem::take(&mut self.kept);
+        last.extend(self.held.close());
+        if !last.is_empty() {
+            self.commit(last);
         }
         // What could not be stored now is said in the log.
-        for job in self.held.drain(..) {
+        for job in self.kept.drain(..) {
             job.answer(Err(Error::closed()));
         }
     }
 
+    /// How long to wait for something to do.
     fn pause(&self) -> Duration {
         if self.commits.is_failing() {
-            self.patience
-        } else if self.held.is_empty() {
-            self.idle_tasks.pause().unwrap_or(LOOK)
-        } else {
-            HELD
+            return self.patience;
         }
+        if let Some(patience) = self.held.patience() {
+            return patience;
+        }
+        self.idle_tasks.pause().or_else(|| self.held.patience_before_sleep()).unwrap_or(LOOK)
+    }
+
+    /// What nobody waits for, the oldest first.
+    fn that_waits(&mut self) -> Vec<Box<dyn Job>> {
+        let mut group = std::mem::take(&mut self.kept);
+        group.extend(self.held.take());
+        group
     }
 
     fn nothing_came(&mut self) {
         let was_failing = self.commits.is_failing();
-        if !self.held.is_empty() {
-            let held = std::mem::take(&mut self.held);
+        let held = self.that_waits();
+        if !held.is_empty() {
             self.commit(held);
         } else if was_failing {
             self.commits.try_again(&self.sql);
@@ -333,7 +365,7 @@ impl Serving<'_> {
 
     fn commit(&mut self, group: Vec<Box<dyn Job>>) {
         let Committed { space, kept } = self.commits.run(&self.sql, group);
-        self.held.extend(kept);
+        self.kept.extend(kept);
         match space {
             DiskSpace::Enough => self.idle_tasks.written(&self.sql),
             DiskSpace::Lacking => self.idle_tasks.make_room(&self.sql),

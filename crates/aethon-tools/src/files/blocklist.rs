@@ -9,7 +9,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::places::{Places, is_within};
+use crate::places::{Places, folded, is_within};
 
 /// Directories of the system. They count only where they do not contain the workspace or the home directory itself.
 const SYSTEM: [&str; 12] =
@@ -136,9 +136,12 @@ fn is_own(path: &Path, entry: &Path) -> bool {
     else {
         return false;
     };
-    let Ok(below) = path.strip_prefix(parent) else { return false };
-    let first = below.components().next().and_then(|part| part.as_os_str().to_str()).unwrap_or_default();
-    let rest = first.strip_prefix(name).or_else(|| first.strip_prefix('.')?.strip_prefix(name));
+    if !is_within(path, parent) {
+        return false;
+    }
+    let first = path.components().nth(parent.components().count()).and_then(|part| part.as_os_str().to_str());
+    let (first, name) = (folded(first.unwrap_or_default()), folded(name));
+    let rest = first.strip_prefix(&name).or_else(|| first.strip_prefix('.')?.strip_prefix(&name));
     rest.is_some_and(|rest| rest.starts_with(['-', '.', '~']))
 }
 
@@ -198,10 +201,30 @@ mod tests {
         check("/home/ada/.aethon/aethon.db-wal", true);
         check("/home/ada/.aethon/aethon.db.bak", true);
         check("/home/ada/.aethon/.aethon.db.tmp", true);
+        check("/home/ada/.AETHON/Aethon.DB-wal", true);
         check("/home/ada/.aethon/aethon.dbx", false);
         check("/home/ada/.aethon/run/lock", true);
         check("/home/ada/.aethon/workspace/a", false);
         check("/etc/passwd", true);
+    }
+
+    #[test]
+    fn letters_that_a_disk_takes_for_others_do_not_get_round_the_list() {
+        let home = Path::new("/home/ada");
+        let own = [PathBuf::from("/home/ada/.aethon/kept.db")];
+        let list = list(Some(home), &own);
+        let check = |path: &str, expected: bool| {
+            assert_eq!(list.has_name(Path::new(path), home), expected, "{path}");
+        };
+        check("/home/ada/.\u{17f}sh/id_ed25519", true);
+        check("/home/ada/.\u{17f}\u{17f}h", true);
+        check("/home/ada/.\u{212a}ube/config", true);
+        check("/home/ada/.aethon/\u{212a}ept.db", true);
+        check("/home/ada/.aethon/\u{212a}ept.db-wal", true);
+        // No disk takes these for the plain letters: they are other files.
+        check("/home/ada/.\u{ff53}\u{ff53}\u{ff48}/notes", false);
+        check("/home/ada/.s\u{301}sh/notes", false);
+        check("/home/ada/.ssh\u{200b}/notes", false);
     }
 
     #[test]

@@ -142,8 +142,11 @@ impl Workspace {
     /// What a path is that may be opened, as far as its name says; it must exist.
     fn resolve(&self, path: &str) -> Result<Resolved, ToolError> {
         let wanted = self.wanted(path)?;
-        let real = wanted.canonicalize().map_err(|error| failed(path, &error))?;
-        self.named(path, &wanted, real)
+        match wanted.canonicalize() {
+            Ok(real) => self.named(path, &wanted, real),
+            // What is closed is closed, whether it is there or not.
+            Err(error) => self.named(path, &wanted, real(&wanted)).and(Err(failed(path, &error))),
+        }
     }
 
     /// The same for a path whose end may be missing.

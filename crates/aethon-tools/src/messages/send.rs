@@ -8,7 +8,7 @@ use std::sync::Arc;
 use aethon_core::channel::{Courier, NewDelivery};
 use aethon_core::clock::Clock;
 use aethon_core::ids::SessionId;
-use aethon_core::message::Block;
+use aethon_core::message::{Block, Outside};
 use aethon_core::session::Transcripts;
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use async_trait::async_trait;
@@ -67,12 +67,12 @@ impl SendMessage {
             ToolError::failed("the message was not sent, because the storage failed; try again")
         })?;
         let mut sources: Vec<String> = Vec::new();
-        for block in messages.iter().flat_map(|message| &message.content) {
-            let source = match block {
-                Block::ToolResult(result) if result.untrusted.is_some() => format!("`{}`", result.name),
-                Block::Text { untrusted: Some(_), .. } => "a message from outside".to_owned(),
-                Block::File { untrusted: Some(_), .. } => "a file from outside".to_owned(),
-                _ => continue,
+        let content = messages.iter().flat_map(|message| &message.content);
+        for outside in content.filter_map(Block::outside) {
+            let source = match outside {
+                Outside::Tool(name) => format!("`{name}`"),
+                Outside::Words => "a message from outside".to_owned(),
+                Outside::File(_) => "a file from outside".to_owned(),
             };
             if !sources.contains(&source) {
                 sources.push(source);

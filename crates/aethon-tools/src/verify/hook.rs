@@ -64,7 +64,8 @@ pub struct VerifyEdits {
     workspace: Arc<Workspace>,
     root: PathBuf,
     options: VerifyOptions,
-    /// Edits that have begun: turn, call and file.
+    /// Edits that have begun: turn, call, and the argument that names the file. The file itself is read when the call is over,
+    /// because a person who is asked may change it.
     edits: Mutex<Vec<(TurnId, String, String)>>,
     claims: Claims,
 }
@@ -82,11 +83,22 @@ impl VerifyEdits {
         }
     }
 
-    /// The file that a call edits, if it has begun here.
+    /// An edit begins. The hooks see a call again when a person has changed it, and it counts once.
+    fn begin(&self, turn: &TurnId, call: &ToolCall, argument: &str) {
+        let mut edits = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
+        edits.retain(|(of, id, _)| of != turn || *id != call.id);
+        if edits.len() >= MOST_EDITS {
+            edits.remove(0);
+        }
+        edits.push((turn.clone(), call.id.clone(), argument.to_owned()));
+    }
+
+    /// The file that a call has edited, if it has begun here.
     fn take(&self, turn: &TurnId, call: &ToolCall) -> Option<String> {
         let mut edits = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
         let at = edits.iter().position(|(of, id, _)| of == turn && *id == call.id)?;
-        Some(edits.remove(at).2)
+        let (_, _, argument) = edits.remove(at);
+        call.input.get(&argument).and_then(Value::as_str).map(str::to_owned)
     }
 
     /// What checks this file.
@@ -186,13 +198,8 @@ impl Hook for VerifyEdits {
 
     async fn before_tool(&self, context: &ToolContext, spec: &ToolSpec, call: &ToolCall) -> ToolDecision {
         let written = spec.roles.iter().find(|(_, role)| **role == ArgumentRole::WritePath);
-        let file = written.and_then(|(name, _)| call.input.get(name)).and_then(Value::as_str);
-        if let Some(file) = file {
-            let mut edits = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
-            if edits.len() >= MOST_EDITS {
-                edits.remove(0);
-            }
-            edits.push((context.turn.clone(), call.id.clone(), file.to_owned()));
+        if let Some((argument, _)) = written.filter(|(argument, _)| call.input.get(argument).is_some()) {
+            self.begin(&context.turn, call, argument);
         }
         ToolDecision::Allow
     }

@@ -8,9 +8,12 @@ use aethon_config::Config;
 use aethon_config::schema::{Email, GroupMode, Streaming};
 use aethon_core::program::Program;
 
-use super::messengers::common;
+use super::messengers::{Around, common};
 
-pub(super) fn channel(config: &Config, around: Surroundings) -> Option<Messenger> {
+/// The channel's name.
+pub(super) const NAME: &str = "email";
+
+pub(super) fn channel(config: &Config, around: &Around) -> Option<Messenger> {
     let section = &config.channels.email;
     let host = |host: &String| if host.is_empty() { section.api_base.clone() } else { host.clone() };
     let options = Options {
@@ -19,7 +22,7 @@ pub(super) fn channel(config: &Config, around: Surroundings) -> Option<Messenger
         tls: section.tls,
         username: section.username.clone(),
         password: section.password.clone(),
-        tokens: tokens(section, &around),
+        tokens: tokens(section, &around.surroundings),
         from: section.from.clone(),
         authserv_id: section.authserv_id.clone(),
         trust_from: section.trust_from,
@@ -28,11 +31,14 @@ pub(super) fn channel(config: &Config, around: Surroundings) -> Option<Messenger
     };
     // A mail cannot be changed, so a reply is sent when it is whole.
     let common = common!(section, GroupMode::Off, Streaming::Off);
-    let rules = common.rules("email", config);
-    // The case of an address says nothing, and senders come in lower case.
-    let lowered = |list: Vec<String>| list.into_iter().map(|entry| entry.trim().to_lowercase()).collect();
-    let rules = Rules { allowed: lowered(rules.allowed), owners: rules.owners.map(lowered), ..rules };
-    Some(email::channel(options, rules, around))
+    let rules = common.rules(NAME, config, around);
+    let rules = Rules { owners: rules.owners.map(lowered), ..rules };
+    Some(email::channel(options, rules, around.surroundings.clone()))
+}
+
+/// A list of addresses as senders come.
+pub(super) fn lowered(list: Vec<String>) -> Vec<String> {
+    list.into_iter().map(|entry| entry.trim().to_lowercase()).collect()
 }
 
 /// What the account signs in by in place of a password, if anything.

@@ -1,6 +1,7 @@
 //! `[channels]` to the messengers that are switched on.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_channels::socket::{Dial, Network};
@@ -13,6 +14,7 @@ use aethon_core::approval::PendingApprovals;
 use aethon_core::channel::Channel;
 use aethon_core::clock::Clock;
 use aethon_core::exchange::Exchange;
+use aethon_core::live::Live;
 use aethon_core::program::Programs;
 use aethon_core::storage::Storage;
 
@@ -48,24 +50,58 @@ pub(super) use common;
 pub(crate) const NAMES: [&str; 6] = ["telegram", "matrix", "discord", "slack", "whatsapp", "email"];
 
 /// What messengers are given by the program.
+pub(crate) struct Around {
+    pub(super) surroundings: Surroundings,
+    allowed: AllowLists,
+}
+
+/// Who may write, by channel; a reload of the configuration replaces it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AllowLists(Arc<Mutex<Lists>>);
+
+type Lists = BTreeMap<&'static str, Live<Vec<String>>>;
+
+impl AllowLists {
+    fn of(&self, channel: &'static str, config: &Config) -> Live<Vec<String>> {
+        self.lists().entry(channel).or_insert_with(|| Live::new(listed(channel, config))).clone()
+    }
+
+    /// Takes over what the configuration says now.
+    pub(crate) fn reload(&self, config: &Config) {
+        self.lists().iter().for_each(|(channel, list)| list.set(listed(channel, config)));
+    }
+
+    fn lists(&self) -> MutexGuard<'_, Lists> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn listed(channel: &str, config: &Config) -> Vec<String> {
+    let list = config.security.allowed_senders.get(channel).cloned().unwrap_or_default();
+    // The case of an address says nothing, and senders come in lower case.
+    if channel == super::mail::NAME { super::mail::lowered(list) } else { list }
+}
+
+/// What messengers are given by the program.
 pub(crate) fn surroundings(
     storage: &Storage,
     desk: &PendingApprovals,
     deliveries: &Deliveries,
     programs: &Arc<dyn Programs>,
-    clock: &Arc<dyn Clock>,
-) -> Surroundings {
-    Surroundings {
+    (clock, allowed): (&Arc<dyn Clock>, &AllowLists),
+) -> Around {
+    let surroundings = Surroundings {
         programs: programs.clone(),
         records: storage.channel_records.clone(),
         desk: desk.clone(),
         courier: deliveries.courier(storage.outbox.clone()),
         clock: clock.clone(),
-    }
+    };
+    Around { surroundings, allowed: allowed.clone() }
 }
 
 /// Those that are switched on, as channels.
-fn channels(config: &Config, around: &Surroundings) -> Vec<Arc<dyn Channel>> {
+fn channels(config: &Config, around: &Around) -> Vec<Arc<dyn Channel>> {
     let messengers = NAMES.iter().filter(|name| is_enabled(config, name));
     let made = messengers.filter_map(|name| messenger(config, name, around));
     made.map(|messenger| Arc::new(messenger) as Arc<dyn Channel>).collect()
@@ -74,7 +110,7 @@ fn channels(config: &Config, around: &Surroundings) -> Vec<Arc<dyn Channel>> {
 /// The same, and the channels that the embedding program brought.
 pub(crate) fn with_brought(
     config: &Config,
-    around: &Surroundings,
+    around: &Around,
     brought: &[Arc<dyn Channel>],
 ) -> Vec<Arc<dyn Channel>> {
     channels(config, around).into_iter().chain(brought.iter().cloned()).collect()
@@ -94,30 +130,36 @@ pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
 }
 
 /// A messenger, on or off. `None` when there is none of this name, or its address is none.
-pub(crate) fn messenger(config: &Config, name: &str, around: &Surroundings) -> Option<Messenger> {
+pub(crate) fn messenger(config: &Config, name: &str, around: &Around) -> Option<Messenger> {
     match name {
-        "telegram" => telegram(config, around.clone()),
-        "matrix" => matrix(config, around.clone()),
-        "discord" => discord(config, around.clone()),
-        "slack" => slack(config, around.clone()),
-        "whatsapp" => super::whatsapp::channel(config, around.clone()),
-        "email" => super::mail::channel(config, around.clone()),
+        "telegram" => telegram(config, around),
+        "matrix" => matrix(config, around),
+        "discord" => discord(config, around),
+        "slack" => slack(config, around),
+        "whatsapp" => super::whatsapp::channel(config, around),
+        "email" => super::mail::channel(config, around),
         _ => None,
     }
 }
 
-fn telegram(config: &Config, around: Surroundings) -> Option<Messenger> {
+fn telegram(config: &Config, around: &Around) -> Option<Messenger> {
     let section = &config.channels.telegram;
     let options = telegram::Options {
         api_base: section.api_base.clone(),
         token: section.token.clone(),
+        drafts: section.streaming == Streaming::Draft,
+        rich: section.rich,
         exchange: exchange("telegram", &section.api_base, SILENCE)?,
         polling: exchange("telegram", &section.api_base, telegram::POLL + POLL_SLACK)?,
     };
-    Some(telegram::channel(options, common!(section).rules("telegram", config), around))
+    Some(telegram::channel(
+        options,
+        common!(section).rules("telegram", config, around),
+        around.surroundings.clone(),
+    ))
 }
 
-fn matrix(config: &Config, around: Surroundings) -> Option<Messenger> {
+fn matrix(config: &Config, around: &Around) -> Option<Messenger> {
     let section = &config.channels.matrix;
     let options = matrix::Options {
         api_base: section.api_base.clone(),
@@ -125,10 +167,14 @@ fn matrix(config: &Config, around: Surroundings) -> Option<Messenger> {
         exchange: exchange("matrix", &section.api_base, SILENCE)?,
         polling: exchange("matrix", &section.api_base, matrix::POLL + POLL_SLACK)?,
     };
-    Some(matrix::channel(options, common!(section).rules("matrix", config), around))
+    Some(matrix::channel(
+        options,
+        common!(section).rules("matrix", config, around),
+        around.surroundings.clone(),
+    ))
 }
 
-fn discord(config: &Config, around: Surroundings) -> Option<Messenger> {
+fn discord(config: &Config, around: &Around) -> Option<Messenger> {
     let section = &config.channels.discord;
     let options = discord::Options {
         api_base: section.api_base.clone(),
@@ -137,19 +183,28 @@ fn discord(config: &Config, around: Surroundings) -> Option<Messenger> {
         exchange: exchange("discord", &section.api_base, SILENCE)?,
         dial: network(),
     };
-    Some(discord::channel(options, common!(section).rules("discord", config), around))
+    Some(discord::channel(
+        options,
+        common!(section).rules("discord", config, around),
+        around.surroundings.clone(),
+    ))
 }
 
-fn slack(config: &Config, around: Surroundings) -> Option<Messenger> {
+fn slack(config: &Config, around: &Around) -> Option<Messenger> {
     let section = &config.channels.slack;
     let options = slack::Options {
         api_base: section.api_base.clone(),
         bot_token: section.bot_token.clone(),
         app_token: section.app_token.clone(),
+        native_streams: section.streaming == Streaming::Native,
         exchange: exchange("slack", &section.api_base, SILENCE)?,
         dial: network(),
     };
-    Some(slack::channel(options, common!(section).rules("slack", config), around))
+    Some(slack::channel(
+        options,
+        common!(section).rules("slack", config, around),
+        around.surroundings.clone(),
+    ))
 }
 
 /// What sockets are opened through.
@@ -180,7 +235,7 @@ pub(super) struct Common<'c> {
 }
 
 impl Common<'_> {
-    pub(super) fn rules(&self, channel: &'static str, config: &Config) -> Rules {
+    pub(super) fn rules(&self, channel: &'static str, config: &Config, around: &Around) -> Rules {
         let security = &config.security;
         let prefix = format!("{channel}:");
         let owners =
@@ -188,7 +243,7 @@ impl Common<'_> {
         let are_named = !security.owners.is_empty();
         Rules {
             channel,
-            allowed: security.allowed_senders.get(channel).cloned().unwrap_or_default(),
+            allowed: around.allowed.of(channel, config),
             owners: are_named.then(|| owners.collect()),
             people: super::household::members(config, channel),
             groups: match self.groups {
@@ -205,11 +260,35 @@ impl Common<'_> {
                 schema::Strangers::Silence => Strangers::Silence,
                 schema::Strangers::Once => Strangers::Once,
             },
-            streams: self.streaming == Streaming::Edit,
+            streams: self.streaming != Streaming::Off,
             home: Some(self.home.trim().to_owned()).filter(|home| !home.is_empty()),
             max_file_bytes: u64::from(self.max_file_mb) * MB,
             stale_after: Duration::from_secs(u64::from(self.stale_minutes) * 60),
             marks_others: security.mark_untrusted_content,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reload_replaces_who_may_write() {
+        let with = |channel: &str, sender: &str| {
+            let mut config = Config::default();
+            config.security.allowed_senders.insert(channel.into(), vec![sender.into()]);
+            config
+        };
+        let lists = AllowLists::default();
+        let (telegram, mail) =
+            (lists.of("telegram", &with("telegram", "1")), lists.of("email", &Config::default()));
+        assert_eq!((telegram.get().as_slice(), mail.get().len()), (&["1".to_owned()][..], 0));
+        lists.reload(&with("email", " Ada@X.example"));
+        assert!(telegram.get().is_empty(), "who is no longer listed is not heard any more");
+        assert_eq!(*mail.get(), ["ada@x.example"], "senders come in lower case");
+        // Somebody who looks at a channel later changes nothing.
+        let again = lists.of("telegram", &with("telegram", "1"));
+        assert!(again.get().is_empty());
     }
 }

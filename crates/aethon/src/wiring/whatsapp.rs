@@ -1,13 +1,13 @@
 //! `[channels.whatsapp]` to the channel for WhatsApp.
 
+use aethon_channels::Messenger;
 use aethon_channels::whatsapp::{self, Options};
-use aethon_channels::{Messenger, Surroundings};
 use aethon_config::Config;
 use aethon_config::schema::{GroupMode, Streaming};
 
-use super::messengers::{SILENCE, common, exchange};
+use super::messengers::{Around, SILENCE, common, exchange};
 
-pub(super) fn channel(config: &Config, around: Surroundings) -> Option<Messenger> {
+pub(super) fn channel(config: &Config, around: &Around) -> Option<Messenger> {
     let section = &config.channels.whatsapp;
     let options = Options {
         api_base: section.api_base.clone(),
@@ -20,5 +20,5 @@ pub(super) fn channel(config: &Config, around: Surroundings) -> Option<Messenger
     };
     // A message cannot be changed, so a reply is sent when it is whole.
     let common = common!(section, GroupMode::Off, Streaming::Off);
-    Some(whatsapp::channel(options, common.rules("whatsapp", config), around))
+    Some(whatsapp::channel(options, common.rules("whatsapp", config, around), around.surroundings.clone()))
 }

@@ -50,7 +50,6 @@ impl Groundwork {
         let catalog = Arc::new(SopFolder::new(folder, prepared.shared.redactor.clone()));
         let (bus, clock) = (prepared.shared.bus.clone(), prepared.clock());
         let (runs, turns) = (storage.workflows.sop_runs.clone(), storage.turns.clone());
-        let sops = Sops::new(catalog.clone(), runs, turns, bus.clone(), clock.clone());
         let scheduler = &prepared.config.scheduler;
         let options = BookOptions {
             is_enabled: scheduler.enabled,
@@ -59,8 +58,10 @@ impl Groundwork {
         };
         let stored = (storage.workflows.jobs.clone(), storage.workflows.job_runs.clone());
         let board = AgentBoard::new(bus.clone(), clock.clone(), storage.workflows.agent_runs.clone());
-        let limits = WorkLimits::new(board.clone(), clock.clone());
+        let kept = (runs, turns);
+        let sops = Sops::new(catalog.clone(), kept, board.clone(), bus.clone(), clock.clone());
         let works = super::work::works(&prepared.config, storage, clock.clone());
+        let limits = WorkLimits::new(board.clone(), works.clone());
         let book = JobBook::new(stored, catalog, options, (clock, bus));
         let specialists = super::specialists::folder(prepared);
         Self { sops, book, board, specialists, works, limits }

@@ -28,7 +28,7 @@ export const overviewWords = {
   tokens: "Tokens",
   tokensMore: (/** @type {string} */ input, /** @type {string} */ output) => `${input} in, ${output} out`,
   cost: "Cost",
-  answers: "Answers",
+  answers: "Turns",
   half: (/** @type {string} */ time) => `Half of them within ${time}`,
   errors: "Errors",
   denied: (/** @type {number} */ n) => plural(n, "tool call was denied", "tool calls were denied"),

@@ -41,10 +41,9 @@ impl Shared {
         window: &ContextWindow,
         allowance: &Allowance,
     ) {
-        self.ahead.revise(&context.session, window);
-        let tokens = window.tokens_when_shortened(allowance.limits.keep);
-        let has_room = allowance.holds_tokens(window, tokens, FULL_ENOUGH) && !is_crowded(window, allowance);
-        if has_room || !self.options.compaction.ahead {
+        // Every turn ends here: what is cheap to see comes first.
+        let is_prepared = self.ahead.revise(&context.session, window);
+        if is_prepared || !self.options.compaction.ahead || has_room(window, allowance) {
             return;
         }
         let Some(leaving) = leaving(window, &allowance.target_ahead(window, FULL_ENOUGH)) else { return };
@@ -85,7 +84,10 @@ impl Shared {
     }
 }
 
-/// Whether the number of its messages alone makes a window nearly full.
-fn is_crowded(window: &ContextWindow, allowance: &Allowance) -> bool {
-    window.len() as u64 * 100 >= (allowance.limits.messages as u64).saturating_mul(FULL_ENOUGH)
+/// Whether a window is far from full, by its tokens when its old tool output is shortened and by the number of its messages.
+fn has_room(window: &ContextWindow, allowance: &Allowance) -> bool {
+    let fits = |tokens| allowance.holds_tokens(window, tokens, FULL_ENOUGH);
+    let is_crowded =
+        window.len() as u64 * 100 >= (allowance.limits.messages as u64).saturating_mul(FULL_ENOUGH);
+    !is_crowded && (fits(window.tokens()) || fits(window.tokens_when_shortened(allowance.limits.keep)))
 }

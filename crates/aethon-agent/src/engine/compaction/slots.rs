@@ -62,12 +62,16 @@ impl Ahead {
         Self { slots: Mutex::default(), permits: Semaphore::new(AT_ONCE), most }
     }
 
-    /// Drops what was prepared for a session whose conversation does not begin in that way any more.
-    pub(in crate::engine) fn revise(&self, session: &SessionId, window: &ContextWindow) {
+    /// Drops what was prepared for a session whose conversation does not begin in that way any more. Tells whether something
+    /// is left: ready, or being made.
+    pub(in crate::engine) fn revise(&self, session: &SessionId, window: &ContextWindow) -> bool {
         let mut slots = self.lock();
-        if slots.of.get(session).is_some_and(|slot| window.prefix(slot.prefix.len) != Some(slot.prefix)) {
+        let Some(slot) = slots.of.get(session) else { return false };
+        let still_begins_so = window.prefix(slot.prefix.len) == Some(slot.prefix);
+        if !still_begins_so {
             slots.remove(session);
         }
+        still_begins_so
     }
 
     /// Drops what was or is being prepared for a session.

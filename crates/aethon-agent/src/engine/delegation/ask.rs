@@ -57,6 +57,7 @@ impl Ask {
         );
         let spec = ToolSpec::of::<Arguments>(format!("ask_{}", agent.name), description)
             .running_side_by_side()
+            .waiting_for_turns()
             .with_untrusted_output();
         Self { spec, name: agent.name.clone(), shared, conversations }
     }

@@ -55,6 +55,27 @@ pub async fn two_programs_never_write_in_one_session_at_once(stage: Stage) {
     assert_eq!(live(there).await, ["one", "1", "two", "2", "three", "3"]);
 }
 
+pub async fn two_programs_never_wait_for_each_other(stage: Stage) {
+    let (here, there) = (&stage.storage, &stage.beside);
+    let mut turns = Vec::new();
+    for (storage, text) in [(here, "one"), (there, "two"), (here, "three")] {
+        let turn = TurnId::fresh();
+        storage.turns.accept(&turn, &say(S, text), None).await.unwrap();
+        turns.push(turn);
+    }
+    let [one, two, three] = turns.try_into().unwrap();
+    // A program's own queue says which of its turns is next, and that may be another one than was stored first.
+    here.turns.begin(&three, begin("three")).await.unwrap();
+    assert!(there.turns.begin(&two, begin("two")).await.unwrap_err().is_elsewhere());
+    here.turns.finish(finish(&three, S, "3")).await.unwrap();
+    assert!(there.turns.begin(&two, begin("two")).await.unwrap_err().is_elsewhere());
+    here.turns.begin(&one, begin("one")).await.unwrap();
+    here.turns.finish(finish(&one, S, "1")).await.unwrap();
+    there.turns.begin(&two, begin("two")).await.unwrap();
+    there.turns.finish(finish(&two, S, "2")).await.unwrap();
+    assert_eq!(live(there).await, ["three", "3", "one", "1", "two", "2"]);
+}
+
 pub async fn a_turn_behind_another_programs_begins_when_that_has_ended(stage: Stage) {
     let (here, there) = (&stage.storage, &stage.beside);
     let one = stage.open_turn(S, "one").await;

@@ -40,6 +40,7 @@ list! { $
         only_a_turn_of_the_live_branch_of_the_same_session_can_be_replaced,
         the_window_has_the_newest_messages,
         the_window_begins_behind_what_was_folded,
+        the_window_has_what_was_put_in_beside_the_turn_that_folded,
         what_a_crash_left_over_is_found_oldest_first,
         the_next_turn_begins_with_the_end_of_the_one_before_it,
         a_next_turn_that_cannot_begin_does_not_touch_the_end_before_it,
@@ -49,6 +50,7 @@ list! { $
     }
     owners {
         two_programs_never_write_in_one_session_at_once,
+        two_programs_never_wait_for_each_other,
         a_turn_behind_another_programs_begins_when_that_has_ended,
         what_another_program_wrote_is_seen_when_a_turn_begins,
         a_turn_of_a_program_that_is_gone_is_taken_over_by_one_other,

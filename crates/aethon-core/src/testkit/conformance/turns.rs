@@ -202,6 +202,24 @@ pub async fn the_window_begins_behind_what_was_folded(stage: Stage) {
     assert_eq!(texts(&stage.storage.turns.window(&session(S), 10).await.unwrap()), ["uno"]);
 }
 
+pub async fn the_window_has_what_was_put_in_beside_the_turn_that_folded(stage: Stage) {
+    stage.turn(S, "one", "1").await;
+    let turn = stage.open_turn(S, "two").await;
+    let (turns, transcripts) = (&stage.storage.turns, &stage.storage.transcripts);
+    let step = |text: &str| message(Role::Assistant, text);
+    let posted = step("by the way");
+    let first = turns.append(&turn, vec![step("a")]).await.unwrap()[0].0;
+    transcripts.post(&session(S), "k", posted).await.unwrap();
+    let to = turns.append(&turn, vec![step("b")]).await.unwrap()[0].0;
+    assert!(to > first + 1, "the one that was put in is between them");
+    let folded =
+        Block::Folded { messages: 5, from: "1".into(), to: to.to_string(), summary: "they counted".into() };
+    turns.append(&turn, vec![Message::new(Role::System, vec![folded], start())]).await.unwrap();
+    turns.finish(finish(&turn, S, "2")).await.unwrap();
+    assert_eq!(texts(&turns.window(&session(S), 10).await.unwrap()), ["by the way", "", "2"]);
+    assert_eq!(texts(&turns.window(&session(S), 2).await.unwrap()), ["", "2"]);
+}
+
 pub async fn what_a_crash_left_over_is_found_oldest_first(stage: Stage) {
     let running = stage.open_turn(S, "running").await;
     stage.turn(S, "done", "done").await;

@@ -256,16 +256,16 @@ impl Tables {
         Ok(Begun { message: first, after })
     }
 
-    /// Whether another owner has a turn in a session that comes before this one.
+    /// Whether another owner has a turn in a session that comes before this one: because it has begun, or was accepted before all
+    /// that this owner has there.
     pub(super) fn is_held(&self, session: &SessionId, owner: u64, number: i64) -> bool {
-        self.turns.values().any(|row| {
-            let is_first = match row.record.phase {
-                TurnPhase::Running => true,
-                TurnPhase::Queued => row.number < number,
-                TurnPhase::Done => false,
-            };
-            is_first && row.owner != Some(owner) && row.record.inbound.session == *session
-        })
+        let is_open =
+            |row: &&TurnRow| row.record.phase != TurnPhase::Done && row.record.inbound.session == *session;
+        let is_own = |row: &&TurnRow| row.owner == Some(owner);
+        let own = self.turns.values().filter(is_open).filter(is_own).map(|row| row.number).min();
+        let first = own.unwrap_or(number);
+        let others = self.turns.values().filter(is_open).filter(|row| !is_own(row));
+        others.into_iter().any(|row| row.record.phase == TurnPhase::Running || row.number < first)
     }
 
     /// Notes that an owner lives.

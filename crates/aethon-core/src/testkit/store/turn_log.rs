@@ -108,11 +108,20 @@ impl TurnLog for MemoryStore {
         let tables = self.enter("window")?;
         let messages = tables.sessions.get(session).map(|session| session.messages.as_slice());
         let messages = messages.unwrap_or_default();
-        let folded_through = messages.iter().rev().find_map(folded_through).unwrap_or_default();
-        let first =
-            messages.iter().position(|message| message.id.0 > folded_through).unwrap_or(messages.len());
-        let messages = &messages[first..];
-        Ok(messages[messages.len().saturating_sub(limit)..].to_vec())
+        let summary = messages.iter().rev().find_map(|message| Some((message, folded_through(message)?)));
+        let Some((summary, through)) = summary else {
+            return Ok(messages[messages.len().saturating_sub(limit)..].to_vec());
+        };
+        // What was put in while the turn went on that made the summary was in no window of it, and so is in no summary.
+        let began =
+            messages.iter().position(|message| message.turn == summary.turn).unwrap_or(messages.len());
+        let seen = messages.iter().enumerate().filter(|(place, message)| {
+            let is_beside =
+                *place > began && message.turn != summary.turn && folded_through(message).is_none();
+            message.id.0 > through || is_beside
+        });
+        let seen: Vec<Message> = seen.map(|(_, message)| message.clone()).collect();
+        Ok(seen[seen.len().saturating_sub(limit)..].to_vec())
     }
 
     async fn turn(&self, turn: &TurnId) -> Result<Option<TurnRecord>> {

@@ -1,4 +1,4 @@
-// The agents: who is at work and on what, and what each has done, with tools, time and cost.
+// The agents: who is at work and on what, the work of several turns, and what each has done, with tools, time and cost.
 
 import { fill, make } from "../../shared/dom.js";
 import { badge } from "../../shared/controls.js";
@@ -11,6 +11,7 @@ import { searchField, select } from "../../components/form.js";
 import { region, state } from "../../components/state.js";
 import { rowTitle, table } from "../../components/table.js";
 import { exactTime } from "../exact-time.js";
+import { workSection } from "../work.js";
 
 /**
  * @typedef {{agent_id: string, name: string, role: string, session_id: string, kind: string, parent: string | null, task: string, outcome: string, error: string | null,
@@ -27,7 +28,8 @@ export function mount(root, context) {
   const wanted = { agent: query.get("agent") ?? "", outcome: query.get("outcome") ?? "", text: query.get("q") ?? "", run: context.parts[0] ?? "" };
   const now = make("div", { class: "agent-cards" });
   const past = history(wanted, context);
-  const body = make("div", { class: "stack" }, make("section", {}, heading(words.now), now), past.element);
+  const work = workSection(context);
+  const body = make("div", { class: "stack" }, make("section", {}, heading(words.now), now), work.element, past.element);
   const answers = region(context, {
     path,
     failure: words.failed,
@@ -42,8 +44,8 @@ export function mount(root, context) {
   const timer = setInterval(() => !document.hidden && tick(now), 1000);
   context.signal.addEventListener("abort", () => clearInterval(timer));
   return {
-    refresh: () => answers.soon(),
-    live: (topic) => topic === "agents" && answers.soon(),
+    refresh: () => (answers.soon(), work.soon()),
+    live: (topic) => topic === "agents" && (answers.soon(), work.soon()),
     route: (parts) => past.open(parts[0] ?? ""),
   };
 }

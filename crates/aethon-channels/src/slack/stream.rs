@@ -1,0 +1,284 @@
+//! Slack's own streams: a message in a thread, to which text is appended until the stream is ended.
+//!
+//! Nothing that was appended can be taken back, and Slack ends a stream by itself after some minutes. Whenever it is not certain
+//! any more what a stream holds, it is ended and its message edited, which puts the text there once whatever there was.
+//! A stream that was begun carries no key; it is found again as our first message behind the question that has none.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::form::{markdown, settled};
+use super::platform::{LOOKED_THROUGH, Place, Slack, reference};
+use crate::talk::{Asked, Fault, Growth};
+
+/// How much of a text goes into a stream, in characters: Slack takes 12,000, and marks that call somebody get longer.
+const MOST_MARKDOWN: usize = 11_500;
+/// What Slack takes.
+const MOST_TAKEN: usize = 12_000;
+/// How many streams are open at once; more replies are edited.
+const MOST_OPEN: usize = 1000;
+/// Of how many private messages it is known in which thread they stand.
+const MOST_THREADS: usize = 500;
+/// Ends the id of a message that was begun as a stream.
+const STREAMED: &str = " stream";
+/// Slack's word for an edit of a stream that is open.
+const STILL_STREAMING: &str = "streaming_state_conflict";
+/// Slack's word for a message that was removed.
+const NOT_THERE: &str = "message_not_found";
+/// Refusals that every other stream would get as well.
+const USELESS: [&str; 3] = ["unknown_method", "not_allowed_token_type", "the app lacks the scope"];
+
+/// The streams of a workspace.
+#[derive(Default)]
+pub(super) struct Streams {
+    /// What stands in each that is open.
+    open: Mutex<HashMap<String, String>>,
+    /// The threads of private messages, by the ids of these.
+    threads: Mutex<VecDeque<(String, String)>>,
+    /// Whether the workspace has none.
+    is_off: AtomicBool,
+}
+
+impl Streams {
+    /// A private message stands in this thread.
+    pub(super) fn heard(&self, message: &str, thread: &str) {
+        let mut threads = lock(&self.threads);
+        if threads.len() >= MOST_THREADS {
+            threads.pop_front();
+        }
+        threads.push_back((message.to_owned(), thread.to_owned()));
+    }
+
+    fn thread_of(&self, message: &str) -> Option<String> {
+        let threads = lock(&self.threads);
+        threads.iter().rev().find(|(known, _)| known == message).map(|(_, thread)| thread.clone())
+    }
+
+    fn is_full(&self) -> bool {
+        lock(&self.open).len() >= MOST_OPEN
+    }
+
+    fn hold(&self, message: &str, text: String) {
+        lock(&self.open).insert(message.to_owned(), text);
+    }
+
+    /// What stands in a stream, which counts as ended until it is held again.
+    fn release(&self, message: &str) -> Option<String> {
+        lock(&self.open).remove(message)
+    }
+
+    fn switch_off(&self, why: &str) {
+        if !self.is_off.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                channel = "slack",
+                why,
+                "Slack has no streams for this app; replies are edited as they grow"
+            );
+        }
+    }
+}
+
+impl Slack {
+    /// Puts something in the place of a message, which may be a stream that is open.
+    pub(super) async fn replace(&self, message: &str, mut params: Value) -> Result<(), Fault> {
+        let Some((channel, ts)) = place_of(message) else {
+            return Err(Fault::Gone("this is no message of Slack".into()));
+        };
+        params["channel"] = json!(channel);
+        params["ts"] = json!(ts);
+        if self.streams.release(message).is_some() {
+            self.stop((channel, ts), "").await?;
+        }
+        match self.api().call("chat.update", &params).await.map_err(Fault::from) {
+            Err(Fault::Refused(why)) if why.ends_with(STILL_STREAMING) => {}
+            updated => return updated.map(drop),
+        }
+        self.stop((channel, ts), "").await?;
+        self.api().call("chat.update", &params).await.map_err(Fault::from).map(drop)
+    }
+
+    /// Ends a stream with these words. Without any, one that cannot be ended, because it is, is no failure.
+    async fn stop(&self, (channel, ts): (&str, &str), words: &str) -> Result<(), Fault> {
+        let mut params = json!({"channel": channel, "ts": ts});
+        if !words.is_empty() {
+            params["markdown_text"] = json!(words);
+        }
+        match self.api().call("chat.stopStream", &params).await.map_err(Fault::from) {
+            Err(Fault::Gone(why) | Fault::Refused(why)) if words.is_empty() && !why.ends_with(NOT_THERE) => {
+                Ok(())
+            }
+            stopped => stopped.map(drop),
+        }
+    }
+
+    /// A stream that may have been begun: where it would be was noted before.
+    pub(super) async fn find_stream(&self, channel: &str, note: &str) -> Result<Option<String>, Fault> {
+        let Some((thread, question)) = note.split_once(' ') else { return Ok(None) };
+        let us = self.account().await?.user;
+        let params = [
+            ("channel", channel),
+            ("ts", thread),
+            ("oldest", question),
+            ("limit", LOOKED_THROUGH),
+            ("include_all_metadata", "true"),
+        ];
+        let told = self.api().get("conversations.replies", &params).await.map_err(Fault::from)?;
+        let is_behind = |message: &&Value| {
+            let ts = message["ts"].as_str().unwrap_or_default();
+            let is_bare = message["metadata"].is_null() && message["files"].is_null();
+            message["user"] == us && is_bare && is_later(ts, question)
+        };
+        let found = told["messages"].as_array().into_iter().flatten().find(is_behind);
+        Ok(found.map(|message| stream_reference(&json!(channel), &message["ts"])))
+    }
+
+    /// Where a stream for this person can be: the thread, and the question in it.
+    fn stream_place(&self, chat: &str, asked: &Asked) -> Option<(String, String)> {
+        let message = asked.message.as_deref()?;
+        let question = message.split_once(':').map(|(_, ts)| ts).filter(|ts| is_ts(ts))?;
+        let thread = match Place::of(chat).thread {
+            Some(thread) => thread.to_owned(),
+            None => self.streams.thread_of(message)?,
+        };
+        Some((thread, question.to_owned()))
+    }
+}
+
+#[async_trait]
+impl Growth for Slack {
+    fn most(&self) -> usize {
+        MOST_MARKDOWN
+    }
+
+    fn is_grown(&self, message: &str) -> bool {
+        message.ends_with(STREAMED)
+    }
+
+    async fn start(&self, chat: &str, asked: &Asked, text: &str, key: &str) -> Result<String, Fault> {
+        let text = settled(text);
+        if self.streams.is_off.load(Ordering::Relaxed) || self.streams.is_full() {
+            return Err(Fault::Refused("there are no streams now".into()));
+        }
+        let Some((thread, question)) = self.stream_place(chat, asked) else {
+            return Err(Fault::Refused("there is no thread for a stream".into()));
+        };
+        // Nothing that could stand alone yet.
+        if text.is_empty() || text.chars().count() > MOST_TAKEN {
+            return Err(Fault::Refused("the first words are none for a stream".into()));
+        }
+        let team = self.account().await?.team;
+        let channel = Place::of(chat).channel;
+        if let Some(before) = self.begin(key, &format!("{thread} {question}")).await? {
+            if let Some(found) = self.find_stream(channel, &before).await? {
+                return Ok(found);
+            }
+            if before.is_empty() {
+                return Err(Fault::Refused("it was sent as an ordinary message".into()));
+            }
+        }
+        let mut params = json!({"channel": channel, "thread_ts": thread, "markdown_text": text});
+        if !channel.starts_with('D') {
+            params["recipient_user_id"] = json!(asked.sender);
+            params["recipient_team_id"] = json!(team);
+        }
+        match self.api().call("chat.startStream", &params).await.map_err(Fault::from) {
+            Ok(told) => {
+                let message = stream_reference(&told["channel"], &told["ts"]);
+                self.streams.hold(&message, text);
+                Ok(message)
+            }
+            Err(fault) => {
+                self.forget(key, &fault).await;
+                if USELESS.iter().any(|word| fault.message().contains(word)) {
+                    self.streams.switch_off(fault.message());
+                }
+                Err(fault)
+            }
+        }
+    }
+
+    async fn grow(&self, message: &str, text: &str) -> Result<(), Fault> {
+        let (Some((channel, ts)), Some(shown)) = (place_of(message), self.streams.release(message)) else {
+            return Err(Fault::Refused("the stream is not open".into()));
+        };
+        let text = settled(text);
+        let more = text.strip_prefix(&shown).filter(|_| text.chars().count() <= MOST_TAKEN);
+        let is_shorter = more.is_none() && shown.starts_with(&text);
+        let Some(more) = more.filter(|more| !more.is_empty()) else {
+            // Whatever comes next knows that it is open.
+            let is_same = text == shown;
+            self.streams.hold(message, shown);
+            return match is_same || is_shorter {
+                true => Ok(()),
+                false => Err(Fault::Refused("the text does not begin with what was shown".into())),
+            };
+        };
+        let params = json!({"channel": channel, "ts": ts, "markdown_text": more});
+        match self.api().call("chat.appendStream", &params).await.map_err(Fault::from) {
+            Ok(_) => {
+                self.streams.hold(message, text);
+                Ok(())
+            }
+            Err(fault) => {
+                if matches!(fault, Fault::Later { .. }) {
+                    self.streams.hold(message, shown);
+                }
+                Err(fault)
+            }
+        }
+    }
+
+    async fn finish(&self, message: &str, text: &str) -> Result<(), Fault> {
+        let Some(place) = place_of(message) else {
+            return Err(Fault::Gone("this is no message of Slack".into()));
+        };
+        let text = markdown(text);
+        if text.chars().count() > MOST_TAKEN {
+            return Err(Fault::Refused("the text is too long for a stream".into()));
+        }
+        let shown = self.streams.release(message);
+        if let Some((shown, more)) = shown.as_ref().and_then(|shown| Some((shown, text.strip_prefix(shown)?)))
+        {
+            match self.stop(place, more).await {
+                Err(fault @ Fault::Later { .. }) => {
+                    self.streams.hold(message, shown.clone());
+                    return Err(fault);
+                }
+                Err(Fault::Gone(_) | Fault::Refused(_)) => {}
+                ended => return ended,
+            }
+        } else if shown.is_some() {
+            self.stop(place, "").await?;
+        }
+        let params = json!({"markdown_text": text, "unfurl_links": false, "unfurl_media": false});
+        self.replace(message, params).await
+    }
+}
+
+/// A stream as it is remembered.
+fn stream_reference(channel: &Value, ts: &Value) -> String {
+    format!("{}{STREAMED}", reference(channel, ts))
+}
+
+/// The channel and the time of a message that is remembered.
+fn place_of(message: &str) -> Option<(&str, &str)> {
+    message.strip_suffix(STREAMED).unwrap_or(message).split_once(' ')
+}
+
+pub(super) fn is_ts(ts: &str) -> bool {
+    !ts.is_empty() && ts.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+/// Whether one time of Slack's is behind another. Both have six digits behind the point.
+fn is_later(ts: &str, than: &str) -> bool {
+    (ts.len(), ts) > (than.len(), than)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is in there is whole after every statement, so a panic elsewhere does not make it unusable.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,82 @@
+//! The forms of messages that older Bot API servers do not know: drafts, and rich messages.
+//!
+//! The owner switches them on. A server that turns out not to know one is not asked again for as long as the channel lives, and
+//! the log says so once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Value, json};
+
+use super::api::Failure;
+use super::form::entities;
+use crate::text::{RichFit, Styled};
+
+/// The methods that older servers lack.
+pub(super) const METHODS: [&str; 2] = ["sendMessageDraft", "sendRichMessage"];
+
+/// What a rich message may have. The length is that of its Markdown, which is never shorter than what is shown.
+const FIT: RichFit = RichFit { length: 32_768, blocks: 500, depth: 16, columns: 20 };
+
+/// Which of these forms are used.
+pub(super) struct Newer {
+    drafts: AtomicBool,
+    rich: AtomicBool,
+}
+
+impl Newer {
+    pub(super) fn new(drafts: bool, rich: bool) -> Self {
+        Self { drafts: drafts.into(), rich: rich.into() }
+    }
+
+    /// The chats in which a reply is shown by drafts while it grows: private ones, or none.
+    pub(super) fn drafts(&self) -> fn(&str) -> bool {
+        if self.drafts.load(Ordering::Relaxed) { |chat| !chat.starts_with(['-', '@']) } else { |_| false }
+    }
+
+    /// What a rich message may have, if there are such.
+    pub(super) fn rich(&self) -> Option<RichFit> {
+        self.rich.load(Ordering::Relaxed).then_some(FIT)
+    }
+
+    /// Notes why a draft was not shown.
+    pub(super) fn note_draft(&self, failure: &Failure) {
+        let Failure::Unfit { message, .. } = failure else { return };
+        if self.drafts.swap(false, Ordering::Relaxed) {
+            tracing::warn!(
+                channel = "telegram",
+                message,
+                "the server refuses drafts; replies grow by edits instead"
+            );
+        }
+    }
+
+    /// Notes why a rich message was not sent.
+    pub(super) fn note_rich(&self, failure: &Failure) {
+        let Failure::Unfit { message, is_unknown: true } = failure else { return };
+        if self.rich.swap(false, Ordering::Relaxed) {
+            tracing::warn!(
+                channel = "telegram",
+                message,
+                "the server knows no rich messages; replies go out in the ordinary form"
+            );
+        }
+    }
+}
+
+/// A draft. One of the same key replaces the one before.
+pub(super) fn draft(text: &Styled, key: &str) -> Value {
+    // FNV-1a, of which some clients keep no more than 31 bits. Zero is no number of a draft.
+    let hash =
+        key.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    let mut params = json!({"draft_id": (hash >> 1).max(1), "text": text.text});
+    let entities = entities(text);
+    if !entities.is_empty() {
+        params["entities"] = json!(entities);
+    }
+    params
+}
+
+/// A rich message. Names and tags in it call nobody.
+pub(super) fn rich_message(markdown: &str) -> Value {
+    json!({"rich_message": {"markdown": markdown, "skip_entity_detection": true}})
+}

@@ -1,0 +1,255 @@
+//! Markdown for a platform that shows headings and tables by itself, written anew from the parser's tree.
+//!
+//! A model's text brings nothing about there that it could not in styled text: whatever is text stays text, because every
+//! sign in it that may be markup is escaped. A picture, which the platform would fetch, becomes a link, and a link that is not
+//! one of the web or of mail becomes words.
+
+use comrak::nodes::{AstNode, Node, NodeLink, NodeValue};
+use comrak::{Arena, format_commonmark};
+
+use super::tree::{cleaned, dialect, document, is_break, is_open, language};
+
+/// What such a message may have at most.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RichFit {
+    /// UTF-16 units.
+    pub(crate) length: usize,
+    /// Blocks of every kind, those inside others too.
+    pub(crate) blocks: usize,
+    /// How deep one is in another.
+    pub(crate) depth: usize,
+    /// Columns of a table.
+    pub(crate) columns: usize,
+}
+
+/// What the parser's writer puts between two lists, which is markup.
+const END_OF_LIST: &str = "<!--";
+
+/// The Markdown, if it has something to show that styled text has not, and if it fits.
+pub(crate) fn rich(markdown: &str, fit: RichFit) -> Option<String> {
+    let (source, arena) = (cleaned(markdown), Arena::new());
+    let document = document(&arena, &source)?;
+    let nodes: Vec<Node<'_>> = document.descendants().collect();
+    let is_needed =
+        |node: &&Node<'_>| matches!(node.data().value, NodeValue::Heading(_) | NodeValue::Table(_));
+    if !nodes.iter().any(|node| is_needed(&node)) || !fits(&nodes, fit) {
+        return None;
+    }
+    for node in nodes {
+        tame(&arena, node);
+    }
+    let mut options = dialect();
+    options.render.prefer_fenced = true;
+    let mut out = String::with_capacity(2 * source.len());
+    format_commonmark(document, &options, &mut out).ok()?;
+    out.truncate(out.trim_end().len());
+    (!out.contains(END_OF_LIST) && out.encode_utf16().count() <= fit.length).then_some(out)
+}
+
+fn fits(nodes: &[Node<'_>], fit: RichFit) -> bool {
+    let columns = |node: &Node<'_>| match &node.data().value {
+        NodeValue::Table(table) => table.num_columns,
+        _ => 0,
+    };
+    nodes.iter().filter(|node| node.data().value.block()).count() <= fit.blocks
+        && nodes.iter().all(|node| node.ancestors().count() <= fit.depth && columns(node) <= fit.columns)
+}
+
+/// Makes a node what may stand in the message. Those in which it stands were made so before.
+fn tame<'a>(arena: &'a Arena<'a>, node: Node<'a>) {
+    let raw = |text: &str| NodeValue::Raw(escaped(text, is_in_cell(node)));
+    let value = node.data().value.clone();
+    let tamed = match value {
+        NodeValue::Text(text) => raw(&text),
+        NodeValue::HtmlInline(html) if is_break(&html) => match is_in_one_line(node) {
+            true => raw(" "),
+            false => NodeValue::LineBreak,
+        },
+        NodeValue::HtmlInline(html) => raw(&html),
+        NodeValue::HtmlBlock(block) => {
+            // An empty line would end the paragraph, and an indented one behind it be code.
+            let lines = block.literal.lines().map(str::trim).filter(|line| !line.is_empty());
+            let text = lines.collect::<Vec<_>>().join("\n");
+            node.append(arena.alloc(AstNode::from(raw(&text))));
+            NodeValue::Paragraph
+        }
+        NodeValue::CodeBlock(mut block) => {
+            block.info = language(&block.info);
+            NodeValue::CodeBlock(block)
+        }
+        NodeValue::Link(link) => match opened(&link) {
+            Some(link) => NodeValue::Link(link),
+            None => return unlink(arena, node, &link.url),
+        },
+        NodeValue::Image(link) => {
+            let words = node.collect_text();
+            let words = if words.trim().is_empty() { "image" } else { words.trim() };
+            node.children().for_each(|child| child.detach());
+            match opened(&link).filter(|_| !is_in(node, |value| matches!(value, NodeValue::Link(_)))) {
+                Some(link) => {
+                    node.append(arena.alloc(AstNode::from(raw(words))));
+                    NodeValue::Link(link)
+                }
+                None => raw(&format!("{words} ({})", link.url)),
+            }
+        }
+        other => other,
+    };
+    node.data_mut().value = tamed;
+}
+
+/// A link that may be followed, without the title that few readers see.
+fn opened(link: &NodeLink) -> Option<Box<NodeLink>> {
+    let url = link.url.trim();
+    is_open(url).then(|| Box::new(NodeLink { url: url.to_owned(), title: String::new() }))
+}
+
+/// Puts the words of a link in its place, and where it leads behind them.
+fn unlink<'a>(arena: &'a Arena<'a>, node: Node<'a>, url: &str) {
+    for child in node.children().collect::<Vec<_>>() {
+        node.insert_before(child);
+    }
+    if !url.trim().is_empty() {
+        let place = escaped(&format!(" ({})", url.trim()), is_in_cell(node));
+        node.insert_before(arena.alloc(AstNode::from(NodeValue::Raw(place))));
+    }
+    node.detach();
+}
+
+fn is_in(node: Node<'_>, is_it: fn(&NodeValue) -> bool) -> bool {
+    node.ancestors().skip(1).any(|outer| is_it(&outer.data().value))
+}
+
+fn is_in_cell(node: Node<'_>) -> bool {
+    is_in(node, |value| matches!(value, NodeValue::TableCell))
+}
+
+/// Whether the end of a line would end that in which the node stands.
+fn is_in_one_line(node: Node<'_>) -> bool {
+    is_in(node, |value| matches!(value, NodeValue::TableCell | NodeValue::Heading(_)))
+}
+
+/// Text without a sign that counts as markup. In a cell the writer itself escapes what would end that.
+fn escaped(text: &str, is_in_cell: bool) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut before = '\n';
+    for (at, c) in text.char_indices() {
+        let is_plain = match c {
+            ' ' | ',' | ';' | '\'' | '"' | '?' | '/' | '%' | '(' => true,
+            // An address that is a link stands in one already.
+            ':' => !text[at..].starts_with("://"),
+            '.' if text[..at].ends_with("www") => false,
+            // Behind a digit it may begin a list.
+            '.' | ')' => !before.is_ascii_digit(),
+            '-' => before.is_alphanumeric(),
+            '|' => is_in_cell,
+            _ => !c.is_ascii_punctuation(),
+        };
+        if !is_plain {
+            out.push('\\');
+        }
+        out.push(c);
+        before = c;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIT: RichFit = RichFit { length: 32_768, blocks: 500, depth: 16, columns: 20 };
+
+    const ROUNDS: usize = 3000;
+
+    fn check(markdown: &str, expected: Option<&str>) {
+        assert_eq!(rich(markdown, FIT).as_deref(), expected, "{markdown:?}");
+    }
+
+    #[test]
+    fn headings_and_tables_are_written_and_other_texts_need_no_more_than_styles() {
+        check("plain **bold**\n\n- a\n- b", None);
+        check("# Head\n\nA **b** `c|d`.", Some("# Head\n\nA **b** `c|d`."));
+        check("Head\n====\n\n1. a\n   - b", Some("# Head\n\n1. a\n   - b"));
+        check("| a | b |\n|:--|--:|\n| 1 | `x\\|y` |", Some("| a | b |\n| :-- | --: |\n| 1 | `x\\|y` |"));
+        check("# a\n\n```rust ignore\n# b\n```", Some("# a\n\n```rust\n# b\n```"));
+        check("# a\n\n    code", Some("# a\n\n```\ncode\n```"));
+    }
+
+    #[test]
+    fn what_is_text_stays_text() {
+        check("# a\n\n$x$ ==y== ||z|| 1\\. b", Some("# a\n\n\\$x\\$ \\=\\=y\\=\\= \\|\\|z\\|\\| 1\\. b"));
+        check("# a\n\n\\* b @user #tag", Some("# a\n\n\\* b \\@user \\#tag"));
+        check("# a\n\nb <tg-map> c", Some("# a\n\nb \\<tg-map\\> c"));
+        check("# a\n\n<div>\n\n    b\n\n</div>", Some("# a\n\n\\<div\\>\n\n```\nb\n```\n\n\\</div\\>"));
+        check("# a\n\n<pre>\n\n    # b\n</pre>", Some("# a\n\n\\<pre\\>\n\\# b\n\\</pre\\>"));
+        check("| a |\n|---|\n| x \\| $y<br>z |", Some("| a |\n| --- |\n| x \\| \\$y z |"));
+    }
+
+    #[test]
+    fn pictures_are_links_and_links_lead_to_the_web_or_to_mail() {
+        check("# a\n\n![cat](https://a.b/c.png \"t\")", Some("# a\n\n[cat](https://a.b/c.png)"));
+        check("# a\n\n[![cat](https://a.b)](https://c.d)", Some("# a\n\n[cat (https\\://a.b)](https://c.d)"));
+        check("# a\n\n[b *c*](tg://user?id=7)", Some("# a\n\nb *c* (tg\\://user?id\\=7\\)"));
+        check("# [a](javascript:x)", Some("# a (javascript:x)"));
+        check("# a\n\nhttps://a.b/c_d", Some("# a\n\n[https\\://a.b/c\\_d](https://a.b/c_d)"));
+    }
+
+    /// The letters of a text, and whether it has anything but Markdown that leads to the web or to mail.
+    fn read(markdown: &str) -> (String, bool) {
+        let arena = Arena::new();
+        let (mut words, mut is_tame) = (String::new(), true);
+        for node in document(&arena, markdown).unwrap().descendants() {
+            match &node.data().value {
+                NodeValue::HtmlInline(html) if is_break(html) => is_tame = false,
+                NodeValue::HtmlInline(text) => (is_tame, words) = (false, words + text),
+                NodeValue::HtmlBlock(block) => (is_tame, words) = (false, words + &block.literal),
+                NodeValue::Image(_) => is_tame = false,
+                NodeValue::Link(link) => is_tame &= is_open(&link.url) && link.title.is_empty(),
+                NodeValue::Text(text) => words.push_str(text),
+                NodeValue::Code(code) => words.push_str(&code.literal),
+                NodeValue::CodeBlock(block) => words.push_str(&block.literal),
+                _ => {}
+            }
+        }
+        // Signs and numbers that begin nothing in one text may in the other, as a mark at the edge of a word does.
+        words.retain(char::is_alphabetic);
+        (words, is_tame)
+    }
+
+    #[test]
+    fn whatever_it_is_written_from_it_reads_the_same_and_is_tame() {
+        let pieces = "# a,\n,\n\n,|a|b|\n|---|---|\n|,|,- ,1. ,> ,    ,```\n,`,*,**,_,~~,<b>,<div>\n,<br>,&amp;,&,\\,[x](,\
+                      http://a.b/c_d,) ,![y](,tg://u,$,==,||,x, 7,.,- [x] z\n,---\n,@,:,é,<!-- -->,  \n, \"t\")";
+        let pieces: Vec<&str> = pieces.split(',').collect();
+        let mut seed = 7_u32;
+        let mut draw = |most: usize| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) as usize % most
+        };
+        let mut written = 0;
+        for _ in 0..ROUNDS {
+            let text: String = (0..draw(30)).map(|_| pieces[draw(pieces.len())]).collect();
+            let text = format!("# h\n\n{text}");
+            let Some(rich) = rich(&text, FIT) else { continue };
+            written += 1;
+            let (words, is_tame) = read(&rich);
+            assert!(is_tame, "{text:?}\n{rich:?}");
+            // Of a link and a picture that become words, it is told where they lead.
+            if !text.contains("](") {
+                assert_eq!(words, read(&text).0, "{text:?}\n{rich:?}");
+            }
+        }
+        assert!(written > ROUNDS / 2, "{written}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_to_styled_text() {
+        check(&format!("# a\n\n{}", "x".repeat(32_768)), None);
+        check(&format!("# a\n\n{}", "b\n\n".repeat(500)), None);
+        check(&format!("# a\n\n{} b", "> ".repeat(20)), None);
+        check(&format!("|{}\n|{}\n", " a |".repeat(21), "---|".repeat(21)), None);
+        // Between these two lists something would have to stand that is no Markdown.
+        check("# a\n\n- b\n\n1. c", None);
+    }
+}

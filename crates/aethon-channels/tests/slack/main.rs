@@ -1,0 +1,285 @@
+//! The Slack channel against a workspace in memory that keeps to the protocol: sockets with tickets for one use, envelopes that
+//! are sent again until they are confirmed, mentions that come twice, posts that are taken twice, limits, renewed sockets,
+//! streams.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod server;
+mod streams;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_channels::{Messenger, slack};
+use aethon_core::approval::{Resolution, ResolutionReason};
+use aethon_core::channel::{Channel, ChannelState};
+use aethon_core::secret::Secret;
+use aethon_core::surface::TurnEvent;
+use common::{Ground, NOW, delivery, eventually, pass};
+use serde_json::json;
+use server::{APP, BOT, Line, Workspace};
+
+fn channel(ground: &Ground, workspace: &Arc<Workspace>, bot: &str) -> Arc<Messenger> {
+    channel_with(ground, workspace, bot, false)
+}
+
+fn channel_with(
+    ground: &Ground,
+    workspace: &Arc<Workspace>,
+    bot: &str,
+    native_streams: bool,
+) -> Arc<Messenger> {
+    let options = slack::Options {
+        api_base: "http://127.0.0.1/api/".into(),
+        bot_token: Secret::new(bot),
+        app_token: Secret::new(APP),
+        native_streams,
+        exchange: workspace.clone(),
+        dial: Arc::new(Line(workspace.clone())),
+    };
+    Arc::new(slack::channel(options, ground.rules("slack", &["UADA", "UEVE"]), ground.around()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mention_that_comes_twice_is_one_message_and_its_thread_a_conversation() {
+    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let running = ground.start(&channel(&ground, &workspace, BOT));
+    eventually("the socket is open", || workspace.is_open()).await;
+    let mention =
+        json!({"channel": "C1", "user": "UADA", "text": "<@UBOT> 1 &lt; 2?", "ts": format!("{NOW}.000001")});
+    for kind in ["message", "app_mention"] {
+        let mut event = mention.clone();
+        event["type"] = json!(kind);
+        workspace.event(event);
+    }
+    workspace.say("C1", "UADA", "not for you", 2);
+    workspace.say("D1", "UNOBODY", "obey", 3);
+    workspace.event(
+        json!({"type": "message", "subtype": "message_changed", "channel": "D1", "ts": "1.1", "message": {}}),
+    );
+    workspace.say("D1", "UADA", "in private", 4);
+    pass(20).await;
+    // What comes hours later once more is known.
+    workspace.event(json!({"type": "message", "channel": "C1", "user": "UADA", "text": "<@UBOT> 1 &lt; 2?", "ts": format!("{NOW}.000001")}));
+    pass(20).await;
+    running.stop().await;
+    assert_eq!(ground.assistant.texts(), ["[UADA] 1 < 2?", "in private"]);
+    let sessions: Vec<String> =
+        ground.assistant.inbound().iter().map(|inbound| inbound.session.to_string()).collect();
+    assert_eq!(sessions, [format!("slack:C1:{NOW}.000001"), "slack:D1".into()]);
+    assert_eq!(workspace.state().confirmed.len(), 7, "all of them, and each once");
+    assert!(ground.courier.texts().is_empty(), "a stranger learns nothing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_confirmed_before_it_is_stored_and_nothing_is_lost_without_a_socket() {
+    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    ground.assistant.refuse(7);
+    let messenger = channel(&ground, &workspace, BOT);
+    let running = ground.start(&messenger);
+    eventually("the socket is open", || workspace.is_open()).await;
+    workspace.say("D1", "UADA", "one", 1);
+    pass(10).await;
+    assert!(workspace.state().confirmed.is_empty(), "it is not stored");
+    eventually("it is stored", || ground.assistant.texts() == ["one"]).await;
+    eventually("it is confirmed", || !workspace.state().confirmed.is_empty()).await;
+    assert_eq!(messenger.status().unwrap().state, ChannelState::Running);
+    // In the middle of it the program is killed, and what comes before the next start has no socket to come to.
+    running.kill().await;
+    workspace.cut();
+    workspace.say("D1", "UADA", "two", 2);
+    pass(10).await;
+    let running = ground.start(&channel(&ground, &workspace, BOT));
+    eventually("it comes again", || ground.assistant.texts() == ["one", "two"]).await;
+    // A connection that breaks is opened again.
+    workspace.cut();
+    pass(5).await;
+    workspace.say("D1", "UADA", "three", 3);
+    eventually("it arrives", || ground.assistant.texts() == ["one", "two", "three"]).await;
+    pass(600).await;
+    running.stop().await;
+    assert_eq!(ground.assistant.texts().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_socket_is_open_before_the_old_one_is_left() {
+    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let running = ground.start(&channel(&ground, &workspace, BOT));
+    eventually("the socket is open", || workspace.is_open()).await;
+    for (number, reason) in [(1, "warning"), (2, "refresh_requested")] {
+        workspace.say("D1", "UADA", "before", number);
+        workspace.disconnect(reason);
+        pass(30).await;
+        assert_eq!(workspace.state().open_at_leaving.len(), number as usize);
+    }
+    assert_eq!(workspace.state().open_at_leaving, [1, 1]);
+    workspace.say("D1", "UADA", "after", 3);
+    pass(10).await;
+    assert_eq!(ground.assistant.texts(), ["before", "before", "after"]);
+    // One that only goes quiet is left as well, after a while.
+    assert_eq!(workspace.state().opened, 3);
+    workspace.disconnect("too_many_websockets");
+    pass(30).await;
+    assert_eq!(workspace.state().opened, 3, "not before its time");
+    pass(60).await;
+    assert_eq!(workspace.state().opened, 4);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_is_sent_once_however_often_it_is_tried() {
+    let text = format!("A **bold** <!channel> & {}\n\n```rust\nlet a = 1 < 2;\n```", "word ".repeat(1500));
+    for recipient in ["C1:1.2", "D1"] {
+        let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+        let messenger = channel(&ground, &workspace, BOT);
+        let delivery = delivery("slack", recipient, &text);
+        workspace.state().pauses.push_back(7);
+        let error = messenger.send(&delivery).await.unwrap_err();
+        assert_eq!(error.retry_after, Some(Duration::from_secs(7)));
+        pass(10).await;
+        workspace.state().losses = 1;
+        assert!(
+            messenger.send(&delivery).await.unwrap_err().retryable,
+            "nobody knows whether it has arrived"
+        );
+        // The program was killed before it knew.
+        let messenger = channel(&ground, &workspace, BOT);
+        while messenger.send(&delivery).await.is_err() {
+            pass(5).await;
+        }
+        let posted = std::mem::take(&mut workspace.state().posted);
+        let ids: BTreeSet<&str> =
+            posted.iter().map(|message| message["client_msg_id"].as_str().unwrap()).collect();
+        assert!(posted.len() > 1 && ids.len() == posted.len(), "each part once: {ids:?}");
+        let whole: String = posted.iter().map(|message| message["text"].as_str().unwrap()).collect();
+        assert_eq!(whole.matches("word").count(), 1500);
+        assert!(
+            whole.starts_with("A *bold* &lt;!channel&gt; &amp;")
+                && whole.contains("```\nlet a = 1 &lt; 2;\n```")
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn files_come_and_go_and_a_page_to_sign_in_at_is_no_file() {
+    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let running = ground.start(&channel(&ground, &workspace, BOT));
+    eventually("the socket is open", || workspace.is_open()).await;
+    for (number, name) in ["notes.txt", "secret.txt"].into_iter().enumerate() {
+        workspace.event(json!({
+            "type": "message", "subtype": "file_share", "channel": "D1", "user": "UADA", "text": name,
+            "ts": format!("{NOW}.00000{number}"),
+            "files": [{"name": name, "mimetype": "text/plain", "size": 5, "url_private": format!("https://files.slack.com/{name}")}],
+        }));
+    }
+    workspace.event(json!({
+        "type": "message", "subtype": "file_share", "channel": "D1", "user": "UADA", "text": "elsewhere", "ts": format!("{NOW}.000009"),
+        "files": [{"name": "x", "mimetype": "text/plain", "size": 5, "url_private": "https://slack.com.evil.example/x"}],
+    }));
+    eventually("all have arrived", || ground.assistant.texts().len() == 3).await;
+    running.stop().await;
+    let files: Vec<usize> =
+        ground.assistant.inbound().iter().map(|inbound| inbound.attachments.len()).collect();
+    assert_eq!(files, [1, 0, 0]);
+    assert_eq!(ground.courier.texts().len(), 2, "both are told");
+    let mut delivery = delivery("slack", "D1", "");
+    delivery.content.attachments.push(aethon_core::message::Attachment::new("a.txt", "text/plain", "aGk="));
+    channel(&ground, &workspace, BOT).send(&delivery).await.unwrap();
+    assert_eq!(workspace.state().files["F1"], "D1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_approval_is_pressed_by_the_asker_once_and_its_outcome_takes_the_buttons_away() {
+    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let running = ground.start(&channel(&ground, &workspace, BOT));
+    eventually("the socket is open", || workspace.is_open()).await;
+    let mention = json!({"type": "app_mention", "channel": "C1", "user": "UADA", "text": "<@UBOT> do it", "ts": format!("{NOW}.000001")});
+    workspace.event(mention);
+    eventually("it has arrived", || !ground.assistant.texts().is_empty()).await;
+    let request = ground.question(&format!("C1:{NOW}.000001"), "slack");
+    let mut ticket = ground.desk.open(request.clone());
+    let surface = ground.assistant.surface().unwrap();
+    surface.emit(&request.turn, TurnEvent::Approval(request.clone()));
+    eventually("the question is shown", || !workspace.state().posted.is_empty()).await;
+    let question = workspace.state().posted[0].clone();
+    assert_eq!(question["thread_ts"], format!("{NOW}.000001"));
+    let buttons = question["blocks"].as_array().unwrap().last().unwrap()["elements"].clone();
+    let value = |number: usize| buttons[number]["value"].as_str().unwrap().to_owned();
+    assert!(question["text"].as_str().unwrap().contains("ls &amp; &lt;!channel&gt;"), "{question}");
+    let whispered = |count: usize| {
+        let workspace = workspace.clone();
+        async move {
+            eventually("it is answered", || workspace.state().whispers.len() == count).await;
+            workspace.state().whispers[count - 1].clone()
+        }
+    };
+    workspace.press("UEVE", &question, &value(0));
+    let told = whispered(1).await;
+    assert!(told["text"].as_str().unwrap().contains("Only the person") && told["user"] == "UEVE", "{told}");
+    assert_eq!(ground.desk.pending().len(), 1);
+    workspace.press("UADA", &question, &value(0));
+    assert_eq!(whispered(2).await["text"], "Approved.");
+    workspace.press("UADA", &question, &value(1));
+    assert!(whispered(3).await["text"].as_str().unwrap().contains("settled"), "once");
+    workspace.press("UADA", &question, "a:FORGED22");
+    assert!(whispered(4).await["text"].as_str().unwrap().contains("settled"));
+    let answer = ticket.answer().await.answer;
+    assert_eq!(answer.by, "UADA on slack");
+    let resolution = Resolution { decision: answer.decision, reason: ResolutionReason::User };
+    surface.emit(&request.turn, TurnEvent::ApprovalDone { id: request.id.clone(), resolution });
+    eventually("the outcome is shown", || {
+        let state = workspace.state();
+        state.posted[0]["text"].as_str().unwrap().ends_with("*Approved*")
+            && state.posted[0]["blocks"] == json!([])
+    })
+    .await;
+    running.stop().await;
+    assert_eq!(workspace.state().posted.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_that_is_wrong_is_told_once_and_never_shown() {
+    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let messenger = channel(&ground, &workspace, "xoxb-wrong-canary");
+    ground.start(&messenger).ended().await;
+    let status = messenger.status().unwrap();
+    assert_eq!(status.state, ChannelState::Degraded);
+    assert!(
+        status.detail.contains("channels.slack.bot_token") && !status.detail.contains("canary"),
+        "{status:?}"
+    );
+    let checks = messenger.inspect().await;
+    assert!(!checks[0].ok && checks[1].ok && !format!("{checks:?}").contains("canary"), "{checks:?}");
+    let checks = channel(&ground, &workspace, BOT).inspect().await;
+    assert!(checks.iter().all(|check| check.ok) && checks[0].detail == "@aethon in Home", "{checks:?}");
+    assert!(workspace.state().posted.is_empty() && workspace.state().opened == 0, "nothing is sent or taken");
+    workspace.state().refusal = Some("account_inactive");
+    let messenger = channel(&ground, &workspace, BOT);
+    ground.start(&messenger).ended().await;
+    assert!(messenger.status().unwrap().detail.contains("account_inactive"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_are_obeyed_with_a_slash_of_slack_and_without() {
+    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let running = ground.start(&channel(&ground, &workspace, BOT));
+    eventually("the socket is open", || workspace.is_open()).await;
+    let command = |user: &str, command: &str, text: &str, trigger: &str| {
+        workspace.emit(
+            "slash_commands",
+            json!({"command": command, "text": text, "channel_id": "D1", "user_id": user, "trigger_id": trigger}),
+        );
+    };
+    command("UADA", "/aethon", "stop", "1");
+    command("UNOBODY", "/aethon", "help", "2");
+    workspace.say("D1", "UADA", "!new", 1);
+    pass(20).await;
+    running.stop().await;
+    let said = ground.courier.texts();
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0] == "Stopped." && said[1].contains("new conversation"), "{said:?}");
+    assert!(ground.assistant.texts().is_empty(), "no model is asked");
+}

@@ -1,0 +1,55 @@
+//! What a server behind an address refused, in a sentence of ours. What the server wrote to it is a stranger's and left out.
+
+use std::error::Error;
+use std::io;
+
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+
+use super::words::brief;
+
+/// Why a request came to nothing.
+pub(super) struct Refusal {
+    /// The sentence.
+    pub(super) why: String,
+    /// Whether the next request comes to nothing as well, so that the connection is of no use.
+    pub(super) is_lasting: bool,
+}
+
+impl Refusal {
+    /// The refusal in this error, if an answer of a server behind an address is behind it.
+    pub(super) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            if let Some(failure) = error.downcast_ref::<StreamableHttpError<io::Error>>() {
+                return Self::told(failure);
+            }
+            next = error.source();
+        }
+        None
+    }
+
+    fn told(failure: &StreamableHttpError<io::Error>) -> Option<Self> {
+        let lasting = |why: String| Self { why, is_lasting: true };
+        let passing = |why: String| Self { why, is_lasting: false };
+        Some(match failure {
+            StreamableHttpError::AuthRequired(_) => {
+                lasting("it refused the sign-in (status 401); check the `headers` of this server".into())
+            }
+            StreamableHttpError::HttpStatus(refused) => {
+                passing(format!("it answered with the status {}", refused.status))
+            }
+            StreamableHttpError::ResponseBodyTooLarge { max_size } => {
+                passing(format!("its answer is larger than {} MiB", max_size >> 20))
+            }
+            StreamableHttpError::UnexpectedContentType(kind) => {
+                let kind = brief(kind.as_deref().unwrap_or("no type"));
+                passing(format!("it answered with {kind}, which is not the protocol"))
+            }
+            StreamableHttpError::Deserialize(_) => {
+                passing("it answered with something else than the protocol has there".into())
+            }
+            StreamableHttpError::Client(broken) => lasting(broken.to_string()),
+            _ => return None,
+        })
+    }
+}

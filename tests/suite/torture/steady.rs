@@ -1,0 +1,65 @@
+//! What the daemon holds while everything goes on for long: memory, files and threads do not grow with time.
+
+use std::time::{Duration, Instant};
+
+use aethon_tests::{Holding, Server};
+
+use super::{Plan, number, tell, with_clients};
+
+/// How often it is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// How many descriptors more there may be: connections of clients come and go.
+const MORE_DESCRIPTORS: u64 = 24;
+/// How many threads more: those for blocking work come and go as well.
+const MORE_THREADS: u64 = 16;
+/// How much more memory, in KiB: what is kept of conversations is bounded, and full only after a while.
+const MORE_MEMORY: u64 = 32 << 10;
+
+/// The most of each.
+fn most(seen: &[Holding]) -> Holding {
+    let of = |part: fn(&Holding) -> u64| seen.iter().map(part).max().unwrap_or_default();
+    Holding {
+        resident: of(|seen| seen.resident),
+        descriptors: of(|seen| seen.descriptors),
+        threads: of(|seen| seen.threads),
+    }
+}
+
+/// Looks on for so long; returns what was held at each look.
+fn watched(server: &Server, time: Duration) -> Vec<Holding> {
+    let (begun, mut seen) = (Instant::now(), Vec::new());
+    while begun.elapsed() < time {
+        std::thread::sleep(LOOK);
+        seen.push(server.holding());
+        if seen.len() % 60 == 0 {
+            tell(&format!("{:.0?}: {:?}", begun.elapsed(), most(&seen[seen.len() - 60..])));
+        }
+    }
+    seen
+}
+
+fn steady(time: Duration) {
+    with_clients(&Plan { kills: 0, seed: 5, each: 1 }, |_, _, server| {
+        let seen = watched(&server, time);
+        // The last third against the middle one: everything is warm by then.
+        let third = seen.len() / 3;
+        let (middle, last) = (most(&seen[third..2 * third]), most(&seen[2 * third..]));
+        tell(&format!("{time:.0?}: {:?} at first, {middle:?} in the middle, {last:?} at last", seen[0]));
+        assert!(last.descriptors <= middle.descriptors + MORE_DESCRIPTORS, "{middle:?} {last:?}");
+        assert!(last.threads <= middle.threads + MORE_THREADS, "{middle:?} {last:?}");
+        assert!(last.resident <= middle.resident + MORE_MEMORY, "{middle:?} {last:?}");
+        server
+    });
+}
+
+#[test]
+fn what_everything_takes_stays_flat() {
+    steady(Duration::from_secs(90));
+}
+
+/// `cargo xtask steady` runs this.
+#[test]
+#[ignore = "a chore that runs for an hour: cargo xtask steady"]
+fn what_everything_takes_stays_flat_for_long() {
+    steady(Duration::from_secs(60 * number("AETHON_STEADY_MINUTES", 60)));
+}

@@ -1,0 +1,69 @@
+//! Which walls round commands this machine has. The tests that need one pass without it, so `ci` says what they proved and what
+//! they left out: a green run on a kernel without Landlock is not one with it.
+
+use crate::{process, test};
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::path::Path;
+
+/// What `doctor` reports on, and the tests that need it.
+const WALLS: [(&str, &str, &str); 2] = [
+    ("sandbox", "the sandbox of the kernel", "tests/suite/sandboxes.rs and those of `dynamic` tools"),
+    (
+        "self-protection",
+        "the walls round commands without a sandbox",
+        "parts of tests/suite/self_protection.rs, tests/suite/canary.rs and crates/aethon-tools/tests/confine.rs",
+    ),
+];
+
+/// Builds the programs and prints what `doctor` says of the walls.
+pub(crate) fn run(root: &Path) -> Result<()> {
+    test::build(root)?;
+    let cli = std::env::current_exe()?.with_file_name("aethon-cli");
+    // Nobody lives here: `doctor` looks at it and writes nothing.
+    let home = std::env::temp_dir().join(format!("aethon-ci-{}", std::process::id()));
+    let (cli, home) = (cli.to_string_lossy(), home.to_string_lossy());
+    let settings = ["--set", "model.provider=fake", "--set", "security.sandbox=kernel"];
+    let arguments = [&["--home", &home], &settings[..], &["doctor", "--json"]].concat();
+    // It fails where anything is amiss, such as the sandbox.
+    let told = process::command(root, &cli, &arguments).output().context("aethon-cli does not start")?;
+    let report: Value =
+        serde_json::from_slice(&told.stdout).context("`aethon-cli doctor --json` tells no JSON")?;
+    for line in lines(&report) {
+        println!("{line}");
+    }
+    Ok(())
+}
+
+fn lines(report: &Value) -> Vec<String> {
+    let empty = Vec::new();
+    let findings = report["findings"].as_array().unwrap_or(&empty);
+    let line = |(area, name, tests): (&str, &str, &str)| {
+        let finding = findings.iter().find(|finding| finding["area"] == area);
+        let words =
+            finding.and_then(|finding| finding["message"].as_str()).unwrap_or("`doctor` says nothing of it");
+        match finding.is_some_and(|finding| finding["health"] == "ok") {
+            true => format!("ci: this machine has {name}: {words}"),
+            false => format!("ci: THIS MACHINE LACKS {name}: {words}. LEFT OUT, so not proved: {tests}"),
+        }
+    };
+    WALLS.into_iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_missing_is_not_hidden() {
+        let report = json!({"findings": [
+            {"area": "sandbox", "health": "broken", "message": "no Landlock"},
+            {"area": "self-protection", "health": "ok", "message": "it stands"},
+        ]});
+        let told = lines(&report);
+        assert!(told[0].contains("LACKS the sandbox of the kernel: no Landlock. LEFT OUT"), "{told:?}");
+        assert!(told[1].contains("has the walls") && told[1].ends_with("it stands"), "{told:?}");
+        assert!(lines(&json!({})).iter().all(|line| line.contains("LACKS")), "silence is not health");
+    }
+}
