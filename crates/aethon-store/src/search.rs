@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::db::Sql;
 use crate::error::Error;
@@ -172,25 +173,41 @@ fn searchable(content: &str) -> String {
         #[serde(rename = "type", borrow)]
         kind: Cow<'a, str>,
         #[serde(default, borrow)]
-        text: Option<Cow<'a, str>>,
+        text: Option<&'a RawValue>,
         #[serde(default, borrow)]
-        name: Option<Cow<'a, str>>,
+        name: Option<&'a RawValue>,
     }
     // Content that is not what it should be has no words.
     let pieces: Vec<Piece<'_>> = serde_json::from_str(content).unwrap_or_default();
     let mut all = String::new();
     for piece in &pieces {
         let parts = match &*piece.kind {
-            "text" => [None, piece.text.as_deref()],
-            "file" => [piece.name.as_deref(), piece.text.as_deref()],
+            "text" => [None, piece.text],
+            "file" => [piece.name, piece.text],
             _ => [None, None],
         };
         for part in parts.into_iter().flatten() {
+            let part = beginning(part.get());
             all.push_str(&part[..part.floor_char_boundary(MAX_TEXT.saturating_sub(all.len()))]);
             all.push('\n');
         }
     }
     all
+}
+
+/// The text that a string of JSON stands for: at least as much of it as the index takes, and of a text of megabytes no more
+/// than that is unescaped.
+fn beginning(json: &str) -> String {
+    /// A byte of the text takes six at most (`\u0041`), and what is cut off in the middle twelve (two halves of a character).
+    const MOST: usize = 6 * MAX_TEXT + 12;
+    if json.len() <= MOST {
+        return serde_json::from_str(json).unwrap_or_default();
+    }
+    let cut = json.floor_char_boundary(MOST);
+    // An escape that was cut is no text; the one before it is.
+    let readable = (cut - 12..=cut).rev().filter(|end| json.is_char_boundary(*end));
+    let mut read = readable.filter_map(|end| serde_json::from_str(&format!("{}\"", &json[..end])).ok());
+    read.next().unwrap_or_default()
 }
 
 /// Puts blanks round characters that are words of their own, since the index knows words by the blanks between them.
@@ -254,6 +271,37 @@ mod tests {
         check("Grüße aus Köln", "grüß köl", true);
         check("今日は東京へ", "東京", true);
         check("fox", "fox wolf", false);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_where_the_index_ends_wherever_its_escapes_stand() {
+        for piece in ["plain ", "\"", "\u{1}", "é", "\u{1F600}x", "\\"] {
+            for shift in [0, 1, 2, 3, 5, 7, 11] {
+                let text = "a".repeat(shift) + &piece.repeat(6 * MAX_TEXT / piece.len() + 14);
+                let escaped = serde_json::to_string(&text).unwrap();
+                let ascii: String = escaped
+                    .chars()
+                    .flat_map(|c| match c.is_ascii() {
+                        true => c.to_string().chars().collect::<Vec<_>>(),
+                        false => {
+                            let units = c.encode_utf16(&mut [0; 2]).to_vec();
+                            units
+                                .iter()
+                                .flat_map(|unit| format!("\\u{unit:04x}").chars().collect::<Vec<_>>())
+                                .collect()
+                        }
+                    })
+                    .collect();
+                for json in [escaped, ascii] {
+                    let kept = searchable(&format!(r#"[{{"type":"text","text":{json}}}]"#));
+                    assert_eq!(
+                        kept,
+                        format!("{}\n", &text[..text.floor_char_boundary(MAX_TEXT)]),
+                        "{piece:?} {shift}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -194,7 +194,10 @@ pub(super) fn notice(code: &str, message: &str) -> Utf8Bytes {
 /// Any value as a text frame.
 pub(super) fn json(value: &impl Serialize) -> Utf8Bytes {
     // These are our own structs with string keys: serialising them to memory cannot fail.
-    serde_json::to_string(value).unwrap_or_default().into()
+    let mut text = serde_json::to_string(value).unwrap_or_default();
+    // Frames are kept; up to half of the room of one that grew would be kept with it.
+    text.shrink_to_fit();
+    text.into()
 }
 
 /// A request that was not carried out: a stable word and a sentence.
