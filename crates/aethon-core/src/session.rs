@@ -44,6 +44,9 @@ pub trait TurnLog: SessionImport {
     /// model may need. Messages of turns that were replaced by a retry or an edit are not among them.
     async fn window(&self, session: &SessionId, limit: usize) -> Result<Vec<Message>>;
 
+    /// The turn that a message of this channel with this dedupe id began, while the id counts.
+    async fn known(&self, channel: &str, dedupe_id: &str) -> Result<Option<TurnRecord>>;
+
     /// A turn by its id.
     async fn turn(&self, turn: &TurnId) -> Result<Option<TurnRecord>>;
 

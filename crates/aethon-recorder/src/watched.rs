@@ -150,6 +150,10 @@ impl TurnLog for WatchedTurns {
         self.turns.window(session, limit).await
     }
 
+    async fn known(&self, channel: &str, dedupe_id: &str) -> Result<Option<TurnRecord>> {
+        self.turns.known(channel, dedupe_id).await
+    }
+
     async fn turn(&self, turn: &TurnId) -> Result<Option<TurnRecord>> {
         self.turns.turn(turn).await
     }

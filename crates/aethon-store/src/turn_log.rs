@@ -113,6 +113,11 @@ impl TurnLog for Store {
         Ok(self.read(read).await?)
     }
 
+    async fn known(&self, channel: &str, dedupe_id: &str) -> CoreResult<Option<TurnRecord>> {
+        let (channel, dedupe_id, now) = (channel.to_owned(), dedupe_id.to_owned(), self.now());
+        Ok(self.read(move |sql| turns::still_known(sql, &channel, &dedupe_id, now)).await?)
+    }
+
     async fn turn(&self, turn: &TurnId) -> CoreResult<Option<TurnRecord>> {
         let turn = turn.clone();
         Ok(self.read(move |sql| turns::record(sql, &turn)).await?)

@@ -117,18 +117,39 @@ pub(crate) fn known(
     dedupe_id: &str,
     now: i64,
 ) -> Result<Option<TurnRecord>, Error> {
-    let found = sql.first(BY_DEDUPE, [channel, dedupe_id], |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?))
-    })?;
-    let Some((key, until)) = found else { return Ok(None) };
-    if until.is_some_and(|until| until <= now) {
+    let Some((key, counts)) = called(sql, channel, dedupe_id, now)? else { return Ok(None) };
+    if !counts {
         release(sql, key)?;
         return Ok(None);
     }
-    sql.first(BY_KEY, [key], read)?.map(|row| row.into_record(sql)).transpose()
+    by_key(sql, key)
 }
 
-const BY_DEDUPE: &str = "SELECT turn_key, dedupe_until FROM turns WHERE channel = ?1 AND dedupe_id = ?2";
+/// The same, for those who only ask.
+pub(crate) fn still_known(
+    sql: &Sql<'_>,
+    channel: &str,
+    dedupe_id: &str,
+    now: i64,
+) -> Result<Option<TurnRecord>, Error> {
+    match called(sql, channel, dedupe_id, now)? {
+        Some((key, true)) => by_key(sql, key),
+        _ => Ok(None),
+    }
+}
+
+/// The turn of this name, and whether the name still counts.
+fn called(sql: &Sql<'_>, channel: &str, dedupe_id: &str, now: i64) -> Result<Option<(i64, bool)>, Error> {
+    const BY_DEDUPE: &str = "SELECT turn_key, dedupe_until FROM turns WHERE channel = ?1 AND dedupe_id = ?2";
+    sql.first(BY_DEDUPE, [channel, dedupe_id], |row| {
+        let until: Option<i64> = row.get(1)?;
+        Ok((row.get(0)?, until.is_none_or(|until| until > now)))
+    })
+}
+
+fn by_key(sql: &Sql<'_>, key: i64) -> Result<Option<TurnRecord>, Error> {
+    sql.first(BY_KEY, [key], read)?.map(|row| row.into_record(sql)).transpose()
+}
 
 fn release(sql: &Sql<'_>, key: i64) -> Result<(), Error> {
     const RELEASE: &str = "UPDATE turns SET dedupe_id = NULL, dedupe_until = NULL WHERE turn_key = ?1";

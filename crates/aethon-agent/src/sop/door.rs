@@ -3,6 +3,8 @@
 //!
 //! A message calls a SOP when it begins with `/name`, or when whoever brought it says so (a webhook, a job). A stranger's
 //! text calls none by itself. While a run waits for its person, the next message of the session goes on with it.
+//!
+//! A message that is not accepted changes nothing, and a second delivery does not count again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,13 +22,17 @@ use aethon_core::session::{Clear, TurnLog};
 use aethon_core::sop::{Sop, SopCatalog, SopName, SopRun, SopRunChange, SopRunState, SopRunner, SopRuns};
 use aethon_core::surface::{Surface, Unattended};
 use async_trait::async_trait;
+use jiff::SignedDuration;
 
 use super::brief::{self, Company};
 use super::input::{SopInput, call, read_input};
-use super::record::{RecordSopRuns, tell};
+use super::record::{self, RecordSopRuns, tell};
 
 /// How many runs are taken up again at a start.
 const MOST_OPEN: usize = 1_000;
+
+/// How long a run is at most open before its turn is written down.
+const HANDED_ON: SignedDuration = SignedDuration::from_mins(1);
 
 /// The word that forgets a question for parameters.
 const CANCEL: &str = "cancel";
@@ -49,7 +55,7 @@ impl Open {
     }
 
     /// A turn works on it.
-    fn runs(&self, session: &SessionId, run_id: &str) {
+    pub(super) fn runs(&self, session: &SessionId, run_id: &str) {
         self.set(session, run_id, false);
     }
 
@@ -119,14 +125,42 @@ impl Sops {
         self.runs.clone()
     }
 
-    /// Remembers the runs that an earlier process was in the middle of.
+    /// Remembers the runs that an earlier process was in the middle of. Where it was killed between the end of a run's turn
+    /// and the note of that, the note is made up for.
     pub async fn load(&self) -> Result<()> {
         for state in [SopRunState::Running, SopRunState::Waiting, SopRunState::Asking] {
-            for run in self.runs.runs(Some(state), MOST_OPEN).await? {
-                self.open.set(&run.session_id, &run.run_id, state.goes_on());
+            for mut run in self.runs.runs(Some(state), MOST_OPEN).await? {
+                if state == SopRunState::Running {
+                    let Some(left) = self.settled(run).await? else { continue };
+                    run = left;
+                }
+                self.open.set(&run.session_id, &run.run_id, run.state.goes_on());
             }
         }
         Ok(())
+    }
+
+    /// A run that is said to be under way, as it is after what its turn came to; `None` when it is over.
+    async fn settled(&self, run: SopRun) -> Result<Option<SopRun>> {
+        let Some(turn) = &run.turn else {
+            // It may be another program's that is just being handed on. A turn of it that does begin says so.
+            if self.clock.now().duration_since(run.updated_at) < HANDED_ON {
+                return Ok(Some(run));
+            }
+            let change = SopRunChange {
+                state: Some(SopRunState::Failed),
+                error: Some("interrupted before it began; `aethon-cli sop resume` begins it".into()),
+                ..SopRunChange::default()
+            };
+            self.runs.change(&run.run_id, change).await?;
+            return Ok(None);
+        };
+        let reply = self.turns.turn(turn).await?.and_then(|turn| turn.reply);
+        let Some(reply) = reply else { return Ok(Some(run)) };
+        // What was spent before the end is in it already.
+        let change = record::change(&run, &reply, reply.usage.cost_usd);
+        self.runs.change(&run.run_id, change).await?;
+        Ok(self.runs.run(&run.run_id).await?.filter(|run| run.state.goes_on()))
     }
 }
 
@@ -138,12 +172,22 @@ pub struct SopDoor {
 
 /// What becomes of a message.
 enum Plan {
-    /// The program answers it.
-    Answer(String),
+    /// The program answers it; that follows from it.
+    Answer(String, Follow),
     /// It starts a run, or gives one its last parameters.
     Start(Box<Start>),
     /// It goes on with a run.
     GoOn(SopName, String),
+}
+
+/// What an answer of the program has to do with runs.
+enum Follow {
+    /// The run that waits is over.
+    Cancelled,
+    /// A run was opened, which asks; this was open in the session before.
+    Asks(String, Option<OpenRun>),
+    /// A run has got parameters; it had these before.
+    Learnt(String, BTreeMap<String, String>),
 }
 
 struct Start {
@@ -167,6 +211,9 @@ impl SopDoor {
         match &inbound.handling {
             Handling::Program { .. } | Handling::Sop { run: Some(_), .. } => Ok(None),
             Handling::Sop { name, run: None } => {
+                if self.is_second_delivery(inbound).await? {
+                    return Ok(None);
+                }
                 let sop = self.sops.catalog.sop(name).await?;
                 let sop = sop.ok_or_else(|| Error::not_found(format!("there is no SOP named {name}")))?;
                 // The name may stand in front of the text as well.
@@ -183,13 +230,16 @@ impl SopDoor {
 
     async fn plan_message(&self, inbound: &Inbound) -> Result<Option<Plan>> {
         let waiting = self.sops.open.waiting(&inbound.session);
-        if let Some((name, rest)) = call(&inbound.text) {
+        let called = call(&inbound.text);
+        if (waiting.is_none() && called.is_none()) || self.is_second_delivery(inbound).await? {
+            return Ok(None);
+        }
+        if let Some((name, rest)) = called {
             if let Some(sop) = self.sops.catalog.sop(&name).await? {
                 return self.start(inbound, sop, rest).await.map(Some);
             }
             if name.as_str() == CANCEL && waiting.is_some() {
-                self.drop_waiting(&inbound.session).await?;
-                return Ok(Some(Plan::Answer("The SOP is cancelled.".into())));
+                return Ok(Some(Plan::Answer("The SOP is cancelled.".into(), Follow::Cancelled)));
             }
         }
         let Some(run_id) = waiting else { return Ok(None) };
@@ -205,18 +255,25 @@ impl SopDoor {
             self.drop_waiting(&inbound.session).await?;
             return Ok(None);
         };
+        let before = run.parameters.clone();
         let input = read_input(&sop, run.parameters, &inbound.text);
         if input.missing(&sop).is_empty() {
             return Ok(Some(Plan::Start(Box::new(Start { sop, input, asked: Some(run_id) }))));
         }
         let change = SopRunChange { parameters: Some(input.parameters.clone()), ..SopRunChange::default() };
         self.sops.runs.change(&run_id, change).await?;
-        Ok(Some(Plan::Answer(brief::question(&sop, &input.missing(&sop)))))
+        let question = brief::question(&sop, &input.missing(&sop));
+        Ok(Some(Plan::Answer(question, Follow::Learnt(run_id, before))))
+    }
+
+    /// Whether a message was here before: its turn is, and what it changed is changed.
+    async fn is_second_delivery(&self, inbound: &Inbound) -> Result<bool> {
+        let Some(dedupe) = &inbound.dedupe else { return Ok(false) };
+        Ok(self.sops.turns.known(&inbound.channel, &dedupe.id).await?.is_some())
     }
 
     /// Starts a run, or asks for what is missing where somebody can be asked.
     async fn start(&self, inbound: &Inbound, sop: Arc<Sop>, text: &str) -> Result<Plan> {
-        self.drop_waiting(&inbound.session).await?;
         let input = read_input(&sop, BTreeMap::new(), text);
         let missing = input.missing(&sop);
         if missing.is_empty() {
@@ -234,9 +291,36 @@ impl SopDoor {
         }
         let run = self.new_run(&inbound.session, &sop, &input, SopRunState::Asking);
         self.sops.runs.open(&run).await?;
+        let before = self.sops.open.get(&inbound.session);
         self.sops.open.waits(&inbound.session, &run.run_id);
         tell(&self.sops.bus, &*self.sops.runs, &run.run_id).await;
-        Ok(Plan::Answer(question))
+        Ok(Plan::Answer(question, Follow::Asks(run.run_id, before)))
+    }
+
+    /// Hands a message on that the program answers.
+    async fn submit_answered(
+        &self,
+        inbound: Inbound,
+        (answer, follow): (String, Follow),
+        surface: Arc<dyn Surface>,
+    ) -> Result<Submitted> {
+        let session = inbound.session.clone();
+        let submitted = self.inner.submit(inbound.handled_by(Handling::Program { answer }), surface).await;
+        let is_new = submitted.as_ref().is_ok_and(|submitted| submitted.is_new);
+        match follow {
+            Follow::Cancelled if is_new => self.drop_waiting(&session).await?,
+            Follow::Asks(_, before) if is_new => self.end_waiting(before).await?,
+            Follow::Asks(run_id, before) => {
+                self.put_back(&session, &run_id, before);
+                self.sops.runs.discard(&run_id).await?;
+            }
+            Follow::Learnt(run_id, parameters) if !is_new => {
+                let change = SopRunChange { parameters: Some(parameters), ..SopRunChange::default() };
+                self.sops.runs.change(&run_id, change).await?;
+            }
+            Follow::Cancelled | Follow::Learnt(..) => {}
+        }
+        submitted
     }
 
     /// Hands a message on that starts a run. The run is written down first: its turn may begin before `submit` returns.
@@ -284,6 +368,7 @@ impl SopDoor {
             };
             self.sops.runs.change(&run_id, change).await?;
             tell(&self.sops.bus, &*self.sops.runs, &run_id).await;
+            self.end_waiting(before.filter(|_| asked.is_none())).await?;
         }
         submitted
     }
@@ -317,8 +402,16 @@ impl SopDoor {
 
     /// Ends the run that waits in a session, because something else begins there.
     async fn drop_waiting(&self, session: &SessionId) -> Result<()> {
-        let Some(run_id) = self.sops.open.waiting(session) else { return Ok(()) };
-        self.sops.open.ended(session, &run_id);
+        let Some(open) = self.sops.open.get(session) else { return Ok(()) };
+        if open.is_waiting {
+            self.sops.open.ended(session, &open.run_id);
+        }
+        self.end_waiting(Some(open)).await
+    }
+
+    /// Ends a run that waited for its person, whose place another one has taken.
+    async fn end_waiting(&self, open: Option<OpenRun>) -> Result<()> {
+        let Some(OpenRun { run_id, is_waiting: true }) = open else { return Ok(()) };
         let change = SopRunChange { state: Some(SopRunState::Stopped), ..SopRunChange::default() };
         self.sops.runs.change(&run_id, change).await?;
         tell(&self.sops.bus, &*self.sops.runs, &run_id).await;
@@ -331,8 +424,8 @@ impl Assistant for SopDoor {
     async fn submit(&self, inbound: Inbound, surface: Arc<dyn Surface>) -> Result<Submitted> {
         match self.plan(&inbound).await? {
             None => self.inner.submit(inbound, surface).await,
-            Some(Plan::Answer(answer)) => {
-                self.inner.submit(inbound.handled_by(Handling::Program { answer }), surface).await
+            Some(Plan::Answer(answer, follow)) => {
+                self.submit_answered(inbound, (answer, follow), surface).await
             }
             Some(Plan::Start(start)) => self.submit_start(inbound, *start, surface).await,
             Some(Plan::GoOn(name, run)) => {

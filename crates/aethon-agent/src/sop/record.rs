@@ -71,6 +71,8 @@ impl Hook for RecordSopRuns {
 
     async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
         if let Handling::Sop { run: Some(run), .. } = &inbound.handling {
+            // Another program may have taken the message in.
+            self.open.runs(&turn.session, run);
             let change = SopRunChange {
                 state: Some(SopRunState::Running),
                 turn: Some(turn.turn.clone()),
@@ -119,7 +121,7 @@ impl Hook for RecordSopRuns {
 }
 
 /// What the end of a turn makes of its run.
-fn change(run: &SopRun, reply: &Reply, counted_usd: f64) -> SopRunChange {
+pub(super) fn change(run: &SopRun, reply: &Reply, counted_usd: f64) -> SopRunChange {
     let has_more = run.step > 0 && run.steps_done < run.steps && run.step < run.steps;
     let failure = |reply: &Reply| reply.failure.as_ref().map(|failure| failure.message.clone());
     let (state, error) = match reply.end {

@@ -8,10 +8,11 @@ use aethon_core::assistant::{Assistant, ask};
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::Price;
 use aethon_core::live::Live;
-use aethon_core::message::{Block, Handling, Inbound, Reply};
+use aethon_core::message::{Block, Dedupe, Handling, Inbound, Reply};
 use aethon_core::model::StopReason;
 use aethon_core::sop::{SopName, SopRun, SopRunChange, SopRunState, SopRunner, SopRuns};
 use aethon_core::testkit::{MemoryStore, ScriptedModel, Step};
+use jiff::SignedDuration;
 
 use crate::harness::{House, Plan, now, quiet, says};
 use crate::specialists::{Fixed, specialist};
@@ -22,6 +23,7 @@ const TRIP: &str = "# Trip\n## Overview\nPlans a trip.\n## Parameters\n- **place
 struct Office {
     house: House,
     door: SopDoor,
+    sops: Sops,
     _home: tempfile::TempDir,
 }
 
@@ -43,8 +45,8 @@ impl Office {
         let plan = Plan { store: Some(store), hooks: vec![sops.hook()], board: Some(board), ..plan };
         let house = House::with(responses, plan);
         sops.load().await.unwrap();
-        let door = SopDoor::new(Arc::new(house.engine.clone()), sops);
-        Self { house, door, _home: home }
+        let door = SopDoor::new(Arc::new(house.engine.clone()), sops.clone());
+        Self { house, door, sops, _home: home }
     }
 
     async fn say(&self, text: &str) -> Arc<Reply> {
@@ -121,6 +123,77 @@ async fn a_question_still_waits_when_its_answer_was_refused() {
     assert!(refused.is_err(), "the storage does not take it");
     assert_eq!(office.say("days=3").await.text, "done");
     assert!(office.file().is_some_and(|file| file.contains("- days: \"3\"")));
+}
+
+#[tokio::test]
+async fn a_second_delivery_of_an_answer_fills_no_other_parameter() {
+    let office = Office::new(1).await;
+    let say = async |text: &str, id: &str| {
+        let dedupe = Dedupe { id: id.into(), fingerprint: None, valid_for: None };
+        ask(&office.door, Inbound::say(session(), text).with_dedupe(dedupe), quiet()).await.unwrap()
+    };
+    let question = say("/trip", "1").await;
+    assert_eq!(say("/trip", "1").await.text, question.text);
+    let second = say("Rome", "2").await;
+    assert_eq!(say("Rome", "2").await.text, second.text);
+    assert_eq!(say("3", "3").await.text, "done");
+    let file = office.file().unwrap();
+    assert!(file.contains("- place: \"Rome\"") && file.contains("- days: \"3\""), "{file}");
+    assert_eq!(office.runs().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_sop_that_is_refused_leaves_the_question_before_it() {
+    let office = Office::new(1).await;
+    office.say("/trip").await;
+    for text in ["/trip", "/trip place=Paris days=2", "/cancel", "Berlin"] {
+        office.house.store.fault("accept", 1);
+        assert!(ask(&office.door, Inbound::say(session(), text), quiet()).await.is_err(), "{text}");
+        let runs = office.runs().await;
+        assert_eq!((runs.len(), runs[0].state), (1, SopRunState::Asking), "{text}");
+        assert!(runs[0].parameters.is_empty(), "{text}");
+    }
+    office.say("/trip place=Rome days=3").await;
+    let states: Vec<_> = office.runs().await.iter().map(|run| run.state).collect();
+    assert!(
+        states.len() == 2 && states.contains(&SopRunState::Done) && states.contains(&SopRunState::Stopped),
+        "one that is taken ends it: {states:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_start_makes_up_for_ends_that_were_not_written_down() {
+    let office = Office::new(1).await;
+    office.say("/trip place=Rome days=3").await;
+    let done = office.runs().await.remove(0);
+    let is_under_way = SopRunChange { state: Some(SopRunState::Running), ..SopRunChange::default() };
+    office.house.store.change(&done.run_id, is_under_way).await.unwrap();
+    let mut lost = done.clone();
+    (lost.run_id, lost.state, lost.turn) = ("lost".into(), SopRunState::Running, None);
+    lost.updated_at = now() - SignedDuration::from_mins(5);
+    office.house.store.open(&lost).await.unwrap();
+    let mut handed_on = lost.clone();
+    (handed_on.run_id, handed_on.updated_at) = ("fresh".into(), now());
+    office.house.store.open(&handed_on).await.unwrap();
+    office.sops.load().await.unwrap();
+    let state = async |id: &str| office.house.store.run(id).await.unwrap().unwrap().state;
+    assert_eq!(state(&done.run_id).await, SopRunState::Done);
+    assert_eq!(state("lost").await, SopRunState::Failed);
+    assert_eq!(state("fresh").await, SopRunState::Running);
+}
+
+#[tokio::test]
+async fn a_turn_that_another_program_took_in_writes_down_its_end() {
+    let office = Office::new(2).await;
+    office.say("/trip place=Rome days=3").await;
+    let mut run = office.runs().await.remove(0);
+    (run.run_id, run.state, run.turn) = ("r".into(), SopRunState::Running, None);
+    office.house.store.open(&run).await.unwrap();
+    let handling = Handling::Sop { name: run.sop_name, run: Some("r".into()) };
+    // It comes to the engine, and the door in front has not seen it.
+    let inbound = Inbound::say(session(), "go").handled_by(handling);
+    ask(&office.house.engine, inbound, quiet()).await.unwrap();
+    assert_eq!(office.house.store.run("r").await.unwrap().unwrap().state, SopRunState::Done);
 }
 
 #[tokio::test]

@@ -100,6 +100,10 @@ impl TurnLog for FaultyStore {
         self.read("window", self.base.window(session, limit)).await
     }
 
+    async fn known(&self, channel: &str, dedupe_id: &str) -> Result<Option<TurnRecord>> {
+        self.read("known", self.base.known(channel, dedupe_id)).await
+    }
+
     async fn turn(&self, turn: &TurnId) -> Result<Option<TurnRecord>> {
         self.read("turn", self.base.turn(turn)).await
     }

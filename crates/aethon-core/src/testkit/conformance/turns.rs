@@ -82,6 +82,9 @@ pub async fn the_same_dedupe_id_is_one_turn(stage: Stage) {
     assert_eq!((record.turn.as_str(), record.phase), (first.as_str(), TurnPhase::Running));
     assert_eq!(record.inbound.dedupe.unwrap().fingerprint.as_deref(), Some("f"));
     assert!(stage.storage.turns.turn(&second).await.unwrap().is_none());
+    let asked = async |channel, id| stage.storage.turns.known(channel, id).await.unwrap();
+    assert_eq!(asked("webchat", "k").await.unwrap().turn, first);
+    assert!(asked("webchat", "other").await.is_none() && asked("cli", "k").await.is_none());
     assert_eq!(texts(&stage.storage.turns.window(&session(S), 10).await.unwrap()), ["one"]);
 
     stage.storage.turns.finish(finish(&first, S, "reply")).await.unwrap();
@@ -102,7 +105,10 @@ pub async fn a_dedupe_id_counts_for_as_long_as_it_says(stage: Stage) {
     assert!(matches!(accept(Some(60)).await, Accepted::New(_)));
     stage.advance(59);
     assert!(matches!(accept(Some(60)).await, Accepted::Known(_)));
+    let asked = async || stage.storage.turns.known("webchat", "k").await.unwrap();
+    assert!(asked().await.is_some());
     stage.advance(1);
+    assert!(asked().await.is_none());
     assert!(matches!(accept(Some(u64::MAX)).await, Accepted::New(_)));
     stage.advance(1_000_000_000);
     assert!(matches!(accept(None).await, Accepted::Known(_)));

@@ -117,6 +117,16 @@ fn is_to_same(row: &DeliveryRow, content: &NewDelivery) -> bool {
 }
 
 impl Tables {
+    /// The turn that a message of this channel with this dedupe id began, while the id counts.
+    pub(super) fn known(&self, channel: &str, dedupe_id: &str, now: Timestamp) -> Option<TurnRecord> {
+        let is_meant = |row: &&TurnRow| {
+            row.record.inbound.channel == channel
+                && row.record.inbound.dedupe.as_ref().is_some_and(|dedupe| dedupe.id == dedupe_id)
+                && row.known_until.is_none_or(|until| until > now)
+        };
+        self.turns.values().find(is_meant).map(|row| row.record.clone())
+    }
+
     /// When the last delivery to this recipient is due, if any waits.
     pub(super) fn last_due(&self, content: &NewDelivery) -> Option<Timestamp> {
         self.deliveries.iter().filter(|row| is_to_same(row, content)).filter_map(|row| row.due_at).max()

@@ -17,15 +17,10 @@ use crate::session::{Accepted, Begin, Begun, Finish, Finished, TurnLog, TurnPhas
 impl TurnLog for MemoryStore {
     async fn accept(&self, turn: &TurnId, inbound: &Inbound, begin: Option<Begin>) -> Result<Accepted> {
         let (mut tables, now) = (self.enter("accept")?, self.clock.now());
-        if let Some(dedupe) = &inbound.dedupe {
-            let is_meant = |row: &TurnRow| {
-                row.record.inbound.channel == inbound.channel
-                    && row.record.inbound.dedupe.as_ref().is_some_and(|other| other.id == dedupe.id)
-                    && row.known_until.is_none_or(|until| until > now)
-            };
-            if let Some(row) = tables.turns.values().find(|row| is_meant(row)) {
-                return Ok(Accepted::Known(Box::new(row.record.clone())));
-            }
+        if let Some(dedupe) = &inbound.dedupe
+            && let Some(record) = tables.known(&inbound.channel, &dedupe.id, now)
+        {
+            return Ok(Accepted::Known(Box::new(record)));
         }
         let valid_for = inbound.dedupe.as_ref().and_then(|dedupe| dedupe.valid_for);
         let record = TurnRecord {
@@ -122,6 +117,11 @@ impl TurnLog for MemoryStore {
         });
         let seen: Vec<Message> = seen.map(|(_, message)| message.clone()).collect();
         Ok(seen[seen.len().saturating_sub(limit)..].to_vec())
+    }
+
+    async fn known(&self, channel: &str, dedupe_id: &str) -> Result<Option<TurnRecord>> {
+        let now = self.clock.now();
+        Ok(self.enter("known")?.known(channel, dedupe_id, now))
     }
 
     async fn turn(&self, turn: &TurnId) -> Result<Option<TurnRecord>> {
