@@ -74,6 +74,34 @@ fn a_specialist_works_is_watched_and_kept_in_the_history() {
 }
 
 #[test]
+fn what_a_specialist_runs_needs_the_same_word_as_what_its_caller_runs() {
+    let server = Server::start(&["approval.enabled=true", "approval.requires_approval=[\"shell\"]"]);
+    let ran = server.home().path().join("workspace/ran.txt");
+    let command = "echo ran >> ran.txt";
+    let task = format!("!tool shell {}", json!({"command": command}));
+    let delegate = format!("!tool ask_coder {}", json!({"task": task}));
+    let mut chat = server.chat("a");
+    let mut ask = |id: &str, decision: &str| {
+        chat.send_json(&json!({"type": "message", "id": id, "text": delegate}));
+        let question = chat.until("approval").pop().unwrap();
+        assert_eq!((&question["tool"], &question["input"]["command"]), (&json!("shell"), &json!(command)));
+        assert!(!ran.exists(), "nothing runs before the word");
+        chat.send_json(&json!({"type": "approval", "id": question["id"], "decision": decision}));
+        chat.until("done");
+        ran.exists()
+    };
+    assert!(!ask("m1", "deny"));
+    assert!(ask("m2", "approve"));
+    std::fs::remove_file(&ran).unwrap();
+    // Where nobody can be asked, it is denied.
+    let answer = server.post("/webhook/trigger", &json!({"text": delegate}));
+    assert_eq!(answer.status, 200);
+    assert!(!ran.exists(), "{}", answer.text());
+    let rows = server.get("/api/audit?action=approval").json()["audit"].as_array().unwrap().clone();
+    assert_eq!(rows.len(), 3, "{rows:?}");
+}
+
+#[test]
 fn making_a_specialist_needs_a_persons_word() {
     let server = Server::start(&["agent.dynamic_specialists=true", "approval.enabled=true"]);
     let make = "!tool manage_specialists {\"action\": \"create\", \"name\": \"thief\", \

@@ -210,6 +210,32 @@ fn an_own_host_without_a_key_is_asked_without_one() {
 }
 
 #[test]
+fn the_features_say_whether_the_model_answers() {
+    let answers = vec![
+        failure("401 Unauthorized", "", "{\"error\": {\"message\": \"no such key\"}}"),
+        says(&["hi"]),
+        failure("400 Bad Request", "", "{\"error\": {\"message\": \"what is that?\"}}"),
+    ];
+    let (_stub, server) = served(answers, &[]);
+    let row = || {
+        let features = server.get("/api/features").json();
+        let rows = features["features"].as_array().unwrap();
+        rows.iter().find(|row| row["id"] == "model").unwrap().clone()
+    };
+    assert_eq!(row()["state"], "on");
+    let mut chat = server.chat("default");
+    chat.say("m1", "hello");
+    let refused = row();
+    assert_eq!(refused["state"], "degraded");
+    assert!(refused["detail"].as_str().unwrap().contains("model.api_key"), "{refused}");
+    chat.say("m2", "hello again");
+    assert_eq!(row()["state"], "on");
+    // What is wrong with a question says nothing about the service.
+    chat.say("m3", "and again");
+    assert_eq!(row()["state"], "on");
+}
+
+#[test]
 fn the_key_may_come_from_the_usual_variable() {
     let stub = Stub::start(vec![says(&["hi"])]);
     let home = home();

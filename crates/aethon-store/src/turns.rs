@@ -141,10 +141,10 @@ pub(crate) fn still_known(
 /// The turn of this name, and whether the name still counts.
 fn called(sql: &Sql<'_>, channel: &str, dedupe_id: &str, now: i64) -> Result<Option<(i64, bool)>, Error> {
     const BY_DEDUPE: &str = "SELECT turn_key, dedupe_until FROM turns WHERE channel = ?1 AND dedupe_id = ?2";
-    sql.first(BY_DEDUPE, [channel, dedupe_id], |row| {
+    Ok(sql.first(BY_DEDUPE, [channel, dedupe_id], |row| {
         let until: Option<i64> = row.get(1)?;
         Ok((row.get(0)?, until.is_none_or(|until| until > now)))
-    })
+    })?)
 }
 
 fn by_key(sql: &Sql<'_>, key: i64) -> Result<Option<TurnRecord>, Error> {

@@ -131,7 +131,7 @@ impl Aethon {
         let groundwork = Groundwork::of(&prepared, &storage);
         let ground = Ground::of(&prepared).await;
         crate::features::offer(&prepared.shared.features, Live::new(prepared.config.clone()), ground);
-        crate::features::offer_parts(&prepared.shared.features, &provider, &storage);
+        crate::features::offer_parts(&prepared.shared, &provider, &storage);
         prepared.shared.features.offer(wiring::tools::features(tools.sets.clone()));
         if mode == OpenMode::Daemon {
             wiring::tools::outputs(&prepared).sweep();

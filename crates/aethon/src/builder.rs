@@ -29,6 +29,7 @@ use crate::aethon::Aethon;
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::logging::{LogLevel, Logging};
+use crate::model_health::ModelHealth;
 use crate::preflight::Flags;
 use crate::reach::Reach;
 use crate::wiring;
@@ -189,6 +190,8 @@ pub(crate) struct Shared {
     pub(crate) allowed_senders: wiring::messengers::AllowLists,
     /// Where each part says how it stands.
     pub(crate) features: Features,
+    /// Whether the model answers.
+    pub(crate) model_health: ModelHealth,
     /// The containers, where commands run in docker.
     pub(crate) docker: Option<DockerSandbox>,
     /// The language servers, for the tool and for what looks at edits.

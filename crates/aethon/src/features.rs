@@ -17,7 +17,7 @@ use aethon_core::storage::{Storage, StorageHealth};
 use aethon_core::tool::ToolSource;
 use aethon_tools::Protection;
 
-use crate::builder::Prepared;
+use crate::builder::{Prepared, Shared};
 use crate::memory::GuardedMemory;
 use crate::wiring;
 
@@ -73,9 +73,12 @@ pub(crate) fn offer(board: &Features, config: Live<Config>, ground: Ground) {
 }
 
 /// Puts what is known only of what runs on the board: whether the model is set up, and whether anything is stored.
-pub(crate) fn offer_parts(board: &Features, provider: &Arc<dyn ModelProvider>, kept: &Storage) {
+pub(crate) fn offer_parts(shared: &Shared, provider: &Arc<dyn ModelProvider>, kept: &Storage) {
     let (provider, health) = (provider.clone(), kept.health.clone());
-    board.offer(move || vec![running_model(&*provider), storage(Some(&health))]);
+    let answers = shared.model_health.clone();
+    shared
+        .features
+        .offer(move || vec![running_model(&*provider, answers.fault().as_deref()), storage(Some(&health))]);
 }
 
 /// The row of the tools that there are.
@@ -104,13 +107,16 @@ fn model(config: &Config) -> Feature {
     Feature::on("model", "Model", format!("{model} by {provider}"), "model.provider")
 }
 
-fn running_model(provider: &dyn ModelProvider) -> Feature {
+fn running_model(provider: &dyn ModelProvider, fault: Option<&str>) -> Feature {
     let capabilities = provider.capabilities();
     let name = format!("{} by {}", capabilities.model, capabilities.provider);
     let row = Feature::on("model", "Model", name.clone(), "model.provider");
-    match provider.readiness() {
-        Readiness::Ready => row,
-        Readiness::NotConfigured(hint) => {
+    match (provider.readiness(), fault) {
+        (Readiness::Ready, None) => row,
+        (Readiness::Ready, Some(fault)) => {
+            row.but(FeatureState::Degraded, format!("the last request to {name} failed: {fault}"))
+        }
+        (Readiness::NotConfigured(hint), _) => {
             row.but(FeatureState::Degraded, format!("{name} is not set up: {hint}"))
         }
     }

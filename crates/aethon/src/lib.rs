@@ -30,6 +30,7 @@ mod logging;
 mod mcp;
 mod memory;
 mod messengers;
+mod model_health;
 pub mod model_test;
 pub mod models;
 mod preflight;

@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use super::ScheduleWake;
-use super::check::check;
+use super::check::{check, troubles};
 
 /// The most jobs.
 const MOST_JOBS: usize = 2_000;
@@ -72,6 +72,11 @@ impl JobBook {
             let job = Job { paused: is_paused, ..job };
             if known.as_ref().is_some_and(|known| known.job.origin != Origin::Config) {
                 tracing::warn!(job = %job.job_id, "the configuration has a job of this name, which takes the place of the other");
+            }
+            if job.is_active() && self.options.is_enabled {
+                for trouble in troubles(&job, &self.options, &*self.sops).await? {
+                    tracing::warn!(job = %job.job_id, "this job of the configuration cannot run: {trouble}");
+                }
             }
             let is_same =
                 known.is_some_and(|known| known.job == job && (known.next_run.is_some() || !job.is_active()));

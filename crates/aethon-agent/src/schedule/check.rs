@@ -51,12 +51,8 @@ pub(super) async fn check(
     let timing = timing(&request, now, &mut faults);
     let task = task(&request, sops, &mut faults).await?;
     let channel = request.channel.unwrap_or_else(|| options.default_channel.clone());
-    if !options.channels.contains(&channel) {
-        let known = match options.channels.as_slice() {
-            [] => "no channel is set up".to_owned(),
-            channels => format!("set up: {}", channels.join(", ")),
-        };
-        faults.add("channel", format!("there is no channel {channel:?}; {known}"));
+    if let Some(fault) = channel_fault(&channel, options) {
+        faults.add("channel", fault);
     }
     if let Some(recipient) = &request.recipient
         && SessionId::of("x", recipient).is_err()
@@ -90,6 +86,28 @@ pub(super) async fn check(
         person,
         untrusted,
     })
+}
+
+fn channel_fault(channel: &str, options: &BookOptions) -> Option<String> {
+    if options.channels.iter().any(|known| known == channel) {
+        return None;
+    }
+    let known = match options.channels.as_slice() {
+        [] => "no channel is set up".to_owned(),
+        channels => format!("set up: {}", channels.join(", ")),
+    };
+    Some(format!("there is no channel {channel:?}; {known}"))
+}
+
+/// What will keep a job of the configuration from running: it is kept all the same, because a SOP may come later.
+pub(super) async fn troubles(job: &Job, options: &BookOptions, sops: &dyn SopCatalog) -> Result<Vec<String>> {
+    let mut troubles: Vec<String> = channel_fault(&job.channel, options).into_iter().collect();
+    if let Some(name) = &job.task.sop_name
+        && sops.sop(name).await?.is_none()
+    {
+        troubles.push(format!("there is no SOP named {name}"));
+    }
+    Ok(troubles)
 }
 
 /// A text of blanks only counts as absent.

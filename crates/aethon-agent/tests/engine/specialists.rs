@@ -150,6 +150,24 @@ async fn four_specialists_work_side_by_side() {
     house.assert_well_formed(&session("a"));
 }
 
+#[tokio::test(start_paused = true)]
+async fn four_specialists_take_as_long_as_the_slowest() {
+    let naps = [("coder", 1), ("researcher", 3), ("analyst", 2), ("planner", 1)];
+    let agents = naps.map(|(name, naps)| {
+        let each = (0..naps).map(|_| calls(&["nap"])).chain([says(name)]);
+        specialist(name, scripted(each), vec![TestTool::new("nap", What::Sleep)])
+    });
+    let requests: Vec<_> = naps.iter().map(|(name, _)| ask(name, "nap")).collect();
+    let requests: Vec<(&str, Value)> =
+        requests.iter().map(|(name, input)| (name.as_str(), input.clone())).collect();
+    let plan = Plan { specialists: Some(Arc::new(Fixed(agents.into()))), ..Plan::default() };
+    let house = House::with([asks(&requests), says("all back")], plan);
+    let begun = tokio::time::Instant::now();
+    assert_eq!(house.ask(&session("a"), "go").await.text, "all back");
+    let took = begun.elapsed();
+    assert!((Duration::from_secs(3)..Duration::from_secs(4)).contains(&took), "{took:?}");
+}
+
 #[tokio::test]
 async fn a_question_of_a_specialist_reaches_whoever_watches_its_caller() {
     for (decision, ran, word) in

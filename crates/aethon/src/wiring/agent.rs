@@ -85,7 +85,8 @@ fn hooks(
 ) -> Hooks {
     let approval = &prepared.config.approval;
     let blocked = &prepared.config.security.blocked_commands;
-    let built_in: [Arc<dyn Hook>; 9] = [
+    let built_in: [Arc<dyn Hook>; 10] = [
+        Arc::new(prepared.shared.model_health.clone()),
         Arc::new(WatchAgents(board.clone())),
         Arc::new(InputLimits::default()),
         Arc::new(work),

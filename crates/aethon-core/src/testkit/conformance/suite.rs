@@ -131,5 +131,6 @@ list! { $
     }
     upkeep {
         upkeep_removes_what_has_had_its_time_and_nothing_else,
+        upkeep_brings_back_what_was_used_while_the_clock_was_ahead,
     }
 }

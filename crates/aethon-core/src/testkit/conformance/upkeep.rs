@@ -46,3 +46,22 @@ pub async fn upkeep_removes_what_has_had_its_time_and_nothing_else(stage: Stage)
     assert_eq!(left, kept);
     assert_eq!(stage.storage.outbox.due(start(), 10).await.unwrap().len(), 2, "somebody waits for them");
 }
+
+pub async fn upkeep_brings_back_what_was_used_while_the_clock_was_ahead(stage: Stage) {
+    let listed = async || {
+        let query = SessionQuery { limit: 9, ..SessionQuery::default() };
+        let page = stage.storage.transcripts.sessions(query).await.unwrap();
+        page.sessions.iter().map(|session| session.session_id.to_string()).collect::<Vec<_>>()
+    };
+    stage.advance(400 * DAY);
+    stage.turn("webchat:ahead", "in a year", "ok").await;
+    run_once(&stage, "webhook:trigger:ahead").await;
+    stage.advance(-400 * DAY);
+    stage.storage.upkeep.maintain(RETENTION).await.unwrap();
+    stage.advance(1);
+    stage.turn("webchat:now", "today", "ok").await;
+    assert_eq!(listed().await.first().map(String::as_str), Some("webchat:now"), "what is new stands first");
+    stage.advance(30 * DAY + 1);
+    assert_eq!(stage.storage.upkeep.maintain(RETENTION).await.unwrap().sessions, 1);
+    assert!(!listed().await.contains(&"webhook:trigger:ahead".to_owned()), "it does not stay for a year");
+}

@@ -43,6 +43,9 @@ impl Upkeep for MemoryStore {
             dedupe_ids += 1;
         }
         tables.turns.retain(|_, row| !row.is_shell || row.record.inbound.dedupe.is_some());
+        for row in tables.sessions.values_mut() {
+            row.updated_at = row.updated_at.min(now);
+        }
         tables.maintained_at = Some(now);
         Ok(Removed { sessions: old.len(), deliveries, dedupe_ids, ..Removed::default() })
     }
