@@ -91,6 +91,8 @@ pub struct Finish {
 pub struct Finished {
     /// The ids of the added messages, in their order; none while they wait for their place.
     pub messages: Vec<MessageId>,
+    /// Whether messages that are not of the turn were put between its own, by whichever program.
+    pub beside: bool,
     /// How the next turn began, if it did.
     pub next: Option<Begun>,
 }

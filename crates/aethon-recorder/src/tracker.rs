@@ -196,6 +196,16 @@ impl Tracker {
         Some(conversation.difference())
     }
 
+    /// A turn ended among whose messages stand others: what is known is true up to that turn.
+    pub(crate) fn interleaved(&self, session: &SessionId, turn: &TurnId) {
+        let mut known = self.known();
+        known.turns.remove(turn);
+        if let Some(conversation) = known.sessions.get_mut(session) {
+            conversation.cut(turn);
+            conversation.fall_behind();
+        }
+    }
+
     /// Something was stored that nobody has seen.
     pub(crate) fn fall_behind(&self, session: &SessionId) {
         if let Some(conversation) = self.known().sessions.get_mut(session) {

@@ -125,7 +125,11 @@ impl TurnLog for WatchedTurns {
         let finished = self.turns.finish(finish).await?;
         let (session, turn) = (&reply.session, &reply.turn);
         let mut messages = (*messages).clone();
-        let known = if finished.messages.len() == messages.len() {
+        let known = if finished.beside {
+            // Perhaps another program did that, and nobody has seen it here.
+            self.shared.tracker.interleaved(session, turn);
+            None
+        } else if finished.messages.len() == messages.len() {
             number(&mut messages, turn, &finished.messages);
             self.shared.tracker.ended(session, turn, messages)
         } else {

@@ -163,6 +163,14 @@ pub(crate) fn window(sql: &Sql<'_>, session: i64, limit: usize) -> Result<Vec<Me
     Ok(messages)
 }
 
+/// Whether messages of others came after the first one of a turn.
+pub(crate) fn has_beside(sql: &Sql<'_>, session: i64, first: i64, turn: &str) -> Result<bool, Error> {
+    const OF_OTHERS: &str =
+        "SELECT 1 FROM messages WHERE session_key = ?1 AND superseded_by IS NULL AND id > ?2
+        AND turn IS NOT ?3 AND folds_through IS NULL LIMIT 1";
+    Ok(sql.first(OF_OTHERS, params![session, first, turn], |_| Ok(()))?.is_some())
+}
+
 const BESIDE: &str = live!(
     "folds_through IS NULL AND turn IS NOT ?2
      AND id > (SELECT first_message FROM turns WHERE turns.id = ?2) AND id <= ?3 ORDER BY id DESC LIMIT ?4"

@@ -181,6 +181,10 @@ impl Ending {
         if !standing.is_of(self.owner) {
             return Err(owners::taken_over(&self.turn));
         }
+        let beside = match standing.first_message {
+            Some(first) => messages::has_beside(sql, standing.session, first, self.turn.as_str())?,
+            None => false,
+        };
         let mut messages = self.end(sql, &standing)?;
         for due in turns::due(sql, standing.session)? {
             let placed = place(sql, standing.session, &due, self.now)?;
@@ -195,7 +199,7 @@ impl Ending {
             Some((turn, start)) => unless_held(begin_again(sql, turn, start, (self.owner, self.now)))?,
             None => None,
         };
-        Ok(Finished { messages, next })
+        Ok(Finished { messages, beside, next })
     }
 }
 

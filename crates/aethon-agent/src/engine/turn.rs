@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use aethon_core::error::Result;
 use aethon_core::hook::{AddedContext, OWN_CONTEXT, TurnContext};
-use aethon_core::ids::MessageId;
 use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Block, EndReason, Handling, Message, Role, TurnEnd};
 use aethon_core::model::{ModelErrorKind, StopReason, Usage};
+use aethon_core::session::Finished;
 use aethon_core::surface::TurnEvent;
 use aethon_core::tool::{ToolContext, Toolbox as _};
 
@@ -406,7 +406,7 @@ impl<'e> Turn<'e> {
         self.shared.queues.has_begun(session, stored.as_ref().ok().and_then(|finished| finished.next));
         let (told, delivers) = match stored {
             Ok(finished) => {
-                self.keep_window(Arc::unwrap_or_clone(messages), &finished.messages);
+                self.keep_window(Arc::unwrap_or_clone(messages), &finished);
                 (Some(reply), delivers)
             }
             // Another program has ended it: what that one stored is what counts.
@@ -428,7 +428,8 @@ impl<'e> Turn<'e> {
         }
     }
 
-    fn keep_window(&mut self, messages: Vec<Message>, ids: &[MessageId]) {
+    fn keep_window(&mut self, messages: Vec<Message>, finished: &Finished) {
+        let ids = &finished.messages;
         for (place, mut message) in messages.into_iter().enumerate() {
             if let Some(id) = ids.get(place) {
                 message.id = *id;
@@ -436,7 +437,8 @@ impl<'e> Turn<'e> {
             self.keep(message);
         }
         let session = &self.context.session;
-        let beside = self.shared.queues.was_written_beside(session);
+        // The storage knows of other programs as well; the queue also of what came when the end was stored already.
+        let beside = self.shared.queues.was_written_beside(session) || finished.beside;
         // Measured by models that are not those of the next turn, it is of no use to that.
         let is_current =
             self.shared.agents().get(&self.context.agent).is_some_and(|now| Arc::ptr_eq(now, &self.agent));

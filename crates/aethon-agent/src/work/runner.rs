@@ -177,9 +177,19 @@ impl WorkRunner {
     }
 
     /// Does what a person wishes of a piece of work.
-    async fn grant(&self, mut work: Work) -> Result<()> {
+    async fn grant(&self, work: Work) -> Result<()> {
+        let (id, wish) = (work.work_id.clone(), work.wish);
+        self.fulfil(work).await?;
+        // Only now, because a crash before would lose it; and only this one, because there may be another by now.
+        let is_same = self.works.store.work(&id).await?.is_some_and(|work| work.wish == wish);
+        if is_same {
+            self.works.store.set_wish(&id, None).await?;
+        }
+        Ok(())
+    }
+
+    async fn fulfil(&self, mut work: Work) -> Result<()> {
         let wish = work.wish.take();
-        self.works.store.set_wish(&work.work_id, None).await?;
         if wish == Some(WorkWish::Stop) {
             return self.end(work, WorkState::Stopped, None).await;
         }

@@ -6,7 +6,7 @@ use aethon_agent::Options;
 use aethon_core::assistant::{Assistant, Posting};
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Block, EndReason, Inbound, Message, Role, ToolCall};
-use aethon_core::session::{TurnPhase, TurnRecord};
+use aethon_core::session::{Transcripts, TurnPhase, TurnRecord};
 use serde_json::json;
 use tokio::sync::Barrier;
 
@@ -142,6 +142,26 @@ async fn what_is_posted_while_a_tool_runs_does_not_part_the_call_from_its_result
         "user: second",
     ];
     assert_eq!(seen, expected);
+}
+
+#[tokio::test]
+async fn what_another_program_posts_during_a_turn_is_in_the_next_request() {
+    let here = Arc::new(Barrier::new(2));
+    let tools = vec![TestTool::new("t", What::Meet(here.clone())) as _];
+    let (plan, session) = (Plan { tools, ..Plan::default() }, session("a"));
+    let harness = House::with([calls(&["t"]), says("done"), says("and on")], plan);
+    let first = harness.say(&session, "first").await;
+    while harness.told(&session).len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    // Straight into the storage, as another program does.
+    let news = Message::new(Role::Assistant, vec![Block::text("by the way")], now());
+    harness.store.post(&session, "p1", news).await.unwrap().unwrap();
+    here.wait().await;
+    first.reply.wait().await.unwrap();
+    harness.ask(&session, "second").await;
+    let seen: Vec<_> = harness.asked()[2].messages.iter().map(|message| told(message)).collect();
+    assert!(seen.contains(&"assistant: by the way".to_owned()), "{seen:?}");
 }
 
 #[tokio::test(start_paused = true)]

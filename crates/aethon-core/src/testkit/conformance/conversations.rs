@@ -159,6 +159,27 @@ pub async fn a_post_is_one_message_however_often_it_comes(stage: Stage) {
     assert!(elsewhere.unwrap().is_some());
 }
 
+pub async fn the_end_of_a_turn_tells_what_came_between_its_messages(stage: Stage) {
+    let ended =
+        async |turn: &TurnId| stage.storage.turns.finish(finish(turn, S, "done")).await.unwrap().beside;
+    let turn = stage.open_turn(S, "one").await;
+    assert!(!ended(&turn).await);
+    // Before it, behind it, and in another session is not between.
+    let post = async |id: &str, key: &str| {
+        let message = message(Role::Assistant, "news");
+        stage.beside.transcripts.post(&session(id), key, message).await.unwrap().unwrap()
+    };
+    post(S, "before").await;
+    let turn = stage.open_turn(S, "two").await;
+    post("webchat:other", "elsewhere").await;
+    assert!(!ended(&turn).await);
+    let turn = stage.open_turn(S, "three").await;
+    post(S, "between").await;
+    assert!(ended(&turn).await);
+    let turn = stage.open_turn(S, "four").await;
+    assert!(!ended(&turn).await, "it counts for the turn that it came into");
+}
+
 pub async fn a_message_of_a_removed_session_is_not_run_again(stage: Stage) {
     let turn = TurnId::fresh();
     let inbound = say_as(S, "pay the bill", "k", Some(3600));

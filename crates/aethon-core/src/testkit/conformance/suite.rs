@@ -69,6 +69,7 @@ list! { $
         sessions_are_paged_by_last_use_and_stay_stable_when_one_moves,
         sessions_are_found_by_title_id_and_words,
         a_post_is_one_message_however_often_it_comes,
+        the_end_of_a_turn_tells_what_came_between_its_messages,
         a_reset_session_keeps_its_name_and_loses_its_messages,
         a_message_of_a_removed_session_is_not_run_again,
     }

@@ -16,7 +16,7 @@ use crate::channel::{Delivery, NewDelivery};
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::learned::{ModelFact, ModelKey};
-use crate::message::{Inbound, Message, Reply, TurnEnd};
+use crate::message::{Block, Inbound, Message, Reply, TurnEnd};
 use crate::model::Usage;
 use crate::owner::LEASE;
 use crate::session::{Begin, Begun, TurnPhase, TurnRecord, title_of};
@@ -295,6 +295,17 @@ impl Tables {
     }
 
     /// Adds the last messages of a turn, or holds them back where it never began and older ones are not over.
+    /// Whether messages of others came after the first one of a turn.
+    pub(super) fn has_beside(&self, turn: &TurnId, session: &SessionId) -> bool {
+        let first = self.turns.get(turn).and_then(|row| row.first_message);
+        let (Some(first), Some(session)) = (first, self.sessions.get(session)) else { return false };
+        let of_others = |message: &Message| {
+            let is_summary = message.content.iter().any(|block| matches!(block, Block::Folded { .. }));
+            message.id > first && message.turn.as_ref() != Some(turn) && !is_summary
+        };
+        session.messages.iter().any(of_others)
+    }
+
     pub(super) fn add_last(
         &mut self,
         turn: &TurnId,

@@ -81,6 +81,7 @@ impl TurnLog for MemoryStore {
         }
         let record = &row.of(self.owner)?.record;
         let session = record.inbound.session.clone();
+        let beside = tables.has_beside(&turn, &session);
         let messages = tables.add_last(&turn, Arc::unwrap_or_clone(finish.messages), now)?;
         for content in finish.deliveries {
             let id = tables.next_number();
@@ -96,7 +97,7 @@ impl TurnLog for MemoryStore {
         row.record.reply = Some(Arc::unwrap_or_clone(finish.reply));
         tables.release_held(&session, now)?;
         let next = finish.next.and_then(|(next, begin)| tables.begin(&next, begin, (self.owner, now)).ok());
-        Ok(Finished { messages, next })
+        Ok(Finished { messages, beside, next })
     }
 
     async fn window(&self, session: &SessionId, limit: usize) -> Result<Vec<Message>> {
