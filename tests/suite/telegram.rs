@@ -147,6 +147,13 @@ fn a_stranger_learns_nothing_until_the_owner_hands_out_a_code() {
     let pairings = run_cli(home.path(), &["channels", "pairings", "--json"], None);
     let pairings: Value = serde_json::from_slice(&pairings.stdout).expect("JSON");
     assert_eq!(pairings["pairings"][0]["sender"], "42");
+    let audit = server.get("/api/audit?action=pairing").json()["audit"].clone();
+    assert_eq!(
+        (&audit[0]["subject"], &audit[0]["outcome"], &audit[0]["by"]),
+        (&"telegram/42".into(), &"paired".into(), &"42".into()),
+        "{audit}"
+    );
+    assert!(!audit.to_string().contains(&code), "{audit}");
     let sessions: Value = server.get("/api/sessions").json();
     assert_eq!(sessions["count"], 1, "{sessions}");
     let cli = |arguments: &[&str]| run_cli(home.path(), arguments, None).status.code();

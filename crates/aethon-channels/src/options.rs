@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::approval::PendingApprovals;
+use aethon_core::audit::AuditLog;
 use aethon_core::channel::{ChannelRecords, Courier};
 use aethon_core::clock::Clock;
 use aethon_core::live::Live;
@@ -89,6 +90,8 @@ pub struct Rules {
 pub struct Surroundings {
     /// What it remembers.
     pub records: Arc<dyn ChannelRecords>,
+    /// Where it is noted who was let in.
+    pub audit: Arc<dyn AuditLog>,
     /// Where questions are answered.
     pub desk: PendingApprovals,
     /// The way out for what it says itself.

@@ -207,6 +207,7 @@ impl Stage {
         };
         let around = Surroundings {
             records: self.records.clone(),
+            audit: Arc::new(aethon_core::audit::NoAudit),
             desk: PendingApprovals::default(),
             courier: Arc::new(CollectingCourier::default()),
             programs: Arc::new(aethon_core::program::NoPrograms),

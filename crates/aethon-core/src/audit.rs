@@ -58,11 +58,15 @@ pub enum AuditAction {
     Deletion,
     /// The configuration was changed.
     Config,
+    /// A secret of the home was stored or removed; never its value.
+    Secret,
+    /// Somebody was let in to a messenger.
+    Pairing,
 }
 
 impl AuditAction {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Approval,
         Self::Refusal,
         Self::Grant,
@@ -71,6 +75,8 @@ impl AuditAction {
         Self::Access,
         Self::Deletion,
         Self::Config,
+        Self::Secret,
+        Self::Pairing,
     ];
 
     /// Its stable word.
@@ -84,6 +90,8 @@ impl AuditAction {
             Self::Access => "access",
             Self::Deletion => "deletion",
             Self::Config => "config",
+            Self::Secret => "secret",
+            Self::Pairing => "pairing",
         }
     }
 

@@ -91,6 +91,11 @@ impl App {
         self.sign_ins.look_again();
     }
 
+    /// Whether nobody has to show anything: no token is set, and only this machine gets here.
+    pub(crate) fn is_open_to_all(&self) -> bool {
+        self.is_loopback && self.rules.get().token_auth.is_open()
+    }
+
     /// The right to be here of what came in under this sign-in.
     pub(crate) fn standing(&self, sign_in: SignIn) -> Standing {
         Standing::new(self.rules.clone(), Arc::clone(&self.sign_ins), sign_in)

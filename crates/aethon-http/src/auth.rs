@@ -91,6 +91,11 @@ impl TokenAuth {
         Self { keys: Some(keys), sign_ins }
     }
 
+    /// Whether no token is configured.
+    pub(crate) fn is_open(&self) -> bool {
+        self.keys.is_none()
+    }
+
     /// Judges a request by its headers and its query.
     pub(crate) fn check(&self, headers: &HeaderMap, query: Option<&str>) -> TokenCheck {
         let Some(keys) = &self.keys else { return TokenCheck::Open };

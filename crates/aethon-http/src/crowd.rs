@@ -29,6 +29,7 @@ pub(crate) struct Seat {
     crowd: Arc<Crowd>,
     address: IpAddr,
     progress: Arc<Progress>,
+    is_proxys: bool,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -48,7 +49,7 @@ impl Crowd {
             close_one(own);
         }
         own.push(Arc::clone(&progress));
-        Seat { crowd: Arc::clone(self), address, progress, _permit: permit }
+        Seat { crowd: Arc::clone(self), address, progress, is_proxys: is_proxy, _permit: permit }
     }
 
     /// Has the address that holds the most give one up. `false` when nothing can be closed.
@@ -68,6 +69,11 @@ impl Seat {
     /// Where the connection stands.
     pub(crate) fn progress(&self) -> &Arc<Progress> {
         &self.progress
+    }
+
+    /// Whether a trusted proxy holds it, for whomever it likes.
+    pub(crate) fn is_proxys(&self) -> bool {
+        self.is_proxys
     }
 }
 

@@ -26,8 +26,6 @@ use crate::traffic::{Kind, Present};
 
 /// The largest head of a request. More is 431.
 pub(crate) const MAX_HEAD: usize = 32 * 1024;
-/// How long a connection may be idle between requests.
-const IDLE: Duration = Duration::from_secs(75);
 /// How long the rest of a head may take once the program stops.
 const LAST_CALL: Duration = Duration::from_secs(1);
 /// How long a client may take nothing of what is written to it. A large answer may take longer than this as a whole.
@@ -64,6 +62,8 @@ pub(crate) struct GuardedStream {
     progress: Arc<Progress>,
     awaited: Awaited,
     since: Instant,
+    /// How long the wait for a further head may take.
+    idle: Duration,
     /// How many answers there were when the wait began.
     answered: u32,
     read_timer: Option<Pin<Box<Sleep>>>,
@@ -74,7 +74,7 @@ pub(crate) struct GuardedStream {
     is_mid_write: bool,
     is_shut: bool,
     _present: Present,
-    _seat: Seat,
+    seat: Seat,
 }
 
 impl GuardedStream {
@@ -82,6 +82,7 @@ impl GuardedStream {
     pub(crate) fn new(stream: TcpStream, app: Arc<App>, seat: Seat) -> Self {
         Self {
             stream,
+            idle: app.options.limits.idle_unknown,
             _present: app.traffic.enter(Kind::Connection),
             app,
             progress: Arc::clone(seat.progress()),
@@ -93,7 +94,7 @@ impl GuardedStream {
             own: Vec::new(),
             is_mid_write: false,
             is_shut: false,
-            _seat: seat,
+            seat,
         }
     }
 
@@ -122,9 +123,10 @@ impl GuardedStream {
         if self.has_new_wait() {
             self.awaited = Awaited::Next;
             self.since = Instant::now();
+            self.idle = self.idle_limit();
         }
         let mut limit =
-            if self.awaited == Awaited::Next { IDLE } else { self.app.options.limits.header_timeout };
+            if self.awaited == Awaited::Next { self.idle } else { self.app.options.limits.header_timeout };
         if self.app.deps.runtime.shutdown.is_requested() {
             // Nothing runs for a head that may never end, so it does not hold the end of the program up.
             limit = limit.min(LAST_CALL);
@@ -142,6 +144,13 @@ impl GuardedStream {
             }
             timer.as_mut().reset(deadline);
         }
+    }
+
+    /// How long the connection may be idle: strangers give their place back soon, because it costs them nothing to take one.
+    fn idle_limit(&self) -> Duration {
+        let limits = &self.app.options.limits;
+        let is_known = self.progress.is_known() || self.seat.is_proxys() || self.app.is_open_to_all();
+        if is_known { limits.idle } else { limits.idle_unknown }
     }
 
     /// The end of a wait: an unfinished head is answered, an idle connection just ends.

@@ -71,6 +71,10 @@ pub struct Limits {
     pub max_connections: usize,
     /// How long the head of a request may take.
     pub header_timeout: Duration,
+    /// How long a connection may be idle between requests that showed who asks.
+    pub idle: Duration,
+    /// The same for one on which nobody has shown a valid token yet.
+    pub idle_unknown: Duration,
     /// How long the body of a request may take.
     pub body_timeout: Duration,
     /// How long a webhook waits for its reply.
@@ -107,6 +111,8 @@ impl Default for Limits {
             max_body_bytes: 1 << 20,
             max_connections: 4096,
             header_timeout: Duration::from_secs(10),
+            idle: Duration::from_secs(75),
+            idle_unknown: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             webhook_timeout: Duration::from_secs(600),
             shutdown_grace: Duration::from_secs(10),

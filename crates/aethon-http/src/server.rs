@@ -14,6 +14,7 @@ use http::StatusCode;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::MissedTickBehavior;
 
 use crate::app::App;
 use crate::connection::{self, Phase};
@@ -24,6 +25,7 @@ use crate::host::unbracketed;
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::response;
+use crate::ws::SWEEP;
 
 /// How long accepting pauses when the system has no descriptors left.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -54,6 +56,12 @@ impl Server {
         Ok(Self { app: App::new(options, deps, address), listener, address })
     }
 
+    /// The same over an application and a listener that are there.
+    #[cfg(test)]
+    pub(crate) fn over(app: Arc<App>, listener: TcpListener) -> io::Result<Self> {
+        Ok(Self { address: listener.local_addr()?, listener, app })
+    }
+
     /// The address that was bound, with the port that the system chose where 0 was asked for.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
@@ -73,10 +81,17 @@ impl Server {
         let refusals = Arc::new(Semaphore::new(MOST_REFUSALS));
         let (phase, phases) = watch::channel(Phase::Serving);
         let (failing, crowded) = (Pace::default(), Pace::default());
+        let mut sweeps = tokio::time::interval(SWEEP);
+        sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let accepted = tokio::select! {
                 biased;
                 () = shutdown.requested() => break,
+                // Not only when somebody comes: the logs of conversations that rest would stay as long as nobody does.
+                _ = sweeps.tick() => {
+                    self.app.deps.chat.hub.sweep();
+                    continue;
+                }
                 accepted = self.listener.accept() => accepted,
             };
             let (stream, peer) = match accepted {

@@ -46,6 +46,11 @@ impl Trail {
         self.note(AuditAction::Deletion, &removal.subject, "done", removal.address);
     }
 
+    /// Somebody was let in to a messenger, or is about to be.
+    pub(crate) fn paired(&self, subject: &str, outcome: &'static str, address: IpAddr) {
+        self.note(AuditAction::Pairing, subject, outcome, address);
+    }
+
     fn note(&self, action: AuditAction, subject: &str, outcome: &'static str, address: IpAddr) {
         let is_kept = self
             .rows

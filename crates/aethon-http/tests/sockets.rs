@@ -306,6 +306,43 @@ async fn stopping_lets_requests_finish_and_closes_what_is_idle() {
 }
 
 #[tokio::test]
+async fn strangers_that_idle_give_their_place_back_sooner_than_the_owner() {
+    let usual = aethon_http::options::Limits::default();
+    assert_eq!((usual.idle, usual.idle_unknown), (Duration::from_secs(75), Duration::from_secs(10)));
+    let soon = Duration::from_millis(200);
+    let with_token = |token: &str| {
+        let mut options = Options { token: Secret::new(token), ..Options::default() };
+        options.limits.idle_unknown = soon;
+        options
+    };
+    let status = |token: &str| {
+        format!("GET /api/status HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n")
+    };
+    let server = start(with_token("right")).await;
+    let mut clients = Vec::new();
+    for (request, expected) in [(get("/health"), 200), (status("wrong"), 401), (status("right"), 200)] {
+        let mut client = server.connect().await;
+        client.send(&request).await;
+        assert_eq!(client.answer().await.status, expected, "{request}");
+        clients.push(client);
+    }
+    let mut owner = clients.pop().unwrap();
+    for stranger in &mut clients {
+        assert!(stranger.is_closed().await);
+    }
+    owner.send(&get("/health")).await;
+    assert_eq!(owner.answer().await.status, 200);
+    assert!(tokio::time::timeout(soon * 3, owner.is_closed()).await.is_err(), "known once, known still");
+
+    // Where nothing is asked for on a loopback address, everybody is the owner.
+    let open = start(with_token("")).await;
+    let mut client = open.connect().await;
+    client.send(&get("/health")).await;
+    assert_eq!(client.answer().await.status, 200);
+    assert!(tokio::time::timeout(soon * 3, client.is_closed()).await.is_err());
+}
+
+#[tokio::test]
 async fn stopping_takes_no_longer_than_the_grace() {
     let mut options = Options::default();
     options.limits.shutdown_grace = Duration::from_millis(100);

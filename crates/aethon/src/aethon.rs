@@ -9,6 +9,7 @@ use aethon_config::Config;
 use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
+use aethon_core::audit::AuditAction;
 use aethon_core::channel::{Channels, Outbox};
 use aethon_core::clock::Clock;
 use aethon_core::embed::Embedder;
@@ -364,6 +365,11 @@ impl Aethon {
     /// The newest rows of the audit, as `GET /api/audit` gives them.
     pub async fn audit_document(&self, limit: usize) -> Result<Value> {
         Ok(json!({ "audit": self.storage.audit.newest(limit).await? }))
+    }
+
+    /// Notes in the audit what the terminal did.
+    pub async fn note(&self, action: AuditAction, subject: &str, outcome: &str) -> Result<()> {
+        crate::audit::record(&*self.storage.audit, &*self.clock, (action, subject, outcome)).await
     }
 
     /// Conversations as the HTTP application serves them, live through this hub.

@@ -1,10 +1,23 @@
-//! Keeps what the doors note for the audit.
+//! Keeps what is done to a home for the audit: what the doors note, and what the terminal does.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use aethon_core::audit::{AuditEntry, AuditLog};
+use aethon_core::audit::{AuditAction, AuditEntry, AuditLog};
+use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::shutdown::Shutdown;
 use tokio::sync::mpsc::Receiver;
+use tokio::time::timeout;
+
+use crate::error::{Error, Result};
+use crate::home::Home;
+use crate::wiring;
+
+/// How long a row may take that a command writes beside other programs.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// By whom a row is that a command wrote.
+const TERMINAL: &str = "terminal";
 
 /// Stores rows as they come, and those that wait at the end.
 pub(crate) async fn keep(mut rows: Receiver<AuditEntry>, log: Arc<dyn AuditLog>, mut shutdown: Shutdown) {
@@ -18,5 +31,32 @@ pub(crate) async fn keep(mut rows: Receiver<AuditEntry>, log: Arc<dyn AuditLog>,
         if let Err(error) = log.record(row).await {
             tracing::warn!(%error, "a row of the audit is in the log only");
         }
+    }
+}
+
+/// Notes what a command did to files of this home, which it does not open otherwise. A home without a database has nothing to
+/// be audited yet, and gets none for it: `false`.
+pub async fn note(home: &Home, action: AuditAction, subject: &str, outcome: &str) -> Result<bool> {
+    let database = home.database();
+    if !database.exists() {
+        return Ok(false);
+    }
+    let store = wiring::store::beside(&database)?;
+    let stored = record(&store, &SystemClock, (action, subject, outcome)).await;
+    store.close().await;
+    stored.map(|()| true)
+}
+
+/// Writes a row of the terminal, and the line of the log beside it.
+pub(crate) async fn record(
+    log: &dyn AuditLog,
+    clock: &dyn Clock,
+    (action, subject, outcome): (AuditAction, &str, &str),
+) -> Result<()> {
+    tracing::info!(action = action.as_str(), subject, outcome, by = TERMINAL, "audit");
+    let entry = AuditEntry::new(clock.now(), action, subject, outcome).by(TERMINAL);
+    match timeout(PATIENCE, log.record(entry)).await {
+        Ok(stored) => stored.map_err(|error| Error::failed(error.to_string()).because(error)),
+        Err(_) => Err(Error::failed("the database is busy")),
     }
 }

@@ -16,7 +16,7 @@
 
 mod aethon;
 pub mod attack;
-mod audit;
+pub mod audit;
 mod builder;
 mod channels;
 mod containers;

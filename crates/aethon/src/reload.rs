@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use aethon_agent::{AgentModels, Engine, Meter};
 use aethon_config::{Config, changed_keys};
+use aethon_core::audit::{AuditAction, AuditEntry};
+use aethon_core::clock::Clock;
 use aethon_core::live::Live;
 use aethon_core::redact::Redactor;
 use aethon_core::secret::Secret;
@@ -21,6 +23,9 @@ use crate::builder::{Prepared, Shared, Source};
 use crate::error::{Error, Result};
 use crate::wiring;
 
+/// What a row is about that names no key.
+const CONFIG_FILE: &str = "config.toml";
+
 /// Reads the configuration of a running service again.
 pub struct Reload {
     source: Source,
@@ -30,6 +35,7 @@ pub struct Reload {
     /// Every secret that was ever in force: an old token is none that may be seen.
     secrets: Vec<Secret>,
     storage: Storage,
+    clock: Arc<dyn Clock>,
     engine: Arc<Engine>,
     meter: Meter,
     /// The application, and what it tells of the set-up. `None` without a listener.
@@ -53,15 +59,34 @@ impl Reload {
             secrets: aethon.config.secrets().into_iter().cloned().collect(),
             config,
             storage: aethon.storage.clone(),
+            clock: aethon.clock.clone(),
             engine: aethon.engine.clone(),
             meter: aethon.models.meter.clone(),
             application,
         }
     }
 
-    /// Reads the configuration and takes over what can change. The log tells what that was; an error means that nothing has
-    /// changed, and says why.
+    /// Reads the configuration and takes over what can change. The log and the audit tell what that was; an error means that
+    /// nothing has changed, and says why.
     pub async fn reload(&mut self) -> Result<Reloaded> {
+        let reloaded = self.read_again().await;
+        // Of what is refused the log says why: a message could quote the file, and the audit holds no values.
+        let (keys, outcome) = match &reloaded {
+            Ok(reloaded) if reloaded.taken_over.is_empty() => (&reloaded.need_restart, "unchanged"),
+            Ok(reloaded) => (&reloaded.taken_over, "taken_over"),
+            Err(_) => (&Vec::new(), "refused"),
+        };
+        let subject = if keys.is_empty() { CONFIG_FILE.to_owned() } else { keys.join(", ") };
+        let entry = AuditEntry::new(self.clock.now(), AuditAction::Config, subject, outcome).by("signal");
+        tracing::info!(action = "config", subject = entry.subject, outcome, by = "signal", "audit");
+        if let Err(error) = self.storage.audit.record(entry).await {
+            tracing::warn!(%error, "a row of the audit is in the log only");
+        }
+        reloaded
+    }
+
+    /// The same for a change that is in the audit already.
+    pub(crate) async fn read_again(&mut self) -> Result<Reloaded> {
         let reloaded = self.take_over().await;
         match &reloaded {
             Ok(Reloaded { taken_over, need_restart }) => {

@@ -46,7 +46,7 @@ pub(crate) fn wishes() -> (mpsc::Sender<ReloadWish>, mpsc::Receiver<ReloadWish>)
 /// Reads the configuration again whenever somebody wishes it, until nobody can any more.
 pub(crate) async fn grant(mut wishes: mpsc::Receiver<ReloadWish>, mut reload: Reload) {
     while let Some(wish) = wishes.recv().await {
-        let reloaded = reload.reload().await.map_err(|error| error.to_string());
+        let reloaded = reload.read_again().await.map_err(|error| error.to_string());
         // Who waited may have gone; the log tells what came of it.
         let _ = wish.send(reloaded);
     }

@@ -6,11 +6,12 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use aethon::core::audit::AuditAction;
 use aethon::core::visible::readable;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{print, print_json};
+use super::{print, print_json, told};
 use crate::args::{ChannelsCommand, Common};
 use crate::daemon::Daemon;
 
@@ -70,6 +71,7 @@ async fn change(aethon: &aethon::Aethon, command: ChannelsCommand) -> Result<Exi
         }
         ChannelsCommand::Pair { name, json } => {
             let code = aethon.pair(&name).await?;
+            told(aethon.note(AuditAction::Pairing, &name, "code_made").await);
             match json {
                 true => print_json(&json!(code))?,
                 false => print(&format!(
@@ -89,9 +91,15 @@ async fn change(aethon: &aethon::Aethon, command: ChannelsCommand) -> Result<Exi
             }
         }
         ChannelsCommand::Approve { code, json } => match aethon.pairings().approve(&code).await? {
-            Some(paired) if json => print_json(&json!(paired))?,
             Some(paired) => {
-                print(&format!("{} may write on {}\n", readable(&paired.sender), paired.channel))?
+                let who = format!("{}/{}", paired.channel, paired.sender);
+                told(aethon.note(AuditAction::Pairing, &who, "paired").await);
+                match json {
+                    true => print_json(&json!(paired))?,
+                    false => {
+                        print(&format!("{} may write on {}\n", readable(&paired.sender), paired.channel))?
+                    }
+                }
             }
             None => {
                 eprintln!("aethon-cli: no request has this code; it counts once and for ten minutes");
@@ -100,6 +108,10 @@ async fn change(aethon: &aethon::Aethon, command: ChannelsCommand) -> Result<Exi
         },
         ChannelsCommand::Revoke { name, sender, json } => {
             let revoked = aethon.revoke_pairing(&name, &sender).await?;
+            if revoked {
+                let who = format!("pairings/{name}/{sender}");
+                told(aethon.note(AuditAction::Deletion, &who, "done").await);
+            }
             if json {
                 print_json(&json!({"revoked": revoked}))?;
             } else if !revoked {

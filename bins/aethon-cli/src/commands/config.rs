@@ -4,10 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use aethon::config::{Sources, dump, file_text, get, replace_file, schema, set_in_file, unset_in_file};
+use aethon::config::{
+    Sources, changed_keys, dump, file_text, get, replace_file, schema, set_in_file, unset_in_file,
+};
+use aethon::core::audit::AuditAction;
 use anyhow::{Context, Result, bail};
 
-use super::{print, print_json};
+use super::{note, print, print_json};
 use crate::args::{Common, ConfigCommand};
 
 const TAKEN_UP: &str = "a running aethon-server takes it up when it is restarted";
@@ -27,6 +30,7 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
             let sources = sources(common)?;
             aethon::Home::at(&sources.home).prepare()?;
             set_in_file(&sources, &key, &value).map_err(refused)?;
+            note(&sources.home, AuditAction::Config, (&key, "set"))?;
             warn(common);
             print(&format!("{key} is set in {}; {TAKEN_UP}\n", sources.config_file().display()))?;
         }
@@ -34,7 +38,10 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
             let sources = sources(common)?;
             let file = sources.config_file();
             match unset_in_file(&sources, &key).map_err(refused)? {
-                true => print(&format!("{key} is no longer set in {}; {TAKEN_UP}\n", file.display()))?,
+                true => {
+                    note(&sources.home, AuditAction::Config, (&key, "unset"))?;
+                    print(&format!("{key} is no longer set in {}; {TAKEN_UP}\n", file.display()))?;
+                }
                 false => print(&format!("{key} is not set in {}\n", file.display()))?,
             }
         }
@@ -82,13 +89,22 @@ fn edit(common: &Common) -> Result<()> {
         fs::remove_file(&copy)?;
         return print("nothing was changed\n");
     }
+    let was = crate::builder(common).load();
     if let Err(error) = replace_file(&sources, &text) {
         let kept = format!("your text is kept in {}; run `aethon-cli config edit` again", copy.display());
         return Err(aethon::Error::refused(format!("{error}\n{kept}")).into());
     }
     fs::remove_file(&copy)?;
+    note(&sources.home, AuditAction::Config, (&edited(common, was.ok().as_ref()), "edited"))?;
     warn(common);
     print(&format!("{} is changed; {TAKEN_UP}\n", file.display()))
+}
+
+/// The keys that have changed since then; the file, where nothing can be said of keys. Never a value.
+fn edited(common: &Common, was: Option<&aethon::Prepared>) -> String {
+    let is = crate::builder(common).load().ok();
+    let keys = was.zip(is.as_ref()).map(|(was, is)| changed_keys(was.config(), is.config()).join(", "));
+    keys.filter(|keys| !keys.is_empty()).unwrap_or_else(|| "config.toml".to_owned())
 }
 
 /// An editor may be named with arguments, such as `code --wait`, so a shell reads it, as everywhere.

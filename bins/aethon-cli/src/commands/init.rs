@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use aethon::Home;
 use aethon::config::schema::Provider;
 use aethon::config::{Sources, Starter, private_file, starter};
+use aethon::core::audit::AuditAction;
 use anyhow::{Context, Result, bail};
 
-use super::print;
+use super::{note, print};
 use crate::args::Common;
 
 pub(crate) fn run(
@@ -42,6 +43,7 @@ pub(crate) fn run(
     let asks_first = asks_first(ask_first)?;
     let text = starter(&Starter { provider, model_id, host, asks_first, ..Starter::default() });
     write(&sources, &text)?;
+    note(&sources.home, AuditAction::Config, ("config.toml", "written"))?;
     let key = provider.key_variable().map_or(String::new(), |variable| {
         format!("\nThe key is read from {variable}, or store it:\n  aethon-cli secrets set {name}\n  aethon-cli config set model.api_key '${{credential:{name}}}'\n", name = provider.name())
     });

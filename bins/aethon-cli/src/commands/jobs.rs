@@ -47,6 +47,7 @@ pub(crate) async fn run(common: &Common, command: JobsCommand) -> Result<ExitCod
                 return Ok(ExitCode::FAILURE);
             }
             source.remove(&id).await?;
+            source.0.note_removal(&format!("scheduler/jobs/{id}")).await;
         }
         JobsCommand::Run { id, json } => {
             let run = source.run(&id).await?;

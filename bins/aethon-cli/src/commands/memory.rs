@@ -46,6 +46,7 @@ pub(crate) async fn run(common: &Common, command: MemoryCommand) -> Result<ExitC
                 return Ok(ExitCode::FAILURE);
             }
             source.remove(id).await?;
+            source.0.note_removal(&format!("memory/{id}")).await;
         }
     }
     source.0.close().await;

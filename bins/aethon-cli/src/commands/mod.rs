@@ -20,6 +20,8 @@ pub(crate) mod sop;
 mod source;
 pub(crate) mod tasks;
 mod terminal;
+mod trail;
 pub(crate) mod usage;
 
 pub(crate) use terminal::{confirm, print, print_json};
+pub(crate) use trail::{note, told};

@@ -51,6 +51,7 @@ impl Outbox {
             }
             OutboxCommand::Rm { id, json, .. } => {
                 self.remove(&id).await?;
+                self.0.note_removal(&format!("outbox/{id}")).await;
                 if json { print_json(&json!({ "status": "ok", "id": id })) } else { Ok(()) }
             }
         }

@@ -4,10 +4,11 @@ use std::io::{IsTerminal, Read, Write};
 use std::process::ExitCode;
 
 use aethon::config::{Sources, credentials};
+use aethon::core::audit::AuditAction;
 use aethon::core::secret::Secret;
 use anyhow::{Context, Result, bail};
 
-use super::{confirm, print, print_json};
+use super::{confirm, note, print, print_json};
 use crate::args::{Common, SecretsCommand};
 
 /// The longest secret, in bytes.
@@ -24,6 +25,7 @@ pub(crate) fn run(common: &Common, command: SecretsCommand) -> Result<ExitCode> 
             aethon::Home::at(&sources.home).prepare()?;
             credentials::store(&folder, &name, &value)
                 .with_context(|| format!("{} cannot be written", folder.display()))?;
+            note(&sources.home, AuditAction::Secret, (&name, "stored"))?;
             print(&format!("stored; use it as ${{credential:{name}}}\n"))?;
         }
         SecretsCommand::List { json } => {
@@ -43,6 +45,7 @@ pub(crate) fn run(common: &Common, command: SecretsCommand) -> Result<ExitCode> 
             if !credentials::remove(&folder, &name).with_context(|| format!("{name} cannot be removed"))? {
                 bail!("there is no secret {name:?}; `aethon-cli secrets list` shows what there is");
             }
+            note(&sources.home, AuditAction::Secret, (&name, "removed"))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -44,6 +44,7 @@ pub(crate) async fn run(common: &Common, command: SessionsCommand) -> Result<Exi
                 return Ok(ExitCode::FAILURE);
             }
             source.remove(&id).await?;
+            source.0.note_removal(&format!("sessions/{id}")).await;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use aethon::Aethon;
+use aethon::core::audit::AuditAction;
 use anyhow::Result;
 
 use crate::args::Common;
@@ -25,6 +26,13 @@ impl Source {
             Some(daemon) => Self::Daemon(daemon),
             None => Self::Here(Box::new(prepared.open().await?)),
         })
+    }
+
+    /// Notes in the audit that this was removed here; the daemon notes what it removes itself.
+    pub(super) async fn note_removal(&self, subject: &str) {
+        if let Self::Here(aethon) = self {
+            super::told(aethon.note(AuditAction::Deletion, subject, "done").await);
+        }
     }
 
     /// Stores what waits.

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use aethon_core::assistant::Assistant;
+use aethon_core::audit::{AuditAction, AuditEntry};
 use aethon_core::channel::ChannelRecords;
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
@@ -154,6 +155,16 @@ impl Door {
         sending::returned(&self.outlet, key, why).await
     }
 
+    /// Somebody has let themselves in by a code: the owner can look who did.
+    async fn note_pairing(&self, channel: &str, sender: &str) {
+        tracing::info!(channel, sender, "somebody was paired");
+        let subject = format!("{channel}/{sender}");
+        let entry = AuditEntry::new(self.now(), AuditAction::Pairing, subject, "paired").by(sender);
+        if let Err(error) = self.outlet.around.audit.record(entry).await {
+            tracing::warn!(%error, "a row of the audit is in the log only");
+        }
+    }
+
     async fn stranger(&self, arrival: &Arrival) -> Result<()> {
         if !arrival.is_private {
             return Ok(());
@@ -170,7 +181,7 @@ impl Door {
             let redeemed =
                 pairing::redeem(self.records(), self.clock(), (rules.channel, sender), &code).await?;
             if redeemed == Redeemed::Paired {
-                tracing::info!(channel = rules.channel, sender, "somebody was paired");
+                self.note_pairing(rules.channel, sender).await;
                 return self.outlet.say(&arrival.chat, PAIRED).await;
             }
             tracing::warn!(channel = rules.channel, sender, "a code for pairing was refused");

@@ -67,6 +67,7 @@ impl Ground {
     pub(crate) fn around(&self) -> Surroundings {
         Surroundings {
             records: self.records.clone(),
+            audit: Arc::new(aethon_core::audit::NoAudit),
             desk: self.desk.clone(),
             courier: self.courier.clone(),
             programs: Arc::new(aethon_core::program::NoPrograms),

@@ -59,6 +59,7 @@ impl Stage {
     pub fn around(&self) -> Surroundings {
         Surroundings {
             records: self.records.clone(),
+            audit: Arc::new(aethon_core::audit::NoAudit),
             desk: self.desk.clone(),
             courier: self.courier.clone(),
             programs: Arc::new(aethon_core::program::NoPrograms),

@@ -8,6 +8,7 @@ use crate::error::Problem;
 use crate::fields::Fields;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::trail::Trail;
 
 #[derive(Serialize)]
 struct List {
@@ -20,22 +21,22 @@ pub(super) async fn list(setup: Setup, _request: Request) -> HandlerResult {
 }
 
 /// `POST /api/pairings {channel}`: a code to hand out; it counts once and for ten minutes.
-pub(super) async fn invite(setup: Setup, mut request: Request) -> HandlerResult {
+pub(super) async fn invite((setup, trail): (Setup, Trail), mut request: Request) -> HandlerResult {
     let channel = Fields::parse(&request.read().await?)?.required_text("channel")?;
     let code = setup.pairings.invite(&channel).await?;
-    tracing::info!(channel, "a pairing code was made");
+    trail.paired(&channel, "code_made", request.client.address);
     response::json(&code)
 }
 
 /// `POST /api/pairings/approve {code}`: lets in whoever was given this code.
-pub(super) async fn approve(setup: Setup, mut request: Request) -> HandlerResult {
+pub(super) async fn approve((setup, trail): (Setup, Trail), mut request: Request) -> HandlerResult {
     let code = Fields::parse(&request.read().await?)?.required_text("code")?;
     let paired = setup.pairings.approve(&code).await?;
     let paired = paired.ok_or_else(|| {
         let sentence = "no request has this code; it counts once and for ten minutes";
         Problem::not_found(sentence).with_code("unknown_code")
     })?;
-    tracing::info!(channel = paired.channel, sender = paired.sender, "somebody was paired");
+    trail.paired(&format!("{}/{}", paired.channel, paired.sender), "paired", request.client.address);
     response::json(&paired)
 }
 

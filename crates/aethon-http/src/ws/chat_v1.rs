@@ -122,10 +122,7 @@ impl ChatConnection<'_> {
                             return unwritable.close();
                         }
                     }
-                    Received::Tick => {
-                        self.is_live = true;
-                        self.chat.hub.sweep();
-                    }
+                    Received::Tick => self.is_live = true,
                     Received::Over => return None,
                     Received::Wrong(close) => return Some(close),
                 },

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aethon_core::assistant::Posting;
 use aethon_core::channel::made_of;
@@ -15,6 +15,7 @@ use aethon_core::clock::Clock;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::surface::Surface;
 use jiff::Timestamp;
+use tokio::time::Instant;
 
 use super::frames::Body;
 use super::log_bound::{Bounded, LogBound};
@@ -25,7 +26,7 @@ use crate::markdown;
 /// How long the log of an idle room is kept.
 const IDLE: Duration = Duration::from_secs(600);
 /// How often rooms are looked through.
-const SWEEP: Duration = Duration::from_secs(60);
+pub(crate) const SWEEP: Duration = Duration::from_secs(60);
 /// How many rooms there are before idle ones go whole.
 const MAX_ROOMS: usize = 4096;
 /// How many may come on top before that is looked after, so that not every new room looks at all others.
@@ -98,8 +99,8 @@ impl Hub {
         room
     }
 
-    /// Tidies up, if it is time to. Sockets call this when their own clock ticks.
-    pub(super) fn sweep(&self) {
+    /// Tidies up, if it is time to. The server calls this, so that what rests goes although nobody comes.
+    pub(crate) fn sweep(&self) {
         self.sweep_if_due(&mut self.lock());
     }
 
@@ -192,6 +193,24 @@ mod tests {
         let restarted = Hub::new(clock).numbering_after(Some(at(1_700_000_060_000)));
         restarted.announce(&session("b"), &Posting::new("hi"));
         assert_eq!(restarted.stored_seq(&session("b")), 1_700_000_060_000_001);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_logs_of_conversations_that_rest_go_although_nobody_comes() {
+        let app = crate::service::tests::app();
+        let hub = Arc::clone(&app.deps.chat.hub);
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (stop, shutdown) = aethon_core::shutdown::ShutdownTrigger::pair();
+        let served = tokio::spawn(crate::Server::over(app, listener).unwrap().serve(shutdown));
+        hub.announce(&session("a"), &Posting::new("hi"));
+        let before = hub.stored_seq(&session("a"));
+        tokio::time::sleep(IDLE / 2).await;
+        assert!(hub.bound.bytes() > 0, "somebody may come back");
+        tokio::time::sleep(IDLE / 2 + SWEEP * 2).await;
+        assert_eq!(hub.bound.bytes(), 0);
+        assert_eq!(hub.stored_seq(&session("a")), before, "numbering goes on");
+        stop.trigger();
+        served.await.unwrap();
     }
 
     #[test]

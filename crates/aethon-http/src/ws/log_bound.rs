@@ -6,7 +6,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, Weak};
-use std::time::Instant;
+
+use tokio::time::Instant;
 
 /// What counts against the bound.
 pub(super) trait Bounded: Send + Sync {

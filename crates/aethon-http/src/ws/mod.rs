@@ -23,6 +23,7 @@ mod webchat;
 
 pub use frames::frames_of;
 pub use hub::Hub;
+pub(crate) use hub::SWEEP;
 pub use webchat::WebChat;
 
 pub(crate) use feed::Feed;

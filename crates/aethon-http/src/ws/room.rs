@@ -6,10 +6,10 @@
 //! is told so.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Instant;
 
 use aethon_core::ids::{SessionId, TurnId};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::frames::Body;
 use super::log::{Batch, Log};

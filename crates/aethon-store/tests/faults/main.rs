@@ -1,7 +1,8 @@
 //! The real store on a disk that fails: the n-th write, sync, truncation and read of a scripted run, for every n.
 //!
 //! `disk` decides what fails and what a loss of power leaves, `vfs` is the layer under SQLite that asks it, `script` is a run
-//! with all that the store keeps. After each fault the file opens, is whole, and has everything that was acknowledged.
+//! of conversations, money and jobs, `features` of everything else that the store keeps. After each fault the file opens, is
+//! whole, and has everything that was acknowledged.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,5 +15,6 @@
 
 mod disk;
 mod every;
+mod features;
 mod script;
 mod vfs;

@@ -22,7 +22,7 @@ use aethon_core::testkit::phrases::*;
 use aethon_store::{OpenMode, Options, Store};
 use jiff::SignedDuration;
 
-use crate::disk;
+use crate::{disk, features};
 
 /// How long the store may take to get over a fault that has passed.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -42,6 +42,7 @@ pub struct Known {
     /// Deliveries that were stored, and settled.
     stored: usize,
     settled: usize,
+    features: features::Known,
 }
 
 pub fn open(path: &Path) -> std::result::Result<Store, aethon_store::Error> {
@@ -54,7 +55,7 @@ pub fn open(path: &Path) -> std::result::Result<Store, aethon_store::Error> {
 }
 
 /// Does something until it is acknowledged; `None` when the power is gone.
-async fn until<T>(mut work: impl AsyncFnMut() -> Result<T>) -> Option<T> {
+pub async fn until<T>(mut work: impl AsyncFnMut() -> Result<T>) -> Option<T> {
     let begun = Instant::now();
     loop {
         match work().await {
@@ -79,6 +80,7 @@ pub async fn run(store: &Store, known: &mut Known) -> Option<()> {
     memories(store, known).await?;
     jobs(store, known).await?;
     deliveries(store, known).await?;
+    features::run(store, &mut known.features).await?;
     // From here on it may be gone, whether or not that is acknowledged.
     known.said.retain(|(session, _)| *session != "webchat:b");
     until(async || store.clear(&session("webchat:b"), Clear::Delete).await).await?;
@@ -185,6 +187,7 @@ async fn deliveries(store: &Store, known: &mut Known) -> Option<()> {
 
 /// Looks for all that was acknowledged.
 pub async fn check(store: &Store, known: &Known, what: &str) {
+    features::check(store, &known.features, what).await;
     for (id, text) in &known.said {
         let messages = store.messages(&session(id), None, 100).await.unwrap();
         let times = texts(&messages).iter().filter(|told| *told == text).count();
@@ -211,6 +214,6 @@ pub async fn check(store: &Store, known: &Known, what: &str) {
         assert!(!is_ended || record.is_some_and(|record| record.ended_at.is_some()), "{what}: {run} is open");
     }
     let waiting = Outbox::undelivered(store, DeliveryState::Waiting, 100).await.unwrap().count;
-    let least = known.stored - known.settled;
+    let least = known.stored + usize::from(known.features.is_retried) - known.settled;
     assert!(waiting + 1 >= least as u64, "{what}: {waiting} deliveries wait, {least} should");
 }

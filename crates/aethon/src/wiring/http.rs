@@ -36,6 +36,7 @@ pub(crate) fn options(config: &Config, is_demo: bool) -> Options {
             body_timeout: Duration::from_secs(server.body_timeout_seconds),
             webhook_timeout: Duration::from_secs(server.webhook_timeout_seconds),
             shutdown_grace: Duration::from_secs(server.shutdown_grace) + LAST_WORDS,
+            ..Limits::default()
         },
         version: env!("CARGO_PKG_VERSION"),
         demo: is_demo,

@@ -93,6 +93,7 @@ pub(crate) fn surroundings(
     let surroundings = Surroundings {
         programs: programs.clone(),
         records: storage.channel_records.clone(),
+        audit: storage.audit.clone(),
         desk: desk.clone(),
         courier: deliveries.courier(storage.outbox.clone()),
         clock: clock.clone(),

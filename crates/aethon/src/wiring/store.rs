@@ -56,6 +56,11 @@ pub(crate) fn retention(config: &Config) -> Retention {
     Retention::of_oneshots(config.session.oneshot_keep_days).with_calls(calls).with_vectors(VECTORS)
 }
 
+/// The database beside whatever else has it open, for a command that writes one row.
+pub(crate) fn beside(path: &Path) -> Result<Store> {
+    open(path, &Config::default(), Arc::new(SystemClock), OpenMode::Guest)
+}
+
 /// How much is remembered, in words. For `doctor`.
 pub(crate) async fn memory(path: &Path) -> Result<String> {
     let store = open(path, &Config::default(), Arc::new(SystemClock), OpenMode::Guest)?;
