@@ -24,6 +24,7 @@ mod hostile;
 mod kept;
 mod keyboard;
 mod layout;
+mod lived_in;
 mod long;
 mod page;
 mod panels_channels;
