@@ -7,6 +7,7 @@ use std::sync::Arc;
 use aethon_tests::telegram::Telegram;
 use aethon_tests::{Request, Server, Socket, eventually, home};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::page::Page;
 
@@ -30,7 +31,7 @@ pub(crate) struct LivedIn {
     /// Every view of the dashboard.
     pub(crate) views: Vec<View>,
     /// The service of one of its channels.
-    _telegram: Arc<Telegram>,
+    telegram: Arc<Telegram>,
     /// Who waits for an approval.
     _asking: Socket,
     /// How many views were opened: each on a page of its own, as by a bookmark.
@@ -71,20 +72,37 @@ impl LivedIn {
         use_channels(server, &telegram, words);
         let asking = ask(server, words);
         let views = views(server);
-        Some(Self { page, views, _telegram: telegram, _asking: asking, opened: Cell::default() })
+        Some(Self { page, views, telegram, _asking: asking, opened: Cell::default() })
+    }
+
+    /// Starts the server again in its home, where it was.
+    pub(crate) fn start(&mut self, home: Arc<TempDir>) {
+        let own = self.telegram.settings();
+        let all: Vec<&str> = SETTINGS
+            .into_iter()
+            .chain(["model.model_id=second"])
+            .chain(own.iter().map(String::as_str))
+            .collect();
+        self.page.start_server_with(home, &all);
+    }
+
+    /// Opens a view, waits until it is there, and presses what is to be pressed in it.
+    pub(crate) fn visit(&self, view: &View) {
+        self.load(view);
+        let page = &self.page;
+        if let Some((press, opened)) = view.press {
+            page.browser.run(press, &[]);
+            page.until(&format!("{}: {press}", view.address), &format!("!one('.skeleton') && ({opened})"));
+        }
     }
 
     /// Opens a view and waits until it is there.
-    pub(crate) fn visit(&self, view: &View) {
+    pub(crate) fn load(&self, view: &View) {
         let page = &self.page;
         self.opened.set(self.opened.get() + 1);
         page.go(&format!("/dashboard?view={}#/{}", self.opened.get(), view.address));
         page.until("it is live", "/Live/.test(one('.panel-top')?.innerText)");
         page.until(&view.address, &format!("!one('.skeleton') && ({})", view.ready));
-        if let Some((press, opened)) = view.press {
-            page.browser.run(press, &[]);
-            page.until(&format!("{}: {press}", view.address), &format!("!one('.skeleton') && ({opened})"));
-        }
     }
 }
 
@@ -152,6 +170,19 @@ fn fill(server: &Server, words: &[String]) {
     assert!(server.post("/api/work", &json!({"goal": words[0], "tasks": [task]})).status < 300);
     std::fs::write(server.home().path().join("workspace/sops/broken.sop.md"), format!("# {}\n", words[0]))
         .unwrap();
+    log_an_error(server, words);
+}
+
+/// A configuration that cannot be taken over: the log quotes it.
+fn log_an_error(server: &Server, words: &[String]) {
+    let file = server.home().path().join("config.toml");
+    let sound = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("logging.level = {}\n", json!(one_line(&words[0])))).unwrap();
+    server.signal(rustix::process::Signal::HUP);
+    eventually("the error is logged", || {
+        server.get("/api/logs?level=error").text().contains("in force").then_some(())
+    });
+    std::fs::write(&file, sound).unwrap();
 }
 
 fn put(server: &Server, path: &str, body: &Value) {
@@ -211,7 +242,9 @@ fn views(server: &Server) -> Vec<View> {
         let value = server.get(path).json()[list][0][key].clone();
         value.as_str().unwrap_or_else(|| panic!("{path} has no {list}")).to_owned()
     };
-    let recording = first("/api/sessions/recordings", "recordings", "name").replace(':', "%3A");
+    let recordings = server.get("/api/sessions/recordings").json()["recordings"].clone();
+    let recording = recordings.as_array().unwrap().iter().find(|one| one["session_id"] == "webchat:recorded");
+    let recording = recording.expect("it is recorded")["name"].as_str().unwrap();
     let memory = first("/api/memory", "entries", "id");
     let fixed = [
         (
@@ -293,7 +326,7 @@ fn views(server: &Server) -> Vec<View> {
         ("config", "shown(one('[role=tree]'))", None),
         (
             "config/agent.max_iterations",
-            "/Default/.test(one('dialog')?.innerText)",
+            "all('dialog button').some((press) => press.innerText.trim() === 'Change')",
             Some((
                 "all('dialog button').find((press) => press.innerText.trim() === 'Change').click(); await new Promise((done) => setTimeout(done, 100)); const box = one('dialog input'); box.value = '17'; box.dispatchEvent(new Event('input', {bubbles: true})); all('dialog button').find((press) => /Show what changes/.test(press.innerText)).click()",
                 "one('dialog .diff .add')",

@@ -13,6 +13,7 @@
 
 mod accessibility;
 mod approvals;
+mod away;
 mod chat;
 mod conversations;
 mod editing;
@@ -40,3 +41,4 @@ mod shots;
 mod sign_in;
 mod taken_back;
 mod told;
+mod weight;

@@ -15,6 +15,7 @@ import { errorState } from "../../components/state.js";
 import { tabs } from "../../components/tabs.js";
 import { exactTime } from "../exact-time.js";
 import { faultOf, listPath, sizeOf } from "./list.js";
+import { loadTitles, titleFor } from "../titles.js";
 import { snapshotAt } from "./timeline.js";
 import { track } from "./track.js";
 import { differenceView, eventsView, momentView, replayView, stateView } from "./views.js";
@@ -53,7 +54,11 @@ async function open(root, context, name, path) {
 function show(root, context, { path, found, snapshots }) {
   const about = found.metadata ?? found;
   const session = String(found.session_id ?? about.session_id ?? "");
-  if (session) context.title(session, "#/recordings");
+  const name = () => context.title(titleFor(context, session), "#/recordings");
+  if (session) {
+    name();
+    loadTitles(context, name);
+  }
   const loadedLine = make("p", { class: "quiet rec-loaded", role: "status" });
   const place = make("span", { class: "rec-place" });
   const resume = button({ label: words.resume, icon: "play", look: "button-primary", press: () => void goOn() });
