@@ -1,6 +1,6 @@
 // The ways to people: how each channel is doing, what has not been delivered, who was paired, and which browsers are signed in.
 
-import { region } from "../../components/state.js";
+import { region, together } from "../../components/state.js";
 import { rowTitle, table } from "../../components/table.js";
 import { badge, button, iconButton, note } from "../../shared/controls.js";
 import { confirmDialog, openDialog, promptDialog } from "../../shared/dialog.js";
@@ -32,7 +32,7 @@ const nameOf = (name) => words.names[name] ?? visibleText(name);
 /** @type {Mount} */
 export function mount(root, context) {
   const parts = [channels(context), deliveries(context), people(context), signIns(context)];
-  root.replaceChildren(make("div", { class: "stack" }, ...parts.map((part) => part.element)));
+  together(context, [channelsPath, outboxPath, pairingsPath, signInsPath], root, make("div", { class: "stack" }, ...parts.map((part) => part.element)));
   const refresh = () => parts.forEach((part) => part.soon());
   const timer = setInterval(() => !document.hidden && context.isLive() && refresh(), 15000);
   return { refresh, live: (topic, data) => {
