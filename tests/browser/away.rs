@@ -73,7 +73,8 @@ fn a_server_that_is_gone_is_told_on_every_panel_and_its_return_is_noticed() {
         );
         assert!(page.browser.is(&ready), "{address} keeps what it showed");
         // A question asked meanwhile is answered in words too, and what was shown stays.
-        page.browser.run("one('a[data-panel=features]').click()", &[]);
+        let other = if address == "features" { "logs" } else { "features" };
+        page.browser.run(&format!("one('a[data-panel={other}]').click()"), &[]);
         page.until("another panel says so", "shown(one('.banner')) && !one('.skeleton')");
         page.browser.run("history.back()", &[]);
         lived_in.start(home);

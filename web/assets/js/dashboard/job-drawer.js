@@ -21,6 +21,7 @@ export function jobDrawer(context, { changed, closed }) {
   let shown = "";
   let says = "";
   /** @type {any[] | null} */ let jobs = null;
+  let areRunsLost = false;
   const runs = make("div", {}, skeleton(3));
   const history = runTable();
 
@@ -63,6 +64,7 @@ export function jobDrawer(context, { changed, closed }) {
   const update = (next) => {
     jobs = next;
     if (!drawer || !shown || shown === "new") return;
+    if (areRunsLost) void loadRuns();
     const job = jobs.find((entry) => entry.job_id === shown);
     if (JSON.stringify(job ?? null) === says) return;
     says = JSON.stringify(job ?? null);
@@ -75,13 +77,17 @@ export function jobDrawer(context, { changed, closed }) {
 
   const loadRuns = async () => {
     const id = shown;
+    areRunsLost = false;
     try {
       const { runs: list = [] } = await context.request(jobPath(id, "/runs?limit=100"));
       if (id !== shown) return;
       const view = list.length > 0 ? history.show(list) : make("p", { class: "quiet" }, words.noRuns);
       if (runs.firstChild !== view) fill(runs, view);
     } catch (problem) {
-      if (id === shown) fill(runs, note({ text: `${words.historyFailed}. ${/** @type {Error} */ (problem).message}`, tone: "bad", icon: "alert" }));
+      if (id !== shown) return;
+      areRunsLost = true;
+      const again = make("div", {}, button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void loadRuns() }));
+      fill(runs, note({ text: `${words.historyFailed}. ${/** @type {Error} */ (problem).message}`, tone: "bad", icon: "alert", action: again }));
     }
   };
   const hear = (/** @type {any} */ data) => {

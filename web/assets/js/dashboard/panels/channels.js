@@ -145,8 +145,8 @@ function people(context) {
     label: words.people,
     key: (/** @type {any} */ row) => `${row.channel} ${row.sender}`,
     columns: [
-      { id: "sender", title: columns.account, cell: (row) => make("span", { class: "mono" }, ...visible(row.sender)) },
-      { id: "channel", title: columns.name, width: "w-m", cell: (row) => nameOf(row.channel) },
+      { id: "sender", title: columns.account, cell: (row) => [make("span", { class: "mono" }, ...visible(row.sender)), make("span", { class: "row-sub" }, nameOf(row.channel))] },
+      { id: "channel", title: columns.name, width: "w-m", isWide: true, cell: (row) => nameOf(row.channel) },
       { id: "actions", title: columns.actions, width: "w-m", isSpoken: true, class: "is-actions", cell: (row) => button({ label: words.forget, look: "button-small", press: () => void forget(context, row) }) },
     ],
   });
