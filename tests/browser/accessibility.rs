@@ -3,6 +3,7 @@
 use aethon_tests::{Browser, Server};
 use serde_json::json;
 
+use crate::lived_in::{LivedIn, View};
 use crate::page::Page;
 
 const AXE: &str = include_str!("vendor/axe-core/axe.min.js");
@@ -124,4 +125,50 @@ fn the_dashboard_and_the_sign_in_have_no_barriers() {
         assert_no_barriers_in_both(browser, panel);
     }
     page.assert_clean();
+}
+
+/// Everything that the dashboard shows of a server that was used, on a screen or a phone. What is open stays open as the theme
+/// changes.
+fn assert_no_barriers_anywhere(is_phone: bool, is_asked: impl Fn(&View) -> bool) {
+    let words = [
+        "Plans for the garden",
+        "Rent is due on the 5th.\nPay it.",
+        "Ein sehr langes Donaudampfschifffahrtswort",
+    ];
+    let Some(lived_in) = LivedIn::open(&words.map(str::to_owned)) else { return };
+    let browser = &lived_in.page.browser;
+    browser.prefer(&[("prefers-color-scheme", "light"), ("prefers-reduced-motion", "reduce")]);
+    if is_phone {
+        browser.become_phone(390, 844);
+    }
+    for view in lived_in.views.iter().filter(|view| is_asked(view)) {
+        lived_in.visit(view);
+        assert_no_barriers_in_both(browser, &format!("{view:?}"));
+    }
+    lived_in.page.assert_clean();
+}
+
+/// The views that are a panel, and those that are opened in one: two halves, side by side.
+fn is_panel(view: &View) -> bool {
+    !view.address.contains(['/', '?'])
+}
+
+#[test]
+fn used_panels_have_no_barriers() {
+    assert_no_barriers_anywhere(false, is_panel);
+}
+
+#[test]
+fn what_is_opened_in_used_panels_has_no_barriers() {
+    assert_no_barriers_anywhere(false, |view| !is_panel(view));
+}
+
+#[test]
+fn used_panels_have_no_barriers_on_a_phone() {
+    assert_no_barriers_anywhere(true, is_panel);
+}
+
+#[test]
+fn what_is_opened_in_used_panels_has_no_barriers_on_a_phone() {
+    assert_no_barriers_anywhere(true, |view| !is_panel(view));
 }

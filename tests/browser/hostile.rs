@@ -7,6 +7,7 @@ use std::net::TcpListener;
 use aethon_tests::Request;
 use serde_json::json;
 
+use crate::lived_in::LivedIn;
 use crate::page::Page;
 
 /// A place on this machine that nobody may ask.
@@ -178,5 +179,19 @@ fn tools_titles_and_names_stay_text() {
         page.until("the panel is there", &format!("one('h1')?.innerText === '{title}' && !one('.skeleton')"));
         page.until("it is live", "/Live/.test(one('.panel-top').innerText)");
         assert_inert(&page, &canary);
+    }
+}
+
+/// Said and named like that by everybody: titles, arguments of tools, names of senders, lines of the log, SOPs, memories, jobs,
+/// recordings, deliveries, pieces of work.
+#[test]
+fn a_house_full_of_hostile_text_stays_text_wherever_it_is_opened() {
+    let canary = Canary::new();
+    let payloads = canary.payloads();
+    let Some(lived_in) = LivedIn::open(&payloads) else { return };
+    let page = &lived_in.page;
+    for view in &lived_in.views {
+        lived_in.visit(view);
+        assert_inert(page, &canary);
     }
 }

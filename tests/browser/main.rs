@@ -13,6 +13,7 @@
 
 mod accessibility;
 mod approvals;
+mod away;
 mod chat;
 mod conversations;
 mod editing;
@@ -24,6 +25,7 @@ mod hostile;
 mod kept;
 mod keyboard;
 mod layout;
+mod lived_in;
 mod long;
 mod page;
 mod panels_channels;
@@ -39,3 +41,4 @@ mod shots;
 mod sign_in;
 mod taken_back;
 mod told;
+mod weight;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use aethon_tests::Server;
 
 use crate::conversations::png;
+use crate::lived_in::LivedIn;
 use crate::page::Page;
 
 const ASKING: [&str; 3] =
@@ -237,5 +238,25 @@ fn pictures_of_the_token_the_dashboard_and_no_model() {
         look.shoot(&page, &folder, "26-no-model");
         page.ask("Hello?");
         look.shoot(&page, &folder, "27-no-model-asked");
+    }
+}
+
+#[test]
+fn pictures_of_every_panel_in_use() {
+    let Some(folder) = folder() else { return };
+    let words = [
+        "Plans for the garden",
+        "Rent is due on the 5th.\nPay it.",
+        "Ein sehr langes Donaudampfschifffahrtswort",
+    ];
+    let Some(lived_in) = LivedIn::open(&words.map(str::to_owned)) else { return };
+    for look in LOOKS {
+        look.put_on(&lived_in.page);
+        for (number, view) in lived_in.views.iter().enumerate() {
+            lived_in.visit(view);
+            let name: String =
+                view.address.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).take(30).collect();
+            look.shoot(&lived_in.page, &folder, &format!("{}-{name}", 40 + number));
+        }
     }
 }

@@ -314,10 +314,12 @@ impl Browser {
     }
 
     /// What the browser complained about since it started: failed scripts and what the policy forbade. That an answer
-    /// was an error is none.
+    /// was an error is none, and neither is that it asked nothing on the way out of a page that nobody has touched.
     pub fn complaints(&self) -> Vec<String> {
         for entry in self.log("browser") {
-            if entry["level"] == "SEVERE" && entry["source"] != "network" {
+            if entry["level"] == "SEVERE"
+                && !["network", "intervention"].iter().any(|source| entry["source"] == *source)
+            {
                 self.complaints.borrow_mut().push(format!("{}: {}", entry["source"], entry["message"]));
             }
         }

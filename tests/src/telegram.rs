@@ -104,11 +104,16 @@ impl Telegram {
 
     /// Somebody writes in private. Returns the number of the message.
     pub fn say(&self, person: i64, text: &str) -> i64 {
+        self.say_as(person, &format!("user{person}"), text)
+    }
+
+    /// The same under a name of their own.
+    pub fn say_as(&self, person: i64, name: &str, text: &str) -> i64 {
         let mut state = lock(&self.state.0);
         let id = state.number();
         let update = json!({"update_id": id, "message": {
             "message_id": id, "date": now(), "chat": {"id": person, "type": "private"},
-            "from": {"id": person, "is_bot": false, "first_name": "Owner", "username": format!("user{person}")},
+            "from": {"id": person, "is_bot": false, "first_name": name, "username": name},
             "text": text,
         }});
         state.updates.push_back(update);

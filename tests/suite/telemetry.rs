@@ -1,8 +1,9 @@
 //! What was measured: over the API, and at a collector. docs/telemetry.md.
 
 use aethon_tests::stub::{Stub, failure, ok};
+use aethon_tests::telegram::Telegram;
 use aethon_tests::{Server, eventually};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The spans that a collector took, which checks what the form requires.
 fn spans(collector: &Stub) -> Vec<Value> {
@@ -67,4 +68,90 @@ fn what_was_measured_is_in_the_api_and_at_the_collector() {
     assert!(!shown.contains("collector-secret-1"));
     let feature = server.get("/api/features").text();
     assert!(feature.contains("telemetry.otlp_endpoint"), "{feature}");
+}
+
+/// The newest event of a kind and name, as the API lists it.
+fn newest(server: &Server, kind: &str, name: &str) -> Option<Value> {
+    let told = server.get(&format!("/api/telemetry?type={kind}")).json();
+    told["metrics"].as_array().unwrap().iter().find(|event| event["name"] == name).cloned()
+}
+
+#[test]
+fn refusals_approvals_deliveries_jobs_channels_and_errors_leave_their_rows_and_are_told_live() {
+    let telegram = Telegram::start();
+    let own = telegram.settings();
+    let settings =
+        ["approval.enabled=true", "approval.requires_approval=[\"file_read\"]", "agent.loop_limit=5"];
+    let server =
+        Server::start(&settings.into_iter().chain(own.iter().map(String::as_str)).collect::<Vec<_>>());
+    telegram.await_poll();
+    let mut live = server.socket("/ws/dashboard");
+    live.send_json(&json!({"channel": "subscribe", "topics": ["telemetry"]}));
+    assert!(live.is_heard());
+
+    let mut chat = server.chat("measured");
+    chat.say("m1", "!tool shell {\"command\": \"sudo true\"}");
+    chat.send_json(&json!({"type": "message", "id": "m2", "text": "!tool file_read {\"path\": \"a.txt\"}"}));
+    let id = eventually("it asks", || {
+        let open = server.get("/api/approvals").json();
+        open["approvals"][0]["id"].as_str().map(str::to_owned)
+    });
+    server.post(&format!("/api/approvals/{id}"), &json!({"decision": "deny"}));
+    chat.until("done");
+    let lost = json!({"text": "!say hello", "channel": "telegram", "recipient": "@nobody"});
+    assert_eq!(server.post("/webhook/trigger", &lost).status, 200);
+    let job = json!({"job_id": "watch", "cron": "@yearly", "prompt": "!error auth 9"});
+    assert_eq!(server.post("/api/scheduler/jobs", &job).status, 201);
+    server.post("/api/scheduler/jobs/watch/run", &json!({}));
+    std::fs::write(server.home().path().join("config.toml"), "logging.level = 7\n").unwrap();
+    server.signal(rustix::process::Signal::HUP);
+
+    // What each has besides the fields of all: its status, whether it took time, whether it belongs to a conversation.
+    let expected = [
+        ("channel", "telegram", "ok", false, false),
+        ("denial", "shell", "denied", false, true),
+        ("approval", "file_read", "denied", true, true),
+        ("delivery", "telegram", "error", true, true),
+        ("job", "watch", "error", true, false),
+        ("error", "aethon::reload", "error", false, false),
+    ];
+    let mut told: Vec<Value> = Vec::new();
+    for (kind, name, status, is_timed, has_session) in expected {
+        let event = eventually(&format!("a row of {kind}"), || newest(&server, kind, name));
+        assert_eq!((&event["type"], &event["status"]), (&json!(kind), &json!(status)), "{event}");
+        assert!(
+            event["id"].is_string() && event["detail"].as_str().is_some_and(|why| !why.is_empty()),
+            "{event}"
+        );
+        assert!(event["timestamp"].as_str().unwrap().ends_with('Z'), "{event}");
+        assert_eq!(event["duration"].is_f64(), is_timed, "{event}");
+        assert_eq!(
+            (event["session_id"].is_string(), event["turn"].is_string()),
+            (has_session, has_session),
+            "{event}"
+        );
+        // The channel had begun before anybody listened.
+        while kind != "channel" && !told.iter().any(|live| live["type"] == kind && live["name"] == name) {
+            let frame = live.frame();
+            assert_eq!(frame["channel"], "telemetry");
+            told.push(frame["data"].clone());
+        }
+    }
+    assert_eq!(newest(&server, "approval", "file_read").unwrap()["detail"], "a person decided");
+    let summary = eventually("all of it is in the figures of today", || {
+        let summary = server.get("/api/telemetry?days=2").json();
+        (summary["summary"]["today"]["total_turns"].as_u64() >= Some(4)).then_some(summary)
+    });
+    let today = &summary["summary"]["today"];
+    // Two in the chat and one by the webhook; what the job said to itself is no message.
+    assert_eq!((&today["total_messages"], &today["denied_tool_calls"]), (&json!(3), &json!(2)));
+    let rate = today["error_rate"].as_f64().unwrap();
+    assert!(rate > 0.0 && rate < 1.0, "{rate}");
+    let days = summary["days"].as_array().unwrap();
+    assert_eq!(
+        (days.len(), &days[1]["total_messages"], &days[0]["total_messages"]),
+        (2, &json!(3), &json!(0))
+    );
+    assert_eq!(days[1]["error_rate"], today["error_rate"]);
+    assert_eq!(server.get("/api/telemetry?days=99").status, 422);
 }

@@ -5,6 +5,8 @@
 //! ([`TelemetryLog`]). What finds the queue full is dropped and counted. Storing, redacting and exporting are left to
 //! others; here are the words, the queue and the arithmetic.
 
+use std::ops::RangeInclusive;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -20,7 +22,7 @@ mod summary;
 
 pub use counters::{BOUNDS, Counters, ModelSum, Series};
 pub use queue::Telemetry;
-pub use summary::{NamedSummary, Summary, TelemetrySum, TelemetrySummary, bucket_of};
+pub use summary::{DaySummary, NamedSummary, Summary, TelemetrySum, TelemetrySummary, bucket_of};
 
 /// The most characters of a detail.
 const LONGEST_DETAIL: usize = 500;
@@ -279,8 +281,8 @@ pub trait TelemetryLog: Send + Sync {
     /// The events of a query, newest first.
     async fn events(&self, query: TelemetryQuery) -> Result<Vec<StoredEvent>>;
 
-    /// The sums of the days from this one on, added up over the days.
-    async fn event_sums(&self, from: Date) -> Result<Vec<TelemetrySum>>;
+    /// The sums of these days, added up over the days.
+    async fn event_sums(&self, days: RangeInclusive<Date>) -> Result<Vec<TelemetrySum>>;
 }
 
 /// Keeps nothing: for embedders and tests that do not look.
@@ -297,7 +299,7 @@ impl TelemetryLog for NoTelemetry {
         Ok(Vec::new())
     }
 
-    async fn event_sums(&self, _from: Date) -> Result<Vec<TelemetrySum>> {
+    async fn event_sums(&self, _days: RangeInclusive<Date>) -> Result<Vec<TelemetrySum>> {
         Ok(Vec::new())
     }
 }

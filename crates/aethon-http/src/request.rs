@@ -198,6 +198,15 @@ impl Request {
         })
     }
 
+    /// `true` or `false` in the query; false when it is not there. 422 for anything else.
+    pub(crate) fn flag(&self, name: &'static str) -> Result<bool, Problem> {
+        match self.query(name).as_deref() {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(_) => Err(Problem::invalid(name, "must be true or false")),
+        }
+    }
+
     /// Whether a header holds this word, in any case.
     pub(crate) fn header_is(&self, name: &str, word: &str) -> bool {
         self.head

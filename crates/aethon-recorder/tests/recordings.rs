@@ -207,7 +207,11 @@ async fn a_thousand_short_turns_stay_small_and_each_is_there() {
         stage.turn(&format!("question {n}"), &format!("answer {n}"), None).await;
     }
     // What is waited for here is the journal's rest and the file: everything else was written meanwhile.
+    let started = std::time::Instant::now();
     stage.close().await;
+    let took = started.elapsed();
+    eprintln!("the stop after 1,000 turns took {took:?}");
+    assert!(took < std::time::Duration::from_secs(1), "{took:?}");
     let listed = stage.only().await;
     assert!(listed.size < 5 << 20, "{} bytes", listed.size);
     let (library, name) = (stage.library(), listed.name);

@@ -1,6 +1,7 @@
 //! What was measured: events as rows, bounded in number, and their sums by day.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{SessionId, TurnId};
@@ -48,12 +49,15 @@ impl TelemetryLog for Store {
         Ok(rows.into_iter().flatten().collect())
     }
 
-    async fn event_sums(&self, from: Date) -> CoreResult<Vec<TelemetrySum>> {
+    async fn event_sums(&self, days: RangeInclusive<Date>) -> CoreResult<Vec<TelemetrySum>> {
         const SUMS: &str = "SELECT type, name, status, bucket, sum(count), sum(seconds), sum(input_tokens),
-            sum(output_tokens), sum(cost) FROM telemetry_sums WHERE day >= ?1 GROUP BY type, name, status, bucket";
-        let from = from.at(0, 0, 0, 0).to_zoned(jiff::tz::TimeZone::UTC);
-        let day = from.map_or(i64::MIN, |from| day_number(to_millis(from.timestamp())));
-        let rows = self.read(move |sql| Ok(sql.all(SUMS, [day], sum)?)).await?;
+            sum(output_tokens), sum(cost) FROM telemetry_sums WHERE day BETWEEN ?1 AND ?2 GROUP BY type, name, status, bucket";
+        let number = |day: &Date, otherwise| {
+            let midnight = day.at(0, 0, 0, 0).to_zoned(jiff::tz::TimeZone::UTC);
+            midnight.map_or(otherwise, |midnight| day_number(to_millis(midnight.timestamp())))
+        };
+        let days = [number(days.start(), i64::MIN), number(days.end(), i64::MAX)];
+        let rows = self.read(move |sql| Ok(sql.all(SUMS, days, sum)?)).await?;
         Ok(rows.into_iter().flatten().collect())
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::civil::Date;
 use serde::Serialize;
 
 use super::{TelemetryKind, TelemetryStatus};
@@ -21,6 +22,9 @@ const LAST: i64 = 96;
 
 /// The bucket of what has no duration.
 const UNTIMED: i64 = -1;
+
+/// The channels on which nobody writes: jobs, delegations and work of several turns.
+const OWN_CHANNELS: [&str; 3] = ["agent", "schedule", "work"];
 
 /// How many names a summary tells of.
 const MOST_NAMES: usize = 50;
@@ -100,9 +104,14 @@ pub struct Summary {
     pub total_model_calls: u64,
     /// Turns.
     pub total_turns: u64,
+    /// Messages that people, webhooks and programs sent and that were answered or failed: the turns that Aethon did not begin
+    /// by itself.
+    pub total_messages: u64,
     /// Whatever failed: calls, deliveries, runs of jobs, channels, and errors of the log. A turn that fails because its
     /// model does counts once, as the model's.
     pub error_count: u64,
+    /// The share of calls to tools and models, deliveries and runs of jobs that failed; 0 where there was nothing.
+    pub error_rate: f64,
     /// Tool calls that a rule or a person refused.
     pub denied_tool_calls: u64,
     #[serde(flatten)]
@@ -175,7 +184,9 @@ impl Summary {
             total_tool_calls: tools.calls(),
             total_model_calls: models.calls(),
             total_turns: turns.calls(),
+            total_messages: messages(sums),
             error_count: sums.iter().filter(failed).map(|sum| sum.count).sum(),
+            error_rate: error_rate(sums),
             denied_tool_calls: tools.denied,
             tools: ToolTimes {
                 avg_tool_duration: tools.mean(),
@@ -200,6 +211,39 @@ impl Summary {
             cost_usd: calls().map(|sum| sum.cost_usd).sum(),
         }
     }
+}
+
+/// One day, in short.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DaySummary {
+    /// The day, in UTC.
+    pub day: Date,
+    /// As in [`Summary`].
+    pub total_messages: u64,
+    /// As in [`Summary`].
+    pub error_rate: f64,
+}
+
+impl DaySummary {
+    /// From the sums of this day.
+    pub fn of(day: Date, sums: &[TelemetrySum]) -> Self {
+        Self { day, total_messages: messages(sums), error_rate: error_rate(sums) }
+    }
+}
+
+fn messages(sums: &[TelemetrySum]) -> u64 {
+    let is_message =
+        |sum: &&TelemetrySum| sum.kind == TelemetryKind::Turn && !OWN_CHANNELS.contains(&sum.name.as_str());
+    Totals::of(sums.iter().filter(is_message)).calls()
+}
+
+/// Turns are left out: they fail with what was called in them.
+fn error_rate(sums: &[TelemetrySum]) -> f64 {
+    use TelemetryKind::{Delivery, Job, ModelCall, ToolCall};
+    let is_attempt = |sum: &&TelemetrySum| matches!(sum.kind, ToolCall | ModelCall | Delivery | Job);
+    let attempts = Totals::of(sums.iter().filter(is_attempt));
+    // What is left of one is no rate.
+    if attempts.failed == 0 { 0.0 } else { 1.0 - attempts.success_rate() }
 }
 
 /// The names of one kind, the busiest first.

@@ -32,11 +32,7 @@ pub(super) async fn origins(setup: Setup, _request: Request) -> HandlerResult {
 /// `PATCH /api/config {KEY: VALUE, ...}`: changes keys in the file, and takes over what can change while the service runs.
 /// Null takes a key out. With `?dry_run=true` it only says what would change. Secrets are refused.
 pub(super) async fn edit(setup: Setup, mut request: Request) -> HandlerResult {
-    let is_dry_run = match request.query("dry_run").as_deref() {
-        None | Some("false") => false,
-        Some("true") => true,
-        Some(_) => return Err(Problem::invalid("dry_run", "must be true or false")),
-    };
+    let is_dry_run = request.flag("dry_run")?;
     let Value::Object(changes) = crate::request::parse(&request.read().await?)? else {
         return Err(Problem::invalid("body", "must be a JSON object of keys and values"));
     };

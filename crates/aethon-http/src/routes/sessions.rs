@@ -44,7 +44,9 @@ pub(super) async fn list(chat: Chat, request: Request) -> HandlerResult {
     response::json(&page)
 }
 
-/// `GET /api/sessions/{id}?limit&before`: messages oldest first, the newest ones or those before a message.
+/// `GET /api/sessions/{id}?limit&before&optional`: messages oldest first, the newest ones or those before a message. With
+/// `optional=true` the answer for one that does not exist is 204: a page that asks for a conversation in which nothing was said
+/// yet has not failed, and its browser should not note that.
 pub(super) async fn show(chat: Chat, request: Request) -> HandlerResult {
     let id = session_id(&request)?;
     let limit = request.number("limit", 100, 1..=1000)?;
@@ -58,7 +60,12 @@ pub(super) async fn show(chat: Chat, request: Request) -> HandlerResult {
                 .ok_or_else(|| Problem::invalid("before", "must be the id of a message"))?,
         ),
     };
-    response::json(&json::show(&chat, &id, before, limit).await?.ok_or_else(no_such_session)?)
+    let is_optional = request.flag("optional")?;
+    match json::show(&chat, &id, before, limit).await? {
+        Some(session) => response::json(&session),
+        None if is_optional => Ok(response::no_content()),
+        None => Err(no_such_session()),
+    }
 }
 
 /// `DELETE /api/sessions/{id}`: everything of it.

@@ -1,9 +1,11 @@
 //! `/api/telemetry`: what was measured, newest first, and what it comes to.
 
-use aethon_core::telemetry::{StoredEvent, TelemetryKind, TelemetryQuery, TelemetrySummary};
+use aethon_core::telemetry::{
+    DaySummary, StoredEvent, TelemetryKind, TelemetryLog, TelemetryQuery, TelemetrySummary,
+};
 use aethon_core::usage::day_of;
-use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::{Span, Timestamp};
 use serde::Serialize;
 
 use crate::deps::{Activity, Runtime};
@@ -11,35 +13,53 @@ use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
+/// How many days are told one by one at most.
+const MOST_DAYS: usize = 31;
+
 #[derive(Serialize)]
 struct Told {
     enabled: bool,
     summary: TelemetrySummary,
+    /// As many as were asked for, oldest first.
+    days: Vec<DaySummary>,
     metrics: Vec<StoredEvent>,
     next_cursor: Option<String>,
     /// Events that were not stored, because the storage failed for too long.
     dropped: u64,
 }
 
-/// `GET /api/telemetry?limit&type&since&cursor`. The summary is of all days that are kept, whatever is asked for.
+/// `GET /api/telemetry?limit&type&since&cursor&days`. The summary is of all days that are kept, whatever is asked for.
 pub(super) async fn newest((activity, runtime): (Activity, Runtime), request: Request) -> HandlerResult {
     let limit = request.number("limit", 100, 1..=1000)?;
     let query =
         TelemetryQuery { limit, kind: kind(&request)?, since: since(&request)?, before: cursor(&request)? };
     let log = &activity.telemetry;
-    let all = log.event_sums(Date::MIN).await?;
-    let today = log.event_sums(day_of(runtime.clock.now())).await?;
+    let today = day_of(runtime.clock.now());
+    let days = by_day(&**log, today, request.number("days", 0, 0..=MOST_DAYS)?).await?;
+    let all = log.event_sums(Date::MIN..=Date::MAX).await?;
+    let of_today = log.event_sums(today..=today).await?;
     let metrics = log.events(query).await?;
     let is_full = metrics.len() == limit;
     let next_cursor = metrics.last().filter(|_| is_full).map(|last| last.id.to_string());
     let telemetry = activity.bus.telemetry();
     response::json(&Told {
         enabled: telemetry.is_kept(),
-        summary: TelemetrySummary::of(&all, &today),
+        summary: TelemetrySummary::of(&all, &of_today),
+        days,
         metrics,
         next_cursor,
         dropped: telemetry.dropped(),
     })
+}
+
+/// The last days, today the last of them.
+async fn by_day(log: &dyn TelemetryLog, today: Date, days: usize) -> Result<Vec<DaySummary>, Problem> {
+    let mut told = Vec::with_capacity(days);
+    for before in (0..i64::try_from(days).unwrap_or(0)).rev() {
+        let day = today.saturating_sub(Span::new().days(before));
+        told.push(DaySummary::of(day, &log.event_sums(day..=day).await?));
+    }
+    Ok(told)
 }
 
 fn kind(request: &Request) -> Result<Option<TelemetryKind>, Problem> {

@@ -301,12 +301,13 @@ class ChatPage {
     const session = this.#session;
     if (!session || this.#isGone || !this.#sidebar.misses(session.name)) return;
     try {
-      await request(`${sessionPath(session.name)}?limit=1`);
-    } catch (problem) {
-      if (session !== this.#session || /** @type {Problem} */ (problem).status !== 404) return;
-      this.#isGone = true;
-      this.#plan();
+      const { session_id: id } = await request(`${sessionPath(session.name)}?limit=1&optional=true`);
+      if (id || session !== this.#session) return;
+    } catch {
+      return;
     }
+    this.#isGone = true;
+    this.#plan();
   }
 
   /** Draws before the next frame; many changes are one drawing. */

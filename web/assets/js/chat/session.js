@@ -200,10 +200,12 @@ export class Session {
   async #fetchDetail() {
     if (this.#isFresh) return {};
     try {
-      return { detail: await request(`${sessionPath(this.name)}?limit=${page}`) };
+      const detail = await request(`${sessionPath(this.name)}?limit=${page}&optional=true`);
+      // A conversation without a message is not stored yet.
+      return detail.session_id ? { detail } : {};
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
-      // A conversation without a message is not stored yet; and without a dashboard there is no transcript to ask for.
+      // Without a dashboard there is no transcript to ask for.
       return problem.status === 404 ? {} : { problem };
     }
   }

@@ -11,6 +11,8 @@ import { shell } from "../texts/shell.js";
 
 /** @import { Context } from "../dashboard/context.js" */
 
+const patienceMs = 2500;
+
 /**
  * @param {{title: string, text?: string, icon?: string, action?: Node | false, tone?: "bad" | ""}} options
  */
@@ -64,6 +66,23 @@ export function region(context, { path, failure, show, lines = 5, optional = fal
   draw();
   void reload();
   return { element, reload, soon: () => context.store.soon(path), value: () => context.store.get(path)?.value };
+}
+
+/**
+ * Shows what consists of several regions once each of them has its answer, so that none moves when the one above it grows; or after
+ * a moment without some.
+ * @param {Context} context @param {string[]} paths @param {HTMLElement} root @param {HTMLElement} whole
+ */
+export function together(context, paths, root, whole) {
+  const show = () => {
+    clearTimeout(patience);
+    if (!context.signal.aborted && !whole.isConnected) fill(root, whole);
+  };
+  const showIfAll = () => paths.every((path) => context.store.get(path)) && show();
+  const patience = setTimeout(show, patienceMs);
+  fill(root, skeleton(10));
+  context.store.addEventListener("change", showIfAll, { signal: context.signal });
+  showIfAll();
 }
 
 /** @param {Element} host @param {Node} node */

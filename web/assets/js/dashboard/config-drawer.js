@@ -2,12 +2,13 @@
 
 import { codeBox } from "../components/code.js";
 import { openDrawer, pairs } from "../components/drawer.js";
-import { state } from "../components/state.js";
+import { errorState, state } from "../components/state.js";
 import { badge, button, skeleton } from "../shared/controls.js";
 import { make } from "../shared/dom.js";
 import { sentence } from "../shared/sentence.js";
 import { visible } from "../shared/visible.js";
 import { configWords as words } from "../texts/config.js";
+import { shell } from "../texts/shell.js";
 import { failed } from "./act.js";
 import { keyEditor } from "./config-editor.js";
 import { asToml } from "./config-model.js";
@@ -65,7 +66,13 @@ export function keyDrawer(context, { closed, changed }) {
     entries = next;
     draw();
   };
-  return { open, close, update };
+  /** Nothing is known of any key. @param {string} message @param {() => void} retry */
+  const fail = (message, retry) => {
+    if (!drawer || entries) return;
+    const press = button({ label: shell.retry, icon: "retry", look: "button-small", press: retry });
+    drawer.show({ body: [errorState({ title: words.failed, text: message, action: press })] });
+  };
+  return { open, close, update, fail };
 }
 
 /** @param {Entry} entry @param {() => void} edit @param {() => void} reset */

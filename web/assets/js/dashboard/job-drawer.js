@@ -1,12 +1,13 @@
 // One job in a drawer: what it does, its next five runs in the reader's time, and its history; or the form for a new one.
 
 import { openDrawer, pairs } from "../components/drawer.js";
-import { state } from "../components/state.js";
+import { errorState, state } from "../components/state.js";
 import { table } from "../components/table.js";
 import { button, note, skeleton } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
 import { duration, exactly, timeElement } from "../shared/time.js";
 import { visible } from "../shared/visible.js";
+import { shell } from "../texts/shell.js";
 import { schedulerWords as words } from "../texts/scheduler.js";
 import { jobForm } from "./job-form.js";
 import { jobActions, jobPath, statusBadge, whatWords } from "./jobs.js";
@@ -20,6 +21,7 @@ export function jobDrawer(context, { changed, closed }) {
   let shown = "";
   let says = "";
   /** @type {any[] | null} */ let jobs = null;
+  let areRunsLost = false;
   const runs = make("div", {}, skeleton(3));
   const history = runTable();
 
@@ -62,6 +64,7 @@ export function jobDrawer(context, { changed, closed }) {
   const update = (next) => {
     jobs = next;
     if (!drawer || !shown || shown === "new") return;
+    if (areRunsLost) void loadRuns();
     const job = jobs.find((entry) => entry.job_id === shown);
     if (JSON.stringify(job ?? null) === says) return;
     says = JSON.stringify(job ?? null);
@@ -74,19 +77,29 @@ export function jobDrawer(context, { changed, closed }) {
 
   const loadRuns = async () => {
     const id = shown;
+    areRunsLost = false;
     try {
       const { runs: list = [] } = await context.request(jobPath(id, "/runs?limit=100"));
       if (id !== shown) return;
       const view = list.length > 0 ? history.show(list) : make("p", { class: "quiet" }, words.noRuns);
       if (runs.firstChild !== view) fill(runs, view);
     } catch (problem) {
-      if (id === shown) fill(runs, note({ text: `${words.historyFailed}. ${/** @type {Error} */ (problem).message}`, tone: "bad", icon: "alert" }));
+      if (id !== shown) return;
+      areRunsLost = true;
+      const again = make("div", {}, button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void loadRuns() }));
+      fill(runs, note({ text: `${words.historyFailed}. ${/** @type {Error} */ (problem).message}`, tone: "bad", icon: "alert", action: again }));
     }
   };
   const hear = (/** @type {any} */ data) => {
     if (shown && data?.job_id === shown) void loadRuns();
   };
-  return { open, close, update, hear };
+  /** The jobs could not be loaded: then neither can this one. @param {string} message @param {() => void} retry */
+  const fail = (message, retry) => {
+    if (!drawer || !shown || shown === "new" || jobs) return;
+    const again = button({ label: shell.retry, icon: "retry", look: "button-small", press: retry });
+    drawer.show({ title: shown, body: [errorState({ title: words.failed, text: message, action: again })] });
+  };
+  return { open, close, update, hear, fail };
 }
 
 /** @param {Context} context @param {any} job @param {HTMLElement} runs @param {{changed: () => void, gone: () => void}} after */

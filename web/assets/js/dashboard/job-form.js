@@ -20,7 +20,7 @@ export function jobForm(context, { cancel, done }) {
     cron: field({ label: words.cron, control: textInput({ class: "input mono", value: "0 8 * * *", spellcheck: "false" }), hint: words.cronHint }),
     timezone: field({ label: words.zone, control: textInput({ value: zone, spellcheck: "false" }) }),
     run_at: field({ label: words.runAt, control: textInput({ type: "datetime-local", value: localText(new Date(Date.now() + 3600000)) }), hidden: true }),
-    channel: field({ label: words.channel, control: select(channels.map((/** @type {string} */ name) => [name, name]), channels[0]) }),
+    channel: field({ label: words.channel, control: select(channels.map((/** @type {string} */ name) => [name, name]), channels.includes("webchat") ? "webchat" : channels[0]) }),
     recipient: field({ label: words.recipient, control: textInput(), hint: words.recipientHint }),
     missed: field({ label: words.missed, control: select(Object.entries(schedulerWords.missed), "skip") }),
     retries: field({ label: words.retries, control: select(["0", "1", "2", "3", "5"].map((n) => [n, schedulerWords.retries(Number(n))]), "0") }),

@@ -39,13 +39,14 @@ export function overviewCards() {
   const calls = card(words.calls, "#/usage");
   const tokens = card(words.tokens, "#/usage");
   const cost = card(words.cost, "#/usage");
+  const messages = card(words.messages, "#/monitor");
   const answers = card(words.answers, "#/monitor");
   const tools = card(words.tools, "#/monitor");
   const errors = card(words.errors, "#/logs?level=error");
-  const measured = [answers, tools, errors];
+  const measured = [messages, answers, tools, errors];
   for (const { element } of measured) element.hidden = true;
   const state = make("dl", { class: "cards" }, service.element, model.element, active.element);
-  const today = make("dl", { class: "cards" }, calls.element, tokens.element, cost.element, ...measured.map(({ element }) => element));
+  const today = make("dl", { class: "cards" }, messages.element, calls.element, tokens.element, cost.element, answers.element, tools.element, errors.element);
 
   /** @param {import("./store.js").Held | undefined} held @param {any} sessions */
   const showState = (held, sessions) => {
@@ -80,9 +81,16 @@ export function overviewCards() {
     const sums = telemetry?.enabled && telemetry.summary?.today;
     if (!sums) return;
     for (const { element } of measured) element.hidden = false;
+    const days = /** @type {any[]} */ (telemetry.days ?? []);
+    const trend = (/** @type {string} */ what, /** @type {any[]} */ values) => words.trend(what, values.join(", "));
+    const counts = days.map((day) => day.total_messages);
+    messages.say(sums.total_messages.toLocaleString("en"), sums.total_messages === 0 ? words.noMessages : words.messagesMore, counts, trend(words.messages, counts));
     answers.say(sums.total_turns.toLocaleString("en"), sums.total_turns > 0 && sums.p50_turn_duration > 0 ? words.half(duration(sums.p50_turn_duration * 1000)) : "");
     tools.say(sums.total_tool_calls.toLocaleString("en"), sums.total_tool_calls > 0 ? words.toolsMore(share(sums.tool_success_rate, 1)) : "");
-    errors.say(sums.error_count.toLocaleString("en"), sums.denied_tool_calls > 0 ? words.denied(sums.denied_tool_calls) : "");
+    // What was logged as an error is counted, and is no part of what was tried.
+    const rates = days.map((day) => day.error_rate);
+    const more = [sums.error_rate > 0 && words.errorRate(share(sums.error_rate, 1)), sums.denied_tool_calls > 0 && words.denied(sums.denied_tool_calls)];
+    errors.say(sums.error_count.toLocaleString("en"), more.filter(Boolean).join(" · ") || words.noErrors(sums.error_count), rates, trend(words.rate, rates.map((rate) => share(rate, 1))));
   };
   return { state, today, showState, showUsage, showMeasured };
 }

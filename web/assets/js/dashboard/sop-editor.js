@@ -17,16 +17,21 @@ export function sopEditor(context, name) {
   const element = make("div", { class: "sop-editor" }, skeleton(8));
   const back = name ? hrefOf("sops", [name]) : hrefOf("sops");
   context.title(name ? words.editTitle(name) : words.newTitle, back);
+  let isLost = false;
   const begin = async () => {
+    isLost = false;
     try {
       const sop = name ? await context.request(sopPath(name)) : { name: "", type: "custom", content: words.template };
       if (!context.signal.aborted) edit(context, element, sop, back);
     } catch (problem) {
-      if (!context.signal.aborted) fill(element, errorState({ title: words.oneFailed, text: /** @type {Error} */ (problem).message }));
+      if (context.signal.aborted) return;
+      isLost = true;
+      const again = button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void begin() });
+      fill(element, errorState({ title: words.oneFailed, text: /** @type {Error} */ (problem).message, action: again }));
     }
   };
   void begin();
-  return { element, refresh: undefined, live: undefined };
+  return { element, refresh: () => isLost && void begin(), live: undefined };
 }
 
 /** @param {import("./context.js").Context} context @param {HTMLElement} element @param {any} sop @param {string} back */

@@ -23,13 +23,15 @@ export function sopList(context) {
   const list = sopTable(context);
   const faults = make("div", {});
   const body = make("div", {});
+  // They come with the list, so that it does not move when they do.
+  const whole = make("div", {}, faults, body);
   const show = () => {
     const { sops = [], broken = [] } = context.store.get(sopsPath)?.value ?? {};
     fill(faults, broken.length > 0 && brokenNote(broken));
     const found = ranked(sops, query, (/** @type {any} */ sop) => `${sop.title} ${sop.name} ${sop.description}`);
     const shown = found.length > 0 ? list.show(found) : query ? state({ icon: "search", title: words.nothingTitle, text: words.nothing(visibleText(query)) }) : state({ icon: "steps", title: words.emptyTitle, text: words.empty });
     if (body.firstChild !== shown) fill(body, shown);
-    return body;
+    return whole;
   };
   const view = region(context, { path: sopsPath, failure: words.failed, show, lines: 6 });
   const search = searchField({ label: words.search, value: query, delay: 80, change: (text) => {
@@ -45,7 +47,7 @@ export function sopList(context) {
       remember();
     },
     tabs: [
-      { id: "list", label: words.tabs.list, view: () => make("div", {}, make("div", { class: "bar" }, search.element), faults, view.element) },
+      { id: "list", label: words.tabs.list, view: () => make("div", {}, make("div", { class: "bar" }, search.element), view.element) },
       { id: "runs", label: words.tabs.runs, view: () => sopRuns(context) },
     ],
   });

@@ -25,12 +25,15 @@ export const sopPath = (name) => `/api/sops/${encodeURIComponent(name)}`;
 export function sopPage(context, name) {
   const element = make("div", { class: "sop-page" }, skeleton(8));
   context.title(name, hrefOf("sops"));
+  let isLost = false;
   const load = async () => {
+    isLost = false;
     try {
       const sop = await context.request(sopPath(name));
       if (!context.signal.aborted) show(context, element, sop);
     } catch (problem) {
       if (context.signal.aborted) return;
+      isLost = true;
       const { status, message } = /** @type {import("../shared/api.js").Problem} */ (problem);
       const list = make("a", { class: "button", href: hrefOf("sops") }, words.toList);
       const again = button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void load() });
@@ -38,7 +41,7 @@ export function sopPage(context, name) {
     }
   };
   void load();
-  return { element, refresh: () => {}, live: (/** @type {string} */ topic, /** @type {any} */ data) => topic === "agents" && data?.sop_run?.sop_name === name && context.store.soon(sopRunsPath) };
+  return { element, refresh: () => isLost && void load(), live: (/** @type {string} */ topic, /** @type {any} */ data) => topic === "agents" && data?.sop_run?.sop_name === name && context.store.soon(sopRunsPath) };
 }
 
 /** @param {import("./context.js").Context} context @param {HTMLElement} element @param {any} sop */

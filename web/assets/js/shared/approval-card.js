@@ -7,6 +7,7 @@ import { argumentFields } from "./argument-fields.js";
 import { badge, button } from "./controls.js";
 import { fill, make } from "./dom.js";
 import { icon } from "./icons.js";
+import { sentence } from "./sentence.js";
 import { asChange, changeSheet, hasOddCharacters, sheet } from "./sheet.js";
 import { countdown } from "./time.js";
 import { isOdd, visible, visibleText } from "./visible.js";
@@ -70,7 +71,7 @@ export function approvalCard(asked, decide) {
     make("div", { class: "approval-head" }, icon("shield"), make("h3", {}, ...visible(texts.approval.title(asked.tool)))),
     asked.summary && make("p", { class: "approval-summary" }, ...visible(asked.summary)),
     asked.origin && make("p", { class: "field-hint" }, ...visible(asked.origin)),
-    asked.why && make("p", { class: "field-hint" }, ...visible(texts.approval.why(asked.why))),
+    asked.why && make("p", { class: "field-hint" }, ...sentence(texts.approval.why(asked.why))),
     make("p", { class: "field-hint" }, texts.approval.lead),
     argumentList(asked.input),
     asked.preview && previewSheet(asked.preview),

@@ -49,8 +49,15 @@ pub async fn what_was_measured_is_listed_newest_first_and_added_up(stage: Stage)
 
     let today = day_of(now);
     let first = day_of(long_ago);
-    let summary =
-        TelemetrySummary::of(&log.event_sums(first).await.unwrap(), &log.event_sums(today).await.unwrap());
+    let summary = TelemetrySummary::of(
+        &log.event_sums(first..=today).await.unwrap(),
+        &log.event_sums(today..=today).await.unwrap(),
+    );
+    assert_eq!(
+        log.event_sums(first..=first).await.unwrap().len(),
+        1,
+        "the last day counts, and none after it"
+    );
     assert_eq!((summary.all.total_tool_calls, summary.today.total_tool_calls), (2, 1));
     assert_eq!((summary.all.total_model_calls, summary.all.error_count), (1, 1));
     assert_eq!((summary.all.input_tokens, summary.all.output_tokens), (100, 7));

@@ -1,6 +1,7 @@
 //! What was measured, in memory.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use async_trait::async_trait;
 use jiff::civil::Date;
@@ -33,11 +34,11 @@ impl TelemetryLog for MemoryStore {
         Ok(tables.telemetry.iter().rev().filter(is_wanted).take(query.limit).cloned().collect())
     }
 
-    async fn event_sums(&self, from: Date) -> Result<Vec<TelemetrySum>> {
+    async fn event_sums(&self, days: RangeInclusive<Date>) -> Result<Vec<TelemetrySum>> {
         let tables = self.enter("event_sums")?;
         let mut sums = BTreeMap::new();
         let events = tables.telemetry.iter().map(|stored| &stored.event);
-        for event in events.filter(|event| day_of(event.timestamp) >= from) {
+        for event in events.filter(|event| days.contains(&day_of(event.timestamp))) {
             let bucket = bucket_of(event.duration);
             let key = (event.kind, event.name.clone(), event.status, bucket);
             let sum = sums.entry(key).or_insert_with(|| TelemetrySum {

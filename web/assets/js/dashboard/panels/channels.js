@@ -1,6 +1,6 @@
 // The ways to people: how each channel is doing, what has not been delivered, who was paired, and which browsers are signed in.
 
-import { region } from "../../components/state.js";
+import { region, together } from "../../components/state.js";
 import { rowTitle, table } from "../../components/table.js";
 import { badge, button, iconButton, note } from "../../shared/controls.js";
 import { confirmDialog, openDialog, promptDialog } from "../../shared/dialog.js";
@@ -32,7 +32,7 @@ const nameOf = (name) => words.names[name] ?? visibleText(name);
 /** @type {Mount} */
 export function mount(root, context) {
   const parts = [channels(context), deliveries(context), people(context), signIns(context)];
-  root.replaceChildren(make("div", { class: "stack" }, ...parts.map((part) => part.element)));
+  together(context, [channelsPath, outboxPath, pairingsPath, signInsPath], root, make("div", { class: "stack" }, ...parts.map((part) => part.element)));
   const refresh = () => parts.forEach((part) => part.soon());
   const timer = setInterval(() => !document.hidden && context.isLive() && refresh(), 15000);
   return { refresh, live: (topic, data) => {
@@ -64,7 +64,7 @@ function channels(context) {
       { id: "inbound", title: columns.inbound, width: "w-s", isWide: true, cell: (row) => when(row.last_inbound) },
       { id: "outbound", title: columns.outbound, width: "w-s", isWide: true, cell: (row) => when(row.last_outbound) },
       { id: "waiting", title: columns.waiting, width: "w-xs", isWide: true, class: "is-number", cell: (row) => String(row.pending ?? 0) },
-      { id: "actions", title: columns.actions, width: "w-s", isSpoken: true, class: "is-actions", cell: (row) => channelAction(context, row) },
+      { id: "actions", title: columns.actions, width: "w-m", isSpoken: true, class: "is-actions", cell: (row) => channelAction(context, row) },
     ],
   });
   const view = region(context, { path: channelsPath, failure: words.failed, lines: 8, show: ({ channels: rows = [] }) => list.show(rows) });
@@ -98,7 +98,7 @@ function deliveries(context) {
     columns: [
       { id: "what", title: columns.what, cell: (row) => rowTitle({ href: hrefOf("sessions", [row.session_id]), label: visible(row.text.replace(/\s+/g, " ").slice(0, 160)), sub: [timeElement(row.created_at)] }) },
       { id: "where", title: columns.where, width: "w-m", isWide: true, cell: (row) => [nameOf(row.channel), make("div", { class: "is-soft small" }, ...visible(row.recipient ?? ""))] },
-      { id: "state", title: columns.state, width: "w-s", cell: (row) => [stateBadge(words.deliveryStates, row.state), make("div", { class: "is-soft small" }, words.attempts(row.attempts))] },
+      { id: "state", title: columns.state, width: "w-m", cell: (row) => [stateBadge(words.deliveryStates, row.state), make("div", { class: "is-soft small" }, words.attempts(row.attempts))] },
       { id: "error", title: columns.error, isWide: true, class: "is-soft small", cell: (row) => visible(row.error ?? "") },
       { id: "actions", title: columns.actions, width: "w-xs", isSpoken: true, class: "is-actions", cell: (row) => deliveryMenu(context, row) },
     ],
@@ -145,8 +145,8 @@ function people(context) {
     label: words.people,
     key: (/** @type {any} */ row) => `${row.channel} ${row.sender}`,
     columns: [
-      { id: "sender", title: columns.account, cell: (row) => make("span", { class: "mono" }, ...visible(row.sender)) },
-      { id: "channel", title: columns.name, width: "w-m", cell: (row) => nameOf(row.channel) },
+      { id: "sender", title: columns.account, cell: (row) => [make("span", { class: "mono" }, ...visible(row.sender)), make("span", { class: "row-sub" }, nameOf(row.channel))] },
+      { id: "channel", title: columns.name, width: "w-m", isWide: true, cell: (row) => nameOf(row.channel) },
       { id: "actions", title: columns.actions, width: "w-m", isSpoken: true, class: "is-actions", cell: (row) => button({ label: words.forget, look: "button-small", press: () => void forget(context, row) }) },
     ],
   });

@@ -27,6 +27,12 @@ export function mount(root, context) {
   const address = (/** @type {string[]} */ parts = []) => hrefOf("config", parts, filter);
   const drawer = keyDrawer(context, { changed: () => refresh(), closed: () => location.hash !== address() && (location.hash = address()) });
   const refresh = () => [dumpPath, originsPath].forEach((path) => context.store.soon(path));
+  // What failed beside the values is asked for again when they are there.
+  const catchUp = () => [schemaPath, originsPath].filter((path) => context.store.get(path)?.problem).forEach((path) => context.store.soon(path));
+  const tellLost = () => {
+    const problem = context.store.get(dumpPath)?.problem ?? context.store.get(schemaPath)?.problem;
+    if (problem) drawer.fail(problem.message, () => [dumpPath, schemaPath, originsPath].forEach((path) => void context.store.load(path)));
+  };
   let entries = /** @type {import("../config-model.js").Entry[]} */ ([]);
 
   const show = () => {
@@ -72,9 +78,11 @@ export function mount(root, context) {
     filter.changed = isOn ? "1" : "";
     refilter();
   } });
-  const view = region(context, { path: dumpPath, failure: words.failed, show, lines: 10 });
+  const view = region(context, { path: dumpPath, failure: words.failed, show: () => (catchUp(), show()), lines: 10 });
+  context.store.watch(dumpPath, tellLost, context.signal);
   for (const path of [schemaPath, originsPath]) {
     context.store.watch(path, show, context.signal);
+    context.store.watch(path, tellLost, context.signal);
     void context.store.load(path);
   }
   fill(root, make("div", { class: "bar" }, search.element, only.element, count), view.element);

@@ -39,6 +39,7 @@ export function mount(root, context) {
   const kinds = select(words.kinds, wanted.kind, (kind) => change({ kind }), words.kind);
   const search = searchField({ label: words.search, value: wanted.text, change: (text) => change({ text }) });
   let isKnown = false;
+  let isLost = false;
 
   const show = (/** @type {boolean} */ isAsked) => {
     if (!isKnown) return;
@@ -74,9 +75,11 @@ export function mount(root, context) {
       about.textContent = words.history(number);
       const isFirst = !isKnown;
       isKnown = true;
+      isLost = false;
       show(isFirst);
     } catch (problem) {
       if (context.signal.aborted || isKnown) return;
+      isLost = true;
       fill(body, errorState({ title: words.failed, text: /** @type {Error} */ (problem).message || texts.error.server, action: button({ label: texts.error.again, icon: "retry", look: "button-small", press: () => void load() }) }));
     }
   };
@@ -90,7 +93,7 @@ export function mount(root, context) {
   return {
     refresh: () => {
       // The page was away: what happened meanwhile is asked for.
-      if (wasOpen) void load();
+      if (wasOpen || isLost) void load();
       wasOpen = true;
     },
     live: (topic, data) => {

@@ -24,7 +24,7 @@ const paths = {
   sops: "/api/sops",
   outbox: "/api/outbox?state=failed&limit=1",
   errors: "/api/logs?level=error&limit=50",
-  telemetry: "/api/telemetry?limit=1",
+  telemetry: "/api/telemetry?limit=1&days=14",
   logs: "/api/logs?level=info&limit=6",
 };
 

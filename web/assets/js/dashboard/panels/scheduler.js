@@ -28,6 +28,10 @@ export function mount(root, context) {
     return body;
   };
   const view = region(context, { path: jobsPath, failure: words.failed, show, lines: 6 });
+  context.store.watch(jobsPath, () => {
+    const problem = context.store.get(jobsPath)?.problem;
+    if (problem) drawer.fail(problem.message, () => void view.reload());
+  }, context.signal);
   fill(context.tools, button({ label: words.add, icon: "plus", look: "button-primary", press: () => context.go(["new"]) }));
   fill(root, top, view.element);
   drawer.open(context.parts[0]);

@@ -9,6 +9,7 @@ import { searchField } from "../../components/form.js";
 import { region, state } from "../../components/state.js";
 import { rowTitle, table } from "../../components/table.js";
 import { hrefOf } from "../route.js";
+import { loadTitles, titleFor } from "../titles.js";
 
 /** @typedef {{name: string, session_id: string, size: number, started_at: string, ended_at: string, events_count: number, snapshots_count: number, error?: string, refused?: string, title?: string}} Listed */
 
@@ -43,10 +44,15 @@ export function mountList(root, context) {
     path: listPath,
     failure: words.failed,
     show: ({ recordings = [] }) => {
-      rows = recordings;
+      rows = recordings.map((/** @type {Listed} */ row) => ({ ...row, title: titleFor(context, row.session_id) }));
       return show();
     },
   });
+  const titled = () => {
+    rows = rows.map((row) => ({ ...row, title: titleFor(context, row.session_id) }));
+    if (rows.length > 0) show();
+  };
+  loadTitles(context, titled);
   fill(root, make("div", { class: "bar" }, search.element, count), answers.element);
   return { refresh: () => answers.soon(), live: (/** @type {string} */ topic) => topic === "recordings" && answers.soon() };
 }
@@ -71,7 +77,7 @@ const columns = [
     cell: (row) => {
       const fault = faultOf(row);
       const sub = [row.started_at ? timeElement(row.started_at) : "", " · ", words.snapshots(row.snapshots_count ?? 0)];
-      const [link, below] = rowTitle({ href: hrefOf("recordings", [row.name]), label: visible(row.session_id || row.name), sub });
+      const [link, below] = rowTitle({ href: hrefOf("recordings", [row.name]), label: visible(row.title || row.session_id || row.name), sub });
       return [link, fault && " ", fault && make("span", { title: visibleText(fault) }, badge(words.refused, "bad", "alert")), below];
     },
   },

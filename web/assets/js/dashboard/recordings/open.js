@@ -15,6 +15,7 @@ import { errorState } from "../../components/state.js";
 import { tabs } from "../../components/tabs.js";
 import { exactTime } from "../exact-time.js";
 import { faultOf, listPath, sizeOf } from "./list.js";
+import { loadTitles, titleFor } from "../titles.js";
 import { snapshotAt } from "./timeline.js";
 import { track } from "./track.js";
 import { differenceView, eventsView, momentView, replayView, stateView } from "./views.js";
@@ -29,21 +30,27 @@ export function mountOne(root, context, name) {
   const path = `${listPath}/${encodeURIComponent(name)}`;
   context.title(name, "#/recordings");
   fill(root, skeleton(10));
-  void open(root, context, name, path);
+  let isLost = false;
+  const begin = async () => {
+    isLost = !(await open(root, context, name, path));
+  };
+  void begin();
+  return { refresh: () => isLost && void begin() };
 }
 
-/** @param {HTMLElement} root @param {import("../context.js").Context} context @param {string} name @param {string} path */
+/** Answers whether it is shown. @param {HTMLElement} root @param {import("../context.js").Context} context @param {string} name @param {string} path @returns {Promise<boolean>} */
 async function open(root, context, name, path) {
   try {
     const [found, { snapshots = [] }] = await Promise.all([context.request(path), context.request(`${path}/snapshots`)]);
-    if (context.signal.aborted) return;
-    show(root, context, { name, path, found, snapshots });
+    if (!context.signal.aborted) show(root, context, { name, path, found, snapshots });
+    return true;
   } catch (problem) {
-    if (context.signal.aborted) return;
+    if (context.signal.aborted) return true;
     const again = button({ label: texts.error.again, icon: "retry", look: "button-small", press: () => void open(root, context, name, path) });
     const gone = button({ label: words.remove, icon: "trash", look: "button-small button-danger", press: () => void remove(context, path) });
     const isRefused = problem instanceof Problem && problem.status === 422;
     fill(root, errorState({ title: words.oneFailed, text: /** @type {Error} */ (problem).message || words.refusedHint, action: make("div", { class: "blank-action" }, again, isRefused && gone) }));
+    return isRefused;
   }
 }
 
@@ -53,7 +60,11 @@ async function open(root, context, name, path) {
 function show(root, context, { path, found, snapshots }) {
   const about = found.metadata ?? found;
   const session = String(found.session_id ?? about.session_id ?? "");
-  if (session) context.title(session, "#/recordings");
+  const name = () => context.title(titleFor(context, session), "#/recordings");
+  if (session) {
+    name();
+    loadTitles(context, name);
+  }
   const loadedLine = make("p", { class: "quiet rec-loaded", role: "status" });
   const place = make("span", { class: "rec-place" });
   const resume = button({ label: words.resume, icon: "play", look: "button-primary", press: () => void goOn() });

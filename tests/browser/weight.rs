@@ -1,0 +1,81 @@
+//! What opening a page costs: nothing moves while it loads, and little is sent.
+
+use crate::lived_in::{LivedIn, one_line};
+use crate::page::Page;
+
+/// The most that what stands on a page may move while it loads.
+const MOST_SHIFT: f64 = 0.02;
+/// The most bytes that the first view of the dashboard may take, as they are sent.
+const MOST_BYTES: f64 = 400_000.0;
+
+/// How much was moved since the page was opened, without what the person did.
+const SHIFT: &str = "return await new Promise((done) => {
+    let sum = 0;
+    const moved = [];
+    const add = (list) => {
+        for (const entry of list.getEntries()) {
+            if (entry.hadRecentInput) continue;
+            sum += entry.value;
+            for (const source of entry.sources) moved.push(`${source.node?.outerHTML?.slice(0, 120)} ${JSON.stringify(source.previousRect)} ${JSON.stringify(source.currentRect)}`);
+        }
+    };
+    const observer = new PerformanceObserver(add);
+    observer.observe({type: 'layout-shift', buffered: true});
+    setTimeout(() => { observer.takeRecords().forEach((entry) => add({getEntries: () => [entry]})); done([sum, moved]); }, 600);
+})";
+
+/// Tells what moved, if much did.
+fn moved(page: &Page, what: &str) -> Option<String> {
+    let seen = page.browser.run(SHIFT, &[]);
+    let sum = seen[0].as_f64().unwrap();
+    (sum >= MOST_SHIFT).then(|| format!("{what} moves by {sum}: {:#}", seen[1]))
+}
+
+#[test]
+fn nothing_moves_while_a_page_loads() {
+    assert_nothing_moves(false);
+}
+
+#[test]
+fn nothing_moves_while_a_page_loads_on_a_phone() {
+    assert_nothing_moves(true);
+}
+
+fn assert_nothing_moves(is_phone: bool) {
+    let words = ["Plans for the garden", "Rent is due on the 5th.\nPay it."].map(str::to_owned);
+    let Some(lived_in) = LivedIn::open(&words) else { return };
+    let page = &lived_in.page;
+    let mut all = Vec::new();
+    if is_phone {
+        page.browser.become_phone(390, 844);
+    }
+    page.go("/#/talk-0");
+    page.browser.reload();
+    page.until("the conversation is there", "shown(one('#message')) && one('.turn') && !one('.skeleton')");
+    all.extend(moved(page, &format!("the chat, on a phone: {is_phone}")));
+    for view in lived_in.views.iter().filter(|view| view.press.is_none() || !view.address.contains('/')) {
+        lived_in.load(view);
+        all.extend(moved(page, &format!("{}, on a phone: {is_phone}", one_line(&view.address))));
+    }
+    assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+#[test]
+fn the_first_view_of_the_dashboard_is_small() {
+    let Some(page) = Page::open(&[]) else { return };
+    page.browser.devtools("Network.setCacheDisabled", &serde_json::json!({"cacheDisabled": true}));
+    page.go("/dashboard");
+    page.until("it is there", "shown(one('.cards')) && /Live/.test(one('.panel-top').innerText)");
+    let sizes = page.browser.run(
+        "await document.fonts.ready;
+        const sent = [...performance.getEntriesByType('resource'), ...performance.getEntriesByType('navigation')];
+        return [sent.reduce((sum, entry) => sum + entry.transferSize, 0), sent.length,
+            sent.filter(({encodedBodySize, decodedBodySize, name}) => /[.](js|css)$/.test(name) && decodedBodySize > 2000 && encodedBodySize >= decodedBodySize).map(({name}) => name)]",
+        &[],
+    );
+    let (sum, count) = (sizes[0].as_f64().unwrap(), sizes[1].as_u64().unwrap());
+    eprintln!("the first view of the dashboard: {count} requests, {sum} bytes");
+    assert!(count > 20 && sum > 50_000.0, "it was not measured: {sizes}");
+    assert!(sum < MOST_BYTES, "{sum} bytes");
+    assert_eq!(sizes[2], serde_json::json!([]), "not compressed");
+}
