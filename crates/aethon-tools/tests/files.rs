@@ -429,3 +429,28 @@ async fn a_swap_while_tools_write_list_and_search_wins_nothing() {
         assert_eq!(new.count(), 0, "nothing was made in {}", target.display());
     }
 }
+
+/// Documents made by fpdf2 and qpdf: letters by the numbers of glyphs, in pages that are packed into streams, and locked ones.
+#[tokio::test]
+async fn real_documents_are_read_and_locked_ones_are_named_as_such() {
+    let disk = Disk::new(true);
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pdf");
+    for name in ["cid-fonts", "object-streams", "encrypted", "restricted"] {
+        fs::copy(data.join(format!("{name}.pdf")), disk.workspace(&format!("{name}.pdf"))).unwrap();
+    }
+    for name in ["cid-fonts", "object-streams"] {
+        let text = disk.call("file_read", json!({"path": format!("{name}.pdf")})).await.unwrap();
+        for part in [
+            "--- page 2 ---",
+            "Rechnung Nr. 17 für Ada: 1 234,50 €",
+            "Žluťoučký kůň — Ελληνικά — Привет",
+            "office 3.14",
+        ] {
+            assert!(text.contains(part), "{part} is missing in {name}: {text}");
+        }
+    }
+    for name in ["encrypted", "restricted"] {
+        let told = disk.call("file_read", json!({"path": format!("{name}.pdf")})).await.unwrap_err();
+        assert!(told.contains("is encrypted"), "{told}");
+    }
+}
