@@ -4,7 +4,9 @@
 //! Where the kernel of the machine does not permit it, the refusal to start is what is tested, and the rest says that it was
 //! left out.
 
-use aethon_tests::server::{run, server_command};
+use std::process::Command;
+
+use aethon_tests::server::{program, run, server_command};
 use aethon_tests::socket::of_type;
 use aethon_tests::{Server, Socket, home, run_cli};
 use serde_json::{Value, json};
@@ -35,6 +37,63 @@ fn ran(chat: &mut Socket, id: &str, command: &str) -> Value {
 
 fn output(tool: &Value) -> &str {
     tool["output"].as_str().expect("an output")
+}
+
+/// A program of ours on a kernel that lacks something.
+fn without(what: &str, command: &Command) -> Command {
+    let mut lacking = Command::new(env!("CARGO_BIN_EXE_without"));
+    lacking.arg(what).arg(command.get_program()).args(command.get_args());
+    lacking.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    lacking
+}
+
+/// What `doctor` says there, of the areas that begin like this.
+fn diagnosed(what: &str, arguments: &[&str]) -> String {
+    let home = home();
+    let mut doctor = program("aethon-cli", home.path());
+    doctor.args(arguments).args(["doctor", "--json"]);
+    let told = run(&mut without(what, &doctor), None);
+    let told: Value = serde_json::from_slice(&told.stdout).expect("doctor tells JSON");
+    let findings = told["findings"].as_array().expect("findings").iter();
+    let of_sandbox = findings
+        .filter(|finding| matches!(finding["area"].as_str(), Some("start" | "sandbox" | "self-protection")));
+    of_sandbox.map(|finding| format!("{} {}\n", finding["health"], finding["message"])).collect()
+}
+
+#[test]
+fn a_kernel_that_lacks_a_part_of_it_is_told_by_name_and_nothing_starts_there() {
+    if cfg!(not(target_os = "linux")) || !is_possible() {
+        return;
+    }
+    for (what, words) in [
+        ("landlock", "no Landlock"),
+        ("namespaces", "user namespaces must be allowed"),
+        ("mounts", "the view of the files"),
+        ("seccomp", "filter of system calls"),
+    ] {
+        let told = diagnosed(what, &["--set", KERNEL]);
+        assert!(told.contains("broken") && told.contains(words), "{what}: {told}");
+        assert!(!told.contains("it works here"), "{what}: {told}");
+        let home = home();
+        let refused = run(&mut without(what, &server_command(home.path(), &[KERNEL])), None);
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{what}: {told}");
+        assert!(told.contains("security.sandbox") && told.contains(words), "{what}: {told}");
+    }
+}
+
+#[test]
+fn what_the_kernel_lacks_for_the_usual_walls_is_said() {
+    if cfg!(not(target_os = "linux")) {
+        return;
+    }
+    let told = diagnosed("landlock", &[]);
+    assert!(told.contains("open the assistant's own files and memory"), "{told}");
+    assert!(told.contains("connect to the assistant's own port"), "{told}");
+    let home = home();
+    let checked = run(without("landlock", &server_command(home.path(), &[])).arg("--check"), None);
+    let told = String::from_utf8_lossy(&[checked.stdout, checked.stderr].concat()).into_owned();
+    assert!(told.contains("a command could open the assistant's own files"), "{told}");
 }
 
 #[test]

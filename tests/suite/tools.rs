@@ -82,6 +82,59 @@ fn the_output_of_a_running_command_is_shown_and_long_output_is_kept() {
     assert_eq!(foreign["state"], "error", "{foreign}");
 }
 
+/// The note that stands where an output was cut, and the handle in it.
+fn note(frame: &Value) -> (String, String) {
+    let output = frame["output"].as_str().unwrap();
+    let note =
+        output.lines().find(|line| line.contains("characters were cut here")).expect("a note").to_owned();
+    let handle = note.split('"').nth(1).expect("a handle").to_owned();
+    (note, handle)
+}
+
+#[test]
+fn an_output_over_a_megabyte_is_kept_whole_and_of_a_gigabyte_it_is_said_what_is_gone() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    // A mebibyte and a byte: a line of a million digits, lines of two bytes, and a last word.
+    let command = "head -c 1000000 /dev/zero | tr '\\0' 7; echo; yes | head -c 48572; echo last";
+    let (said, handle) = note(&called(&mut chat, "1", "shell", &json!({"command": command})));
+    assert!(said.contains("has all of it") && !said.contains("left out"), "{said}");
+    let found = called(&mut chat, "2", "file_read", &json!({"path": handle, "search": "^last$"}));
+    assert!(found["output"].as_str().unwrap().contains("24288: last"), "{found}");
+    let kept = |server: &Server| {
+        let files = std::fs::read_dir(server.home().path().join("outputs")).unwrap().flatten();
+        files.map(|file| file.metadata().unwrap().len()).collect::<Vec<u64>>()
+    };
+    assert!(
+        kept(&server).iter().any(|length| (1_048_576..1_048_700).contains(length)),
+        "{:?}",
+        kept(&server)
+    );
+
+    // As much as nobody wants to keep: the beginning and the end are there, and what is gone is said.
+    let before = server.most_resident();
+    let command = "echo first; yes 0123456789abcde | head -c 1000000000; echo last";
+    let (said, handle) =
+        note(&called(&mut chat, "3", "shell", &json!({"command": command, "timeout_seconds": 300})));
+    let gone = said.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse::<u64>().ok());
+    let gone = gone.filter(|number| *number > 990_000_000).collect::<Vec<_>>();
+    assert!(matches!(gone.as_slice(), [gone, 1_000_000_011] if *gone < 1_000_000_000), "{said}");
+    assert!(said.contains("left out") && !said.contains("all of it"), "{said}");
+    let found = called(
+        &mut chat,
+        "4",
+        "file_read",
+        &json!({"path": handle, "search": "left out here|^last$|^first$"}),
+    );
+    let found = found["output"].as_str().unwrap();
+    assert!(
+        found.contains("1: first") && found.contains("of 1000000011 bytes") && found.contains(": last"),
+        "{found}"
+    );
+    let grown = server.most_resident() - before;
+    assert!(grown < 64 << 10, "{grown} KiB");
+}
+
 #[test]
 fn a_message_goes_to_another_conversation_and_an_unknown_channel_is_an_error() {
     let server = Server::start(&[]);

@@ -2,6 +2,13 @@
 //! ids, invitations, rate limits, tokens.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(
+    unreachable_pub,
+    dead_code,
+    reason = "these modules are shared, and each program of tests uses a part"
+)]
+
+mod stage;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,11 +25,13 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
+use aethon_core::surface::TurnEvent;
 use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
 use async_trait::async_trait;
 use futures_util::stream;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use stage::{HIDING, assert_shows_all};
 use tokio::sync::Notify;
 
 const TOKEN: &str = "syt_canary";
@@ -307,6 +316,32 @@ async fn a_reply_is_sent_once_however_often_it_is_tried() {
     let sent = stage.server.sent();
     assert_eq!(sent.len(), 1, "{sent:?}");
     assert!(sent[0]["formatted_body"].as_str().unwrap().contains("<strong>bold</strong>"), "{sent:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_shows_everything_that_would_be_done() {
+    let stage = Stage::new();
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let running = stage.start(shutdown);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    stage.server.say("@ada:hs", "do it");
+    while stage.assistant.count() < 1 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    let mut request = stage::Stage::new().question("matrix:!r:hs");
+    request.input = json!({"command": HIDING});
+    request.summary = format!("run: {HIDING}");
+    request.reason = "it is \u{2067}odd".into();
+    stage.assistant.surface().unwrap().emit(&request.turn, TurnEvent::Approval(request.clone()));
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let sent = stage.server.sent();
+    let all = |key: &str| sent.iter().filter_map(|event| event[key].as_str()).collect::<String>();
+    assert_shows_all(&all("body"));
+    let html = all("formatted_body");
+    assert_shows_all(&html);
+    assert!(html.contains("&lt;/code&gt;&lt;/pre&gt;") && html.matches("</pre>").count() == 1, "{html}");
+    trigger.trigger();
+    running.await.unwrap().unwrap();
 }
 
 #[tokio::test(start_paused = true)]

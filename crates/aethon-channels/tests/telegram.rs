@@ -19,7 +19,7 @@ use aethon_core::secret::Secret;
 use aethon_core::session::{TurnPhase, TurnRecord};
 use aethon_core::surface::{Surface, TurnEvent};
 use async_trait::async_trait;
-use common::{Ground, NOW, answer, delivery, lost, pass};
+use common::{Ground, NOW, answer, assert_shows_all, delivery, lost, pass};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -401,4 +401,16 @@ async fn a_doubtful_rich_message_is_repeated_once() {
     assert!(messenger.send(&other).await.unwrap_err().retryable);
     assert!(!messenger.send(&other).await.unwrap_err().retryable);
     assert_eq!(stage.server.shown().len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_shows_everything_that_would_be_done() {
+    let stage = Stage::new(true, false);
+    let (messenger, request) = (stage.channel(), stage.ground.question("7", "telegram"));
+    let surface = surface(&messenger, "7", &request.turn);
+    surface.emit(&request.turn, TurnEvent::Approval(request.clone()));
+    pass(30).await;
+    let shown = stage.server.shown().concat();
+    assert_shows_all(&shown);
+    assert!(shown.contains("``` ‹U+202E›") && shown.contains("</code></pre>\\n‹U+E0041›"), "{shown}");
 }

@@ -30,7 +30,7 @@ use futures_util::stream;
 use jiff::{SignedDuration, Timestamp};
 use ring::hmac;
 use serde_json::{Value, json};
-use stage::{NOW, Stage, rules};
+use stage::{HIDING, NOW, Stage, assert_shows_all, rules};
 
 const TOKEN: &str = "EAA-canary";
 const SECRET: &str = "app-secret-canary";
@@ -354,12 +354,15 @@ async fn an_approval_is_a_button_of_the_one_who_asked() {
     let running = tokio::spawn(async move { running.run(assistant, shutdown).await });
     tokio::time::sleep(Duration::from_secs(5)).await;
     let mut question = bench.stage.question(&format!("whatsapp:{ADA}"));
-    question.input = json!({"command": "x ".repeat(800)});
+    question.input = json!({"command": format!("{}{HIDING}", "x ".repeat(800))});
+    question.reason = "it is \u{2067}odd".into();
     let mut ticket = bench.stage.desk.open(question.clone());
     bench.stage.assistant.surface().unwrap().emit(&question.turn, TurnEvent::Approval(question.clone()));
     tokio::time::sleep(Duration::from_secs(30)).await;
     let sent = bench.graph.sent();
     assert!(sent[0]["text"]["body"].as_str().unwrap().contains("\"command\""), "{sent:?}");
+    let texts = sent.iter().flat_map(|one| [&one["text"]["body"], &one["interactive"]["body"]["text"]]);
+    assert_shows_all(&texts.filter_map(Value::as_str).collect::<String>());
     let buttons = &sent.last().unwrap()["interactive"]["action"]["buttons"];
     assert_eq!(
         (&buttons[0]["reply"]["title"], &buttons[1]["reply"]["title"]),

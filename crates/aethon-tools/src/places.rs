@@ -316,6 +316,14 @@ impl Places {
         &self.paths
     }
 
+    /// The places that the owner allows.
+    pub(crate) fn allowed(&self) -> impl Iterator<Item = &Path> {
+        self.allowed.iter().filter_map(|entry| match entry {
+            Entry::Place(place) => Some(place.as_path()),
+            Entry::Name(_) => None,
+        })
+    }
+
     /// Whether this path is closed by its name. A place that the owner allows is open with all that is in it; a name that
     /// the owner allows gives away nothing any more, but opens no closed place.
     pub(crate) fn has(&self, path: &Path) -> bool {

@@ -156,6 +156,115 @@ async fn nothing_is_written_where_nothing_may_be() {
     }
 }
 
+/// Makes a bare repository without git, as far as git looks before it believes that a folder is one.
+fn bare_repository(folder: &Path) {
+    for inner in ["objects", "refs", "hooks"] {
+        fs::create_dir_all(folder.join(inner)).unwrap();
+    }
+    fs::write(folder.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    fs::write(folder.join("config"), "[core]\n\tbare = true\n").unwrap();
+}
+
+#[tokio::test]
+async fn what_git_would_run_later_is_not_written() {
+    let disk = Disk::new(false);
+    let write = |path: String| {
+        let disk = &disk;
+        async move { disk.call("file_write", json!({"path": path, "content": "exec me"})).await }
+    };
+    for folder in ["repo/.git/hooks", "repo/.git/worktrees/side", "repo/src", "linked", "above"] {
+        fs::create_dir_all(disk.workspace(folder)).unwrap();
+    }
+    fs::write(disk.workspace("repo/.git/config"), "[core]\n").unwrap();
+    fs::write(disk.workspace("linked/.git"), "gitdir: ../repo/.git/worktrees/side\n").unwrap();
+    symlink(disk.workspace("repo/.git/hooks"), disk.workspace("hooks")).unwrap();
+    symlink(disk.workspace("repo/.git"), disk.workspace("plain")).unwrap();
+    symlink(disk.home("project/gitconfig"), disk.home(".gitconfig")).unwrap();
+    fs::write(disk.home("project/gitconfig"), "[user]\n").unwrap();
+    bare_repository(&disk.workspace("bare.git"));
+    bare_repository(&disk.home("project/cloned"));
+    // One thing is missing, and the next write would make it a repository.
+    bare_repository(&disk.workspace("nearly"));
+    fs::remove_file(disk.workspace("nearly/HEAD")).unwrap();
+    bare_repository(&disk.workspace("barely"));
+    fs::remove_dir(disk.workspace("barely/refs")).unwrap();
+    fs::write(disk.workspace("above/HEAD"), "ref: refs/heads/main\n").unwrap();
+    for path in [
+        "repo/.git/hooks/pre-commit",
+        "repo/.git/config",
+        "repo/.git/info/attributes",
+        "repo/.git/worktrees/side/config.worktree",
+        "repo/.GIT/hooks/pre-commit",
+        "repo/.giT/x",
+        "repo/git~1/config",
+        "repo/.g\u{200c}it/config",
+        "repo/src/../.git/config",
+        "new/.git/hooks/post-checkout",
+        "new/.git",
+        "linked/.git",
+        "hooks/pre-commit",
+        "plain/config",
+        "bare.git/hooks/post-receive",
+        "bare.git/config",
+        "bare.git/deep/er/file",
+        "~/project/cloned/hooks/update",
+        "nearly/HEAD",
+        "barely/refs/heads/main",
+        "above/commondir",
+        "~/.gitconfig",
+        "~/project/gitconfig",
+        "~/.config/git/config",
+    ] {
+        let refused = write(path.to_owned()).await.expect_err(path);
+        assert!(refused.contains("git") && refused.contains("security.allowed_paths"), "{path}: {refused}");
+        assert!(refused.contains("runs"), "{path}: {refused}");
+    }
+    let edit = json!({"path": "repo/.git/config", "old": "[core]", "new": "[core]\n\tfsmonitor = exec me"});
+    assert!(disk.call("file_edit", edit).await.unwrap_err().contains("security.allowed_paths"));
+    for made in ["new", "barely/refs", "repo/git~1", "repo/.GIT"] {
+        assert!(!disk.workspace(made).exists(), "{made} was made on the way to a refusal");
+    }
+    assert_eq!(disk.text("repo/.git/config"), "[core]\n");
+    for path in [
+        "repo/.gitignore",
+        "repo/.gitattributes",
+        "repo/.gitmodules",
+        "repo/.github/workflows/ci.yml",
+        "repo/git/notes.md",
+        "repo/x.git.md",
+        "repo/HEAD",
+        "repo/objects/cube.obj",
+        "nearly/config",
+        "~/project/.gitkeep",
+    ] {
+        write(path.to_owned()).await.unwrap_or_else(|error| panic!("{path}: {error}"));
+    }
+    // What is read stays as it was.
+    assert!(disk.call("file_read", json!({"path": "repo/.git/config"})).await.unwrap().contains("[core]"));
+}
+
+#[tokio::test]
+async fn the_owner_opens_a_git_directory_by_its_own_name_and_not_by_what_it_lies_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |path: &str| folder.path().canonicalize().unwrap().join(path);
+    for path in ["space/mine/.git/hooks", "space/other/.git/hooks"] {
+        fs::create_dir_all(at(path)).unwrap();
+    }
+    let options = Options::default().with(|options| {
+        options.workspace = at("space");
+        options.user_home = Some(at(""));
+        options.allowed_paths = ["~/space/mine/.git/hooks", "~/space/other"].map(str::to_owned).into();
+    });
+    let tool = common::tool(&options, "file_write");
+    let write = |path: &'static str| {
+        let (tool, context) = (tool.clone(), common::context(8_000));
+        async move { tool.call(&context, json!({"path": path, "content": "x"})).await.is_ok() }
+    };
+    assert!(write("mine/.git/hooks/pre-commit").await);
+    assert!(!write("mine/.git/config").await);
+    assert!(!write("other/.git/hooks/pre-commit").await);
+}
+
 #[tokio::test]
 async fn an_edit_says_exactly_what_it_replaces() {
     let disk = Disk::new(true);
@@ -318,5 +427,30 @@ async fn a_swap_while_tools_write_list_and_search_wins_nothing() {
             name.starts_with("new-") || name.ends_with(".tmp")
         });
         assert_eq!(new.count(), 0, "nothing was made in {}", target.display());
+    }
+}
+
+/// Documents made by fpdf2 and qpdf: letters by the numbers of glyphs, in pages that are packed into streams, and locked ones.
+#[tokio::test]
+async fn real_documents_are_read_and_locked_ones_are_named_as_such() {
+    let disk = Disk::new(true);
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pdf");
+    for name in ["cid-fonts", "object-streams", "encrypted", "restricted"] {
+        fs::copy(data.join(format!("{name}.pdf")), disk.workspace(&format!("{name}.pdf"))).unwrap();
+    }
+    for name in ["cid-fonts", "object-streams"] {
+        let text = disk.call("file_read", json!({"path": format!("{name}.pdf")})).await.unwrap();
+        for part in [
+            "--- page 2 ---",
+            "Rechnung Nr. 17 für Ada: 1 234,50 €",
+            "Žluťoučký kůň — Ελληνικά — Привет",
+            "office 3.14",
+        ] {
+            assert!(text.contains(part), "{part} is missing in {name}: {text}");
+        }
+    }
+    for name in ["encrypted", "restricted"] {
+        let told = disk.call("file_read", json!({"path": format!("{name}.pdf")})).await.unwrap_err();
+        assert!(told.contains("is encrypted"), "{told}");
     }
 }

@@ -117,7 +117,10 @@ async fn sandbox(prepared: &Prepared) -> Finding {
     let message = match (chosen, &kernel) {
         (Sandbox::Docker, _) => "commands run in docker, in a container for each conversation".to_owned(),
         (Sandbox::Kernel, Ok(())) => "commands run in the sandbox of the kernel, and it works here".to_owned(),
-        (Sandbox::Kernel, Err(why)) => format!("the sandbox of the kernel does not work here: {why}"),
+        (Sandbox::Kernel, Err(why)) => {
+            let message = format!("the sandbox of the kernel does not work here: {why}");
+            return Finding::broken("sandbox", message, "set security.sandbox to \"docker\" or \"none\"");
+        }
         (Sandbox::None, Ok(())) => "commands run on this machine itself; recommended, and possible here: \
                                     security.sandbox = \"kernel\""
             .to_owned(),

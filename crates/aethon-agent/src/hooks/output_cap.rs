@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aethon_core::hook::Hook;
 use aethon_core::message::{ToolCall, ToolResult};
-use aethon_core::tool::{OutputStore, ToolContext};
+use aethon_core::tool::{OutputStore, ToolContext, find_left_out};
 use async_trait::async_trait;
 
 /// The cap on tool output. The number of characters comes with the call: [`ToolContext::max_output_chars`].
@@ -25,7 +25,13 @@ impl OutputCap {
     async fn remedy(&self, context: &ToolContext, output: &str) -> String {
         let Some(store) = &self.store else { return KEY.to_owned() };
         match store.keep(&context.session, output).await {
-            Ok(handle) => format!("`file_read` with path \"{handle}\" has all of it"),
+            Ok(handle) => {
+                let whole = match find_left_out(output) {
+                    None => "all of it".to_owned(),
+                    Some(gone) => format!("it, but for {gone} that were left out before"),
+                };
+                format!("`file_read` with path \"{handle}\" has {whole}")
+            }
             Err(error) => {
                 tracing::warn!(%error, "long tool output could not be kept; the middle of it is lost");
                 KEY.to_owned()

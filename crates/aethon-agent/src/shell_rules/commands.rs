@@ -169,6 +169,9 @@ impl Judge<'_> {
         if let Some(written) = self.builtin(argv)? {
             return Ok(written);
         }
+        for setting in programs::settings_for(argv) {
+            self.held_commands(setting.name, setting.value)?;
+        }
         let mut written: Option<Texts> = None;
         for inner in programs::inner(argv) {
             let own = self.inner(inner)?;
@@ -285,6 +288,9 @@ impl Judge<'_> {
                 }
                 Ok(vec![UNKNOWN.to_string()])
             }
+            Inner::GitFiles => self.git_files(),
+            Inner::Settings(file) => self.git_settings(&file),
+            Inner::Programs(folder) => self.programs_in(&folder),
             Inner::Recipes(file) => {
                 let texts = if file == "-" { Some(self.input()) } else { self.known_contents(&file) };
                 for text in texts.unwrap_or_default() {
@@ -523,8 +529,12 @@ impl Judge<'_> {
         match settings::holds(name) {
             Some(settings::Held::Command) => {
                 self.checked_text(value)?;
-                let options = if name == "TAR_OPTIONS" { "tar " } else { "" };
-                let command = format!("{options}{}", value.trim_start_matches(['!', '|']));
+                let command = match name {
+                    "TAR_OPTIONS" => format!("tar {value}"),
+                    // `'name=value' 'name=value'`
+                    "GIT_CONFIG_PARAMETERS" => format!("git -c {}", value.replace("' '", "' -c '")),
+                    _ => value.trim_start_matches(['!', '|']).to_owned(),
+                };
                 self.in_subshell(|judge| judge.script(&command)).map(drop)
             }
             Some(settings::Held::Text) => self.computed_text(value),
@@ -532,6 +542,8 @@ impl Judge<'_> {
                 self.computed_text(value)?;
                 self.run_file(value, &[], FileKind::Shell).map(drop)
             }
+            Some(settings::Held::Settings) => self.inner(Inner::Settings(value.to_owned())).map(drop),
+            Some(settings::Held::Folder) => self.inner(Inner::Programs(value.to_owned())).map(drop),
             None => Ok(()),
         }
     }

@@ -33,6 +33,8 @@ pub(super) struct Judge<'r> {
     pub(super) running: Vec<Call>,
     /// Whether the commands run on another machine or in a container.
     pub(super) is_elsewhere: bool,
+    /// Whether hooks of git run, which run git in turn.
+    pub(super) is_in_git: bool,
     /// Every command that may run, as its words.
     pub(super) seen: Vec<Vec<String>>,
 }
@@ -67,6 +69,7 @@ impl<'r> Judge<'r> {
             own_names: Vec::new(),
             running: Vec::new(),
             is_elsewhere: false,
+            is_in_git: false,
             seen: Vec::new(),
         }
     }

@@ -11,7 +11,7 @@
 //! The reader is our own; `docs/decisions/0030-own-shell-reader.md` says which parser was tried and why it was not taken,
 //! and `0037` how the judge walks. `word` has the words of the language and `reader` reads it. `judge` walks over what was
 //! read like a shell that runs nothing: `expand`, `parameters`, `braces`, `patterns`, `arithmetic` and `escapes` say what
-//! words stand for, `commands`, `builtins`, `outputs` and `flows` what a command does to that, `state` keeps it, and `meter`
+//! words stand for, `commands`, `builtins`, `outputs` and `flows` what a command does to that, `repositories` what git finds of it, `state` keeps it, and `meter`
 //! bounds it. `programs`, `interpreters`, `languages` and `settings` know what runs what; `entries` and `danger` what must
 //! not run. Nothing here performs I/O.
 
@@ -37,6 +37,7 @@ mod patterns;
 mod programs;
 mod reader;
 mod refusal;
+mod repositories;
 mod rules;
 mod settings;
 mod state;

@@ -8,6 +8,8 @@ mod hooks;
 use super::interpreters::{Code, interpreter};
 use super::paths::base_name;
 
+pub(super) use git::settings_in as settings_of_git;
+
 /// What a command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Inner {
@@ -27,6 +29,12 @@ pub(super) enum Inner {
     ProgramInput,
     /// A makefile, whose recipes are run.
     Recipes(String),
+    /// The hooks and settings that git finds by itself.
+    GitFiles,
+    /// A file with settings of git.
+    Settings(String),
+    /// A folder of programs.
+    Programs(String),
     /// A command behind which the words stand that it reads.
     Appending(Vec<String>),
 }
@@ -142,6 +150,14 @@ pub(super) fn inner(argv: &[String]) -> Vec<Inner> {
         }
     }
     found
+}
+
+/// The variables that a command sets for the one in it: `env NAME=value command`.
+pub(super) fn settings_for(argv: &[String]) -> impl Iterator<Item = super::settings::Setting<'_>> {
+    let program = argv.first().map_or("", |first| base_name(first));
+    let arguments = if matches!(program, "env" | "sudo" | "doas") { &argv[1..] } else { &[] };
+    let before = arguments.len() - wrapped(program, arguments).map_or(0, <[String]>::len);
+    arguments[..before].iter().filter_map(|word| super::settings::parse(word))
 }
 
 /// Whether a command writes what the command in it writes.

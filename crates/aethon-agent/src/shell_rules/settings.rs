@@ -84,6 +84,10 @@ pub(super) enum Held {
     Text,
     /// A file, which is run or loaded.
     File,
+    /// A file with settings of git.
+    Settings,
+    /// A folder of programs.
+    Folder,
 }
 
 /// What a variable of this name holds that is run.
@@ -96,6 +100,8 @@ pub(super) fn holds(name: &str) -> Option<Held> {
         | "DYLD_INSERT_LIBRARIES"
         | "PYTHONSTARTUP"
         | "INPUTRC" => Some(Held::File),
+        "GIT_CONFIG" | "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM" => Some(Held::Settings),
+        "GIT_EXEC_PATH" | "GIT_TEMPLATE_DIR" => Some(Held::Folder),
         "PS0" | "PS1" | "PS2" | "PS4" => Some(Held::Text),
         "PROMPT_COMMAND"
         | "PAGER"

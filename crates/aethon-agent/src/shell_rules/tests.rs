@@ -54,6 +54,29 @@ fn a_command_that_contains_an_entry_is_refused_wherever_it_stands() {
     allowed(&own, "sudo ls");
 }
 
+#[test]
+fn an_entry_says_which_harm_to_a_repository_is_refused_and_other_use_of_git_stays() {
+    let own = ["git push -f", "git reset --hard", "git clean -fdx"].map(str::to_owned);
+    let own = ShellRules::new(&own, None);
+    for command in [
+        "git push --force origin main",
+        "git push origin main -f",
+        "git -C repo push --force",
+        "git submodule foreach 'git push -f'",
+        "git -c alias.x='push -f' x",
+        "git reset HEAD~1 --hard",
+        "git clean -f -d -x",
+        "git clean -xdf",
+    ] {
+        refused(&own, command, "security.blocked_commands");
+    }
+    for command in
+        ["git push --force-with-lease", "git push -u origin main", "git reset HEAD~1", "git clean -n"]
+    {
+        allowed(&own, command);
+    }
+}
+
 /// A command of the corpus, and a word of the rule that must catch it.
 struct Row {
     command: String,

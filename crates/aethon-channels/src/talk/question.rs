@@ -164,7 +164,11 @@ impl Questions {
 fn wording(request: &ApprovalRequest, code: Option<&String>) -> Styled {
     let mut text = Styled::default();
     text.push("May I do this?", Style::Bold);
-    text.text.push_str(&format!("\n{}: {}\n", request.tool, visible::exact(&request.summary)));
+    text.text.push_str(&format!(
+        "\n{}: {}\n",
+        visible::exact(&request.tool),
+        visible::exact(&request.summary)
+    ));
     if !request.reason.is_empty() {
         text.text.push_str(&format!("Why I ask: {}\n", visible::exact(&request.reason)));
     }

@@ -15,7 +15,7 @@ use aethon_core::approval::{Resolution, ResolutionReason};
 use aethon_core::channel::{Channel, ChannelState};
 use aethon_core::secret::Secret;
 use aethon_core::surface::TurnEvent;
-use common::{Ground, delivery, eventually, pass};
+use common::{Ground, assert_shows_all, delivery, eventually, pass};
 use jiff::Timestamp;
 use serde_json::json;
 use server::{ADA, DM, Discord, EVE, Line, Order, ROOM, TOKEN};
@@ -208,9 +208,12 @@ async fn an_approval_is_pressed_by_the_asker_once_and_commands_are_obeyed() {
     eventually("the question is shown", || !discord.state().posted.is_empty()).await;
     let question = discord.state().posted[0].clone();
     assert!(
-        question["content"].as_str().unwrap().contains("\"ls & <!channel> `\u{200B}`\u{200B}`\""),
+        question["content"].as_str().unwrap().contains("\"ls & <!channel> `\u{200B}`\u{200B}` ‹"),
         "{question}"
     );
+    let content = question["content"].as_str().unwrap();
+    assert_shows_all(content);
+    assert_eq!(content.matches("```").count(), 2, "the code ends where it ends: {content}");
     let button =
         |number: usize| json!({"custom_id": question["components"][0]["components"][number]["custom_id"]});
     let answered = |count: usize| {

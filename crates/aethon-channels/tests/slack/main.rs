@@ -18,7 +18,7 @@ use aethon_core::approval::{Resolution, ResolutionReason};
 use aethon_core::channel::{Channel, ChannelState};
 use aethon_core::secret::Secret;
 use aethon_core::surface::TurnEvent;
-use common::{Ground, NOW, delivery, eventually, pass};
+use common::{Ground, NOW, assert_shows_all, delivery, eventually, pass};
 use serde_json::json;
 use server::{APP, BOT, Line, Workspace};
 
@@ -209,6 +209,12 @@ async fn an_approval_is_pressed_by_the_asker_once_and_its_outcome_takes_the_butt
     let buttons = question["blocks"].as_array().unwrap().last().unwrap()["elements"].clone();
     let value = |number: usize| buttons[number]["value"].as_str().unwrap().to_owned();
     assert!(question["text"].as_str().unwrap().contains("ls &amp; &lt;!channel&gt;"), "{question}");
+    assert_shows_all(question["text"].as_str().unwrap());
+    let sections =
+        question["blocks"].as_array().unwrap().iter().filter_map(|block| block["text"]["text"].as_str());
+    let sections: String = sections.collect();
+    assert_shows_all(&sections);
+    assert_eq!(sections.matches("```").count(), 2, "the code ends where it ends: {sections}");
     let whispered = |count: usize| {
         let workspace = workspace.clone();
         async move {

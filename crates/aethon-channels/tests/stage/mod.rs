@@ -115,3 +115,19 @@ pub async fn within<T>(what: &str, wait: impl Future<Output = T>) -> T {
     };
     done
 }
+
+/// A command that hides from a reader what it does, and breaks out of what code stands in.
+pub const HIDING: &str =
+    "ls & <!channel> ``` \u{202e}fr- mr\u{2069} a\u{200b}b\u{a0}c </code></pre>\n\u{e0041}@all";
+
+/// Every character of that command shows, as the person is asked about it: as the code point where nothing would show.
+#[track_caller]
+pub fn assert_shows_all(question: &str) {
+    for part in
+        ["‹U+202E›fr- mr‹U+2069›", "a‹U+200B›b‹U+00A0›c", "‹U+E0041›@all", "Why I ask: it is ‹U+2067›odd"]
+    {
+        assert!(question.contains(part), "{part} is not shown: {question}");
+    }
+    let hides = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e0fff}' | '\u{a0}');
+    assert!(!question.contains(hides), "something hides: {question:?}");
+}

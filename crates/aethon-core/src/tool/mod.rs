@@ -6,6 +6,7 @@
 mod arguments;
 mod context;
 mod contract;
+mod left_out;
 mod output;
 mod output_store;
 mod result;
@@ -14,6 +15,7 @@ mod spec;
 
 pub use context::ToolContext;
 pub use contract::{Tool, Toolbox};
+pub use left_out::{find_left_out, left_out};
 pub use output::{OutputBlock, ToolError, ToolOutput};
 pub use output_store::OutputStore;
 pub use result::ToolResult;

@@ -268,6 +268,8 @@ impl Output {
                 self.left = u32::from_be_bytes(size) as usize;
                 self.origin = if self.buffer[0] == 2 { Origin::Errors } else { Origin::Output };
                 self.buffer.drain(..8);
+                // It may be empty, and then the next one may be here already.
+                continue;
             }
             if self.left > 0 && !self.buffer.is_empty() {
                 let rest = self.buffer.split_off(self.left.min(self.buffer.len()));

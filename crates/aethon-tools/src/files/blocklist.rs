@@ -52,6 +52,11 @@ impl Blocklist {
             || self.own.iter().any(|entry| is_own(path, entry))
     }
 
+    /// Whether the owner allows a place in this one by name, and the path lies there. What is above it opens nothing here.
+    pub(super) fn is_opened_within(&self, path: &Path, place: &Path) -> bool {
+        self.places.allowed().any(|allowed| is_within(allowed, place) && is_within(path, allowed))
+    }
+
     /// What is closed at this moment, for whoever looks at many files.
     pub(super) fn closed_now(&self) -> ClosedNow {
         let entries: Vec<PathBuf> = self.places.paths().iter().chain(&self.own).cloned().collect();

@@ -1,5 +1,5 @@
 //! The tools that work on files. Which files is decided in `workspace` alone, with the list of `blocklist`: `beneath` opens
-//! step by step, `writable` is a place that may be written, `walk` goes through folders. `replacement` and `diff` know what a
+//! step by step, `writable` is a place that may be written, `git` knows where nothing is written, `walk` goes through folders. `replacement` and `diff` know what a
 //! change is, `lines`, `search` and `pdf` get at the text of a file. The tools themselves are `read`, `write`, `edit`, `list`
 //! and `find`.
 
@@ -9,6 +9,7 @@ mod blocklist;
 mod diff;
 mod edit;
 mod find;
+mod git;
 mod lines;
 mod list;
 mod map;

@@ -16,6 +16,7 @@ use rustix::fs::Mode;
 
 use super::beneath;
 use super::blocklist::Blocklist;
+use super::git;
 use super::paths::{LONGEST_PATH, is_sound, is_straight, lexical, real};
 use crate::options::Options;
 use crate::places::Places;
@@ -228,6 +229,20 @@ impl Workspace {
             return Err(blocked(path));
         }
         Ok(real)
+    }
+
+    /// Refuses to write what git would run later. The owner opens a place by naming it, or something in it.
+    pub(super) fn judge_git(&self, path: &str, real: &Path, base: &Path) -> Result<(), ToolError> {
+        let home = self.home.as_deref().map(self::real);
+        let Some(place) = git::place_of(real, base, home.as_deref()) else { return Ok(()) };
+        if self.blocklist.is_opened_within(real, &place) {
+            return Ok(());
+        }
+        Err(ToolError::denied(format!(
+            "{path:?} lies in git's {:?}, whose hooks and settings git runs later, so file tools do not write there; use a \
+             git command instead, or the owner opens the place with `security.allowed_paths`",
+            self.shown(&place)
+        )))
     }
 
     /// Whether a confined workspace holds only one of the names of a file.

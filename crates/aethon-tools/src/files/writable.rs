@@ -46,10 +46,13 @@ impl Workspace {
         if real.as_os_str().len() > LONGEST_PATH {
             return Err(ToolError::failed("the path is too long"));
         }
+        // Before a folder is made on the way there, and again when it is open.
+        self.judge_git(path, &real, &base)?;
         let (file_mode, folder_mode) = self.new_modes(&real);
         let parent =
             beneath::directory(&base, folder, Some(folder_mode)).map_err(|error| failed(path, &error))?;
         let folder = self.judge_directory(&parent, path, &base)?;
+        self.judge_git(path, &folder.join(name), &base)?;
         let existing = match beneath::readable(&parent, name) {
             Ok(file) => Some(self.judge(file, path, &base)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,

@@ -19,8 +19,8 @@ use async_trait::async_trait;
 
 /// What a handle begins with.
 const PREFIX: &str = "output:";
-/// The most of one output that is kept.
-const LONGEST: usize = 8 << 20;
+/// The most of one output that is kept; no tool returns as much.
+const LONGEST: usize = 16 << 20;
 /// What all outputs take together.
 const MOST_BYTES: u64 = 256 << 20;
 /// How many there are.

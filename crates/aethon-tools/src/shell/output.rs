@@ -3,8 +3,11 @@
 //! Commands write what they like: more than memory holds, bytes that are no text, sequences that colour a terminal. A
 //! model needs the beginning and the end, in characters.
 
-/// The most bytes that are kept, whatever the caller asks for.
-const MOST_KEPT: usize = 1 << 20;
+use aethon_core::tool::left_out;
+
+/// The most bytes that are kept, whatever the caller asks for. Several commands may write at once, and each text is copied a few
+/// times on its way.
+const MOST_KEPT: usize = 4 << 20;
 /// The fewest, so that an error message always fits.
 const FEWEST_KEPT: usize = 256;
 /// How far a cut may move, so that it does not fall inside a line or a word. A secret that is cut in half would not be
@@ -97,7 +100,8 @@ impl Kept {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        text.push_str(&format!("[... {cut} of {total} bytes were left out here ...]\n"));
+        text.push_str(&left_out(cut, total));
+        text.push('\n');
         text.push_str(&readable(tail));
         text
     }

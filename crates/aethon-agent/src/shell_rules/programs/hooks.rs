@@ -24,6 +24,8 @@ pub(super) fn hooks(program: &str, arguments: &[String]) -> Vec<Inner> {
         "rsync" => scripts(values(arguments, &["-e", "--rsh", "--rsync-path"])),
         "find" | "gfind" | "fd" | "fdfind" => executed(arguments),
         "git" => git::hooks(arguments),
+        // The subcommands as programs of their own, where git keeps them.
+        _ if program.starts_with("git-") => git::hooks_of_verb(&program[4..], arguments),
         "tar" | "gtar" | "bsdtar" => tar(arguments),
         "zip" => scripts(values(arguments, &["-TT", "--unzip-command"])),
         "sed" | "gsed" | "ssed" => sed(arguments),

@@ -1,0 +1,70 @@
+//! What git runs: the hooks and the configuration of a repository are programs that wait for the owner's next `git status`.
+//! So no file tool writes into a git directory, whatever it is called: `.git`, a file of that name, or a folder that git
+//! takes for a repository because of what is in it. `docs/decisions/0108-git-hygiene.md` says what this leaves to others.
+
+use std::path::{Path, PathBuf};
+
+use super::paths::real;
+use crate::places::{folded, is_within};
+
+/// The configuration that git reads in every repository, relative to the person's home directory.
+const OF_THE_PERSON: [&str; 2] = [".gitconfig", ".config/git/config"];
+
+/// The place of git's, at or below `base`, in which this real path lies; it may be missing still.
+pub(super) fn place_of(path: &Path, base: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let own = home.into_iter().flat_map(|home| OF_THE_PERSON.iter().map(|name| home.join(name)));
+    // It may be a link into a folder that the person keeps such files in.
+    let mut own = own.flat_map(|place| [real(&place), place]);
+    if let Some(place) = own.find(|place| is_within(path, place)) {
+        return Some(place);
+    }
+    let below = path.strip_prefix(base).ok()?;
+    let mut folder = base.to_path_buf();
+    for part in below.components() {
+        if is_repository(&folder, path) {
+            return Some(folder);
+        }
+        folder.push(part);
+        if part.as_os_str().to_str().is_some_and(is_git) {
+            return Some(folder);
+        }
+    }
+    None
+}
+
+/// Whether some disk takes this name for `.git`: in another case, with letters that are not shown, or its short form.
+fn is_git(name: &str) -> bool {
+    let plain: String = name.chars().filter(|c| !is_ignored(*c)).collect();
+    let name = folded(&plain);
+    name.trim_end_matches(['.', ' ']) == ".git" || name == "git~1"
+}
+
+/// What the disks of macOS leave out of names when they compare them; git knows the same characters.
+fn is_ignored(c: char) -> bool {
+    matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
+}
+
+/// Whether git takes this folder for a repository once `written` is there: it has `HEAD`, and objects and references of its
+/// own or somewhere else. Hence no sequence of writes makes a repository whose configuration came from a tool.
+fn is_repository(folder: &Path, written: &Path) -> bool {
+    let has = |name: &str| {
+        let place = folder.join(name);
+        is_within(written, &place) || place.symlink_metadata().is_ok()
+    };
+    has("HEAD") && (has("objects") && has("refs") || has("commondir"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_a_disk_takes_for_git_s_are_known() {
+        for name in [".git", ".GIT", ".giT", "git~1", "GIT~1", ".g\u{200c}it", ".git.", ".git "] {
+            assert!(is_git(name), "{name:?}");
+        }
+        for name in [".github", ".gitignore", ".gitmodules", "git", "x.git", ".git2", "git~2", "..git"] {
+            assert!(!is_git(name), "{name:?}");
+        }
+    }
+}
