@@ -36,6 +36,9 @@ const MOST_FILE: usize = 20 << 20;
 /// How many moves of groups are remembered.
 const MOST_MOVES: usize = 1000;
 
+/// How far apart everything is that a bot sends: thirty messages a second, the few that it has in hand included.
+const PACE_OF_ALL: Duration = Duration::from_millis(40);
+
 pub(super) struct Telegram {
     api: Api,
     newer: Newer,
@@ -182,7 +185,12 @@ fn file_method(file: &Attachment) -> (&'static str, &'static str) {
 impl Platform for Telegram {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: MOST_TEXT, spans: MOST_ENTITIES / 2 };
-        Dialect { drafts: self.newer.drafts(), rich: self.newer.rich(), ..Dialect::chat(fit, pace) }
+        Dialect {
+            pace_of_all: PACE_OF_ALL,
+            drafts: self.newer.drafts(),
+            rich: self.newer.rich(),
+            ..Dialect::chat(fit, pace)
+        }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {

@@ -229,7 +229,7 @@ async fn an_approval_is_pressed_by_the_asker_once_and_its_outcome_takes_the_butt
     let answer = ticket.answer().await.answer;
     assert_eq!(answer.by, "UADA on slack");
     let resolution = Resolution { decision: answer.decision, reason: ResolutionReason::User };
-    surface.emit(&request.turn, TurnEvent::ApprovalDone { id: request.id.clone(), resolution });
+    surface.emit(&request.turn, TurnEvent::ApprovalDone { id: request.id.clone(), resolution, edited: None });
     eventually("the outcome is shown", || {
         let state = workspace.state();
         state.posted[0]["text"].as_str().unwrap().ends_with("*Approved*")
