@@ -3,7 +3,8 @@
 //! A row repeats its session and turn as text, so that it stays whole when the session is removed before the delivery.
 
 use aethon_core::channel::{
-    DELIVERY_RECORDS, Delivery, DeliveryOutcome, DeliveryPage, DeliveryRecord, DeliveryState, NewDelivery, Outbox,
+    DELIVERY_RECORDS, Delivery, DeliveryOutcome, DeliveryPage, DeliveryRecord, DeliveryState, NewDelivery,
+    Outbox,
 };
 use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{SessionId, TurnId};

@@ -45,7 +45,9 @@ pub(super) async fn invited(
 pub(super) async fn tend(api: &Api, door: &Door) -> Result<(), Stop> {
     let mut strange = 0;
     for (name, note) in door.records().list("matrix", STRANGE, MOST_INVITED).await? {
-        let Some((room, (stranger, joined_at))) = name.strip_prefix(STRANGE).zip(read(&note)) else { continue };
+        let Some((room, (stranger, joined_at))) = name.strip_prefix(STRANGE).zip(read(&note)) else {
+            continue;
+        };
         let is_known = door.knows(&somebody(stranger)).await?;
         if !is_known && door.awaits(stranger, Some(joined_at)).await? {
             strange += 1;

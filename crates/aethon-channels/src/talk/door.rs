@@ -55,7 +55,8 @@ const PAIRED: &str = "You are connected. Write to me whenever you like; /help li
 /// The same for everybody who may not write, whatever was pressed: it tells neither whose the question is nor whether it is open.
 const NOT_YOURS: &str = "You cannot answer this.";
 const HELLO: &str = "Hello. Write to me what you need; /help lists the commands.";
-const IN_THREADS: &str = "A new conversation begins here. Each thread is one of its own: mention me to begin another.";
+const IN_THREADS: &str =
+    "A new conversation begins here. Each thread is one of its own: mention me to begin another.";
 const HELP: &str = "Write to me what you need.\n\n- `/new` begins a new conversation\n- `/stop` stops what I am doing\n\
                     - `/help` shows this";
 
@@ -357,7 +358,8 @@ impl Door {
         let is_here = |session: &SessionId| {
             let number = session.as_str().strip_prefix(first.as_str());
             number.is_some_and(|number| {
-                number.is_empty() || number.strip_prefix('~').is_some_and(|number| number.parse::<u32>().is_ok())
+                number.is_empty()
+                    || number.strip_prefix('~').is_some_and(|number| number.parse::<u32>().is_ok())
             })
         };
         let active = self.assistant.activity().into_iter().map(|turn| turn.session_id);

@@ -101,7 +101,13 @@ pub(super) fn key_of(turn: &TurnId) -> String {
 
 impl Streams {
     pub(super) fn new(outlet: Arc<Outlet>, questions: Arc<Questions>) -> Self {
-        Self { outlet, questions, open: Mutex::default(), running: Running::default(), tasks: Mutex::default() }
+        Self {
+            outlet,
+            questions,
+            open: Mutex::default(),
+            running: Running::default(),
+            tasks: Mutex::default(),
+        }
     }
 
     /// The surface of a turn that this person has brought about in this chat. Whoever is no owner sees their turn, and is asked

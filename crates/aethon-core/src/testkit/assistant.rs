@@ -104,8 +104,9 @@ impl Assistant for CollectingAssistant {
     async fn stop(&self, session: &SessionId, turn: Option<&TurnId>) -> usize {
         let mut collected = self.collected();
         let before = collected.active.len();
-        let is_meant =
-            |active: &ActiveTurn| active.session_id == *session && turn.is_none_or(|turn| active.turn == *turn);
+        let is_meant = |active: &ActiveTurn| {
+            active.session_id == *session && turn.is_none_or(|turn| active.turn == *turn)
+        };
         collected.active.retain(|active| !is_meant(active));
         before - collected.active.len()
     }

@@ -43,12 +43,13 @@ async fn a_command_in_a_channel_reaches_what_runs_in_its_threads() {
     let door = stage.door();
     let say = async |id: &str, sender: &str, chat: &str, text: &str| {
         let sender = Sender { id: sender.into(), name: None, group: None };
-        let arrival =
-            Arrival { sender, chat: chat.into(), is_private: false, ..stage.arrival(id, text) };
+        let arrival = Arrival { sender, chat: chat.into(), is_private: false, ..stage.arrival(id, text) };
         door.arrive(arrival).await.unwrap();
         stage.said()
     };
-    for (id, sender, chat) in [("1", "1", "C1:10"), ("2", "1", "C1:20"), ("3", "2", "C1:30"), ("4", "1", "C2:9")] {
+    for (id, sender, chat) in
+        [("1", "1", "C1:10"), ("2", "1", "C1:20"), ("3", "2", "C1:30"), ("4", "1", "C2:9")]
+    {
         say(id, sender, chat, "hi").await;
     }
     assert_eq!(say("5", "1", "C1", "/stop").await, ["Stopped."]);
@@ -131,7 +132,7 @@ async fn of_what_has_arrived_no_text_is_kept() {
     let delivery = delivery(&turn, text, true);
     stage.messenger().send(&delivery).await.unwrap();
     for (name, value) in stage.records.list("telegram", "", 99).await.unwrap() {
-        assert!(!value.contains("part"), "{name}: {value}");
+        assert!(!value.contains("part of it"), "{name}: {value}");
     }
     stage.messenger().send(&delivery).await.unwrap();
     assert_eq!(stage.shown().len(), 2, "it is still known that all of it has arrived");
