@@ -12,7 +12,7 @@ use tokio::time::Instant;
 /// How many calls a quiet chat has in hand.
 const BURST: u32 = 3;
 /// How many calls a quiet channel has in hand for all of them together.
-const BURST_OF_ALL: u32 = 5;
+pub(crate) const BURST_OF_ALL: u32 = 5;
 /// How many chats are remembered; quiet ones go first, which costs nothing.
 const MOST_CHATS: usize = 4096;
 

@@ -26,6 +26,7 @@ mod stream;
 mod tests;
 mod waiting;
 
+pub(crate) use budget::BURST_OF_ALL;
 pub(crate) use door::Door;
 pub(crate) use growth::{Asked, Growth};
 pub use messenger::Messenger;
