@@ -56,6 +56,8 @@ pub enum Strangers {
     Once,
 }
 
+/// What Telegram takes of a bot that does not pay for more.
+const MESSAGES_A_SECOND: u32 = 30;
 /// The size of a file in MB above which it is told and not taken.
 const MAX_FILE_MB: u32 = 20;
 /// The age of a message in minutes above which it is told and not answered.
@@ -88,9 +90,7 @@ pub struct Telegram {
     pub home: String,
     /// The largest file that is taken, in MB.
     pub max_file_mb: u32,
-    /// What Telegram takes of a bot that does not pay for more.
-const MESSAGES_A_SECOND: u32 = 30;
-/// The age in minutes above which a message is not answered.
+    /// The age in minutes above which a message is not answered.
     pub stale_minutes: u32,
 }
 
