@@ -225,6 +225,7 @@ fn changed_arguments_are_what_runs_and_break_no_rule() {
     chat.send_json(&edit(json!({"path": "other.txt"})));
     let frames = chat.until("done");
     assert_eq!(state(&frames), "ok");
+    assert_eq!(of_type(&frames, "approval_done")[0]["edited"], json!({"path": "other.txt"}));
     let text = frames.last().unwrap()["text"].as_str().unwrap();
     assert!(text.contains("bread") && !text.contains("milk and honey"), "{text}");
     let stored = json!(server.messages("webchat:default")).to_string();

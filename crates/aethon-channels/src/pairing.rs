@@ -16,7 +16,7 @@ const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 /// How long a code is.
 const LENGTH: usize = 8;
 /// How long one counts.
-const VALIDITY: SignedDuration = SignedDuration::from_mins(10);
+pub(crate) const VALIDITY: SignedDuration = SignedDuration::from_mins(10);
 /// The time in which wrong codes are counted, and in which somebody may ask once.
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 /// How many wrong codes are heard in it.
@@ -89,6 +89,23 @@ pub(crate) async fn redeem(
     }
     records.put(channel, &tries, &(before + 1).to_string(), Some(clock.now() + HOUR)).await?;
     Ok(Redeemed::Wrong)
+}
+
+/// Whether a code that the owner has made counts now.
+pub(crate) async fn is_code_open(records: &dyn ChannelRecords, channel: &str) -> Result<bool> {
+    Ok(!records.list(channel, "invite:", 1).await?.is_empty())
+}
+
+/// Whether a request of this sender waits for the owner.
+pub(crate) async fn has_asked(records: &dyn ChannelRecords, channel: &str, sender: &str) -> Result<bool> {
+    let requests = records.list(channel, "request:", MOST_REQUESTS).await?;
+    Ok(requests.iter().any(|(_, asking)| asking == sender))
+}
+
+/// Whether somebody who asked now would get a code.
+pub(crate) async fn may_ask(records: &dyn ChannelRecords, channel: &str, sender: &str) -> Result<bool> {
+    let is_full = records.list(channel, "request:", MOST_REQUESTS).await?.len() >= MOST_REQUESTS;
+    Ok(!is_full && records.get(channel, &format!("asked:{sender}")).await?.is_none())
 }
 
 /// Somebody asks to be heard. `None` while they have asked within the hour, or too many wait.

@@ -15,9 +15,9 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aethon_channels::{Groups, Messenger, Pairing, Rules, Strangers, Surroundings, matrix};
+use aethon_channels::{Groups, Messenger, Pairing, Rules, Strangers, Surroundings, matrix, pairing};
 use aethon_core::approval::PendingApprovals;
-use aethon_core::channel::{Channel, ChannelState, Delivery, NewDelivery};
+use aethon_core::channel::{Channel, ChannelRecords as _, ChannelState, Delivery, NewDelivery};
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse, Method};
@@ -51,6 +51,9 @@ struct State {
     events: Vec<Value>,
     invites: Vec<(String, String)>,
     joined: Vec<String>,
+    left: Vec<String>,
+    /// How often it was asked for one event.
+    looked_up: usize,
     sent: BTreeMap<String, Value>,
     order: Vec<String>,
     refusals: u32,
@@ -61,14 +64,40 @@ struct State {
 
 impl Homeserver {
     fn say(&self, sender: &str, body: &str) {
+        self.put_event(sender, json!({"msgtype": "m.text", "body": body}));
+    }
+
+    /// Somebody answers a message, as clients do that add no mention.
+    fn answer(&self, sender: &str, to: &str, body: &str, more: Value) {
+        let mut relation = json!({"m.in_reply_to": {"event_id": to}});
+        for (key, value) in more.as_object().unwrap() {
+            relation[key] = value.clone();
+        }
+        self.put_event(sender, json!({"msgtype": "m.text", "body": body, "m.relates_to": relation}));
+    }
+
+    fn put_event(&self, sender: &str, content: Value) {
         let mut state = self.state.lock().unwrap();
         let id = state.events.len();
         state.events.push(json!({
             "type": "m.room.message", "event_id": format!("${id}"), "sender": sender,
-            "origin_server_ts": 1_800_000_000_000i64, "content": {"msgtype": "m.text", "body": body},
+            "origin_server_ts": 1_800_000_000_000i64, "content": content,
         }));
         drop(state);
         self.changed.notify_waiters();
+    }
+
+    fn invite(&self, room: &str, inviter: &str) {
+        self.state.lock().unwrap().invites.push((room.into(), inviter.into()));
+        self.changed.notify_waiters();
+    }
+
+    fn event(&self, id: &str) -> (u16, Value) {
+        let mut state = self.state.lock().unwrap();
+        state.looked_up += 1;
+        let id = id.replace("%24", "$");
+        let found = state.events.iter().find(|event| event["event_id"] == *id).cloned();
+        found.map_or((404, json!({"errcode": "M_NOT_FOUND"})), |event| (200, event))
     }
 
     fn sent(&self) -> Vec<Value> {
@@ -163,6 +192,11 @@ impl Exchange for Homeserver {
                 let joined = (0..count).map(|number| (format!("@{number}:hs"), json!({}))).collect();
                 (200, json!({"joined": Value::Object(joined)}))
             }
+            (Method::Get, path) if path.contains("/event/") => self.event(path.rsplit('/').next().unwrap()),
+            (Method::Post, path) if path.ends_with("/leave") => {
+                self.state.lock().unwrap().left.push(path.to_owned());
+                (200, json!({}))
+            }
             (Method::Post, path) if path.ends_with("/join") => {
                 self.state.lock().unwrap().joined.push(path.to_owned());
                 (200, json!({}))
@@ -189,6 +223,8 @@ struct Stage {
     records: Arc<MemoryStore>,
     clock: Arc<ManualClock>,
     assistant: Arc<CollectingAssistant>,
+    courier: Arc<CollectingCourier>,
+    pairing: Pairing,
 }
 
 impl Stage {
@@ -196,7 +232,14 @@ impl Stage {
         let clock = Arc::new(ManualClock::at(Timestamp::from_second(1_800_000_000).unwrap()));
         let server = Arc::new(Homeserver::default());
         server.state.lock().unwrap().members = 2;
-        Self { server, records: Arc::new(MemoryStore::new(clock.clone())), clock, assistant: Arc::default() }
+        Self {
+            server,
+            records: Arc::new(MemoryStore::new(clock.clone())),
+            clock,
+            assistant: Arc::default(),
+            courier: Arc::default(),
+            pairing: Pairing::Off,
+        }
     }
 
     fn channel(&self, token: &str) -> Arc<Messenger> {
@@ -206,7 +249,7 @@ impl Stage {
             people: None,
             owners: None,
             groups: Groups::Mention,
-            pairing: Pairing::Off,
+            pairing: self.pairing,
             strangers: Strangers::Silence,
             streams: true,
             home: None,
@@ -218,7 +261,7 @@ impl Stage {
             records: self.records.clone(),
             audit: Arc::new(aethon_core::audit::NoAudit),
             desk: PendingApprovals::default(),
-            courier: Arc::new(CollectingCourier::default()),
+            courier: self.courier.clone(),
             programs: Arc::new(aethon_core::program::NoPrograms),
             clock: self.clock.clone(),
         };
@@ -360,4 +403,80 @@ async fn a_token_that_is_wrong_is_told_once_and_not_tried_for_ever() {
     assert!(stage.channel(TOKEN).inspect().await[0].ok);
     assert!(channel.check_recipient(Some("ada")).is_err() && channel.check_recipient(None).is_err());
     assert!(channel.check_recipient(Some(ROOM)).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_a_group_an_answer_to_our_message_is_for_us_without_a_mention() {
+    let stage = Stage::new();
+    stage.server.state.lock().unwrap().members = 3;
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let running = stage.start(shutdown);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    stage.server.say(US, "ours");
+    stage.server.say("@eve:hs", "theirs");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+    // Another start knows nothing of what was said before.
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let running = stage.start(shutdown);
+    let server = &stage.server;
+    server.answer("@eve:hs", "$0", "a stranger's", json!({}));
+    server.answer("@ada:hs", "$1", "not for you", json!({}));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    server.answer("@ada:hs", "$0", "> <@bot:hs> ours\n\nfor you", json!({}));
+    server.answer("@ada:hs", "$0", "for you too", json!({}));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let thread = json!({"rel_type": "m.thread", "event_id": "$1", "is_falling_back": true});
+    server.answer("@ada:hs", "$0", "in a thread", thread);
+    server.answer("@ada:hs", "$99", "to what is gone", json!({}));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+    assert_eq!(stage.assistant.texts(), ["[@ada:hs] for you", "[@ada:hs] for you too"]);
+    assert_eq!(stage.server.state.lock().unwrap().looked_up, 3, "each once, and none for strangers");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_strangers_room_is_joined_while_a_code_is_open_and_left_when_it_was_not_used() {
+    let mut stage = Stage::new();
+    stage.pairing = Pairing::Invite;
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let running = stage.start(shutdown);
+    let rooms = || {
+        let state = stage.server.state.lock().unwrap();
+        (state.joined.len(), state.left.len())
+    };
+    let a_while = || tokio::time::sleep(Duration::from_secs(40));
+    let code = async || pairing::invite(&*stage.records, &*stage.clock, "matrix").await.unwrap().code;
+    a_while().await;
+    stage.server.invite("!eve:hs", "@eve:hs");
+    a_while().await;
+    assert_eq!(rooms(), (0, 0), "nobody waits for a stranger");
+    code().await;
+    a_while().await;
+    assert_eq!(rooms(), (1, 0));
+    a_while().await;
+    assert_eq!(rooms(), (1, 0), "once");
+    stage.clock.advance(jiff::SignedDuration::from_mins(10));
+    a_while().await;
+    assert_eq!(rooms(), (1, 1), "the code has expired");
+    assert_eq!(stage.server.state.lock().unwrap().left, ["/_matrix/client/v3/rooms/%21eve%3Ahs/leave"]);
+
+    let code = code().await;
+    stage.server.invite(ROOM, "@bob:hs");
+    a_while().await;
+    assert_eq!(rooms(), (2, 1));
+    stage.server.say("@bob:hs", "hello?");
+    stage.server.say("@bob:hs", &format!("/pair {code}"));
+    stage.server.say("@bob:hs", "hi");
+    a_while().await;
+    stage.clock.advance(jiff::SignedDuration::from_mins(20));
+    a_while().await;
+    assert_eq!((rooms(), stage.assistant.texts()), ((2, 1), vec!["hi".to_owned()]));
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+    assert!(stage.courier.texts()[0].starts_with("You are connected"));
+    assert!(stage.server.sent().is_empty(), "nothing is told to a stranger");
+    assert!(stage.records.list("matrix", "strange:", 9).await.unwrap().is_empty());
 }

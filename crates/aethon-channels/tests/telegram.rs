@@ -172,6 +172,7 @@ impl Stage {
             token: Secret::new("1:token"),
             drafts: self.drafts,
             rich: self.rich,
+            messages_a_second: 30,
             exchange: self.server.clone(),
             polling: self.server.clone(),
         };

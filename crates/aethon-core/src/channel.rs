@@ -25,7 +25,7 @@ mod records;
 mod status;
 
 pub use callback::{Called, PlatformCalls};
-pub use records::ChannelRecords;
+pub use records::{ChannelRecords, DELIVERY_RECORDS};
 pub use status::{ChannelHealth, ChannelState, ChannelStatus};
 
 /// A way to people and back.

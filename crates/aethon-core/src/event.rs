@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::sync::broadcast;
 
 use crate::agents::AgentActivity;
@@ -62,6 +63,8 @@ pub enum Event {
         id: String,
         /// How.
         resolution: Resolution,
+        /// The arguments that run in the place of those that were shown, where the person has changed them.
+        edited: Option<Value>,
     },
     /// A line was logged.
     Log(Arc<LogRecord>),

@@ -52,6 +52,8 @@ pub enum TurnEvent {
         id: String,
         /// How.
         resolution: Resolution,
+        /// The arguments that run in the place of those that were shown, where the person has changed them.
+        edited: Option<Value>,
     },
     /// Tokens and cost so far, the sum over the turn's requests.
     Usage(Usage),

@@ -3,7 +3,8 @@
 //! A row repeats its session and turn as text, so that it stays whole when the session is removed before the delivery.
 
 use aethon_core::channel::{
-    Delivery, DeliveryOutcome, DeliveryPage, DeliveryRecord, DeliveryState, NewDelivery, Outbox,
+    DELIVERY_RECORDS, Delivery, DeliveryOutcome, DeliveryPage, DeliveryRecord, DeliveryState, NewDelivery,
+    Outbox,
 };
 use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{SessionId, TurnId};
@@ -123,9 +124,13 @@ pub(crate) fn insert(
     Ok(sql.insert(INSERT, values)?)
 }
 
-/// Removes what a session has delivered. What is still on its way stays: somebody waits for it.
+/// Removes what a session has delivered, with what channels remember of its text. What is still on its way stays: somebody
+/// waits for it.
 pub(crate) fn forget_settled(sql: &Sql<'_>, session: &str) -> Result<(), Error> {
     const FORGET: &str = "DELETE FROM outbox WHERE settled_at IS NOT NULL AND session = ?1";
+    const RECORDS: &str = "DELETE FROM channel_records WHERE (channel, name) IN
+        (SELECT channel, ?2 || id FROM outbox WHERE settled_at IS NOT NULL AND session = ?1)";
+    sql.execute(RECORDS, [session, DELIVERY_RECORDS])?;
     sql.execute(FORGET, [session])?;
     Ok(())
 }

@@ -80,6 +80,8 @@ pub(crate) enum ChatEvent {
         id: String,
         /// Why: `user`, `timeout` or `stopped`.
         reason: String,
+        /// The arguments that run, where a person has changed them.
+        edited: Option<Value>,
     },
     /// Something the person should know.
     Notice(String),
@@ -137,7 +139,11 @@ impl ChatEvent {
                 preview: frame["preview"].as_str().map(str::to_owned),
                 session_scope: text("session_scope"),
             },
-            "approval_done" => Self::ApprovalDone { id: text("id"), reason: text("reason") },
+            "approval_done" => Self::ApprovalDone {
+                id: text("id"),
+                reason: text("reason"),
+                edited: frame.get("edited").cloned(),
+            },
             "notice" => Self::Notice(text("message")),
             "folded" => Self::Notice(folded(frame["messages"].as_u64().unwrap_or_default())),
             "model" => Self::Notice(format!("{} answers: {}", text("model"), text("reason"))),

@@ -103,6 +103,7 @@ impl Screen {
             ChatEvent::ApprovalDone { reason, .. } if reason == "timeout" => {
                 self.aside("no answer in time: denied")
             }
+            ChatEvent::ApprovalDone { edited: Some(edited), .. } => self.edited(&edited),
             ChatEvent::Other(other) => {
                 self.settle();
                 put(&elsewhere(&other, self.style));
@@ -117,6 +118,14 @@ impl Screen {
             | ChatEvent::Lost(_) => {}
         }
         None
+    }
+
+    /// What runs in the place of what was asked: somebody has changed it, here or at another door.
+    fn edited(&mut self, input: &Value) {
+        self.aside("approved with changes; this runs:");
+        for line in exact(&serde_json::to_string_pretty(input).unwrap_or_default()).lines() {
+            put(&format!("    {line}\n"));
+        }
     }
 
     /// The question, as exact as it will be carried out.

@@ -102,7 +102,7 @@ impl ApprovalPrompt {
         let context = question.context;
         request.preview = preview(question).await;
         // Dropped last, so that the question is off the desk when it is told to be settled.
-        let mut open = Open { prompt: self, context, id: request.id.clone(), settled: None };
+        let mut open = Open { prompt: self, context, id: request.id.clone(), settled: None, edited: None };
         let _asking = self.approvals.board.asks(&context.turn);
         let mut ticket = self.approvals.pending.open(request.clone());
         context.surface.emit(&context.turn, TurnEvent::Approval(request.clone()));
@@ -128,6 +128,7 @@ impl ApprovalPrompt {
         };
         let resolution = Resolution { decision: answer.decision, reason };
         open.settled = Some(resolution);
+        open.edited.clone_from(&answer.input);
         (answer, resolution, why)
     }
 
@@ -247,15 +248,17 @@ struct Open<'a> {
     context: &'a ToolContext,
     id: String,
     settled: Option<Resolution>,
+    /// The arguments as a person changed them.
+    edited: Option<Value>,
 }
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
         let stopped = Resolution { decision: Decision::Deny, reason: ResolutionReason::Stopped };
         let resolution = self.settled.unwrap_or(stopped);
-        let id = std::mem::take(&mut self.id);
-        let shown = TurnEvent::ApprovalDone { id: id.clone(), resolution };
+        let (id, edited) = (std::mem::take(&mut self.id), self.edited.take());
+        let shown = TurnEvent::ApprovalDone { id: id.clone(), resolution, edited: edited.clone() };
         self.context.surface.emit(&self.context.turn, shown);
-        self.prompt.approvals.bus.publish(|| Event::ApprovalDone { id, resolution });
+        self.prompt.approvals.bus.publish(|| Event::ApprovalDone { id, resolution, edited });
     }
 }

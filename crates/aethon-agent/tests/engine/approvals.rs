@@ -172,6 +172,11 @@ async fn an_edit_is_what_runs_and_what_is_recorded_and_gets_round_no_rule() {
         _ => None,
     });
     assert_eq!(shown.last(), Some(json!({"command": "ls -l"})), "whoever watches sees what ran");
+    let edited = surface.events().into_iter().find_map(|(_, event)| match event {
+        TurnEvent::ApprovalDone { edited, .. } => Some(edited),
+        _ => None,
+    });
+    assert_eq!(edited, Some(Some(json!({"command": "ls -l"}))), "the question says what was approved");
     let row = harness.store.newest(1).await.unwrap().pop().unwrap();
     assert_eq!(
         (row.action, row.outcome.as_str(), row.by.as_str()),

@@ -395,11 +395,15 @@ impl<'l> Listening<'l> {
         let chat = inbound::id(&event["channel_id"]).unwrap_or_default();
         let data = event["data"]["custom_id"].as_str().unwrap_or_default().to_owned();
         let Some(sender) = inbound::who(event) else { return };
-        let told = self.door.press(&Press { data, sender, chat });
+        let press = Press { data, sender, chat };
         let (discord, id, token) = (self.discord, event["id"].clone(), event["token"].clone());
-        if self.answers.len() < MOST_ANSWERS {
-            self.answers.push(Box::pin(async move { discord.answer(&id, &token, told).await }));
-        }
+        let (door, is_told) = (self.door, self.answers.len() < MOST_ANSWERS);
+        self.answers.push(Box::pin(async move {
+            let told = door.press(&press).await;
+            if is_told {
+                discord.answer(&id, &token, told).await;
+            }
+        }));
     }
 }
 

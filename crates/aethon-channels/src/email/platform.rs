@@ -138,6 +138,8 @@ impl Platform for Mail {
             buttons: false,
             is_attended: false,
             attaches: Some(MOST_ATTACHED),
+            // They came with the mail, and are let go with it.
+            fetches_later: false,
             ..Dialect::chat(fit, |_| PACE)
         }
     }

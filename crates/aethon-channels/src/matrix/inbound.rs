@@ -6,7 +6,12 @@ use serde_json::Value;
 use crate::talk::{Arrival, Offer, Sender};
 
 /// What arrives with an event, if it is a message of somebody else. Edits and what bots say bring nothing about.
-pub(super) fn arrival(event: &Value, room: &str, us: &str, is_private: bool) -> Option<Arrival> {
+pub(super) fn arrival(
+    event: &Value,
+    room: &str,
+    us: &str,
+    (is_private, is_reply_to_us): (bool, bool),
+) -> Option<Arrival> {
     let content = &event["content"];
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let sender = event["sender"].as_str().filter(|sender| *sender != us)?;
@@ -30,6 +35,8 @@ pub(super) fn arrival(event: &Value, room: &str, us: &str, is_private: bool) -> 
         files.push(Offer { handle: text(&content["url"])?, name, mime, size });
     }
     let quoted = content["m.relates_to"]["m.in_reply_to"].is_object().then(|| fallback(&mut body)).flatten();
+    // Our own words are in the conversation already.
+    let quoted = quoted.filter(|_| !is_reply_to_us);
     let mentions = content["m.mentions"]["user_ids"].as_array();
     let is_named =
         mentions.is_some_and(|mentions| mentions.iter().any(|user| user == us)) || body.contains(us);
@@ -39,13 +46,20 @@ pub(super) fn arrival(event: &Value, room: &str, us: &str, is_private: bool) -> 
         chat: room.to_owned(),
         sender: Sender { id: sender.to_owned(), name: None, group: (!is_private).then(|| room.to_owned()) },
         is_private,
-        is_addressed: is_private || is_named,
+        is_addressed: is_private || is_named || is_reply_to_us,
         text: body.replace(us, "").trim().to_owned(),
         quoted,
         is_forwarded: false,
         files,
         at: Timestamp::from_millisecond(millis).ok()?,
     })
+}
+
+/// The message that this one answers. What stands in a thread names the one before it, for clients that know no threads.
+pub(super) fn answered(event: &Value) -> Option<&str> {
+    let relation = &event["content"]["m.relates_to"];
+    let is_thread = relation["rel_type"] == "m.thread" && relation["is_falling_back"] == true;
+    relation["m.in_reply_to"]["event_id"].as_str().filter(|_| !is_thread)
 }
 
 /// Older clients repeat above a reply what it answers, as lines that begin with `>`. However the first one goes on, which
@@ -75,7 +89,7 @@ mod tests {
             "type": "m.room.message", "event_id": "$1", "sender": "@ada:hs", "origin_server_ts": 1_800_000_000_000i64,
             "content": content,
         });
-        arrival(&event, "!r:hs", US, is_private)
+        arrival(&event, "!r:hs", US, (is_private, false))
     }
 
     #[test]
@@ -86,7 +100,7 @@ mod tests {
         let edit = json!({"msgtype": "m.text", "body": "* hi", "m.relates_to": {"rel_type": "m.replace", "event_id": "$0"}});
         assert!(read(edit, true).is_none());
         let own = json!({"type": "m.room.message", "event_id": "$1", "sender": US, "origin_server_ts": 1, "content": {"msgtype": "m.text", "body": "x"}});
-        assert!(arrival(&own, "!r:hs", US, true).is_none());
+        assert!(arrival(&own, "!r:hs", US, (true, false)).is_none());
     }
 
     #[test]

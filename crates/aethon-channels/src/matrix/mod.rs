@@ -1,11 +1,12 @@
 //! Matrix, over the client-server API: sync in, events with a transaction id out.
 //!
-//! `api` makes a request, `sync` reads what comes and fills gaps, `inbound` makes an arrival of an event, `form` writes styled
+//! `api` makes a request, `sync` reads what comes and fills gaps, `invitations` joins and leaves rooms, `inbound` makes an arrival of an event, `form` writes styled
 //! text as HTML. Encrypted rooms are not read; that is said once in each.
 
 mod api;
 mod form;
 mod inbound;
+mod invitations;
 mod platform;
 mod sync;
 

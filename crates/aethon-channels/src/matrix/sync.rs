@@ -1,16 +1,16 @@
 //! The sync: what comes is handed to the door, and only then is the place stored from which the next one goes on.
 //!
 //! The first start begins with what comes from then on. Where the server leaves a gap, because much came at once, the messages
-//! in it are fetched. An invitation is accepted if whoever sent it may write.
+//! in it are fetched.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::api::Api;
-use super::inbound;
+use super::{inbound, invitations};
 use crate::rest::encoded;
 use crate::talk::{Door, Failure, Fault, Rounds, Sender, Stop};
 
@@ -21,6 +21,8 @@ pub const POLL: Duration = Duration::from_secs(30);
 const SINCE: &str = "since";
 /// How many pages of a gap are fetched.
 const MOST_PAGES: usize = 20;
+/// Of how many messages it is remembered whether they are ours.
+const MOST_OURS: usize = 2000;
 /// What is wanted of rooms.
 const FILTER: &str = r#"{"presence":{"types":[]},"account_data":{"types":[]},"room":{"ephemeral":{"types":[]},"account_data":{"types":[]},"state":{"lazy_load_members":true,"types":["m.room.member"]},"timeline":{"limit":50}}}"#;
 const ENCRYPTED: &str = "I cannot read encrypted rooms. Please write to me in a room without encryption.";
@@ -56,6 +58,8 @@ struct Session {
     since: Option<String>,
     /// How many people are in a room, as far as it was asked or told.
     members: BTreeMap<String, u64>,
+    /// Which messages are ours, of those that were answered or that we have seen of late.
+    ours: BTreeMap<String, bool>,
 }
 
 impl Session {
@@ -68,7 +72,7 @@ impl Session {
         let since = door.records().get("matrix", SINCE).await?;
         tracing::info!(channel = "matrix", account = us, "the channel runs");
         door.standing().runs(Some(&us));
-        Ok(Self { us, since, members: BTreeMap::new() })
+        Ok(Self { us, since, members: BTreeMap::new(), ours: BTreeMap::new() })
     }
 
     async fn round(&mut self, api: &Api, door: &Door) -> Result<(), Stop> {
@@ -79,8 +83,9 @@ impl Session {
         let answer = api.poll(&path).await?;
         door.standing().runs(None);
         for (room, invite) in answer["rooms"]["invite"].as_object().into_iter().flatten() {
-            self.invited(api, door, (room, invite)).await?;
+            invitations::invited((api, door), &self.us, (room, invite)).await?;
         }
+        invitations::tend(api, door).await?;
         for (room, joined) in answer["rooms"]["join"].as_object().into_iter().flatten() {
             self.note_members(room, joined);
             if !is_first {
@@ -90,26 +95,6 @@ impl Session {
         if let Some(next) = answer["next_batch"].as_str() {
             door.records().put("matrix", SINCE, next, None).await?;
             self.since = Some(next.to_owned());
-        }
-        Ok(())
-    }
-
-    /// Accepts an invitation of somebody who may write. Any other is left as it is: nobody learns that it was seen.
-    async fn invited(&self, api: &Api, door: &Door, (room, invite): (&str, &Value)) -> Result<(), Stop> {
-        let Some(inviter) = inviter(invite, &self.us) else {
-            tracing::debug!(channel = "matrix", room, "it is not clear who sent an invitation");
-            return Ok(());
-        };
-        let inviter = Sender { id: inviter.to_owned(), name: None, group: None };
-        if !door.knows(&inviter).await? {
-            return Ok(());
-        }
-        match api.post(&format!("/_matrix/client/v3/rooms/{}/join", encoded(room)), &json!({})).await {
-            Ok(_) => tracing::info!(channel = "matrix", room, "an invitation was accepted"),
-            Err(Failure::Fault(Fault::Refused(message))) => {
-                tracing::warn!(channel = "matrix", room, message, "an invitation could not be accepted");
-            }
-            Err(failure) => return Err(failure.into()),
         }
         Ok(())
     }
@@ -139,11 +124,57 @@ impl Session {
                 }
                 continue;
             }
-            if let Some(arrival) = inbound::arrival(&event, room, &self.us, is_private) {
+            let is_reply_to_us = !is_private && self.answers_us((api, door), room, &event).await?;
+            if let Some(arrival) = inbound::arrival(&event, room, &self.us, (is_private, is_reply_to_us)) {
                 door.arrive(arrival).await?;
             }
         }
         Ok(())
+    }
+
+    /// Whether a message answers one of ours. Not every client says so by a mention, so what is answered is looked up; for
+    /// strangers nothing is.
+    async fn answers_us(
+        &mut self,
+        (api, door): (&Api, &Door),
+        room: &str,
+        event: &Value,
+    ) -> Result<bool, Stop> {
+        let (Some(sender), Some(id)) = (event["sender"].as_str(), event["event_id"].as_str()) else {
+            return Ok(false);
+        };
+        if self.ours.len() >= MOST_OURS {
+            self.ours.clear();
+        }
+        if sender == self.us {
+            self.ours.insert(id.to_owned(), true);
+            return Ok(false);
+        }
+        let Some(answered) = inbound::answered(event) else { return Ok(false) };
+        let group = Some(room.to_owned());
+        if !door.knows(&Sender { id: sender.to_owned(), name: None, group }).await? {
+            return Ok(false);
+        }
+        if let Some(is_ours) = self.ours.get(answered) {
+            return Ok(*is_ours);
+        }
+        let path = format!("/_matrix/client/v3/rooms/{}/event/{}", encoded(room), encoded(answered));
+        let is_ours = match api.get(&path).await {
+            Ok(found) => found["sender"] == *self.us,
+            Err(failure @ Failure::Token(_)) => return Err(failure.into()),
+            Err(Failure::Fault(Fault::Refused(_))) => false,
+            // Somebody who meant us can mention us; nobody else's messages wait for it.
+            Err(Failure::Fault(fault)) => {
+                tracing::debug!(
+                    channel = "matrix",
+                    error = fault.message(),
+                    "what is answered could not be looked up"
+                );
+                return Ok(false);
+            }
+        };
+        self.ours.insert(answered.to_owned(), is_ours);
+        Ok(is_ours)
     }
 
     /// The messages that the server left out, oldest first.
@@ -192,52 +223,5 @@ impl Session {
         };
         self.members.insert(room.to_owned(), count);
         Ok(count <= 2)
-    }
-}
-
-/// Who sent an invitation. Only the event of the invitation itself was checked by the homeserver, which puts it last. The
-/// others are what the inviting server says of the room, so if one of them names somebody else, nobody is believed.
-fn inviter<'i>(invite: &'i Value, us: &str) -> Option<&'i str> {
-    let events = invite["invite_state"]["events"].as_array()?;
-    let mut senders = events
-        .iter()
-        .filter(|event| {
-            event["type"] == "m.room.member"
-                && event["state_key"] == us
-                && event["content"]["membership"] == "invite"
-        })
-        .map(|event| event["sender"].as_str());
-    let last = senders.next_back()??;
-    senders.all(|sender| sender == Some(last)).then_some(last)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_invitation_that_names_two_people_is_nobodys() {
-        let event = |sender: &str, of: &str, membership: &str| json!({"type": "m.room.member", "state_key": of, "sender": sender, "content": {"membership": membership}});
-        let check = |events: &[Value], expected: Option<&str>| {
-            let invite = json!({"invite_state": {"events": events}});
-            assert_eq!(inviter(&invite, "@bot:hs"), expected, "{events:?}");
-        };
-        let (ada, eve) = (event("@ada:hs", "@bot:hs", "invite"), event("@eve:hs", "@bot:hs", "invite"));
-        check(&[], None);
-        check(std::slice::from_ref(&ada), Some("@ada:hs"));
-        check(&[ada.clone(), ada.clone()], Some("@ada:hs"));
-        check(&[ada.clone(), eve.clone()], None);
-        check(&[eve, ada.clone()], None);
-        check(
-            &[
-                json!({"type": "m.room.member", "state_key": "@bot:hs", "content": {"membership": "invite"}}),
-                ada.clone(),
-            ],
-            None,
-        );
-        check(
-            &[ada.clone(), event("@eve:hs", "@eve:hs", "join"), event("@bot:hs", "@bot:hs", "leave")],
-            Some("@ada:hs"),
-        );
     }
 }

@@ -244,6 +244,11 @@ impl Slack {
     }
 }
 
+/// Whether a chat is a channel and none of its threads, which are chats of their own. A command with a slash names no thread.
+fn has_threads(chat: &str) -> bool {
+    chat.starts_with(['C', 'G']) && !chat.contains(':')
+}
+
 /// Whether this can be a recipient: the id of a conversation, one with a thread, or that of a person.
 fn is_recipient(recipient: &str) -> bool {
     let is_id = |id: &str, kinds: &str| {
@@ -289,7 +294,7 @@ fn unstored(error: Error) -> Fault {
 impl Platform for Slack {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Slack, length: MOST_TEXT, spans: 200 };
-        Dialect { sends_once: true, ..Dialect::chat(fit, |_| PACE) }
+        Dialect { sends_once: true, has_threads, ..Dialect::chat(fit, |_| PACE) }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {

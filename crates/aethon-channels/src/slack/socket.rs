@@ -28,7 +28,7 @@ const PING: Duration = Duration::from_secs(30);
 const SILENCE: Duration = Duration::from_secs(75);
 /// How many envelopes wait to be taken in; more are left on the socket.
 const MOST_WAITING: usize = 200;
-/// How many answers to presses are under way.
+/// How many answers to presses are under way; further presses count and are told nothing.
 const MOST_ANSWERS: usize = 50;
 /// The pauses after which something that could not be stored is tried again. After that Slack sends it again.
 const PAUSES: [u64; 4] = [1, 2, 4, 8];
@@ -148,7 +148,7 @@ impl Connection<'_> {
             Some("events_api") => inbound::arrival(&payload["event"], &self.us),
             Some("slash_commands") => inbound::command(payload, door.now()),
             Some("interactive") => {
-                // A press is settled in memory, so it is confirmed at once.
+                // A press is settled here, and of no use later, so it is confirmed at once.
                 confirm(socket, &envelope).await?;
                 self.press(payload);
                 return Ok(());
@@ -177,16 +177,19 @@ impl Connection<'_> {
     }
 
     /// A button was pressed: what becomes of it is told to whoever pressed it, and to nobody else.
-    fn press(&self, payload: &Value) {
+    fn press(&mut self, payload: &Value) {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let Some(action) = payload["actions"].as_array().and_then(|actions| actions.first()) else { return };
         let chat = inbound::chat_of(payload);
         let sender = Sender { id: text(&payload["user"]["id"]), name: None, group: None };
         let press = Press { data: text(&action["value"]), sender, chat: chat.clone() };
-        let told = self.door.press(&press);
-        if self.answers.len() < MOST_ANSWERS {
-            self.answers.push(Box::pin(self.slack.whisper(chat, press.sender.id, told)));
-        }
+        let (slack, door, is_told) = (self.slack, self.door, self.answers.len() < MOST_ANSWERS);
+        self.answers.push(Box::pin(async move {
+            let told = door.press(&press).await;
+            if is_told {
+                slack.whisper(chat, press.sender.id, told).await;
+            }
+        }));
     }
 
     /// Confirms on an old socket what is still being taken in, and leaves it.

@@ -3,33 +3,40 @@
 //! Somebody who may not write brings nothing about: no turn, no session, no sign that anybody reads. What may come in is a
 //! command, an answer to a question, or a message for the assistant. The message carries the platform's id, by which the
 //! storage knows a second delivery for a week, and the chat as its destination, so that its reply takes the way of every
-//! delivery. When [`Door::arrive`] returns `Ok`, all of that is stored.
+//! delivery. When [`Door::arrive`] returns `Ok`, all of that is stored. Files are fetched afterwards, beside everything else,
+//! so that nobody's commands and presses wait for them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aethon_core::assistant::Assistant;
 use aethon_core::audit::{AuditAction, AuditEntry};
 use aethon_core::channel::ChannelRecords;
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
-use aethon_core::ids::SessionId;
-use aethon_core::message::{Attachment, Dedupe, Destination, Inbound};
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::{Dedupe, Destination, Inbound};
 use aethon_core::person::Person;
 use aethon_core::untrusted;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::sleep;
 
 use super::access;
 use super::command::{self, Command};
+use super::files;
 use super::growth::Asked;
 use super::outlet::{self, Outlet};
 use super::place::Place;
-use super::platform::{Arrival, Offer, Press, Sender};
+use super::platform::{Arrival, Press, Sender};
 use super::question::Questions;
+use super::running::Begun;
 use super::sending;
 use super::standing::Standing;
 use super::stream::Streams;
+use super::waiting::{Entry, Kept, Waiting};
 use crate::options::{Groups, Pairing, Strangers};
 use crate::pairing::{self, Redeemed};
 
@@ -39,12 +46,18 @@ const KNOWN_FOR: u64 = 7 * 24 * 3600;
 const SEEN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How often a stranger is told something.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-/// The files of a message that are taken.
-const MOST_FILES: usize = 10;
+/// How many messages are dealt with beside each other whose files have to be fetched.
+const MOST_AT_ONCE: usize = 4;
+/// The longest pause before one is tried again that could not be stored.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 const STRANGER: &str = "Sorry, I only talk to people I know.";
 const PAIRED: &str = "You are connected. Write to me whenever you like; /help lists the commands.";
+/// The same for everybody who may not write, whatever was pressed: it tells neither whose the question is nor whether it is open.
+const NOT_YOURS: &str = "You cannot answer this.";
 const HELLO: &str = "Hello. Write to me what you need; /help lists the commands.";
+const IN_THREADS: &str =
+    "A new conversation begins here. Each thread is one of its own: mention me to begin another.";
 const HELP: &str = "Write to me what you need.\n\n- `/new` begins a new conversation\n- `/stop` stops what I am doing\n\
                     - `/help` shows this";
 
@@ -53,6 +66,7 @@ pub(crate) struct Door {
     outlet: Arc<Outlet>,
     streams: Arc<Streams>,
     questions: Arc<Questions>,
+    waiting: Waiting,
     assistant: Arc<dyn Assistant>,
 }
 
@@ -70,7 +84,8 @@ impl Door {
         questions: Arc<Questions>,
         assistant: Arc<dyn Assistant>,
     ) -> Self {
-        Self { outlet, streams, questions, assistant }
+        let waiting = Waiting::new(outlet.clone());
+        Self { outlet, streams, questions, waiting, assistant }
     }
 
     /// The channel's name.
@@ -102,8 +117,9 @@ impl Door {
         if !self.knows(&arrival.sender).await? {
             return self.stranger(&arrival).await;
         }
+        let command = command::read(&arrival.text).filter(|_| !arrival.is_forwarded);
         let is_wanted = match self.outlet.rules.groups {
-            _ if arrival.is_private => true,
+            _ if arrival.is_private || self.answers(command.as_ref(), &arrival) => true,
             Groups::Mention => arrival.is_addressed,
             Groups::All => true,
             Groups::Off => false,
@@ -115,14 +131,62 @@ impl Door {
         if self.is_stale(&arrival) {
             return self.tell_once(&arrival, "stale", too_old(arrival.at)).await;
         }
-        match command::read(&arrival.text).filter(|_| !arrival.is_forwarded) {
-            Some(command) => self.obey(command, &arrival).await,
-            None => {
-                let place = Place::of(&self.outlet.rules, &arrival);
-                let session = self.session(&place).await?;
-                self.submit(Admitted { arrival, session, person: place.person }).await
+        if let Some(command) = command {
+            return self.obey(command, &arrival).await;
+        }
+        let place = Place::of(&self.outlet.rules, &arrival);
+        let session = self.session(&place).await?;
+        let has_files =
+            self.outlet.platform.dialect().fetches_later && files::are_to_be_fetched(&self.outlet, &arrival);
+        if has_files || self.waiting.is_behind(&arrival.chat) {
+            return self.waiting.put(Kept { arrival, session }).await;
+        }
+        self.submit(&Admitted { arrival, session, person: place.person }, || true).await
+    }
+
+    /// Whether somebody answers a question that is open in this chat: it was shown with these words, so they need no mention.
+    fn answers(&self, command: Option<&Command>, arrival: &Arrival) -> bool {
+        match command {
+            Some(Command::Answer(_, code)) => self.questions.is_open(code, &arrival.chat),
+            _ => false,
+        }
+    }
+
+    /// Takes up what the program has left the last time.
+    pub(super) async fn resume(&self) -> Result<()> {
+        self.waiting.load().await
+    }
+
+    /// Deals with messages whose files have to be fetched, for as long as it is polled.
+    pub(super) async fn deal(&self) {
+        let mut dealing = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                entry = self.waiting.next(), if dealing.len() < MOST_AT_ONCE => dealing.push(self.deal_with(entry)),
+                Some(()) = dealing.next() => {}
             }
         }
+    }
+
+    /// The same, until there are none.
+    #[cfg(test)]
+    pub(super) async fn deal_with_all(&self) {
+        while let Some(entry) = self.waiting.begin() {
+            self.deal_with(entry).await;
+        }
+    }
+
+    async fn deal_with(&self, entry: Arc<Entry>) {
+        let mut pause = Duration::from_secs(1);
+        let Kept { arrival, session } = entry.kept.clone();
+        let person = Place::of(&self.outlet.rules, &arrival).person;
+        let admitted = Admitted { arrival, session, person };
+        while let Err(error) = self.submit(&admitted, || self.waiting.is_wanted(&entry)).await {
+            tracing::warn!(channel = self.outlet.channel(), %error, "a message with files could not be taken in; trying again");
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        self.waiting.done(&entry).await;
     }
 
     /// Whether somebody may write.
@@ -135,6 +199,21 @@ impl Door {
         pairing::is_paired(self.records(), rules.channel, &sender.id).await
     }
 
+    /// Whether somebody who may not write could come to be heard by what they write now. `joined_at` is since when we are in a
+    /// room of theirs for that; without it, whether it is worth joining one.
+    pub(crate) async fn awaits(&self, stranger: &str, joined_at: Option<Timestamp>) -> Result<bool> {
+        let (records, channel) = (self.records(), self.outlet.channel());
+        match (self.outlet.rules.pairing, joined_at) {
+            (Pairing::Off, _) => Ok(false),
+            (Pairing::Invite, _) => pairing::is_code_open(records, channel).await,
+            (Pairing::Request, None) => pairing::may_ask(records, channel, stranger).await,
+            (Pairing::Request, Some(joined_at)) => {
+                let is_new = self.now().duration_since(joined_at) < pairing::VALIDITY;
+                Ok(is_new || pairing::has_asked(records, channel, stranger).await?)
+            }
+        }
+    }
+
     /// Tells a chat something about itself, once a week.
     pub(crate) async fn tell(&self, chat: &str, what: &str, text: &str) -> Result<()> {
         let until = Some(self.clock().now() + SEEN_FOR);
@@ -145,9 +224,17 @@ impl Door {
         Ok(())
     }
 
-    /// A button was pressed. Returns what the person is told.
-    pub(crate) fn press(&self, press: &Press) -> &'static str {
-        self.questions.press(press)
+    /// A button was pressed. Returns what the person is told. Whoever could write when the question was put need not be allowed
+    /// to any more.
+    pub(crate) async fn press(&self, press: &Press) -> &'static str {
+        match self.knows(&press.sender).await {
+            Ok(true) => self.questions.press(press),
+            Ok(false) => NOT_YOURS,
+            Err(error) => {
+                tracing::warn!(channel = self.outlet.channel(), %error, "a press could not be judged");
+                "That did not work. Press again, please."
+            }
+        }
     }
 
     /// Something that was sent under this key has not arrived, although the platform said so at first.
@@ -219,20 +306,16 @@ impl Door {
         let is_theirs = arrival.is_private || access::is_owner(&self.outlet.rules, &arrival.sender);
         let answer = match command {
             Command::New if !is_theirs => "Only an owner can begin a new conversation here.".to_owned(),
-            Command::Stop if !is_theirs => self.stop_own(arrival, &place).await?,
+            Command::Stop => self.stop(arrival, &place, is_theirs).await?,
             Command::Start(_) => HELLO.to_owned(),
             Command::Pair(_) => "You are connected already.".to_owned(),
             Command::Help => HELP.to_owned(),
             Command::New => {
                 let number = self.number(&place).await? + 1;
                 self.records().put(&place.channel, &counter(&place), &number.to_string(), None).await?;
-                "A new conversation begins. The one before it is kept.".to_owned()
-            }
-            Command::Stop => {
-                let session = self.session(&place).await?;
-                match self.assistant.stop(&session, None).await {
-                    0 => "Nothing is running.".to_owned(),
-                    _ => "Stopped.".to_owned(),
+                match (self.outlet.platform.dialect().has_threads)(chat) {
+                    true => IN_THREADS.to_owned(),
+                    false => "A new conversation begins. The one before it is kept.".to_owned(),
                 }
             }
             Command::Answer(decision, code) => {
@@ -242,25 +325,70 @@ impl Door {
         self.outlet.say(chat, answer).await
     }
 
-    /// Stops what somebody has brought about, and nothing of anybody else's.
-    async fn stop_own(&self, arrival: &Arrival, place: &Place) -> Result<String> {
-        let session = self.session(place).await?;
-        let mut stopped = 0;
-        for turn in self.streams.turns_of(&arrival.chat, &arrival.sender.id) {
-            stopped += self.assistant.stop(&session, Some(&turn)).await;
+    /// Stops what runs: of the whole conversation where it is theirs, in a conversation before it too, and else what they have
+    /// brought about and nothing of anybody else's.
+    async fn stop(&self, arrival: &Arrival, place: &Place, is_theirs: bool) -> Result<String> {
+        let (chat, sender) = (arrival.chat.as_str(), arrival.sender.id.as_str());
+        let has_threads = (self.outlet.platform.dialect().has_threads)(chat);
+        let is_there = |other: &str| {
+            let in_it = other.strip_prefix(chat);
+            in_it.is_some_and(|rest| rest.is_empty() || (has_threads && rest.starts_with(':')))
+        };
+        let is_meant = |waiting: &Arrival| {
+            is_there(&waiting.chat) && (waiting.sender.id == sender || (is_theirs && waiting.chat == chat))
+        };
+        let (now, mut stopped) = (self.session(place).await?, self.waiting.drop_those(is_meant).await);
+        let mut stopped_before = 0;
+        if is_theirs {
+            stopped += self.assistant.stop(&now, None).await;
+            for before in self.before(place, &now)? {
+                stopped_before += self.assistant.stop(&before, None).await;
+            }
         }
-        let answer = if stopped == 0 { "Nothing of yours is running." } else { "Stopped." };
+        if !is_theirs || has_threads {
+            let active = self.assistant.activity();
+            let mut own = self.streams.running.of(sender, is_there);
+            own.retain(|begun| active.iter().any(|turn| turn.turn == begun.turn));
+            for begun in own {
+                stopped += self.assistant.stop(&begun.session, Some(&begun.turn)).await;
+            }
+        }
+        let answer = match (stopped, stopped_before) {
+            (0, 0) if is_theirs => "Nothing is running.",
+            (0, 0) => "Nothing of yours is running.",
+            (_, 0) => "Stopped.",
+            (0, _) => "Stopped what still ran in the conversation before this one.",
+            _ => "Stopped, with what still ran in the conversation before this one.",
+        };
         Ok(answer.to_owned())
     }
 
-    async fn submit(&self, admitted: Admitted) -> Result<()> {
+    /// The conversations of a place before this one in which something runs or waits.
+    fn before(&self, place: &Place, now: &SessionId) -> Result<BTreeSet<SessionId>> {
+        let first = outlet::session(&place.channel, &place.conversation, 1)?;
+        let is_here = |session: &SessionId| {
+            let number = session.as_str().strip_prefix(first.as_str());
+            number.is_some_and(|number| {
+                number.is_empty()
+                    || number.strip_prefix('~').is_some_and(|number| number.parse::<u32>().is_ok())
+            })
+        };
+        let active = self.assistant.activity().into_iter().map(|turn| turn.session_id);
+        Ok(active.filter(|session| session != now && is_here(session)).collect())
+    }
+
+    /// Hands a message to the assistant, with its files, if it is still wanted when they are there.
+    async fn submit(&self, admitted: &Admitted, is_wanted: impl Fn() -> bool) -> Result<()> {
         let Admitted { arrival, session, person } = admitted;
-        let (mut attachments, notes) = self.files(&arrival).await?;
+        let (mut attachments, notes) = files::taken(&self.outlet, arrival).await;
+        if !is_wanted() {
+            return Ok(());
+        }
         for note in &notes {
             tracing::info!(channel = self.outlet.channel(), "a file was not taken");
-            self.tell_once(&arrival, "file", note.clone()).await?;
+            self.tell_once(arrival, "file", note.clone()).await?;
         }
-        let text = wording(&arrival);
+        let text = wording(arrival);
         if text.trim().is_empty() && attachments.is_empty() {
             return Ok(());
         }
@@ -286,57 +414,28 @@ impl Door {
         let asked = Asked { sender: arrival.sender.id.clone(), message: Some(arrival.id.clone()) };
         let surface = || self.streams.surface(&arrival.chat, asked.clone(), is_owner);
         match self.assistant.submit(inbound(attachments), surface()).await {
-            Ok(_) => Ok(()),
+            Ok(submitted) => {
+                self.begun(admitted, submitted.turn);
+                Ok(())
+            }
             // A file that cannot be shown to a model; the words still can.
             Err(error) if error.is_invalid() => {
-                self.tell_once(&arrival, "invalid", format!("I could not take that: {error}")).await?;
+                self.tell_once(arrival, "invalid", format!("I could not take that: {error}")).await?;
                 if text.trim().is_empty() || arrival.files.is_empty() {
                     return Ok(());
                 }
-                self.assistant.submit(inbound(Vec::new()), surface()).await.map(drop)
+                let submitted = self.assistant.submit(inbound(Vec::new()), surface()).await?;
+                self.begun(admitted, submitted.turn);
+                Ok(())
             }
             Err(error) => Err(error),
         }
     }
 
-    /// The files of a message, and what there is to say about those that are not taken.
-    async fn files(&self, arrival: &Arrival) -> Result<(Vec<Attachment>, Vec<String>)> {
-        let (mut files, mut notes) = (Vec::new(), Vec::new());
-        for offer in arrival.files.iter().take(MOST_FILES) {
-            match self.file(offer).await {
-                Ok(file) => files.push(file),
-                Err(note) => notes.push(note),
-            }
-        }
-        if arrival.files.len() > MOST_FILES {
-            notes.push(format!("I took the first {MOST_FILES} files."));
-        }
-        Ok((files, notes))
-    }
-
-    async fn file(&self, offer: &Offer) -> std::result::Result<Attachment, String> {
-        let most = self.outlet.rules.max_file_bytes;
-        let (name, channel) = (shown_name(&offer.name), self.outlet.channel());
-        let too_large = || {
-            let megabytes = most >> 20;
-            format!(
-                "The file {name} is larger than {megabytes} MB (channels.{channel}.max_file_mb), so I did not take it."
-            )
-        };
-        if offer.size > most {
-            return Err(too_large());
-        }
-        if !is_readable(&offer.mime) {
-            return Err(format!("I cannot read {name} ({}); send a picture or a text file.", offer.mime));
-        }
-        let bytes = self.outlet.platform.fetch(offer).await.map_err(|fault| {
-            tracing::warn!(channel, error = fault.message(), "a file could not be fetched");
-            format!("The file {name} could not be fetched. Send it again, please.")
-        })?;
-        if u64::try_from(bytes.len()).is_ok_and(|size| size > most) {
-            return Err(too_large());
-        }
-        Ok(Attachment::new(offer.name.clone(), offer.mime.clone(), STANDARD.encode(bytes)))
+    fn begun(&self, admitted: &Admitted, turn: TurnId) {
+        let Admitted { arrival, session, .. } = admitted;
+        let (chat, sender) = (arrival.chat.clone(), arrival.sender.id.clone());
+        self.streams.running.note(Begun { turn, session: session.clone(), chat, sender });
     }
 
     /// The session in which a conversation goes on.
@@ -388,22 +487,6 @@ fn wording(arrival: &Arrival) -> String {
         text = format!("{text}\n\nThe message answers these words of somebody else:\n{quoted}");
     }
     text
-}
-
-/// What a model can be shown; the assistant's own check has the last word.
-fn is_readable(mime: &str) -> bool {
-    let mime = mime.to_ascii_lowercase();
-    let is_picture = matches!(mime.as_str(), "image/png" | "image/jpeg" | "image/gif" | "image/webp");
-    let is_text = mime.starts_with("text/")
-        || ["json", "xml", "yaml", "toml", "javascript"].iter().any(|kind| {
-            mime.strip_prefix("application/").is_some_and(|rest| rest.trim_start_matches("x-") == *kind)
-        });
-    is_picture || is_text
-}
-
-fn shown_name(name: &str) -> String {
-    let name: String = name.chars().filter(|c| !c.is_control() && *c != '`').take(80).collect();
-    format!("`{name}`")
 }
 
 fn too_old(at: Timestamp) -> String {

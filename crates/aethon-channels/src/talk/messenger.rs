@@ -17,6 +17,7 @@ use super::growth::{Asked, Growth};
 use super::outlet::Outlet;
 use super::platform::{Check, Platform, Sender};
 use super::question::Questions;
+use super::running::Begun;
 use super::sending;
 use super::stream::Streams;
 use crate::options::{Rules, Surroundings};
@@ -100,7 +101,15 @@ impl Channel for Messenger {
     async fn run(&self, assistant: Arc<dyn Assistant>, shutdown: Shutdown) -> Result<()> {
         self.outlet.standing.connects();
         let door = Door::new(self.outlet.clone(), self.streams.clone(), self.questions.clone(), assistant);
-        let ended = self.outlet.platform.receive(&door, shutdown.clone()).await;
+        door.resume().await?;
+        let beside = async {
+            self.questions.void().await;
+            door.deal().await;
+        };
+        let ended = tokio::select! {
+            ended = self.outlet.platform.receive(&door, shutdown.clone()) => ended,
+            () = beside => Ok(()),
+        };
         if shutdown.is_requested() {
             self.streams.shutdown().await;
         }
@@ -122,8 +131,10 @@ impl Channel for Messenger {
         let to = inbound.deliver_to.as_ref().filter(|to| to.channel == self.outlet.channel())?;
         let is_owner = was_owners(&self.outlet.rules, inbound);
         let message = inbound.dedupe.as_ref().map(|dedupe| dedupe.id.clone());
-        let asked = Asked { sender: inbound.sender.clone(), message };
-        Some(self.streams.surface(to.recipient.as_deref()?, asked, is_owner))
+        let (sender, chat) = (inbound.sender.clone(), to.recipient.as_deref()?);
+        let (turn, session) = (record.turn.clone(), inbound.session.clone());
+        self.streams.running.note(Begun { turn, session, chat: chat.to_owned(), sender: sender.clone() });
+        Some(self.streams.surface(chat, Asked { sender, message }, is_owner))
     }
 
     fn calls(&self) -> Option<Arc<dyn PlatformCalls>> {

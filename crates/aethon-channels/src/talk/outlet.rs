@@ -50,7 +50,8 @@ impl Outlet {
 
     /// Takes a call to this chat, or says how long there is none.
     pub(super) fn take(&self, chat: &str) -> std::result::Result<(), Duration> {
-        self.budget.take(chat, (self.platform.dialect().pace)(chat))
+        let dialect = self.platform.dialect();
+        self.budget.take(chat, ((dialect.pace)(chat), dialect.pace_of_all))
     }
 
     /// Whether something else is on its way to this chat.

@@ -7,7 +7,7 @@ use aethon_core::message::Attachment;
 use aethon_core::shutdown::Shutdown;
 use async_trait::async_trait;
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::door::Door;
 use crate::text::{Fit, RichFit, Styled};
@@ -46,6 +46,8 @@ pub(crate) struct Dialect {
     pub(crate) fit: Fit,
     /// How far apart what is sent to this chat has to be.
     pub(crate) pace: fn(&str) -> Duration,
+    /// How far apart everything is that is sent, to whomever; nothing where each chat counts by itself.
+    pub(crate) pace_of_all: Duration,
     /// Whether the same key is never sent twice, so that a doubtful attempt may simply be repeated.
     pub(crate) sends_once: bool,
     /// Whether messages can be edited.
@@ -60,6 +62,10 @@ pub(crate) struct Dialect {
     pub(crate) drafts: fn(&str) -> bool,
     /// What a message may have at most that shows headings and tables; `None` where there is none.
     pub(crate) rich: Option<RichFit>,
+    /// Whether this chat holds others, whose names begin with its own and a colon.
+    pub(crate) has_threads: fn(&str) -> bool,
+    /// Whether a file can still be fetched when the door has let its message in.
+    pub(crate) fetches_later: bool,
 }
 
 impl Dialect {
@@ -69,6 +75,7 @@ impl Dialect {
         Self {
             fit,
             pace,
+            pace_of_all: Duration::ZERO,
             sends_once: false,
             edits: true,
             buttons: true,
@@ -76,6 +83,8 @@ impl Dialect {
             attaches: None,
             drafts: |_| false,
             rich: None,
+            has_threads: |_| false,
+            fetches_later: true,
         }
     }
 }
@@ -143,7 +152,7 @@ impl Fault {
 }
 
 /// A message that came in.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Arrival {
     /// The platform's id of it, unique within the channel.
     pub(crate) id: String,
@@ -168,7 +177,7 @@ pub(crate) struct Arrival {
 }
 
 /// Who wrote something.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sender {
     /// The platform's own id.
     pub(crate) id: String,
@@ -179,7 +188,7 @@ pub(crate) struct Sender {
 }
 
 /// A file that can be fetched.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Offer {
     /// By what it is fetched.
     pub(crate) handle: String,

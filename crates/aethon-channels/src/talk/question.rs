@@ -3,16 +3,22 @@
 //! What a button sends is a code that means nothing elsewhere. Who pressed it, whether they are an owner, and whether the
 //! question is still open, is looked at here; whether the arguments are those that were shown, the desk knows. Where there are no buttons, and for whoever
 //! prefers words, `approve CODE` and `deny CODE` do the same.
+//!
+//! A question that is open when the program is killed is nobody's: its turn asks anew. So it is stored which messages have
+//! buttons, and at the next start they say so and lose them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aethon_core::approval::{Answer, ApprovalRequest, Decision, Resolution, ResolutionReason};
 use aethon_core::visible;
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::access;
 use super::outlet::Outlet;
-use super::platform::{Button, Content, Press, Sender};
+use super::platform::{Button, Content, Fault, Press, Sender};
 use crate::pairing::fresh_code;
 use crate::text::{Fit, Style, Styled, split};
 
@@ -21,6 +27,12 @@ const MOST_OPEN: usize = 256;
 
 /// The room that the outcome takes.
 const OUTCOME: usize = 60;
+
+/// For how long it is remembered that a message has buttons.
+const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// Where that is remembered.
+const RECORDS: &str = "question:";
+const VOID: &str = "Void: I was restarted, and nobody waits for this any more";
 
 const APPROVE: &str = "a:";
 const DENY: &str = "d:";
@@ -31,10 +43,20 @@ pub(super) struct Questions {
     open: Mutex<BTreeMap<String, Question>>,
 }
 
+/// What is stored of a question that is open.
+#[derive(Debug, Serialize, Deserialize)]
+struct Shown {
+    approval: String,
+    chat: String,
+    message: String,
+    text: Styled,
+}
+
 #[derive(Debug, Clone)]
 struct Question {
     /// Its id at the desk.
     approval: String,
+    tool: String,
     chat: String,
     asker: String,
     /// The message with the buttons, once it is sent, and what it says.
@@ -57,6 +79,7 @@ impl Questions {
         let parts = split(&wording(request, (!dialect.buttons).then_some(&code)), fit);
         let question = Question {
             approval: request.id.clone(),
+            tool: request.tool.clone(),
             chat: chat.to_owned(),
             asker: asker.to_owned(),
             message: None,
@@ -77,36 +100,102 @@ impl Questions {
             let content = Content::Text { text: &part, buttons };
             let shown = self.outlet.show(chat, content, &format!("q{code}{number}")).await;
             let Some(message) = shown else { return };
-            if number == last
-                && let Some(question) = self.lock().get_mut(&code)
-            {
-                question.message = Some((message, part));
+            if number == last {
+                self.remember(&code, message, part).await;
             }
         }
     }
 
-    /// Says below a question how it was settled, and takes its buttons away.
-    pub(super) async fn settled(&self, approval: &str, resolution: Resolution) {
-        let question = {
+    /// The message with the buttons of a question is there.
+    async fn remember(&self, code: &str, message: String, text: Styled) {
+        let shown = {
             let mut open = self.lock();
-            let code = open.iter().find(|(_, question)| question.approval == approval);
-            let Some(code) = code.map(|(code, _)| code.clone()) else { return };
-            open.remove(&code)
+            let Some(question) = open.get_mut(code) else { return };
+            question.message = Some((message.clone(), text.clone()));
+            Shown { approval: question.approval.clone(), chat: question.chat.clone(), message, text }
         };
-        let Some(Question { chat, message: Some((message, mut text)), .. }) = question else { return };
         if !self.outlet.platform.dialect().edits {
             return;
         }
+        let until = Some(self.outlet.around.clock.now() + REMEMBERED);
+        let records = &self.outlet.around.records;
+        let stored = serde_json::to_string(&shown).unwrap_or_default();
+        if let Err(error) = records.put(self.outlet.channel(), &record_of(code), &stored, until).await {
+            tracing::warn!(channel = self.outlet.channel(), %error, "after a crash a question would keep its buttons");
+        }
+    }
+
+    /// Whether a question of this code is open in this chat.
+    pub(super) fn is_open(&self, code: &str, chat: &str) -> bool {
+        self.lock().get(&code.to_ascii_uppercase()).is_some_and(|question| question.chat == chat)
+    }
+
+    /// Says below the questions that a crash has left that nobody waits for an answer, and takes their buttons away.
+    pub(super) async fn void(&self) {
+        let channel = self.outlet.channel();
+        let left = match self.outlet.around.records.list(channel, RECORDS, MOST_OPEN).await {
+            Ok(left) => left,
+            Err(error) => {
+                tracing::warn!(channel, %error, "questions of the time before cannot be read");
+                return;
+            }
+        };
+        for (name, stored) in left {
+            let shown: Option<Shown> = serde_json::from_str(&stored).ok();
+            if let Some(Shown { approval, chat, message, text }) = shown {
+                // The channel may have been started anew while the program went on.
+                let is_open = self.lock().values().any(|question| question.approval == approval);
+                if is_open || !self.close(&chat, &message, text, VOID).await {
+                    continue;
+                }
+            }
+            self.forget(&name).await;
+        }
+    }
+
+    /// Writes below a question how it ended, without buttons. `false` if that is still to be done.
+    async fn close(&self, chat: &str, message: &str, mut text: Styled, outcome: &str) -> bool {
         text.text.push_str("\n\n");
-        text.push(outcome(resolution), Style::Bold);
+        text.push(outcome, Style::Bold);
         for _ in 0..3 {
-            while let Err(wait) = self.outlet.take(&chat) {
+            while let Err(wait) = self.outlet.take(chat) {
                 tokio::time::sleep(wait).await;
             }
-            match self.outlet.edit(&chat, &message, Content::text(&text)).await {
-                Err(super::platform::Fault::Later { .. } | super::platform::Fault::Doubtful(_)) => {}
-                Ok(()) | Err(_) => return,
+            match self.outlet.edit(chat, message, Content::text(&text)).await {
+                Err(Fault::Later { .. } | Fault::Doubtful(_)) => {}
+                Ok(()) | Err(_) => return true,
             }
+        }
+        false
+    }
+
+    async fn forget(&self, name: &str) {
+        if let Err(error) = self.outlet.around.records.take(self.outlet.channel(), name).await {
+            tracing::debug!(channel = self.outlet.channel(), %error, "a question that is settled is still stored");
+        }
+    }
+
+    /// Says below a question how it was settled, and takes its buttons away. Where somebody has changed the arguments at another
+    /// door, those that run are shown: what stands above is not what was approved.
+    pub(super) async fn settled(&self, approval: &str, resolution: Resolution, edited: Option<&Value>) {
+        let (code, question) = {
+            let mut open = self.lock();
+            let code = open.iter().find(|(_, question)| question.approval == approval);
+            let Some(code) = code.map(|(code, _)| code.clone()) else { return };
+            let Some(question) = open.remove(&code) else { return };
+            (code, question)
+        };
+        let Question { chat, tool, message: Some((message, text)), .. } = question else { return };
+        let edited = edited.filter(|_| resolution.decision == Decision::Approve);
+        if self.outlet.platform.dialect().edits
+            && self.close(&chat, &message, text, outcome(resolution, edited.is_some())).await
+        {
+            self.forget(&record_of(&code)).await;
+        }
+        let Some(edited) = edited else { return };
+        let parts = split(&changes(&tool, edited), self.outlet.platform.dialect().fit);
+        for (number, part) in parts.iter().enumerate() {
+            self.outlet.show(&chat, Content::text(part), &format!("c{code}{number}")).await;
         }
     }
 
@@ -184,8 +273,23 @@ fn wording(request: &ApprovalRequest, code: Option<&String>) -> Styled {
     text
 }
 
-fn outcome(resolution: Resolution) -> &'static str {
+/// What runs in the place of what was asked.
+fn changes(tool: &str, input: &Value) -> Styled {
+    let mut text = Styled::default();
+    text.push("Approved with changes", Style::Bold);
+    text.text.push_str(&format!("\n{tool} runs with this:\n\n"));
+    let input = serde_json::to_string_pretty(input).unwrap_or_else(|_| input.to_string());
+    text.push(&visible::exact(&input), Style::Block("json".into()));
+    text
+}
+
+fn record_of(code: &str) -> String {
+    format!("{RECORDS}{code}")
+}
+
+fn outcome(resolution: Resolution, is_edited: bool) -> &'static str {
     match (resolution.reason, resolution.decision) {
+        (ResolutionReason::User, Decision::Approve) if is_edited => "Approved with changes: they stand below",
         (ResolutionReason::User, Decision::Approve) => "Approved",
         (ResolutionReason::User, Decision::Deny) => "Denied",
         (ResolutionReason::Timeout, _) => "Nobody answered in time: denied",

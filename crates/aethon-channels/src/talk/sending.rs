@@ -5,13 +5,15 @@
 //!
 //! Files are messages of their own behind the text, but where the platform attaches them to it.
 //!
+//! Once everything has arrived, the texts are dropped, and what stays only says so.
+//!
 //! A delivery that comes again, after a failure or a crash, goes on behind the last part that has arrived. Where nobody knows
 //! whether a part has arrived, it is repeated for as long as the platform throws the second one away, and else once.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-use aethon_core::channel::{Delivery, DeliveryError};
+use aethon_core::channel::{DELIVERY_RECORDS, Delivery, DeliveryError};
 use aethon_core::error::Error;
 use aethon_core::message::Attachment;
 use jiff::SignedDuration;
@@ -51,6 +53,9 @@ struct Progress {
     done: usize,
     /// How often the next one was sent without anybody knowing what became of it.
     doubts: u32,
+    /// How many messages it took, once all have arrived. Its texts are not kept any longer then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    over: Option<usize>,
 }
 
 /// Delivers, from where an earlier attempt has come to.
@@ -63,10 +68,13 @@ pub(super) async fn deliver(
         streams.close(&delivery.turn).await;
     }
     let mut attempt = Attempt::load(outlet, (chat, delivery)).await?;
+    if attempt.progress.over.is_some() {
+        return Ok(());
+    }
     while attempt.progress.done < attempt.steps() {
         attempt.next().await?;
     }
-    Ok(())
+    attempt.end().await
 }
 
 struct Attempt<'a> {
@@ -83,10 +91,14 @@ impl<'a> Attempt<'a> {
     ) -> Result<Self, DeliveryError> {
         let records = &outlet.around.records;
         let stored = records.get(outlet.channel(), &name(delivery)).await.map_err(unstored)?;
-        if let Some(progress) = stored.and_then(|stored| serde_json::from_str(&stored).ok()) {
+        let stored: Option<Progress> = stored.and_then(|stored| serde_json::from_str(&stored).ok());
+        // One of which a part came back after all is begun there, with its texts as they are made now.
+        let is_whole = |progress: &Progress| progress.over.is_none_or(|over| progress.done >= over);
+        let done = stored.as_ref().map_or(0, |progress| progress.done);
+        if let Some(progress) = stored.filter(is_whole) {
             return Ok(Self { outlet, chat, delivery, progress });
         }
-        let replaces = match delivery.content.is_reply {
+        let replaces = match delivery.content.is_reply && done == 0 {
             true => records.get(outlet.channel(), &record_of(&delivery.turn)).await.map_err(unstored)?,
             false => None,
         };
@@ -101,10 +113,17 @@ impl<'a> Attempt<'a> {
         let parts = grown.unwrap_or_else(|| parts_of(outlet, &text));
         let fit = dialect.rich.filter(|_| delivery.content.is_reply && !is_grown && !parts.is_empty());
         let rich = fit.and_then(|fit| rich(&text, fit));
-        let progress = Progress { parts, rich, replaces, may_replace, is_grown, done: 0, doubts: 0 };
+        let progress = Progress { parts, rich, replaces, may_replace, is_grown, done, doubts: 0, over: None };
         let attempt = Self { outlet, chat, delivery, progress };
         attempt.store().await?;
         Ok(attempt)
+    }
+
+    /// Everything has arrived: what it said is not needed any more.
+    async fn end(&mut self) -> Result<(), DeliveryError> {
+        self.progress.over = Some(self.steps());
+        (self.progress.parts, self.progress.rich) = (Vec::new(), None);
+        self.store().await
     }
 
     /// How many messages it takes.
@@ -315,7 +334,7 @@ pub(super) async fn returned(outlet: &Outlet, key: &str, why: &str) -> Result<()
         tracing::warn!(channel = outlet.channel(), why, "a message that was shown has failed");
         return Ok(());
     };
-    let (records, name) = (&outlet.around.records, format!("delivery:{id}"));
+    let (records, name) = (&outlet.around.records, format!("{DELIVERY_RECORDS}{id}"));
     let stored = records.get(outlet.channel(), &name).await?;
     if let Some(mut progress) = stored.and_then(|stored| serde_json::from_str::<Progress>(&stored).ok()) {
         (progress.done, progress.doubts) = (progress.done.min(part), 0);
@@ -329,7 +348,7 @@ pub(super) async fn returned(outlet: &Outlet, key: &str, why: &str) -> Result<()
 }
 
 fn name(delivery: &Delivery) -> String {
-    format!("delivery:{}", delivery.id)
+    format!("{DELIVERY_RECORDS}{}", delivery.id)
 }
 
 fn unstored(error: Error) -> DeliveryError {

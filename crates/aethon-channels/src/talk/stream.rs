@@ -19,6 +19,7 @@ use aethon_core::message::TurnEnd;
 use aethon_core::surface::{Surface, TurnEvent, Unattended};
 use async_trait::async_trait;
 use jiff::SignedDuration;
+use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -27,6 +28,7 @@ use super::growth::{Asked, Growth, head};
 use super::outlet::Outlet;
 use super::platform::{Content, Fault};
 use super::question::Questions;
+use super::running::Running;
 use crate::text::{Fit, Styled, split, styled};
 
 /// How long the first words wait for more, so that a short reply is sent once and whole.
@@ -53,6 +55,8 @@ pub(super) struct Streams {
     outlet: Arc<Outlet>,
     questions: Arc<Questions>,
     open: Mutex<HashMap<TurnId, Arc<Stream>>>,
+    /// Who has brought which turn about.
+    pub(super) running: Running,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -82,7 +86,7 @@ struct State {
 
 enum Ask {
     Open(Box<ApprovalRequest>),
-    Settled(String, Resolution),
+    Settled(String, Resolution, Option<Value>),
 }
 
 /// Where the message of a turn is remembered.
@@ -97,7 +101,13 @@ pub(super) fn key_of(turn: &TurnId) -> String {
 
 impl Streams {
     pub(super) fn new(outlet: Arc<Outlet>, questions: Arc<Questions>) -> Self {
-        Self { outlet, questions, open: Mutex::default(), tasks: Mutex::default() }
+        Self {
+            outlet,
+            questions,
+            open: Mutex::default(),
+            running: Running::default(),
+            tasks: Mutex::default(),
+        }
     }
 
     /// The surface of a turn that this person has brought about in this chat. Whoever is no owner sees their turn, and is asked
@@ -107,13 +117,6 @@ impl Streams {
             return Arc::new(Unattended);
         }
         Arc::new(ChatSurface { streams: self.clone(), chat: chat.to_owned(), asked, is_owner })
-    }
-
-    /// The turns of this person that are shown in this chat now.
-    pub(super) fn turns_of(&self, chat: &str, sender: &str) -> Vec<TurnId> {
-        let open = lock(&self.open);
-        let own = open.values().filter(|stream| stream.chat == chat && stream.asked.sender == sender);
-        own.map(|stream| stream.turn.clone()).collect()
     }
 
     /// Ends the stream of a turn, and waits until nothing of it is under way.
@@ -185,7 +188,9 @@ impl Streams {
                     Ask::Open(request) => {
                         self.questions.ask((&stream.chat, &stream.asked.sender), &request).await;
                     }
-                    Ask::Settled(id, resolution) => self.questions.settled(&id, resolution).await,
+                    Ask::Settled(id, resolution, edited) => {
+                        self.questions.settled(&id, resolution, edited.as_ref()).await;
+                    }
                 }
             }
             if is_closed {
@@ -442,8 +447,8 @@ impl Surface for ChatSurface {
             TurnEvent::Approval(request) if self.is_owner => {
                 stream.change(|state| state.questions.push(Ask::Open(Box::new(request))));
             }
-            TurnEvent::ApprovalDone { id, resolution } => {
-                stream.change(|state| state.questions.push(Ask::Settled(id, resolution)));
+            TurnEvent::ApprovalDone { id, resolution, edited } => {
+                stream.change(|state| state.questions.push(Ask::Settled(id, resolution, edited)));
             }
             _ => {}
         }

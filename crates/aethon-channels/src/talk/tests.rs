@@ -1,5 +1,8 @@
 //! The common parts with a platform in memory: who is heard, what arrives, and that it arrives once.
 
+mod approvals;
+mod commands;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -64,6 +67,8 @@ struct Paper {
     /// Whether what is sent twice under a key is one message, and which that is.
     sends_once: bool,
     keys: Mutex<HashMap<String, String>>,
+    /// How long a file takes.
+    fetching: Duration,
 }
 
 #[async_trait]
@@ -71,7 +76,8 @@ impl Platform for Paper {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: 40, spans: 100 };
         let pace = |_: &str| Duration::from_secs(1);
-        Dialect { sends_once: self.sends_once, ..Dialect::chat(fit, pace) }
+        let has_threads = |chat: &str| chat == "C1";
+        Dialect { sends_once: self.sends_once, has_threads, ..Dialect::chat(fit, pace) }
     }
 
     async fn receive(&self, _door: &Door, mut shutdown: Shutdown) -> Result<()> {
@@ -115,6 +121,7 @@ impl Platform for Paper {
     }
 
     async fn fetch(&self, _file: &Offer) -> Result<Vec<u8>, Fault> {
+        tokio::time::sleep(self.fetching).await;
         Ok(b"hi".to_vec())
     }
 
@@ -264,6 +271,7 @@ async fn a_message_becomes_a_turn_whose_reply_goes_back() {
     let large = Offer { size: 2 << 20, ..file.clone() };
     let arrival = Arrival { files: vec![file, large], ..stage.arrival("7:1", "hi") };
     door.arrive(arrival.clone()).await.unwrap();
+    door.deal_with_all().await;
     let inbound = stage.submitted().remove(0);
     assert_eq!((inbound.session.as_str(), inbound.sender.as_str()), ("telegram:7", "1"));
     assert_eq!(inbound.dedupe.unwrap().id, "7:1");
@@ -272,6 +280,7 @@ async fn a_message_becomes_a_turn_whose_reply_goes_back() {
     assert!(inbound.attachments.len() == 1 && inbound.attachments[0].untrusted);
     assert!(stage.said()[0].contains("larger than 1 MB"));
     door.arrive(arrival).await.unwrap();
+    door.deal_with_all().await;
     assert!(stage.said().is_empty(), "told once");
     let quoting = Arrival { quoted: Some("obey me".into()), ..stage.arrival("7:2", "what is this?") };
     door.arrive(quoting).await.unwrap();
@@ -456,7 +465,7 @@ async fn a_question_is_answered_once_by_the_one_who_asked() {
         decision: Decision::Approve,
         reason: aethon_core::approval::ResolutionReason::User,
     };
-    surface.emit(&request.turn, TurnEvent::ApprovalDone { id: "q1".into(), resolution });
+    surface.emit(&request.turn, TurnEvent::ApprovalDone { id: "q1".into(), resolution, edited: None });
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert!(stage.shown().last().unwrap().ends_with("Approved"));
     assert!(stage.paper.buttons.lock().unwrap().last().unwrap().is_empty(), "without buttons");

@@ -5,8 +5,8 @@
 
 use jiff::Timestamp;
 
-use super::wire::{Entity, File, Message, User};
-use crate::talk::{Arrival, Offer, Sender};
+use super::wire::{Callback, Entity, File, Message, User};
+use crate::talk::{Arrival, Offer, Press, Sender};
 
 /// Who we are.
 #[derive(Debug, Clone)]
@@ -65,8 +65,17 @@ pub(super) fn arrival(message: &Message, chat: i64, us: &Ourselves) -> Option<Ar
     })
 }
 
+/// A button that was pressed. `first` knows under which id the conversation of a chat began.
+pub(super) fn press(callback: &Callback, first: impl Fn(i64) -> i64) -> Press {
+    let message = callback.message.as_ref();
+    let chat = message.map(|message| chat_of(message, first(message.chat.id)));
+    let group = message.filter(|message| message.chat.kind != "private");
+    let sender = who(&callback.from, group.map(|message| first(message.chat.id).to_string()));
+    Press { data: callback.data.clone(), sender, chat: chat.unwrap_or_default() }
+}
+
 /// Somebody as a sender.
-pub(super) fn who(user: &User, group: Option<String>) -> Sender {
+fn who(user: &User, group: Option<String>) -> Sender {
     let name = user.username.as_ref().map(|name| format!("@{name}"));
     Sender { id: user.id.to_string(), name, group }
 }
@@ -227,5 +236,21 @@ mod tests {
         assert_eq!((arrival.text.as_str(), arrival.files[0].handle.as_str()), ("look", "l"));
         let voice = read(json!({"voice": {"file_id": "v", "file_size": 1}})).unwrap();
         assert_eq!(voice.files[0].mime, "audio/ogg");
+    }
+
+    #[test]
+    fn a_press_says_in_which_group_it_was_because_a_list_may_name_that() {
+        let pressed = |chat: Value| {
+            let callback = json!({
+                "id": "1", "from": {"id": 1, "username": "Ada"}, "data": "a:CODE",
+                "message": {"message_id": 5, "chat": chat, "message_thread_id": 3, "is_topic_message": true},
+            });
+            press(&serde_json::from_value(callback).unwrap(), |chat| if chat == -9 { -7 } else { chat })
+        };
+        let group = pressed(json!({"id": -9, "type": "supergroup"}));
+        assert_eq!((group.chat.as_str(), group.sender.group.as_deref()), ("-7:3", Some("-7")));
+        assert_eq!((group.data.as_str(), group.sender.name.as_deref()), ("a:CODE", Some("@Ada")));
+        let private = pressed(json!({"id": 7, "type": "private"}));
+        assert_eq!((private.chat.as_str(), private.sender.group), ("7:3", None));
     }
 }

@@ -29,6 +29,8 @@ pub struct Options {
     pub drafts: bool,
     /// Whether replies with headings or tables are rich messages.
     pub rich: bool,
+    /// How many messages and edits a second Telegram takes, in all chats together; 0 for as many as there are.
+    pub messages_a_second: u32,
     /// For calls that are answered at once.
     pub exchange: Arc<dyn Exchange>,
     /// For those that wait for updates: it has to bear a silence of [`POLL`] and some seconds.

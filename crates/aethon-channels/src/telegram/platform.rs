@@ -20,7 +20,9 @@ use super::updates::Updates;
 use super::wire::{File, Message};
 use crate::multipart;
 use crate::options::{Rules, Surroundings};
-use crate::talk::{self, Button, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
+use crate::talk::{
+    self, BURST_OF_ALL, Button, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform,
+};
 use crate::text::{Fit, Measure};
 
 /// The channel.
@@ -39,6 +41,7 @@ const MOST_MOVES: usize = 1000;
 pub(super) struct Telegram {
     api: Api,
     newer: Newer,
+    pace_of_all: Duration,
     records: Arc<dyn ChannelRecords>,
     /// The ids that groups had when the conversation began, and those that they have now.
     moves: Mutex<BTreeMap<i64, i64>>,
@@ -52,9 +55,10 @@ struct Place {
 
 impl Telegram {
     pub(super) fn new(options: Options, records: Arc<dyn ChannelRecords>) -> Self {
-        let Options { api_base, token, drafts, rich, exchange, polling } = options;
+        let Options { api_base, token, drafts, rich, messages_a_second, exchange, polling } = options;
         let api = Api::new(&api_base, token, exchange, polling);
-        Self { api, newer: Newer::new(drafts, rich), records, moves: Mutex::default() }
+        let (newer, pace_of_all) = (Newer::new(drafts, rich), pace_of_all(messages_a_second));
+        Self { api, newer, pace_of_all, records, moves: Mutex::default() }
     }
 
     pub(super) fn api(&self) -> &Api {
@@ -149,6 +153,14 @@ pub(super) fn is_recipient(recipient: &str) -> bool {
     }
 }
 
+/// How far apart everything is that a bot sends, so that with the few calls that it has in hand it stays at so many a second.
+fn pace_of_all(messages_a_second: u32) -> Duration {
+    match messages_a_second {
+        0 => Duration::ZERO,
+        most => Duration::from_secs(1) / most.saturating_sub(BURST_OF_ALL).max(1),
+    }
+}
+
 /// A tenth of what a group may have in a minute, and a chat in a second.
 fn pace(chat: &str) -> Duration {
     if chat.starts_with(['-', '@']) { Duration::from_secs(3) } else { Duration::from_secs(1) }
@@ -182,7 +194,12 @@ fn file_method(file: &Attachment) -> (&'static str, &'static str) {
 impl Platform for Telegram {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: MOST_TEXT, spans: MOST_ENTITIES / 2 };
-        Dialect { drafts: self.newer.drafts(), rich: self.newer.rich(), ..Dialect::chat(fit, pace) }
+        Dialect {
+            pace_of_all: self.pace_of_all,
+            drafts: self.newer.drafts(),
+            rich: self.newer.rich(),
+            ..Dialect::chat(fit, pace)
+        }
     }
 
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {

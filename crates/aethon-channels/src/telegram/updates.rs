@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use super::api::Failure;
 use super::inbound::{self, Ourselves};
 use super::platform::Telegram;
-use super::wire::{Callback, Message, Update, User};
-use crate::talk::{Door, Fault, Press, Rounds, Stop};
+use super::wire::{Callback, Update, User};
+use crate::talk::{Door, Fault, Rounds, Stop};
 
 /// How long Telegram holds a call that has nothing to tell.
 pub const POLL: Duration = Duration::from_secs(50);
@@ -155,10 +155,7 @@ impl Session {
 
     /// Every press is answered, or the button goes on spinning. That answer can get lost; the outcome is shown elsewhere.
     async fn press(&self, telegram: &Telegram, door: &Door, callback: Callback) {
-        let chat = |message: &Message| inbound::chat_of(message, telegram.first_id(message.chat.id));
-        let chat = callback.message.as_ref().map(chat).unwrap_or_default();
-        let press = Press { data: callback.data, sender: inbound::who(&callback.from, None), chat };
-        let told = door.press(&press);
+        let told = door.press(&inbound::press(&callback, |chat| telegram.first_id(chat))).await;
         let answer = json!({"callback_query_id": callback.id, "text": told});
         if let Err(failure) = telegram.api().call::<Value>("answerCallbackQuery", &answer).await {
             tracing::debug!(channel = "telegram", ?failure, "a press could not be answered");

@@ -235,7 +235,7 @@ async fn an_approval_is_pressed_by_the_asker_once_and_commands_are_obeyed() {
     let answer = ticket.answer().await.answer;
     assert_eq!(answer.by, "1 on discord");
     let resolution = Resolution { decision: answer.decision, reason: ResolutionReason::User };
-    surface.emit(&request.turn, TurnEvent::ApprovalDone { id: request.id.clone(), resolution });
+    surface.emit(&request.turn, TurnEvent::ApprovalDone { id: request.id.clone(), resolution, edited: None });
     eventually("the outcome is shown", || {
         let state = discord.state();
         state.posted[0]["content"].as_str().unwrap().ends_with("**Approved**")

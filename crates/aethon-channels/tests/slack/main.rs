@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use aethon_channels::{Messenger, slack};
 use aethon_core::approval::{Resolution, ResolutionReason};
+use aethon_core::assistant::Assistant as _;
 use aethon_core::channel::{Channel, ChannelState};
 use aethon_core::secret::Secret;
 use aethon_core::surface::TurnEvent;
@@ -235,7 +236,7 @@ async fn an_approval_is_pressed_by_the_asker_once_and_its_outcome_takes_the_butt
     let answer = ticket.answer().await.answer;
     assert_eq!(answer.by, "UADA on slack");
     let resolution = Resolution { decision: answer.decision, reason: ResolutionReason::User };
-    surface.emit(&request.turn, TurnEvent::ApprovalDone { id: request.id.clone(), resolution });
+    surface.emit(&request.turn, TurnEvent::ApprovalDone { id: request.id.clone(), resolution, edited: None });
     eventually("the outcome is shown", || {
         let state = workspace.state();
         state.posted[0]["text"].as_str().unwrap().ends_with("*Approved*")
@@ -273,19 +274,39 @@ async fn commands_are_obeyed_with_a_slash_of_slack_and_without() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
-    let command = |user: &str, command: &str, text: &str, trigger: &str| {
+    let command = |user: &str, channel: &str, text: &str, trigger: &str| {
         workspace.emit(
             "slash_commands",
-            json!({"command": command, "text": text, "channel_id": "D1", "user_id": user, "trigger_id": trigger}),
+            json!({"command": "/aethon", "text": text, "channel_id": channel, "user_id": user, "trigger_id": trigger}),
         );
     };
-    command("UADA", "/aethon", "stop", "1");
-    command("UNOBODY", "/aethon", "help", "2");
+    command("UADA", "D1", "stop", "1");
+    command("UNOBODY", "D1", "help", "2");
     workspace.say("D1", "UADA", "!new", 1);
     pass(20).await;
     running.stop().await;
     let said = ground.courier.texts();
     assert_eq!(said.len(), 2, "{said:?}");
-    assert!(said[0] == "Stopped." && said[1].contains("new conversation"), "{said:?}");
+    assert!(said[0] == "Nothing is running." && said[1].contains("new conversation"), "{said:?}");
     assert!(ground.assistant.texts().is_empty(), "no model is asked");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_in_a_channel_stops_what_runs_in_its_threads() {
+    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let running = ground.start(&channel(&ground, &workspace, BOT));
+    eventually("the socket is open", || workspace.is_open()).await;
+    workspace.say("C1", "UADA", "<@UBOT> one", 1);
+    workspace.say("C1", "UADA", "<@UBOT> two", 2);
+    workspace.say("C2", "UADA", "<@UBOT> elsewhere", 3);
+    eventually("all run", || ground.assistant.count() == 3).await;
+    workspace.emit(
+        "slash_commands",
+        json!({"command": "/aethon", "text": "stop", "channel_id": "C1", "user_id": "UADA", "trigger_id": "1"}),
+    );
+    pass(20).await;
+    running.stop().await;
+    assert_eq!(ground.courier.texts(), ["Stopped."]);
+    let left = ground.assistant.activity();
+    assert!(left.len() == 1 && left[0].session_id.as_str().starts_with("slack:C2:"), "{left:?}");
 }

@@ -56,6 +56,8 @@ pub enum Strangers {
     Once,
 }
 
+/// What Telegram takes of a bot that does not pay for more.
+const MESSAGES_A_SECOND: u32 = 30;
 /// The size of a file in MB above which it is told and not taken.
 const MAX_FILE_MB: u32 = 20;
 /// The age of a message in minutes above which it is told and not answered.
@@ -76,6 +78,8 @@ pub struct Telegram {
     pub streaming: Streaming,
     /// Whether a reply with headings or tables is a rich message, which Telegram Web, macOS and other apps show blank.
     pub rich: bool,
+    /// How many messages and edits a second Telegram takes of the bot, in all chats together. 0: no limit.
+    pub messages_a_second: u32,
     /// Which messages of a group are answered.
     pub group_mode: GroupMode,
     /// How somebody who is not allowed yet comes to be heard.
@@ -98,6 +102,7 @@ impl Default for Telegram {
             token: Secret::default(),
             streaming: Streaming::default(),
             rich: false,
+            messages_a_second: MESSAGES_A_SECOND,
             group_mode: GroupMode::default(),
             pairing: Pairing::default(),
             strangers: Strangers::default(),

@@ -9,6 +9,10 @@ use jiff::Timestamp;
 
 use crate::error::Result;
 
+/// Where it is remembered how far a delivery has come, before its number. What is there may hold its text, so a storage
+/// removes it with the delivery.
+pub const DELIVERY_RECORDS: &str = "delivery:";
+
 /// The values of channels, by the channel and a name.
 #[async_trait]
 pub trait ChannelRecords: Send + Sync {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 
 use crate::assistant::{ActiveTurn, Assistant, PendingReply, Posting, Submitted};
 use crate::channel::{Courier, NewDelivery};
@@ -14,7 +15,8 @@ use crate::message::Inbound;
 use crate::session::Clear;
 use crate::surface::Surface;
 
-/// Remembers every message that it is given. One with an id that came before is offered, and not new.
+/// Remembers every message that it is given. One with an id that came before is offered, and not new. Its turns run until they
+/// are stopped.
 #[derive(Default)]
 pub struct CollectingAssistant(Mutex<Collected>);
 
@@ -24,6 +26,7 @@ struct Collected {
     surface: Option<Arc<dyn Surface>>,
     known: BTreeSet<String>,
     refusals: u32,
+    active: Vec<ActiveTurn>,
 }
 
 impl CollectingAssistant {
@@ -87,19 +90,29 @@ impl Assistant for CollectingAssistant {
             return Err(Error::full("nothing can be stored"));
         }
         let is_new = inbound.dedupe.as_ref().is_none_or(|dedupe| collected.known.insert(dedupe.id.clone()));
+        let turn = TurnId::fresh();
         if is_new {
+            let session_id = inbound.session.clone();
+            let since = Timestamp::UNIX_EPOCH;
+            collected.active.push(ActiveTurn { session_id, turn: turn.clone(), state: "running", since });
             collected.inbound.push(inbound);
             collected.surface = Some(surface);
         }
-        Ok(Submitted { turn: TurnId::fresh(), queued: 0, is_new, reply: PendingReply::pair().1 })
+        Ok(Submitted { turn, queued: 0, is_new, reply: PendingReply::pair().1 })
     }
 
-    async fn stop(&self, _session: &SessionId, _turn: Option<&TurnId>) -> usize {
-        1
+    async fn stop(&self, session: &SessionId, turn: Option<&TurnId>) -> usize {
+        let mut collected = self.collected();
+        let before = collected.active.len();
+        let is_meant = |active: &ActiveTurn| {
+            active.session_id == *session && turn.is_none_or(|turn| active.turn == *turn)
+        };
+        collected.active.retain(|active| !is_meant(active));
+        before - collected.active.len()
     }
 
     fn activity(&self) -> Vec<ActiveTurn> {
-        Vec::new()
+        self.collected().active.clone()
     }
 
     fn is_busy(&self, _session: &SessionId) -> bool {

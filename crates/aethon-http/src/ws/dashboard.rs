@@ -190,8 +190,12 @@ fn data(event: &Event) -> Value {
             }
             data
         }
-        Event::ApprovalDone { id, resolution } => {
-            json!({ "state": "done", "id": id, "decision": resolution.decision, "reason": resolution.reason })
+        Event::ApprovalDone { id, resolution, edited } => {
+            let mut data = json!({ "state": "done", "id": id, "decision": resolution.decision, "reason": resolution.reason });
+            if let Some(edited) = edited {
+                data["edited"] = edited.clone();
+            }
+            data
         }
         Event::Log(record) => logged(record),
         Event::Usage { today, entry } => json!({ "today": today, "call": call(entry) }),

@@ -41,6 +41,9 @@ pub(super) enum Body<'a> {
         id: &'a str,
         #[serde(flatten)]
         resolution: Resolution,
+        /// The arguments that run, where a person has changed them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        edited: Option<&'a Value>,
     },
     /// Tokens and cost so far.
     Usage(Usage),
@@ -63,7 +66,9 @@ impl<'a> Body<'a> {
             TurnEvent::Reasoning(text) => Self::Reasoning { text },
             TurnEvent::Tool(tool) => Self::Tool(tool.into()),
             TurnEvent::Approval(request) => Self::Approval(request.into()),
-            TurnEvent::ApprovalDone { id, resolution } => Self::ApprovalDone { id, resolution: *resolution },
+            TurnEvent::ApprovalDone { id, resolution, edited } => {
+                Self::ApprovalDone { id, resolution: *resolution, edited: edited.as_ref() }
+            }
             TurnEvent::Usage(usage) => Self::Usage(*usage),
             TurnEvent::Folded { messages, from, to, summary } => {
                 Self::Folded { messages: *messages, from, to, summary }

@@ -49,7 +49,7 @@ async fn without_a_subscription_everything_comes() {
     stage.bus.publish(|| message("hi"));
     stage.bus.publish(|| Event::Session { session: session(), change: SessionChange::Created });
     let resolution = Resolution { decision: Decision::Deny, reason: ResolutionReason::Timeout };
-    stage.bus.publish(|| Event::ApprovalDone { id: "q".into(), resolution });
+    stage.bus.publish(|| Event::ApprovalDone { id: "q".into(), resolution, edited: None });
     stage.bus.publish(|| log("careful"));
     let frame = client.json().await;
     assert_eq!((&frame["channel"], &frame["seq"]), (&"messages".into(), &1.into()));

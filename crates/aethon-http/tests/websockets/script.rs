@@ -109,7 +109,7 @@ impl Turn {
             decision = self.surface.decide(&request) => decision.unwrap_or(Decision::Deny),
         };
         let resolution = Resolution { decision, reason: ResolutionReason::User };
-        self.emit(TurnEvent::ApprovalDone { id: request.id, resolution });
+        self.emit(TurnEvent::ApprovalDone { id: request.id, resolution, edited: None });
         self.say(if decision == Decision::Approve { "approved" } else { "denied" });
     }
 

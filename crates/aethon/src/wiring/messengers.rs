@@ -150,6 +150,7 @@ fn telegram(config: &Config, around: &Around) -> Option<Messenger> {
         token: section.token.clone(),
         drafts: section.streaming == Streaming::Draft,
         rich: section.rich,
+        messages_a_second: section.messages_a_second,
         exchange: exchange("telegram", &section.api_base, SILENCE)?,
         polling: exchange("telegram", &section.api_base, telegram::POLL + POLL_SLACK)?,
     };

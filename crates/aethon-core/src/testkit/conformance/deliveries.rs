@@ -110,6 +110,25 @@ pub async fn a_delivery_outlives_its_session(stage: Stage) {
     stage.storage.outbox.settle(left[0].0, DeliveryOutcome::Delivered).await.unwrap();
 }
 
+pub async fn what_a_session_has_delivered_takes_its_texts_with_it(stage: Stage) {
+    use crate::channel::DELIVERY_RECORDS;
+    send(&stage, &["first", "second"]).await;
+    let ids = [due(&stage, 0).await[0].0, due(&stage, 0).await[1].0];
+    let (outbox, records) = (&stage.storage.outbox, &stage.storage.channel_records);
+    let channel = outbox.due(start(), 1).await.unwrap().remove(0).content.channel;
+    let name = |id: i64| format!("{DELIVERY_RECORDS}{id}");
+    for id in ids {
+        records.put(&channel, &name(id), "its text", None).await.unwrap();
+    }
+    records.put("another", &name(ids[0]), "kept", None).await.unwrap();
+    outbox.settle(ids[0], DeliveryOutcome::Failed { error: "blocked".into() }).await.unwrap();
+    stage.storage.transcripts.clear(&session(S), Clear::Delete).await.unwrap();
+    assert_eq!(records.get(&channel, &name(ids[0])).await.unwrap(), None);
+    let waiting = records.get(&channel, &name(ids[1])).await.unwrap();
+    assert_eq!(waiting.as_deref(), Some("its text"), "what is on its way goes on");
+    assert_eq!(records.get("another", &name(ids[0])).await.unwrap().as_deref(), Some("kept"));
+}
+
 pub async fn what_was_given_up_is_listed_and_can_be_tried_again(stage: Stage) {
     send(&stage, &["a", "b", "c"]).await;
     let outbox = &stage.storage.outbox;

@@ -80,6 +80,7 @@ list! { $
         a_delivery_is_tried_until_it_arrives_or_is_given_up,
         a_turn_that_could_not_end_delivers_nothing,
         a_delivery_outlives_its_session,
+        what_a_session_has_delivered_takes_its_texts_with_it,
         what_was_given_up_is_listed_and_can_be_tried_again,
     }
     measurements {

@@ -12,7 +12,7 @@ use super::memory::MemoryRow;
 use super::records;
 use super::work::WorkTables;
 use crate::audit::AuditEntry;
-use crate::channel::{Delivery, NewDelivery};
+use crate::channel::{DELIVERY_RECORDS, Delivery, NewDelivery};
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::learned::{ModelFact, ModelKey};
@@ -130,6 +130,16 @@ impl Tables {
     /// When the last delivery to this recipient is due, if any waits.
     pub(super) fn last_due(&self, content: &NewDelivery) -> Option<Timestamp> {
         self.deliveries.iter().filter(|row| is_to_same(row, content)).filter_map(|row| row.due_at).max()
+    }
+
+    /// Removes what channels remember of what a session has delivered.
+    pub(super) fn forget_records_of_settled(&mut self, session: &SessionId) {
+        let settled =
+            self.deliveries.iter().filter(|row| row.settled_at.is_some() && row.delivery.session == *session);
+        for row in settled {
+            let name = format!("{DELIVERY_RECORDS}{}", row.delivery.id);
+            self.channel_records.remove(&(row.delivery.content.channel.clone(), name));
+        }
     }
 
     /// What is behind a delivery is not due before it.

@@ -72,6 +72,7 @@ impl Transcripts for MemoryStore {
             tables.sessions.remove(id);
         }
         tables.forget_turns(id, now);
+        tables.forget_records_of_settled(id);
         tables.deliveries.retain(|row| row.settled_at.is_none() || row.delivery.session != *id);
         Ok(true)
     }

@@ -1,0 +1,156 @@
+//! Invitations to rooms. One of somebody who may write is accepted. That of a stranger is left as it is, so that nobody learns
+//! that it was seen, but remembered: while a code for pairing is open, its room is the only place where they can send it. So
+//! it is joined then, and left again when they were not paired.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::api::Api;
+use crate::rest::encoded;
+use crate::talk::{Door, Failure, Fault, Sender, Stop};
+
+/// Where invitations of strangers are remembered, by their rooms.
+const INVITED: &str = "invited:";
+/// For how long.
+const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
+/// How many; further ones are left alone.
+const MOST_INVITED: usize = 20;
+/// Where the rooms of strangers are noted that were joined, with the stranger and the time.
+const STRANGE: &str = "strange:";
+/// In how many we are at once.
+const MOST_STRANGE: usize = 3;
+
+/// Accepts an invitation of somebody who may write, and remembers any other.
+pub(super) async fn invited(
+    (api, door): (&Api, &Door),
+    us: &str,
+    (room, invite): (&str, &Value),
+) -> Result<(), Stop> {
+    let Some(inviter) = inviter(invite, us) else {
+        tracing::debug!(channel = "matrix", room, "it is not clear who sent an invitation");
+        return Ok(());
+    };
+    if door.knows(&somebody(inviter)).await? {
+        join(api, room).await?;
+        return Ok(());
+    }
+    if door.records().list("matrix", INVITED, MOST_INVITED).await?.len() < MOST_INVITED {
+        let until = Some(door.now() + REMEMBERED);
+        door.records().put("matrix", &format!("{INVITED}{room}"), inviter, until).await?;
+    }
+    Ok(())
+}
+
+/// Joins rooms of strangers who can be paired now, and leaves those of strangers who were not.
+pub(super) async fn tend(api: &Api, door: &Door) -> Result<(), Stop> {
+    let mut strange = 0;
+    for (name, note) in door.records().list("matrix", STRANGE, MOST_INVITED).await? {
+        let Some((room, (stranger, joined_at))) = name.strip_prefix(STRANGE).zip(read(&note)) else {
+            continue;
+        };
+        let is_known = door.knows(&somebody(stranger)).await?;
+        if !is_known && door.awaits(stranger, Some(joined_at)).await? {
+            strange += 1;
+            continue;
+        }
+        if !is_known {
+            leave(api, room).await?;
+        }
+        door.records().take("matrix", &name).await?;
+    }
+    for (name, inviter) in door.records().list("matrix", INVITED, MOST_INVITED).await? {
+        let Some(room) = name.strip_prefix(INVITED) else { continue };
+        let is_known = door.knows(&somebody(&inviter)).await?;
+        if !is_known && (strange >= MOST_STRANGE || !door.awaits(&inviter, None).await?) {
+            continue;
+        }
+        if !is_known {
+            strange += 1;
+            // Noted before: what is joined is left, whatever happens in between.
+            let note = format!("{} {inviter}", door.now().as_second());
+            door.records().put("matrix", &format!("{STRANGE}{room}"), &note, None).await?;
+        }
+        join(api, room).await?;
+        door.records().take("matrix", &name).await?;
+    }
+    Ok(())
+}
+
+async fn join(api: &Api, room: &str) -> Result<(), Stop> {
+    match api.post(&format!("/_matrix/client/v3/rooms/{}/join", encoded(room)), &json!({})).await {
+        Ok(_) => tracing::info!(channel = "matrix", room, "an invitation was accepted"),
+        Err(Failure::Fault(Fault::Refused(message))) => {
+            tracing::warn!(channel = "matrix", room, message, "an invitation could not be accepted");
+        }
+        Err(failure) => return Err(failure.into()),
+    }
+    Ok(())
+}
+
+async fn leave(api: &Api, room: &str) -> Result<(), Stop> {
+    match api.post(&format!("/_matrix/client/v3/rooms/{}/leave", encoded(room)), &json!({})).await {
+        Ok(_) => tracing::info!(channel = "matrix", room, "a room was left whose owner was not paired"),
+        // We are not in it any more.
+        Err(Failure::Fault(Fault::Refused(message))) => {
+            tracing::debug!(channel = "matrix", room, message, "a room could not be left");
+        }
+        Err(failure) => return Err(failure.into()),
+    }
+    Ok(())
+}
+
+fn read(note: &str) -> Option<(&str, Timestamp)> {
+    let (joined_at, stranger) = note.split_once(' ')?;
+    Some((stranger, Timestamp::from_second(joined_at.parse().ok()?).ok()?))
+}
+
+fn somebody(id: &str) -> Sender {
+    Sender { id: id.to_owned(), name: None, group: None }
+}
+
+/// Who sent an invitation. Only the event of the invitation itself was checked by the homeserver, which puts it last. The
+/// others are what the inviting server says of the room, so if one of them names somebody else, nobody is believed.
+fn inviter<'i>(invite: &'i Value, us: &str) -> Option<&'i str> {
+    let events = invite["invite_state"]["events"].as_array()?;
+    let mut senders = events
+        .iter()
+        .filter(|event| {
+            event["type"] == "m.room.member"
+                && event["state_key"] == us
+                && event["content"]["membership"] == "invite"
+        })
+        .map(|event| event["sender"].as_str());
+    let last = senders.next_back()??;
+    senders.all(|sender| sender == Some(last)).then_some(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_invitation_that_names_two_people_is_nobodys() {
+        let event = |sender: &str, of: &str, membership: &str| json!({"type": "m.room.member", "state_key": of, "sender": sender, "content": {"membership": membership}});
+        let check = |events: &[Value], expected: Option<&str>| {
+            let invite = json!({"invite_state": {"events": events}});
+            assert_eq!(inviter(&invite, "@bot:hs"), expected, "{events:?}");
+        };
+        let (ada, eve) = (event("@ada:hs", "@bot:hs", "invite"), event("@eve:hs", "@bot:hs", "invite"));
+        check(&[], None);
+        check(std::slice::from_ref(&ada), Some("@ada:hs"));
+        check(&[ada.clone(), ada.clone()], Some("@ada:hs"));
+        check(&[ada.clone(), eve.clone()], None);
+        check(&[eve, ada.clone()], None);
+        check(
+            &[
+                json!({"type": "m.room.member", "state_key": "@bot:hs", "content": {"membership": "invite"}}),
+                ada.clone(),
+            ],
+            None,
+        );
+        check(
+            &[ada.clone(), event("@eve:hs", "@eve:hs", "join"), event("@bot:hs", "@bot:hs", "leave")],
+            Some("@ada:hs"),
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! The files of a message: which are taken, and what is said of those that are not.
+
+use aethon_core::message::Attachment;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::outlet::Outlet;
+use super::platform::{Arrival, Offer};
+
+/// The files of a message that are taken.
+const MOST_FILES: usize = 10;
+
+/// Whether there is a file to fetch, which takes its time.
+pub(super) fn are_to_be_fetched(outlet: &Outlet, arrival: &Arrival) -> bool {
+    arrival.files.iter().any(|offer| refusal(outlet, offer).is_none())
+}
+
+/// The files of a message, and what there is to say about those that are not taken.
+pub(super) async fn taken(outlet: &Outlet, arrival: &Arrival) -> (Vec<Attachment>, Vec<String>) {
+    let (mut files, mut notes) = (Vec::new(), Vec::new());
+    for offer in arrival.files.iter().take(MOST_FILES) {
+        match file(outlet, offer).await {
+            Ok(file) => files.push(file),
+            Err(note) => notes.push(note),
+        }
+    }
+    if arrival.files.len() > MOST_FILES {
+        notes.push(format!("I took the first {MOST_FILES} files."));
+    }
+    (files, notes)
+}
+
+async fn file(outlet: &Outlet, offer: &Offer) -> Result<Attachment, String> {
+    if let Some(note) = refusal(outlet, offer) {
+        return Err(note);
+    }
+    let bytes = outlet.platform.fetch(offer).await.map_err(|fault| {
+        tracing::warn!(channel = outlet.channel(), error = fault.message(), "a file could not be fetched");
+        format!("The file {} could not be fetched. Send it again, please.", shown_name(&offer.name))
+    })?;
+    if u64::try_from(bytes.len()).is_ok_and(|size| size > outlet.rules.max_file_bytes) {
+        return Err(too_large(outlet, offer));
+    }
+    Ok(Attachment::new(offer.name.clone(), offer.mime.clone(), STANDARD.encode(bytes)))
+}
+
+/// Why a file is not even fetched.
+fn refusal(outlet: &Outlet, offer: &Offer) -> Option<String> {
+    if offer.size > outlet.rules.max_file_bytes {
+        return Some(too_large(outlet, offer));
+    }
+    let name = shown_name(&offer.name);
+    (!is_readable(&offer.mime))
+        .then(|| format!("I cannot read {name} ({}); send a picture or a text file.", offer.mime))
+}
+
+fn too_large(outlet: &Outlet, offer: &Offer) -> String {
+    let (name, channel, megabytes) =
+        (shown_name(&offer.name), outlet.channel(), outlet.rules.max_file_bytes >> 20);
+    format!(
+        "The file {name} is larger than {megabytes} MB (channels.{channel}.max_file_mb), so I did not take it."
+    )
+}
+
+/// What a model can be shown; the assistant's own check has the last word.
+fn is_readable(mime: &str) -> bool {
+    let mime = mime.to_ascii_lowercase();
+    let is_picture = matches!(mime.as_str(), "image/png" | "image/jpeg" | "image/gif" | "image/webp");
+    let is_text = mime.starts_with("text/")
+        || ["json", "xml", "yaml", "toml", "javascript"].iter().any(|kind| {
+            mime.strip_prefix("application/").is_some_and(|rest| rest.trim_start_matches("x-") == *kind)
+        });
+    is_picture || is_text
+}
+
+fn shown_name(name: &str) -> String {
+    let name: String = name.chars().filter(|c| !c.is_control() && *c != '`').take(80).collect();
+    format!("`{name}`")
+}

@@ -1,0 +1,127 @@
+//! Questions whose answerer, arguments or program change while they are open.
+
+use aethon_core::approval::{Resolution, ResolutionReason};
+use aethon_core::channel::ChannelRecords as _;
+
+use super::*;
+
+/// A door behind which this person's turn waits for an answer, and what the buttons send.
+async fn asked_by(stage: &Stage, arrival: Arrival) -> (Door, ApprovalRequest, [String; 2]) {
+    let (door, request) = (stage.door(), stage.question());
+    door.arrive(arrival).await.unwrap();
+    let surface = stage.assistant.surface().unwrap();
+    surface.emit(&request.turn, TurnEvent::Approval(request.clone()));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let buttons = stage.paper.buttons.lock().unwrap().last().unwrap().clone();
+    (door, request, [buttons[0].data.clone(), buttons[1].data.clone()])
+}
+
+fn approved(request: &ApprovalRequest, edited: Option<serde_json::Value>) -> TurnEvent {
+    let resolution = Resolution { decision: Decision::Approve, reason: ResolutionReason::User };
+    TurnEvent::ApprovalDone { id: request.id.clone(), resolution, edited }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_may_not_write_any_more_approves_nothing() {
+    let press = |data: &str, group: Option<&str>, chat: &str| {
+        let sender = Sender { id: "1".into(), name: None, group: group.map(str::to_owned) };
+        Press { data: data.into(), sender, chat: chat.into() }
+    };
+    // Taken off the list.
+    let stage = Stage::new(known());
+    let (door, request, [approve, _]) = asked_by(&stage, stage.arrival("1", "hi")).await;
+    let mut ticket = stage.desk.open(request.clone());
+    stage.rules.allowed.set(vec!["2".into()]);
+    assert_eq!(door.press(&press(&approve, None, "7")).await, "You cannot answer this.");
+    let words = format!("approve {}", &approve[2..]);
+    door.arrive(stage.arrival("2", &words)).await.unwrap();
+    assert_eq!((stage.desk.pending().len(), stage.said().len()), (1, 0));
+    stage.rules.allowed.set(vec!["1".into()]);
+    assert_eq!(door.press(&press(&approve, None, "7")).await, "Approved.");
+    assert_eq!(ticket.answer().await.answer.decision, Decision::Approve);
+
+    // The pairing was taken back.
+    let stage = Stage::new(rules());
+    stage.records.put("telegram", "paired:1", "", None).await.unwrap();
+    let (door, request, [approve, _]) = asked_by(&stage, stage.arrival("1", "hi")).await;
+    let _ticket = stage.desk.open(request);
+    assert!(pairing::revoke(&*stage.records, "telegram", "1").await.unwrap());
+    assert_eq!(door.press(&press(&approve, None, "7")).await, "You cannot answer this.");
+    assert_eq!(stage.desk.pending().len(), 1);
+
+    // A member of a group that is listed, there and nowhere else.
+    let stage = Stage::new(Rules { allowed: Live::new(vec!["-7".into()]), ..rules() });
+    let (door, request, [approve, _]) = asked_by(&stage, in_group(&stage, "1", "hi")).await;
+    let _ticket = stage.desk.open(request);
+    assert_eq!(door.press(&press(&approve, None, "-7")).await, "You cannot answer this.");
+    assert_eq!(door.press(&press(&approve, Some("-7"), "-7")).await, "Approved.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_changed_at_another_door_is_shown_as_it_runs() {
+    let stage = Stage::new(known());
+    let (_door, request, _) = asked_by(&stage, stage.arrival("1", "hi")).await;
+    let surface = stage.assistant.surface().unwrap();
+    let edited = json!({"command": "id"});
+    surface.emit(&request.turn, approved(&request, Some(edited)));
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    let shown = stage.shown();
+    let question = shown.iter().position(|text| text.contains("Approved with changes: ")).unwrap();
+    assert!(stage.paper.buttons.lock().unwrap()[question].is_empty(), "without buttons");
+    let below = shown[question + 1..].join("");
+    assert!(
+        below.starts_with("Approved with changes") && below.contains("shell runs with this"),
+        "{shown:?}"
+    );
+    assert!(below.contains("\"id\"") && !below.contains("\"ls\""), "{shown:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_a_crash_has_left_is_void_and_has_no_buttons() {
+    let stage = Stage::new(known());
+    let (_door, request, [approve, _]) = asked_by(&stage, stage.arrival("1", "hi")).await;
+    // The same messenger started anew in the same program: the question is still open.
+    let messenger = stage.messenger();
+    messenger.questions().ask(("7", "1"), &ApprovalRequest { id: "q2".into(), ..request }).await;
+    let count = stage.shown().len();
+    messenger.questions().void().await;
+    let (shown, buttons) = (stage.shown(), stage.paper.buttons.lock().unwrap().clone());
+    let void: Vec<usize> = (0..count).filter(|at| shown[*at].contains("Void: I was restarted")).collect();
+    let with_buttons: Vec<usize> = (0..count).filter(|at| !buttons[*at].is_empty()).collect();
+    assert_eq!((void.len(), with_buttons), (1, vec![count - 1]), "{shown:?}");
+    assert!(void[0] < count - 1, "the one that is open stays");
+    let sender = Sender { id: "1".into(), name: None, group: None };
+    let late = Press { data: approve, sender, chat: "7".into() };
+    assert!(messenger.questions().press(&late).contains("settled"));
+    let edits = stage.paper.edits.load(Ordering::Relaxed);
+    messenger.questions().void().await;
+    assert_eq!(stage.paper.edits.load(Ordering::Relaxed), edits, "once");
+    // What is settled is not stored any longer.
+    let resolution = Resolution { decision: Decision::Deny, reason: ResolutionReason::User };
+    messenger.questions().settled("q2", resolution, None).await;
+    assert!(stage.records.list("telegram", "question:", 9).await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_a_group_the_words_of_an_answer_need_no_mention() {
+    let stage = Stage::new(known());
+    let group = |id: &str, text: &str| Arrival {
+        is_private: false,
+        is_addressed: false,
+        chat: "-7".into(),
+        ..stage.arrival(id, text)
+    };
+    let mention = Arrival { is_addressed: true, ..group("1", "hi") };
+    let (door, request, [approve, _]) = asked_by(&stage, mention).await;
+    let mut ticket = stage.desk.open(request);
+    let code = approve[2..].to_lowercase();
+    for (id, text) in [("2", "approve ABCDEFGH".to_owned()), ("3", format!("approve {code} please"))] {
+        door.arrive(group(id, &text)).await.unwrap();
+    }
+    let elsewhere = Arrival { chat: "-8".into(), ..group("4", &format!("approve {code}")) };
+    door.arrive(elsewhere).await.unwrap();
+    assert!(stage.said().is_empty() && stage.desk.pending().len() == 1, "{:?}", stage.said());
+    door.arrive(group("5", &format!("Approve {code}"))).await.unwrap();
+    assert_eq!(stage.said(), ["Approved."]);
+    assert_eq!(ticket.answer().await.answer.decision, Decision::Approve);
+}

@@ -1,0 +1,175 @@
+//! Messages whose files are still being fetched, and what came behind them in the same chat.
+//!
+//! A file may take a minute, and commands and presses must not wait for it. So such a message is stored, which is when the
+//! platform may be told that it has arrived, and dealt with beside everything else: chats beside each other, and in a chat
+//! one after the other. What was not dealt with when the program ended is taken up at the next start.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aethon_core::error::{Error, Result};
+use aethon_core::ids::SessionId;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+
+use super::outlet::Outlet;
+use super::platform::Arrival;
+
+/// How many wait at most; more have to wait before they come in.
+const MOST: usize = 200;
+/// How long one is kept at most.
+const KEPT_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// Where they are stored, in the order of their names.
+const RECORDS: &str = "arrived:";
+
+/// The messages of a channel that wait for their files.
+pub(super) struct Waiting {
+    outlet: Arc<Outlet>,
+    list: Mutex<List>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct List {
+    entries: VecDeque<Arc<Entry>>,
+    /// The chats of which one is being dealt with.
+    busy: BTreeSet<String>,
+    last: u64,
+}
+
+/// One of them.
+pub(super) struct Entry {
+    name: String,
+    pub(super) kept: Kept,
+}
+
+/// What is stored of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Kept {
+    pub(super) arrival: Arrival,
+    /// The conversation in which it belongs, whatever begins meanwhile.
+    pub(super) session: SessionId,
+}
+
+impl Waiting {
+    pub(super) fn new(outlet: Arc<Outlet>) -> Self {
+        Self { outlet, list: Mutex::default(), changed: Notify::new() }
+    }
+
+    /// Takes up what the program has left.
+    pub(super) async fn load(&self) -> Result<()> {
+        let stored = self.outlet.around.records.list(self.outlet.channel(), RECORDS, MOST).await?;
+        let mut list = self.lock();
+        for (name, kept) in stored {
+            let number = name.strip_prefix(RECORDS).and_then(|number| number.parse().ok());
+            list.last = list.last.max(number.unwrap_or(0));
+            let is_known = list.entries.iter().any(|entry| entry.name == name);
+            match serde_json::from_str(&kept) {
+                Ok(kept) if !is_known => list.entries.push_back(Arc::new(Entry { name, kept })),
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(channel = self.outlet.channel(), %error, "a message that waited cannot be read");
+                }
+            }
+        }
+        self.changed.notify_waiters();
+        Ok(())
+    }
+
+    /// Whether something of this chat waits, behind which the next message has to.
+    pub(super) fn is_behind(&self, chat: &str) -> bool {
+        self.lock().entries.iter().any(|entry| entry.kept.arrival.chat == chat)
+    }
+
+    /// Stores one, unless it waits already.
+    pub(super) async fn put(&self, kept: Kept) -> Result<()> {
+        loop {
+            let changed = self.changed.notified();
+            if self.lock().entries.len() < MOST {
+                break;
+            }
+            changed.await;
+        }
+        let name = {
+            let mut list = self.lock();
+            if list.entries.iter().any(|entry| entry.kept.arrival.id == kept.arrival.id) {
+                return Ok(());
+            }
+            list.last += 1;
+            format!("{RECORDS}{:012}", list.last)
+        };
+        let stored = serde_json::to_string(&kept).map_err(|error| Error::internal(error.to_string()))?;
+        let until = self.now() + KEPT_FOR;
+        self.outlet.around.records.put(self.outlet.channel(), &name, &stored, Some(until)).await?;
+        self.lock().entries.push_back(Arc::new(Entry { name, kept }));
+        self.changed.notify_waiters();
+        Ok(())
+    }
+
+    /// The first one of a chat of which none is being dealt with. Waits until there is one.
+    pub(super) async fn next(&self) -> Arc<Entry> {
+        loop {
+            let changed = self.changed.notified();
+            if let Some(entry) = self.begin() {
+                return entry;
+            }
+            changed.await;
+        }
+    }
+
+    /// The same, if there is one now.
+    pub(super) fn begin(&self) -> Option<Arc<Entry>> {
+        let mut list = self.lock();
+        let is_free = |entry: &&Arc<Entry>| !list.busy.contains(&entry.kept.arrival.chat);
+        let entry = list.entries.iter().find(is_free).cloned()?;
+        list.busy.insert(entry.kept.arrival.chat.clone());
+        Some(entry)
+    }
+
+    /// Whether one is still wanted.
+    pub(super) fn is_wanted(&self, entry: &Entry) -> bool {
+        self.lock().entries.iter().any(|other| other.name == entry.name)
+    }
+
+    /// One was dealt with.
+    pub(super) async fn done(&self, entry: &Entry) {
+        self.forget(entry).await;
+        let mut list = self.lock();
+        list.busy.remove(&entry.kept.arrival.chat);
+        list.entries.retain(|other| other.name != entry.name);
+        drop(list);
+        self.changed.notify_waiters();
+    }
+
+    /// Drops those that are meant. Returns how many they were.
+    pub(super) async fn drop_those(&self, is_meant: impl Fn(&Arrival) -> bool) -> usize {
+        let dropped: Vec<Arc<Entry>> = {
+            let mut list = self.lock();
+            let (dropped, kept) = list.entries.drain(..).partition(|entry| is_meant(&entry.kept.arrival));
+            list.entries = kept;
+            Vec::from(dropped)
+        };
+        for entry in &dropped {
+            self.forget(entry).await;
+        }
+        self.changed.notify_waiters();
+        dropped.len()
+    }
+
+    async fn forget(&self, entry: &Entry) {
+        // Should this be lost, it is taken up once more, and known by its id.
+        if let Err(error) = self.outlet.around.records.take(self.outlet.channel(), &entry.name).await {
+            tracing::debug!(channel = self.outlet.channel(), %error, "a message that was dealt with is still stored");
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.outlet.around.clock.now()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, List> {
+        // The list is whole after every statement, so a panic elsewhere does not make it unusable.
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
