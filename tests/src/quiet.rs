@@ -1,5 +1,5 @@
-//! Slack and a mail server on loopback that let the assistant in and then have nothing to say: what an idle channel costs is measured
-//! against them.
+//! Slack, Meta's Graph API and a mail server on loopback that let the assistant in and then have nothing to say: what an idle channel
+//! costs is measured against them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,6 +11,12 @@ use crate::stub::Seen;
 
 /// Slack's Web API and a socket of Socket Mode.
 pub struct Slack {
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+/// Meta's Graph API, as far as a number on WhatsApp needs it that nobody writes to.
+pub struct Graph {
     /// Where it listens.
     pub address: SocketAddr,
 }
@@ -53,6 +59,35 @@ impl Slack {
             format!("channels.slack.api_base=http://{}/api", self.address),
             "channels.slack.bot_token=xoxb-quiet".into(),
             "channels.slack.app_token=xapp-quiet".into(),
+        ]
+    }
+}
+
+impl Graph {
+    /// Starts it.
+    pub fn start() -> Self {
+        let address = listen(|connection| {
+            let Ok(seen) = Seen::read(&connection) else { return };
+            let answer = match seen.line.split('?').next() {
+                Some("GET /v26.0/11") => {
+                    json!({"display_phone_number": "+1 555 0100", "verified_name": "Home", "id": "11"})
+                }
+                _ => json!({"error": {"code": 100, "message": "this is quiet here"}}),
+            };
+            answer_json(&connection, &answer);
+        });
+        Self { address }
+    }
+
+    /// The settings by which a server uses it.
+    pub fn settings(&self) -> Vec<String> {
+        vec![
+            "channels.whatsapp.enabled=true".into(),
+            format!("channels.whatsapp.api_base=http://{}", self.address),
+            "channels.whatsapp.phone_number_id=11".into(),
+            "channels.whatsapp.token=quiet".into(),
+            "channels.whatsapp.secret=quiet".into(),
+            "channels.whatsapp.verify_token=quiet".into(),
         ]
     }
 }

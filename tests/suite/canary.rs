@@ -1,13 +1,19 @@
 //! Planted secrets appear in nothing that is written: SECURITY "secrets", issue 8. One long session over every surface, with tools
 //! that do their best to bring the secrets out, and then a search through all that there is: responses, frames, the database,
-//! logs, recordings, telemetry, exports, what the terminal and MCP printed.
+//! logs, recordings, telemetry, exports, what the terminal and MCP printed, what messengers were told. All six messengers are on,
+//! fail now and then, and one of them has its token in every address.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 
+use aethon_tests::discord::{self, Discord};
+use aethon_tests::mail::{self, MailHost};
+use aethon_tests::matrix::{self, Matrix};
+use aethon_tests::quiet::{Graph, Slack};
 use aethon_tests::server::server_command;
+use aethon_tests::telegram::{self, Telegram};
 use aethon_tests::{Request, Server, Socket, eventually, home, program, run, signature};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -23,9 +29,125 @@ const FROM_ENVIRONMENT: &str = "cnry-from-environment-Xk1jS9gD4wUz";
 const NOT_REFERRED_TO: &str = "cnry-only-in-environment-Oa3cF7vN6mTb";
 const OWN_KEY: &str = "cnry-of-the-persons-own-Ih8rP0qZ2sEy";
 
-const ALL: [&str; 8] = [TOKEN, WEBHOOK, MODEL, STORED, GIVEN, FROM_ENVIRONMENT, NOT_REFERRED_TO, OWN_KEY];
+const SLACK: &str = "xoxb-cnry-of-the-slack-bot-Lw5eR2";
+const WHATSAPP: &str = "EAAcnryOfTheGraphHs7Kd0";
+const META: &str = "cnry-app-secret-of-meta-Vn4xT9";
+const VERIFY: &str = "cnry-word-for-meta-Qb6yU1";
 
-fn planted() -> Arc<TempDir> {
+/// What is in the configuration or behind it.
+const CONFIGURED: [&str; 14] = [
+    TOKEN,
+    WEBHOOK,
+    MODEL,
+    STORED,
+    GIVEN,
+    FROM_ENVIRONMENT,
+    telegram::TOKEN,
+    matrix::TOKEN,
+    discord::TOKEN,
+    mail::PASSWORD,
+    SLACK,
+    WHATSAPP,
+    META,
+    VERIFY,
+];
+const OTHERS: [&str; 2] = [NOT_REFERRED_TO, OWN_KEY];
+
+/// Whom the messengers listen to.
+const OWNER: i64 = 42;
+const MESSENGERS: [&str; 6] = ["telegram", "matrix", "discord", "slack", "whatsapp", "email"];
+
+/// The platforms. They end with the process of the test.
+struct Platforms {
+    telegram: Telegram,
+    matrix: Matrix,
+    discord: Discord,
+    mail: MailHost,
+    slack: Slack,
+    graph: Graph,
+}
+
+impl Platforms {
+    fn start() -> Self {
+        let matrix = Matrix::start();
+        matrix.room("!r:hs", "@ada:hs");
+        let (telegram, discord, mail) = (Telegram::start(), Discord::start(), MailHost::start());
+        Self { telegram, matrix, discord, mail, slack: Slack::start(), graph: Graph::start() }
+    }
+
+    /// The settings by which a server uses them, as lines of its configuration.
+    fn configuration(&self) -> String {
+        // The ones that are quiet take any token.
+        let token = |setting: &String| {
+            let (key, value) = setting.split_once('=').unwrap();
+            let value = match key {
+                "channels.slack.bot_token" => SLACK,
+                "channels.slack.app_token" => "${FROM_ENVIRONMENT}",
+                "channels.whatsapp.token" => WHATSAPP,
+                "channels.whatsapp.secret" => META,
+                "channels.whatsapp.verify_token" => VERIFY,
+                _ => value,
+            };
+            let is_plain = matches!(value, "true" | "false") || value.parse::<u16>().is_ok();
+            let is_plain = is_plain && !key.ends_with("_id");
+            if is_plain { format!("{key} = {value}\n") } else { format!("{key} = {value:?}\n") }
+        };
+        let all = [
+            self.telegram.settings(),
+            self.matrix.settings(),
+            self.discord.settings(),
+            self.mail.settings(),
+            self.slack.settings(),
+            self.graph.settings(),
+        ];
+        let who = [
+            "security.allowed_senders.telegram = [\"42\"]\n",
+            "security.allowed_senders.matrix = [\"@ada:hs\"]\n",
+            "security.allowed_senders.discord = [\"1\"]\n",
+            "security.allowed_senders.email = [\"ada@x.example\"]\n",
+        ];
+        all.concat().iter().map(token).chain(who.map(str::to_owned)).collect()
+    }
+
+    /// Waits until all of them are signed in to.
+    fn await_all(&self, server: &Server) {
+        eventually("all messengers run", || {
+            let list = server.send(&Request::get("/api/channels").bearer(TOKEN)).json();
+            let rows = list["channels"].as_array().unwrap();
+            let running = rows.iter().filter(|row| row["name"] != "webchat" && row["state"] == "running");
+            (running.count() == MESSENGERS.len()).then_some(())
+        });
+        self.telegram.await_poll();
+        self.matrix.await_sync();
+        self.discord.await_session();
+        self.mail.await_idle();
+    }
+
+    /// Some of the attempts, through messengers that fail meanwhile.
+    fn attempt(&self, attempts: [&str; 3], written: &mut Written) {
+        self.mail.put(1, "ada@x.example", "", attempts[0]);
+        for (number, attempt) in attempts.into_iter().enumerate() {
+            self.telegram.refuse(1);
+            let ending = format!("the end of {number}");
+            for text in [attempt, &format!("!say {ending}")] {
+                self.telegram.say(OWNER, text);
+                self.matrix.say("!r:hs", text);
+                self.discord.say("7", "1", text);
+            }
+            eventually("Matrix answers", || self.matrix.shows("!r:hs", &ending).then_some(()));
+            eventually("Discord answers", || self.discord.shows("7", &ending).then_some(()));
+            eventually("Telegram answers", || self.telegram.shows(OWNER, &ending).then_some(()));
+            self.telegram.lose_answer();
+        }
+        self.mail.await_letter("the mail is answered", |letter| letter.contains("ada@x.example"));
+        written.add("Telegram", format!("{:?}", self.telegram.posted()));
+        written.add("Matrix", format!("{:?}", self.matrix.posted("!r:hs")));
+        written.add("Discord", format!("{:?}", self.discord.posted("7")));
+        written.add("mail", self.mail.letters().concat());
+    }
+}
+
+fn planted(platforms: &Platforms) -> Arc<TempDir> {
     let home = home();
     let write = |name: &str, text: &str| {
         let path = home.path().join(name);
@@ -33,9 +155,10 @@ fn planted() -> Arc<TempDir> {
         std::fs::write(path, text).unwrap();
     };
     let config = format!(
-        "[model]\napi_key = \"{MODEL}\"\n[dashboard]\nauth_token = \"{TOKEN}\"\n[webhook]\nsecret = \"${{credential:webhook}}\"\n\
-         [channels.telegram]\ntoken = \"${{FROM_ENVIRONMENT}}\"\n[session_recorder]\nenabled = true\n\
+        "{}[model]\napi_key = \"{MODEL}\"\n[dashboard]\nauth_token = \"{TOKEN}\"\n[webhook]\nsecret = \"${{credential:webhook}}\"\n\
+         [session_recorder]\nenabled = true\n\
          [mcp.servers.fake]\ncommand = {:?}\nenv = {{ GIVEN = \"{GIVEN}\" }}\n",
+        platforms.configuration(),
         env!("CARGO_BIN_EXE_fake-mcp")
     );
     write("config.toml", &config);
@@ -43,7 +166,7 @@ fn planted() -> Arc<TempDir> {
     write("credentials/unused", &format!("{STORED}\n"));
     write(".ssh/id_ed25519", OWN_KEY);
     // What the owner's secrets look like when they have got into a file of the work.
-    let notes: Vec<String> = [TOKEN, WEBHOOK, MODEL, STORED, GIVEN, FROM_ENVIRONMENT]
+    let notes: Vec<String> = CONFIGURED
         .iter()
         .flat_map(|secret| {
             let aligned = ["", "x", "xx"].map(|before| STANDARD_NO_PAD.encode(format!("{before}{secret}")));
@@ -79,7 +202,7 @@ fn in_addresses(secret: &str) -> [String; 4] {
 /// Every form in which a secret is looked for, with its name.
 fn forms() -> Vec<(String, String)> {
     let mut forms = Vec::new();
-    for secret in ALL {
+    for secret in CONFIGURED.into_iter().chain(OTHERS) {
         let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
         let backwards: String = secret.chars().rev().collect();
         let plain = [secret.to_owned(), hex.clone(), hex.to_uppercase(), backwards];
@@ -120,13 +243,14 @@ impl Written {
     }
 
     fn assert_clean(&self) {
-        let mut found = Vec::new();
-        for (secret, form) in forms() {
-            for (what, bytes) in &self.0 {
-                let hit = bytes.windows(form.len()).position(|part| part == form.as_bytes());
-                if let Some(at) = hit {
-                    let from = at.saturating_sub(80);
-                    let around = String::from_utf8_lossy(&bytes[from..at + form.len()]).into_owned();
+        let (forms, mut found) = (forms(), Vec::new());
+        for (what, bytes) in &self.0 {
+            // What is looked for is all ASCII, and stays as it is.
+            let text = String::from_utf8_lossy(bytes);
+            for (secret, form) in &forms {
+                if let Some(at) = text.find(form) {
+                    let before = text[..at].char_indices().rev().nth(80).map_or(0, |(from, _)| from);
+                    let around = &text[before..at + form.len()];
                     found.push(format!("{what} shows {secret} as {form}: …{around}"));
                 }
             }
@@ -180,9 +304,11 @@ fn attempts(has_walls: bool) -> Vec<String> {
 
 #[test]
 fn planted_secrets_are_in_nothing_that_a_long_session_writes() {
-    let home = planted();
+    let platforms = Platforms::start();
+    let home = planted(&platforms);
     let has_walls = has_walls(home.path());
     let server = start(home.clone());
+    platforms.await_all(&server);
     let mut written = Written::default();
     let bearer = |request: Request| request.bearer(TOKEN);
     eventually("the server of tools", || {
@@ -226,6 +352,8 @@ fn planted_secrets_are_in_nothing_that_a_long_session_writes() {
     let in_address = server.get(&format!("/api/nothing?token={TOKEN}"));
     written.add("a token in an address", format!("{:?}{}", in_address.headers, in_address.text()));
 
+    let (all, last) = (attempts(has_walls), attempts(has_walls).len() - 1);
+    platforms.attempt([&all[0], &all[7], &all[last]], &mut written);
     from_mcp(home.path(), has_walls, &mut written);
     from_the_terminal(home.path(), &mut written);
 
@@ -296,11 +424,24 @@ fn from_the_terminal(home: &Path, written: &mut Written) {
         &["memory", "list", "--json"],
         &["usage", "--json"],
         &["outbox", "list", "--json"],
+        &["channels", "list", "--json"],
+        &["channels", "pair", "telegram"],
     ];
-    for arguments in commands {
+    // Each messenger as it is, and where nobody answers: an error likes to name the address.
+    let nowhere = ["api_base=http://127.0.0.1:1", "imap_port=1"];
+    let tests: Vec<Vec<String>> = MESSENGERS
+        .iter()
+        .flat_map(|name| {
+            let test = ["channels", "test", name, "--log-level", "trace"].map(str::to_owned).to_vec();
+            let key = nowhere[usize::from(*name == "email")];
+            [test.clone(), [test, vec!["--set".into(), format!("channels.{name}.{key}")]].concat()]
+        })
+        .collect();
+    let tests: Vec<Vec<&str>> = tests.iter().map(|test| test.iter().map(String::as_str).collect()).collect();
+    for arguments in commands.iter().copied().chain(tests.iter().map(Vec::as_slice)) {
         let mut command = program("aethon-cli", home);
         command.env("FROM_ENVIRONMENT", FROM_ENVIRONMENT).env("SOME_API_KEY", NOT_REFERRED_TO);
-        let output = run(command.args(*arguments), None);
+        let output = run(command.args(arguments), None);
         written.add(format!("aethon-cli {arguments:?}"), [output.stdout, output.stderr].concat());
     }
 }

@@ -45,6 +45,7 @@ mod many_jobs;
 mod mcp;
 mod mcp_address;
 mod memory;
+mod messengers;
 mod model_test;
 mod models;
 mod money;

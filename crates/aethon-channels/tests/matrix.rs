@@ -10,6 +10,8 @@
 
 mod stage;
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -28,6 +30,7 @@ use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::surface::TurnEvent;
 use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
 use async_trait::async_trait;
+use common::{BREAKDOWNS, Flaky};
 use futures_util::stream;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -243,6 +246,10 @@ impl Stage {
     }
 
     fn channel(&self, token: &str) -> Arc<Messenger> {
+        self.channel_through(token, self.server.clone())
+    }
+
+    fn channel_through(&self, token: &str, exchange: Arc<dyn Exchange>) -> Arc<Messenger> {
         let rules = Rules {
             channel: "matrix",
             allowed: Live::new(vec!["@ada:hs".into()]),
@@ -268,8 +275,8 @@ impl Stage {
         let options = matrix::Options {
             api_base: "http://hs/".into(),
             token: Secret::new(token),
-            exchange: self.server.clone(),
-            polling: self.server.clone(),
+            exchange: exchange.clone(),
+            polling: exchange,
         };
         Arc::new(matrix::channel(options, rules, around))
     }
@@ -479,4 +486,47 @@ async fn a_strangers_room_is_joined_while_a_code_is_open_and_left_when_it_was_no
     assert!(stage.courier.texts()[0].starts_with("You are connected"));
     assert!(stage.server.sent().is_empty(), "nothing is told to a stranger");
     assert!(stage.records.list("matrix", "strange:", 9).await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_front_that_breaks_down_loses_and_doubles_nothing() {
+    let stage = Stage::new();
+    let front = Flaky::before(stage.server.clone(), |request| !request.url.contains("/typing/"));
+    let channel = stage.channel_through(TOKEN, front.clone());
+    for (number, (status, is_done)) in (1..).zip(BREAKDOWNS) {
+        front.fail(status, is_done);
+        let mut delivery = delivery(&format!("once, after {status} {is_done}"));
+        delivery.id = number;
+        common::deliver(&channel, &delivery).await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let count = stage.server.sent().len();
+        assert!(front.is_over() && i64::try_from(count) == Ok(number), "{status} {is_done}: {count}");
+    }
+    // Signing in, and what is said while the front breaks down.
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    BREAKDOWNS.iter().for_each(|(status, is_done)| front.fail(*status, *is_done));
+    let (running, assistant) = (channel.clone(), stage.assistant.clone());
+    let running = tokio::spawn(async move { running.run(assistant, shutdown).await });
+    tokio::time::sleep(Duration::from_secs(200)).await;
+    let mut said = Vec::new();
+    for (status, is_done) in BREAKDOWNS {
+        // The call that waits now, and the next.
+        front.fail(status, is_done);
+        front.fail(status, is_done);
+        said.push(format!("{status} {is_done}"));
+        stage.server.say("@ada:hs", said.last().unwrap());
+        tokio::time::sleep(Duration::from_secs(120)).await;
+    }
+    assert_eq!(channel.status().unwrap().state, ChannelState::Running);
+    // It is seen that all is well again before the server has held a call for its whole time.
+    front.fail(502, false);
+    stage.server.changed.notify_waiters();
+    while channel.status().unwrap().state == ChannelState::Running {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(channel.status().unwrap().state, ChannelState::Running, "{:?}", channel.status());
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+    assert_eq!(stage.assistant.texts(), said);
 }

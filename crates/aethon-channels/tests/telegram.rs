@@ -19,7 +19,7 @@ use aethon_core::secret::Secret;
 use aethon_core::session::{TurnPhase, TurnRecord};
 use aethon_core::surface::{Surface, TurnEvent};
 use async_trait::async_trait;
-use common::{Ground, NOW, answer, assert_shows_all, delivery, lost, pass};
+use common::{BREAKDOWNS, Flaky, Ground, NOW, answer, assert_shows_all, delivery, lost, pass};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -414,4 +414,29 @@ async fn a_question_shows_everything_that_would_be_done() {
     let shown = stage.server.shown().concat();
     assert_shows_all(&shown);
     assert!(shown.contains("``` ‹U+202E›") && shown.contains("</code></pre>\\n‹U+E0041›"), "{shown}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_front_that_breaks_down_loses_nothing_and_doubles_only_what_nobody_can_tell() {
+    for (status, is_done) in BREAKDOWNS {
+        let stage = Stage::new(false, false);
+        let front = Flaky::before(stage.server.clone(), |request| request.url.ends_with("/sendMessage"));
+        let options = telegram::Options {
+            api_base: "http://bots".into(),
+            token: Secret::new("1:token"),
+            drafts: false,
+            rich: false,
+            messages_a_second: 30,
+            exchange: front.clone(),
+            polling: front.clone(),
+        };
+        let rules = stage.ground.rules("telegram", &["7"]);
+        let messenger = telegram::channel(options, rules, stage.ground.around());
+        front.fail(status, is_done);
+        common::deliver(&messenger, &reply("7", &TurnId::fresh(), "once")).await;
+        // A front's 502 and 503 say that the server behind it was not reached, which can be wrong; Telegram knows no second one.
+        let most = if is_done { 2 } else { 1 };
+        let shown = stage.server.shown();
+        assert!(front.is_over() && (1..=most).contains(&shown.len()), "{status} {is_done}: {shown:?}");
+    }
 }

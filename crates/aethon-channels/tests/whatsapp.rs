@@ -8,6 +8,7 @@
     reason = "these modules are shared, and each program of tests uses a part"
 )]
 
+mod common;
 mod stage;
 
 use std::collections::VecDeque;
@@ -26,6 +27,7 @@ use aethon_core::secret::Secret;
 use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::surface::TurnEvent;
 use async_trait::async_trait;
+use common::{BREAKDOWNS, Flaky};
 use futures_util::stream;
 use jiff::{SignedDuration, Timestamp};
 use ring::hmac;
@@ -420,4 +422,23 @@ async fn a_token_that_is_wrong_is_told_once_without_it() {
     assert!(!channel.inspect().await[0].ok);
     let checks = bench.channel().inspect().await;
     assert!(checks.iter().all(|check| check.ok) && checks[1].detail.contains("terms"), "{checks:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_front_that_breaks_down_loses_nothing_and_doubles_only_what_nobody_can_tell() {
+    for (status, is_done) in BREAKDOWNS {
+        let bench = Bench::new();
+        let front = Flaky::before(bench.graph.clone(), |request| request.url.ends_with("/messages"));
+        let rules = Rules { allowed: Live::new(vec![ADA.into()]), streams: false, ..rules("whatsapp") };
+        let options = Options { exchange: front.clone(), ..bench.options() };
+        let channel = Arc::new(whatsapp::channel(options, rules, bench.stage.around()));
+        // Free text is taken for a day after somebody has written.
+        call(&channel, json!({"messages": [text("w1", ADA, 0, "hello")]})).await;
+        bench.run(&channel).await;
+        front.fail(status, is_done);
+        common::deliver(&channel, &delivery(1, ADA, "once")).await;
+        let (sent, most) = (bench.graph.sent(), if is_done { 2 } else { 1 });
+        assert!(front.is_over() && (1..=most).contains(&sent.len()), "{status} {is_done}: {sent:?}");
+        assert_eq!(bench.stage.assistant.count(), 1);
+    }
 }

@@ -369,3 +369,20 @@ fn what_is_set_and_not_built_is_told_with_its_key() {
     check("[security]\nsandbox = \"none\"\n", &[]);
     check("[security.allowed_senders]\ntelegram = [1]\n", &[]);
 }
+
+#[test]
+fn an_owner_that_can_be_nobody_is_refused() {
+    let check = |owner: &str, is_right: bool| {
+        let found = problems(&Home::with(&format!("[security]\nowners = [\"telegram:1\", \"{owner}\"]\n")));
+        assert_eq!(found.is_empty(), is_right, "{owner:?}: {found:?}");
+        let told = found.concat();
+        let says_all = told.contains("security.owners[1]") && told.contains("CHANNEL:SENDER");
+        assert!(is_right || (says_all && told.contains("telegram:123456789")), "{told}");
+    };
+    for owner in ["12345", "", ":1", "telegram:", "telegram: 1", "telgram:1", "Telegram:1", "@ada:hs", "* "] {
+        check(owner, false);
+    }
+    for owner in ["telegram:1", "matrix:@ada:hs", "email:ada@x.example", "whatsapp:US.1", "telegram:@ada"] {
+        check(owner, true);
+    }
+}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use aethon_channels::Check;
 use aethon_channels::pairing;
 use aethon_config::Config;
+use aethon_config::schema::Pairing as PairingWay;
 use aethon_core::channel::{ChannelRecords, ChannelState};
 use aethon_core::clock::Clock;
 use aethon_core::feature::{Feature, FeatureState};
@@ -58,7 +59,11 @@ impl Aethon {
 
     /// Who was paired with the messengers.
     pub fn pairings(&self) -> Arc<dyn Pairings> {
-        Arc::new(KeptPairings { records: self.storage.channel_records.clone(), clock: self.clock.clone() })
+        Arc::new(KeptPairings {
+            records: self.storage.channel_records.clone(),
+            clock: self.clock.clone(),
+            ways: NAMES.map(|name| messengers::pairing(&self.config, name).unwrap_or_default()),
+        })
     }
 
     pub(crate) fn surroundings(&self) -> Around {
@@ -76,15 +81,21 @@ impl Aethon {
 struct KeptPairings {
     records: Arc<dyn ChannelRecords>,
     clock: Arc<dyn Clock>,
+    /// How somebody comes to be heard, by messenger, in the order of their names.
+    ways: [PairingWay; NAMES.len()],
 }
 
 #[async_trait]
 impl Pairings for KeptPairings {
     async fn invite(&self, channel: &str) -> aethon_core::error::Result<PairingCode> {
-        if !NAMES.contains(&channel) {
+        let Some(at) = NAMES.iter().position(|name| *name == channel) else {
             let names = NAMES.join(", ");
             let message = format!("there is no channel {channel:?} that can be paired; there are: {names}");
             return Err(aethon_core::error::Error::not_found(message));
+        };
+        // A code that the door does not take is worse than none.
+        if let Some(remedy) = no_invitation(channel, self.ways[at]) {
+            return Err(aethon_core::error::Error::invalid(remedy));
         }
         pairing::invite(&*self.records, &*self.clock, channel).await
     }
@@ -121,7 +132,7 @@ pub struct ConfiguredChannel {
     enabled: bool,
     state: ChannelState,
     detail: String,
-    account: &'static str,
+    account: Option<String>,
     last_inbound: Option<Timestamp>,
     last_outbound: Option<Timestamp>,
     pending: u64,
@@ -140,12 +151,26 @@ impl Prepared {
                 true => "no aethon-server runs on this home".to_owned(),
                 false => format!("set channels.{name}.enabled"),
             },
-            account: "",
+            account: None,
             last_inbound: None,
             last_outbound: None,
             pending: 0,
         };
         std::iter::once(webchat).chain(messengers).map(row).collect()
+    }
+}
+
+/// Why nobody could be let in by a code that the owner hands out, and what to set; `None` where that works.
+fn no_invitation(name: &str, way: PairingWay) -> Option<String> {
+    let key = format!("channels.{name}.pairing");
+    match way {
+        PairingWay::Invite => None,
+        PairingWay::Off => Some(format!(
+            "{key} is \"off\", so nobody could use a code; set it to \"invite\", or list the sender in security.allowed_senders.{name}"
+        )),
+        PairingWay::Request => Some(format!(
+            "{key} is \"request\", so whoever writes gets a code and `aethon-cli channels approve CODE` lets them in; set it to \"invite\" to hand codes out"
+        )),
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use aethon_tests::discord::Discord;
 use aethon_tests::matrix::Matrix;
-use aethon_tests::quiet::{Mailbox, Slack};
+use aethon_tests::quiet::{Graph, Mailbox, Slack};
 use aethon_tests::telegram::Telegram;
 use serde_json::{Value, json};
 
@@ -22,24 +22,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() {
     let (telegram, matrix, discord) = (Telegram::start(), Matrix::start(), Discord::start());
-    let (slack, mailbox) = (Slack::start(), Mailbox::start());
-    let whatsapp = [
-        "channels.whatsapp.enabled=true",
-        "channels.whatsapp.phone_number_id=1",
-        "channels.whatsapp.token=quiet",
-        "channels.whatsapp.secret=quiet",
-        "channels.whatsapp.verify_token=quiet",
-    ];
+    let (slack, graph, mailbox) = (Slack::start(), Graph::start(), Mailbox::start());
     let people: Vec<String> = (FIRST..FIRST + CHATS).map(|chat| format!("\"{chat}\"")).collect();
     let one =
         [telegram.settings(), vec![format!("security.allowed_senders.telegram=[{}]", people.join(","))]];
-    let others = [
-        matrix.settings(),
-        discord.settings(),
-        slack.settings(),
-        mailbox.settings(),
-        whatsapp.map(str::to_owned).to_vec(),
-    ];
+    let others =
+        [matrix.settings(), discord.settings(), slack.settings(), mailbox.settings(), graph.settings()];
     say(&json!({"one": one.concat(), "others": others.concat()}));
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         let mut words = line.split_whitespace().skip(1).filter_map(|word| word.parse::<u64>().ok());

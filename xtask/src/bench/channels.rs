@@ -7,13 +7,16 @@ use super::report::{Row, Unit};
 use crate::process;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long nothing happens: longer than any channel's longest silence.
 const IDLE: Duration = Duration::from_secs(60);
+/// How long signing in may take.
+const SIGNED_IN: Duration = Duration::from_secs(30);
 /// How many messages a second come in.
 const OFFERED: u64 = 240;
 /// How many must be answered.
@@ -34,6 +37,20 @@ struct Messengers {
 struct Settings {
     one: Vec<String>,
     others: Vec<String>,
+}
+
+/// What a server tells of its channels.
+#[derive(Deserialize)]
+struct Told {
+    channels: Vec<Listed>,
+}
+
+/// One of them.
+#[derive(Deserialize)]
+struct Listed {
+    name: String,
+    state: String,
+    detail: String,
 }
 
 /// How a flood went.
@@ -87,8 +104,8 @@ pub(super) fn figures(bench: &Bench) -> Result<Vec<Row>> {
     let settings = &messengers.settings;
     let six: Vec<String> = settings.one.iter().chain(&settings.others).cloned().collect();
     let one = settings.one.clone();
-    let (quiet_cpu, quiet) = idle(bench, &[])?;
-    let (cpu, resident) = idle(bench, &six)?;
+    let (quiet_cpu, quiet) = idle(bench, (0, &[]))?;
+    let (cpu, resident) = idle(bench, (6, &six))?;
     let more = resident.saturating_sub(quiet) as f64;
     let mut rows = vec![
         Row::new("CPU a second, idle, no channel but the page", Unit::Millis, quiet_cpu),
@@ -108,15 +125,48 @@ pub(super) fn figures(bench: &Bench) -> Result<Vec<Row>> {
 }
 
 /// CPU seconds a second of a server that does nothing, and its resident memory.
-fn idle(bench: &Bench, settings: &[String]) -> Result<(f64, u64)> {
+fn idle(bench: &Bench, (messengers, settings): (usize, &[String])) -> Result<(f64, u64)> {
     let home = bench.home()?;
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
     let server = bench.start(&home, &settings)?;
+    all_run(server.address, messengers)?;
     settled(&server)?;
     let (before, begun) = (server.cpu()?, Instant::now());
     std::thread::sleep(IDLE);
     let used = server.cpu()?.saturating_sub(before);
     Ok((used.as_secs_f64() / begun.elapsed().as_secs_f64(), server.resident()?))
+}
+
+/// Waits until so many messengers run: what cannot reach its platform waits for longer and longer, and costs nothing.
+fn all_run(address: SocketAddr, messengers: usize) -> Result<()> {
+    let until = Instant::now() + SIGNED_IN;
+    loop {
+        let channels = look(address)?.channels;
+        let running =
+            channels.iter().filter(|channel| channel.name != "webchat" && channel.state == "running");
+        if running.count() == messengers {
+            return Ok(());
+        }
+        if Instant::now() > until {
+            let states: Vec<String> = channels
+                .iter()
+                .map(|Listed { name, state, detail }| format!("{name} {state} {detail}"))
+                .collect();
+            bail!("not {messengers} messengers run after {SIGNED_IN:?}: {}", states.join("; "));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// `GET /api/channels`.
+fn look(address: SocketAddr) -> Result<Told> {
+    let mut connection = TcpStream::connect(address).context("cannot reach the server")?;
+    connection.set_read_timeout(Some(SIGNED_IN))?;
+    write!(connection, "GET /api/channels HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer)?;
+    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    serde_json::from_str(body).with_context(|| format!("the server answered {answer:?}"))
 }
 
 /// Messages over one messenger, in many chats.

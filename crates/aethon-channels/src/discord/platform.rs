@@ -92,9 +92,10 @@ impl Discord {
         let Some(application) = inbound::id(application) else { return };
         let command = |name: &str, description: &str| json!({"name": name, "type": 1, "description": description, "contexts": [0, 1], "integration_types": [0]});
         let commands = json!([
+            command("start", "Say hello"),
+            command("help", "List the commands"),
             command("new", "Begin a new conversation"),
             command("stop", "Stop what runs"),
-            command("help", "List the commands"),
         ]);
         let what = format!("{application} {}", named(&commands.to_string()));
         let is_done = door.records().get("discord", COMMANDS).await;

@@ -60,6 +60,9 @@ struct Session {
     members: BTreeMap<String, u64>,
     /// Which messages are ours, of those that were answered or that we have seen of late.
     ours: BTreeMap<String, bool>,
+    /// Whether the last call failed. Then the next one is answered at once: that all is well again is not to be seen only when the
+    /// server has held a call for its whole time.
+    has_failed: bool,
 }
 
 impl Session {
@@ -72,15 +75,17 @@ impl Session {
         let since = door.records().get("matrix", SINCE).await?;
         tracing::info!(channel = "matrix", account = us, "the channel runs");
         door.standing().runs(Some(&us));
-        Ok(Self { us, since, members: BTreeMap::new(), ours: BTreeMap::new() })
+        Ok(Self { us, since, members: BTreeMap::new(), ours: BTreeMap::new(), has_failed: false })
     }
 
     async fn round(&mut self, api: &Api, door: &Door) -> Result<(), Stop> {
         let is_first = self.since.is_none();
-        let wait = if is_first { 0 } else { POLL.as_millis() };
+        let wait = if is_first || self.has_failed { 0 } else { POLL.as_millis() };
         let since = self.since.as_ref().map(|since| format!("&since={}", encoded(since))).unwrap_or_default();
         let path = format!("/_matrix/client/v3/sync?timeout={wait}{since}&filter={}", encoded(FILTER));
-        let answer = api.poll(&path).await?;
+        let asked = api.poll(&path).await;
+        self.has_failed = asked.is_err();
+        let answer = asked?;
         door.standing().runs(None);
         for (room, invite) in answer["rooms"]["invite"].as_object().into_iter().flatten() {
             invitations::invited((api, door), &self.us, (room, invite)).await?;

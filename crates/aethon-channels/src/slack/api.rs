@@ -160,8 +160,8 @@ impl Api {
             }
             (200, None) if told["ok"] == true => Ok(told),
             (_, Some(error)) => Err(failure((name, token), error, &told)),
-            (502 | 503, None) => Err(Failure::Fault(Fault::later(format!("{name}: {}", answer.status)))),
             (400..=499, None) => Err(Failure::Fault(Fault::Refused(format!("{name}: {}", answer.status)))),
+            // Of a front, a 502 included, which does not know what has become of the request.
             (status, None) => Err(Failure::Fault(Fault::Doubtful(format!(
                 "{name}: {status} without an answer that can be read"
             )))),

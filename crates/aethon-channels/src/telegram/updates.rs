@@ -69,6 +69,9 @@ impl From<Failure> for Stop {
 struct Session {
     us: Ourselves,
     offset: i64,
+    /// Whether the last call failed. Then the next one is answered at once: that all is well again is not to be seen only when
+    /// Telegram has held a call for its whole time.
+    has_failed: bool,
 }
 
 impl Session {
@@ -93,7 +96,7 @@ impl Session {
         let account = format!("@{}", us.username);
         tracing::info!(channel = "telegram", account, "the channel runs");
         door.standing().runs(Some(&account));
-        Ok(Self { us, offset })
+        Ok(Self { us, offset, has_failed: false })
     }
 
     /// The first start: what came before it is nobody's business.
@@ -107,10 +110,13 @@ impl Session {
 
     /// Asks once, and takes in what there is.
     async fn round(&mut self, telegram: &Telegram, door: &Door) -> Result<(), Stop> {
+        let held = if self.has_failed { 0 } else { POLL.as_secs() };
         let ask = json!({
-            "offset": self.offset, "timeout": POLL.as_secs(), "limit": 100, "allowed_updates": WANTED,
+            "offset": self.offset, "timeout": held, "limit": 100, "allowed_updates": WANTED,
         });
-        let updates: Vec<Value> = telegram.api().poll("getUpdates", &ask).await?;
+        let asked = telegram.api().poll::<Vec<Value>>("getUpdates", &ask).await;
+        self.has_failed = asked.is_err();
+        let updates = asked?;
         door.standing().runs(None);
         let before = self.offset;
         let mut outcome = Ok(());

@@ -4,20 +4,21 @@
 #![allow(dead_code, reason = "no test uses all of it")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aethon_channels::{Groups, Messenger, Pairing, Rules, Strangers, Surroundings};
 use aethon_core::approval::{ApprovalRequest, PendingApprovals};
 use aethon_core::channel::{Channel, Delivery, NewDelivery};
 use aethon_core::error::Result;
-use aethon_core::exchange::{ExchangeRequest, ExchangeResponse};
+use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
+use async_trait::async_trait;
 use futures_util::stream;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -189,4 +190,60 @@ pub(crate) fn assert_shows_all(question: &str) {
     }
     let hides = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e0fff}' | '\u{a0}');
     assert!(!question.contains(hides), "something hides: {question:?}");
+}
+
+/// A service behind a front that breaks down: some requests are answered with a status of the front's own, and a page, before they get
+/// to the service or after it has done them.
+pub(crate) struct Flaky {
+    behind: Arc<dyn Exchange>,
+    is_meant: fn(&ExchangeRequest) -> bool,
+    faults: Mutex<VecDeque<(u16, bool)>>,
+}
+
+impl Flaky {
+    /// One before this service, for the requests that are meant.
+    pub(crate) fn before(behind: Arc<dyn Exchange>, is_meant: fn(&ExchangeRequest) -> bool) -> Arc<Self> {
+        Arc::new(Self { behind, is_meant, faults: Mutex::default() })
+    }
+
+    /// The next request is answered like this, though it may be done.
+    pub(crate) fn fail(&self, status: u16, is_done: bool) {
+        self.faults.lock().unwrap().push_back((status, is_done));
+    }
+
+    /// Whether every fault has come about.
+    pub(crate) fn is_over(&self) -> bool {
+        self.faults.lock().unwrap().is_empty()
+    }
+}
+
+#[async_trait]
+impl Exchange for Flaky {
+    async fn send(&self, request: ExchangeRequest) -> io::Result<ExchangeResponse> {
+        let is_meant = (self.is_meant)(&request);
+        let fault = self.faults.lock().unwrap().pop_front_if(|_| is_meant);
+        let Some((status, is_done)) = fault else { return self.behind.send(request).await };
+        if is_done {
+            drop(self.behind.send(request).await?);
+        }
+        Ok(response(status, &[("content-type", "text/html")], b"<html>of the front</html>".to_vec()))
+    }
+}
+
+/// The faults of a front: each status, before and after a request was done.
+pub(crate) const BREAKDOWNS: [(u16, bool); 6] =
+    [(500, false), (502, false), (503, false), (500, true), (502, true), (503, true)];
+
+/// Delivers, as often as it takes and the outbox would try.
+pub(crate) async fn deliver(messenger: &Messenger, delivery: &Delivery) {
+    for _ in 0..6 {
+        match messenger.send(delivery).await {
+            Ok(()) => return,
+            Err(error) => {
+                assert!(error.retryable, "{error:?}");
+                tokio::time::sleep(error.retry_after.unwrap_or(Duration::from_secs(5))).await;
+            }
+        }
+    }
+    panic!("it was not delivered");
 }

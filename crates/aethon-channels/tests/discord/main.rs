@@ -15,7 +15,7 @@ use aethon_core::approval::{Resolution, ResolutionReason};
 use aethon_core::channel::{Channel, ChannelState};
 use aethon_core::secret::Secret;
 use aethon_core::surface::TurnEvent;
-use common::{Ground, assert_shows_all, delivery, eventually, pass};
+use common::{BREAKDOWNS, Flaky, Ground, assert_shows_all, delivery, eventually, pass};
 use jiff::Timestamp;
 use serde_json::json;
 use server::{ADA, DM, Discord, EVE, Line, Order, ROOM, TOKEN};
@@ -77,6 +77,13 @@ async fn messages_arrive_once_through_breaks_restarts_and_replays() {
     assert_eq!(state.identified, 1, "one session all the time");
     assert!(state.resumed.len() >= 5 && state.beats > 5, "{:?} {}", state.resumed, state.beats);
     assert_eq!(state.commands.len(), 1, "registered once");
+    let names: Vec<&str> = state.commands[0]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|command| command["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["start", "help", "new", "stop"], "every command of the chat is there to be chosen");
     assert!(ground.courier.texts().is_empty(), "a stranger learns nothing");
 }
 
@@ -275,4 +282,37 @@ async fn files_are_fetched_from_where_discord_keeps_them_and_nowhere_else() {
     let files: Vec<usize> =
         ground.assistant.inbound().iter().map(|inbound| inbound.attachments.len()).collect();
     assert_eq!(files, [1, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_front_that_breaks_down_loses_and_doubles_nothing() {
+    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let front = Flaky::before(discord.clone(), |request| !request.url.ends_with("/typing"));
+    let options = discord::Options {
+        api_base: "http://127.0.0.1/api/v10".into(),
+        token: Secret::new(TOKEN),
+        message_content: false,
+        exchange: front.clone(),
+        dial: Arc::new(Line(discord.clone())),
+    };
+    let messenger =
+        Arc::new(discord::channel(options, ground.rules("discord", &[ADA, EVE]), ground.around()));
+    for (number, (status, is_done)) in (1..).zip(BREAKDOWNS) {
+        front.fail(status, is_done);
+        let mut delivery = delivery("discord", DM, &format!("once, after {status} {is_done}"));
+        delivery.id = number;
+        common::deliver(&messenger, &delivery).await;
+        pass(5).await;
+        let count = discord.state().posted.len();
+        assert!(front.is_over() && i64::try_from(count) == Ok(number), "{status} {is_done}: {count}");
+    }
+    // And signing in.
+    BREAKDOWNS.iter().for_each(|(status, is_done)| front.fail(*status, *is_done));
+    let running = ground.start(&messenger);
+    eventually("it is signed in", || discord.state().identified == 1).await;
+    discord.say(DM, ADA, "hello");
+    eventually("it has arrived", || ground.assistant.texts() == ["hello"]).await;
+    pass(60).await;
+    running.stop().await;
+    assert_eq!((ground.assistant.texts().len(), discord.state().identified), (1, 1));
 }

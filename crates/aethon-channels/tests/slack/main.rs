@@ -19,7 +19,7 @@ use aethon_core::assistant::Assistant as _;
 use aethon_core::channel::{Channel, ChannelState};
 use aethon_core::secret::Secret;
 use aethon_core::surface::TurnEvent;
-use common::{Ground, NOW, assert_shows_all, delivery, eventually, pass};
+use common::{BREAKDOWNS, Flaky, Ground, NOW, assert_shows_all, delivery, eventually, pass};
 use serde_json::json;
 use server::{APP, BOT, Line, Workspace};
 
@@ -309,4 +309,37 @@ async fn a_command_in_a_channel_stops_what_runs_in_its_threads() {
     assert_eq!(ground.courier.texts(), ["Stopped."]);
     let left = ground.assistant.activity();
     assert!(left.len() == 1 && left[0].session_id.as_str().starts_with("slack:C2:"), "{left:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_front_that_breaks_down_loses_and_doubles_nothing() {
+    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let front = Flaky::before(workspace.clone(), |_| true);
+    let options = slack::Options {
+        api_base: "http://127.0.0.1/api/".into(),
+        bot_token: Secret::new(BOT),
+        app_token: Secret::new(APP),
+        native_streams: false,
+        exchange: front.clone(),
+        dial: Arc::new(Line(workspace.clone())),
+    };
+    let messenger = Arc::new(slack::channel(options, ground.rules("slack", &["UADA"]), ground.around()));
+    for (number, (status, is_done)) in (1..).zip(BREAKDOWNS) {
+        front.fail(status, is_done);
+        let mut delivery = delivery("slack", "D1", &format!("once, after {status} {is_done}"));
+        delivery.id = number;
+        common::deliver(&messenger, &delivery).await;
+        pass(5).await;
+        let count = workspace.state().posted.len();
+        assert!(front.is_over() && i64::try_from(count) == Ok(number), "{status} {is_done}: {count}");
+    }
+    // And signing in.
+    BREAKDOWNS.iter().for_each(|(status, is_done)| front.fail(*status, *is_done));
+    let running = ground.start(&messenger);
+    eventually("the socket is open", || workspace.is_open()).await;
+    workspace.say("D1", "UADA", "hello", 1);
+    eventually("it has arrived", || ground.assistant.texts() == ["hello"]).await;
+    pass(60).await;
+    running.stop().await;
+    assert_eq!(ground.assistant.texts().len(), 1);
 }

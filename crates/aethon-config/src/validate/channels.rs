@@ -2,7 +2,7 @@
 
 use aethon_core::secret::Secret;
 
-use super::{Remarks, address};
+use super::{Remarks, address, household};
 use crate::path::{KeyPath, Step};
 use crate::schema::{Config, Email, Streaming, WhatsApp};
 
@@ -31,6 +31,18 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     let allowed = "an address or network such as 10.0.0.0/8";
     each(&key, &config.server.trusted_proxies, remarks, address::is_network, allowed);
     messengers(config, remarks);
+    owners(&config.security.owners, remarks);
+}
+
+/// An owner that is written in another form is nobody, and with that nobody at all is an owner.
+fn owners(owners: &[String], remarks: &mut Remarks) {
+    for (index, owner) in owners.iter().enumerate() {
+        // The id is compared as it is.
+        if household::split(owner).is_none_or(|(_, id)| id.trim() != id) {
+            let key = KeyPath::of(["security", "owners"]).join(Step::Index(index));
+            remarks.problem(key, format!("the string {owner:?}"), household::SENDER);
+        }
+    }
 }
 
 fn each(key: &KeyPath, items: &[String], remarks: &mut Remarks, is_right: fn(&str) -> bool, allowed: &str) {

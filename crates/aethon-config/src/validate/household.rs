@@ -12,7 +12,7 @@ use crate::schema::Config;
 /// The channels whose senders differ.
 const CHANNELS: [&str; 6] = ["telegram", "matrix", "discord", "slack", "whatsapp", "email"];
 
-const SENDER: &str = "CHANNEL:SENDER, where the channel is telegram, matrix, discord, slack, whatsapp or email: telegram:123456789";
+pub(super) const SENDER: &str = "CHANNEL:SENDER, where the channel is telegram, matrix, discord, slack, whatsapp or email: telegram:123456789";
 
 /// The longest name of a conversation, in characters.
 const LONGEST: usize = 64;
@@ -74,7 +74,7 @@ fn guests(config: &Config, known: &BTreeMap<String, &str>, remarks: &mut Remarks
 }
 
 /// The channel and the sender there.
-fn split(sender: &str) -> Option<(&str, &str)> {
+pub(super) fn split(sender: &str) -> Option<(&str, &str)> {
     let (channel, id) = sender.split_once(':')?;
     (CHANNELS.contains(&channel) && !id.trim().is_empty()).then_some((channel, id))
 }

@@ -5,7 +5,7 @@ mod text;
 use std::collections::BTreeMap;
 
 use aethon_core::assistant::ActiveTurn;
-use aethon_core::channel::{ChannelHealth, DeliveryState};
+use aethon_core::channel::{ChannelState, DeliveryState};
 use aethon_core::telemetry::{Counters, Series, TelemetryKind, TelemetryStatus};
 use http::header::{CONTENT_TYPE, HeaderValue};
 use std::sync::Arc;
@@ -217,8 +217,9 @@ fn connected(text: &mut Exposition, traffic: &Traffic) {
 
 fn channels(text: &mut Exposition, setup: &Setup) {
     for name in setup.channels.names() {
-        let is_up = setup.channels.health(name) == Some(ChannelHealth::Running);
-        let help = "Whether a channel that is set up runs.";
+        // As `/api/channels` has it: the task of a channel runs while its platform cannot be reached.
+        let is_up = setup.channels.status(name).is_some_and(|status| status.state == ChannelState::Running);
+        let help = "Whether a channel that is set up works.";
         text.gauge("aethon_channel_up", help, &[("channel", name)], f64::from(u8::from(is_up)));
     }
 }

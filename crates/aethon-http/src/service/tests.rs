@@ -109,7 +109,9 @@ impl Bench {
     /// This channel runs as well.
     pub(crate) fn run_channel(&self, options: &Options, channel: Arc<dyn Channel>) {
         let mut setup: Setup = self.app.part();
+        let name = channel.name().to_owned();
         setup.channels = Channels::new([channel]).unwrap();
+        setup.channels.note_health(&name, aethon_core::channel::ChannelHealth::Running);
         self.app.reload(options, setup);
     }
 

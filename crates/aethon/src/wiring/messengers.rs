@@ -130,6 +130,20 @@ pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
     }
 }
 
+/// How somebody who is not listed comes to be heard.
+pub(crate) fn pairing(config: &Config, name: &str) -> Option<schema::Pairing> {
+    let channels = &config.channels;
+    match name {
+        "telegram" => Some(channels.telegram.pairing),
+        "matrix" => Some(channels.matrix.pairing),
+        "discord" => Some(channels.discord.pairing),
+        "slack" => Some(channels.slack.pairing),
+        "whatsapp" => Some(channels.whatsapp.pairing),
+        "email" => Some(channels.email.pairing),
+        _ => None,
+    }
+}
+
 /// A messenger, on or off. `None` when there is none of this name, or its address is none.
 pub(crate) fn messenger(config: &Config, name: &str, around: &Around) -> Option<Messenger> {
     match name {

@@ -1,10 +1,13 @@
 //! The text is read as strictly as Prometheus and its linter do.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_core::channel::{Channel, ChannelState, ChannelStatus, Delivery, DeliveryError};
 use aethon_core::ledger::WorkKind;
 use aethon_core::telemetry::{ModelFacts, TelemetryEvent, TelemetryKind, TelemetryStatus};
+use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::options::Options;
@@ -129,4 +132,41 @@ async fn what_was_counted_is_read_by_prometheus() {
     assert!(
         again["aethon_http_requests_total"].iter().any(|(labels, n)| labels["code"] == "2xx" && *n >= 1.0)
     );
+}
+
+/// A channel whose task runs, and that says of itself how it is doing.
+struct Told(ChannelState);
+
+#[async_trait]
+impl Channel for Told {
+    fn name(&self) -> &str {
+        "telegram"
+    }
+
+    async fn send(&self, _delivery: &Delivery) -> Result<(), DeliveryError> {
+        Ok(())
+    }
+
+    fn status(&self) -> Option<ChannelStatus> {
+        Some(ChannelStatus::new(self.0, "the platform cannot be reached"))
+    }
+}
+
+#[tokio::test]
+async fn a_channel_whose_platform_cannot_be_reached_is_not_up() {
+    for (state, word, expected) in [
+        (ChannelState::Running, "running", 1.0),
+        (ChannelState::Connecting, "connecting", 0.0),
+        (ChannelState::Degraded, "degraded", 0.0),
+    ] {
+        let (options, bench) = (Options::default(), Bench::new(Options::default()));
+        bench.run_channel(&options, Arc::new(Told(state)));
+        let listed = bench.get("/api/channels", &[]).await.json();
+        let listed = listed["channels"].as_array().unwrap().clone();
+        let row = listed.into_iter().find(|row| row["name"] == "telegram").unwrap();
+        assert_eq!(row["state"], word);
+        let metrics = read(bench.get("/metrics", &[]).await.text());
+        let samples = &metrics["aethon_channel_up"];
+        assert_eq!((samples.len(), samples[0].1), (1, expected), "{word}");
+    }
 }
