@@ -46,7 +46,7 @@ pub(crate) struct View {
     /// What is true once it is there.
     pub(crate) ready: &'static str,
     /// What is pressed in it, and what is true thereafter.
-    pub(crate) press: Option<(&'static str, &'static str)>,
+    pub(crate) press: Press,
 }
 
 impl LivedIn {
@@ -235,7 +235,109 @@ fn ask(server: &Server, words: &[String]) -> Socket {
 
 const LISTED: &str = "one('main .data-table tr[data-key]')";
 const DRAWER: &str = "shown(one('dialog[open]')) && one('dialog[open]').innerText.length > 40";
-const OPEN_ROW: Option<(&str, &str)> = Some(("one('main .data-table .row-link').click()", DRAWER));
+/// What is pressed in a view, and what is true thereafter.
+type Press = Option<(&'static str, &'static str)>;
+
+const OPEN_ROW: Press = Some(("one('main .data-table .row-link').click()", DRAWER));
+
+/// The views that every such server has: the address, what is true once it is there, what is pressed.
+const FIXED: &[(&str, &str, Press)] = &[
+    (
+        "overview",
+        "shown(one('.cards')) && shown(one('.asked .approval')) && shown(one('.attention .trouble'))",
+        None,
+    ),
+    (
+        "company",
+        "one('.office .person') && one('#agent-main .company-doing')",
+        Some(("one('#agent-main .company-person').click()", "one('.company-details').innerText !== ''")),
+    ),
+    (
+        "monitor",
+        "one('.panel-monitor tr[data-key]')",
+        Some(("one('.panel-monitor .row-link').click()", DRAWER)),
+    ),
+    ("approvals", "shown(one('.approval')) && one('.panel-approvals tbody tr[data-key]')", None),
+    (
+        "sessions",
+        LISTED,
+        Some(("one('.panel-tools [aria-haspopup], main td [aria-haspopup]')?.click()", "true")),
+    ),
+    (
+        "sessions/webchat%3Atalk-0",
+        "shown(one('.said-entry'))",
+        Some(("for (const fold of all('.fold')) fold.open = true", "shown(one('.fold-body'))")),
+    ),
+    (
+        "agents",
+        "one('.work-list tr[data-key]')",
+        Some(("all('main .data-table .row-link').at(-1).click()", DRAWER)),
+    ),
+    (
+        "agents?work=1",
+        "one('.work-list tr[data-key]')",
+        Some(("one('.work-list .row-link').click()", DRAWER)),
+    ),
+    (
+        "sops",
+        LISTED,
+        Some((
+            "all('[role=tab]').find((tab) => tab.innerText.trim() === 'Runs').click()",
+            "one('[role=tabpanel] tr[data-key]')",
+        )),
+    ),
+    ("sops?list=1", LISTED, None),
+    (
+        "sops/sop-0",
+        "shown(one('.sop-text'))",
+        Some(("all('main button').find((press) => press.innerText.trim() === 'Run').click()", DRAWER)),
+    ),
+    (
+        "sops/sop-0/edit",
+        "shown(one('.sop-source'))",
+        Some((
+            "const box = one('.sop-source'); box.value += '\\nMore.\\n'; box.dispatchEvent(new Event('input', {bubbles: true})); all('button').find((press) => press.innerText.trim() === 'Show changes').click()",
+            "one('.diff-view [data-kind=add]')",
+        )),
+    ),
+    ("sops/new", "shown(one('.sop-source'))", None),
+    ("scheduler", LISTED, None),
+    ("scheduler/new", "shown(one('dialog form'))", None),
+    ("scheduler/failing", "one('dialog .data-table tr[data-key]')", None),
+    ("scheduler/job-0", "one('dialog .next-runs li')", None),
+    ("recordings", LISTED, None),
+    ("memory", LISTED, None),
+    ("memory/new", "shown(one('dialog textarea'))", None),
+    (
+        "channels",
+        "one('#deliveries tr[data-key]')",
+        Some((
+            "all('main button').find((press) => press.innerText.trim() === 'Make a code').click()",
+            DRAWER,
+        )),
+    ),
+    ("usage", "shown(one('.usage-chart svg')) && shown(one('.usage-budget'))", None),
+    ("features", "shown(one('.feature'))", None),
+    ("config", "shown(one('[role=tree]'))", None),
+    (
+        "config/agent.max_iterations",
+        "all('dialog button').some((press) => press.innerText.trim() === 'Change')",
+        Some((
+            "all('dialog button').find((press) => press.innerText.trim() === 'Change').click(); await new Promise((done) => setTimeout(done, 100)); const box = one('dialog input'); box.value = '17'; box.dispatchEvent(new Event('input', {bubbles: true})); all('dialog button').find((press) => /Show what changes/.test(press.innerText)).click()",
+            "one('dialog .diff .add')",
+        )),
+    ),
+    (
+        "logs",
+        "one('.panel-logs tr[data-key]')",
+        Some((
+            "dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true, bubbles: true})); document.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true, bubbles: true}))",
+            "shown(one('.palette'))",
+        )),
+    ),
+    ("logs?level=error", "one('.panel-logs tr[data-key]')", None),
+    ("nowhere", "/no such page/.test(one('main').innerText)", None),
+];
 
 fn views(server: &Server) -> Vec<View> {
     let first = |path: &str, list: &str, key: &str| {
@@ -246,106 +348,12 @@ fn views(server: &Server) -> Vec<View> {
     let recording = recordings.as_array().unwrap().iter().find(|one| one["session_id"] == "webchat:recorded");
     let recording = recording.expect("it is recorded")["name"].as_str().unwrap();
     let memory = first("/api/memory", "entries", "id");
-    let fixed = [
-        (
-            "overview",
-            "shown(one('.cards')) && shown(one('.asked .approval')) && shown(one('.attention .trouble'))",
-            None,
-        ),
-        (
-            "company",
-            "one('.office .person') && one('#agent-main .company-doing')",
-            Some(("one('#agent-main .company-person').click()", "one('.company-details').innerText !== ''")),
-        ),
-        (
-            "monitor",
-            "one('.panel-monitor tr[data-key]')",
-            Some(("one('.panel-monitor .row-link').click()", DRAWER)),
-        ),
-        ("approvals", "shown(one('.approval')) && one('.panel-approvals tbody tr[data-key]')", None),
-        (
-            "sessions",
-            LISTED,
-            Some(("one('.panel-tools [aria-haspopup], main td [aria-haspopup]')?.click()", "true")),
-        ),
-        (
-            "sessions/webchat%3Atalk-0",
-            "shown(one('.said-entry'))",
-            Some(("for (const fold of all('.fold')) fold.open = true", "shown(one('.fold-body'))")),
-        ),
-        (
-            "agents",
-            "one('.work-list tr[data-key]')",
-            Some(("all('main .data-table .row-link').at(-1).click()", DRAWER)),
-        ),
-        (
-            "agents?work=1",
-            "one('.work-list tr[data-key]')",
-            Some(("one('.work-list .row-link').click()", DRAWER)),
-        ),
-        (
-            "sops",
-            LISTED,
-            Some((
-                "all('[role=tab]').find((tab) => tab.innerText.trim() === 'Runs').click()",
-                "one('[role=tabpanel] tr[data-key]')",
-            )),
-        ),
-        ("sops?list=1", LISTED, None),
-        (
-            "sops/sop-0",
-            "shown(one('.sop-text'))",
-            Some(("all('main button').find((press) => press.innerText.trim() === 'Run').click()", DRAWER)),
-        ),
-        (
-            "sops/sop-0/edit",
-            "shown(one('.sop-source'))",
-            Some((
-                "const box = one('.sop-source'); box.value += '\\nMore.\\n'; box.dispatchEvent(new Event('input', {bubbles: true})); all('button').find((press) => press.innerText.trim() === 'Show changes').click()",
-                "one('.diff-view [data-kind=add]')",
-            )),
-        ),
-        ("sops/new", "shown(one('.sop-source'))", None),
-        ("scheduler", LISTED, None),
-        ("scheduler/new", "shown(one('dialog form'))", None),
-        ("scheduler/failing", "one('dialog .data-table tr[data-key]')", None),
-        ("scheduler/job-0", "one('dialog .next-runs li')", None),
-        ("recordings", LISTED, None),
-        ("memory", LISTED, None),
-        ("memory/new", "shown(one('dialog textarea'))", None),
-        (
-            "channels",
-            "one('#deliveries tr[data-key]')",
-            Some((
-                "all('main button').find((press) => press.innerText.trim() === 'Make a code').click()",
-                DRAWER,
-            )),
-        ),
-        ("usage", "shown(one('.usage-chart svg')) && shown(one('.usage-budget'))", None),
-        ("features", "shown(one('.feature'))", None),
-        ("config", "shown(one('[role=tree]'))", None),
-        (
-            "config/agent.max_iterations",
-            "all('dialog button').some((press) => press.innerText.trim() === 'Change')",
-            Some((
-                "all('dialog button').find((press) => press.innerText.trim() === 'Change').click(); await new Promise((done) => setTimeout(done, 100)); const box = one('dialog input'); box.value = '17'; box.dispatchEvent(new Event('input', {bubbles: true})); all('dialog button').find((press) => /Show what changes/.test(press.innerText)).click()",
-                "one('dialog .diff .add')",
-            )),
-        ),
-        (
-            "logs",
-            "one('.panel-logs tr[data-key]')",
-            Some((
-                "dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true, bubbles: true})); document.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true, bubbles: true}))",
-                "shown(one('.palette'))",
-            )),
-        ),
-        ("logs?level=error", "one('.panel-logs tr[data-key]')", None),
-        ("nowhere", "/no such page/.test(one('main').innerText)", None),
-    ];
-    let view =
-        |(address, ready, press): (&str, &'static str, _)| View { address: address.to_owned(), ready, press };
-    let mut all: Vec<View> = fixed.into_iter().map(view).collect();
+    let view = |(address, ready, press): &(&str, &'static str, Press)| View {
+        address: (*address).to_owned(),
+        ready,
+        press: *press,
+    };
+    let mut all: Vec<View> = FIXED.iter().map(view).collect();
     for tab in ["moment", "events", "state", "difference", "replay"] {
         let address = format!("recordings/{recording}?view={tab}");
         all.push(View {

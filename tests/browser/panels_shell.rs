@@ -90,7 +90,12 @@ fn the_overview_says_problems_first_and_its_figures_survive_a_reload() {
     page.server().chat("figures").say("m1", "hello");
     page.until("what it cost is counted", "/Cost\\n\\$0\\.\\d/.test(all('.cards')[1].innerText)");
     // What is measured of turns is stored in batches, so only what is booked is the same at every moment.
-    let booked = "all('.cards')[1].innerText.split('Turns')[0]";
+    let booked = "all('.cards')[1].innerText.match(/Model calls[^]*(?=Turns)/)[0]";
+    page.until("the message is counted", "/Messages\\n1\\n/.test(all('.cards')[1].innerText)");
+    page.until(
+        "and what failed of all that was tried",
+        "/Errors\\n\\d+\\n\\d+ % of what was tried failed/.test(all('.cards')[1].innerText)",
+    );
     let figures = browser.text(booked);
     browser.reload();
     page.until("the figures are there again", "/Cost\\n\\$0\\.\\d/.test(all('.cards')[1]?.innerText)");

@@ -79,3 +79,20 @@ fn the_first_view_of_the_dashboard_is_small() {
     assert!(sum < MOST_BYTES, "{sum} bytes");
     assert_eq!(sizes[2], serde_json::json!([]), "not compressed");
 }
+
+#[test]
+fn a_new_chat_asks_for_nothing_that_is_missing() {
+    let Some(page) = Page::open(&[]) else { return };
+    page.until(
+        "it has asked",
+        "performance.getEntriesByType('resource').some(({name}) => /api.sessions.webchat/.test(name))",
+    );
+    let refused = "performance.getEntriesByType('resource').filter(({responseStatus}) => responseStatus >= 400).map(({name}) => name).join()";
+    assert_eq!(page.browser.text(refused), "");
+    let server = page.server();
+    assert_eq!(server.get("/api/sessions/webchat:default?optional=true").status, 204);
+    assert_eq!(server.get("/api/sessions/webchat:default").status, 404);
+    assert_eq!(server.get("/api/sessions/webchat:default?optional=perhaps").status, 422);
+    page.ask("hello");
+    assert_eq!(server.get("/api/sessions/webchat:default?optional=true").status, 200);
+}

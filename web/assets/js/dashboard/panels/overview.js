@@ -33,7 +33,6 @@ const touched = {
   usage: [paths.usage],
   sessions: [paths.sessions],
   messages: [paths.sessions],
-  telemetry: [paths.telemetry],
   scheduler: [paths.jobs],
   logs: [paths.logs, paths.errors],
 };
@@ -119,7 +118,16 @@ export function mount(root, context) {
   for (const path of all) if (path !== statusPath && path !== approvalsPath) void store.load(path);
   store.soon(budgetPath);
   const timer = setInterval(() => !document.hidden && context.isLive() && [paths.ready, paths.features, paths.outbox].forEach((path) => store.soon(path)), 30000);
-  return { refresh, live: (topic) => touched[topic]?.forEach((path) => store.soon(path)), unmount: () => {
+  // What was measured is told at once and stored in batches, twice a second: asked for sooner, the figures would lack it.
+  /** @type {ReturnType<typeof setTimeout> | undefined} */ let late;
+  const measured = () => {
+    late ??= setTimeout(() => {
+      late = undefined;
+      store.soon(paths.telemetry);
+    }, 800);
+  };
+  return { refresh, live: (topic) => (topic === "telemetry" ? measured() : touched[topic]?.forEach((path) => store.soon(path))), unmount: () => {
+    clearTimeout(late);
     clearInterval(timer);
     clearTimeout(patience);
   } };
