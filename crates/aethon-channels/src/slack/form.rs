@@ -26,8 +26,8 @@ pub(super) fn mrkdwn(text: &Styled) -> String {
             let text = escaped(text);
             let text = match is_code {
                 true if in_line.get() => text.replace('`', "\u{2CB}"),
-                true => text.replace("```", "`\u{200B}`\u{200B}`"),
-                false => text,
+                // Outside of code it would begin one, and turn what is code inside out.
+                _ => text.replace("```", "`\u{200B}`\u{200B}`"),
             };
             out.push_str(&if in_quote.get() { text.replace('\n', "\n> ") } else { text });
         },

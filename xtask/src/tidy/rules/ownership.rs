@@ -22,7 +22,7 @@ const STORE: &str = "add a method to the storage trait in aethon-core and its qu
 const PROGRAM: &str = "return a value and let the program in bins/ decide";
 
 /// An example is a program too.
-const PROGRAMS: &[&str] = &["bins/", "xtask/", "/examples/"];
+const PROGRAMS: &[&str] = &["bins/", "xtask/", "/examples/", "tests/src/bin/"];
 
 /// Paths in sources. `xtask` and `tests` are programs too, and hold the bare server that `bench` compares with.
 const PATHS: &[Home] = &[

@@ -172,16 +172,18 @@ fn each(rest: &[String]) -> Vec<Inner> {
 /// The command of an `ext::` address. No shell reads it; `% ` is a blank within a word, and other signs stand for parts of
 /// the address.
 fn transport(text: &str) -> Inner {
-    let mut words = vec![String::new()];
+    let (mut words, mut word) = (Vec::new(), String::new());
     let mut signs = text.chars();
     while let Some(c) = signs.next() {
         match c {
-            ' ' => words.push(String::new()),
-            '%' => words.iter_mut().last().into_iter().for_each(|word| word.extend(signs.next())),
-            c => words.iter_mut().last().into_iter().for_each(|word| word.push(c)),
+            ' ' => words.push(std::mem::take(&mut word)),
+            '%' => word.extend(signs.next()),
+            c => word.push(c),
         }
     }
-    Inner::Command(words.into_iter().filter(|word| !word.is_empty()).collect())
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    Inner::Command(words)
 }
 
 /// What calling an alias with these words runs. Git takes its value apart at blanks and quotes, much as a shell does.
