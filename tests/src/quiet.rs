@@ -68,13 +68,13 @@ impl Graph {
     pub fn start() -> Self {
         let address = listen(|connection| {
             let Ok(seen) = Seen::read(&connection) else { return };
-            let answer = match seen.line.split('?').next() {
-                Some("GET /v26.0/11") => {
-                    json!({"display_phone_number": "+1 555 0100", "verified_name": "Home", "id": "11"})
-                }
-                _ => json!({"error": {"code": 100, "message": "this is quiet here"}}),
-            };
-            answer_json(&connection, &answer);
+            match seen.line.split('?').next() {
+                Some("GET /v26.0/11") => answer_json(
+                    &connection,
+                    &json!({"display_phone_number": "+1 555 0100", "verified_name": "Home", "id": "11"}),
+                ),
+                _ => refuse(&connection, &json!({"error": {"code": 100, "message": "it is quiet here"}})),
+            }
         });
         Self { address }
     }
@@ -127,10 +127,18 @@ fn listen(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr {
     address
 }
 
-fn answer_json(mut connection: &TcpStream, answer: &Value) {
+fn answer_json(connection: &TcpStream, answer: &Value) {
+    respond(connection, "200 OK", answer);
+}
+
+fn refuse(connection: &TcpStream, answer: &Value) {
+    respond(connection, "400 Bad Request", answer);
+}
+
+fn respond(mut connection: &TcpStream, status: &str, answer: &Value) {
     let body = answer.to_string();
     let head = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
     let _ = connection.write_all((head + &body).as_bytes());

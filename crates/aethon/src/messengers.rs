@@ -160,6 +160,14 @@ impl Prepared {
     }
 }
 
+/// What lets the first person in.
+fn way_in(config: &Config, name: &str) -> String {
+    let way = messengers::pairing(config, name).unwrap_or_default();
+    let invitation = format!("`aethon-cli channels pair {name}` makes a code");
+    no_invitation(name, way)
+        .unwrap_or_else(|| format!("{invitation}, or list ids in security.allowed_senders.{name}"))
+}
+
 /// Why nobody could be let in by a code that the owner hands out, and what to set; `None` where that works.
 fn no_invitation(name: &str, way: PairingWay) -> Option<String> {
     let key = format!("channels.{name}.pairing");
@@ -254,13 +262,12 @@ pub(crate) fn findings(config: &Config) -> Vec<Finding> {
     });
     let terms = terms.into_iter().chain(open_groups(config));
     let found = on.map(|name| {
-        let message = format!("{name} is on; {}; `aethon-cli channels test {name}` looks whether it is let in", who_may_write(config, name));
+        let message = format!(
+            "{name} is on; {}; `aethon-cli channels test {name}` looks whether it is let in",
+            who_may_write(config, name)
+        );
         match config.security.allowed_senders.get(*name).is_none_or(Vec::is_empty) {
-            true => Finding::warning(
-                "channel",
-                message,
-                format!("`aethon-cli channels pair {name}` makes a code, or list ids in security.allowed_senders.{name}"),
-            ),
+            true => Finding::warning("channel", message, way_in(config, name)),
             false => Finding::ok("channel", message),
         }
     });
@@ -271,6 +278,19 @@ pub(crate) fn findings(config: &Config) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_way_in_is_named_that_leads_nowhere() {
+        let mut config = Config::default();
+        config.channels.telegram.enabled = true;
+        for (way, word) in [(PairingWay::Off, "off"), (PairingWay::Request, "request")] {
+            config.channels.telegram.pairing = way;
+            let remedy = way_in(&config, "telegram");
+            let named = format!("channels.telegram.pairing is \"{word}\"");
+            assert!(remedy.contains(&named) && !remedy.contains("channels pair"), "{remedy}");
+            assert!(way_in(&config, "matrix").contains("channels pair matrix"));
+        }
+    }
 
     #[test]
     fn it_is_told_that_an_empty_list_of_owners_makes_a_group_one() {

@@ -117,7 +117,9 @@ impl Running {
 
     /// The channel ends by itself.
     pub(crate) async fn ended(self) {
-        self.task.await.unwrap().unwrap();
+        // In the time of the test, which goes by at once.
+        let ended = tokio::time::timeout(Duration::from_secs(86_400), self.task).await;
+        ended.unwrap().unwrap().unwrap();
     }
 
     /// The program is killed.
