@@ -125,3 +125,21 @@ async fn in_a_group_the_words_of_an_answer_need_no_mention() {
     assert_eq!(stage.said(), ["Approved."]);
     assert_eq!(ticket.answer().await.answer.decision, Decision::Approve);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_start_takes_up_what_a_crash_has_left() {
+    let stage = Stage::new(known());
+    let (door, _, _) = asked_by(&stage, stage.arrival("1", "hi")).await;
+    let file = Offer { handle: "f".into(), name: "a.txt".into(), mime: "text/plain".into(), size: 2 };
+    door.arrive(Arrival { files: vec![file], ..stage.arrival("2", "look") }).await.unwrap();
+    drop(door);
+    let (trigger, shutdown) = aethon_core::shutdown::ShutdownTrigger::pair();
+    let (messenger, assistant) = (stage.messenger(), stage.assistant.clone());
+    let running = tokio::spawn(async move { messenger.run(assistant, shutdown).await });
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+    assert_eq!(stage.assistant.texts(), ["hi", "look"]);
+    assert!(stage.shown().iter().any(|text| text.contains("Void: I was restarted")), "{:?}", stage.shown());
+    assert!(stage.paper.buttons.lock().unwrap().iter().all(Vec::is_empty), "without buttons");
+}
