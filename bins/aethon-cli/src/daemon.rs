@@ -80,7 +80,7 @@ impl Daemon {
     /// A GET of JSON that may not be there.
     pub(crate) async fn find_json(&self, path: String) -> Result<Option<Value>> {
         match self.get(path).await {
-            Err(error) if error.downcast_ref::<Answer>().is_some_and(|answer| answer.status == 404) => {
+            Err(error) if error.downcast_ref::<StatusError>().is_some_and(|answer| answer.status == 404) => {
                 Ok(None)
             }
             other => other.map(Some),
@@ -145,7 +145,7 @@ impl Daemon {
             _ => {
                 let problem: Value = serde_json::from_str(&body).unwrap_or(Value::Null);
                 let detail = problem["detail"].as_str().unwrap_or("aethon-server answered with an error");
-                Err(Answer { status, detail: detail.to_owned() }.into())
+                Err(StatusError { status, detail: detail.to_owned() }.into())
             }
         }
     }
@@ -160,29 +160,29 @@ impl Daemon {
 
 /// Whether a request that failed would fail again: the daemon answered, and is not just stopping.
 pub(crate) fn is_final(error: &anyhow::Error) -> bool {
-    let is_stopping = error.downcast_ref::<Answer>().is_some_and(|answer| answer.status == 503);
+    let is_stopping = error.downcast_ref::<StatusError>().is_some_and(|answer| answer.status == 503);
     !is_stopping && !error.chain().any(|cause| cause.is::<ureq::Error>())
 }
 
 /// The status of an answer that is an error.
 pub(crate) fn status_of(error: &anyhow::Error) -> Option<u16> {
-    error.downcast_ref::<Answer>().map(|answer| answer.status)
+    error.downcast_ref::<StatusError>().map(|answer| answer.status)
 }
 
 /// An answer that is an error, in the words of the daemon.
 #[derive(Debug)]
-struct Answer {
+struct StatusError {
     status: u16,
     detail: String,
 }
 
-impl std::fmt::Display for Answer {
+impl std::fmt::Display for StatusError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.detail)
     }
 }
 
-impl std::error::Error for Answer {}
+impl std::error::Error for StatusError {}
 
 /// A text as a part of an address.
 pub(crate) fn encoded(text: &str) -> String {

@@ -36,13 +36,13 @@ pub(crate) fn is_on(address: &str, hosts: &[&str]) -> bool {
 }
 
 /// A whole answer.
-pub(crate) struct Answer {
+pub(crate) struct RestAnswer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
     headers: Vec<(String, String)>,
 }
 
-impl Answer {
+impl RestAnswer {
     /// The first header of this name, which is written in lower case.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
@@ -75,7 +75,7 @@ pub(crate) async fn ask(
     exchange: &dyn Exchange,
     request: ExchangeRequest,
     (patience, most): (Duration, usize),
-) -> Result<Answer, Unanswered> {
+) -> Result<RestAnswer, Unanswered> {
     let asked = timeout(patience, async {
         let response = exchange.send(request).await?;
         let (mut stream, mut body) = (response.body, Vec::new());
@@ -86,7 +86,7 @@ pub(crate) async fn ask(
                 break;
             }
         }
-        Ok::<_, io::Error>(Answer { status: response.status, body, headers: response.headers })
+        Ok::<_, io::Error>(RestAnswer { status: response.status, body, headers: response.headers })
     });
     match asked.await {
         Ok(Ok(answer)) => Ok(answer),

@@ -10,10 +10,10 @@ const APART: Duration = Duration::from_secs(60);
 
 /// Lets a line through once a minute, and counts the others.
 #[derive(Debug, Default)]
-pub(crate) struct Pace(Mutex<State>);
+pub(crate) struct Pace(Mutex<PaceState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct PaceState {
     last: Option<Instant>,
     silent: u64,
 }

@@ -34,26 +34,26 @@ pub struct Library(Arc<Shelf>);
 struct Shelf {
     folder: PathBuf,
     bus: EventBus,
-    verdicts: Mutex<BTreeMap<PathBuf, Verdict>>,
+    verdicts: Mutex<BTreeMap<PathBuf, Verified>>,
 }
 
 /// What came of checking a file that was like this.
 #[derive(Clone)]
-struct Verdict {
-    state: State,
+struct Verified {
+    state: LibraryState,
     outcome: std::result::Result<Manifest, String>,
 }
 
 /// By what it is told whether a file is still the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct State {
+struct LibraryState {
     size: u64,
     node: u64,
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
-impl State {
+impl LibraryState {
     fn of(file: &fs::Metadata) -> Self {
         Self {
             size: file.len(),
@@ -154,14 +154,14 @@ impl Shelf {
         }
     }
 
-    fn verdict(&self, path: &Path) -> Result<Verdict> {
+    fn verdict(&self, path: &Path) -> Result<Verified> {
         let about = fs::symlink_metadata(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => {
                 Error::not_found("there is no such recording; GET /api/sessions/recordings lists them")
             }
             _ => Error::io("the recording cannot be read", error),
         })?;
-        let state = State::of(&about);
+        let state = LibraryState::of(&about);
         if let Some(known) = self.verdicts().get(path).filter(|known| known.state == state) {
             return Ok(known.clone());
         }
@@ -172,7 +172,7 @@ impl Shelf {
             Err(error) if error.is_bad_recording() => Err(error.to_string()),
             Err(error) => return Err(error),
         };
-        let verdict = Verdict { state, outcome };
+        let verdict = Verified { state, outcome };
         self.verdicts().insert(path.to_owned(), verdict.clone());
         Ok(verdict)
     }
@@ -265,7 +265,7 @@ impl Shelf {
         self.bus.publish(|| Event::Recording(Arc::new(news())));
     }
 
-    fn verdicts(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Verdict>> {
+    fn verdicts(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Verified>> {
         self.verdicts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

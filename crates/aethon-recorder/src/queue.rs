@@ -73,12 +73,12 @@ pub(crate) struct Snapshot {
 /// The queue.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     ready: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     entries: VecDeque<Entry>,
     bytes: usize,
     dropped: u64,
@@ -130,9 +130,9 @@ impl Queue {
     pub(crate) fn next(&self, wait: Duration) -> Batch {
         let unpoisoned = |guard| PoisonError::into_inner(guard);
         let state = self.state();
-        let is_idle = |state: &mut State| state.entries.is_empty() && !state.is_closed;
+        let is_idle = |state: &mut QueueState| state.entries.is_empty() && !state.is_closed;
         let (state, _) = self.ready.wait_timeout_while(state, wait, is_idle).unwrap_or_else(unpoisoned);
-        let comes_together = |state: &mut State| {
+        let comes_together = |state: &mut QueueState| {
             !state.entries.is_empty() && !state.is_closed && !state.is_urgent && !state.is_much()
         };
         let (mut state, _) =
@@ -146,12 +146,12 @@ impl Queue {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl QueueState {
     fn is_much(&self) -> bool {
         self.bytes >= MANY_BYTES || self.entries.len() >= MANY_ENTRIES
     }

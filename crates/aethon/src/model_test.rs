@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::time::timeout;
 
-use self::question::{Answer, Questions};
+use self::question::{ModelAnswer, Questions};
 use crate::builder::Prepared;
 use crate::error::Result;
 use crate::wiring;
@@ -219,7 +219,7 @@ impl Trial {
     }
 
     /// The answer to a question that is long enough for its stream to be seen. `None` when there is none.
-    async fn chat(&mut self) -> Option<Answer> {
+    async fn chat(&mut self) -> Option<ModelAnswer> {
         let answer = match self.questions.ask(vec![Block::text(COUNT)], Vec::new()).await {
             Ok(answer) => answer,
             Err(error) => {
@@ -295,7 +295,7 @@ fn report_colour() -> ToolSpec {
     ToolSpec::new("report_colour", "Reports a colour.", parameters)
 }
 
-fn judge_call(answer: &Answer, tool: &ToolSpec, is_fake: bool) -> (Outcome, String) {
+fn judge_call(answer: &ModelAnswer, tool: &ToolSpec, is_fake: bool) -> (Outcome, String) {
     let in_words = || aethon_providers::calls_in_words(&answer.text, std::slice::from_ref(tool));
     match answer.calls.first() {
         Some(call) if call.name != tool.name => {
@@ -320,7 +320,7 @@ fn judge_call(answer: &Answer, tool: &ToolSpec, is_fake: bool) -> (Outcome, Stri
     }
 }
 
-fn judge_look(answer: std::result::Result<Answer, ModelError>) -> (Outcome, String) {
+fn judge_look(answer: std::result::Result<ModelAnswer, ModelError>) -> (Outcome, String) {
     match answer {
         Ok(answer) if answer.text.trim().is_empty() => (Outcome::Failed, empty(&answer)),
         Ok(answer) if says_red(&answer.text) => (Outcome::Ok, "answered: it named the colour".into()),
@@ -340,7 +340,7 @@ fn says_red(text: &str) -> bool {
 }
 
 /// Why an answer may be empty.
-fn empty(answer: &Answer) -> String {
+fn empty(answer: &ModelAnswer) -> String {
     match answer.stop {
         StopReason::Length => "the answer was cut off at the output limit before its first word".into(),
         StopReason::Refusal => "the provider refused to answer".into(),
@@ -372,7 +372,7 @@ struct Speed {
 
 impl Speed {
     /// Reads the times of an answer.
-    fn of(answer: &Answer) -> Self {
+    fn of(answer: &ModelAnswer) -> Self {
         let tokens = answer.usage.map_or(0, |usage| usage.output_tokens);
         // Waiting for the first piece is no part of it, unless the model thought unseen meanwhile: no language has
         // words so short that every second character is a token.
@@ -391,8 +391,8 @@ impl Speed {
 mod tests {
     use super::*;
 
-    fn answer(output_tokens: u64, seen_chars: u64, first_ms: u64, took_ms: u64) -> Answer {
-        Answer {
+    fn answer(output_tokens: u64, seen_chars: u64, first_ms: u64, took_ms: u64) -> ModelAnswer {
+        ModelAnswer {
             text: "one".into(),
             calls: Vec::new(),
             stop: StopReason::End,
@@ -406,12 +406,12 @@ mod tests {
 
     #[test]
     fn speed_leaves_out_the_wait_unless_the_model_thought_meanwhile() {
-        let speed = |answer: &Answer| Speed::of(answer).tokens_per_second;
+        let speed = |answer: &ModelAnswer| Speed::of(answer).tokens_per_second;
         assert_eq!(speed(&answer(100, 400, 1_000, 3_000)), Some(50.0));
         assert_eq!(speed(&answer(600, 400, 1_000, 3_000)), Some(200.0), "most of it was not shown");
-        assert_eq!(speed(&Answer { pieces: 1, ..answer(100, 400, 2_000, 2_000) }), Some(50.0));
+        assert_eq!(speed(&ModelAnswer { pieces: 1, ..answer(100, 400, 2_000, 2_000) }), Some(50.0));
         assert_eq!(speed(&answer(100, 400, 0, 1)), None, "too short to tell");
-        assert_eq!(speed(&Answer { usage: None, ..answer(0, 400, 0, 1_000) }), None);
+        assert_eq!(speed(&ModelAnswer { usage: None, ..answer(0, 400, 0, 1_000) }), None);
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl RustSource {
         } else {
             ranges.visit_file(&ast);
         }
-        let mut reader = Reader::default();
+        let mut reader = SourceReader::default();
         reader.read(tokens, "");
         let mut source = Self { ast, paths: Vec::new(), strings: Vec::new(), tests: ranges.0 };
         source.paths = reader.paths.into_iter().map(|(text, line)| source.named(text, line)).collect();
@@ -123,12 +123,12 @@ fn mentions(tokens: TokenStream, word: &str) -> bool {
 
 /// Reads paths and literals off a token stream.
 #[derive(Default)]
-struct Reader {
+struct SourceReader {
     paths: Vec<(String, usize)>,
     strings: Vec<(String, usize)>,
 }
 
-impl Reader {
+impl SourceReader {
     /// Reads one stream; `prefix` is the path before the braces of a `use` group.
     fn read(&mut self, stream: TokenStream, prefix: &str) {
         let trees: Vec<TokenTree> = stream.into_iter().collect();

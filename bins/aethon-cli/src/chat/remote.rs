@@ -21,7 +21,7 @@ use super::event::{ChatEvent, Other, Outcome, Told};
 use super::reconnect::Reconnect;
 use super::socket::{Broken, Socket};
 use super::transcript::{Transcript, Turn};
-use super::unsent::{Answer, Unsent};
+use super::unsent::{Fate, Unsent};
 use crate::daemon::{Daemon, Finder};
 
 /// How long connecting and catching up may take.
@@ -230,23 +230,23 @@ impl Remote {
         let (kind, turn) = (text("type"), text("turn"));
         if kind == "ack" || (kind == "error" && turn.is_empty()) {
             match self.unsent.hear(frame, Instant::now()) {
-                Answer::Taken { is_withdrawn } => {
+                Fate::Taken { is_withdrawn } => {
                     if is_withdrawn {
                         self.to_stop.push(turn.clone());
                     }
                     self.own.push(turn.clone());
                     self.tell(&turn, ChatEvent::Accepted { queued: frame["queued"].as_u64().unwrap_or(0) });
                 }
-                Answer::Later => {}
-                Answer::Refused => self.queue.push_back(Told::outside(ChatEvent::Refused(text("message")))),
-                Answer::None if text("code") == "bad_edit" => {
+                Fate::Later => {}
+                Fate::Refused => self.queue.push_back(Told::outside(ChatEvent::Refused(text("message")))),
+                Fate::None if text("code") == "bad_edit" => {
                     let (id, why) = (text("id"), text("message"));
                     self.queue.push_back(Told::outside(ChatEvent::EditRefused { id, why }));
                 }
-                Answer::None if kind == "error" && text("code") != "unknown_approval" => {
+                Fate::None if kind == "error" && text("code") != "unknown_approval" => {
                     self.queue.push_back(Told::outside(ChatEvent::Notice(text("message"))));
                 }
-                Answer::None => {}
+                Fate::None => {}
             }
         } else if self.own.contains(&turn) {
             if let Some(told) = Told::of(frame) {

@@ -35,7 +35,7 @@ struct Message {
 
 /// What a frame says of a message.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum Fate {
     /// Nothing.
     None,
     /// It is stored; perhaps the person does not want it any more.
@@ -72,12 +72,12 @@ impl Unsent {
     }
 
     /// Takes in what a frame says.
-    pub(super) fn hear(&mut self, frame: &Value, now: Instant) -> Answer {
+    pub(super) fn hear(&mut self, frame: &Value, now: Instant) -> Fate {
         let Some(index) = self.0.iter().position(|message| frame["id"] == message.id.as_str()) else {
-            return Answer::None;
+            return Fate::None;
         };
         if frame["type"] == "ack" {
-            return Answer::Taken { is_withdrawn: self.0.remove(index).is_withdrawn };
+            return Fate::Taken { is_withdrawn: self.0.remove(index).is_withdrawn };
         }
         if frame["code"] == "busy"
             && let Some(message) = self.0.get_mut(index)
@@ -85,11 +85,11 @@ impl Unsent {
             let since = *message.refused.get_or_insert(now);
             message.due = Some(now + PAUSE);
             if now - since < PATIENCE {
-                return Answer::Later;
+                return Fate::Later;
             }
         }
         self.0.remove(index);
-        Answer::Refused
+        Fate::Refused
     }
 
     /// When the next one is to be sent again.
@@ -132,14 +132,14 @@ mod tests {
         let now = Instant::now();
         assert!(unsent.add("a".into(), json!({"id": "a"})));
         let busy = json!({"type": "error", "id": "a", "code": "busy"});
-        assert_eq!(unsent.hear(&busy, now), Answer::Later);
+        assert_eq!(unsent.hear(&busy, now), Fate::Later);
         assert!(unsent.take_due(now).is_empty(), "not at once");
         assert_eq!(unsent.take_due(now + PAUSE), [json!({"id": "a"})]);
         assert_eq!(unsent.take_due(now + PAUSE).len(), 0, "not at once again");
         assert!(unsent.due() > Some(now + PAUSE));
         unsent.withdraw();
         let taken = unsent.hear(&json!({"type": "ack", "id": "a"}), now);
-        assert_eq!(taken, Answer::Taken { is_withdrawn: true });
+        assert_eq!(taken, Fate::Taken { is_withdrawn: true });
         assert!(unsent.is_empty());
     }
 
@@ -151,10 +151,10 @@ mod tests {
             assert!(unsent.add(id.into(), json!({"id": id})));
         }
         let refusal = |id: &str, code: &str| json!({"type": "error", "id": id, "code": code});
-        assert_eq!(unsent.hear(&refusal("a", "invalid"), now), Answer::Refused);
-        assert_eq!(unsent.hear(&refusal("a", "invalid"), now), Answer::None);
-        assert_eq!(unsent.hear(&refusal("b", "busy"), now), Answer::Later);
-        assert_eq!(unsent.hear(&refusal("b", "busy"), now + PATIENCE), Answer::Refused);
+        assert_eq!(unsent.hear(&refusal("a", "invalid"), now), Fate::Refused);
+        assert_eq!(unsent.hear(&refusal("a", "invalid"), now), Fate::None);
+        assert_eq!(unsent.hear(&refusal("b", "busy"), now), Fate::Later);
+        assert_eq!(unsent.hear(&refusal("b", "busy"), now + PATIENCE), Fate::Refused);
         assert!(unsent.is_empty());
         assert!((0..MOST).all(|number| unsent.add(number.to_string(), json!({}))));
         assert!(!unsent.add("one too many".into(), json!({})));

@@ -58,11 +58,11 @@ struct SessionQueue {
 struct Arriving {
     live: TurnHandle,
     /// It and the answer to its sender, once it is stored.
-    stored: Option<(Job, Answer)>,
+    stored: Option<(Job, Acknowledge)>,
 }
 
 /// Tells the sender that its message is stored. Called under the lock of the queues, and so does nothing but that.
-pub(crate) type Answer = Box<dyn FnOnce() + Send>;
+pub(crate) type Acknowledge = Box<dyn FnOnce() + Send>;
 
 impl SessionQueue {
     fn len(&self) -> usize {
@@ -153,7 +153,7 @@ impl SessionQueues {
     }
 
     /// Puts a stored turn in its place, and answers its sender. It comes back if it may run now.
-    pub(crate) fn stored(&self, job: Job, answer: Answer) -> Option<Job> {
+    pub(crate) fn stored(&self, job: Job, answer: Acknowledge) -> Option<Job> {
         let mut all = self.lock();
         let session = job.session().clone();
         let queue = all.queues.get_mut(&session)?;

@@ -50,12 +50,12 @@ pub(super) struct Turn<'e> {
     pub(super) conversation: Conversation,
     /// What was said to models, and what they say.
     pub(super) dialogue: Dialogue,
-    pub(super) answer: Answer,
+    pub(super) answer: AnswerSoFar,
 }
 
 /// What a turn has come to so far, over all requests that it made.
 #[derive(Default)]
-pub(super) struct Answer {
+pub(super) struct AnswerSoFar {
     /// An answer that was cut off by the output limit, and the wish to have the rest of it.
     pub(super) continued: Option<[Arc<Message>; 2]>,
     /// What was said before the model's service made a pause: the answer begins with it.
@@ -145,7 +145,7 @@ impl<'e> Turn<'e> {
             has_looked: false,
             conversation: Conversation::new(window, start),
             dialogue: Dialogue::default(),
-            answer: Answer::default(),
+            answer: AnswerSoFar::default(),
         }
     }
 

@@ -10,7 +10,7 @@ use aethon_core::model::{
 
 use super::grant::{Booked, Ending, Grant};
 use super::metering::{Meter, Work};
-use crate::models::{Answer, Candidate, Miss, Models, Permit, Reason, is_models_fault, together};
+use crate::models::{AnswerStream, Candidate, Miss, Models, Permit, Reason, is_models_fault, together};
 
 /// Why a call brought no answer, or not all of it.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ pub(crate) struct ModelCall {
 /// The model that is asked.
 struct Open {
     grant: Grant,
-    answer: Option<Answer>,
+    answer: Option<AnswerStream>,
 }
 
 /// What a call came to.

@@ -18,7 +18,7 @@ const TRIAL: Duration = Duration::from_secs(2);
 /// The memory of one model.
 #[derive(Debug, Default)]
 pub(super) struct Breaker {
-    state: State,
+    state: BreakerState,
     /// Failures since an answer came to its end.
     failures: u32,
     /// How often it was opened since then.
@@ -27,7 +27,7 @@ pub(super) struct Breaker {
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-enum State {
+enum BreakerState {
     /// The model is asked.
     #[default]
     Closed,
@@ -50,36 +50,36 @@ impl Breaker {
     /// Whether the model may be asked now, and as what, or how long not.
     pub(super) fn ask(&mut self, now: Instant) -> Result<Leave, Duration> {
         match self.state {
-            State::Closed => Ok(Leave::Free),
-            State::Open(until) if now < until => Err(until - now),
-            State::Open(_) => {
-                self.state = State::Trial;
+            BreakerState::Closed => Ok(Leave::Free),
+            BreakerState::Open(until) if now < until => Err(until - now),
+            BreakerState::Open(_) => {
+                self.state = BreakerState::Trial;
                 Ok(Leave::Trial)
             }
-            State::Trial => Err(TRIAL),
+            BreakerState::Trial => Err(TRIAL),
         }
     }
 
     /// How long the model is left alone from now.
     pub(super) fn rest(&self, now: Instant) -> Option<Duration> {
         match self.state {
-            State::Open(until) => until.checked_duration_since(now).filter(|wait| !wait.is_zero()),
-            State::Closed | State::Trial => None,
+            BreakerState::Open(until) => until.checked_duration_since(now).filter(|wait| !wait.is_zero()),
+            BreakerState::Closed | BreakerState::Trial => None,
         }
     }
 
     /// Lets one request try before its time, unless another is trying.
     pub(super) fn force(&mut self) -> bool {
-        let may = !matches!(self.state, State::Trial);
+        let may = !matches!(self.state, BreakerState::Trial);
         if may {
-            self.state = State::Trial;
+            self.state = BreakerState::Trial;
         }
         may
     }
 
     /// The model began to answer: whoever waits may ask too. Only a whole answer takes the failures away.
     pub(super) fn began(&mut self) {
-        self.state = State::Closed;
+        self.state = BreakerState::Closed;
     }
 
     /// It answered to the end.
@@ -89,8 +89,8 @@ impl Breaker {
 
     /// The trial was given up.
     pub(super) fn trial_was_given_up(&mut self, now: Instant) {
-        if let State::Trial = self.state {
-            self.state = State::Open(now);
+        if let BreakerState::Trial = self.state {
+            self.state = BreakerState::Open(now);
         }
     }
 
@@ -99,11 +99,11 @@ impl Breaker {
         self.failures = self.failures.saturating_add(1);
         self.last = Some(error.clone());
         let asked = error.retry_after().map(|asked| asked.min(LONGEST_ASKED).mul_f64(1.0 + random / 20.0));
-        if let State::Open(until) = self.state
+        if let BreakerState::Open(until) = self.state
             && until > now
         {
             // One of several that were under way together; they count as one.
-            self.state = State::Open(until.max(now + asked.unwrap_or_default()));
+            self.state = BreakerState::Open(until.max(now + asked.unwrap_or_default()));
             return;
         }
         let wait = match (class(error.kind()), asked) {
@@ -115,7 +115,7 @@ impl Breaker {
             (Class::Passing, None) => self.back_off(PASSING, random),
         };
         self.opened = self.opened.saturating_add(1);
-        self.state = State::Open(now + wait);
+        self.state = BreakerState::Open(now + wait);
     }
 
     /// How it failed last.

@@ -46,7 +46,11 @@ impl Candidate {
     }
 
     /// Asks it, and waits for its first event.
-    pub(crate) async fn ask(&self, request: ModelRequest, permit: Permit) -> Result<Answer, ModelError> {
+    pub(crate) async fn ask(
+        &self,
+        request: ModelRequest,
+        permit: Permit,
+    ) -> Result<AnswerStream, ModelError> {
         let begin = async {
             let mut stream = self.provider.stream(request).await?;
             let first = stream.next().await.unwrap_or_else(|| Err(silence()))?;
@@ -55,7 +59,7 @@ impl Candidate {
         match begin.await {
             Ok((first, stream)) => {
                 permit.began();
-                Ok(Answer { first: Some(first), stream, permit })
+                Ok(AnswerStream { first: Some(first), stream, permit })
             }
             Err(error) => {
                 permit.failed(&error);
@@ -138,13 +142,13 @@ impl Drop for Permit {
 }
 
 /// An answer that has begun.
-pub(crate) struct Answer {
+pub(crate) struct AnswerStream {
     first: Option<ModelEvent>,
     stream: ModelStream,
     permit: Permit,
 }
 
-impl Answer {
+impl AnswerStream {
     /// The next event; the breaker hears how it goes.
     pub(crate) async fn next(&mut self) -> Result<ModelEvent, ModelError> {
         let next = match self.first.take() {

@@ -24,6 +24,6 @@ mod miss;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use candidate::{Answer, Candidate, Permit, is_models_fault};
+pub(crate) use candidate::{AnswerStream, Candidate, Permit, is_models_fault};
 pub use list::Models;
 pub(crate) use miss::{Miss, Reason, together};

@@ -15,7 +15,7 @@ use super::programs::{self, Inner};
 use super::reader::is_setting;
 use super::refusal::Refusal;
 use super::settings;
-use super::state::{State, Texts, Value, either};
+use super::state::{ShellState, Texts, Value, either};
 use super::word::{Word, plain};
 
 /// How a file is run.
@@ -200,7 +200,7 @@ impl Judge<'_> {
     /// changed as something unknown.
     fn function(&mut self, argv: &[String]) -> Result<Option<Texts>, Refusal> {
         let Some(bodies) = self.state.functions.get(&argv[0]).cloned() else { return Ok(None) };
-        let calls: Vec<Option<&State>> = self
+        let calls: Vec<Option<&ShellState>> = self
             .running
             .iter()
             .filter(|call| call.name == argv[0])
@@ -222,7 +222,7 @@ impl Judge<'_> {
         };
         let before = self.state.copied(&mut self.meter)?;
         self.running.push(Call { name: argv[0].clone(), before: Some(before.copied(&mut self.meter)?) });
-        let mut after: Option<State> = None;
+        let mut after: Option<ShellState> = None;
         let mut written = None;
         for body in bodies {
             self.state = before.copied(&mut self.meter)?;
@@ -258,7 +258,7 @@ impl Judge<'_> {
             Inner::Elsewhere(text) => {
                 let was = std::mem::replace(&mut self.is_elsewhere, true);
                 let written = self.in_subshell(|judge| {
-                    judge.state = super::state::State::default();
+                    judge.state = super::state::ShellState::default();
                     judge.script(&text)
                 });
                 self.is_elsewhere = was;

@@ -11,7 +11,7 @@ use super::meter::Meter;
 use super::paths::Homes;
 use super::reader::read;
 use super::refusal::Refusal;
-use super::state::{Files, Sink, State, Streams, Texts, Value, concatenated, either};
+use super::state::{Files, ShellState, Sink, Streams, Texts, Value, concatenated, either};
 use super::word::{Body, List, Pipeline, Stage, Word};
 
 /// A name, and what it was before.
@@ -22,11 +22,11 @@ pub(super) struct Judge<'r> {
     pub(super) entries: &'r [Entry],
     pub(super) homes: &'r Homes,
     pub(super) meter: Meter,
-    pub(super) state: State,
+    pub(super) state: ShellState,
     pub(super) streams: Streams,
     pub(super) files: Files,
     /// What was known where a loop or a function may have been left early.
-    pub(super) left_early: Vec<State>,
+    pub(super) left_early: Vec<ShellState>,
     /// Names that a function has for itself, with what they were before.
     pub(super) own_names: Vec<Vec<Before>>,
     /// Functions that run now.
@@ -43,7 +43,7 @@ pub(super) struct Judge<'r> {
 pub(super) struct Call {
     pub(super) name: String,
     /// What was known when it was called; nothing where it is only defined.
-    pub(super) before: Option<State>,
+    pub(super) before: Option<ShellState>,
 }
 
 /// Nothing was found so far, or what was.
@@ -62,7 +62,7 @@ impl<'r> Judge<'r> {
             entries,
             homes,
             meter: Meter::default(),
-            state: State::default(),
+            state: ShellState::default(),
             streams: Streams::default(),
             files: Files::default(),
             left_early: Vec::new(),
@@ -278,7 +278,7 @@ impl<'r> Judge<'r> {
     fn choose(&mut self, parts: &[List], has_else: bool) -> Written {
         let mut written = self.list(parts.first().unwrap_or(&List::new()))?;
         let mut tested = self.state.copied(&mut self.meter)?;
-        let mut after: Option<State> = None;
+        let mut after: Option<ShellState> = None;
         for (at, part) in parts.iter().enumerate().skip(1) {
             self.state = tested.copied(&mut self.meter)?;
             let more = self.list(part)?;
@@ -313,7 +313,7 @@ impl<'r> Judge<'r> {
                 .collect(),
         };
         let before = self.state.copied(&mut self.meter)?;
-        let mut after: Option<State> = None;
+        let mut after: Option<ShellState> = None;
         let mut written: Option<Texts> = None;
         for list in lists {
             self.state = before.copied(&mut self.meter)?;

@@ -90,7 +90,7 @@ impl Value {
 
 /// What is known of the shell.
 #[derive(Debug, Clone, Default)]
-pub(super) struct State {
+pub(super) struct ShellState {
     variables: BTreeMap<String, Rc<Vec<Value>>>,
     /// Names that stand for others: `declare -n`.
     references: BTreeMap<String, String>,
@@ -100,7 +100,7 @@ pub(super) struct State {
     pub(super) traps: Vec<Rc<str>>,
 }
 
-impl State {
+impl ShellState {
     fn resolved<'a>(&'a self, name: &'a str) -> &'a str {
         self.references.get(name).map_or(name, String::as_str)
     }

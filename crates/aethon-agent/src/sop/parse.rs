@@ -22,7 +22,7 @@ pub fn parse(name: SopName, origin: SopOrigin, content: &str) -> Result<Sop, Vec
             format!("the file is larger than {} KiB; a SOP must fit into a prompt", MOST_BYTES / 1024);
         return Err(vec![SopFault { line: 1, message }]);
     }
-    let mut reader = Reader::default();
+    let mut reader = SopReader::default();
     let mut is_code = false;
     for (index, line) in content.lines().enumerate() {
         let is_fence = line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~");
@@ -48,7 +48,7 @@ enum Section {
 
 /// What was read so far.
 #[derive(Default)]
-struct Reader {
+struct SopReader {
     section: Section,
     title: Option<String>,
     /// The line of the section, and its text.
@@ -59,7 +59,7 @@ struct Reader {
     faults: Vec<SopFault>,
 }
 
-impl Reader {
+impl SopReader {
     fn line(&mut self, number: usize, line: &str) {
         if let Some(title) = line.strip_prefix("# ") {
             self.title(number, title.trim());

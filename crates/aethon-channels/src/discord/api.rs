@@ -13,7 +13,7 @@ use aethon_core::secret::Secret;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::rest::{self, Answer, PATIENCE};
+use crate::rest::{self, PATIENCE, RestAnswer};
 use crate::socket::is_plain_and_here;
 use crate::talk::{Failure, Fault};
 
@@ -119,7 +119,7 @@ impl Api {
         Some(*until - now)
     }
 
-    fn note_limits(&self, route: &str, answer: &Answer) {
+    fn note_limits(&self, route: &str, answer: &RestAnswer) {
         let number = |name: &str| answer.header(name).and_then(|text| text.trim().parse::<f64>().ok());
         let is_used_up = number("x-ratelimit-remaining") == Some(0.0);
         let resets = number("x-ratelimit-reset-after").filter(|_| is_used_up).and_then(seconds);
@@ -161,7 +161,7 @@ fn route(method: Method, path: &str) -> String {
     }
 }
 
-fn pause(answer: &Answer) -> Duration {
+fn pause(answer: &RestAnswer) -> Duration {
     let told = answer.json()["retry_after"].as_f64();
     let header = || answer.header("retry-after").and_then(|text| text.trim().parse().ok());
     told.or_else(header).and_then(seconds).unwrap_or(USUAL_PAUSE)
@@ -171,7 +171,7 @@ fn seconds(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds.clamp(0.0, 86_400.0)).ok()
 }
 
-fn read(answer: &Answer) -> Result<Value, Failure> {
+fn read(answer: &RestAnswer) -> Result<Value, Failure> {
     let told = answer.json();
     let code = told["code"].as_u64().unwrap_or(0);
     let words = told["message"].as_str().unwrap_or("no answer that can be read");

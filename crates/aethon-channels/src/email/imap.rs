@@ -75,7 +75,7 @@ pub(super) struct Imap {
 
 /// What came before the end of a command.
 #[derive(Default)]
-struct Answer {
+struct ImapAnswer {
     folder: Folder,
     found: Vec<u32>,
     messages: Vec<Message>,
@@ -273,11 +273,11 @@ impl Imap {
         self.until_done(&tag, PATIENCE).await.map(drop)
     }
 
-    async fn command(&mut self, command: &str) -> Result<Answer> {
+    async fn command(&mut self, command: &str) -> Result<ImapAnswer> {
         self.command_within(command, PATIENCE).await
     }
 
-    async fn command_within(&mut self, command: &str, patience: Duration) -> Result<Answer> {
+    async fn command_within(&mut self, command: &str, patience: Duration) -> Result<ImapAnswer> {
         let tag = self.send(command).await?;
         self.until_done(&tag, patience).await
     }
@@ -309,8 +309,8 @@ impl Imap {
         }
     }
 
-    async fn until_done(&mut self, tag: &str, patience: Duration) -> Result<Answer> {
-        let mut answer = Answer::default();
+    async fn until_done(&mut self, tag: &str, patience: Duration) -> Result<ImapAnswer> {
+        let mut answer = ImapAnswer::default();
         loop {
             // Every answer that comes shows that the server is there.
             match self.next(Instant::now() + patience).await? {

@@ -180,7 +180,7 @@ fn authorization(token: &Secret) -> (String, String) {
     ("authorization".to_owned(), format!("Bearer {}", token.expose()))
 }
 
-fn wants_pause(name: &str, answer: &rest::Answer) -> Fault {
+fn wants_pause(name: &str, answer: &rest::RestAnswer) -> Fault {
     let pause = answer.header("retry-after").and_then(|pause| pause.trim().parse().ok());
     let after = pause.map_or(USUAL_PAUSE, Duration::from_secs);
     Fault::Later { message: format!("{name}: Slack wants a pause"), after: Some(after) }

@@ -65,13 +65,13 @@ struct Stream {
     turn: TurnId,
     chat: String,
     asked: Asked,
-    state: Mutex<State>,
+    state: Mutex<StreamState>,
     changed: Notify,
     ended: watch::Sender<bool>,
 }
 
 #[derive(Default)]
-struct State {
+struct StreamState {
     /// What the model has said since the last tool.
     text: String,
     is_after_tool: bool,
@@ -394,7 +394,7 @@ fn beginning(text: &str, fit: Fit, ending: &str) -> Option<Styled> {
 }
 
 impl Stream {
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut StreamState)) {
         change(&mut lock(&self.state));
         self.changed.notify_one();
     }

@@ -118,7 +118,7 @@ impl Api {
         let headers = vec![("content-type".to_owned(), content_type)];
         let request = ExchangeRequest { method: Method::Post, url, headers, body };
         let answer = rest::ask(&**exchange, request, (patience, MOST_ANSWER)).await;
-        let rest::Answer { status, body: answer, .. } = answer.map_err(|unanswered| {
+        let rest::RestAnswer { status, body: answer, .. } = answer.map_err(|unanswered| {
             let message = self.redacted(&unanswered.message);
             Failure::Fault(Unanswered { message, ..unanswered }.fault(method))
         })?;

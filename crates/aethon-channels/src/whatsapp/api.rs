@@ -8,7 +8,7 @@ use aethon_core::secret::Secret;
 use serde_json::Value;
 
 use super::Options;
-use crate::rest::{self, Answer, PATIENCE, encoded};
+use crate::rest::{self, PATIENCE, RestAnswer, encoded};
 use crate::talk::{Failure, Fault};
 
 /// The longest answer that is read, in bytes.
@@ -100,7 +100,7 @@ impl Api {
         method: Method,
         url: String,
         body: Option<(String, Vec<u8>)>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<RestAnswer, Failure> {
         self.fetch((method, url), body, (PATIENCE, MOST_ANSWER)).await
     }
 
@@ -109,7 +109,7 @@ impl Api {
         (method, url): (Method, String),
         body: Option<(String, Vec<u8>)>,
         within: (Duration, usize),
-    ) -> Result<Answer, Failure> {
+    ) -> Result<RestAnswer, Failure> {
         let mut headers = vec![("authorization".to_owned(), format!("Bearer {}", self.token.expose()))];
         let body = body.map(|(kind, bytes)| {
             headers.push(("content-type".to_owned(), kind));
@@ -121,7 +121,7 @@ impl Api {
     }
 }
 
-fn read(answer: Answer) -> Result<Value, Failure> {
+fn read(answer: RestAnswer) -> Result<Value, Failure> {
     let told = answer.json();
     if (200..300).contains(&answer.status) && told.is_object() {
         return Ok(told);

@@ -49,14 +49,14 @@ pub(crate) struct Session {
 pub(crate) struct SignIns {
     key: hmac::Key,
     clock: Arc<dyn Clock>,
-    state: Mutex<State>,
+    state: Mutex<SignInState>,
     kept: Register,
     /// Changes whenever one ends.
     changes: watch::Sender<()>,
 }
 
 #[derive(Default)]
-struct State {
+struct SignInState {
     /// Those that were taken back, with the time at which they end anyway.
     sessions: HashMap<String, i64>,
     /// How often a cookie that held the token itself was taken back.
@@ -65,7 +65,7 @@ struct State {
     begun: VecDeque<Begun>,
 }
 
-impl State {
+impl SignInState {
     fn begin(&mut self, begun: Begun) {
         if self.begun.len() >= MOST_LISTED {
             self.begun.pop_front();
@@ -90,7 +90,7 @@ impl SignIns {
         let key =
             if key.is_empty() { random::<32>().to_vec() } else { key.expose().trim().as_bytes().to_vec() };
         let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
-        let mut state = State::default();
+        let mut state = SignInState::default();
         for entry in kept.read(clock.now().as_second()) {
             match entry {
                 Entry::Begun(begun) => state.begin(begun),
@@ -195,7 +195,7 @@ impl SignIns {
         self.clock.now().as_second()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SignInState> {
         // The state is whole after every statement.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -37,7 +37,7 @@ pub(super) enum Said {
 pub(super) struct Scanner {
     reading: Reading,
     held: String,
-    state: State,
+    state: ScanState,
     prose: Prose,
     /// Whether there was anything to read but thoughts.
     has_text: bool,
@@ -47,7 +47,7 @@ pub(super) struct Scanner {
 }
 
 #[derive(Debug)]
-enum State {
+enum ScanState {
     /// At the beginning of an answer, or behind thoughts.
     Start,
     Prose,
@@ -65,7 +65,7 @@ impl Scanner {
         Self {
             reading,
             held: String::new(),
-            state: State::Start,
+            state: ScanState::Start,
             prose: Prose::default(),
             has_text: false,
             deaf: 0,
@@ -80,9 +80,9 @@ impl Scanner {
             let (piece, behind) = rest.split_at(rest.ceil_char_boundary(PIECE));
             rest = behind;
             match &mut self.state {
-                State::Off => tell(piece.to_owned(), said),
-                State::Full(_) => {}
-                State::Harmony(harmony) => harmony.push(piece, said),
+                ScanState::Off => tell(piece.to_owned(), said),
+                ScanState::Full(_) => {}
+                ScanState::Harmony(harmony) => harmony.push(piece, said),
                 _ => {
                     self.held.push_str(piece);
                     self.advance(said);
@@ -94,10 +94,10 @@ impl Scanner {
     /// The answer is complete.
     pub(super) fn finish(&mut self, said: &mut Vec<Said>) {
         let held = std::mem::take(&mut self.held);
-        match std::mem::replace(&mut self.state, State::Off) {
-            State::Region(region) | State::Full(region) => self.conclude(&region, held, said),
-            State::Harmony(mut harmony) => harmony.finish(said),
-            State::Start | State::Prose | State::Off => tell(held, said),
+        match std::mem::replace(&mut self.state, ScanState::Off) {
+            ScanState::Region(region) | ScanState::Full(region) => self.conclude(&region, held, said),
+            ScanState::Harmony(mut harmony) => harmony.finish(said),
+            ScanState::Start | ScanState::Prose | ScanState::Off => tell(held, said),
         }
     }
 
@@ -105,17 +105,17 @@ impl Scanner {
     /// request can be sent again.
     pub(super) fn abort(&mut self, said: &mut Vec<Said>) {
         let held = std::mem::take(&mut self.held);
-        match std::mem::replace(&mut self.state, State::Off) {
-            State::Region(region) if std::ptr::eq(region.family, PLAIN) => tell(held, said),
-            State::Start | State::Prose | State::Off => tell(held, said),
-            State::Region(_) | State::Full(_) | State::Harmony(_) => {}
+        match std::mem::replace(&mut self.state, ScanState::Off) {
+            ScanState::Region(region) if std::ptr::eq(region.family, PLAIN) => tell(held, said),
+            ScanState::Start | ScanState::Prose | ScanState::Off => tell(held, said),
+            ScanState::Region(_) | ScanState::Full(_) | ScanState::Harmony(_) => {}
         }
     }
 
     /// The model makes proper calls: all that is held is text, and so is what comes.
     pub(super) fn give_up(&mut self, said: &mut Vec<Said>) {
         tell(std::mem::take(&mut self.held), said);
-        self.state = State::Off;
+        self.state = ScanState::Off;
     }
 
     /// How many bytes are held back.
@@ -127,14 +127,14 @@ impl Scanner {
     fn advance(&mut self, said: &mut Vec<Said>) {
         loop {
             let is_done = match &mut self.state {
-                State::Start => self.start(),
-                State::Prose => self.prose(said),
-                State::Region(_) => self.region(said),
-                State::Harmony(harmony) => {
+                ScanState::Start => self.start(),
+                ScanState::Prose => self.prose(said),
+                ScanState::Region(_) => self.region(said),
+                ScanState::Harmony(harmony) => {
                     harmony.push(&std::mem::take(&mut self.held), said);
                     true
                 }
-                State::Full(_) | State::Off => true,
+                ScanState::Full(_) | ScanState::Off => true,
             };
             if is_done {
                 return;
@@ -147,7 +147,7 @@ impl Scanner {
         let text = self.held.trim_start();
         let blanks = self.held.len() - text.len();
         if blanks > BLANKS {
-            self.state = State::Prose;
+            self.state = ScanState::Prose;
             return false;
         }
         if text.is_empty() || is_partly_token(text) {
@@ -157,9 +157,9 @@ impl Scanner {
         match plain::start(text, &self.reading.tools) {
             Start::Unclear if is_plain => return true,
             Start::Call(at) if is_plain => {
-                self.state = State::Region(Region::at_brackets(PLAIN, blanks + at));
+                self.state = ScanState::Region(Region::at_brackets(PLAIN, blanks + at));
             }
-            _ => self.state = State::Prose,
+            _ => self.state = ScanState::Prose,
         }
         false
     }
@@ -180,12 +180,12 @@ impl Scanner {
                         let blanks = if has_words { 0 } else { at };
                         self.release(at - blanks, said);
                         self.deaf = 0;
-                        self.state = State::Region(region.behind_blanks(blanks));
+                        self.state = ScanState::Region(region.behind_blanks(blanks));
                         return false;
                     }
                     Token::Harmony => {
                         self.release(at, said);
-                        self.state = State::Harmony(Harmony::new(self.reading.clone()));
+                        self.state = ScanState::Harmony(Harmony::new(self.reading.clone()));
                         return false;
                     }
                     Token::ThoughtEnd(length) => {
@@ -194,7 +194,7 @@ impl Scanner {
                         self.release(at + length, said);
                         // What stood before the end were thoughts, also where their beginning was in the prompt.
                         self.has_text = false;
-                        self.state = State::Start;
+                        self.state = ScanState::Start;
                         return false;
                     }
                     Token::Other => {}
@@ -252,7 +252,7 @@ impl Scanner {
 
     /// Goes on in what may be a call. Returns whether more has to come.
     fn region(&mut self, said: &mut Vec<Said>) -> bool {
-        let State::Region(mut region) = std::mem::replace(&mut self.state, State::Prose) else {
+        let ScanState::Region(mut region) = std::mem::replace(&mut self.state, ScanState::Prose) else {
             return false;
         };
         match region.advance(&self.held) {
@@ -261,21 +261,21 @@ impl Scanner {
                 false
             }
             Verdict::Hold if self.held.len() <= LONGEST => {
-                self.state = State::Region(region);
+                self.state = ScanState::Region(region);
                 true
             }
             Verdict::Hold if std::ptr::eq(region.family, PLAIN) => {
-                self.state = State::Off;
+                self.state = ScanState::Off;
                 tell(std::mem::take(&mut self.held), said);
                 true
             }
             Verdict::Hold => {
-                self.state = State::Full(region);
+                self.state = ScanState::Full(region);
                 true
             }
             Verdict::Over(end) => {
                 self.held.truncate(end);
-                self.state = State::Full(region);
+                self.state = ScanState::Full(region);
                 true
             }
         }

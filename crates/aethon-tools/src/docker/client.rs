@@ -32,12 +32,12 @@ enum Address {
 
 /// What a daemon said.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct DockerAnswer {
     pub(super) status: u16,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl DockerAnswer {
     pub(super) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -80,7 +80,7 @@ impl Client {
         path: &str,
         body: Option<&Value>,
         patience: Duration,
-    ) -> Result<Answer, String> {
+    ) -> Result<DockerAnswer, String> {
         let asked = async {
             let (reader, mut writer) = self.connect().await?;
             writer.write_all(&request(method, path, body, "Connection: close")).await?;
@@ -166,7 +166,7 @@ pub(super) struct Later {
 
 impl Later {
     /// Waits for it.
-    pub(super) async fn answer(mut self) -> Result<Answer, String> {
+    pub(super) async fn answer(mut self) -> Result<DockerAnswer, String> {
         let read = (&mut self.reader).take(MOST).read_to_end(&mut self.bytes).await;
         let read = read.and_then(|_| answer(&self.bytes));
         read.map_err(|error| format!("the docker daemon broke off: {error}"))
@@ -215,13 +215,13 @@ fn status(head: &[u8]) -> io::Result<u16> {
         .ok_or_else(|| io::Error::other("it does not speak HTTP"))
 }
 
-fn answer(bytes: &[u8]) -> io::Result<Answer> {
+fn answer(bytes: &[u8]) -> io::Result<DockerAnswer> {
     let end = end_of_head(bytes).ok_or(io::ErrorKind::UnexpectedEof)?;
     let (head, body) = bytes.split_at(end);
     let is_chunked =
         String::from_utf8_lossy(head).to_ascii_lowercase().contains("transfer-encoding: chunked");
     let body = if is_chunked { whole(body)? } else { body.to_vec() };
-    Ok(Answer { status: status(head)?, body })
+    Ok(DockerAnswer { status: status(head)?, body })
 }
 
 /// A body that came in chunks.

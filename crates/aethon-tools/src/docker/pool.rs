@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWrite;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
-use super::client::{Answer, Client, Output, PATIENCE};
+use super::client::{Client, DockerAnswer, Output, PATIENCE};
 use super::container;
 use crate::sandbox_limits::SandboxLimits;
 
@@ -300,7 +300,7 @@ impl Pool {
         let removed = match self.client.ask("DELETE", &path, None, PATIENCE).await {
             // It has ended and is gone, or is just going.
             Ok(answer) if matches!(answer.status, 404 | 409) => return,
-            answer => answer.and_then(Answer::ok),
+            answer => answer.and_then(DockerAnswer::ok),
         };
         if let Err(error) = removed {
             tracing::warn!(id, error, "a container of the sandbox could not be removed");

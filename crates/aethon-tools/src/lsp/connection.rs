@@ -23,12 +23,12 @@ const KEPT_WORDS: usize = 1_000;
 /// A conversation. It ends when this is dropped.
 pub(super) struct Connection {
     outgoing: mpsc::Sender<Value>,
-    state: Arc<State>,
+    state: Arc<ConnectionState>,
     tasks: Vec<JoinHandle<()>>,
 }
 
 /// What both ends of a conversation share.
-struct State {
+struct ConnectionState {
     next: AtomicI64,
     waiting: Mutex<BTreeMap<i64, oneshot::Sender<Result<Value, String>>>>,
     said: Mutex<Said>,
@@ -58,7 +58,7 @@ impl Connection {
         errors: Box<dyn AsyncRead + Send + Unpin>,
     ) -> Self {
         let (outgoing, messages) = mpsc::channel(WAITING);
-        let state = Arc::new(State {
+        let state = Arc::new(ConnectionState {
             next: AtomicI64::new(1),
             waiting: Mutex::default(),
             said: Mutex::default(),
@@ -154,7 +154,7 @@ impl Drop for Connection {
 
 /// A request that nobody waits for any more.
 struct Forgotten<'s> {
-    state: &'s State,
+    state: &'s ConnectionState,
     id: i64,
 }
 
@@ -164,7 +164,7 @@ impl Drop for Forgotten<'_> {
     }
 }
 
-impl State {
+impl ConnectionState {
     fn waiting(&self) -> MutexGuard<'_, BTreeMap<i64, oneshot::Sender<Result<Value, String>>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -275,7 +275,11 @@ async fn write(mut input: Box<dyn AsyncWrite + Send + Unpin>, mut messages: mpsc
     }
 }
 
-async fn read(output: Box<dyn AsyncRead + Send + Unpin>, answers: mpsc::Sender<Value>, state: Arc<State>) {
+async fn read(
+    output: Box<dyn AsyncRead + Send + Unpin>,
+    answers: mpsc::Sender<Value>,
+    state: Arc<ConnectionState>,
+) {
     let mut output = BufReader::new(output);
     loop {
         match framing::read(&mut output).await {
@@ -296,7 +300,7 @@ async fn read(output: Box<dyn AsyncRead + Send + Unpin>, answers: mpsc::Sender<V
     state.waiting().clear();
 }
 
-async fn listen(mut errors: Box<dyn AsyncRead + Send + Unpin>, state: Arc<State>) {
+async fn listen(mut errors: Box<dyn AsyncRead + Send + Unpin>, state: Arc<ConnectionState>) {
     let mut buffer = vec![0; 4096];
     while let Ok(length @ 1..) = errors.read(&mut buffer).await {
         let words = &mut state.said().words;

@@ -134,7 +134,7 @@ pub(super) fn readable(bytes: &[u8]) -> String {
         return format!("[{} bytes that are no text, beginning with {}]\n", bytes.len(), sample.join(" "));
     }
     let mut text = String::with_capacity(bytes.len());
-    let mut state = State::Text;
+    let mut state = EscapeState::Text;
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
             state = state.next(c, &mut text);
@@ -160,7 +160,7 @@ fn is_binary(bytes: &[u8]) -> bool {
 
 /// Where in a terminal's command sequence a character stands.
 #[derive(Clone, Copy)]
-enum State {
+enum EscapeState {
     Text,
     Escape,
     /// `ESC [ … letter`: colours, movements of the cursor.
@@ -169,7 +169,7 @@ enum State {
     System(usize),
 }
 
-impl State {
+impl EscapeState {
     fn next(self, c: char, text: &mut String) -> Self {
         match (self, c) {
             (_, '\u{1b}') => Self::Escape,

@@ -24,7 +24,7 @@ struct Arguments {
     /// The number of the step.
     step: u32,
     /// Whether you begin it now, or all of it is done.
-    state: State,
+    state: StepState,
     /// What came of it, in a sentence.
     #[serde(default)]
     #[expect(dead_code, reason = "it stands in the transcript, which is where people look for it")]
@@ -33,7 +33,7 @@ struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum StepState {
     #[serde(alias = "started", alias = "begin", alias = "start")]
     Begun,
     #[serde(alias = "finished", alias = "end", alias = "complete", alias = "completed")]
@@ -88,7 +88,7 @@ impl Tool for SopStep {
                 sop.steps.len()
             )));
         };
-        let steps_done = (state == State::Done).then(|| run.steps_done.max(step));
+        let steps_done = (state == StepState::Done).then(|| run.steps_done.max(step));
         let change = SopRunChange { step: Some(step), steps_done, ..SopRunChange::default() };
         self.runs.change(&run.run_id, change).await.map_err(|error| {
             tracing::warn!(%error, "a step of a SOP was not written down");
@@ -101,10 +101,10 @@ impl Tool for SopStep {
         }
         let total = sop.steps.len();
         Ok(ToolOutput::text(match state {
-            State::Begun => {
+            StepState::Begun => {
                 format!("Step {step} of {total}, {}, has begun.\n\n{}", current.title, current.text)
             }
-            State::Done => match place.and_then(|place| sop.steps.get(place + 1)) {
+            StepState::Done => match place.and_then(|place| sop.steps.get(place + 1)) {
                 Some(next) => {
                     format!("Step {step} of {total} is done. Next: step {}, {}.", step + 1, next.title)
                 }

@@ -5,7 +5,7 @@ use std::io;
 use aethon_config::schema::Config;
 
 use super::AREA;
-use super::wire::{Answer, NO_HEADERS, Target};
+use super::wire::{NO_HEADERS, RawAnswer, Target};
 use crate::doctor::Finding;
 
 /// A site that nobody allows.
@@ -48,7 +48,7 @@ impl Attacker<'_> {
     }
 
     /// The answers to plain requests for these paths.
-    async fn each(&self, paths: &[&str]) -> Vec<io::Result<Answer>> {
+    async fn each(&self, paths: &[&str]) -> Vec<io::Result<RawAnswer>> {
         let mut answers = Vec::new();
         for path in paths {
             answers.push(self.target.ask(&format!("GET {path}"), &NO_HEADERS).await);
@@ -211,7 +211,7 @@ impl Attacker<'_> {
 const CROSS: &str = "remove the site from channels.webchat.allowed_origins";
 
 /// Whether a socket was closed at once for breaking a rule: a close frame, its length, and 1008.
-fn is_refused(answer: &Answer) -> bool {
+fn is_refused(answer: &RawAnswer) -> bool {
     answer.bytes.windows(4).any(|frame| matches!(frame, [0x88, _, 0x03, 0xf0]))
 }
 
@@ -220,11 +220,11 @@ pub(super) fn held(what: &str, how: impl std::fmt::Display) -> Finding {
 }
 
 /// Whether an attack was answered with one of these statuses; 0 stands for a closed connection.
-pub(super) fn judge(what: &str, answer: &io::Result<Answer>, expected: &[u16], fix: &str) -> Finding {
+pub(super) fn judge(what: &str, answer: &io::Result<RawAnswer>, expected: &[u16], fix: &str) -> Finding {
     judge_all(what, std::slice::from_ref(answer), expected, fix)
 }
 
-fn judge_all(what: &str, answers: &[io::Result<Answer>], expected: &[u16], fix: &str) -> Finding {
+fn judge_all(what: &str, answers: &[io::Result<RawAnswer>], expected: &[u16], fix: &str) -> Finding {
     let mut statuses = Vec::new();
     for answer in answers {
         match answer {

@@ -29,7 +29,7 @@ pub(super) struct Target {
 
 /// What came back.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct RawAnswer {
     /// The status; 0 where the connection was closed without one.
     pub(super) status: u16,
     /// All that came, as far as it was read.
@@ -66,15 +66,15 @@ impl Target {
     }
 
     /// Sends bytes, and reads what comes back until the connection is closed or nothing comes for a while.
-    pub(super) async fn send(self, bytes: &[u8]) -> io::Result<Answer> {
+    pub(super) async fn send(self, bytes: &[u8]) -> io::Result<RawAnswer> {
         let mut stream = self.connect().await?;
         // A server that refuses early closes while there is more to send; what it said counts.
         let _ = timeout(PATIENCE, stream.write_all(bytes)).await?;
-        Ok(Answer::read(&mut stream).await)
+        Ok(RawAnswer::read(&mut stream).await)
     }
 
     /// Sends a request of this line and these further headers, with the Host that a person would use.
-    pub(super) async fn ask(self, line: &str, headers: &[impl AsRef<str>]) -> io::Result<Answer> {
+    pub(super) async fn ask(self, line: &str, headers: &[impl AsRef<str>]) -> io::Result<RawAnswer> {
         let own = format!("Host: {self}");
         let all: Vec<&str> = std::iter::once(&*own).chain(headers.iter().map(AsRef::as_ref)).collect();
         self.ask_exactly(line, &all, "").await
@@ -86,7 +86,7 @@ impl Target {
         line: &str,
         headers: &[impl AsRef<str>],
         body: &str,
-    ) -> io::Result<Answer> {
+    ) -> io::Result<RawAnswer> {
         let headers: String = headers.iter().map(|header| format!("{}\r\n", header.as_ref())).collect();
         self.send(format!("{line} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n{body}").as_bytes()).await
     }
@@ -98,7 +98,7 @@ impl fmt::Display for Target {
     }
 }
 
-impl Answer {
+impl RawAnswer {
     /// What comes until the end, or until nothing comes for a while.
     pub(super) async fn read(stream: &mut TcpStream) -> Self {
         let mut bytes = Vec::new();

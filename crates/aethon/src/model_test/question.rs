@@ -20,7 +20,7 @@ const MOST_CHARS: u64 = 64 * 1024;
 
 /// What a model answered.
 #[derive(Debug, Clone)]
-pub(super) struct Answer {
+pub(super) struct ModelAnswer {
     pub(super) text: String,
     pub(super) calls: Vec<ToolCall>,
     pub(super) stop: StopReason,
@@ -60,7 +60,7 @@ impl Questions {
         &mut self,
         content: Vec<Block>,
         tools: Vec<ToolSpec>,
-    ) -> std::result::Result<Answer, ModelError> {
+    ) -> std::result::Result<ModelAnswer, ModelError> {
         let question = Arc::new(Message::new(Role::User, content, self.clock.now()));
         let system = "You are being tested. Do exactly what you are asked to, and be brief.";
         let request = ModelRequest::new(self.session.clone(), TurnId::fresh(), system, vec![question])
@@ -84,10 +84,10 @@ pub(super) fn no_answer(patience: Duration) -> String {
 async fn read(
     provider: &dyn ModelProvider,
     request: ModelRequest,
-) -> std::result::Result<Answer, ModelError> {
+) -> std::result::Result<ModelAnswer, ModelError> {
     let start = Instant::now();
     let mut stream = provider.stream(request).await?;
-    let mut answer = Answer {
+    let mut answer = ModelAnswer {
         text: String::new(),
         calls: Vec::new(),
         stop: StopReason::Length,
@@ -121,7 +121,7 @@ async fn read(
     Ok(answer)
 }
 
-impl Answer {
+impl ModelAnswer {
     fn see(&mut self, piece: &str, start: Instant) {
         self.seen_chars += piece.chars().count() as u64;
         self.first_piece.get_or_insert_with(|| start.elapsed());

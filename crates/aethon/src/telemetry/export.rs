@@ -129,12 +129,12 @@ async fn send(collector: &Collector, request: Value) -> Result<(), String> {
     for attempt in 1..=ATTEMPTS {
         let asked = match timeout(PATIENCE, post(collector, body.clone())).await {
             Ok(asked) => asked,
-            Err(_) => Answer::Later("no answer in time".to_owned(), None),
+            Err(_) => Reception::Later("no answer in time".to_owned(), None),
         };
         let after = match asked {
-            Answer::Taken => return Ok(()),
-            Answer::Refused(why) => return Err(why),
-            Answer::Later(reason, after) => {
+            Reception::Taken => return Ok(()),
+            Reception::Refused(why) => return Err(why),
+            Reception::Later(reason, after) => {
                 why = reason;
                 after
             }
@@ -147,18 +147,18 @@ async fn send(collector: &Collector, request: Value) -> Result<(), String> {
     Err(why)
 }
 
-enum Answer {
+enum Reception {
     Taken,
     Refused(String),
     /// To be asked again, after this pause if the collector names one.
     Later(String, Option<Duration>),
 }
 
-async fn post(collector: &Collector, body: Vec<u8>) -> Answer {
+async fn post(collector: &Collector, body: Vec<u8>) -> Reception {
     let (url, headers) = (collector.url.clone(), collector.headers.clone());
     let request = ExchangeRequest { method: Method::Post, url, headers, body };
     match collector.exchange.send(request).await {
-        Err(error) => Answer::Later(error.to_string(), None),
+        Err(error) => Reception::Later(error.to_string(), None),
         Ok(mut response) => {
             let status = response.status;
             let after =
@@ -170,9 +170,9 @@ async fn post(collector: &Collector, body: Vec<u8>) -> Answer {
                 }
             }
             match status {
-                200..=299 => Answer::Taken,
-                429 | 502 | 503 | 504 => Answer::Later(format!("status {status}"), after),
-                _ => Answer::Refused(format!("status {status}")),
+                200..=299 => Reception::Taken,
+                429 | 502 | 503 | 504 => Reception::Later(format!("status {status}"), after),
+                _ => Reception::Refused(format!("status {status}")),
             }
         }
     }

@@ -10,7 +10,7 @@ const DEEPEST: usize = 32;
 
 /// The calls that a text begins with, in brackets or one without, and how long they are.
 pub(crate) fn calls(text: &str) -> Option<(Vec<TextCall>, usize)> {
-    let mut reader = Reader { rest: text };
+    let mut reader = PythonReader { rest: text };
     let mut calls = Vec::new();
     if !reader.eat('[') {
         calls.push(reader.call()?);
@@ -31,7 +31,7 @@ pub(crate) fn calls(text: &str) -> Option<(Vec<TextCall>, usize)> {
 
 /// The literal that a text begins with, and how long it is.
 pub(crate) fn literal(text: &str) -> Option<(Value, usize)> {
-    let mut reader = Reader { rest: text };
+    let mut reader = PythonReader { rest: text };
     let value = reader.value(0)?;
     Some((value, text.len() - reader.rest.len()))
 }
@@ -41,11 +41,11 @@ pub(crate) fn whole_literal(text: &str) -> Option<Value> {
     literal(text).filter(|(_, length)| *length == text.len()).map(|(value, _)| value)
 }
 
-struct Reader<'t> {
+struct PythonReader<'t> {
     rest: &'t str,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> PythonReader<'t> {
     fn eat(&mut self, c: char) -> bool {
         self.rest = self.rest.trim_start();
         let rest = self.rest.strip_prefix(c);

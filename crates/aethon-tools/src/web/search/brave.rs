@@ -13,7 +13,7 @@ use crate::web::with_query;
 pub(super) struct Brave;
 
 #[derive(Deserialize)]
-struct Answer {
+struct BraveAnswer {
     #[serde(default)]
     web: Web,
 }
@@ -41,6 +41,6 @@ impl SearchEngine for Brave {
     }
 
     fn read(&self, answer: Value) -> Result<Vec<Hit>, serde_json::Error> {
-        Ok(serde_json::from_value::<Answer>(answer)?.web.results)
+        Ok(serde_json::from_value::<BraveAnswer>(answer)?.web.results)
     }
 }

@@ -12,7 +12,7 @@ use crate::web::with_query;
 pub(super) struct SearXng;
 
 #[derive(Deserialize)]
-struct Answer {
+struct SearxngAnswer {
     #[serde(default)]
     results: Vec<Hit>,
 }
@@ -37,7 +37,7 @@ impl SearchEngine for SearXng {
     }
 
     fn read(&self, answer: Value) -> Result<Vec<Hit>, serde_json::Error> {
-        Ok(serde_json::from_value::<Answer>(answer)?.results)
+        Ok(serde_json::from_value::<SearxngAnswer>(answer)?.results)
     }
 
     fn explain(&self, status: u16) -> Option<&'static str> {

@@ -13,7 +13,7 @@ use crate::web::with_query;
 pub(super) struct Tavily;
 
 #[derive(Deserialize)]
-struct Answer {
+struct TavilyAnswer {
     #[serde(default)]
     results: Vec<Hit>,
 }
@@ -34,6 +34,6 @@ impl SearchEngine for Tavily {
     }
 
     fn read(&self, answer: Value) -> Result<Vec<Hit>, serde_json::Error> {
-        Ok(serde_json::from_value::<Answer>(answer)?.results)
+        Ok(serde_json::from_value::<TavilyAnswer>(answer)?.results)
     }
 }
