@@ -146,6 +146,16 @@ test("a tool whose permission ended with the reply was denied, not broken", () =
   }
 });
 
+test("arguments that a person changed elsewhere are told as changed", () => {
+  for (const edited of [undefined, false, true]) {
+    const conversation = new Conversation();
+    conversation.frame({ type: "approval", turn: "t", id: "a", tool: "shell", input: {}, summary: "", expires_at: null });
+    conversation.frame({ type: "approval_done", turn: "t", id: "a", decision: "approve", reason: "user", edited });
+    const [approval] = conversation.turns()[0].reply.extras.map(({ part }) => part);
+    assert.deepEqual([approval.decision, approval.edited], ["approve", edited === true]);
+  }
+});
+
 test("messages are put in the order of their times, however exactly these are written", () => {
   const at = (...times) => times.map((time) => ({ created_at: `2026-11-22T00:24:${time}Z` }));
   for (const order of [at("05", "05.4"), at("05.4", "05.47"), at("05.47", "06"), at("05", "05"), []]) {

@@ -11,6 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let program = arguments.next().ok_or("and what is to run?")?;
     kernel::lose(&what)?;
     // Only an error comes back.
+    #[allow(clippy::disallowed_methods, reason = "this process becomes the program; none is started")]
     Err(std::process::Command::new(program).args(arguments).exec().into())
 }
 

@@ -191,6 +191,7 @@ export const texts = {
     sending: "Sending your decision",
     done: /** @type {Record<string, string>} */ ({
       approve: "You allowed this.",
+      edited: "You allowed this with changes; the line of the tool shows what runs.",
       deny: "You denied this.",
       timeout: "Denied, because nobody answered in time.",
       stopped: "Denied, because the reply was stopped.",

@@ -56,10 +56,10 @@ const handlers = {
     add(turn, { kind: "approval", id, tool, input, summary, preview, why, session_scope, expires_at, decision: null, reason: null, sending: false });
     markWaiting(turn, tool, true);
   },
-  approval_done: (turn, { id, decision, reason }) => {
+  approval_done: (turn, { id, decision, reason, edited }) => {
     const approval = approvalPart(turn, id);
     if (!approval) return;
-    Object.assign(approval, { decision, reason, sending: false });
+    Object.assign(approval, { decision, reason, edited: edited === true, sending: false });
     const tool = markWaiting(turn, approval.tool, false);
     if (tool && decision === "deny") tool.state = "denied";
   },

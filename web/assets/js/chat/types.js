@@ -14,7 +14,7 @@
  *
  * @typedef {{kind: "approval", id: string, tool: string, input: any, summary: string, preview?: string,
  *   why?: string, session_scope?: string, fault?: string, expires_at: string | null,
- *   decision: "approve" | "deny" | null, reason: string | null, sending: boolean}} ApprovalPart
+ *   decision: "approve" | "deny" | null, reason: string | null, edited?: boolean, sending: boolean}} ApprovalPart
  * @typedef {{kind: "reasoning", text: string}} ReasoningPart
  * @typedef {{kind: "notice", code: string, text: string}} NoticePart
  * @typedef {{kind: "folded", messages: number, summary: string}} FoldedPart

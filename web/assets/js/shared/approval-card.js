@@ -17,7 +17,7 @@ const graceMs = 500;
 /**
  * @typedef {{tool: string, input: any, summary: string, expires_at: string | null, decision: "approve" | "deny" | null,
  *   reason: string | null, sending: boolean, origin?: string, why?: string, preview?: string, session_scope?: string,
- *   fault?: string}} Asked
+ *   fault?: string, edited?: boolean}} Asked
  * @typedef {{scope?: "session", input?: any}} Terms
  */
 
@@ -96,7 +96,7 @@ export function approvalCard(asked, decide) {
     isSettled = true;
     const hadFocus = element.contains(document.activeElement);
     const outcome = asked.reason === "user" || !asked.reason ? asked.decision : asked.reason;
-    const words = texts.approval.done[outcome] ?? texts.approval.done.deny;
+    const words = (asked.edited ? texts.approval.done.edited : texts.approval.done[outcome]) ?? texts.approval.done.deny;
     const isAllowed = asked.decision === "approve";
     element.classList.add("approval-settled");
     // What was asked stands in the line of the tool; here only the outcome remains.

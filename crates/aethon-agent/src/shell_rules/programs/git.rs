@@ -145,7 +145,7 @@ fn of_verb(verb: &str, rest: &[String]) -> Vec<Inner> {
             while let Some(word) = at.next() {
                 if VALUED_OF_CONFIG.contains(&word.as_str()) {
                     at.next();
-                } else if !word.starts_with('-') && !(words.is_empty() && word == "set") {
+                } else if !(word.starts_with('-') || words.is_empty() && word == "set") {
                     words.push(word);
                 }
             }
