@@ -14,10 +14,23 @@ use crate::ids::{MessageId, SessionId, TurnId};
 use crate::import::SessionImport;
 use crate::message::{Inbound, Message, Reply};
 
+/// The turns as they are stored, for those who look one up.
+#[async_trait]
+pub trait TurnLookup: Send + Sync {
+    /// The turn that a message of this channel with this dedupe id began, while the id counts.
+    async fn known(&self, channel: &str, dedupe_id: &str) -> Result<Option<TurnRecord>>;
+
+    /// A turn by its id.
+    async fn turn(&self, turn: &TurnId) -> Result<Option<TurnRecord>>;
+
+    /// Turns that were accepted and have not ended, whoever's they are, oldest first.
+    async fn unfinished(&self) -> Result<Vec<TurnRecord>>;
+}
+
 /// The engine's side of the storage. What is accepted through it belongs to this [owner](crate::owner); a turn of another
 /// one is neither begun nor added to.
 #[async_trait]
-pub trait TurnLog: SessionImport {
+pub trait TurnLog: SessionImport + TurnLookup {
     /// Stores what came in, unless its dedupe id is known already: the acknowledgement that may be given afterwards.
     /// Creates the session if it is new. With `begin`, the turn also starts, in the same transaction, unless another
     /// owner has a turn in the session: then it waits.
@@ -43,15 +56,6 @@ pub trait TurnLog: SessionImport {
     /// The newest messages of a session's live branch, oldest first, at most `limit` of them; never older ones than a
     /// model may need. Messages of turns that were replaced by a retry or an edit are not among them.
     async fn window(&self, session: &SessionId, limit: usize) -> Result<Vec<Message>>;
-
-    /// The turn that a message of this channel with this dedupe id began, while the id counts.
-    async fn known(&self, channel: &str, dedupe_id: &str) -> Result<Option<TurnRecord>>;
-
-    /// A turn by its id.
-    async fn turn(&self, turn: &TurnId) -> Result<Option<TurnRecord>>;
-
-    /// Turns that were accepted and have not ended, whoever's they are, oldest first.
-    async fn unfinished(&self) -> Result<Vec<TurnRecord>>;
 }
 
 /// The start of a turn.

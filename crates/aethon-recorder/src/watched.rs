@@ -14,7 +14,7 @@ use aethon_core::message::{Inbound, Message};
 use aethon_core::owner::Owners;
 use aethon_core::session::{
     Accepted, Begin, Begun, Clear, Finish, Finished, SessionPage, SessionQuery, SessionSummary, Transcripts,
-    TurnLog, TurnRecord,
+    TurnLog, TurnLookup, TurnRecord,
 };
 use async_trait::async_trait;
 use tokio::sync::oneshot;
@@ -153,7 +153,10 @@ impl TurnLog for WatchedTurns {
     async fn window(&self, session: &SessionId, limit: usize) -> Result<Vec<Message>> {
         self.turns.window(session, limit).await
     }
+}
 
+#[async_trait]
+impl TurnLookup for WatchedTurns {
     async fn known(&self, channel: &str, dedupe_id: &str) -> Result<Option<TurnRecord>> {
         self.turns.known(channel, dedupe_id).await
     }

@@ -6,7 +6,7 @@ use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::message::{Inbound, Message, Role};
 use aethon_core::session::{
-    Accepted, Begin, Begun, Finish, Finished, TurnLog, TurnPhase, TurnRecord, title_of,
+    Accepted, Begin, Begun, Finish, Finished, TurnLog, TurnLookup, TurnPhase, TurnRecord, title_of,
 };
 use async_trait::async_trait;
 
@@ -112,7 +112,10 @@ impl TurnLog for Store {
         };
         Ok(self.read(read).await?)
     }
+}
 
+#[async_trait]
+impl TurnLookup for Store {
     async fn known(&self, channel: &str, dedupe_id: &str) -> CoreResult<Option<TurnRecord>> {
         let (channel, dedupe_id, now) = (channel.to_owned(), dedupe_id.to_owned(), self.now());
         Ok(self.read(move |sql| turns::still_known(sql, &channel, &dedupe_id, now)).await?)

@@ -4,7 +4,7 @@
 mod common;
 
 use aethon_core::ids::TurnId;
-use aethon_core::session::{Clear, SessionPage, SessionQuery, Transcripts, TurnLog};
+use aethon_core::session::{Clear, SessionPage, SessionQuery, Transcripts, TurnLog, TurnLookup};
 use common::*;
 
 const S: &str = "webchat:default";

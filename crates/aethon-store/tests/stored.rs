@@ -7,7 +7,7 @@ use aethon_core::channel::Outbox;
 use aethon_core::embed::EmbeddingCache;
 use aethon_core::ids::{MessageId, TurnId};
 use aethon_core::message::Block;
-use aethon_core::session::{Finish, TurnLog};
+use aethon_core::session::{Finish, TurnLog, TurnLookup};
 use common::*;
 
 const S: &str = "webchat:default";

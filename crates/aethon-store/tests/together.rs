@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use aethon_core::ids::TurnId;
 use aethon_core::message::Role;
-use aethon_core::session::{Accepted, Clear, Transcripts, TurnLog};
+use aethon_core::session::{Accepted, Clear, Transcripts, TurnLog, TurnLookup};
 use aethon_store::{Options, Store};
 use common::*;
 use rusqlite::Connection;

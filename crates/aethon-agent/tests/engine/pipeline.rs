@@ -138,7 +138,7 @@ async fn at_shutdown_only_what_has_begun_goes_on() {
     assert_eq!(one.reply.wait().await.unwrap().text, "first");
     assert_eq!(two.reply.wait().await.unwrap().text, "second", "it has begun, and had the time");
     assert_eq!(harness.told(&session), THREE[..4]);
-    let left = aethon_core::session::TurnLog::unfinished(&*harness.store).await.unwrap();
+    let left = aethon_core::session::TurnLookup::unfinished(&*harness.store).await.unwrap();
     let left: Vec<_> = left.into_iter().map(|record| (record.turn, record.phase)).collect();
     assert_eq!(left, [(three.turn, TurnPhase::Queued)], "for the next start");
 }

@@ -6,7 +6,7 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{
     Block, Destination, EndReason, Inbound, Message, Role, ToolCall, ToolResult, TurnEnd,
 };
-use aethon_core::session::{TurnLog, TurnPhase, TurnRecord};
+use aethon_core::session::{TurnLookup, TurnPhase, TurnRecord};
 use aethon_core::surface::TurnEvent;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;

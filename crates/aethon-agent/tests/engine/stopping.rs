@@ -205,7 +205,7 @@ async fn at_shutdown_what_does_not_finish_is_stored_as_far_as_it_came() {
         (TurnEnd::Stopped, "assistant: so far | (shutdown)")
     );
     assert!(waiting.reply.wait().await.is_err_and(|error| error.is_busy()));
-    let record = aethon_core::session::TurnLog::turn(&*harness.store, &turn).await.unwrap().unwrap();
+    let record = aethon_core::session::TurnLookup::turn(&*harness.store, &turn).await.unwrap().unwrap();
     assert_eq!(record.phase, TurnPhase::Queued);
 
     // The next program is another owner, and need not wait for the end of a lease.

@@ -4,7 +4,7 @@ use aethon_core::assistant::{Assistant, Posting};
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Attachment, Block, Dedupe, Inbound};
 use aethon_core::model::Effort;
-use aethon_core::session::{Clear, TurnLog as _};
+use aethon_core::session::{Clear, TurnLookup};
 use aethon_core::testkit::{Gate, Step};
 
 use crate::harness::{House, Plan, TestTool, What, calls, quiet, says, says_behind, session, with_id};

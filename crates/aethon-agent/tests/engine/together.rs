@@ -8,7 +8,7 @@ use std::time::Duration;
 use aethon_core::assistant::Assistant;
 use aethon_core::message::{EndReason, Inbound, TurnEnd};
 use aethon_core::owner::LEASE;
-use aethon_core::session::{TurnLog, TurnPhase};
+use aethon_core::session::{TurnLookup, TurnPhase};
 use aethon_core::surface::TurnEvent;
 use aethon_core::testkit::{Gate, ManualClock, MemoryStore, Step};
 use jiff::SignedDuration;

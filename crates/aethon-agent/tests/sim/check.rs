@@ -6,7 +6,7 @@ use aethon_core::channel::{DeliveryState, Outbox};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Message, Role, TurnEnd};
 use aethon_core::schedule::{JobStore, RunLog, RunStatus};
-use aethon_core::session::{Transcripts, TurnLog};
+use aethon_core::session::{Transcripts, TurnLookup};
 
 use crate::doubles::unpaired;
 use crate::history::{History, Said};

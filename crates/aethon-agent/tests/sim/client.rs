@@ -9,7 +9,7 @@ use aethon_core::assistant::{Assistant, Posting, Submitted};
 use aethon_core::error::Error;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Dedupe, Destination, Inbound};
-use aethon_core::session::{Clear, TurnLog, TurnPhase};
+use aethon_core::session::{Clear, TurnLookup, TurnPhase};
 use futures_util::FutureExt;
 use tokio::time::sleep;
 

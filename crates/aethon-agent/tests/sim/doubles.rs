@@ -16,7 +16,7 @@ use aethon_core::model::{
     Capabilities, ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream,
     Readiness, StopReason, Usage,
 };
-use aethon_core::session::{TurnLog, TurnPhase};
+use aethon_core::session::{TurnLookup, TurnPhase};
 use aethon_core::surface::{Surface, TurnEvent};
 use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use async_trait::async_trait;

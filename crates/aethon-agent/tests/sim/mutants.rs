@@ -10,7 +10,7 @@ use aethon_core::message::{Block, Inbound, Message, Role};
 use aethon_core::owner::Owners;
 use aethon_core::schedule::{BeginRun, JobStore, RunLog, RunRecord};
 use aethon_core::session::{
-    Accepted, Begin, Begun, Clear, Finish, Finished, Transcripts, TurnLog, TurnPhase, TurnRecord,
+    Accepted, Begin, Begun, Clear, Finish, Finished, Transcripts, TurnLog, TurnLookup, TurnPhase, TurnRecord,
 };
 use aethon_core::testkit::MemoryStore;
 

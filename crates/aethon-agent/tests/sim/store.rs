@@ -15,7 +15,7 @@ use aethon_core::owner::Owners;
 use aethon_core::schedule::{BeginRun, EndRun, Job, JobId, JobRecord, JobStore, RunLog, RunRecord};
 use aethon_core::session::{
     Accepted, Begin, Begun, Clear, Finish, Finished, SessionPage, SessionQuery, SessionSummary, Transcripts,
-    TurnLog, TurnRecord,
+    TurnLog, TurnLookup, TurnRecord,
 };
 use aethon_core::testkit::MemoryStore;
 use async_trait::async_trait;
@@ -99,7 +99,10 @@ impl TurnLog for FaultyStore {
     async fn window(&self, session: &SessionId, limit: usize) -> Result<Vec<Message>> {
         self.read("window", self.base.window(session, limit)).await
     }
+}
 
+#[async_trait]
+impl TurnLookup for FaultyStore {
     async fn known(&self, channel: &str, dedupe_id: &str) -> Result<Option<TurnRecord>> {
         self.read("known", self.base.known(channel, dedupe_id)).await
     }

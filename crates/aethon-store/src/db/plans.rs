@@ -45,7 +45,7 @@ mod tests {
         BeginRun, Due, EndRun, Job, JobId, JobStore, Missed, Origin, RunLog, RunRecord, RunStatus, Task,
         Timing,
     };
-    use aethon_core::session::{Begin, Clear, Finish, SessionQuery, Transcripts, TurnLog};
+    use aethon_core::session::{Begin, Clear, Finish, SessionQuery, Transcripts, TurnLog, TurnLookup};
     use aethon_core::sop::{SopName, SopRun, SopRunChange, SopRunState, SopRuns};
     use aethon_core::work::{Work, WorkOrigin, WorkSpent, WorkState, WorkStore};
     use jiff::Timestamp;

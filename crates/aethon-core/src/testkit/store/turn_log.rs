@@ -11,7 +11,7 @@ use crate::channel::Delivery;
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::message::{Block, Inbound, Message};
-use crate::session::{Accepted, Begin, Begun, Finish, Finished, TurnLog, TurnPhase, TurnRecord};
+use crate::session::{Accepted, Begin, Begun, Finish, Finished, TurnLog, TurnLookup, TurnPhase, TurnRecord};
 
 #[async_trait]
 impl TurnLog for MemoryStore {
@@ -119,7 +119,10 @@ impl TurnLog for MemoryStore {
         let seen: Vec<Message> = seen.map(|(_, message)| message.clone()).collect();
         Ok(seen[seen.len().saturating_sub(limit)..].to_vec())
     }
+}
 
+#[async_trait]
+impl TurnLookup for MemoryStore {
     async fn known(&self, channel: &str, dedupe_id: &str) -> Result<Option<TurnRecord>> {
         let now = self.clock.now();
         Ok(self.enter("known")?.known(channel, dedupe_id, now))
