@@ -109,12 +109,13 @@ fn done(socket: &mut Socket) -> Value {
 #[test]
 fn answers_at_the_bound_stay_within_their_memory() {
     let [before, ended, exported] = most_with(2);
-    // Twice 16 MiB for an answer and its log, and 96 MiB for the one that ends just then: long answers end one after another.
-    let most = before + (128 << 10);
-    assert!(
-        exported < most,
-        "{before} KiB before, {ended} at the end of the answers, {exported} after the exports"
-    );
+    // Twice 16 MiB for an answer and its log, and 96 MiB for the one that ends just then: long answers end one after another. The
+    // export that follows at once takes 32 MiB, while what the end has left is not given back yet.
+    let most = before + ((128 + 32) << 10);
+    let told =
+        format!("{before} KiB before, {ended} at the end of the answers, {exported} after the exports");
+    assert!(exported < most, "{told}");
+    eprintln!("{told}");
 }
 
 #[test]
