@@ -84,7 +84,12 @@ impl Shared {
             if let Some(mut missing) = missing_results(own, RESTARTED, self.services.clock.now()) {
                 missing.turn = Some(job.turn.clone());
                 let append = || log.append(&job.turn, vec![missing.clone()]);
-                until_stored("missing results could not be stored; trying again", append).await?;
+                let stored =
+                    until_stored("missing results could not be stored; trying again", append).await?;
+                // A summary that stands for them has to name them: without a number they would come again, without their calls.
+                if let Some(id) = stored.first() {
+                    missing.id = *id;
+                }
                 messages.push(missing);
             }
         }

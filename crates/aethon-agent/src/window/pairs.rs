@@ -46,7 +46,7 @@ pub(super) fn together(messages: &mut [Message]) {
 }
 
 /// Whether these results are of calls in that message.
-fn has_calls_of(message: &Message, results: &Message) -> bool {
+pub(super) fn has_calls_of(message: &Message, results: &Message) -> bool {
     let is_of = |call: &str| {
         results.content.iter().any(|block| matches!(block, Block::ToolResult(result) if result.call == call))
     };

@@ -75,7 +75,7 @@ impl ContextWindow {
         }
         pairs::together(&mut messages);
         for message in messages {
-            let without_call = message.role == Role::Tool && window.entries.len() <= window.front();
+            let without_call = message.role == Role::Tool && !window.waits_for(&message);
             // What an older summary said is in the newest one.
             if without_call || is_summary(&message) {
                 continue;
@@ -84,6 +84,12 @@ impl ContextWindow {
             window.push(Arc::new(message));
         }
         window
+    }
+
+    /// Whether the newest message that is no result has calls of these.
+    fn waits_for(&self, results: &Message) -> bool {
+        let newest = self.entries.iter().rev().find(|entry| entry.message.role != Role::Tool);
+        newest.is_some_and(|entry| pairs::has_calls_of(&entry.message, results))
     }
 
     /// With so many older messages that were not read.
