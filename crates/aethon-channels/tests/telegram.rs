@@ -19,7 +19,7 @@ use aethon_core::secret::Secret;
 use aethon_core::session::{TurnPhase, TurnRecord};
 use aethon_core::surface::{Surface, TurnEvent};
 use async_trait::async_trait;
-use common::{BREAKDOWNS, Flaky, Ground, NOW, answer, assert_shows_all, delivery, lost, pass};
+use common::{BREAKDOWNS, Flaky, Ground, NOW, assert_shows_all, bot_answer, delivery, lost, pass};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -143,12 +143,7 @@ impl Exchange for Server {
             state.losses -= 1;
             return Err(lost());
         }
-        Ok(match done {
-            Ok(result) => answer(200, &json!({"ok": true, "result": result})),
-            Err((status, words)) => {
-                answer(status, &json!({"ok": false, "error_code": status, "description": words}))
-            }
-        })
+        Ok(bot_answer(done))
     }
 }
 

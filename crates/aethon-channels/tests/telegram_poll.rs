@@ -15,7 +15,7 @@ use aethon_core::channel::{Channel, ChannelState, ChannelStatus};
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse};
 use aethon_core::secret::Secret;
 use async_trait::async_trait;
-use common::{Flaky, Ground, NOW, answer, eventually, pass};
+use common::{Flaky, Ground, NOW, bot_answer, eventually, pass};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -120,12 +120,7 @@ impl Exchange for Server {
                 Err((401, "Unauthorized"))
             }
         };
-        Ok(match done {
-            Ok(result) => answer(200, &json!({"ok": true, "result": result})),
-            Err((status, words)) => {
-                answer(status, &json!({"ok": false, "error_code": status, "description": words}))
-            }
-        })
+        Ok(bot_answer(done))
     }
 }
 

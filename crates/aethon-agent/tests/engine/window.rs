@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aethon_agent::Options;
 use aethon_core::assistant::{Assistant, Posting};
-use aethon_core::ids::TurnId;
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, EndReason, Inbound, Message, Role, ToolCall};
 use aethon_core::session::{Transcripts, TurnPhase, TurnRecord};
 use serde_json::json;
@@ -118,8 +118,8 @@ async fn a_history_that_was_broken_off_is_mended_for_the_model() {
     assert_eq!(seen, expected);
 }
 
-#[tokio::test]
-async fn what_is_posted_while_a_tool_runs_does_not_part_the_call_from_its_result() {
+/// What the next turn's model is sent, when something is posted while a tool of the turn before runs.
+async fn asked_after(post: impl AsyncFnOnce(&House, &SessionId)) -> Vec<String> {
     let here = Arc::new(Barrier::new(2));
     let tools = vec![TestTool::new("t", What::Meet(here.clone())) as _];
     let (plan, session) = (Plan { tools, ..Plan::default() }, session("a"));
@@ -128,11 +128,18 @@ async fn what_is_posted_while_a_tool_runs_does_not_part_the_call_from_its_result
     while harness.told(&session).len() < 2 {
         tokio::task::yield_now().await;
     }
-    assert!(harness.engine.post(&session, "p1", &Posting::new("by the way")).await.unwrap());
+    post(&harness, &session).await;
     here.wait().await;
     first.reply.wait().await.unwrap();
     harness.ask(&session, "second").await;
-    let seen: Vec<_> = harness.asked()[2].messages.iter().map(|message| told(message)).collect();
+    harness.asked()[2].messages.iter().map(|message| told(message)).collect()
+}
+
+#[tokio::test]
+async fn what_is_posted_while_a_tool_runs_does_not_part_the_call_from_its_result() {
+    let seen = asked_after(async |harness, session| {
+        assert!(harness.engine.post(session, "p1", &Posting::new("by the way")).await.unwrap());
+    });
     let expected = [
         "user: first",
         "assistant: call t",
@@ -141,26 +148,17 @@ async fn what_is_posted_while_a_tool_runs_does_not_part_the_call_from_its_result
         "assistant: done",
         "user: second",
     ];
-    assert_eq!(seen, expected);
+    assert_eq!(seen.await, expected);
 }
 
 #[tokio::test]
 async fn what_another_program_posts_during_a_turn_is_in_the_next_request() {
-    let here = Arc::new(Barrier::new(2));
-    let tools = vec![TestTool::new("t", What::Meet(here.clone())) as _];
-    let (plan, session) = (Plan { tools, ..Plan::default() }, session("a"));
-    let harness = House::with([calls(&["t"]), says("done"), says("and on")], plan);
-    let first = harness.say(&session, "first").await;
-    while harness.told(&session).len() < 2 {
-        tokio::task::yield_now().await;
-    }
-    // Straight into the storage, as another program does.
-    let news = Message::new(Role::Assistant, vec![Block::text("by the way")], now());
-    harness.store.post(&session, "p1", news).await.unwrap().unwrap();
-    here.wait().await;
-    first.reply.wait().await.unwrap();
-    harness.ask(&session, "second").await;
-    let seen: Vec<_> = harness.asked()[2].messages.iter().map(|message| told(message)).collect();
+    let seen = asked_after(async |harness, session| {
+        // Straight into the storage, as another program does.
+        let news = Message::new(Role::Assistant, vec![Block::text("by the way")], now());
+        harness.store.post(session, "p1", news).await.unwrap().unwrap();
+    });
+    let seen = seen.await;
     assert!(seen.contains(&"assistant: by the way".to_owned()), "{seen:?}");
 }
 

@@ -173,6 +173,17 @@ pub(crate) fn answer(status: u16, body: &Value) -> ExchangeResponse {
     response(status, &[("content-type", "application/json")], body.to_string().into_bytes())
 }
 
+/// What Telegram answers: the result, or a status and its description.
+pub(crate) fn bot_answer<W: Into<String>>(done: Result<Value, (u16, W)>) -> ExchangeResponse {
+    match done {
+        Ok(result) => answer(200, &serde_json::json!({"ok": true, "result": result})),
+        Err((status, words)) => {
+            let words: String = words.into();
+            answer(status, &serde_json::json!({"ok": false, "error_code": status, "description": words}))
+        }
+    }
+}
+
 /// The connection broke after the request was done.
 pub(crate) fn lost() -> io::Error {
     io::Error::other("the connection broke")
