@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use aethon_tests::{Server, home, run_cli};
+use aethon_tests::{Server, Terminal, home, program, run_cli};
 use serde_json::Value;
 
 fn out(output: &Output) -> String {
@@ -195,6 +195,26 @@ fn init_asks_nobody_where_nobody_is() {
     let output = run_cli(home().path(), &["init"], Some(""));
     assert!(output.status.code().is_some_and(|code| code != 0), "{output:?}");
     assert!(words(&output).contains("--provider"), "{}", words(&output));
+}
+
+/// A person at a terminal is asked whether the assistant should ask first, and told that this is recommended: whoever just
+/// presses Enter gets it, and only a plain no leaves it out.
+#[test]
+fn init_asks_a_person_whether_to_ask_first() {
+    for (typed, asks_first) in [("", "true"), ("y", "true"), ("no", "false")] {
+        let home = home();
+        let mut command = program("aethon-cli", home.path());
+        command.args(["init", "--provider", "fake", "--model", "fake"]);
+        let mut terminal = Terminal::start_sized(&mut command, 200, 40);
+        let question = terminal.shows("[Y/n]");
+        assert!(question.contains("ask you before") && question.contains("Recommended"), "{question}");
+        assert!(config(home.path()).is_empty(), "nothing is written before the answer");
+        terminal.enter(typed);
+        terminal.shows("What the assistant can reach");
+        assert!(terminal.end().success(), "{typed:?}");
+        let told = out(&cli(home.path(), &["config", "get", "approval.enabled"]));
+        assert_eq!(told.trim(), asks_first, "{typed:?}");
+    }
 }
 
 #[test]
