@@ -157,6 +157,13 @@ impl Server {
         answer.json()["messages"].as_array().expect("a session has messages").iter().map(said).collect()
     }
 
+    /// What the list of features says of one of them: its row, with `state`, `detail` and `config_key`.
+    pub fn feature(&self, id: &str) -> Value {
+        let features = self.get("/api/features").json()["features"].clone();
+        let found = features.as_array().and_then(|rows| rows.iter().find(|row| row["id"] == id));
+        found.unwrap_or_else(|| panic!("a row {id} in {features}")).clone()
+    }
+
     /// Sends a request.
     pub fn send(&self, request: &Request) -> Response {
         request.send(self.address)

@@ -13,9 +13,7 @@ use serde_json::{Value, json};
 
 /// What the features list says of the servers.
 fn servers(server: &Server) -> String {
-    let features = server.get("/api/features").json()["features"].clone();
-    let row = features.as_array().and_then(|rows| rows.iter().find(|row| row["id"] == "mcp").cloned());
-    row.and_then(|row| row["detail"].as_str().map(str::to_owned)).unwrap_or_default()
+    server.feature("mcp")["detail"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Waits until the features list says this of the servers.

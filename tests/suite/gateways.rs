@@ -2,7 +2,6 @@
 
 use aethon_tests::gateways::{Gateway, Kind, TOKENS};
 use aethon_tests::{Server, eventually, home, run_cli};
-use serde_json::Value;
 
 #[test]
 fn slack_is_answered_once_through_a_crash_and_approves_by_buttons() {
@@ -20,11 +19,7 @@ fn story(kind: Kind, name: &str, session: &str) {
     settings.push("approval.enabled=true".into());
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
     let server = Server::start_in(home.clone(), &settings);
-    let row = |server: &Server| {
-        let features: Value = server.get("/api/features").json();
-        let rows = features["features"].as_array().unwrap().clone();
-        rows.into_iter().find(|row| row["id"] == format!("channel.{name}")).expect("a row of the channel")
-    };
+    let row = |server: &Server| server.feature(&format!("channel.{name}"));
     eventually("it runs", || row(&server)["detail"].as_str().unwrap().contains("aethon").then_some(()));
     gateway.say("!stream 40 100\n!say The **end**.");
     gateway.await_message("the reply grows", |posted| posted.texts.len() > 1);

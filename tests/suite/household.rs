@@ -148,9 +148,7 @@ fn two_people_on_two_messengers_have_memories_of_their_own_and_a_shared_one() {
     let listed = run_cli(home.path(), &["memory", "list", "--scope", "ben", "--json"], None);
     let listed: Value = serde_json::from_slice(&listed.stdout).expect("JSON");
     assert_eq!(listed["count"], 1, "{listed}");
-    let features = server.get("/api/features").json();
-    let row = features["features"].as_array().unwrap().iter().find(|row| row["id"] == "household").cloned();
-    assert!(row.expect("a row")["detail"].as_str().unwrap().contains("ben"));
+    assert!(server.feature("household")["detail"].as_str().unwrap().contains("ben"));
     host.assert_well_spoken();
 }
 

@@ -201,11 +201,7 @@ fn a_bad_configuration_is_refused_before_the_protocol() {
 
 /// Waits for the row of the servers to say this.
 fn until_servers(server: &Server, word: &str) {
-    eventually(word, || {
-        let features = server.get("/api/features").json()["features"].clone();
-        let row = features.as_array()?.iter().find(|row| row["id"] == "mcp")?.clone();
-        row["detail"].as_str()?.contains(word).then_some(())
-    });
+    eventually(word, || server.feature("mcp")["detail"].as_str()?.contains(word).then_some(()));
 }
 
 #[test]

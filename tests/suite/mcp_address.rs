@@ -100,9 +100,7 @@ fn server_of(stub: &Stub) -> Server {
 /// Waits for the row of the servers to say this.
 fn until_told(server: &Server, words: &str) -> String {
     eventually(words, || {
-        let features = server.get("/api/features").json()["features"].clone();
-        let row = features.as_array()?.iter().find(|row| row["id"] == "mcp")?.clone();
-        row["detail"].as_str().filter(|detail| detail.contains(words)).map(str::to_owned)
+        server.feature("mcp")["detail"].as_str().filter(|detail| detail.contains(words)).map(str::to_owned)
     })
 }
 

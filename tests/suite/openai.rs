@@ -217,11 +217,7 @@ fn the_features_say_whether_the_model_answers() {
         failure("400 Bad Request", "", "{\"error\": {\"message\": \"what is that?\"}}"),
     ];
     let (_stub, server) = served(answers, &[]);
-    let row = || {
-        let features = server.get("/api/features").json();
-        let rows = features["features"].as_array().unwrap();
-        rows.iter().find(|row| row["id"] == "model").unwrap().clone()
-    };
+    let row = || server.feature("model");
     assert_eq!(row()["state"], "on");
     let mut chat = server.chat("default");
     chat.say("m1", "hello");

@@ -171,7 +171,5 @@ fn a_recording_ends_with_its_session_and_hostile_files_are_refused_everywhere() 
     }
     assert_eq!(recordings(&server).len(), 1);
     assert_eq!(server.send(&Request::new("DELETE", &at(&name, ""))).status, 204);
-    let features = server.get("/api/features").json();
-    let mut rows = features["features"].as_array().unwrap().iter();
-    assert_eq!(rows.find(|row| row["id"] == "session_recorder").unwrap()["state"], "on");
+    assert_eq!(server.feature("session_recorder")["state"], "on");
 }

@@ -223,9 +223,7 @@ fn a_server_of_tools_runs_in_the_sandbox_unless_its_owner_keeps_it_outside() {
                  [ $n -lt 10 ] && echo few processes >&2 || echo many processes >&2\", \"sh\", \"probe\"]";
     let detail = |server: &Server, expected: &str| {
         aethon_tests::eventually(expected, || {
-            let features = server.get("/api/features").json()["features"].clone();
-            let row = features.as_array()?.iter().find(|row| row["id"] == "mcp")?.clone();
-            row["detail"].as_str()?.contains(expected).then_some(())
+            server.feature("mcp")["detail"].as_str()?.contains(expected).then_some(())
         });
         assert!(server.home().path().join("workspace/made-by-probe").exists(), "the workspace is its own");
     };

@@ -65,9 +65,7 @@ fn a_message_is_answered_once_through_edits_repeats_and_a_crash() {
     telegram.say(OWNER, "!say elsewhere");
     telegram.await_message(OWNER, "it goes on there", |posted| posted.text() == "elsewhere");
     assert_eq!(server.said("telegram:42~2").last().unwrap().1, "elsewhere");
-    let features: Value = server.get("/api/features").json();
-    let rows = features["features"].as_array().unwrap();
-    let row = rows.iter().find(|row| row["id"] == "channel.telegram").expect("a row of the channel");
+    let row = server.feature("channel.telegram");
     assert!(row["state"] == "on" && row["detail"].as_str().unwrap().contains("@aethon_test_bot"), "{row}");
     drop(server);
     assert_no_token(home.path());

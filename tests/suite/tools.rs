@@ -163,13 +163,8 @@ fn a_message_goes_to_another_conversation_and_an_unknown_channel_is_an_error() {
 /// the key is set it is there.
 #[test]
 fn an_absent_tool_says_in_features_why() {
-    let row = |server: &Server, id: &str| {
-        let features = server.get("/api/features").json()["features"].clone();
-        let found = features.as_array().and_then(|rows| rows.iter().find(|row| row["id"] == id).cloned());
-        found.unwrap_or_else(|| panic!("a row {id} in {features}"))
-    };
     let server = Server::start(&[]);
-    let web = row(&server, "tools_web");
+    let web = server.feature("tools_web");
     let detail = web["detail"].as_str().unwrap();
     assert_eq!((&web["state"], &web["config_key"]), (&json!("on"), &json!("tools.web_search.provider")));
     let (there, missing) = detail.split_once("; no ").expect("what is there, then what is not");
@@ -180,20 +175,21 @@ fn an_absent_tool_says_in_features_why() {
     );
     assert!(missing.contains("no github: ") && missing.contains("`tools.github.token`"), "{detail}");
     // Nobody sits in front of a service without a graphical session.
-    let desktop = row(&server, "tools_desktop");
+    let desktop = server.feature("tools_desktop");
     if cfg!(target_os = "linux") {
         assert_eq!(desktop["state"], "unavailable", "{desktop}");
         assert!(desktop["detail"].as_str().unwrap().contains("no graphical session"), "{desktop}");
     }
     let refused = called(&mut server.chat("default"), "1", "web_search", &json!({"query": "x"}));
     assert_eq!(refused["state"], "error", "{refused}");
+    assert!(refused["output"].as_str().unwrap().starts_with("there is no tool `web_search`"), "{refused}");
 
     let server = Server::start(&[
         "tools.web_search.provider=searxng",
         "tools.web_search.host=\"http://127.0.0.1:9\"",
         "tools.github.token=ghp_test",
     ]);
-    let web = row(&server, "tools_web");
+    let web = server.feature("tools_web");
     let detail = web["detail"].as_str().unwrap();
     assert!(
         !detail.contains("; no ") && detail.contains("web_search") && detail.contains("github"),
