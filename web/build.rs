@@ -1,14 +1,21 @@
 //! Packs `assets/` and `pages/` for embedding, so that the program does nothing at start-up and needs no front-end build.
 //!
-//! Every asset gets an ETag and, where it pays, a gzip variant; one hash over all assets (the tree hash) stands for the
-//! whole folder, so that relative imports between modules work below one immutable URL. Pages are templates in which
-//! `{{tree}}` becomes that hash and `{{modules DIR...}}` one `modulepreload` line a module, which saves the browser the
-//! walk from import to import. The result is a flat folder of numbered files in `OUT_DIR` and the table that names them.
+//! The style sheets and the modules of a page are joined, one file each. Every file gets an ETag and, where it pays, a
+//! gzip variant; one hash over all of them (the tree hash) stands for the whole folder, so that relative addresses work
+//! below one immutable URL. The result is a flat folder of numbered files in `OUT_DIR` and the table that names them.
+//!
+//! Pages are templates. `{{tree}}` becomes the hash, `{{styles FILE...}}` the joined sheet, and `{{script FILE LATER...}}`
+//! the script of that module; `LATER` are the modules, or folders of such, that it loads when they are needed.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
+
+use join::Modules;
+
+#[path = "build/join.rs"]
+mod join;
 
 /// A file as it will be served.
 struct Source {
@@ -23,11 +30,20 @@ fn main() -> io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "cargo tells a build script its folder in the environment")]
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
 
-    let assets = read_tree(&root.join("assets"))?;
-    let tree = tree_hash(&assets);
+    let written = read_tree(&root.join("assets"))?;
     let mut pages = read_tree(&root.join("pages"))?;
+    let mut joined = Joined { written: &written, made: Vec::new(), held: Vec::new() };
     for page in &mut pages {
-        page.body = stamp(&String::from_utf8_lossy(&page.body), &tree, &assets).into_bytes();
+        let stem = page.name.trim_end_matches(".html");
+        page.body = joined.fill(stem, &text(page)?).map_err(io::Error::other)?.into_bytes();
+    }
+    let Joined { made, held, .. } = joined;
+    let mut assets: Vec<Source> = written.into_iter().filter(|source| !held.contains(&source.name)).collect();
+    assets.extend(made);
+    assets.sort_by(|one, other| one.name.cmp(&other.name));
+    let tree = tree_hash(&assets);
+    for page in &mut pages {
+        page.body = text(page)?.replace("{{tree}}", &tree).into_bytes();
     }
 
     let site = out.join("site");
@@ -40,6 +56,69 @@ fn main() -> io::Result<()> {
     packer.table("ASSETS", &assets, &mut table)?;
     packer.table("PAGES", &pages, &mut table)?;
     fs::write(out.join("table.rs"), table)
+}
+
+/// What the pages need, joined.
+struct Joined<'a> {
+    written: &'a [Source],
+    made: Vec<Source>,
+    /// The names of the written files that are in a joined one, and are served as that.
+    held: Vec<String>,
+}
+
+impl Joined<'_> {
+    /// Puts tags in the places of the page's `{{styles}}` and `{{script}}`, and makes the files that they name.
+    fn fill(&mut self, page: &str, template: &str) -> Result<String, String> {
+        let mut filled = String::with_capacity(template.len());
+        let mut rest = template;
+        while let Some((before, after)) = rest.split_once("{{") {
+            let (directive, after) = after.split_once("}}").ok_or("a placeholder of a page does not end")?;
+            let words: Vec<&str> = directive.split(' ').collect();
+            filled.push_str(before);
+            match words.as_slice() {
+                ["tree"] => filled.push_str("{{tree}}"),
+                ["styles", names @ ..] => filled.push_str(&self.styles(page, names)?),
+                ["script", entry, later @ ..] => filled.push_str(&self.script(entry, later)?),
+                _ => return Err(format!("{page}: nobody knows the placeholder {directive}")),
+            }
+            rest = after;
+        }
+        Ok(filled + rest)
+    }
+
+    fn styles(&mut self, page: &str, names: &[&str]) -> Result<String, String> {
+        let name = format!("css/page-{page}.css");
+        let mut body = Vec::new();
+        for wanted in names {
+            let sheet = self.written.iter().find(|source| source.name == *wanted);
+            body.extend_from_slice(&sheet.ok_or_else(|| format!("there is no style sheet {wanted}"))?.body);
+            self.held.push((*wanted).to_owned());
+        }
+        let tag = format!("<link rel=\"stylesheet\" href=\"/dashboard/static/{{{{tree}}}}/{name}\">");
+        self.made.push(Source { name, body });
+        Ok(tag)
+    }
+
+    fn script(&mut self, entry: &str, later: &[&str]) -> Result<String, String> {
+        let texts = self
+            .written
+            .iter()
+            .filter_map(|source| Some((source.name.as_str(), std::str::from_utf8(&source.body).ok()?)));
+        let is_later = |name: &str| {
+            later.iter().any(|wanted| name == *wanted || wanted.ends_with('/') && name.starts_with(wanted))
+        };
+        let later: Vec<String> =
+            self.written.iter().map(|source| source.name.clone()).filter(|name| is_later(name)).collect();
+        for script in Modules::new(texts).join(entry, &later)? {
+            self.held.extend(script.holds);
+            self.made.push(Source { name: script.name, body: script.body.into_bytes() });
+        }
+        Ok(format!("<script type=\"module\" src=\"/dashboard/static/{{{{tree}}}}/{entry}\"></script>"))
+    }
+}
+
+fn text(source: &Source) -> io::Result<String> {
+    String::from_utf8(source.body.clone()).map_err(io::Error::other)
 }
 
 /// Writes numbered files, in the order in which `include_dir` will list them.
@@ -93,29 +172,6 @@ fn read_tree(folder: &Path) -> io::Result<Vec<Source>> {
     }
     sources.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(sources)
-}
-
-/// Fills the two placeholders of a page.
-fn stamp(template: &str, tree: &str, assets: &[Source]) -> String {
-    let mut page = String::with_capacity(template.len() * 2);
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once("{{modules ") {
-        let (folders, after) = after.split_once("}}").unwrap_or((after, ""));
-        page.push_str(before);
-        for source in assets {
-            let folder = source.name.rsplit_once('/').map_or("", |(folder, _)| folder);
-            if source.name.ends_with(".js") && folders.split(' ').any(|wanted| wanted == folder) {
-                let _ = writeln!(
-                    page,
-                    "<link rel=\"modulepreload\" href=\"/dashboard/static/{{{{tree}}}}/{}\">",
-                    source.name
-                );
-            }
-        }
-        rest = after;
-    }
-    page.push_str(rest);
-    page.replace("{{tree}}", tree)
 }
 
 fn gzip(body: &[u8]) -> io::Result<Vec<u8>> {

@@ -114,8 +114,8 @@ fn ten_thousand_rows_are_drawn_as_they_are_seen() {
     let browser = &page.browser;
     page.go("/dashboard#/sessions");
     page.until("the panel is there", "one('h1').innerText === 'Sessions' && !one('.skeleton')");
-    let many = "const at = new URL('../components/table.js', all('link[rel=modulepreload]').find((e) => /dashboard\\/main/.test(e.href)).href);
-        const {table} = await import(at.href);
+    let many = "const {modules} = await import(all('script[type=module]').find((e) => /dashboard\\/main/.test(e.src)).src);
+        const {table} = modules['js/components/table.js'];
         const list = table({label: 'Many', key: (row) => row.id, columns: [{id: 'n', title: 'Number', sort: (row) => row.n, cell: (row) => String(row.n)}]});
         one('main').append(list.element);
         list.show(Array.from({length: 10000}, (_, n) => ({id: `row-${n}`, n})));

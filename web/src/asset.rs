@@ -51,7 +51,7 @@ pub fn find(path: &str) -> Option<Found> {
     }
 }
 
-/// Finds an asset by its exact name, such as `js/texts.js`.
+/// Finds an asset by its exact name, such as `js/chat/main.js`.
 pub fn asset(name: &str) -> Option<&'static Asset> {
     let index = ASSETS.binary_search_by(|asset| asset.name.cmp(name)).ok()?;
     ASSETS.get(index)
@@ -98,24 +98,50 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_of_the_folder_is_found_with_its_own_bytes() {
+    fn every_file_is_found_and_those_that_are_not_joined_have_their_own_bytes() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
         assert!(ASSETS.len() > 10);
         for entry in &ASSETS {
             let found = asset(entry.name).expect("listed, so found");
-            assert_eq!(
-                found.body(),
-                std::fs::read(root.join(entry.name)).expect("readable"),
-                "{}",
-                entry.name
-            );
+            assert_eq!(found.etag, entry.etag);
+            if entry.name.ends_with(".woff2") || entry.name.starts_with("vendor/") {
+                let written = std::fs::read(root.join(entry.name)).expect("readable");
+                assert_eq!(found.body(), written, "{}", entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_has_one_script_and_what_it_loads_later_takes_shared_modules_from_it() {
+        let text = |name: &str| std::str::from_utf8(asset(name).expect("there").body()).expect("UTF-8");
+        let page = text("js/dashboard/main.js");
+        let later: Vec<&str> = ASSETS
+            .iter()
+            .map(|entry| entry.name)
+            .filter(|name| name.starts_with("js/dashboard/panels/"))
+            .collect();
+        assert_eq!(later.len(), 15, "one for each panel");
+        for module in ["js/shared/dom.js", "js/components/table.js"] {
+            let beginning = format!("// {module}\n");
+            assert_eq!(page.matches(&beginning).count(), 1, "{module} is there, and once");
+            assert!(later.iter().all(|name| !text(name).contains(&beginning)), "{module} is nowhere else");
+            assert!(asset(module).is_none(), "{module} is served as a part of the page's script only");
+        }
+        for name in later {
+            let imports = text(name).lines().filter(|line| line.starts_with("import ")).count();
+            assert_eq!(imports, 1, "{name} loads nothing but the page's script");
+            let mut exports = text(name).lines().filter(|line| line.starts_with("export "));
+            assert!(exports.any(|line| line.contains("mount")), "{name}");
+        }
+        for name in ["js/dashboard/main.js", "js/chat/main.js", "js/sign-in/main.js", "js/docs/main.js"] {
+            assert!(text(name).lines().all(|line| !line.starts_with("import ")), "{name}");
         }
     }
 
     #[test]
     fn the_tree_hash_in_front_makes_an_address_immutable() {
-        let plain = find("js/texts.js").expect("there");
-        let hashed = find(&format!("{}/js/texts.js", tree_hash())).expect("there");
+        let plain = find("js/chat/main.js").expect("there");
+        let hashed = find(&format!("{}/js/chat/main.js", tree_hash())).expect("there");
         assert!(!plain.is_immutable && hashed.is_immutable);
         assert_eq!(plain.asset.name, hashed.asset.name);
     }
@@ -130,24 +156,24 @@ mod tests {
             "..",
             "js",
             "js/",
-            "/js/texts.js",
+            "/js/chat/main.js",
             "../Cargo.toml",
-            "js/../js/texts.js",
-            "js//texts.js",
-            "js/%2e%2e/texts.js",
-            "js%2ftexts.js",
-            "js\\texts.js",
-            "JS/texts.js",
-            "js/texts.js/",
-            "js/texts.js\0",
+            "js/../js/chat/main.js",
+            "js//chat/main.js",
+            "js/%2e%2e/chat/main.js",
+            "js%2fchat%2fmain.js",
+            "js\\chat\\main.js",
+            "JS/chat/main.js",
+            "js/chat/main.js/",
+            "js/chat/main.js\0",
             "/etc/passwd",
-            "0000000000000000/js/texts.js",
+            "0000000000000000/js/chat/main.js",
         ] {
             assert!(find(path).is_none(), "{path:?}");
             assert!(find(&format!("{hash}/{path}")).is_none(), "{path:?} below the hash");
         }
         assert!(find(hash).is_none());
-        assert!(find(&format!("{hash}/{hash}/js/texts.js")).is_none());
+        assert!(find(&format!("{hash}/{hash}/js/chat/main.js")).is_none());
     }
 
     #[test]

@@ -10,10 +10,11 @@ import { PanelHost } from "./host.js";
 import { Live, topics } from "./live.js";
 import { budgetPath, showFacts, statusPath } from "./facts.js";
 import { listenForKeys } from "./keys.js";
+import { later } from "./later.js";
 import { Store } from "./store.js";
 
 const store = new Store();
-const search = async () => (await import("./palette.js")).openPalette({ store, signOut: () => void signOut() });
+const search = async () => (await later("palette")).openPalette({ store, signOut: () => void signOut() });
 const frame = buildFrame({ search: () => void search(), retry: () => live.retryNow(), signOut: () => void signOut() });
 const host = new PanelHost(frame, store, () => live.link.phase === "open");
 const everywhere = [statusPath, approvalsPath, budgetPath];

@@ -24,7 +24,7 @@ document.body.append(
   ),
 );
 
-try {
+async function load() {
   const description = await request("/openapi.json");
   const groups = [...grouped(description)].map(([tag, entries]) => ({
     tag,
@@ -45,6 +45,6 @@ try {
     named.open = true;
     named.scrollIntoView();
   }
-} catch (problem) {
-  fill(list, make("p", { role: "alert" }, `${words.failed}: ${problem instanceof Error ? problem.message : ""}`));
 }
+
+load().catch((problem) => fill(list, make("p", { role: "alert" }, `${words.failed}: ${problem instanceof Error ? problem.message : ""}`)));
