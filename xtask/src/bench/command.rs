@@ -17,7 +17,7 @@ pub(crate) struct Options {
     /// The engine's example `turn_cost`, built already
     #[arg(long, value_name = "PROGRAM", hide = true)]
     pub(crate) engine: Option<PathBuf>,
-    /// Only the groups named: health, start, memory, sockets, turns, session, engine, recorder, dashboards, recall, channels, size
+    /// Only the groups named: health, start, memory, sockets, turns, session, engine, recorder, dashboards, recall, mcp, channels, size
     #[arg(long, value_name = "GROUP")]
     pub(crate) only: Vec<String>,
     /// How long each load lasts
@@ -39,12 +39,16 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     if options.server.is_none() {
         process::run(root, "cargo", &[&build[..], &["aethon-server"]].concat())?;
     }
-    process::run(root, "cargo", &[&build[..], &["xtask", "--features", "bench"]].concat())?;
-
-    process::run(root, "cargo", &[&build[..], &["aethon-agent", "--example", "turn_cost"]].concat())?;
-    process::run(root, "cargo", &[&build[..], &["aethon-store", "--example", "memory"]].concat())?;
-
-    process::run(root, "cargo", &[&build[..], &["aethon-tests", "--bin", "fake-messengers"]].concat())?;
+    let others: [&[&str]; 5] = [
+        &["xtask", "--features", "bench"],
+        &["aethon-mcp-server"],
+        &["aethon-agent", "--example", "turn_cost"],
+        &["aethon-store", "--example", "memory"],
+        &["aethon-tests", "--bin", "fake-messengers"],
+    ];
+    for other in others {
+        process::run(root, "cargo", &[&build[..], other].concat())?;
+    }
 
     let server = options.server.clone().unwrap_or_else(|| release.join("aethon-server"));
     let mut arguments = vec!["measure".to_owned(), "--server".to_owned(), server.display().to_string()];

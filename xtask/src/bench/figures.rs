@@ -406,7 +406,7 @@ pub(super) fn settled(subject: &Subject) -> Result<u64> {
     Ok(last)
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

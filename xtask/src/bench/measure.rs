@@ -6,6 +6,7 @@ use super::channels;
 use super::command::Options;
 use super::figures::{self, Bench};
 use super::machine;
+use super::mcp;
 use super::report::{self, Row};
 use anyhow::{Context, Result, bail};
 use rustix::process::{Resource, Rlimit};
@@ -25,6 +26,7 @@ const GROUPS: &[Group] = &[
     ("session", figures::long_session),
     ("engine", figures::engine),
     ("recall", figures::recall),
+    ("mcp", mcp::figures),
     ("channels", channels::figures),
     ("size", figures::size),
 ];

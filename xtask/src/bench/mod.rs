@@ -19,6 +19,8 @@ mod load;
 #[cfg(feature = "bench")]
 mod machine;
 #[cfg(feature = "bench")]
+mod mcp;
+#[cfg(feature = "bench")]
 mod measure;
 #[cfg(feature = "bench")]
 mod recall;
