@@ -98,8 +98,10 @@ export function mount(root, context) {
   let isPlanned = false;
   let isLate = false;
   const paint = () => {
+    // Drawn once for all the first answers, and not for each of them out of sight.
+    if (!whole.isConnected && !isLate && !all.every((path) => store.get(path))) return;
     draw();
-    if (!whole.isConnected && (isLate || all.every((path) => store.get(path)))) fill(root, whole);
+    if (!whole.isConnected) fill(root, whole);
   };
   const patience = setTimeout(() => {
     isLate = true;
