@@ -43,11 +43,15 @@ fn a_recording_is_a_form_with_a_name_that_tells_its_format() {
 fn words_and_what_they_cost_are_found() {
     let check = |answer: Value, expected: Option<(&str, u64, u64)>| {
         let read = form::read(&answer);
-        let read = read.as_ref().map(|read| (read.text.as_str(), read.usage.input_tokens, read.usage.output_tokens));
+        let read =
+            read.as_ref().map(|read| (read.text.as_str(), read.usage.input_tokens, read.usage.output_tokens));
         assert_eq!(read, expected, "{answer}");
     };
     check(json!({"text": " hi \n"}), Some(("hi", 0, 0)));
-    check(json!({"text": "hi", "usage": {"type": "tokens", "input_tokens": 14, "output_tokens": 4}}), Some(("hi", 14, 4)));
+    check(
+        json!({"text": "hi", "usage": {"type": "tokens", "input_tokens": 14, "output_tokens": 4}}),
+        Some(("hi", 14, 4)),
+    );
     check(json!({"text": "hi", "usage": {"type": "duration", "seconds": 2.3}}), Some(("hi", 30, 0)));
     check(json!({"text": "hi", "usage": {"seconds": -1.0}}), Some(("hi", 0, 0)));
     check(json!({"text": ""}), Some(("", 0, 0)));
@@ -67,5 +71,8 @@ async fn what_is_missing_is_told_in_the_words_of_its_section() {
     assert!(error.to_string().contains("transcription.api_key"), "{error}");
     assert!(!error.to_string().contains(" model."), "{error}");
     assert!(refused(Provider::Anthropic).await.to_string().contains("transcription.provider"));
-    assert_eq!(transcriber(Options::new(Provider::LiteLlm, " "), "").model(), "litellm/gpt-4o-mini-transcribe");
+    assert_eq!(
+        transcriber(Options::new(Provider::LiteLlm, " "), "").model(),
+        "litellm/gpt-4o-mini-transcribe"
+    );
 }
