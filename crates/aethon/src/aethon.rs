@@ -180,8 +180,7 @@ impl Aethon {
         let redactor = prepared.shared.redactor.clone();
         let telemetry = TelemetryTask::start(storage.telemetry.clone(), bus, redactor, collector);
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
-        let transcriber =
-            wiring::transcription::transcriber(&prepared.config, &prepared.catalog, meter.clone());
+        let transcriber = wiring::transcription::transcriber(&prepared, &meter);
         let Prepared { home, config, is_demo, source, shared, .. } = prepared;
         Ok(Self {
             home,

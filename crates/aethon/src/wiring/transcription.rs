@@ -12,6 +12,7 @@ use aethon_core::model::Readiness;
 use aethon_core::transcribe::Transcriber;
 use aethon_providers::{Catalog, Options, Provider};
 
+use crate::builder::Prepared;
 use crate::transcription::MeteredTranscriber;
 
 /// The service itself, where one is configured: nothing is written down of what it costs.
@@ -26,10 +27,10 @@ pub(crate) fn service(config: &Config) -> Option<Arc<dyn Transcriber>> {
 }
 
 /// The service behind the meter.
-pub(crate) fn transcriber(config: &Config, catalog: &Catalog, meter: Meter) -> Option<Arc<dyn Transcriber>> {
-    let service = service(config)?;
-    let price = listed(config, catalog, service.model());
-    Some(Arc::new(MeteredTranscriber { service, meter, price }))
+pub(crate) fn transcriber(prepared: &Prepared, meter: &Meter) -> Option<Arc<dyn Transcriber>> {
+    let service = service(&prepared.config)?;
+    let price = listed(&prepared.config, &prepared.catalog, service.model());
+    Some(Arc::new(MeteredTranscriber { service, meter: meter.clone(), price }))
 }
 
 /// What the table knows of the price at the address that is asked.
