@@ -31,6 +31,7 @@ pub mod stub;
 pub mod telegram;
 pub mod terminal;
 pub mod time;
+pub mod whisper;
 
 use std::time::{Duration, Instant};
 

@@ -4,7 +4,7 @@
 //! checked for their length and their entities, edits for having changed something, drafts for being in a private chat and
 //! rich messages for their length. Tests say what people write and press, and look at what stands in the chats.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -72,6 +72,8 @@ struct State {
     /// Calls whose answers get lost after they were done.
     losses: usize,
     calls: Vec<String>,
+    /// Files that can be fetched, by their numbers.
+    files: HashMap<i64, Vec<u8>>,
 }
 
 impl Telegram {
@@ -128,6 +130,23 @@ impl Telegram {
         let update = json!({"update_id": id, "message": {
             "message_id": message, "date": now(), "chat": {"id": person, "type": "private"},
             "from": {"id": person, "is_bot": false}, "text": text,
+        }});
+        state.updates.push_back(update);
+        self.state.1.notify_all();
+    }
+
+    /// Somebody records a voice message of so many seconds in private; `size` is what Telegram says of it.
+    pub fn speak(&self, person: i64, (seconds, size): (u64, u64), bytes: &[u8]) {
+        let mut state = lock(&self.state.0);
+        let id = state.number();
+        state.files.insert(id, bytes.to_vec());
+        let voice = json!({
+            "file_id": format!("v{id}"), "file_unique_id": id.to_string(), "duration": seconds,
+            "mime_type": "audio/ogg", "file_size": size,
+        });
+        let update = json!({"update_id": id, "message": {
+            "message_id": id, "date": now(), "chat": {"id": person, "type": "private"},
+            "from": {"id": person, "is_bot": false, "first_name": "user"}, "voice": voice,
         }});
         state.updates.push_back(update);
         self.state.1.notify_all();
@@ -223,6 +242,11 @@ fn serve(connection: &TcpStream, shared: &(Mutex<State>, Condvar), cuts: &Cuts) 
         return;
     }
     let path = seen.line.split(' ').nth(1).unwrap_or_default();
+    if let Some(file) = path.strip_prefix(&format!("/file/bot{TOKEN}/voice/")) {
+        let bytes = file.parse().ok().and_then(|id: i64| lock(&shared.0).files.get(&id).cloned());
+        let status = if bytes.is_some() { 200 } else { 404 };
+        return write(connection, (status, "application/octet-stream"), &bytes.unwrap_or_default());
+    }
     let (status, answer) = match path.strip_prefix(&format!("/bot{TOKEN}/")) {
         None => (401, failure(401, "Unauthorized")),
         Some(method) => {
@@ -242,14 +266,16 @@ fn serve(connection: &TcpStream, shared: &(Mutex<State>, Condvar), cuts: &Cuts) 
     if cut == Some(Cut::After) {
         return;
     }
-    let body = answer.to_string();
+    write(connection, (status, "application/json"), answer.to_string().as_bytes());
+}
+
+fn write(mut connection: &TcpStream, (status, kind): (u64, &str), body: &[u8]) {
     let head = format!(
-        "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
-    let mut connection = connection;
     // A client that is gone is its own business.
-    let _ = connection.write_all((head + &body).as_bytes());
+    let _ = connection.write_all(&[head.as_bytes(), body].concat());
 }
 
 fn take_loss(shared: &(Mutex<State>, Condvar)) -> bool {
@@ -293,6 +319,16 @@ fn call(shared: &(Mutex<State>, Condvar), method: &str, params: &Value) -> Value
                 }
                 (Ok(posted), "editMessageText") => edit(&mut state, params, posted),
                 (Ok(posted), _) => send(&mut state, posted),
+            }
+        }
+        "getFile" => {
+            let id =
+                params["file_id"].as_str().and_then(|id| id.strip_prefix('v')).and_then(|id| id.parse().ok());
+            match id.and_then(|id: i64| Some((id, lock(&shared.0).files.get(&id)?.len()))) {
+                Some((id, size)) => ok(json!({
+                    "file_id": format!("v{id}"), "file_size": size, "file_path": format!("voice/{id}"),
+                })),
+                None => failure(400, "Bad Request: invalid file_id"),
             }
         }
         "answerCallbackQuery" => {

@@ -79,6 +79,7 @@ mod tools;
 mod torture;
 mod untrusted;
 mod usage;
+mod voice;
 mod weak;
 mod web_tools;
 mod webhooks;

@@ -28,6 +28,8 @@ auth_token = "canary/5ecret+Value-token"
 secret = "${credential:webhook}"
 [memory.embedding]
 api_key = "canary/5ecret+Value-embedding"
+[transcription]
+api_key = "canary/5ecret+Value-transcription"
 [channels.telegram]
 token = "canary/5ecret+Value-telegram"
 [channels.discord]
@@ -118,6 +120,7 @@ fn the_dump_masks_every_secret() {
         "/dashboard/auth_token",
         "/webhook/secret",
         "/memory/embedding/api_key",
+        "/transcription/api_key",
         "/channels/telegram/token",
         "/channels/discord/token",
         "/channels/slack/bot_token",

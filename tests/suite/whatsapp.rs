@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use aethon_tests::stub::{self, Seen};
+use aethon_tests::whisper::Whisper;
 use aethon_tests::{Request, Response, Server, Stub, eventually, home, signature};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -70,6 +71,13 @@ fn answer(seen: &Seen, state: &mut State) -> Vec<u8> {
             "application/json",
             r#"{"display_phone_number":"+1 555 0100","verified_name":"Home"}"#,
         );
+    }
+    if seen.line == "GET /v26.0/77" {
+        let host = seen.header("host").unwrap_or_default();
+        return stub::ok("application/json", &json!({"url": format!("http://{host}/kept/77")}).to_string());
+    }
+    if seen.line == "GET /kept/77" {
+        return stub::ok("audio/ogg", "hm\n!say heard you");
     }
     let body: Value = serde_json::from_slice(&seen.body).unwrap_or_default();
     if seen.line != "POST /v26.0/11/messages" || body["messaging_product"] != "whatsapp" {
@@ -186,4 +194,26 @@ fn what_meta_brings_is_answered_once_through_forgeries_repeats_and_a_crash() {
             std::process::Command::new("grep").args(["-rl", secret]).arg(home.path()).output().unwrap();
         assert!(found.stdout.is_empty(), "{}", String::from_utf8_lossy(&found.stdout));
     }
+}
+
+#[test]
+fn a_voice_message_is_answered_by_its_words() {
+    let (graph, whisper) = (Graph::start(), Whisper::start());
+    let settings: Vec<String> = graph.settings().into_iter().chain(whisper.settings()).collect();
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let server = Server::start_in(home(), &settings);
+    let mut spoken = message("wamid.1", ADA, "");
+    spoken["type"] = "audio".into();
+    spoken["audio"] = json!({"id": "77", "mime_type": "audio/ogg; codecs=opus", "voice": true});
+    let behind = message("wamid.2", ADA, "!say behind it");
+    for _ in 0..2 {
+        assert_eq!(call(&server, &[spoken.clone(), behind.clone()], signed).status, 200);
+    }
+    graph.await_text("behind it");
+    let said: Vec<String> = graph.texts().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(said, ["heard you", "behind it"]);
+    let (heard, wrong) = (whisper.heard(), whisper.faults());
+    assert!(heard == ["hm\n!say heard you"] && wrong.is_empty(), "{heard:?} {wrong:?}");
+    let faults = graph.state.lock().unwrap().faults.clone();
+    assert!(faults.is_empty(), "{faults:?}");
 }

@@ -1,7 +1,7 @@
-//! A file as the form that browsers send it in (`multipart/form-data`).
+//! An attachment as a form.
 
-use aethon_core::ids::unique;
 use aethon_core::message::Attachment;
+use aethon_core::multipart;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -15,22 +15,5 @@ pub(crate) fn form(
 ) -> Result<(String, Vec<u8>), Fault> {
     let bytes = STANDARD.decode(&file.data);
     let bytes = bytes.map_err(|_| Fault::Refused("the file is not valid base64".into()))?;
-    let boundary = format!("aethon{}", unique());
-    let mut form = Vec::with_capacity(bytes.len() + 1024);
-    for (name, value) in fields {
-        form.extend_from_slice(
-            format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
-                .as_bytes(),
-        );
-    }
-    let plain = |text: &str| text.chars().filter(|c| !c.is_control() && *c != '"').collect::<String>();
-    let head = format!(
-        "--{boundary}\r\nContent-Disposition: form-data; name=\"{field}\"; filename=\"{}\"\r\nContent-Type: {}\r\n\r\n",
-        plain(&file.name),
-        plain(&file.mime),
-    );
-    form.extend_from_slice(head.as_bytes());
-    form.extend_from_slice(&bytes);
-    form.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
-    Ok((format!("multipart/form-data; boundary={boundary}"), form))
+    Ok(multipart::form(fields, (field, &file.name, &file.mime), &bytes))
 }

@@ -10,6 +10,7 @@ use aethon_core::clock::Clock;
 use aethon_core::live::Live;
 use aethon_core::person::Person;
 use aethon_core::program::Programs;
+use aethon_core::transcribe::Transcriber;
 
 /// Which messages of a group are answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -98,6 +99,8 @@ pub struct Surroundings {
     pub courier: Arc<dyn Courier>,
     /// What starts a program of the owner's, where one is named.
     pub programs: Arc<dyn Programs>,
+    /// What writes down voice messages; without it they are not heard.
+    pub transcriber: Option<Arc<dyn Transcriber>>,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }

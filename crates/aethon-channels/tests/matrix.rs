@@ -270,6 +270,7 @@ impl Stage {
             desk: PendingApprovals::default(),
             courier: self.courier.clone(),
             programs: Arc::new(aethon_core::program::NoPrograms),
+            transcriber: None,
             clock: self.clock.clone(),
         };
         let options = matrix::Options {

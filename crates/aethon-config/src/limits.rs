@@ -89,6 +89,7 @@ pub(crate) const LIMITS: &[(&str, Range)] = &[
     ("memory.recall_max_chars", between(0.0, 1_000_000.0)),
     ("memory.embedding.dimensions", between(1.0, 65_536.0)),
     ("memory.embedding.timeout_seconds", between(1.0, DAY)),
+    ("transcription.timeout_seconds", between(1.0, DAY)),
     ("budget.daily_usd", at_least(0.0)),
     ("budget.warn_ratio", between(0.0, 1.0)),
     ("session_recorder.idle_minutes", between(1.0, 525_600.0)),

@@ -46,6 +46,7 @@ pub(crate) fn finish(layers: &Layers, sources: &Sources) -> Result<Loaded, Error
     let environment = |name: &str| references.variable(name).map(str::to_owned);
     config.model.complete(&environment);
     config.memory.embedding.complete(&environment);
+    config.transcription.complete(&environment);
 
     let mut warnings = unknown_keys(layers, &unknown);
     warnings.extend(switched_off(layers, &config));

@@ -13,9 +13,12 @@ impl Config {
             Fallback::Model(model) => Some(&model.environment_key),
             Fallback::ModelId(_) => None,
         });
-        let unused = [&self.model.environment_key, &self.memory.embedding.environment_key]
-            .into_iter()
-            .chain(fallbacks);
+        let unused = [
+            &self.model.environment_key,
+            &self.memory.embedding.environment_key,
+            &self.transcription.environment_key,
+        ];
+        let unused = unused.into_iter().chain(fallbacks);
         named.chain(unused).chain(&self.embedded).filter(|secret| !secret.is_empty()).collect()
     }
 
@@ -36,6 +39,7 @@ impl Config {
             ("channels.email.password", &channels.email.password),
             ("channels.email.oauth_token", &channels.email.oauth_token),
             ("memory.embedding.api_key", self.memory.embedding.key()),
+            ("transcription.api_key", self.transcription.key()),
             ("model.api_key", self.model.key()),
             ("tools.web_search.api_key", &self.tools.web_search.api_key),
             ("tools.github.token", &self.tools.github.token),

@@ -54,6 +54,8 @@ pub(crate) fn check(config: &Config) -> Vec<Remark> {
     let embedding = &config.memory.embedding;
     let key = KeyPath::of(["memory", "embedding"]);
     address::model_host(&key, &embedding.host, embedding.allow_http, &mut remarks);
+    let spoken = &config.transcription;
+    address::model_host(&KeyPath::of(["transcription"]), &spoken.host, spoken.allow_http, &mut remarks);
     let collector = config.telemetry.otlp_endpoint.trim();
     if !collector.is_empty() {
         address::service(KeyPath::of(["telemetry", "otlp_endpoint"]), collector, &mut remarks);

@@ -132,6 +132,8 @@ pub enum WorkKind {
     Delegation,
     /// Turning text into vectors.
     Embedding,
+    /// Turning spoken words into text.
+    Transcription,
     /// A job of the schedule.
     Scheduled,
     /// What nobody waits for; the first to stop when money gets short.
@@ -142,11 +144,12 @@ pub enum WorkKind {
 
 impl WorkKind {
     /// All kinds.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Turn,
         Self::Compaction,
         Self::Delegation,
         Self::Embedding,
+        Self::Transcription,
         Self::Scheduled,
         Self::Background,
         Self::Interrupted,
@@ -159,6 +162,7 @@ impl WorkKind {
             Self::Compaction => "compaction",
             Self::Delegation => "delegation",
             Self::Embedding => "embedding",
+            Self::Transcription => "transcription",
             Self::Scheduled => "scheduled",
             Self::Background => "background",
             Self::Interrupted => "interrupted",

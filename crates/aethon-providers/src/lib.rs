@@ -5,7 +5,7 @@
 //! conversation, runs no tool and repeats nothing; what is retried, and when, is the engine's decision. What differs
 //! between services that speak the same dialect is data, not another copy.
 //!
-//! [`build`] makes a provider of [`Options`], [`embedder`] an embedder, and [`Catalog`] knows models: their sizes, prices and
+//! [`build`] makes a provider of [`Options`], [`embedder`] an embedder, [`transcriber`] a transcriber, and [`Catalog`] knows models: their sizes, prices and
 //! abilities; who is asked in which order, and what a call costs, is the engine's. `echo` and `fake` need no network and are
 //! for tests, demonstrations and
 //! benchmarks. The others share `remote`, which sends over `transport`, reads with `stream`, and tells failures with
@@ -39,6 +39,7 @@ mod remote;
 mod request_id;
 mod responses;
 mod rules;
+mod section;
 mod service;
 mod settings;
 mod stream;
@@ -46,6 +47,7 @@ mod terms;
 #[cfg(test)]
 mod testing;
 mod text_calls;
+mod transcribe;
 mod transport;
 mod unavailable;
 
@@ -57,4 +59,5 @@ pub use embed::{TextKeys, embedder};
 pub use options::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Overrides, Provider};
 pub use registry::build;
 pub use text_calls::{calls_in_words, is_text_call};
+pub use transcribe::transcriber;
 pub use transport::exchange;

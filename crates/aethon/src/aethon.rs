@@ -27,6 +27,7 @@ use aethon_core::session::{SessionQuery, Transcripts};
 use aethon_core::sop::{SopCatalog, SopRunner};
 use aethon_core::storage::Storage;
 use aethon_core::surface::Unattended;
+use aethon_core::transcribe::Transcriber;
 use aethon_core::usage::UsageReport;
 use aethon_core::work::WorkBook;
 use aethon_http::deps::Chat;
@@ -85,6 +86,7 @@ pub(crate) struct ModelParts {
     pub(crate) meter: Meter,
     pub(crate) provider: Arc<dyn ModelProvider>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
+    pub(crate) transcriber: Option<Arc<dyn Transcriber>>,
 }
 
 /// What works beside the turns.
@@ -162,7 +164,8 @@ impl Aethon {
         if mode == OpenMode::Guest {
             // The daemon recovers first, and shows what goes on to those who watch.
             engine.watch(|_| Arc::new(Unattended));
-            let programs = &tools.programs;
+            // It sends and never receives, so it listens to nothing.
+            let programs = (&tools.programs, None);
             let own = (&clock, &prepared.shared.allowed_senders);
             let around = wiring::messengers::surroundings(&storage, &desk, &deliveries, programs, own);
             deliveries.channels.set(guest_channels(&prepared, workflows.door.clone(), &around)?);
@@ -177,6 +180,7 @@ impl Aethon {
         let redactor = prepared.shared.redactor.clone();
         let telemetry = TelemetryTask::start(storage.telemetry.clone(), bus, redactor, collector);
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
+        let transcriber = wiring::transcription::transcriber(&prepared, &meter);
         let Prepared { home, config, is_demo, source, shared, .. } = prepared;
         Ok(Self {
             home,
@@ -187,7 +191,7 @@ impl Aethon {
             storage,
             engine,
             workflows,
-            models: ModelParts { meter, provider, embedder },
+            models: ModelParts { meter, provider, embedder, transcriber },
             background: Background { memory, telemetry, recorded, _containers: containers },
             desk,
             clock,

@@ -393,9 +393,16 @@ impl Prepared {
             let (provider, model) = embedder.model().split_once('/')?;
             Some((provider.to_owned(), model.to_owned()))
         });
+        let transcriber = wiring::transcription::service(&self.config);
+        let transcription = transcriber.and_then(|service| {
+            let is_listed =
+                wiring::transcription::listed(&self.config, &self.catalog, service.model()).is_some();
+            let (provider, model) = service.model().split_once('/').filter(|_| !is_listed)?;
+            Some((provider.to_owned(), model.to_owned()))
+        });
         let is_unpriced = |(provider, model): &(String, String)| prices(provider, model, None).is_none();
         let mut unpriced: Vec<String> =
-            names.chain(embedding).filter(is_unpriced).map(|(_, model)| model).collect();
+            names.chain(embedding).chain(transcription).filter(is_unpriced).map(|(_, model)| model).collect();
         unpriced.dedup();
         unpriced
     }

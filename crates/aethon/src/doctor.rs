@@ -99,6 +99,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.push(model(&prepared).await);
     findings.extend(models(&prepared));
     findings.extend(embedding(&prepared).await);
+    findings.extend(transcription(&prepared));
     findings.push(memory(&prepared).await);
     findings.push(budget(&prepared));
     findings.push(self_protection());
@@ -359,5 +360,17 @@ async fn embedding(prepared: &Prepared) -> Option<Finding> {
             format!("{name} did not answer within {} s", MODEL_PATIENCE.as_secs()),
             "check memory.embedding.host and the network",
         ),
+    })
+}
+
+/// What writes voice messages down, where it is configured. It is not asked, because it would have to hear something.
+fn transcription(prepared: &Prepared) -> Option<Finding> {
+    let transcriber = wiring::transcription::service(&prepared.config)?;
+    let name = transcriber.model();
+    Some(match transcriber.readiness() {
+        Readiness::NotConfigured(hint) => {
+            Finding::broken("transcription", format!("{name} is not set up"), hint)
+        }
+        Readiness::Ready => Finding::ok("transcription", format!("{name} is set up; not asked")),
     })
 }

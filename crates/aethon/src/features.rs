@@ -57,6 +57,7 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         webhooks(config, ground),
         scheduler(config),
         memory(config),
+        wiring::transcription::feature(config),
         wiring::household::feature(config),
         wiring::recorder::feature(config),
         telemetry(config),

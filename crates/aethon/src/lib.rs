@@ -39,6 +39,7 @@ pub mod reach;
 mod reload;
 mod service;
 mod telemetry;
+mod transcription;
 mod upkeep;
 mod view;
 mod wiring;

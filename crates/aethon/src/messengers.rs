@@ -71,7 +71,7 @@ impl Aethon {
             &self.storage,
             &self.desk,
             &self.deliveries,
-            &self.tools.programs,
+            (&self.tools.programs, self.models.transcriber.as_ref()),
             (&self.clock, &self.shared.allowed_senders),
         )
     }

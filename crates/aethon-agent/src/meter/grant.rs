@@ -97,6 +97,12 @@ impl Plan {
         }
     }
 
+    /// For an answer whose length follows from what is sent: all of it is paid for before, because nothing can cut it.
+    pub(super) fn whole(usual: Usual, max_output: u64) -> Self {
+        let (most, least) = (max_output, max_output);
+        Self { most, least, max_output, interval: u64::MAX, noted: most, usual, is_hidden: false }
+    }
+
     /// For an answer that cannot be watched, which may cost this share of the day.
     pub(super) fn hidden(tariff: &Tariff, usual: Usual, max_output: u64, share_usd: f64) -> Self {
         let least = LEAST_HIDDEN.min(max_output);

@@ -190,6 +190,7 @@ impl Meter {
             let returned = self.0.returned.load(Ordering::Acquire);
             let place = Place::take(self);
             let plan = match model.hidden_output {
+                false if work.kind == WorkKind::Transcription => Plan::whole(usual, model.max_output),
                 false => Plan::watched(usual, model.max_output),
                 true => {
                     let today = self.today().await?;

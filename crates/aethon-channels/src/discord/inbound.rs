@@ -95,6 +95,7 @@ fn offer(file: &Value) -> Option<Offer> {
         // `text/plain; charset=utf-8`
         mime: mime.split(';').next().unwrap_or_default().trim().to_owned(),
         size: file["size"].as_u64().unwrap_or(0),
+        seconds: file["duration_secs"].as_f64().map(|seconds| seconds.ceil() as u64),
     })
 }
 

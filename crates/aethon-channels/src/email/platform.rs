@@ -104,7 +104,7 @@ impl Mail {
             let handle = format!("{uid}:{number}");
             let size = u64::try_from(file.bytes.len()).unwrap_or(u64::MAX);
             kept.insert(handle.clone(), file.bytes);
-            Offer { handle, name: file.name, mime: file.mime, size }
+            Offer { handle, name: file.name, mime: file.mime, size, seconds: None }
         };
         files.into_iter().enumerate().map(offer).collect()
     }

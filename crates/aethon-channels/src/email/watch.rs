@@ -244,6 +244,7 @@ fn offers(mail: &Mail, (uid, files): (u32, Vec<File>), too_long: Option<u32>) ->
             name: "what is attached".into(),
             mime: "application/octet-stream".into(),
             size: u64::from(size),
+            seconds: None,
         }],
     }
 }

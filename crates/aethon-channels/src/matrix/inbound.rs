@@ -32,7 +32,8 @@ pub(super) fn arrival(
         }
         // Those of encrypted rooms have no address.
         let size = info["size"].as_u64().unwrap_or(0);
-        files.push(Offer { handle: text(&content["url"])?, name, mime, size });
+        let seconds = info["duration"].as_u64().map(|milliseconds| milliseconds.div_ceil(1000));
+        files.push(Offer { handle: text(&content["url"])?, name, mime, size, seconds });
     }
     let quoted = content["m.relates_to"]["m.in_reply_to"].is_object().then(|| fallback(&mut body)).flatten();
     // Our own words are in the conversation already.

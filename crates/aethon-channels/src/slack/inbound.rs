@@ -121,6 +121,7 @@ fn offer(file: &Value) -> Option<Offer> {
         name: text(&file["name"]).unwrap_or_else(|| "file".into()),
         mime: text(&file["mimetype"]).unwrap_or_else(|| "application/octet-stream".into()),
         size: file["size"].as_u64().unwrap_or(0),
+        seconds: file["duration_ms"].as_u64().map(|milliseconds| milliseconds.div_ceil(1000)),
     })
 }
 

@@ -26,7 +26,7 @@ use tokio::time::sleep;
 
 use super::access;
 use super::command::{self, Command};
-use super::files;
+use super::files::{self, Taken};
 use super::growth::Asked;
 use super::outlet::{self, Outlet};
 use super::place::Place;
@@ -141,7 +141,9 @@ impl Door {
         if has_files || self.waiting.is_behind(&arrival.chat) {
             return self.waiting.put(Kept { arrival, session }).await;
         }
-        self.submit(&Admitted { arrival, session, person: place.person }, || true).await
+        let admitted = Admitted { arrival, session, person: place.person };
+        let taken = files::taken(&self.outlet, &admitted.arrival, &|| true).await;
+        self.submit(&admitted, taken).await
     }
 
     /// Whether somebody answers a question that is open in this chat: it was shown with these words, so they need no mention.
@@ -181,7 +183,12 @@ impl Door {
         let Kept { arrival, session } = entry.kept.clone();
         let person = Place::of(&self.outlet.rules, &arrival).person;
         let admitted = Admitted { arrival, session, person };
-        while let Err(error) = self.submit(&admitted, || self.waiting.is_wanted(&entry)).await {
+        let is_wanted = || self.waiting.is_wanted(&entry);
+        // Once: what is said in them has a price, so only what has to be stored is tried again.
+        let taken = files::taken(&self.outlet, &admitted.arrival, &is_wanted).await;
+        while is_wanted()
+            && let Err(error) = self.submit(&admitted, taken.clone()).await
+        {
             tracing::warn!(channel = self.outlet.channel(), %error, "a message with files could not be taken in; trying again");
             sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -377,18 +384,15 @@ impl Door {
         Ok(active.filter(|session| session != now && is_here(session)).collect())
     }
 
-    /// Hands a message to the assistant, with its files, if it is still wanted when they are there.
-    async fn submit(&self, admitted: &Admitted, is_wanted: impl Fn() -> bool) -> Result<()> {
+    /// Hands a message to the assistant, with what its files are or say.
+    async fn submit(&self, admitted: &Admitted, taken: Taken) -> Result<()> {
         let Admitted { arrival, session, person } = admitted;
-        let (mut attachments, notes) = files::taken(&self.outlet, arrival).await;
-        if !is_wanted() {
-            return Ok(());
-        }
+        let Taken { files: mut attachments, spoken, notes } = taken;
         for note in &notes {
             tracing::info!(channel = self.outlet.channel(), "a file was not taken");
             self.tell_once(arrival, "file", note.clone()).await?;
         }
-        let text = wording(arrival);
+        let text = wording(arrival, &spoken);
         if text.trim().is_empty() && attachments.is_empty() {
             return Ok(());
         }
@@ -475,9 +479,11 @@ fn counter(place: &Place) -> String {
     format!("session:{}", place.conversation)
 }
 
-/// What the model reads: the words, who said them where several may, and what they quote between the markers of such text.
-fn wording(arrival: &Arrival) -> String {
-    let mut text = arrival.text.trim().to_owned();
+/// What the model reads: the words, written and spoken, who said them where several may, and what they quote between the markers of such text.
+fn wording(arrival: &Arrival, spoken: &[String]) -> String {
+    let written = Some(arrival.text.trim()).filter(|text| !text.is_empty());
+    let parts: Vec<&str> = written.into_iter().chain(spoken.iter().map(String::as_str)).collect();
+    let mut text = parts.join("\n\n");
     if !arrival.is_private && !text.is_empty() && !text.starts_with('/') {
         let name = arrival.sender.name.as_ref().unwrap_or(&arrival.sender.id);
         text = format!("[{name}] {text}");

@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::outlet::Outlet;
 use super::platform::{Arrival, Offer};
+use super::speech;
 
 /// The files of a message that are taken.
 const MOST_FILES: usize = 10;
@@ -15,22 +16,53 @@ pub(super) fn are_to_be_fetched(outlet: &Outlet, arrival: &Arrival) -> bool {
     arrival.files.iter().any(|offer| refusal(outlet, offer).is_none())
 }
 
-/// The files of a message, and what there is to say about those that are not taken.
-pub(super) async fn taken(outlet: &Outlet, arrival: &Arrival) -> (Vec<Attachment>, Vec<String>) {
-    let (mut files, mut notes) = (Vec::new(), Vec::new());
+/// What there was in the files of a message.
+#[derive(Clone, Default)]
+pub(super) struct Taken {
+    /// What the model is shown.
+    pub(super) files: Vec<Attachment>,
+    /// What was said in voice messages.
+    pub(super) spoken: Vec<String>,
+    /// What there is to say about those that are not taken.
+    pub(super) notes: Vec<String>,
+}
+
+/// Takes the files of a message, for as long as somebody wants them.
+pub(super) async fn taken(
+    outlet: &Outlet,
+    arrival: &Arrival,
+    is_wanted: &(dyn Fn() -> bool + Sync),
+) -> Taken {
+    let mut taken = Taken::default();
     for offer in arrival.files.iter().take(MOST_FILES) {
-        match file(outlet, offer).await {
-            Ok(file) => files.push(file),
-            Err(note) => notes.push(note),
+        if let Err(note) = take(outlet, offer, is_wanted, &mut taken).await {
+            taken.notes.push(note);
         }
     }
     if arrival.files.len() > MOST_FILES {
-        notes.push(format!("I took the first {MOST_FILES} files."));
+        taken.notes.push(format!("I took the first {MOST_FILES} files."));
     }
-    (files, notes)
+    taken
 }
 
-async fn file(outlet: &Outlet, offer: &Offer) -> Result<Attachment, String> {
+async fn take(
+    outlet: &Outlet,
+    offer: &Offer,
+    is_wanted: &(dyn Fn() -> bool + Sync),
+    taken: &mut Taken,
+) -> Result<(), String> {
+    let bytes = fetched(outlet, offer).await?;
+    let Some(transcriber) = speech::transcriber(outlet, offer) else {
+        taken.files.push(Attachment::new(offer.name.clone(), offer.mime.clone(), STANDARD.encode(bytes)));
+        return Ok(());
+    };
+    let words = speech::words(outlet, transcriber, (offer, bytes), is_wanted).await;
+    let name = shown_name(&offer.name);
+    taken.spoken.push(words.map_err(|why| format!("I could not make out what is said in {name}. {why}"))?);
+    Ok(())
+}
+
+async fn fetched(outlet: &Outlet, offer: &Offer) -> Result<Vec<u8>, String> {
     if let Some(note) = refusal(outlet, offer) {
         return Err(note);
     }
@@ -41,7 +73,7 @@ async fn file(outlet: &Outlet, offer: &Offer) -> Result<Attachment, String> {
     if u64::try_from(bytes.len()).is_ok_and(|size| size > outlet.rules.max_file_bytes) {
         return Err(too_large(outlet, offer));
     }
-    Ok(Attachment::new(offer.name.clone(), offer.mime.clone(), STANDARD.encode(bytes)))
+    Ok(bytes)
 }
 
 /// Why a file is not even fetched.
@@ -49,9 +81,11 @@ fn refusal(outlet: &Outlet, offer: &Offer) -> Option<String> {
     if offer.size > outlet.rules.max_file_bytes {
         return Some(too_large(outlet, offer));
     }
+    if is_readable(&offer.mime) || speech::transcriber(outlet, offer).is_some() {
+        return None;
+    }
     let name = shown_name(&offer.name);
-    (!is_readable(&offer.mime))
-        .then(|| format!("I cannot read {name} ({}); send a picture or a text file.", offer.mime))
+    Some(format!("I cannot read {name} ({}); send a picture or a text file.", offer.mime))
 }
 
 fn too_large(outlet: &Outlet, offer: &Offer) -> String {

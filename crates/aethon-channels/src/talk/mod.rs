@@ -1,7 +1,7 @@
 //! What is the same on every platform: who is heard, what a message becomes, and how a reply arrives.
 //!
 //! `platform` is the trait that a codec implements, `growth` one for messages that grow, `messenger` the channel made of one. `door` takes messages in (with
-//! `access`, `place`, `command` and `files`; `waiting` keeps those whose files are being fetched), `running` knows who has brought what about, `stream` shows a reply while it is written, `question` asks for approval, `sending` delivers
+//! `access`, `place`, `command` and `files`; `waiting` keeps those whose files are being fetched, `speech` has voice messages written down), `running` knows who has brought what about, `stream` shows a reply while it is written, `question` asks for approval, `sending` delivers
 //! part by part, `outlet` and `budget` keep to the pace of a chat, `rounds` receives again and again,
 //! `queue` takes in one thing after the other, `standing` tells how the channel does.
 
@@ -20,6 +20,7 @@ mod queue;
 mod rounds;
 mod running;
 mod sending;
+mod speech;
 mod standing;
 mod stream;
 #[cfg(test)]

@@ -198,6 +198,9 @@ pub(crate) struct Offer {
     pub(crate) mime: String,
     /// How large it is said to be, in bytes.
     pub(crate) size: u64,
+    /// How long it is said to last, in seconds, where it is a recording.
+    #[serde(default)]
+    pub(crate) seconds: Option<u64>,
 }
 
 /// A button that was pressed.

@@ -161,6 +161,7 @@ impl Stage {
             desk: self.desk.clone(),
             courier: self.courier.clone(),
             programs: Arc::new(aethon_core::program::NoPrograms),
+            transcriber: None,
             clock: self.clock.clone(),
         }
     }
@@ -267,7 +268,8 @@ async fn a_code_of_the_owner_opens_the_door() {
 async fn a_message_becomes_a_turn_whose_reply_goes_back() {
     let stage = Stage::new(Rules { owners: Some(vec!["2".into()]), ..known() });
     let door = stage.door();
-    let file = Offer { handle: "f".into(), name: "a.txt".into(), mime: "text/plain".into(), size: 2 };
+    let file =
+        Offer { handle: "f".into(), name: "a.txt".into(), mime: "text/plain".into(), size: 2, seconds: None };
     let large = Offer { size: 2 << 20, ..file.clone() };
     let arrival = Arrival { files: vec![file, large], ..stage.arrival("7:1", "hi") };
     door.arrive(arrival.clone()).await.unwrap();

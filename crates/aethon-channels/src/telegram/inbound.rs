@@ -142,6 +142,7 @@ fn files(message: &Message) -> Vec<Offer> {
         name: file.file_name.clone().unwrap_or_else(|| name.to_owned()),
         mime: file.mime_type.clone().unwrap_or_else(|| mime.to_owned()),
         size: file.file_size,
+        seconds: file.duration,
     };
     let photo = message.files.photo.iter().max_by_key(|photo| photo.file_size);
     let photo = photo.map(|photo| offer(photo, "photo.jpg", "image/jpeg"));
@@ -234,8 +235,8 @@ mod tests {
         let photo = json!([{"file_id": "s", "file_size": 10}, {"file_id": "l", "file_size": 90}]);
         let arrival = read(json!({"photo": photo, "caption": "look"})).unwrap();
         assert_eq!((arrival.text.as_str(), arrival.files[0].handle.as_str()), ("look", "l"));
-        let voice = read(json!({"voice": {"file_id": "v", "file_size": 1}})).unwrap();
-        assert_eq!(voice.files[0].mime, "audio/ogg");
+        let voice = read(json!({"voice": {"file_id": "v", "file_size": 1, "duration": 3}})).unwrap();
+        assert_eq!((voice.files[0].mime.as_str(), voice.files[0].seconds), ("audio/ogg", Some(3)));
     }
 
     #[test]

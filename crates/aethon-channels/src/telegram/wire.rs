@@ -128,4 +128,5 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) file_size: u64,
     pub(super) file_path: Option<String>,
+    pub(super) duration: Option<u64>,
 }

@@ -103,7 +103,7 @@ fn content(message: &Value) -> Option<(String, Vec<Offer>)> {
             let mime = mime.split(';').next().unwrap_or_default().trim().to_owned();
             let name = Some(text(&body["filename"])).filter(|name| !name.is_empty());
             let name = name.unwrap_or_else(|| kind.to_owned());
-            let offer = Offer { handle: body["id"].as_str()?.to_owned(), name, mime, size: 0 };
+            let offer = Offer { handle: body["id"].as_str()?.to_owned(), name, mime, size: 0, seconds: None };
             Some((text(&body["caption"]), vec![offer]))
         }
         "location" => {

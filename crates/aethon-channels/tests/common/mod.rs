@@ -72,6 +72,7 @@ impl Ground {
             desk: self.desk.clone(),
             courier: self.courier.clone(),
             programs: Arc::new(aethon_core::program::NoPrograms),
+            transcriber: None,
             clock: self.clock.clone(),
         }
     }

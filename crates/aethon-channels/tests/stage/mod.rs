@@ -63,6 +63,7 @@ impl Stage {
             desk: self.desk.clone(),
             courier: self.courier.clone(),
             programs: Arc::new(aethon_core::program::NoPrograms),
+            transcriber: None,
             clock: self.clock.clone(),
         }
     }

@@ -48,4 +48,6 @@ pub struct Price {
     pub cached_input: Option<f64>,
     /// Tokens put into the provider's cache. Unset: the same as `input`.
     pub cache_write: Option<f64>,
+    /// A minute of audio, for models that write down what is said and are billed by time; stands in the place of the others.
+    pub minute: Option<f64>,
 }

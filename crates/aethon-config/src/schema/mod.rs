@@ -26,6 +26,7 @@ mod specialists;
 mod storage;
 mod telemetry;
 mod tools;
+mod transcription;
 mod verification;
 mod webhook;
 mod work;
@@ -58,6 +59,7 @@ pub use self::specialists::{Specialist, Specialists};
 pub use self::storage::Storage;
 pub use self::telemetry::Telemetry;
 pub use self::tools::{GitHub, SearchProvider, Tools, WebSearch};
+pub use self::transcription::{Transcription, TranscriptionProvider};
 pub use self::verification::Verification;
 pub use self::webhook::Webhook;
 pub use self::work::{Ambient, Work};
@@ -90,6 +92,8 @@ pub struct Config {
     pub session: Session,
     /// Long-term memory.
     pub memory: Memory,
+    /// Voice messages into words.
+    pub transcription: Transcription,
     /// What may be spent.
     pub budget: Budget,
     /// Timed jobs.

@@ -12,6 +12,10 @@ use super::remote::RemoteEmbedder;
 use crate::bedrock::Signer;
 use crate::options::{Options, Provider};
 use crate::registry;
+use crate::section::in_section;
+
+/// Where embedders are configured.
+pub(super) const SECTION: &str = "memory.embedding";
 
 /// Makes the embedder. An empty model id is the provider's usual embedding model; `dimensions` shortens the vectors where
 /// the model can. Never fails: what is missing or wrong is told by the first use.
@@ -26,7 +30,7 @@ pub fn embedder(mut options: Options, dimensions: Option<u32>) -> Arc<dyn Embedd
     match remote(&options, &name, dimensions) {
         Ok(remote) => Arc::new(remote),
         Err((kind, reason)) => {
-            Arc::new(Unavailable { name, error: in_section(ModelError::new(kind, reason)) })
+            Arc::new(Unavailable { name, error: in_section(ModelError::new(kind, reason), SECTION) })
         }
     }
 }
@@ -58,24 +62,6 @@ fn usual_model(provider: Provider) -> &'static str {
         Provider::Bedrock => "amazon.titan-embed-text-v2:0",
         Provider::Anthropic | Provider::Fake | Provider::Echo => "none",
         _ => "text-embedding-3-small",
-    }
-}
-
-/// The same error with the keys of the section that embedders are configured in.
-pub(super) fn in_section(error: ModelError) -> ModelError {
-    let mut sentence = error.to_string().replace(" and model.extra", "");
-    for key in ["api_key", "host", "model_id", "allow_http", "timeout_seconds"] {
-        sentence = sentence.replace(&format!("model.{key}"), &format!("memory.embedding.{key}"));
-    }
-    let mut told = ModelError::new(error.kind(), sentence)
-        .with_retry_after(error.retry_after())
-        .with_request_id(error.request_id().map(str::to_owned));
-    if let Some(status) = error.status() {
-        told = told.with_status(status);
-    }
-    match error.detail() {
-        Some(detail) => told.with_detail(detail),
-        None => told,
     }
 }
 

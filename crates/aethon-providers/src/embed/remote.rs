@@ -8,11 +8,12 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::batch::batches;
-use super::build::in_section;
+use super::build::SECTION;
 use super::form::Form;
 use crate::bedrock::Signer;
 use crate::classify;
 use crate::remote::exchange;
+use crate::section::in_section;
 use crate::service::Service;
 use crate::transport::Client;
 
@@ -80,11 +81,11 @@ impl Embedder for RemoteEmbedder {
         let mut vectors: Vec<Vec<f32>> = Vec::with_capacity(texts.len());
         // One after the other: several at once would only meet the service's rate limit.
         for batch in batches(texts, self.form.limits()) {
-            vectors.extend(self.batch(batch).await.map_err(in_section)?);
+            vectors.extend(self.batch(batch).await.map_err(|error| in_section(error, SECTION))?);
         }
         let length = vectors.first().map_or(0, Vec::len);
         if vectors.iter().any(|vector| vector.len() != length) {
-            return Err(in_section(self.malformed("vectors of different lengths")));
+            return Err(in_section(self.malformed("vectors of different lengths"), SECTION));
         }
         Ok(vectors)
     }

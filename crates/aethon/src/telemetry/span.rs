@@ -99,6 +99,7 @@ fn title(event: &TelemetryEvent) -> (String, u8) {
 fn operation(event: &TelemetryEvent) -> &'static str {
     match event.call.as_ref().map(|call| call.kind) {
         Some(WorkKind::Embedding) => "embeddings",
+        Some(WorkKind::Transcription) => "transcription",
         _ => "chat",
     }
 }

@@ -17,6 +17,7 @@ use aethon_core::exchange::Exchange;
 use aethon_core::live::Live;
 use aethon_core::program::Programs;
 use aethon_core::storage::Storage;
+use aethon_core::transcribe::Transcriber;
 
 use super::channels::Deliveries;
 
@@ -87,11 +88,12 @@ pub(crate) fn surroundings(
     storage: &Storage,
     desk: &PendingApprovals,
     deliveries: &Deliveries,
-    programs: &Arc<dyn Programs>,
+    (programs, transcriber): (&Arc<dyn Programs>, Option<&Arc<dyn Transcriber>>),
     (clock, allowed): (&Arc<dyn Clock>, &AllowLists),
 ) -> Around {
     let surroundings = Surroundings {
         programs: programs.clone(),
+        transcriber: transcriber.cloned(),
         records: storage.channel_records.clone(),
         audit: storage.audit.clone(),
         desk: desk.clone(),

@@ -18,6 +18,7 @@ pub(crate) mod sandbox;
 pub(crate) mod specialists;
 pub(crate) mod store;
 pub(crate) mod tools;
+pub(crate) mod transcription;
 pub(crate) mod verification;
 pub(crate) mod web;
 mod whatsapp;

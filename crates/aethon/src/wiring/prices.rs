@@ -9,6 +9,7 @@ use aethon_config::schema::{Budget, Price as Said, Unpriced};
 use aethon_core::ledger::Price;
 use aethon_core::provider::Provider;
 use aethon_core::storage::Storage;
+use aethon_core::transcribe::TOKENS_A_SECOND;
 use aethon_core::usage;
 use aethon_providers::Catalog;
 
@@ -66,6 +67,9 @@ fn of_owner(said: &BTreeMap<String, Said>, name: &str) -> Option<Price> {
         .iter()
         .filter_map(|(key, price)| Some((is_meant(key)?, price)))
         .max_by_key(|(length, _)| *length)?;
+    if let Some(minute) = price.minute {
+        return Some(Price::new(minute / (60 * TOKENS_A_SECOND) as f64 * 1e6, 0.0));
+    }
     let cached = Price::new(price.input, price.output).with_cached_input(price.cached_input);
     Some(cached.with_cache_write(price.cache_write))
 }

@@ -6,7 +6,8 @@ use aethon_core::channel::ChannelRecords as _;
 use super::*;
 
 fn with_file(arrival: Arrival) -> Arrival {
-    let file = Offer { handle: "f".into(), name: "a.txt".into(), mime: "text/plain".into(), size: 2 };
+    let file =
+        Offer { handle: "f".into(), name: "a.txt".into(), mime: "text/plain".into(), size: 2, seconds: None };
     Arrival { files: vec![file], ..arrival }
 }
 

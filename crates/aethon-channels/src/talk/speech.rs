@@ -1,0 +1,71 @@
+//! Voice messages: what was said in them becomes the text of the message.
+//!
+//! It is marked as spoken, so that the model knows why a word may be wrong, and so that nothing that is said is a command or
+//! the name of an SOP.
+
+use std::time::Duration;
+
+use aethon_core::model::{ModelError, ModelErrorKind};
+use aethon_core::transcribe::{Speech, Transcriber};
+use tokio::time::sleep;
+
+use super::outlet::Outlet;
+use super::platform::Offer;
+
+/// How often a service is asked that may answer the next time, and how often one whose last answer may have cost something.
+const MOST_ATTEMPTS: u32 = 4;
+const MOST_COSTLY: u32 = 2;
+/// The pause before it is asked again, which doubles, and the longest that a service may ask for.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// What stands before words that were spoken.
+const MARK: &str = "[voice message]";
+
+/// What writes this file down, if it is a recording and somebody does. Where files are fetched while all other messages wait,
+/// nothing is listened to.
+pub(super) fn transcriber<'o>(outlet: &'o Outlet, offer: &Offer) -> Option<&'o dyn Transcriber> {
+    let is_heard = is_audio(&offer.mime) && outlet.platform.dialect().fetches_later;
+    outlet.around.transcriber.as_deref().filter(|_| is_heard)
+}
+
+/// Whether a file is a recording.
+pub(super) fn is_audio(mime: &str) -> bool {
+    mime.get(..6).is_some_and(|kind| kind.eq_ignore_ascii_case("audio/"))
+}
+
+/// The words of a recording, marked; or why there are none, as the end of a sentence. Nobody is asked again once the words
+/// are not wanted any more.
+pub(super) async fn words(
+    outlet: &Outlet,
+    transcriber: &dyn Transcriber,
+    (offer, bytes): (&Offer, Vec<u8>),
+    is_wanted: &(dyn Fn() -> bool + Sync),
+) -> Result<String, String> {
+    let mime = offer.mime.split(';').next().unwrap_or_default().trim().to_owned();
+    let speech = Speech { bytes, name: offer.name.clone(), mime, seconds: offer.seconds };
+    let (mut attempt, mut pause) = (1, PAUSE);
+    loop {
+        let error = match transcriber.transcribe(speech.clone()).await {
+            Ok(transcript) if transcript.text.trim().is_empty() => {
+                return Err("I heard no words in it.".to_owned());
+            }
+            Ok(transcript) => return Ok(format!("{MARK} {}", transcript.text.trim())),
+            Err(error) => error,
+        };
+        tracing::warn!(channel = outlet.channel(), %error, attempt, "a voice message could not be written down");
+        if attempt >= most_attempts(&error) || !is_wanted() {
+            return Err(error.to_string());
+        }
+        sleep(error.retry_after().unwrap_or(pause).min(LONGEST_PAUSE)).await;
+        (attempt, pause) = (attempt + 1, pause * 2);
+    }
+}
+
+fn most_attempts(error: &ModelError) -> u32 {
+    match error.kind() {
+        _ if !error.is_retryable() => 1,
+        ModelErrorKind::Timeout | ModelErrorKind::Malformed => MOST_COSTLY,
+        _ => MOST_ATTEMPTS,
+    }
+}

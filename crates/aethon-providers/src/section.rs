@@ -1,0 +1,21 @@
+//! Sentences about a service that is configured elsewhere than in `[model]`.
+
+use aethon_core::model::ModelError;
+
+/// The same error with the keys of the section that the service is configured in.
+pub(crate) fn in_section(error: ModelError, section: &str) -> ModelError {
+    let mut sentence = error.to_string().replace(" and model.extra", "");
+    for key in ["api_key", "host", "model_id", "allow_http", "timeout_seconds"] {
+        sentence = sentence.replace(&format!("model.{key}"), &format!("{section}.{key}"));
+    }
+    let mut told = ModelError::new(error.kind(), sentence)
+        .with_retry_after(error.retry_after())
+        .with_request_id(error.request_id().map(str::to_owned));
+    if let Some(status) = error.status() {
+        told = told.with_status(status);
+    }
+    match error.detail() {
+        Some(detail) => told.with_detail(detail),
+        None => told,
+    }
+}

@@ -1,0 +1,117 @@
+//! The client of a service that writes down what is said, and what is told where there is none.
+
+use std::sync::Arc;
+
+use aethon_core::model::{ModelError, ModelErrorKind, Readiness};
+use aethon_core::transcribe::{Speech, Transcriber, Transcript};
+use async_trait::async_trait;
+
+use super::form;
+use crate::classify;
+use crate::options::{Options, Provider};
+use crate::registry;
+use crate::remote::exchange;
+use crate::request_id;
+use crate::section::in_section;
+use crate::service::Service;
+use crate::transport::Client;
+
+/// Where it is configured.
+const SECTION: &str = "transcription";
+
+/// What a newcomer would pick today.
+const USUAL_MODEL: &str = "gpt-4o-mini-transcribe";
+
+/// The most of an answer that is read: the words of many hours.
+const LONGEST: usize = 4 * 1024 * 1024;
+
+/// Makes the transcriber. An empty model id is the usual model; `language` is what is mostly spoken, if that is known. Never
+/// fails: what is missing or wrong is told by the first use.
+pub fn transcriber(mut options: Options, language: &str) -> Arc<dyn Transcriber> {
+    if options.model_id.trim().is_empty() {
+        USUAL_MODEL.clone_into(&mut options.model_id);
+    }
+    let name = format!("{}/{}", options.provider.name(), options.model_id);
+    let language = Some(language.trim().to_owned()).filter(|language| !language.is_empty());
+    let reached = match options.provider {
+        Provider::OpenAi | Provider::LiteLlm => registry::reach(&options),
+        other => {
+            let reason = format!("{} writes down nothing; set transcription.provider.", other.title());
+            Err((ModelErrorKind::InvalidRequest, reason))
+        }
+    };
+    match reached {
+        Ok((_, service)) => {
+            let client = Client::new(service.timeout, service.endpoint.is_loopback);
+            Arc::new(Remote { name, service, client, language })
+        }
+        Err((kind, reason)) => {
+            Arc::new(Unavailable { name, error: in_section(ModelError::new(kind, reason), SECTION) })
+        }
+    }
+}
+
+/// A service behind HTTP.
+struct Remote {
+    name: String,
+    service: Arc<Service>,
+    client: Client,
+    language: Option<String>,
+}
+
+impl Remote {
+    async fn ask(&self, speech: &Speech) -> Result<Transcript, ModelError> {
+        let outgoing = form::build_request(&self.service, speech, self.language.as_deref());
+        let mut incoming = exchange(&self.client, &self.service, outgoing).await?;
+        let mut body = Vec::new();
+        while let Some(piece) = incoming.body.next().await {
+            let piece = piece.map_err(|failure| classify::failure(&self.service, &failure))?;
+            if body.len() + piece.len() > LONGEST {
+                return Err(self.malformed("a transcript that is too long"));
+            }
+            body.extend_from_slice(&piece);
+        }
+        let answer = serde_json::from_slice(&body)
+            .map_err(|error| self.malformed(&format!("an answer with a transcript: {error}")))?;
+        form::read(&answer).ok_or_else(|| self.malformed("an answer without a transcript"))
+    }
+
+    fn malformed(&self, why: &str) -> ModelError {
+        classify::malformed(&self.service, why)
+    }
+}
+
+#[async_trait]
+impl Transcriber for Remote {
+    fn model(&self) -> &str {
+        &self.name
+    }
+
+    async fn transcribe(&self, speech: Speech) -> Result<Transcript, ModelError> {
+        let asked = self.ask(&speech).await;
+        asked
+            .inspect_err(|error| request_id::log_failure(&self.service, error))
+            .map_err(|error| in_section(error, SECTION))
+    }
+}
+
+/// A transcriber that cannot be asked as it is configured.
+struct Unavailable {
+    name: String,
+    error: ModelError,
+}
+
+#[async_trait]
+impl Transcriber for Unavailable {
+    fn model(&self) -> &str {
+        &self.name
+    }
+
+    async fn transcribe(&self, _speech: Speech) -> Result<Transcript, ModelError> {
+        Err(self.error.clone())
+    }
+
+    fn readiness(&self) -> Readiness {
+        Readiness::NotConfigured(self.error.to_string())
+    }
+}

@@ -1,0 +1,69 @@
+//! `[transcription]` to what writes voice messages down, and what it costs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_agent::Meter;
+use aethon_config::Config;
+use aethon_config::schema::TranscriptionProvider as Name;
+use aethon_core::feature::{Feature, FeatureState};
+use aethon_core::ledger::Price;
+use aethon_core::model::Readiness;
+use aethon_core::transcribe::Transcriber;
+use aethon_providers::{Catalog, Options, Provider};
+
+use crate::builder::Prepared;
+use crate::transcription::MeteredTranscriber;
+
+/// The service itself, where one is configured: nothing is written down of what it costs.
+pub(crate) fn service(config: &Config) -> Option<Arc<dyn Transcriber>> {
+    let section = &config.transcription;
+    let mut options = Options::new(provider(section.provider)?, &section.model_id);
+    options.api_key = section.key().clone();
+    options.host.clone_from(&section.host);
+    options.allow_http = section.allow_http;
+    options.timeout = Some(Duration::from_secs(section.timeout_seconds));
+    Some(aethon_providers::transcriber(options, &section.language))
+}
+
+/// The service behind the meter.
+pub(crate) fn transcriber(prepared: &Prepared, meter: &Meter) -> Option<Arc<dyn Transcriber>> {
+    let service = service(&prepared.config)?;
+    let price = listed(&prepared.config, &prepared.catalog, service.model());
+    Some(Arc::new(MeteredTranscriber { service, meter: meter.clone(), price }))
+}
+
+/// What the table knows of the price at the address that is asked.
+pub(crate) fn listed(config: &Config, catalog: &Catalog, name: &str) -> Option<Price> {
+    let (_, model) = name.split_once('/')?;
+    let section = &config.transcription;
+    catalog.price(provider(section.provider)?, model, &section.host)
+}
+
+/// The row of what voice messages become.
+pub(crate) fn feature(config: &Config) -> Feature {
+    let row = ("transcription", "Voice messages");
+    let key = "transcription.provider";
+    match service(config) {
+        None => Feature::new(row, FeatureState::Off, "voice messages are not heard", key),
+        Some(service) => match service.readiness() {
+            Readiness::Ready => {
+                Feature::on(row.0, row.1, format!("written down by {}", service.model()), key)
+            }
+            Readiness::NotConfigured(hint) => Feature::new(
+                row,
+                FeatureState::Degraded,
+                format!("{} is not set up: {hint}", service.model()),
+                key,
+            ),
+        },
+    }
+}
+
+fn provider(name: Name) -> Option<Provider> {
+    Some(match name {
+        Name::None => return None,
+        Name::OpenAi => Provider::OpenAi,
+        Name::LiteLlm => Provider::LiteLlm,
+    })
+}
