@@ -136,6 +136,8 @@ pub enum WorkKind {
     Transcription,
     /// A job of the schedule.
     Scheduled,
+    /// Trying out what a model can do.
+    Test,
     /// What nobody waits for; the first to stop when money gets short.
     Background,
     /// Calls that a crash cut off, at the last estimate of what they had cost. Only the ledger itself writes these.
@@ -144,13 +146,14 @@ pub enum WorkKind {
 
 impl WorkKind {
     /// All kinds.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Turn,
         Self::Compaction,
         Self::Delegation,
         Self::Embedding,
         Self::Transcription,
         Self::Scheduled,
+        Self::Test,
         Self::Background,
         Self::Interrupted,
     ];
@@ -164,6 +167,7 @@ impl WorkKind {
             Self::Embedding => "embedding",
             Self::Transcription => "transcription",
             Self::Scheduled => "scheduled",
+            Self::Test => "test",
             Self::Background => "background",
             Self::Interrupted => "interrupted",
         }
