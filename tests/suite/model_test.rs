@@ -44,7 +44,8 @@ fn the_offline_model_passes_and_nothing_is_left_behind() {
     for line in ["by fake", "ok       chat: ", "ok       tools: ", "context: 200000 tokens", "0.000000 USD"] {
         assert!(text.contains(line), "{line}: {text}");
     }
-    assert!(!home.path().join("aethon.db").exists(), "no session and no ledger");
+    let sessions = run_cli(home.path(), &[&["sessions", "list", "--json"][..], &set].concat(), None);
+    assert!(!String::from_utf8(sessions.stdout).unwrap().contains("test"), "no session");
     let output = run_cli(home.path(), &[&["doctor"][..], &set].concat(), None);
     assert!(String::from_utf8(output.stdout).unwrap().contains("aethon-cli model test"));
 }

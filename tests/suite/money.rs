@@ -280,6 +280,51 @@ fn a_model_without_a_price_is_refused_while_there_is_a_ceiling() {
 }
 
 #[test]
+fn trying_out_a_model_is_paid_for_like_an_answer() {
+    // Whether the service is reached is asked with an empty request, which it refuses at no cost.
+    let service = Billing::start(Dialect::OpenAi, |seen| match seen.json()["messages"].is_array() {
+        true => Play::say(70),
+        false => Play::refuse("400 Bad Request"),
+    });
+    let home = home();
+    let run = |command: &[&str], more: &[&str]| {
+        let settings = settings(&service, "billed", more);
+        let sets: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
+        let output = run_cli(home.path(), &[command, &["--json"], &sets].concat(), None);
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+        (output.status.code(), told)
+    };
+    let test = |more: &[&str]| {
+        let (code, told) = run(&["model", "test"], more);
+        let checks = told["models"][0]["checks"].as_array().unwrap();
+        let chat = checks.iter().find(|check| check["ability"] == "chat").unwrap();
+        (code, chat["message"].as_str().unwrap().to_owned())
+    };
+    let (code, said) = test(&["budget.daily_usd=0.1"]);
+    assert_eq!((code, service.charges().len()), (Some(1), 0), "{said}");
+    assert!(said.contains("`budget.pricing.billed`"), "{said}");
+
+    let tight = ["budget.daily_usd=0.1", PRICE];
+    let mut tests = 0;
+    let said = loop {
+        let (code, said) = test(&tight);
+        if code != Some(0) {
+            break said;
+        }
+        tests += 1;
+        assert!(tests < 50, "the ceiling does not hold");
+    };
+    assert!(said.contains("Today's budget does not allow another answer"), "{said}");
+    let bill = service.usd(INPUT, OUTPUT);
+    assert!(tests > 0 && bill > 0.08 && bill <= 0.1 + STEP, "{tests}: {bill}");
+    let (_, told) = run(&["usage"], &tight);
+    let rows = told["rows"].as_array().unwrap();
+    assert_eq!((rows.len(), &rows[0]["kind"], &rows[0]["model"]), (1, &json!("test"), &json!("billed")));
+    assert_near(rows[0]["cost_usd"].as_f64().unwrap(), bill, 1e-9);
+    assert_eq!(rows[0]["requests"], service.charges().len());
+}
+
+#[test]
 fn a_kill_in_mid_answer_books_what_was_billed_and_reserves_nothing() {
     // The turn begins again, and its second request gets a short answer.
     let begun = std::sync::atomic::AtomicBool::new(false);

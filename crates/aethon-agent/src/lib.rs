@@ -34,7 +34,9 @@ pub mod work;
 pub use agent::{Agent, AgentModels};
 pub use engine::Engine;
 pub use hooks::Hooks;
-pub use meter::{Booked, Ending, Grant, Meter, Prices, Work, pricing_key};
+pub use meter::{
+    Booked, CallError, Ending, Grant, Meter, ModelCall, Prices, Settled, StandIn, Work, pricing_key,
+};
 pub use models::Models;
 pub use options::{Cache, Compaction, Options, Resume};
 pub use services::{Learned, Services};

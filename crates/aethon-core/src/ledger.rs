@@ -134,6 +134,8 @@ pub enum WorkKind {
     Embedding,
     /// A job of the schedule.
     Scheduled,
+    /// Trying out what a model can do.
+    Test,
     /// What nobody waits for; the first to stop when money gets short.
     Background,
     /// Calls that a crash cut off, at the last estimate of what they had cost. Only the ledger itself writes these.
@@ -142,12 +144,13 @@ pub enum WorkKind {
 
 impl WorkKind {
     /// All kinds.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Turn,
         Self::Compaction,
         Self::Delegation,
         Self::Embedding,
         Self::Scheduled,
+        Self::Test,
         Self::Background,
         Self::Interrupted,
     ];
@@ -160,6 +163,7 @@ impl WorkKind {
             Self::Delegation => "delegation",
             Self::Embedding => "embedding",
             Self::Scheduled => "scheduled",
+            Self::Test => "test",
             Self::Background => "background",
             Self::Interrupted => "interrupted",
         }

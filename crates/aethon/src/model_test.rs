@@ -1,16 +1,18 @@
 //! What the configured models really do, tried out: chat, streaming, tools, pictures, speed and context window.
 //!
 //! Each model is asked at most three short questions, each with a time-out; together they take a few hundred tokens. The
-//! calls belong to no session and stand in no ledger; the report says what they took.
+//! calls belong to no session. They are paid for like any other, and the report says what they took.
 
 mod question;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_agent::CallError;
 use aethon_core::message::Block;
-use aethon_core::model::{ModelError, ModelErrorKind, ModelProvider, Readiness, StopReason, Usage};
+use aethon_core::model::{ModelErrorKind, ModelProvider, Readiness, StopReason, Usage};
 use aethon_core::tool::ToolSpec;
+use aethon_store::OpenMode;
 use serde::Serialize;
 use serde_json::json;
 use tokio::time::timeout;
@@ -112,7 +114,7 @@ pub enum WindowSource {
 pub struct Spent {
     /// How many questions were asked.
     pub calls: u32,
-    /// How many of them ended without figures, so that they are not in the sums.
+    /// How many of them ended without figures of the service; the sums have an estimate of these.
     pub uncounted: u32,
     /// The tokens.
     pub usage: Usage,
@@ -130,18 +132,23 @@ impl ModelReport {
 /// Tries the configured model and each of its fallbacks, one after the other: what runs on one machine would slow the
 /// other down. The configured one comes first.
 pub async fn examine(prepared: &Prepared) -> Result<Vec<ModelReport>> {
-    let prices = wiring::prices::prices(prepared);
+    prepared.home.prepare()?;
+    let storage = wiring::store::storage(prepared, OpenMode::Guest)?;
+    let (meter, prices) = (wiring::prices::meter(prepared, &storage), wiring::prices::prices(prepared));
     let mut reports = Vec::new();
     for (source, provider) in models(prepared) {
-        let questions = Questions::new(provider.clone(), prepared.clock(), PATIENCE)?;
+        let questions = Questions::new(provider.clone(), meter.clone(), prepared.clock())?;
         let fallback = !reports.is_empty();
         let trial = Trial { provider: provider.clone(), questions, checks: Vec::new() };
         let mut report = trial.run(source, fallback).await;
         let told = provider.capabilities().price;
         let price = prices(&report.provider, &report.model, told);
-        report.spent.cost_usd = price.map(|price| price.of(&report.spent.usage));
-        report.spent.usage.cost_usd = report.spent.cost_usd.unwrap_or_default();
+        report.spent.cost_usd = price.map(|_| report.spent.usage.cost_usd);
         reports.push(report);
+    }
+    meter.ended().await;
+    if prepared.parts.storage.is_none() {
+        storage.upkeep.close().await;
     }
     Ok(reports)
 }
@@ -214,7 +221,7 @@ impl Trial {
         match timeout(PATIENCE, self.provider.probe()).await {
             Ok(Ok(sentence)) => self.note("reachable", Outcome::Ok, sentence),
             Ok(Err(error)) => self.note("reachable", Outcome::Failed, error.to_string()),
-            Err(_) => self.note("reachable", Outcome::Failed, question::no_answer(PATIENCE)),
+            Err(_) => self.note("reachable", Outcome::Failed, question::no_answer()),
         }
     }
 
@@ -320,18 +327,19 @@ fn judge_call(answer: &ModelAnswer, tool: &ToolSpec, is_fake: bool) -> (Outcome,
     }
 }
 
-fn judge_look(answer: std::result::Result<ModelAnswer, ModelError>) -> (Outcome, String) {
+fn judge_look(answer: std::result::Result<ModelAnswer, CallError>) -> (Outcome, String) {
     match answer {
         Ok(answer) if answer.text.trim().is_empty() => (Outcome::Failed, empty(&answer)),
         Ok(answer) if says_red(&answer.text) => (Outcome::Ok, "answered: it named the colour".into()),
         Ok(answer) => {
             (Outcome::Partly, format!("answered, but not with the colour red: {}", quote(&answer.text)))
         }
-        Err(error) => {
-            use ModelErrorKind::{InvalidRequest, Refused};
-            let refused = if matches!(error.kind(), InvalidRequest | Refused) { "refused: " } else { "" };
-            (Outcome::Failed, format!("{refused}{error}"))
+        Err(CallError::Model(error))
+            if matches!(error.kind(), ModelErrorKind::InvalidRequest | ModelErrorKind::Refused) =>
+        {
+            (Outcome::Failed, format!("refused: {error}"))
         }
+        Err(error) => (Outcome::Failed, error.to_string()),
     }
 }
 

@@ -320,7 +320,7 @@ export const texts = {
     states: { ok: "Within the ceiling", warn: "Close to the ceiling", exhausted: "Ceiling reached" },
     meter: "Spent of today’s ceiling",
     ceilingLine: (/** @type {string} */ amount) => `Ceiling ${amount}`,
-    kinds: { turn: "Answers", compaction: "Summaries", delegation: "Specialists", embedding: "Embeddings", scheduled: "Schedule", background: "Background", interrupted: "Cut off by a crash" },
+    kinds: { turn: "Answers", compaction: "Summaries", delegation: "Specialists", embedding: "Embeddings", scheduled: "Schedule", test: "Tests of models", background: "Background", interrupted: "Cut off by a crash" },
     unknownModel: "Not known",
   },
 

@@ -79,7 +79,7 @@ fn spent(spent: &Spent) -> String {
     };
     let uncounted = match spent.uncounted {
         0 => String::new(),
-        count => format!("; {count} of them without figures, not counted"),
+        count => format!("; {count} of them without figures, estimated"),
     };
     format!(
         "{} question{}, {} tokens in, {} out, {cost}{uncounted}",

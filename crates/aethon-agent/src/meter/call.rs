@@ -14,23 +14,33 @@ use crate::models::{AnswerStream, Candidate, Miss, Models, Permit, Reason, is_mo
 
 /// Why a call brought no answer, or not all of it.
 #[derive(Debug, Clone)]
-pub(crate) enum CallError {
+pub enum CallError {
     /// The models or their services.
     Model(ModelError),
     /// The budget.
     Money(Failure),
 }
 
+impl std::fmt::Display for CallError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Model(error) => error.fmt(f),
+            Self::Money(failure) => f.write_str(&failure.message),
+        }
+    }
+}
+
 /// The model that answers in place of the configured one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StandIn {
-    pub(crate) model: String,
+pub struct StandIn {
+    /// The model's id.
+    pub model: String,
     /// Why, as a sentence.
-    pub(crate) reason: String,
+    pub reason: String,
 }
 
 /// A call under way.
-pub(crate) struct ModelCall {
+pub struct ModelCall {
     meter: Meter,
     work: Work,
     open: Option<Open>,
@@ -53,15 +63,15 @@ struct Open {
 
 /// What a call came to.
 #[derive(Debug, Default)]
-pub(crate) struct Settled {
+pub struct Settled {
     /// What the answer took.
-    pub(crate) usage: Usage,
+    pub usage: Usage,
     /// What other models took that failed before.
-    pub(crate) failed: Usage,
+    pub failed: Usage,
     /// The model that answered.
-    pub(crate) model: Option<String>,
+    pub model: Option<String>,
     /// What the owner should be told about the budget.
-    pub(crate) warning: Option<String>,
+    pub warning: Option<String>,
 }
 
 impl ModelCall {
@@ -81,7 +91,7 @@ impl ModelCall {
 
     /// Asks one model after the other, each at most once, until one begins to answer. Says which one, and why, if that is
     /// not the configured one.
-    pub(crate) async fn start(
+    pub async fn start(
         &mut self,
         models: &Models,
         request: ModelRequest,
@@ -121,7 +131,7 @@ impl ModelCall {
     }
 
     /// The next event of the answer. Its end is an event too.
-    pub(crate) async fn next(&mut self) -> Result<ModelEvent, CallError> {
+    pub async fn next(&mut self) -> Result<ModelEvent, CallError> {
         if let Some(failure) = self.spent.take() {
             return Err(CallError::Money(failure));
         }
@@ -146,9 +156,14 @@ impl ModelCall {
     }
 
     /// Why the answer had to end, if it reached the limit of what the day has left.
-    pub(crate) async fn why_so_short(&mut self) -> Option<Failure> {
+    pub async fn why_so_short(&mut self) -> Option<Failure> {
         let open = self.open.as_mut().filter(|_| self.stop == Some(StopReason::Length))?;
         open.grant.why_so_short().await
+    }
+
+    /// Whoever asked waits no longer: what the service has done by now is unknown, as after a time-out of its own.
+    pub fn give_up(&mut self) {
+        self.ending = Some(Ending::Silent);
     }
 
     /// How often a model that was asked fell silent.
@@ -157,7 +172,7 @@ impl ModelCall {
     }
 
     /// Books the call, wherever it stands.
-    pub(crate) async fn settle(mut self) -> Settled {
+    pub async fn settle(mut self) -> Settled {
         let ending = self.ending.take().unwrap_or(Ending::Cut);
         let mut settled = Settled { failed: self.failed, warning: self.warning.take(), ..Settled::default() };
         if let Some(Open { grant, .. }) = self.open.take() {

@@ -153,7 +153,7 @@ impl Meter {
     }
 
     /// A call to the first of several models that answers.
-    pub(crate) fn call(&self, work: Work) -> ModelCall {
+    pub fn call(&self, work: Work) -> ModelCall {
         ModelCall::new(self.clone(), work)
     }
 

@@ -19,7 +19,7 @@ mod tariff;
 mod tests;
 mod usual;
 
-pub(crate) use call::{CallError, ModelCall, StandIn};
+pub use call::{CallError, ModelCall, Settled, StandIn};
 pub use grant::{Booked, Ending, Grant};
 pub use metering::{Meter, Prices, Work};
 pub(crate) use refusal::in_words;

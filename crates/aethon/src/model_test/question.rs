@@ -3,17 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_agent::{CallError, Meter, ModelCall, Models, Work};
 use aethon_core::clock::Clock;
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Block, Message, Role, ToolCall};
 use aethon_core::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, StopReason, Usage,
 };
 use aethon_core::tool::ToolSpec;
-use futures_util::StreamExt;
 use tokio::time::{Instant, timeout};
 
+use super::PATIENCE;
 use crate::error::{Error, Result};
+
+/// The tokens of the longest question, the one with the picture, at most.
+const LONGEST_QUESTION: u64 = 2_000;
 
 /// More than this of an answer is not read; a model that ignores its limit is stopped.
 const MOST_CHARS: u64 = 64 * 1024;
@@ -36,23 +41,20 @@ pub(super) struct ModelAnswer {
 
 /// Asks one model, and counts what that takes.
 pub(super) struct Questions {
-    provider: Arc<dyn ModelProvider>,
+    models: Models,
+    meter: Meter,
     clock: Arc<dyn Clock>,
     session: SessionId,
-    patience: Duration,
     pub(super) asked: u32,
     pub(super) uncounted: u32,
     pub(super) usage: Usage,
 }
 
 impl Questions {
-    pub(super) fn new(
-        provider: Arc<dyn ModelProvider>,
-        clock: Arc<dyn Clock>,
-        patience: Duration,
-    ) -> Result<Self> {
+    pub(super) fn new(provider: Arc<dyn ModelProvider>, meter: Meter, clock: Arc<dyn Clock>) -> Result<Self> {
         let session = SessionId::of("test", "model").map_err(|error| Error::failed(error.to_string()))?;
-        Ok(Self { provider, clock, session, patience, asked: 0, uncounted: 0, usage: Usage::default() })
+        let (models, usage) = (Models::one(provider), Usage::default());
+        Ok(Self { models, meter, clock, session, asked: 0, uncounted: 0, usage })
     }
 
     /// Asks once; nothing is repeated, so that what fails now and then is seen.
@@ -60,33 +62,39 @@ impl Questions {
         &mut self,
         content: Vec<Block>,
         tools: Vec<ToolSpec>,
-    ) -> std::result::Result<ModelAnswer, ModelError> {
+    ) -> std::result::Result<ModelAnswer, CallError> {
         let question = Arc::new(Message::new(Role::User, content, self.clock.now()));
         let system = "You are being tested. Do exactly what you are asked to, and be brief.";
         let request = ModelRequest::new(self.session.clone(), TurnId::fresh(), system, vec![question])
             .with_tools(tools);
-        self.asked += 1;
-        let answer = timeout(self.patience, read(&*self.provider, request))
-            .await
-            .unwrap_or_else(|_| Err(ModelError::new(ModelErrorKind::Timeout, no_answer(self.patience))));
-        match answer.as_ref().ok().and_then(|answer| answer.usage) {
-            Some(usage) => self.usage += usage,
-            None => self.uncounted += 1,
+        let mut call = self.meter.call(Work::new(WorkKind::Test, LONGEST_QUESTION));
+        let answer = timeout(PATIENCE, read(&mut call, &self.models, request)).await.unwrap_or_else(|_| {
+            call.give_up();
+            Err(CallError::Model(ModelError::new(ModelErrorKind::Timeout, no_answer())))
+        });
+        let settled = call.settle().await;
+        if matches!(answer, Err(CallError::Money(_))) && settled.model.is_none() {
+            return answer;
         }
+        self.asked += 1;
+        self.uncounted += u32::from(!matches!(&answer, Ok(ModelAnswer { usage: Some(_), .. })));
+        self.usage += settled.usage;
+        self.usage += settled.failed;
         answer
     }
 }
 
-pub(super) fn no_answer(patience: Duration) -> String {
-    format!("there was no whole answer within {} s", patience.as_secs())
+pub(super) fn no_answer() -> String {
+    format!("there was no whole answer within {} s", PATIENCE.as_secs())
 }
 
 async fn read(
-    provider: &dyn ModelProvider,
+    call: &mut ModelCall,
+    models: &Models,
     request: ModelRequest,
-) -> std::result::Result<ModelAnswer, ModelError> {
+) -> std::result::Result<ModelAnswer, CallError> {
     let start = Instant::now();
-    let mut stream = provider.stream(request).await?;
+    call.start(models, request).await?;
     let mut answer = ModelAnswer {
         text: String::new(),
         calls: Vec::new(),
@@ -97,8 +105,8 @@ async fn read(
         first_piece: None,
         took: Duration::ZERO,
     };
-    while let Some(event) = stream.next().await {
-        match event? {
+    while answer.usage.is_none() && answer.seen_chars <= MOST_CHARS {
+        match call.next().await? {
             ModelEvent::Text(piece) => {
                 answer.see(&piece, start);
                 answer.pieces += 1;
@@ -109,16 +117,13 @@ async fn read(
             ModelEvent::Finished { stop, usage, .. } => {
                 answer.stop = stop;
                 answer.usage = Some(usage);
-                break;
             }
             ModelEvent::ReasoningDone { .. } => {}
         }
-        if answer.seen_chars > MOST_CHARS {
-            break;
-        }
     }
     answer.took = start.elapsed();
-    Ok(answer)
+    // An answer that is cut off says nothing about the model when the limit was what the day had left.
+    call.why_so_short().await.map_or(Ok(answer), |failure| Err(CallError::Money(failure)))
 }
 
 impl ModelAnswer {
