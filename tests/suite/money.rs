@@ -281,7 +281,11 @@ fn a_model_without_a_price_is_refused_while_there_is_a_ceiling() {
 
 #[test]
 fn trying_out_a_model_is_paid_for_like_an_answer() {
-    let service = Billing::start(Dialect::OpenAi, |_| Play::say(70));
+    // Whether the service is reached is asked with an empty request, which it refuses at no cost.
+    let service = Billing::start(Dialect::OpenAi, |seen| match seen.json()["messages"].is_array() {
+        true => Play::say(70),
+        false => Play::refuse("400 Bad Request"),
+    });
     let home = home();
     let run = |command: &[&str], more: &[&str]| {
         let settings = settings(&service, "billed", more);
@@ -391,6 +395,53 @@ fn a_service_that_falls_silent_is_paid_and_asked_once_more_at_most() {
     assert!(spent >= bill && spent <= bill + 2.0 * STEP, "{spent} of {bill}");
     let rows = rows(&server);
     assert_eq!((&rows[0]["requests"], &rows[0]["failed"]), (&json!(2), &json!(2)));
+}
+
+#[test]
+fn silence_near_the_ceiling_is_paid_and_leaves_the_rest_of_the_day() {
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let (service, server) =
+        billed(&["budget.daily_usd=0.3", "model.timeout_seconds=1"], move |_| {
+            match asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+                0 | 1 => Play { hidden: 900, hangs: true, ..Play::default() },
+                _ => Play::say(70),
+            }
+        });
+    let mut chat = server.chat("default");
+    assert_eq!(of_type(&chat.say("m", "hello"), "error")[0]["code"], "timeout");
+    let mut answers = 0;
+    while chat.say(&format!("m{answers}"), "More.").last().unwrap()["stop_reason"] == "end" {
+        answers += 1;
+        assert!(answers < 50, "the ceiling does not hold");
+    }
+    let (bill, spent) = (service.usd(INPUT, OUTPUT), spent(&server));
+    assert!(answers > 0 && bill <= 0.3 + STEP && spent >= bill - 1e-9, "{answers}: {spent} of {bill}");
+    let request = service.charges().last().unwrap().input as f64 * INPUT / 1e6;
+    assert!(spent >= 0.3 - LEAST - 1.5 * request, "the rest pays for no answer: {spent}");
+}
+
+#[test]
+fn summaries_near_the_ceiling_do_not_pass_it() {
+    let small = ["budget.daily_usd=0.4", "model.context_window=8000", "session.keep_recent=2"];
+    let (service, server) = billed(&small, |_| Play::say(60));
+    let mut chat = server.chat("default");
+    let long = "A sentence that takes some room in the window. ".repeat(60);
+    let (mut answers, mut folds) = (0, 0);
+    loop {
+        let frames = chat.say(&format!("m{answers}"), &long);
+        folds += of_type(&frames, "folded").len();
+        if frames.last().unwrap()["stop_reason"] != "end" {
+            assert_eq!(frames.last().unwrap()["stop_reason"], "budget");
+            break;
+        }
+        answers += 1;
+        assert!(answers < 100, "the ceiling does not hold");
+    }
+    assert!(folds > 0, "it is never folded");
+    let (bill, spent) = (service.usd(INPUT, OUTPUT), spent(&server));
+    assert!(bill <= 0.4 + STEP, "{bill}");
+    assert!(bill > 0.4 - STEP, "the rest pays for no answer: {bill}");
+    assert_near(spent, bill, STEP);
 }
 
 #[test]

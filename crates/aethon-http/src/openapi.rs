@@ -1,10 +1,10 @@
 //! The OpenAPI 3.1 document, made from the table of routes.
 //!
-//! A row brings its path, its method, who may ask and what body it takes. What only people know stands beside this file: a
-//! line an operation (`operations.json`: tag, summary, answers, query parameters, body) and a line a type (`schemas.json`),
-//! in a short form that is spelled out here. A test holds both against the table and against real answers.
+//! A row brings its path, its method, who may ask and what body it takes, and in a line what only people know: tag,
+//! summary, answers, query parameters, body. The types that it names have a line each in `schemas.json` beside this file.
+//! Both are in a short form that is spelled out here; a test holds them against real answers.
 
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 
 use http::Method;
 use serde_json::{Map, Value, json};
@@ -20,10 +20,9 @@ pub(crate) struct Row {
     pub(crate) is_gated: bool,
     /// Whether it takes a JSON document.
     pub(crate) takes_json: bool,
+    /// What people say of it: `[tag, summary, answers, query parameters, body]`.
+    pub(crate) told: &'static str,
 }
-
-/// The lines of the operations, by method and pattern.
-static OPERATIONS: LazyLock<Value> = LazyLock::new(|| read(include_str!("openapi/operations.json")));
 
 /// The document but for its version.
 static DOCUMENT: OnceLock<Value> = OnceLock::new();
@@ -35,7 +34,7 @@ pub(crate) fn document(version: &str, rows: impl Iterator<Item = Row>) -> Value 
     document
 }
 
-/// A file of this crate that is no JSON is found by the tests; a program that runs has an emptier document.
+/// Text of this crate that is no JSON is found by the tests; a program that runs has an emptier document.
 fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
@@ -67,13 +66,8 @@ fn build(rows: impl Iterator<Item = Row>) -> Value {
     })
 }
 
-/// The line of a row; null where nobody wrote one.
-fn line(route: &Row) -> &'static Value {
-    OPERATIONS.get(format!("{} {}", route.method, route.pattern)).unwrap_or(&Value::Null)
-}
-
 fn operation(route: &Row) -> Value {
-    let line = line(route);
+    let line = read(route.told);
     let (tag, summary) = (line[0].as_str().unwrap_or("Other"), line[1].as_str().unwrap_or_default());
     let mut operation = json!({
         "tags": [tag],
