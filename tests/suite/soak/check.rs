@@ -1,7 +1,7 @@
 //! What must be stored after all of it.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use aethon_tests::{Server, eventually};
 
@@ -61,7 +61,10 @@ fn everything_told_is_stored(known: &Known, places: &BTreeMap<usize, usize>) {
     }
     let missing: Vec<_> = known.asked.keys().filter(|number| !places.contains_key(number)).collect();
     let excused = |number: &usize| known.given_up.contains_key(number);
-    assert!(missing.iter().all(|number| excused(number)), "nobody gave up {missing:?}, and they are not stored");
+    assert!(
+        missing.iter().all(|number| excused(number)),
+        "nobody gave up {missing:?}, and they are not stored"
+    );
 }
 
 fn until_idle(server: &Server, id: &str) {
@@ -72,7 +75,7 @@ fn until_idle(server: &Server, id: &str) {
             return;
         }
         assert!(Instant::now() < deadline, "what waits in {id} does not run");
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -82,8 +85,7 @@ fn pairs(server: &Server, id: &str) -> Vec<(usize, String)> {
     let pairs = said.chunks(2).map(|pair| {
         let [(asker, asked), (answerer, told)] = pair else { panic!("{pair:?} is not answered in {id}") };
         assert_eq!((asker.as_str(), answerer.as_str()), ("user", "assistant"), "{pair:?} in {id}");
-        let number =
-            asked.rsplit("answer-").next().and_then(|rest| rest.trim_end_matches('.').parse().ok());
+        let number = asked.rsplit("answer-").next().and_then(|rest| rest.trim_end_matches('.').parse().ok());
         (number.unwrap_or_else(|| panic!("{asked} is no question of ours")), told.clone())
     });
     pairs.collect()

@@ -37,16 +37,8 @@ struct Plan {
     pause: (u64, u64),
 }
 
-const SHORT: Plan = Plan {
-    chats: 3,
-    asks: 1,
-    sockets: 1,
-    pages: 1,
-    sessions: 2,
-    kills: 3,
-    restarts: 1,
-    pause: (300, 1500),
-};
+const SHORT: Plan =
+    Plan { chats: 3, asks: 1, sockets: 1, pages: 1, sessions: 2, kills: 3, restarts: 1, pause: (300, 1500) };
 const FULL: Plan = Plan {
     chats: 16,
     asks: 4,

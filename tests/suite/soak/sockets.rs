@@ -44,7 +44,7 @@ impl Client<'_> {
     }
 
     fn connect(&self) -> Option<WebSocket<TcpStream>> {
-        let address = *self.stage.address.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = self.stage.address();
         let stream = TcpStream::connect_timeout(&address, Duration::from_secs(2)).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
         let target = format!("ws://{address}/ws/chat?session=s{}", self.session);
