@@ -42,9 +42,9 @@ const SHORT: Plan =
 const FULL: Plan = Plan {
     chats: 16,
     asks: 4,
-    sockets: 4,
+    sockets: 2,
     pages: 4,
-    sessions: 4,
+    sessions: 8,
     kills: 100,
     restarts: 20,
     pause: (300, 2500),

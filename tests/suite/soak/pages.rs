@@ -31,12 +31,13 @@ pub(super) fn sit(stage: &Stage, number: usize, session: usize, mut random: Rand
         for number in &numbers {
             say(&browser, &question(*number).0.replace(" | ", "\n"));
         }
-        for number in numbers {
-            await_answer(&browser, number);
-            let mut known = stage.known();
-            known.printed.insert(number);
-            known.acknowledged.entry(writer.clone()).or_default().push(number);
+        let repeated = numbers.iter().filter(|number| await_answer(&browser, **number)).count();
+        let mut known = stage.known();
+        known.printed.extend(&numbers);
+        if repeated == 0 {
+            known.acknowledged.entry(writer.clone()).or_default().extend(&numbers);
         }
+        drop(known);
         std::thread::sleep(Duration::from_millis(random.between(0, 500)));
     }
     Some(browser)
@@ -49,31 +50,41 @@ fn say(browser: &Browser, text: &str) {
     browser.chord(&[ENTER]);
 }
 
-/// Waits until the page shows the answer to a question, once.
-fn await_answer(browser: &Browser, number: usize) {
+/// Waits until the page shows the answer to a question, once. Returns whether it had to be said again, which puts it behind what was
+/// said after it.
+fn await_answer(browser: &Browser, number: usize) -> bool {
     let (question, answer) = question(number);
     let last_line = question.rsplit(" | ").next().unwrap_or_default();
     // What has left the outbox and is not on the page lies further up.
     let look = format!(
         "{TURNS}
         const found = turns().filter(([said]) => said === arguments[0]);
-        const isSent = !(localStorage.getItem('aethon.outbox') ?? '').includes(arguments[0]);
+        // A conversation takes only so many messages that wait. The page says so, and a person says it again.
+        const refused = all('.turn').filter((turn) => turn.querySelector('.said-text')?.textContent.trim().split('\\n').at(-1) === arguments[0])
+            .flatMap((turn) => [...turn.querySelectorAll('button')]).find((button) => button.textContent.trim() === 'Send again');
+        const isSent = !(sessionStorage.getItem('aethon.outbox') ?? '').includes(arguments[0]);
+        if (refused) {{ refused.click(); return 'again'; }}
         if (found.length === 0 && isSent) view.scrollTop = 0;
         else if (found.some(([, told]) => told !== null)) view.scrollTop = view.scrollHeight;
         return found;"
     );
-    let deadline = Instant::now() + LONG;
+    let (deadline, mut is_repeated) = (Instant::now() + LONG, false);
     loop {
         let found = browser.run(&look, &[json!(last_line)]);
+        if found == "again" {
+            is_repeated = true;
+            std::thread::sleep(Duration::from_millis(200));
+            continue;
+        }
         let found = found.as_array().expect("a list of turns");
         assert!(found.len() < 2, "the page shows question {number} more than once: {found:?}");
         if let Some(told) = found.first().map(|turn| &turn[1]).filter(|told| !told.is_null()) {
             assert_eq!(*told, answer, "the answer to question {number}");
-            return;
+            return is_repeated;
         }
         if Instant::now() > deadline {
             let state = browser.text(
-                "[shown(one('.banner')), one('.banner')?.innerText, localStorage.getItem('aethon.outbox'),
+                "[shown(one('.banner')), one('.banner')?.innerText, sessionStorage.getItem('aethon.outbox'),
                     document.body.innerText.slice(0, 3000)].join('\\n')",
             );
             panic!("the page does not show the answer to question {number}: {found:?}\n{state}");
