@@ -22,16 +22,8 @@ pub(super) fn chat(stage: &Stage, home: &TempDir, writer: usize, session: usize)
         own.insert(format!("answer-{number}."));
         let (question, answer) = question(number);
         let before = terminal.length();
-        // Several lines of one message, with Alt-Enter.
-        terminal.press(&question.replace(" | ", "\u{1b}\r"));
-        terminal.sees_within("the question", LONG, |screen| screen.ends_with(&format!("!say {answer}")));
-        terminal.press("\r");
-        let deadline = Instant::now() + LONG;
-        // Looked for in what was printed: after a reconnection the turns of others may be more than a screen at once.
-        while !terminal.lines_since(before).contains(&answer) {
-            let told = || terminal.lines_since(before).join("\n");
-            assert!(Instant::now() < deadline, "{answer} was not printed, but\n{}", told());
-            std::thread::sleep(Duration::from_millis(5));
+        while !is_answered(&mut terminal, &question, &answer) {
+            std::thread::sleep(Duration::from_millis(200));
         }
         terminal.sees_within("a prompt", LONG, |screen| screen.ends_with('>'));
         let printed = terminal.lines_since(before);
@@ -47,6 +39,29 @@ pub(super) fn chat(stage: &Stage, home: &TempDir, writer: usize, session: usize)
         known.acknowledged.entry(format!("chat {writer}")).or_default().push(number);
     }
     terminal
+}
+
+/// Types a question and waits for its answer; not, where too many messages wait, which is told and changes nothing.
+fn is_answered(terminal: &mut Terminal, question: &str, answer: &str) -> bool {
+    let before = terminal.length();
+    // Several lines of one message, with Alt-Enter.
+    terminal.press(&question.replace(" | ", "\u{1b}\r"));
+    terminal.sees_within("the question", LONG, |screen| screen.ends_with(&format!("!say {answer}")));
+    terminal.press("\r");
+    let deadline = Instant::now() + LONG;
+    // Looked for in what was printed: after a reconnection the turns of others may be more than a screen at once.
+    loop {
+        let lines = terminal.lines_since(before);
+        if lines.iter().any(|line| line == answer) {
+            return true;
+        }
+        if lines.iter().any(|line| line.starts_with("error: Too many messages wait")) {
+            terminal.sees_within("a prompt", LONG, |screen| screen.ends_with('>'));
+            return false;
+        }
+        assert!(Instant::now() < deadline, "{answer} was not printed, but\n{}", lines.join("\n"));
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// A script that asks one question after the other.
