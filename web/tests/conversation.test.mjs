@@ -94,6 +94,20 @@ test("older pages join without a seam", () => {
   assert.deepEqual(texts(conversation), ["a", "b"]);
 });
 
+test("what came meanwhile and is more than a page can be scrolled to", () => {
+  const conversation = new Conversation();
+  const turns = ["a", "b", "c", "d"].map((turn) => [user(`u${turn}`, turn, turn), reply(`r${turn}`, turn, turn)]);
+  conversation.apply({ messages: turns[0], has_more: false }, birthsSoFar());
+  for (const turn of ["b", "c", "d"]) conversation.frame({ type: "done", turn, text: turn, html: turn });
+  conversation.apply({ messages: turns.slice(2).flat(), has_more: true }, birthsSoFar());
+  assert.deepEqual([texts(conversation), conversation.hasOlder, conversation.oldestMessage()], [["c", "d"], true, "uc"]);
+  conversation.prepend(turns.slice(0, 2).flat(), false);
+  assert.deepEqual([texts(conversation), conversation.hasOlder], [["a", "b", "c", "d"], false]);
+  // What joins what is there has the same beginning as before.
+  conversation.apply({ messages: turns.slice(1).flat(), has_more: true }, birthsSoFar());
+  assert.deepEqual([texts(conversation), conversation.hasOlder], [["a", "b", "c", "d"], false]);
+});
+
 test("frames that arrive in any order around a replay are delivered in theirs, once", () => {
   /** @type {number[]} */
   const seen = [];

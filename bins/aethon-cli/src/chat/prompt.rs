@@ -3,6 +3,7 @@
 //! It blocks on the terminal, so it reads on a thread of its own. What happens in the session meanwhile is printed above the
 //! line, which stays as it is.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +18,7 @@ use reedline::{
 };
 use tokio::task::JoinHandle;
 
-use super::screen::style;
+use super::screen::{put, style};
 
 /// How many lines are remembered.
 const HISTORY: usize = 2000;
@@ -31,6 +32,8 @@ pub(super) struct Editor {
     /// Away while a line is read.
     line: Option<Reedline>,
     above: SyncSender<String>,
+    /// The last texts that were given to it, of which it may not have taken all.
+    given: VecDeque<String>,
     leave: Arc<AtomicBool>,
 }
 
@@ -60,7 +63,7 @@ impl Editor {
             // A history that cannot be read is a comfort lost, and no reason not to chat.
             Err(_) => line,
         };
-        Self { line: Some(line), above, leave }
+        Self { line: Some(line), above, given: VecDeque::new(), leave }
     }
 
     /// Starts to read a line. `None` while one is read.
@@ -79,13 +82,32 @@ impl Editor {
         read: Result<(Reedline, std::io::Result<Signal>), tokio::task::JoinError>,
     ) -> Result<Signal> {
         let (line, signal) = read.context("the line editor failed")?;
-        self.line = Some(line);
+        let printer = ExternalPrinter::new(PRINTED);
+        self.print_the_rest();
+        self.above = printer.sender();
+        self.line = Some(line.with_external_printer(printer));
         signal.context("the terminal cannot be read")
     }
 
     /// Prints above the line that is being read.
-    pub(super) fn print(&self, text: String) {
-        let _ = self.above.try_send(text);
+    pub(super) fn print(&mut self, text: String) {
+        if self.above.try_send(text.clone()).is_ok() {
+            self.given.push_back(text);
+        }
+        if self.given.len() > PRINTED {
+            self.given.pop_front();
+        }
+    }
+
+    /// Prints what the editor had not taken when the line was sent. It would show it above the next line only, behind what happened
+    /// after it. How much that is nobody can ask; the room that is left in the queue tells.
+    fn print_the_rest(&mut self) {
+        let free = std::iter::from_fn(|| self.above.try_send(String::new()).ok()).take(PRINTED).count();
+        let waiting = self.given.len().min(PRINTED - free);
+        for text in self.given.split_off(self.given.len() - waiting) {
+            put(&format!("{}\n", text.trim_end_matches('\n')));
+        }
+        self.given.clear();
     }
 
     /// Ends the reading of a line.

@@ -49,7 +49,8 @@ export class Conversation {
    */
   apply(detail, asked) {
     const messages = detail.messages ?? [];
-    this.#keepOlderThan(messages);
+    // More than a page may have come since the last look: then it begins anew, and what is before it is to be scrolled to.
+    if (!this.#keepOlderThan(messages)) this.hasOlder = detail.has_more ?? false;
     this.#readPast();
     this.title = detail.title ?? this.title;
     this.#replaced.clear();
@@ -176,10 +177,11 @@ export class Conversation {
     for (const turn of this.#past) turn.key = (turn.id && this.#keys.get(turn.id)) || turn.key;
   }
 
-  /** @param {StoredMessage[]} tail */
+  /** @param {StoredMessage[]} tail @returns {boolean} whether something older is kept */
   #keepOlderThan(tail) {
     const meeting = this.#stored.findIndex((message) => message.id === tail[0]?.id);
     this.#stored = meeting > 0 ? [...this.#stored.slice(0, meeting), ...tail] : tail;
+    return meeting > 0;
   }
 
   /** @param {{turn: string, text: string, state: string}} entry */

@@ -156,6 +156,8 @@ export class Session {
     this.#isLoadingOlder = true;
     try {
       const detail = await request(`${sessionPath(this.name)}?limit=${page * 2}&before=${encodeURIComponent(before)}`);
+      // A reconnection meanwhile may have begun the transcript anew: what came does not join it, and is asked for again.
+      if (before !== this.conversation.oldestMessage()) return true;
       this.conversation.prepend(oldestFirst(detail.messages ?? []), detail.has_more);
       return true;
     } finally {
@@ -179,9 +181,8 @@ export class Session {
     if (generation !== this.#generation) return;
     if (detail) {
       const messages = oldestFirst(detail.messages ?? []);
-      this.conversation.apply({ ...detail, messages }, asked);
+      this.conversation.apply({ ...detail, messages, has_more: detail.has_more ?? messages.length >= page }, asked);
       this.#giveBackEdits();
-      if (!this.isLoaded) this.conversation.hasOlder = detail.has_more ?? messages.length >= page;
       this.#order.startAfter(detail.seq ?? 0);
     }
     this.isLoaded ||= !problem;
