@@ -63,33 +63,6 @@ fn a_reply_that_a_grammar_cannot_end_keeps_nobody_waiting() {
 }
 
 #[test]
-fn a_worker_that_takes_too_long_is_ended_and_the_next_block_gets_its_colours() {
-    let Some(page) = with_code(&json!([{"language": "rust", "text": "fn main() {}\n", "times": 1}])) else {
-        return;
-    };
-    page.until("code is coloured", "one('.code span[class^=hl-]')");
-    // A worker of its own, which hangs in its first answer.
-    let script = "const {BoundedWorker} = await import(`${location.origin}${new URL(one('script[type=module]').src).pathname.replace('main.js', 'bounded-worker.js')}`);
-        let made = 0, ended = 0;
-        const worker = new BoundedWorker(() => {
-            made += 1;
-            const target = new EventTarget(), first = made === 1;
-            target.postMessage = ({id, text}) => {
-                const say = (data) => target.dispatchEvent(new MessageEvent('message', {data: {id, ...data}}));
-                queueMicrotask(() => { say({hasBegun: true}); if (!first) say({pieces: [text]}); });
-            };
-            target.terminate = () => (ended += 1);
-            return target;
-        }, {workMs: 50, loadMs: 60000});
-        const answers = await Promise.all(['a', 'b', 'c'].map((text) => worker.ask({language: 'x', text})));
-        answers.push(await worker.ask({language: 'x', text: 'a'}));
-        return JSON.stringify([answers, made, ended])";
-    let told = page.browser.run(script, &[]);
-    assert_eq!(told, json!(r#"[[null,["b"],["c"],null],2,1]"#), "what took too long is not asked again");
-    page.assert_clean();
-}
-
-#[test]
 fn a_very_long_line_and_very_long_code_stay_plain_and_whole() {
     let blocks = json!([
         {"language": "javascript", "text": "x = [1, 2, 3]; ", "times": 4000},

@@ -151,3 +151,26 @@ test("a worker that cannot be started leaves code plain and is not tried for eve
   for (let round = 0; round < 5; round += 1) assert.equal(await worker.ask({ language: "x", text: String(round) }), null);
   assert.equal(made, 3);
 });
+
+test("a worker that takes too long is ended, what it hung on is not asked again, and the next question has its answer", async () => {
+  let made = 0;
+  let ended = 0;
+  const worker = new BoundedWorker(() => {
+    made += 1;
+    const target = new EventTarget();
+    const isFirst = made === 1;
+    return Object.assign(target, {
+      postMessage: ({ id, text }) => {
+        const say = (data) => target.dispatchEvent(Object.assign(new Event("message"), { data: { id, ...data } }));
+        queueMicrotask(() => {
+          say({ hasBegun: true });
+          if (!isFirst) say({ pieces: [text] });
+        });
+      },
+      terminate: () => (ended += 1),
+    });
+  }, { workMs: 50, loadMs: 60000 });
+  const answers = await Promise.all(["a", "b", "c"].map((text) => worker.ask({ language: "x", text })));
+  answers.push(await worker.ask({ language: "x", text: "a" }));
+  assert.deepEqual([answers, made, ended], [[null, ["b"], ["c"], null], 2, 1]);
+});

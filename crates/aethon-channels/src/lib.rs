@@ -22,5 +22,5 @@ pub mod telegram;
 mod text;
 pub mod whatsapp;
 
-pub use options::{Groups, Member, Pairing, Rules, Strangers, Surroundings};
+pub use options::{Member, Rules, Surroundings};
 pub use talk::{Check, Messenger};

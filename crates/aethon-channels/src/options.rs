@@ -8,43 +8,10 @@ use aethon_core::audit::AuditLog;
 use aethon_core::channel::{ChannelRecords, Courier};
 use aethon_core::clock::Clock;
 use aethon_core::live::Live;
+use aethon_core::messenger::{GroupMode, Pairing, Strangers};
 use aethon_core::person::Person;
 use aethon_core::program::Programs;
 use aethon_core::transcribe::Transcriber;
-
-/// Which messages of a group are answered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Groups {
-    /// Those that mention us, and replies to us.
-    #[default]
-    Mention,
-    /// All.
-    All,
-    /// None.
-    Off,
-}
-
-/// How somebody who is not allowed yet comes to be heard.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Pairing {
-    /// With a code that the owner has handed out.
-    #[default]
-    Invite,
-    /// By asking, and waiting for the owner.
-    Request,
-    /// Not at all.
-    Off,
-}
-
-/// What a stranger is told.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Strangers {
-    /// Nothing.
-    #[default]
-    Silence,
-    /// A sentence a day.
-    Once,
-}
 
 /// A sender who is somebody in the household.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +36,7 @@ pub struct Rules {
     /// Who is who among the senders; `None` without a household.
     pub people: Option<Vec<Member>>,
     /// Which messages of a group are answered.
-    pub groups: Groups,
+    pub groups: GroupMode,
     /// How somebody comes to be heard.
     pub pairing: Pairing,
     /// What a stranger is told.

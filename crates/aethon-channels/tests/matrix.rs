@@ -17,7 +17,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aethon_channels::{Groups, Messenger, Pairing, Rules, Strangers, Surroundings, matrix, pairing};
+use aethon_channels::{Messenger, Rules, Surroundings, matrix, pairing};
 use aethon_core::approval::PendingApprovals;
 use aethon_core::channel::{Channel, ChannelRecords as _, ChannelState, Delivery, NewDelivery};
 use aethon_core::clock::Clock;
@@ -25,6 +25,7 @@ use aethon_core::error::Result;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse, Method};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
+use aethon_core::messenger::{GroupMode, Pairing, Strangers};
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::surface::TurnEvent;
@@ -255,7 +256,7 @@ impl Stage {
             allowed: Live::new(vec!["@ada:hs".into()]),
             people: None,
             owners: None,
-            groups: Groups::Mention,
+            groups: GroupMode::Mention,
             pairing: self.pairing,
             strangers: Strangers::Silence,
             streams: true,

@@ -10,9 +10,10 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use aethon_channels::{Messenger, Pairing, Rules, pairing, telegram};
+use aethon_channels::{Messenger, Rules, pairing, telegram};
 use aethon_core::channel::{Channel, ChannelState, ChannelStatus};
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse};
+use aethon_core::messenger::Pairing;
 use aethon_core::secret::Secret;
 use async_trait::async_trait;
 use common::{Flaky, Ground, NOW, bot_answer, eventually, pass};

@@ -4,7 +4,7 @@
 mod common;
 
 use aethon_config::Sources;
-use aethon_config::schema::Streaming;
+use aethon_core::messenger::Streaming;
 use common::Home;
 
 /// The problems of a home, its path left out.

@@ -19,7 +19,7 @@ pub const MOST_ROWS: u32 = 20_000;
 /// One row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditEntry {
-    /// When.
+    /// When it happened.
     #[serde(serialize_with = "crate::time::serialize")]
     pub at: Timestamp,
     /// What kind of thing happened.

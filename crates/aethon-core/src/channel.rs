@@ -288,19 +288,19 @@ pub enum DeliveryOutcome {
     Delivered,
     /// It is tried again.
     Retry {
-        /// When.
+        /// When it is tried again.
         at: Timestamp,
         /// What went wrong.
         error: String,
     },
     /// It is given up.
     Failed {
-        /// Why.
+        /// Why, in words for the owner.
         error: String,
     },
     /// It was said to have arrived, and has not. Says nothing of one that still waits or was given up.
     Returned {
-        /// Why.
+        /// Why, in words for the owner.
         error: String,
     },
 }

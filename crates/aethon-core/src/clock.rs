@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 /// A source of the current time.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// The time of the wall clock, which may jump.
     fn now(&self) -> Timestamp;
 }
 

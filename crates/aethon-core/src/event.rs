@@ -52,7 +52,7 @@ pub enum Event {
         session: SessionId,
         /// The turn.
         turn: TurnId,
-        /// How.
+        /// How it ended.
         end: TurnEnd,
     },
     /// Somebody is asked.
@@ -61,7 +61,7 @@ pub enum Event {
     ApprovalDone {
         /// Which one.
         id: String,
-        /// How.
+        /// How the question was answered, and by whom.
         resolution: Resolution,
         /// The arguments that run in the place of those that were shown, where the person has changed them.
         edited: Option<Value>,

@@ -36,7 +36,7 @@ pub struct Inbound {
     pub intent: Intent,
     /// The text, untouched. Empty for a retry.
     pub text: String,
-    /// Files.
+    /// Pictures and files that came with it.
     #[serde(default)]
     pub attachments: Vec<Attachment>,
     /// How much the model is to think about it, where that differs from the configuration.

@@ -47,7 +47,7 @@ pub struct LongPrice {
 }
 
 impl Price {
-    /// Nothing.
+    /// What models on this machine cost: nothing.
     pub const FREE: Self = Self::new(0.0, 0.0);
 
     /// A price without a cache and without tiers: tokens sent and tokens received.

@@ -33,6 +33,7 @@ pub mod live;
 pub mod log;
 pub mod memory;
 pub mod message;
+pub mod messenger;
 pub mod model;
 pub mod multipart;
 pub mod owner;

@@ -77,7 +77,7 @@ impl LogFormat {
 /// One line of the log.
 #[derive(Debug, Clone, Serialize)]
 pub struct LogRecord {
-    /// When.
+    /// When it was logged.
     #[serde(serialize_with = "crate::time::serialize")]
     pub ts: Timestamp,
     /// How serious.

@@ -19,7 +19,7 @@ const GUEST: &str = "guest:";
 /// The longest name of a member.
 const LONGEST: usize = 32;
 
-/// Somebody.
+/// Somebody in the household, by the name that the configuration gives them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Person(String);

@@ -139,7 +139,7 @@ pub struct RecordingEntry {
 pub enum Layer {
     /// The program itself: the recording, the session.
     Sys,
-    /// Tools.
+    /// Calls of tools and their results.
     Tool,
     /// The agent: turns and models.
     Agent,

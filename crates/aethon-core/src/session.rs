@@ -153,7 +153,7 @@ impl TurnRecord {
 pub enum TurnPhase {
     /// Accepted, and waiting for its session.
     Queued,
-    /// Begun.
+    /// Begun, and without an end so far.
     Running,
     /// Over, with a reply.
     Done,
@@ -197,7 +197,7 @@ pub trait Transcripts: Send + Sync {
 pub enum Clear {
     /// Its messages; id and title stay.
     Reset,
-    /// Everything.
+    /// The session with all that belongs to it.
     Delete,
 }
 

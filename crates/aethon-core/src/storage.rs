@@ -91,7 +91,7 @@ pub struct Storage {
     pub outbox: Arc<dyn Outbox>,
     /// What channels remember.
     pub channel_records: Arc<dyn ChannelRecords>,
-    /// Money.
+    /// What model calls cost, and what is set aside for those under way.
     pub ledger: Arc<dyn Ledger>,
     /// Vectors that were paid for.
     pub embeddings: Arc<dyn EmbeddingCache>,

@@ -35,7 +35,7 @@ pub enum TurnEvent {
     Model {
         /// Which one.
         model: String,
-        /// Why.
+        /// Why, as a sentence.
         reason: String,
     },
     /// More of the answer, Markdown.
@@ -50,7 +50,7 @@ pub enum TurnEvent {
     ApprovalDone {
         /// Which one.
         id: String,
-        /// How.
+        /// How the question was answered, and by whom.
         resolution: Resolution,
         /// The arguments that run in the place of those that were shown, where the person has changed them.
         edited: Option<Value>,

@@ -34,7 +34,7 @@ use crate::ws::Hub;
 /// Everything that the application serves.
 #[derive(Clone)]
 pub struct Deps {
-    /// Conversations.
+    /// Where conversations are had and looked up.
     pub chat: Chat,
     /// What happened, and what happens now.
     pub activity: Activity,

@@ -43,7 +43,7 @@ pub(crate) struct Request {
 /// What the body of a request may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BodyLimits {
-    /// Bytes.
+    /// Its length in bytes.
     bytes: usize,
     /// Time to arrive in.
     time: Duration,

@@ -12,7 +12,7 @@ pub struct SandboxLimits {
     pub memory: u64,
     /// Processors, in docker.
     pub cpus: f64,
-    /// Processes.
+    /// The most processes at once.
     pub processes: u32,
     /// The network: `none`, or what docker calls it.
     pub network: String,

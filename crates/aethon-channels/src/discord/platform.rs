@@ -14,14 +14,15 @@ use super::api::{Api, Body};
 use super::gateway::Gateway;
 use super::{Options, form, inbound};
 use crate::multipart;
-use crate::options::{Groups, Rules, Surroundings};
+use crate::options::{Rules, Surroundings};
 use crate::socket::Dial;
 use crate::talk::{self, Check, Content, Dialect, Door, Failure, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
+use aethon_core::messenger::GroupMode;
 
 /// The channel.
 pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
-    let wants_content = options.message_content && rules.groups == Groups::All;
+    let wants_content = options.message_content && rules.groups == GroupMode::All;
     let discord = Discord {
         api: Api::new(&options.api_base, options.token, options.exchange),
         dial: options.dial,

@@ -37,8 +37,8 @@ use super::sending;
 use super::standing::Standing;
 use super::stream::Streams;
 use super::waiting::{Entry, Kept, Waiting};
-use crate::options::{Groups, Pairing, Strangers};
 use crate::pairing::{self, Redeemed};
+use aethon_core::messenger::{GroupMode, Pairing, Strangers};
 
 /// For how long a second delivery of a message is known, in seconds.
 const KNOWN_FOR: u64 = 7 * 24 * 3600;
@@ -120,9 +120,9 @@ impl Door {
         let command = command::read(&arrival.text).filter(|_| !arrival.is_forwarded);
         let is_wanted = match self.outlet.rules.groups {
             _ if arrival.is_private || self.answers(command.as_ref(), &arrival) => true,
-            Groups::Mention => arrival.is_addressed,
-            Groups::All => true,
-            Groups::Off => false,
+            GroupMode::Mention => arrival.is_addressed,
+            GroupMode::All => true,
+            GroupMode::Off => false,
         };
         if !is_wanted {
             return Ok(());

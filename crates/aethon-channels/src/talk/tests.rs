@@ -29,9 +29,10 @@ use super::outlet::Outlet;
 use super::platform::*;
 use super::question::Questions;
 use super::stream::Streams;
-use crate::options::{Groups, Pairing, Rules, Strangers, Surroundings};
+use crate::options::{Rules, Surroundings};
 use crate::pairing;
 use crate::text::{Fit, Measure};
+use aethon_core::messenger::{GroupMode, Pairing, Strangers};
 
 pub(super) fn rules() -> Rules {
     Rules {
@@ -39,7 +40,7 @@ pub(super) fn rules() -> Rules {
         allowed: Live::default(),
         owners: None,
         people: None,
-        groups: Groups::Mention,
+        groups: GroupMode::Mention,
         pairing: Pairing::Invite,
         strangers: Strangers::Silence,
         streams: true,

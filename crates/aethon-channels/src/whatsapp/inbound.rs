@@ -63,7 +63,7 @@ pub(super) fn arrival(part: &Value, is_listed: impl Fn(&str) -> bool) -> Option<
     let named = |value: &Value| value.as_str().filter(|text| is_person(text)).map(str::to_owned);
     let number = named(&message["from"]);
     let user = named(&message["from_user_id"]).or_else(|| named(&part["user_id"]));
-    // Groups have members who may not write.
+    // GroupMode have members who may not write.
     if message["group_id"].is_string() {
         return None;
     }

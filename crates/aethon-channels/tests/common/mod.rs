@@ -9,13 +9,14 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aethon_channels::{Groups, Messenger, Pairing, Rules, Strangers, Surroundings};
+use aethon_channels::{Messenger, Rules, Surroundings};
 use aethon_core::approval::{ApprovalRequest, PendingApprovals};
 use aethon_core::channel::{Channel, Delivery, NewDelivery};
 use aethon_core::error::Result;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
+use aethon_core::messenger::{GroupMode, Pairing, Strangers};
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
 use async_trait::async_trait;
@@ -54,7 +55,7 @@ impl Ground {
             allowed: Live::new(allowed.iter().map(|&id| id.to_owned()).collect()),
             owners: None,
             people: None,
-            groups: Groups::Mention,
+            groups: GroupMode::Mention,
             pairing: Pairing::Invite,
             strangers: Strangers::Silence,
             streams: true,

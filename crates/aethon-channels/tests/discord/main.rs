@@ -10,9 +10,10 @@ mod server;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_channels::{Groups, Messenger, discord};
+use aethon_channels::{Messenger, discord};
 use aethon_core::approval::{Resolution, ResolutionReason};
 use aethon_core::channel::{Channel, ChannelState};
+use aethon_core::messenger::GroupMode;
 use aethon_core::secret::Secret;
 use aethon_core::surface::TurnEvent;
 use common::{BREAKDOWNS, Flaky, Ground, assert_shows_all, delivery, eventually, pass};
@@ -20,11 +21,11 @@ use jiff::Timestamp;
 use serde_json::json;
 use server::{ADA, DM, Discord, EVE, Line, Order, ROOM, TOKEN};
 
-fn channel_with(ground: &Ground, discord: &Arc<Discord>, token: &str, groups: Groups) -> Arc<Messenger> {
+fn channel_with(ground: &Ground, discord: &Arc<Discord>, token: &str, groups: GroupMode) -> Arc<Messenger> {
     let options = discord::Options {
         api_base: "http://127.0.0.1/api/v10".into(),
         token: Secret::new(token),
-        message_content: groups == Groups::All,
+        message_content: groups == GroupMode::All,
         exchange: discord.clone(),
         dial: Arc::new(Line(discord.clone())),
     };
@@ -33,7 +34,7 @@ fn channel_with(ground: &Ground, discord: &Arc<Discord>, token: &str, groups: Gr
 }
 
 fn channel(ground: &Ground, discord: &Arc<Discord>) -> Arc<Messenger> {
-    channel_with(ground, discord, TOKEN, Groups::Mention)
+    channel_with(ground, discord, TOKEN, GroupMode::Mention)
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,7 +142,7 @@ async fn who_does_not_answer_heartbeats_is_left_and_come_back_to() {
 #[tokio::test(start_paused = true)]
 async fn what_no_further_attempt_can_mend_is_told_once() {
     let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
-    let messenger = channel_with(&ground, &discord, "wrong-canary", Groups::Mention);
+    let messenger = channel_with(&ground, &discord, "wrong-canary", GroupMode::Mention);
     ground.start(&messenger).ended().await;
     let status = messenger.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
@@ -153,7 +154,7 @@ async fn what_no_further_attempt_can_mend_is_told_once() {
     let checks = channel(&ground, &discord).inspect().await;
     assert!(checks.iter().all(|check| check.ok) && checks.len() == 2, "{checks:?}");
     discord.state().forbids_content = true;
-    let messenger = channel_with(&ground, &discord, TOKEN, Groups::All);
+    let messenger = channel_with(&ground, &discord, TOKEN, GroupMode::All);
     ground.start(&messenger).ended().await;
     assert!(messenger.status().unwrap().detail.contains("channels.discord.message_content"));
     let running = ground.start(&channel(&ground, &discord));

@@ -4,11 +4,12 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_channels::{Groups, Pairing, Rules, Strangers, Surroundings, pairing};
+use aethon_channels::{Rules, Surroundings, pairing};
 use aethon_core::approval::{ApprovalRequest, PendingApprovals};
 use aethon_core::clock::Clock as _;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
+use aethon_core::messenger::{GroupMode, Pairing, Strangers};
 use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
 use jiff::Timestamp;
 use serde_json::json;
@@ -23,7 +24,7 @@ pub fn rules(channel: &'static str) -> Rules {
         allowed: Live::default(),
         owners: None,
         people: None,
-        groups: Groups::Mention,
+        groups: GroupMode::Mention,
         pairing: Pairing::Invite,
         strangers: Strangers::Silence,
         streams: true,

@@ -1,60 +1,9 @@
 //! `[channels.telegram]` and its siblings. Each has `api_base`, so that it can be pointed at another server.
 
+use aethon_core::messenger::{GroupMode, Pairing, Strangers, Streaming};
 use aethon_core::secret::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Whether a reply is shown while it is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Streaming {
-    /// A message that is edited as the reply grows.
-    #[default]
-    Edit,
-    /// A draft that grows, and then the whole reply as a message: private chats of Telegram. On Telegram only.
-    Draft,
-    /// A stream of Slack's own, which grows at its end. On Slack only.
-    Native,
-    /// The reply is sent when it is whole.
-    Off,
-}
-
-/// Which messages of a group are answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum GroupMode {
-    /// Those that mention the assistant, and replies to it.
-    #[default]
-    Mention,
-    /// All of them.
-    All,
-    /// None.
-    Off,
-}
-
-/// How somebody who is not in `security.allowed_senders` comes to be heard.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Pairing {
-    /// With a code that `aethon-cli channels pair NAME` has made.
-    #[default]
-    Invite,
-    /// By asking: the stranger gets a code, which the owner confirms.
-    Request,
-    /// Not at all.
-    Off,
-}
-
-/// What a stranger is told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Strangers {
-    /// Nothing.
-    #[default]
-    Silence,
-    /// One sentence a day, which tells nothing about the assistant.
-    Once,
-}
 
 /// What Telegram takes of a bot that does not pay for more.
 const MESSAGES_A_SECOND: u32 = 30;
@@ -63,7 +12,7 @@ const MAX_FILE_MB: u32 = 20;
 /// The age of a message in minutes above which it is told and not answered.
 const STALE_MINUTES: u32 = 1440;
 
-/// Telegram.
+/// `[channels.telegram]`: a bot by long polling.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Telegram {
@@ -113,7 +62,7 @@ impl Default for Telegram {
     }
 }
 
-/// Discord.
+/// `[channels.discord]`: a bot over the gateway.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Discord {
@@ -261,7 +210,7 @@ impl Default for WhatsApp {
     }
 }
 
-/// Matrix.
+/// `[channels.matrix]`: an account on a homeserver.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Matrix {

@@ -45,9 +45,7 @@ pub use self::household::{Household, HouseholdPerson};
 pub use self::logging::Logging;
 pub use self::mcp::{Mcp, McpServer};
 pub use self::memory::{Embedding, EmbeddingProvider, Memory};
-pub use self::messengers::{
-    Discord, Email, GroupMode, Matrix, Pairing, Slack, Strangers, Streaming, Telegram, WhatsApp,
-};
+pub use self::messengers::{Discord, Email, Matrix, Slack, Telegram, WhatsApp};
 pub use self::model::{Fallback, Model};
 pub use self::recorder::SessionRecorder;
 pub use self::runtime_tools::RuntimeTools;

@@ -1,10 +1,11 @@
 //! The channels: what to bind, whom to trust, and what a messenger needs to run.
 
+use aethon_core::messenger::Streaming;
 use aethon_core::secret::Secret;
 
 use super::{Remarks, address, household};
 use crate::path::{KeyPath, Step};
-use crate::schema::{Config, Email, Streaming, WhatsApp};
+use crate::schema::{Config, Email, WhatsApp};
 
 pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     let webchat = &config.channels.webchat;

@@ -21,7 +21,7 @@ pub struct AgentProfile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentState {
-    /// Nothing.
+    /// It has nothing to do.
     Idle,
     /// It asks its model, or is about to.
     Thinking,

@@ -113,9 +113,9 @@ pub enum Timing {
         /// The IANA name of its time zone.
         timezone: String,
     },
-    /// Once.
+    /// Once, at a time.
     Once {
-        /// When.
+        /// The time; one that has passed means as soon as possible.
         run_at: Timestamp,
     },
 }

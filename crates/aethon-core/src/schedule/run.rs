@@ -99,9 +99,9 @@ pub struct BeginRun {
 /// The end of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndRun {
-    /// When.
+    /// When it ended.
     pub at: Timestamp,
-    /// How.
+    /// How it ended.
     pub status: RunStatus,
     /// What was wrong.
     pub error: Option<String>,

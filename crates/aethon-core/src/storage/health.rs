@@ -22,7 +22,7 @@ pub struct StorageFault {
 }
 
 impl Default for StorageHealth {
-    /// Healthy.
+    /// Healthy until somebody tells otherwise.
     fn default() -> Self {
         Self(Arc::new(watch::channel(None).0))
     }

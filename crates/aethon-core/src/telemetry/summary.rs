@@ -102,7 +102,7 @@ pub struct Summary {
     pub total_tool_calls: u64,
     /// Model calls.
     pub total_model_calls: u64,
-    /// Turns.
+    /// Turns that ended.
     pub total_turns: u64,
     /// Messages that people, webhooks and programs sent and that were answered or failed: the turns that Aethon did not begin
     /// by itself.

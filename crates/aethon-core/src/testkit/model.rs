@@ -23,13 +23,13 @@ use crate::model::{
 pub enum Step {
     /// Sends this event.
     Event(ModelEvent),
-    /// Fails.
+    /// Fails with this error.
     Fail(ModelError),
     /// Waits until the gate is opened once.
     Wait(Gate),
     /// Says nothing more, for ever.
     Hang,
-    /// Panics.
+    /// Panics, as code with a mistake would.
     Panic,
 }
 

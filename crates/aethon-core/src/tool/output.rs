@@ -98,7 +98,7 @@ impl ToolError {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum OutputBlock {
-    /// Text.
+    /// Text that the model reads as it stands.
     Text {
         /// The text.
         text: String,
@@ -122,7 +122,7 @@ pub enum OutputBlock {
 }
 
 impl OutputBlock {
-    /// Text.
+    /// A block of text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }

@@ -79,7 +79,7 @@ pub enum WorkOrigin {
 /// What a piece of work has taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkSpent {
-    /// Turns.
+    /// How many turns it has had.
     pub iterations: u32,
     /// Money, in USD, what specialists took included.
     #[serde(serialize_with = "crate::ledger::serialize_usd")]

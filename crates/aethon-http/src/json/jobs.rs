@@ -20,7 +20,7 @@ pub struct Jobs<'j> {
 }
 
 impl<'j> Jobs<'j> {
-    /// These.
+    /// The answer with these jobs, in their order.
     pub fn of(enabled: bool, records: &'j [JobRecord]) -> Self {
         Self { enabled, jobs: records.iter().map(ListedJob::of).collect(), count: records.len() }
     }

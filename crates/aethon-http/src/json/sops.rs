@@ -19,7 +19,7 @@ pub struct Sops<'s> {
 }
 
 impl<'s> Sops<'s> {
-    /// These.
+    /// The answer with these SOPs, and with the files that are none and why.
     pub fn of(sops: impl IntoIterator<Item = &'s Sop>, broken: &'s [BrokenSop]) -> Self {
         let sops: Vec<ListedSop<'s>> = sops.into_iter().map(|sop| ListedSop::of(sop, false)).collect();
         Self { count: sops.len(), sops, enabled: true, broken: broken.iter().map(Broken::of).collect() }

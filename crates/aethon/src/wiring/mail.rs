@@ -5,7 +5,8 @@ use std::time::Duration;
 use aethon_channels::email::{self, Options, Server, TokenSource};
 use aethon_channels::{Messenger, Rules, Surroundings};
 use aethon_config::Config;
-use aethon_config::schema::{Email, GroupMode, Streaming};
+use aethon_config::schema::Email;
+use aethon_core::messenger::{GroupMode, Streaming};
 use aethon_core::program::Program;
 
 use super::messengers::{Around, common};

@@ -5,16 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_channels::socket::{Dial, Network};
-use aethon_channels::{
-    Groups, Messenger, Pairing, Rules, Strangers, Surroundings, discord, matrix, slack, telegram,
-};
+use aethon_channels::{Messenger, Rules, Surroundings, discord, matrix, slack, telegram};
 use aethon_config::Config;
-use aethon_config::schema::{self, GroupMode, Streaming};
 use aethon_core::approval::PendingApprovals;
 use aethon_core::channel::Channel;
 use aethon_core::clock::Clock;
 use aethon_core::exchange::Exchange;
 use aethon_core::live::Live;
+use aethon_core::messenger::{GroupMode, Pairing, Strangers, Streaming};
 use aethon_core::program::Programs;
 use aethon_core::storage::Storage;
 use aethon_core::transcribe::Transcriber;
@@ -133,7 +131,7 @@ pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
 }
 
 /// How somebody who is not listed comes to be heard.
-pub(crate) fn pairing(config: &Config, name: &str) -> Option<schema::Pairing> {
+pub(crate) fn pairing(config: &Config, name: &str) -> Option<Pairing> {
     let channels = &config.channels;
     match name {
         "telegram" => Some(channels.telegram.pairing),
@@ -245,8 +243,8 @@ pub(super) fn exchange(channel: &str, address: &str, silence: Duration) -> Optio
 pub(super) struct Common<'c> {
     pub(super) groups: GroupMode,
     pub(super) streaming: Streaming,
-    pub(super) pairing: schema::Pairing,
-    pub(super) strangers: schema::Strangers,
+    pub(super) pairing: Pairing,
+    pub(super) strangers: Strangers,
     pub(super) home: &'c str,
     pub(super) max_file_mb: u32,
     pub(super) stale_minutes: u32,
@@ -264,20 +262,9 @@ impl Common<'_> {
             allowed: around.allowed.of(channel, config),
             owners: are_named.then(|| owners.collect()),
             people: super::household::members(config, channel),
-            groups: match self.groups {
-                GroupMode::Mention => Groups::Mention,
-                GroupMode::All => Groups::All,
-                GroupMode::Off => Groups::Off,
-            },
-            pairing: match self.pairing {
-                schema::Pairing::Invite => Pairing::Invite,
-                schema::Pairing::Request => Pairing::Request,
-                schema::Pairing::Off => Pairing::Off,
-            },
-            strangers: match self.strangers {
-                schema::Strangers::Silence => Strangers::Silence,
-                schema::Strangers::Once => Strangers::Once,
-            },
+            groups: self.groups,
+            pairing: self.pairing,
+            strangers: self.strangers,
             streams: self.streaming != Streaming::Off,
             home: Some(self.home.trim().to_owned()).filter(|home| !home.is_empty()),
             max_file_bytes: u64::from(self.max_file_mb) * MB,

@@ -3,7 +3,7 @@
 use aethon_channels::Messenger;
 use aethon_channels::whatsapp::{self, Options};
 use aethon_config::Config;
-use aethon_config::schema::{GroupMode, Streaming};
+use aethon_core::messenger::{GroupMode, Streaming};
 
 use super::messengers::{Around, SILENCE, common, exchange};
 

@@ -8,7 +8,7 @@
 enum Kind {
     /// Chosen by a person: short and perhaps a word.
     Password,
-    /// Digits.
+    /// A few digits.
     Pin,
     /// Made by a machine: long and mixed.
     Key,

@@ -1,0 +1,56 @@
+//! How a messenger is used: what the owner chooses in the configuration is what the channels act by.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Whether a reply is shown while it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Streaming {
+    /// A message that is edited as the reply grows.
+    #[default]
+    Edit,
+    /// A draft that grows, and then the whole reply as a message: private chats of Telegram. On Telegram only.
+    Draft,
+    /// A stream of Slack's own, which grows at its end. On Slack only.
+    Native,
+    /// The reply is sent when it is whole.
+    Off,
+}
+
+/// Which messages of a group are answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum GroupMode {
+    /// Those that mention the assistant, and replies to it.
+    #[default]
+    Mention,
+    /// All of them.
+    All,
+    /// None of them: the assistant is for private chats only.
+    Off,
+}
+
+/// How somebody who is not in `security.allowed_senders` comes to be heard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Pairing {
+    /// With a code that `aethon-cli channels pair NAME` has made.
+    #[default]
+    Invite,
+    /// By asking: the stranger gets a code, which the owner confirms.
+    Request,
+    /// Not at all.
+    Off,
+}
+
+/// What a stranger is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Strangers {
+    /// Nothing: it is as if nobody were there.
+    #[default]
+    Silence,
+    /// One sentence a day, which tells nothing about the assistant.
+    Once,
+}
