@@ -166,7 +166,10 @@ fn every_module_that_a_script_imports_is_served() {
         assert_eq!(answer.status, 200, "{asset} of {seen:?}");
         if asset.ends_with(".js") {
             let folder = asset.rsplit_once('/').unwrap().0.to_owned();
-            for quoted in answer.text().split("from \"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            let text = answer.text();
+            let imports =
+                text.lines().filter(|line| line.starts_with("import ") || line.starts_with("} from "));
+            for quoted in imports.filter_map(|line| line.split("from \"").nth(1)?.split('"').next()) {
                 if quoted.starts_with('.') {
                     waiting.push(resolved(&folder, quoted));
                 } else if quoted.starts_with('/') {
