@@ -1,5 +1,6 @@
 //! `aethon-cli` beside the daemon: chats on pseudo-terminals, and scripts that ask.
 
+use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
