@@ -58,6 +58,7 @@ mod requests;
 mod responses;
 mod resume;
 mod sandboxes;
+mod seats;
 mod secrets;
 mod self_protection;
 mod sessions;
