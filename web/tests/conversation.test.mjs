@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { Conversation } from "../assets/js/chat/conversation.js";
 import { FrameOrder } from "../assets/js/chat/order.js";
 import { Outbox } from "../assets/js/chat/outbox.js";
+import { ChatSocket } from "../assets/js/chat/socket.js";
 import { birthsSoFar, isBlank, oldestFirst, turnsFromStored } from "../assets/js/chat/turn.js";
 
 const user = (id, turn, text) => ({ id, turn, role: "user", content: [{ type: "text", text }] });
@@ -232,4 +233,35 @@ test("what was refused stays, and is not sent by itself", () => {
   const after = new Outbox(storage);
   assert.deepEqual(after.of("s").map(({ id, refused }) => [id, refused]), [["1", "busy"], ["2", undefined]]);
   assert.deepEqual(after.unsent("s").map(({ id }) => id), ["2"]);
+});
+
+test("nothing is sent before the server is ready, so that what is new does not overtake what is sent again", (context) => {
+  const sent = [];
+  const sockets = [];
+  class FakeWebSocket {
+    static OPEN = 1;
+    readyState = 1;
+    constructor() {
+      sockets.push(this);
+    }
+    send(text) {
+      sent.push(JSON.parse(text).id);
+    }
+    close() {}
+  }
+  const fakes = { WebSocket: FakeWebSocket, location: { protocol: "http:", host: "127.0.0.1" }, addEventListener() {}, removeEventListener() {} };
+  const page = { document: { hidden: false, addEventListener() {}, removeEventListener() {} } };
+  const before = Object.entries({ ...fakes, ...page }).map(([name, fake]) => {
+    const known = Object.getOwnPropertyDescriptor(globalThis, name);
+    Object.defineProperty(globalThis, name, { value: fake, configurable: true, writable: true });
+    return [name, known];
+  });
+  context.after(() => before.forEach(([name, known]) => (known ? Object.defineProperty(globalThis, name, known) : delete globalThis[name])));
+  const socket = new ChatSocket("s", { frame: () => void socket.send({ id: "again" }), opened() {}, link() {}, tooLarge() {} });
+  sockets[0].onopen();
+  assert.equal(socket.send({ id: "new" }), false);
+  sockets[0].onmessage({ data: JSON.stringify({ type: "ready" }) });
+  assert.equal(socket.send({ id: "new" }), true);
+  assert.deepEqual(sent, ["again", "new"]);
+  socket.close();
 });

@@ -12,6 +12,7 @@ export class ChatSocket {
   #url;
   #listener;
   /** @type {WebSocket | null} */ #socket = null;
+  /** @type {WebSocket | null} The connection over which the server has said that it is ready. */ #ready = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #timer;
   #attempt = 0;
   #isClosed = false;
@@ -27,8 +28,9 @@ export class ChatSocket {
     this.#connect();
   }
 
+  /** Not before the server is ready: then what was not acknowledged goes out first, and nothing said meanwhile overtakes it. */
   get isOpen() {
-    return this.#socket?.readyState === WebSocket.OPEN;
+    return this.#ready !== null && this.#ready === this.#socket && this.#ready.readyState === WebSocket.OPEN;
   }
 
   /** @param {unknown} frame @returns {boolean} whether it was handed to the connection */
@@ -77,6 +79,7 @@ export class ChatSocket {
       if (frame.type === "ready") {
         // Only now is the connection good: a refused one is opened too, and closed at once.
         this.#attempt = 0;
+        this.#ready = socket;
         this.#listener.link({ phase: "open" });
       }
       this.#listener.frame(frame);
