@@ -9,7 +9,7 @@ use std::time::Duration;
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::storage::{StorageHealth, Synchronous};
 
-use crate::db::{self, Chores, IdleTask, Readers, Settings, Sql, Urgency, Writer};
+use crate::db::{self, Background, IdleTask, Readers, Settings, Sql, Urgency, Writer};
 use crate::error::Error;
 use crate::memory::Sketches;
 use crate::owners::{self, Owner};
@@ -123,8 +123,8 @@ impl Store {
                 owners::forget_daemons(&sql)?;
             }
         }
-        let chores = Chores { idle_tasks: IDLE_TASKS, probe: marks::probe };
-        let writer = Writer::start((connection, place.clone()), settings.clone(), chores)?;
+        let background = Background { idle_tasks: IDLE_TASKS, probe: marks::probe };
+        let writer = Writer::start((connection, place.clone()), settings.clone(), background)?;
         let health = settings.health.clone();
         let readers = Readers::new(settings, place);
         let owner = Owner::fresh(is_daemon, options.lease);

@@ -9,9 +9,9 @@ mod book;
 mod brief;
 mod door;
 mod limits;
+mod notifier;
 mod places;
 mod runner;
-mod tell;
 mod tool;
 
 pub use book::{WorkOptions, Works};

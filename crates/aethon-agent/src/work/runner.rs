@@ -21,8 +21,8 @@ use tokio::time::{Instant, sleep};
 use super::book::{PAUSED, Works};
 use super::brief;
 use super::limits::{WorkLimits, reached};
+use super::notifier::Notifier;
 use super::places::{CHANNEL, session_of};
-use super::tell::Teller;
 use crate::patience::until_stored;
 
 /// How often wishes, and whether somebody needs the assistant, are looked for.
@@ -61,7 +61,7 @@ pub struct WorkRunner {
     works: Works,
     limits: WorkLimits,
     assistant: Arc<dyn Assistant>,
-    teller: Teller,
+    notifier: Notifier,
     idle: Idle,
     prompted_at: Option<Instant>,
 }
@@ -86,8 +86,8 @@ impl WorkRunner {
         channels: Channels,
         idle: Idle,
     ) -> Self {
-        let teller = Teller { assistant: assistant.clone(), channels };
-        Self { works, limits, assistant, teller, idle, prompted_at: None }
+        let notifier = Notifier { assistant: assistant.clone(), channels };
+        Self { works, limits, assistant, notifier, idle, prompted_at: None }
     }
 
     /// Works until the program ends. What is under way then is left open, and so is its turn: the next start goes on.
@@ -328,7 +328,7 @@ impl WorkRunner {
         if is_budget {
             let text = format!("{} It is paused: the day's budget is used up.", brief::pulse(&work));
             let key = format!("budget:{}:{}", work.work_id, work.spent.iterations);
-            self.teller.tell(&work, &key, text).await;
+            self.notifier.notify(&work, &key, text).await;
         } else {
             self.pulse(&work).await;
         }
@@ -341,7 +341,7 @@ impl WorkRunner {
         // As many as fit into the time that it has taken; each is told once.
         let count = (work.spent.seconds / every.as_secs_f64().max(1.0)).floor();
         if count >= 1.0 {
-            self.teller.tell(work, &format!("pulse:{}:{count}", work.work_id), brief::pulse(work)).await;
+            self.notifier.notify(work, &format!("pulse:{}:{count}", work.work_id), brief::pulse(work)).await;
         }
     }
 
@@ -354,7 +354,7 @@ impl WorkRunner {
         let receipt = brief::receipt(&work);
         work.receipt = Some(receipt.clone());
         // Told before it is over, and under a name: a crash in between tells it again, which is the same message.
-        self.teller.tell(&work, &format!("receipt:{}", work.work_id), receipt).await;
+        self.notifier.notify(&work, &format!("receipt:{}", work.work_id), receipt).await;
         self.works.save(&mut work).await?;
         tracing::info!(work = work.work_id, state = state.as_str(), "work is over");
         Ok(())

@@ -50,7 +50,7 @@ const LOOK: Duration = Duration::from_secs(10);
 pub(crate) type IdleTask = fn(&Sql<'_>) -> Result<bool, Error>;
 
 /// What the thread does by itself.
-pub(crate) struct Chores {
+pub(crate) struct Background {
     /// In idle moments.
     pub(crate) idle_tasks: &'static [IdleTask],
     /// To see whether something can be stored again: it writes a little.
@@ -89,7 +89,7 @@ impl Writer {
     pub(crate) fn start(
         (mut connection, place): (Connection, Arc<Place>),
         settings: Settings,
-        chores: Chores,
+        background: Background,
     ) -> Result<Self, Error> {
         let (queue, jobs) = channel();
         let log_pages = Arc::new(AtomicU32::new(0));
@@ -98,8 +98,8 @@ impl Writer {
             counter.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
             Ok(())
         }))?;
-        let commits = Commits::new(place.clone(), settings.health.clone(), chores.probe);
-        let idle_tasks = IdleTasks::new(chores.idle_tasks, Checkpoints::new(settings, place, log_pages));
+        let commits = Commits::new(place.clone(), settings.health.clone(), background.probe);
+        let idle_tasks = IdleTasks::new(background.idle_tasks, Checkpoints::new(settings, place, log_pages));
         let held = Arc::<Held>::default();
         let shared = held.clone();
         let work = move || serve(connection, (&jobs, shared), idle_tasks, commits);

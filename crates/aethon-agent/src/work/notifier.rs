@@ -12,15 +12,15 @@ use aethon_core::work::Work;
 
 use super::places::CHANNEL;
 
-/// What telling takes.
-pub(super) struct Teller {
+/// Tells whoever planned work how it goes.
+pub(super) struct Notifier {
     pub(super) assistant: Arc<dyn Assistant>,
     pub(super) channels: Channels,
 }
 
-impl Teller {
+impl Notifier {
     /// Tells it once, whatever happens in between.
-    pub(super) async fn tell(&self, work: &Work, key: &str, text: String) {
+    pub(super) async fn notify(&self, work: &Work, key: &str, text: String) {
         let session = &work.session_id;
         let of_session = || Destination {
             channel: session.channel().to_owned(),
