@@ -6,6 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::sync::OnceLock;
 use std::thread;
 
 use super::support::Protection;
@@ -20,6 +21,15 @@ use crate::sandbox_limits::SandboxLimits;
 /// The walls of one assistant.
 #[derive(Debug)]
 pub struct Confinement {
+    options: Options,
+    /// Looked up when the first child is started: there are several sets of walls, and a start would wait for each to resolve
+    /// the same places.
+    walls: OnceLock<Walls>,
+}
+
+/// What walls are made of.
+#[derive(Debug)]
+struct Walls {
     protection: Protection,
     /// The assistant's home.
     home: Option<PathBuf>,
@@ -40,6 +50,55 @@ pub struct Confinement {
 impl Confinement {
     /// The walls that these options ask for and this machine has.
     pub fn new(options: &Options) -> Self {
+        Self { options: options.clone(), walls: OnceLock::new() }
+    }
+
+    /// None, to compare with.
+    #[cfg(test)]
+    pub(crate) fn without_walls(options: &Options) -> Self {
+        let none = Protection { files: false, ports: false, signals: false, is_root: false };
+        let walls = Walls { protection: none, ..Walls::new(options) };
+        Self { options: options.clone(), walls: walls.into() }
+    }
+
+    fn walls(&self) -> &Walls {
+        self.walls.get_or_init(|| Walls::new(&self.options))
+    }
+
+    /// Binds the calling thread and what it starts from now on, so that all of it can be signalled as one and nothing else
+    /// can. Says whether the kernel does that. For the thread that looks after a child; the child itself gets more walls.
+    pub(crate) fn bind_thread(&self) -> io::Result<bool> {
+        if !self.walls().protection.signals {
+            return Ok(false);
+        }
+        #[cfg(target_os = "linux")]
+        landlock::scope()?;
+        Ok(true)
+    }
+
+    /// Starts the command inside the walls. Walls belong to a thread and are inherited by what it starts, so a thread of
+    /// its own goes in and starts it. That thread is gone when this returns: it would be of this process and within the
+    /// child's reach, and a signal to one thread is a signal to all.
+    pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        let walls = self.walls();
+        let inside = || (current_thread(), walls.enter().and_then(|()| command.spawn()));
+        let (id, child) = thread::scope(|scope| {
+            let thread = thread::Builder::new().name("inside".into()).spawn_scoped(scope, inside)?;
+            thread.join().map_err(|_| io::Error::other("the thread inside the walls ended early"))
+        })?;
+        wait_until_gone(&id);
+        child
+    }
+
+    /// What a command in the sandbox of the kernel finds.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn plan(&self, directory: PathBuf, limits: &SandboxLimits) -> kernel::Plan {
+        self.walls().plan(directory, limits)
+    }
+}
+
+impl Walls {
+    fn new(options: &Options) -> Self {
         let user_home = options.user_home.as_deref().map(real);
         Self {
             protection: Protection::of_this_machine(),
@@ -54,37 +113,6 @@ impl Confinement {
             #[cfg(target_os = "linux")]
             ports: landlock::Ports::default(),
         }
-    }
-
-    /// None, to compare with.
-    #[cfg(test)]
-    pub(crate) fn without_walls(options: &Options) -> Self {
-        let none = Protection { files: false, ports: false, signals: false, is_root: false };
-        Self { protection: none, ..Self::new(options) }
-    }
-
-    /// Binds the calling thread and what it starts from now on, so that all of it can be signalled as one and nothing else
-    /// can. Says whether the kernel does that. For the thread that looks after a child; the child itself gets more walls.
-    pub(crate) fn bind_thread(&self) -> io::Result<bool> {
-        if !self.protection.signals {
-            return Ok(false);
-        }
-        #[cfg(target_os = "linux")]
-        landlock::scope()?;
-        Ok(true)
-    }
-
-    /// Starts the command inside the walls. Walls belong to a thread and are inherited by what it starts, so a thread of
-    /// its own goes in and starts it. That thread is gone when this returns: it would be of this process and within the
-    /// child's reach, and a signal to one thread is a signal to all.
-    pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
-        let inside = || (current_thread(), self.enter().and_then(|()| command.spawn()));
-        let (id, child) = thread::scope(|scope| {
-            let thread = thread::Builder::new().name("inside".into()).spawn_scoped(scope, inside)?;
-            thread.join().map_err(|_| io::Error::other("the thread inside the walls ended early"))
-        })?;
-        wait_until_gone(&id);
-        child
     }
 
     #[cfg(target_os = "linux")]
@@ -110,9 +138,8 @@ impl Confinement {
         Ok(())
     }
 
-    /// What a command in the sandbox of the kernel finds.
     #[cfg(target_os = "linux")]
-    pub(crate) fn plan(&self, directory: PathBuf, limits: &SandboxLimits) -> kernel::Plan {
+    fn plan(&self, directory: PathBuf, limits: &SandboxLimits) -> kernel::Plan {
         kernel::Plan {
             workspace: self.workspace.clone(),
             directory,
