@@ -7,20 +7,41 @@ use serde::{Deserialize, Serialize};
 pub struct ToolOutput {
     /// Its pieces: the texts are what the model reads, pictures and files are for the person.
     pub blocks: Vec<OutputBlock>,
-    /// Whether this is the owner's own, although what the tool returns comes from outside as a rule.
-    pub is_owners: bool,
+    /// Whose words the texts are, where that differs from call to call.
+    pub origin: OutputOrigin,
+}
+
+/// Whose words the text of an output is, which decides how a model sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OutputOrigin {
+    /// What holds for the tool: see [`ToolSpec::untrusted_output`](super::ToolSpec).
+    #[default]
+    AsTool,
+    /// The owner's own, although the tool returns text from outside as a rule.
+    Owner,
+    /// Kept from earlier. The model sees it between markers, as data; it does not count as text from outside.
+    Recalled,
+    /// From outside, although the tool returns the program's own words as a rule.
+    Outside,
 }
 
 impl ToolOutput {
     /// Output of text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { blocks: vec![OutputBlock::text(text)], is_owners: false }
+        Self { blocks: vec![OutputBlock::text(text)], origin: OutputOrigin::AsTool }
     }
 
     /// As the owner's own, if it is.
     #[must_use]
     pub fn of_the_owner(self, is_owners: bool) -> Self {
-        Self { is_owners, ..self }
+        let origin = if is_owners { OutputOrigin::Owner } else { self.origin };
+        self.with_origin(origin)
+    }
+
+    /// With texts of this origin.
+    #[must_use]
+    pub fn with_origin(self, origin: OutputOrigin) -> Self {
+        Self { origin, ..self }
     }
 
     /// With a picture: its media type and its bytes in standard base64.
