@@ -100,7 +100,7 @@ impl References<'_> {
         }
         match (self.variable(name), fallback) {
             // As in a shell, `:-` also replaces a variable that is set to nothing.
-            (Some(""), Some(fallback)) | (None, Some(fallback)) => Ok(fallback.to_owned()),
+            (Some(""), Some(fallback)) | (None, Some(fallback)) => Ok(fallback.replace("$$", "$")),
             (Some(value), _) => Ok(value.to_owned()),
             (None, None) => Err(Unresolved {
                 found: format!("${{{body}}}, but the environment variable {name} is not set"),
@@ -140,6 +140,7 @@ mod tests {
         check("${EMPTY}", Ok(""));
         check("${EMPTY:-other}", Ok("other"));
         check("${NOPE:-http://[::1]:80/a-b}", Ok("http://[::1]:80/a-b"));
+        check("${NOPE:-x$$y}", Ok("x$y"));
         check("$$", Ok("$"));
         check("$${NAME}", Ok("${NAME}"));
         check("$$${NAME}", Ok("$value"));

@@ -209,7 +209,7 @@ impl From<aethon_core::error::Error> for Problem {
         } else if error.is_invalid() {
             Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", error.to_string())
         } else if error.is_secret() {
-            Self::new(StatusCode::UNPROCESSABLE_ENTITY, "secret_detected", error.to_string())
+            Self::invalid("content", error.to_string()).with_code("secret_detected")
         } else if error.is_denied() {
             Self::new(StatusCode::FORBIDDEN, "denied", error.to_string())
         } else if error.is_unavailable() {

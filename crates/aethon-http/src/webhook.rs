@@ -194,11 +194,8 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
 /// Why nothing was submitted.
 fn refused(error: Error) -> Problem {
     if error.is_mismatch() {
-        return Problem::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "idempotency_mismatch",
-            "this Idempotency-Key was used with another body; use a new key for a new request",
-        );
+        let message = "was used with another body; use a new key for a new request";
+        return Problem::invalid("Idempotency-Key", message).with_code("idempotency_mismatch");
     }
     // A SOP that needs more than the text says.
     if error.is_invalid() {

@@ -208,6 +208,31 @@ fn connects_in_other_ways() {
     assert_eq!(sent.unwrap_err(), rustix::io::Errno::OPNOTSUPP);
     let plain = socket(family, SocketType::STREAM, None).unwrap();
     assert_eq!(rustix::net::connect(&plain, &address).unwrap_err(), rustix::io::Errno::ACCESS);
+    // A page on the same port of another loopback address would pass for the assistant's.
+    let listen = |host: &str| TcpListener::bind(format!("{host}:{}", target()));
+    assert_eq!(listen("127.0.0.2").unwrap_err().kind(), std::io::ErrorKind::PermissionDenied);
+    assert!(listen("[::1]").is_err(), "closed, or a machine without that family");
+    TcpListener::bind("127.0.0.1:0").expect("any other port can be listened on");
+}
+
+#[tokio::test]
+async fn limits_are_set_on_nothing_outside() {
+    if !stands("ports", |it| it.ports, "port") {
+        return;
+    }
+    let me = std::process::id();
+    let text = Stage::new().run(&attacker("limits_another_process", &me.to_string())).await;
+    assert!(text.contains("1 passed"), "{text}");
+}
+
+#[test]
+#[ignore = "runs inside the walls, started by a command"]
+fn limits_another_process() {
+    use rustix::process::{Pid, Resource, getrlimit, prlimit, setrlimit};
+    let mine = getrlimit(Resource::Core);
+    let victim = Pid::from_raw(target().parse().unwrap());
+    assert_eq!(prlimit(victim, Resource::Core, mine.clone()).unwrap_err(), rustix::io::Errno::PERM);
+    setrlimit(Resource::Core, mine).expect("its own limits can be set");
 }
 
 #[tokio::test]

@@ -31,6 +31,8 @@ pub struct BookOptions {
     pub default_channel: String,
     /// The channels that are set up.
     pub channels: Vec<String>,
+    /// Those of them to which a delivery has to name its recipient, because `channels.NAME.home` is empty.
+    pub without_home: Vec<String>,
 }
 
 /// The jobs of an assistant. Cheap to clone; clones share everything.

@@ -59,6 +59,9 @@ pub(super) async fn check(
     {
         faults.add("recipient", "must be a short name without control characters");
     }
+    if let Some(fault) = recipient_fault(&channel, request.recipient.as_deref(), options) {
+        faults.add("recipient", fault);
+    }
     let missed = request.missed.as_deref().map_or(Some(Missed::Skip), Missed::parse);
     if missed.is_none() {
         faults.add("missed", "must be skip or run_once");
@@ -99,9 +102,18 @@ fn channel_fault(channel: &str, options: &BookOptions) -> Option<String> {
     Some(format!("there is no channel {channel:?}; {known}"))
 }
 
+fn recipient_fault(channel: &str, recipient: Option<&str>, options: &BookOptions) -> Option<String> {
+    let needs_one = options.without_home.iter().any(|known| known == channel);
+    (needs_one && recipient.is_none())
+        .then(|| format!("is required, because channels.{channel}.home is empty"))
+}
+
 /// What will keep a job of the configuration from running: it is kept all the same, because a SOP may come later.
 pub(super) async fn troubles(job: &Job, options: &BookOptions, sops: &dyn SopCatalog) -> Result<Vec<String>> {
-    let mut troubles: Vec<String> = channel_fault(&job.channel, options).into_iter().collect();
+    let recipient = recipient_fault(&job.channel, job.recipient.as_deref(), options);
+    let recipient = recipient.map(|fault| format!("its recipient {fault}"));
+    let mut troubles: Vec<String> =
+        channel_fault(&job.channel, options).into_iter().chain(recipient).collect();
     if let Some(name) = &job.task.sop_name
         && sops.sop(name).await?.is_none()
     {

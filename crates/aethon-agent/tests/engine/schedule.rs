@@ -141,8 +141,13 @@ impl Desk {
 
     fn book(&self, store: &Arc<MemoryStore>) -> JobBook {
         let sops = Arc::new(SopFolder::new("/nonexistent", Live::default()));
-        let channels = vec!["pigeon".to_owned(), "gone".to_owned()];
-        let options = BookOptions { is_enabled: true, default_channel: "pigeon".into(), channels };
+        let channels = vec!["pigeon".to_owned(), "gone".to_owned(), "owl".to_owned()];
+        let options = BookOptions {
+            is_enabled: true,
+            default_channel: "pigeon".into(),
+            channels,
+            without_home: vec!["owl".to_owned()],
+        };
         let kept = (store.clone() as _, store.clone() as _);
         JobBook::new(kept, sops, options, (self.clock.clone(), Default::default()))
     }
@@ -336,6 +341,7 @@ async fn what_is_wrong_with_a_job_is_named_by_its_field() {
     check(|request| request.sop_name = Some("Not A Name".into()), "sop_name").await;
     check(|request| (request.sop_name, request.prompt) = (Some("pdd".into()), None), "prompt").await;
     check(|request| request.channel = Some("telepathy".into()), "channel").await;
+    check(|request| request.channel = Some("owl".into()), "recipient").await;
     check(|request| request.timezone = Some("Mars/Base".into()), "timezone").await;
     check(|request| request.missed = Some("maybe".into()), "missed").await;
     check(|request| request.job_id = Some("a b".into()), "job_id").await;

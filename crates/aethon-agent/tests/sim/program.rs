@@ -121,7 +121,12 @@ impl Program {
 }
 
 pub fn job_options() -> BookOptions {
-    BookOptions { is_enabled: true, default_channel: "pigeon".into(), channels: vec!["pigeon".into()] }
+    BookOptions {
+        is_enabled: true,
+        default_channel: "pigeon".into(),
+        channels: vec!["pigeon".into()],
+        without_home: Vec::new(),
+    }
 }
 
 /// Keeps a program running in its place.

@@ -182,9 +182,10 @@ fn unknown() -> Problem {
 
 /// What is wrong with a recording is the recording's fault, and never the program's.
 fn refused(error: Error) -> Problem {
-    let is_bad = error.is_invalid();
-    let problem = Problem::from(error);
-    if is_bad { problem.with_code(json::BAD_RECORDING) } else { problem }
+    if error.is_invalid() {
+        return Problem::invalid("name", error.to_string()).with_code(json::BAD_RECORDING);
+    }
+    Problem::from(error)
 }
 
 /// A name of plain characters, whatever the file is called.

@@ -1,8 +1,11 @@
-//! Ways to a TCP port that the rule about ports does not see, closed with a filter on system calls.
+//! What Landlock does not see, closed with a filter on system calls: some ways to a TCP port, and limits that are set on
+//! another process.
 //!
 //! Landlock looks at `connect` on TCP sockets. A socket of MPTCP or SMC ends up as plain TCP at a server that knows neither,
 //! `MSG_FASTOPEN` connects while it sends, and `io_uring` does both without a system call of its own. Programs know that
-//! each of them may be missing and do without. Calls for another architecture count in its own numbers.
+//! each of them may be missing and do without. `prlimit` with a process id would let a command limit the processor time of the
+//! assistant, which then dies of it; setting one's own limits works as before. Calls for another architecture count in its
+//! own numbers.
 
 use std::io;
 
@@ -18,6 +21,7 @@ const RETURN: u16 = 0x06;
 pub(super) const ALLOW: u32 = 0x7fff_0000;
 const REFUSE: u32 = 0x0005_0000;
 pub(super) const ENOSYS: u32 = 38;
+const EPERM: u32 = 1;
 const EPROTONOSUPPORT: u32 = 93;
 const EOPNOTSUPP: u32 = 95;
 const EAFNOSUPPORT: u32 = 97;
@@ -41,19 +45,29 @@ struct Calls {
     sendto: u32,
     sendmsg: u32,
     sendmmsg: u32,
+    prlimit64: u32,
     /// One call for all of sockets, whose arguments a filter cannot see.
     socketcall: Option<u32>,
 }
 
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURES: &[Calls] = &[
-    Calls { architecture: 0xc000_003e, socket: 41, sendto: 44, sendmsg: 46, sendmmsg: 307, socketcall: None },
+    Calls {
+        architecture: 0xc000_003e,
+        socket: 41,
+        sendto: 44,
+        sendmsg: 46,
+        sendmmsg: 307,
+        prlimit64: 302,
+        socketcall: None,
+    },
     Calls {
         architecture: 0x4000_0003,
         socket: 359,
         sendto: 369,
         sendmsg: 370,
         sendmmsg: 345,
+        prlimit64: 340,
         socketcall: Some(102),
     },
 ];
@@ -66,6 +80,7 @@ const ARCHITECTURES: &[Calls] = &[
         sendto: 206,
         sendmsg: 211,
         sendmmsg: 269,
+        prlimit64: 261,
         socketcall: None,
     },
     Calls {
@@ -74,6 +89,7 @@ const ARCHITECTURES: &[Calls] = &[
         sendto: 290,
         sendmsg: 296,
         sendmmsg: 374,
+        prlimit64: 369,
         socketcall: Some(102),
     },
 ];
@@ -131,7 +147,14 @@ fn block(calls: &Calls) -> Vec<sock_filter> {
             give(ALLOW),
         ]);
     }
-    block.push(give(ALLOW));
+    block.extend([
+        unless(IS, calls.prlimit64, 4),
+        load(argument(0)),
+        unless(IS, 0, 1),
+        give(ALLOW),
+        refuse(EPERM),
+        give(ALLOW),
+    ]);
     block
 }
 
@@ -215,6 +238,8 @@ mod tests {
             check(calls.sendmsg, [3, 0, MSG_FASTOPEN, 0], REFUSE | EOPNOTSUPP);
             check(calls.sendmmsg, [3, 0, 0, MSG_FASTOPEN], REFUSE | EOPNOTSUPP);
             check(calls.sendmsg, [3, 0, 0, MSG_FASTOPEN], ALLOW);
+            check(calls.prlimit64, [0, 0, 0, 0], ALLOW);
+            check(calls.prlimit64, [4711, 0, 0, 0], REFUSE | EPERM);
             check(IO_URING_SETUP, [0; 4], REFUSE | ENOSYS);
             check(1, [0; 4], ALLOW);
         }

@@ -89,7 +89,8 @@ fn grant(
 pub(super) struct Ports(Mutex<Option<(Vec<u16>, RulesetCreated)>>);
 
 impl Ports {
-    /// No TCP connections to these ports, on any address.
+    /// No TCP connections to these ports, and no listening on them, on any address: a page that a command serves on `[::1]`
+    /// would be taken for the assistant's by a browser that tries that address first.
     pub(super) fn close(&self, ports: &[u16]) -> io::Result<()> {
         let ruleset = {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,12 +107,11 @@ impl Ports {
 }
 
 fn all_but(closed: &[u16]) -> io::Result<RulesetCreated> {
-    let ruleset = strict().handle_access(AccessNet::ConnectTcp).and_then(with_moves).map_err(fault)?;
+    let both = AccessNet::ConnectTcp | AccessNet::BindTcp;
+    let ruleset = strict().handle_access(both).and_then(with_moves).map_err(fault)?;
     let ruleset = may_move(ruleset)?;
     let open = (0..=u16::MAX).filter(|port| !closed.contains(port));
-    ruleset
-        .add_rules(open.map(|port| Ok(NetPort::new(port, AccessNet::ConnectTcp))))
-        .map_err(fault::<landlock::RulesetError>)
+    ruleset.add_rules(open.map(|port| Ok(NetPort::new(port, both)))).map_err(fault::<landlock::RulesetError>)
 }
 
 fn strict() -> Ruleset {

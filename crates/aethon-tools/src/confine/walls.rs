@@ -125,9 +125,11 @@ impl Walls {
         if self.protection.files {
             landlock::files(&grants::grants(&self.closed(), &self.workspace), self.protection.signals)?;
         }
-        if self.protection.ports && !ports.is_empty() {
+        if self.protection.ports {
             filter::apply()?;
-            self.ports.close(&ports)?;
+            if !ports.is_empty() {
+                self.ports.close(&ports)?;
+            }
         }
         Ok(())
     }

@@ -144,6 +144,20 @@ pub(crate) fn pairing(config: &Config, name: &str) -> Option<Pairing> {
     }
 }
 
+/// Who gets what names no recipient; empty for nobody.
+pub(crate) fn home<'c>(config: &'c Config, name: &str) -> &'c str {
+    let channels = &config.channels;
+    match name {
+        "telegram" => &channels.telegram.home,
+        "matrix" => &channels.matrix.home,
+        "discord" => &channels.discord.home,
+        "slack" => &channels.slack.home,
+        "whatsapp" => &channels.whatsapp.home,
+        "email" => &channels.email.home,
+        _ => "",
+    }
+}
+
 /// A messenger, on or off. `None` when there is none of this name, or its address is none.
 pub(crate) fn messenger(config: &Config, name: &str, around: &Around) -> Option<Messenger> {
     match name {

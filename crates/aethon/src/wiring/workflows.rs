@@ -16,7 +16,7 @@ use aethon_core::sop::SopName;
 use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
 
-use super::messengers::{NAMES, is_enabled};
+use super::messengers::{NAMES, home, is_enabled};
 use crate::builder::Prepared;
 
 /// SOPs and jobs before there is an engine.
@@ -55,6 +55,7 @@ impl Groundwork {
             is_enabled: scheduler.enabled,
             default_channel: scheduler.default_channel.clone(),
             channels: channels(&prepared.config, &prepared.parts.channels),
+            without_home: without_home(&prepared.config),
         };
         let stored = (storage.workflows.jobs.clone(), storage.workflows.job_runs.clone());
         let board = AgentBoard::new(bus.clone(), clock.clone(), storage.workflows.agent_runs.clone());
@@ -94,6 +95,11 @@ fn channels(config: &Config, brought: &[Arc<dyn Channel>]) -> Vec<String> {
     let messengers = NAMES.iter().filter(|name| is_enabled(config, name)).map(|name| (*name).to_owned());
     let brought = brought.iter().map(|channel| channel.name().to_owned());
     webchat.into_iter().chain(messengers).chain(brought).collect()
+}
+
+fn without_home(config: &Config) -> Vec<String> {
+    let needs_one = |name: &&&str| is_enabled(config, name) && home(config, name).trim().is_empty();
+    NAMES.iter().filter(needs_one).map(|name| (*name).to_owned()).collect()
 }
 
 /// The jobs of the configuration. What could not be a job has been refused before.
