@@ -1,6 +1,6 @@
 //! The tools of the assistant, and the guards between them and the machine.
 //!
-//! `set` lists which tools exist and contains the small ones. `conversation` searches and edits what was said, `files`
+//! `set` lists which tools exist and contains the small ones. `conversation` looks into what was said, `files`
 //! works on the files that [`Workspace`] lets through, `shell` runs commands and makes sure that everything they start
 //! ends, `web` fetches, searches and calls services, and lets requests out only to public addresses and the hosts that
 //! the owner has allowed. `messages` sends to channels, `desktop` reaches the person's desktop, `workflows` has the

@@ -91,7 +91,7 @@ impl Runner {
                 let words = tokio::task::spawn_blocking(move || kernel.words(&directory)).await;
                 let words = words.map_err(|error| error.to_string())?.map_err(not_started)?;
                 // The sandbox step changes to the directory itself; the user that the command runs as may be unable to
-                // pass the path to it.
+                // traverse the path to it.
                 self.launch(words, script.command, "/".into())
             }
         };

@@ -1,5 +1,5 @@
-//! Gives the workspace to the user that commands run as. A service that runs as root runs its commands as nobody, who
-//! cannot write to root's workspace. So root's files there are given to that user before a command runs; root can still
+//! Gives the workspace to the user that commands run as. A service that runs as root runs its commands as nobody, to
+//! whom root's workspace is closed. So root's files there are given to that user before a command runs; root can still
 //! read and write all of them.
 //!
 //! Commands of another conversation may be working in the same folders. Everything is opened relative to its parent,
