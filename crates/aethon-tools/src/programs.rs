@@ -79,8 +79,8 @@ impl Programs for ConfinedPrograms {
         let before = self.before(program).await?;
         let is_sandboxed = before.is_some();
         let step = is_sandboxed.then(|| (STEP_VARIABLE.0.to_owned(), STEP_VARIABLE.1.to_owned()));
-        // The sandbox step changes to the directory itself; the user that the program runs as may be unable to pass the
-        // path to it.
+        // The sandbox step changes to the directory itself; the user that the program runs as may be unable to
+        // traverse the path to it.
         let directory = if is_sandboxed { "/".into() } else { self.directory.clone() };
         let running = start(Launch {
             streams: Streams::Conversation,
