@@ -1,7 +1,7 @@
 //! `manage_memory`: the model's own access to long-term memory.
 //!
-//! The memory passed in refuses secrets by itself. Results are data: the model gets them inside the markers for outside
-//! text, whoever wrote them. A person reaches only their own memories and the shared ones.
+//! The memory passed in refuses secrets by itself. Search results and lists are data: the model sees them
+//! between markers, whoever wrote them. A person reaches only their own memories and the shared ones.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -17,7 +17,7 @@ const MOST: usize = 8;
 /// Maximum characters of a passage.
 const LONGEST: usize = 700;
 
-/// Characters added around a passage.
+/// Characters added around a passage: who said it and when, and line marks.
 const AROUND: usize = 220;
 
 /// Searches the transcript of the session in which it is called.
